@@ -1,0 +1,77 @@
+# Makefile: thin names for CMake presets; `make` lists them.
+
+PRESET ?= release
+PREFIX ?= /usr/local
+PICTURE ?= $(shell dpkg -L python-matplotlib-data | grep '/grace_hopper.jpg$$')
+export CMAKE_BUILD_PARALLEL_LEVEL ?= $(shell nproc)
+export CTEST_PARALLEL_LEVEL ?= $(shell nproc)
+
+code := $(wildcard include src cli examples bench tests)
+cpp = $(shell find $(code) -name '*.[ch]pp' -o -name '*.h')
+
+help: ## This list
+	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' Makefile | while IFS="$$(printf '\t')" read -r name what; do \
+	    printf '  make %-9s %s\n' "$$name" "$$what"; done
+
+all: build
+build: needs-demo-test ## Everything, into build/$PRESET (release, debug, clang)
+	cmake --preset $(PRESET)
+	cmake --build --preset $(PRESET)
+
+demo: build/release/build.ninja ## Convolve a photograph on every memory (PICTURE=my.jpg)
+	cmake --build --preset release --target conv2d
+	@mkdir -p build/demo
+	build/release/examples/conv2d --picture $(PICTURE) --output build/demo/edges.png \
+	    --mode all --space all --filter edge --json build/demo/table.json
+
+test: needs-demo-test ## Build and run all tests
+	$(call check,$(PRESET))
+
+sanitize: needs-demo-test-lint ## All tests under ASan and UBSan, then threads under TSan, then a minute of fuzzing
+	$(call check,asan)
+	$(call check,tsan)
+	cmake --preset fuzz
+	cmake --build --preset fuzz
+	@mkdir -p build/fuzz/corpus
+	build/fuzz/tests/fuzz_buffer -max_total_time=60 -artifact_prefix=build/fuzz/ build/fuzz/corpus tests/fuzz/corpus
+
+bench: needs-demo-test ## Measure, into build/bench/summary.json
+	cmake --preset release
+	cmake --build --preset release --target unibuf_bench
+	@mkdir -p build/bench
+	build/release/bench/unibuf_bench --json build/bench/summary.json
+
+install: build/release/build.ninja ## Install the library and its tool into PREFIX
+	cmake --build --preset release --target unibuf unibuf_cli
+	cmake --install build/release --prefix $(abspath $(PREFIX))
+
+format: needs-lint ## Lay out the code
+	clang-format-19 -i $(cpp)
+
+lint: needs-demo-test-lint ## Layout, clang-tidy, scripts
+	clang-format-19 --dry-run --Werror $(cpp)
+	cmake --preset clang
+	run-clang-tidy-19 -quiet -p build/clang -j $(CMAKE_BUILD_PARALLEL_LEVEL) '^$(CURDIR)/(src|cli|examples|bench)/'
+	PYTHONPYCACHEPREFIX=build/pycache python3 -m py_compile scripts/*.py tests/docs/*.py
+	shellcheck .ci/run scripts/*.sh tests/package/*.sh
+
+clean: ## Remove build/
+	rm -rf build
+
+.PHONY: help all build demo test sanitize bench install format lint clean
+
+# needs-demo-test: the packages of these tiers.
+needs-%:
+	@scripts/install-dependencies.sh $(subst -, ,$*)
+
+# Enough for the demo and the package, where the packages for tests are not installed.
+build/release/build.ninja: | needs-demo
+	cmake --preset release -D UNIBUF_TESTS=OFF
+
+# $(call check,PRESET): builds and runs the tests. CTest's own verdict counts too: it fails where a program cannot list its tests.
+define check
+cmake --preset $(1)
+cmake --build --preset $(1)
+@rm -f build/$(1)/tests.xml
+@ctest --preset $(1); verdict=$$?; scripts/test-summary.py build/$(1)/tests.xml && exit $$verdict
+endef

@@ -1,0 +1,24 @@
+# cmake/library.cmake: unibuf, the shared library; and unibuf_static, for tests that look inside.
+
+find_package(Threads REQUIRED)
+find_package(fmt REQUIRED)
+
+file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/*.cpp)
+
+add_library(unibuf_objects OBJECT ${sources})
+target_include_directories(unibuf_objects PUBLIC ${PROJECT_SOURCE_DIR}/include ${PROJECT_SOURCE_DIR}/src)
+target_link_libraries(unibuf_objects PRIVATE fmt::fmt-header-only PUBLIC Threads::Threads ${CMAKE_DL_LIBS})
+
+add_library(unibuf_static STATIC)
+target_link_libraries(unibuf_static PUBLIC unibuf_objects)
+
+set(exports ${PROJECT_SOURCE_DIR}/cmake/exports.map)
+add_library(unibuf SHARED)
+add_library(unibuf::unibuf ALIAS unibuf)
+target_compile_features(unibuf PUBLIC cxx_std_20)
+target_include_directories(unibuf PUBLIC $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>
+                                         $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
+target_link_libraries(unibuf PRIVATE $<BUILD_INTERFACE:unibuf_objects>)
+target_link_options(unibuf PRIVATE LINKER:--version-script=${exports} LINKER:--as-needed)
+set_target_properties(unibuf PROPERTIES VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR}
+                                        LINK_DEPENDS ${exports})

@@ -1,0 +1,28 @@
+# cmake/tools.cmake: the command-line tool, and one program for each folder in examples/.
+
+function(add_tool target)
+    file(GLOB sources CONFIGURE_DEPENDS ${ARGN})
+    if(NOT sources)
+        return()
+    endif()
+    add_executable(${target} ${sources})
+    target_link_libraries(${target} PRIVATE unibuf CLI11::CLI11 fmt::fmt-header-only nlohmann_json::nlohmann_json)
+    target_include_directories(${target} SYSTEM PRIVATE ${STB_INCLUDE_DIR})
+endfunction()
+
+add_tool(unibuf_cli ${PROJECT_SOURCE_DIR}/cli/*.cpp)
+if(TARGET unibuf_cli)
+    # In a folder of its own: the build tree's name `unibuf` is the library.
+    file(RELATIVE_PATH lib_from_bin "/${CMAKE_INSTALL_BINDIR}" "/${CMAKE_INSTALL_LIBDIR}")
+    set_target_properties(unibuf_cli PROPERTIES OUTPUT_NAME unibuf RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/cli
+                                                INSTALL_RPATH "$ORIGIN/${lib_from_bin}")
+    install(TARGETS unibuf_cli)
+endif()
+
+file(GLOB examples CONFIGURE_DEPENDS LIST_DIRECTORIES true RELATIVE ${PROJECT_SOURCE_DIR}/examples examples/*)
+foreach(example IN LISTS examples)
+    add_tool(${example} ${PROJECT_SOURCE_DIR}/examples/${example}/*.cpp)
+    if(TARGET ${example})
+        set_target_properties(${example} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/examples)
+    endif()
+endforeach()

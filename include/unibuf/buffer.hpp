@@ -1,0 +1,141 @@
+// unibuf/buffer.hpp: a logical array of bytes, with copies where they are needed.
+//
+// Offsets and counts are bytes here; unified_buffer<T> counts elements. Every function may be called from any thread, and
+// throws unibuf::error. After an error the buffer is as before, or better: newest content is never lost.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+
+#include "unibuf/detail/gate.hpp"
+#include "unibuf/export.hpp"
+#include "unibuf/lease.hpp"
+#include "unibuf/options.hpp"
+#include "unibuf/state.hpp"
+#include "unibuf/statistics.hpp"
+
+namespace unibuf {
+
+/// How a space has its copy, and why so.
+struct placement_info {
+    unibuf::placement placement = placement::mirrored;
+    std::string reason;
+};
+
+/// A handle to a buffer, or to a part of one. All handles of one buffer share its copies and its directory, and it lives as
+/// long as one of them, or a lease.
+///
+/// A function that names no range means all that this handle stands for.
+class UNIBUF_API buffer {
+public:
+    /// Allocates no copy. About 50 ns.
+    explicit buffer(std::size_t bytes, const buffer_options& options = {});
+    buffer(buffer&& other) noexcept : gate_(other.gate_), begin_(other.begin_), bytes_(other.bytes_) {
+        other.gate_ = nullptr;
+    }
+    buffer& operator=(buffer&& other) noexcept;
+
+    /// Of the last handle: waits for queued work, then frees the copies. Leases that are held keep them until they end.
+    ~buffer();
+
+    /// A handle to a part. Throws error(out_of_range). Overlapping views are coherent with each other.
+    buffer view(std::size_t offset, std::size_t bytes) const;
+
+    std::size_t size_bytes() const noexcept { return bytes_; }
+    std::uint64_t id() const noexcept;  // never used twice in a process
+
+    // Leases. The copy at `where` is allocated if there is none, and made current. Waits for accesses that exclude this
+    // one on other threads, at most options.timeout (then error(timeout)); error(access_conflict) within one thread.
+    // With options.on, the lease's work is on that queue: transfers go there too, and the host does not stop for them.
+    lease<const std::byte> read(space where, const access_options& options = {}) const;
+    lease<std::byte> write(space where, const access_options& options = {});
+    lease<std::byte> read_write(space where, const access_options& options = {});
+    detail::lease_bytes acquire(space where, access what, const access_options& options) const {
+        if (where.id() == 0 && bytes_ == gate_->bytes && options.offset == 0 && options.count == rest) {
+            if (const std::uint64_t ticket = gate_->take_solo(what)) {
+                std::byte* const data = gate_->host_address.load(std::memory_order_relaxed);
+                const native_memory native{unibuf::host, reinterpret_cast<std::uintptr_t>(data), 0, bytes_};
+                return detail::lease_bytes(*gate_, ticket, what, data, native);
+            }
+        }
+        return acquire_by_lock(where, what, options);
+    }
+
+    /// Raw access: a lease taken and ended in one step. The data is there when the call returns.
+    ///
+    /// The host's pointer may be written through at any time until a device writes the buffer, release_host, or the end
+    /// of the buffer; until writes are found by themselves, all that was handed out counts as written at each access
+    /// elsewhere. That is correct, and costs a transfer each time: a lease costs none. Of a buffer that the host only
+    /// reads (host_access::read_only) it counts as read.
+    std::byte* host() {
+        std::byte* const address = gate_->host_if(detail::gate::host_exposed);
+        return address ? address + begin_ : host_by_lock();
+    }
+
+    /// For reading only: costs nothing later.
+    const std::byte* host() const {
+        const std::byte* const address = gate_->host_if(detail::gate::host_readable);
+        return address ? address + begin_ : host_to_read_by_lock();
+    }
+
+    /// Says that pointers from host() are not written through any more.
+    void release_host();
+
+    /// The default device's copy, for reading, or for writing that mark_device_dirty tells of.
+    native_memory device() {
+        std::uint8_t where = 0;
+        std::uintptr_t handle = 0;
+        if (gate_->device_if(where, handle)) return {space::from_id(where), handle, begin_, bytes_};
+        return device_by_lock();
+    }
+
+    // Makes the host, or the default device, current. Throws error(not_allocated) where no copy exists at all.
+    void sync_to_host(std::size_t offset = 0, std::size_t bytes = rest);
+    void sync_to_device(std::size_t offset = 0, std::size_t bytes = rest);
+
+    // Says that the bytes at the host, at the default device or at `where` stand, and drops newer ones elsewhere. Throws
+    // error(not_allocated) where there is no such copy. Device content counts as ready after all work that was
+    // submitted to that device until now.
+    void mark_host_dirty(std::size_t offset = 0, std::size_t bytes = rest);
+    void mark_device_dirty(std::size_t offset = 0, std::size_t bytes = rest);
+    void mark_dirty(space where, std::size_t offset = 0, std::size_t bytes = rest);
+
+    /// Starts to make `where` current, and returns; accesses there wait for it.
+    void prefetch(space where, const access_options& options = {});
+
+    /// Drops the copy at `where`. Throws error(access_conflict), naming the range, where nobody else is current.
+    void discard(space where);
+
+    /// Drops the content: nobody has written it any more, and it reads as zero.
+    void discard_content();
+
+    /// Repeats `pattern`, whose size divides that of the handle. Runs on a device whose copy is current, else on the host.
+    void fill(std::span<const std::byte> pattern);
+
+    // By the host. The first throws error(out_of_range) where the data does not fit.
+    void copy_from(std::span<const std::byte> data, std::size_t offset = 0);
+    void copy_to(std::span<std::byte> data, std::size_t offset = 0) const;
+
+    // Of the whole buffer, of which this handle may be a part.
+    buffer_state state() const;
+    unibuf::statistics statistics() const;
+    std::size_t ranges() const;                   // that the directory tells apart
+    placement_info placement(space where) const;  // throws error(not_allocated) where there is no copy
+
+private:
+    buffer(detail::gate* gate, std::size_t begin, std::size_t bytes) noexcept
+        : gate_(gate), begin_(begin), bytes_(bytes) {}
+
+    detail::lease_bytes acquire_by_lock(space where, access what, const access_options& options) const;
+    std::byte* host_by_lock();
+    const std::byte* host_to_read_by_lock() const;
+    native_memory device_by_lock();
+
+    detail::gate* gate_;  // the part of detail::core that accesses look at first
+    std::size_t begin_;
+    std::size_t bytes_;
+};
+
+}  // namespace unibuf

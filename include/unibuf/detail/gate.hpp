@@ -1,0 +1,88 @@
+// unibuf/detail/gate.hpp: what an access looks at first, so that one of a current copy costs no lock and no call.
+//
+// The members are true when they are set; when they are not, the way through the lock finds out. Only that way sets them.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+#include "unibuf/export.hpp"
+#include "unibuf/options.hpp"
+
+namespace unibuf::detail {
+
+/// A number for the calling thread, never used twice.
+inline thread_local constinit std::uint32_t thread_number UNIBUF_API = 0;
+UNIBUF_API std::uint32_t number_thread() noexcept;
+inline std::uint32_t this_thread() noexcept { return thread_number ? thread_number : number_thread(); }
+
+/// The default device as copies are numbered; `no_space` until it has been looked up.
+inline constexpr std::uint8_t no_space = 0xFF;
+inline std::atomic<std::uint8_t> default_space UNIBUF_API = no_space;
+
+struct gate;
+
+/// Ends the lease `ticket` where that cannot be done without the lock.
+UNIBUF_API void end_by_lock(gate& of, std::uint64_t ticket) noexcept;
+
+struct gate {
+    // What `ready` can say of the whole buffer.
+    static constexpr std::uint32_t host_readable = 1;  // a host read lease changes nothing
+    static constexpr std::uint32_t host_writable = 2;  // a host write lease changes nothing
+    static constexpr std::uint32_t host_exposed = 4;   // host pointers are out already, and the host's copy is current
+
+    // The one lease that is held without the lock: of all bytes, at the host. Bits: thread | access | by_lock.
+    static constexpr std::uint64_t by_lock = 1;  // in `solo`: leases go by the lock now; in a ticket: this one did
+    static constexpr std::uint64_t solo_of(std::uint32_t thread, access what) noexcept {
+        return std::uint64_t{thread} << 32 | std::uint64_t{static_cast<std::uint8_t>(what)} << 1;
+    }
+    static constexpr std::uint32_t thread_of(std::uint64_t word) noexcept {
+        return static_cast<std::uint32_t>(word >> 32);
+    }
+    static constexpr access access_of(std::uint64_t word) noexcept { return static_cast<access>(word >> 1 & 3); }
+
+    /// Takes that lease: its word, or 0 where it has to go by the lock.
+    std::uint64_t take_solo(access what) noexcept {
+        const std::uint32_t need = what == access::read ? host_readable : host_writable;
+        if (!(ready.load(std::memory_order_acquire) & need)) return 0;
+        const std::uint64_t mine = solo_of(this_thread(), what);
+        std::uint64_t none = 0;
+        if (!solo.compare_exchange_strong(none, mine, std::memory_order_acq_rel)) return 0;
+        if (ready.load(std::memory_order_acquire) & need) return mine;
+        end_solo(mine);  // something changed between the first look and the taking
+        return 0;
+    }
+
+    void end_solo(std::uint64_t mine) noexcept {
+        std::uint64_t word = mine;
+        if (!solo.compare_exchange_strong(word, 0, std::memory_order_release, std::memory_order_relaxed)) {
+            end_by_lock(*this, mine);
+        }
+    }
+
+    std::byte* host_if(std::uint32_t need) const noexcept {
+        const bool free = solo.load(std::memory_order_acquire) == 0;
+        return free && (ready.load(std::memory_order_acquire) & need) ? host_address.load(std::memory_order_relaxed)
+                                                                     : nullptr;
+    }
+
+    /// Whether the device that is the default now has all bytes, with nothing to wait for.
+    bool device_if(std::uint8_t& where, std::uintptr_t& handle) const noexcept {
+        where = device_ready.load(std::memory_order_acquire);
+        handle = device_handle.load(std::memory_order_acquire);
+        return where != no_space && where == default_space.load(std::memory_order_relaxed) &&
+               where == device_ready.load(std::memory_order_relaxed) && solo.load(std::memory_order_acquire) == 0;
+    }
+
+    explicit gate(std::size_t size) noexcept : bytes(size) {}
+
+    const std::size_t bytes;
+    std::atomic<std::uint64_t> solo = 0;
+    std::atomic<std::uint32_t> ready = 0;
+    std::atomic<std::uint8_t> device_ready = no_space;
+    std::atomic<std::byte*> host_address = nullptr;
+    std::atomic<std::uintptr_t> device_handle = 0;
+};
+
+}  // namespace unibuf::detail

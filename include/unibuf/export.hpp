@@ -1,0 +1,4 @@
+// unibuf/export.hpp: marks what the shared library exports.
+#pragma once
+
+#define UNIBUF_API __attribute__((visibility("default")))

@@ -1,0 +1,53 @@
+// unibuf/fence.hpp: the completion of queued device work.
+#pragma once
+
+#include <chrono>
+#include <memory>
+#include <utility>
+
+#include "unibuf/export.hpp"
+
+namespace unibuf {
+
+/// Waits without end.
+inline constexpr std::chrono::nanoseconds forever = std::chrono::nanoseconds::max();
+
+/// A value that may be copied; all copies stand for the same work. A default fence stands for work that is done.
+class UNIBUF_API fence {
+public:
+    /// What a backend implements. Destruction waits for nothing.
+    class work {
+    public:
+        virtual ~work();
+
+        /// As fence::wait.
+        virtual bool wait(std::chrono::nanoseconds timeout) = 0;
+    };
+
+    fence() noexcept = default;
+    explicit fence(std::shared_ptr<work> queued) noexcept : queued_(std::move(queued)) {}
+
+    /// Waits until the work before this fence is done, at most `timeout`.
+    ///
+    /// True when it is done; false on timeout, and the fence stays usable.
+    /// Throws error(device_lost) or error(transfer_failed). Any thread; several may wait at once.
+    bool wait(std::chrono::nanoseconds timeout = forever) const { return !queued_ || queued_->wait(timeout); }
+
+    bool done() const { return wait(std::chrono::nanoseconds::zero()); }
+
+    /// The backend's own side of this fence, or null where there is nothing to wait for.
+    work* native() const noexcept { return queued_.get(); }
+
+private:
+    std::shared_ptr<work> queued_;
+};
+
+/// A queue of device work that belongs to the caller: a cl_command_queue, a CUDA stream. Made by the function `queue`
+/// of the header for that API. A default one names no queue.
+struct queue {
+    void* native = nullptr;
+
+    explicit operator bool() const noexcept { return native != nullptr; }
+};
+
+}  // namespace unibuf

@@ -1,0 +1,117 @@
+// unibuf/lease.hpp: the right to touch one range of a buffer in one space.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <type_traits>
+#include <utility>
+
+#include "unibuf/detail/gate.hpp"
+#include "unibuf/export.hpp"
+#include "unibuf/options.hpp"
+
+namespace unibuf {
+
+namespace detail {
+
+/// A lease of bytes; lease<T> gives it a type.
+class lease_bytes {
+public:
+    lease_bytes() noexcept = default;
+    lease_bytes(gate& of, std::uint64_t ticket, access what, std::byte* data, native_memory native) noexcept
+        : gate_(&of), ticket_(ticket), data_(data), native_(native), what_(what) {}
+    lease_bytes(lease_bytes&& other) noexcept { swap(other); }
+    lease_bytes& operator=(lease_bytes&& other) noexcept {
+        lease_bytes(std::move(other)).swap(*this);
+        return *this;
+    }
+    ~lease_bytes() { end(); }
+
+    void end() noexcept {
+        if (!gate_) return;
+        if (ticket_ & gate::by_lock) {
+            end_by_lock(*gate_, ticket_);
+        } else {
+            gate_->end_solo(ticket_);
+        }
+        gate_ = nullptr;
+    }
+
+    bool held() const noexcept { return gate_ != nullptr; }
+    access what() const noexcept { return what_; }
+
+    /// The bytes, of a lease that is held and that the host can address; else throws.
+    std::byte* data() const {
+        if (!gate_ || !data_) refuse();
+        return data_;
+    }
+
+    const native_memory& native() const {
+        if (!gate_) refuse();
+        return native_;
+    }
+
+    std::size_t bytes() const noexcept { return native_.bytes; }
+    space where() const noexcept { return native_.where; }
+
+private:
+    [[noreturn]] UNIBUF_API void refuse() const;
+
+    void swap(lease_bytes& other) noexcept {
+        std::swap(gate_, other.gate_);
+        std::swap(ticket_, other.ticket_);
+        std::swap(data_, other.data_);
+        std::swap(native_, other.native_);
+        std::swap(what_, other.what_);
+    }
+
+    gate* gate_ = nullptr;
+    std::uint64_t ticket_ = 0;
+    std::byte* data_ = nullptr;
+    native_memory native_;
+    access what_ = access::read;
+};
+
+}  // namespace detail
+
+/// The right to touch a range in one space under one access, from the call that gave it until it is ended or goes.
+///
+/// While it is held, accesses that exclude it wait (other threads) or fail with access_conflict (the same thread): those of
+/// bytes that it has too, unless both only read. It may outlive the buffer, and end on another thread than it began.
+/// When one at a device ends, the work that was queued there is what later accesses wait for; nothing waits here.
+/// One that is held is used by one thread at a time.
+template <class T>
+class lease {
+    static_assert(std::is_trivially_copyable_v<T>);
+
+public:
+    /// Holds nothing.
+    lease() noexcept = default;
+    explicit lease(detail::lease_bytes bytes) noexcept : bytes_(std::move(bytes)) {}
+
+    /// The elements. Throws error(invalid_argument) where the lease has ended, error(unsupported) where the host cannot
+    /// address them. Costs the check.
+    T* data() const { return reinterpret_cast<T*>(bytes_.data()); }
+    std::span<T> span() const { return {data(), size()}; }
+    T* begin() const { return data(); }
+    T* end() const { return data() + size(); }
+    T& operator[](std::size_t index) const { return data()[index]; }
+
+    std::size_t size() const noexcept { return bytes_.bytes() / sizeof(T); }
+    space where() const noexcept { return bytes_.where(); }
+
+    /// What the API of the space calls this memory. Throws error(invalid_argument) where the lease has ended.
+    const native_memory& native() const { return bytes_.native(); }
+
+    /// Whether it has not ended yet.
+    explicit operator bool() const noexcept { return bytes_.held(); }
+
+    /// Ends it now. Ending twice does nothing.
+    void release() noexcept { bytes_.end(); }
+
+private:
+    detail::lease_bytes bytes_;
+};
+
+}  // namespace unibuf

@@ -1,0 +1,45 @@
+// unibuf/opencl.hpp: native handles of OpenCL spaces. Needs no OpenCL headers, and works with them.
+#pragma once
+
+#include <cstdint>
+
+#include "unibuf/export.hpp"
+#include "unibuf/options.hpp"
+#include "unibuf/space.hpp"
+
+// The types behind cl_context, cl_device_id, cl_command_queue, cl_mem, as <CL/cl.h> declares them.
+struct _cl_context;
+struct _cl_device_id;
+struct _cl_command_queue;
+struct _cl_mem;
+
+namespace unibuf::opencl {
+
+/// What a space works with. The caller may use all three; the queue is in order. They live as long as the process, or,
+/// where the caller brought them, are retained.
+struct handles {
+    _cl_context* context = nullptr;
+    _cl_device_id* device = nullptr;
+    _cl_command_queue* queue = nullptr;
+};
+
+/// Throws error(invalid_argument) where `where` is no OpenCL space.
+UNIBUF_API handles handles_of(space where);
+
+/// Makes a space of the caller's own context, device and in-order queue, which are retained. Throws
+/// error(invalid_argument) where they do not belong together or the queue is out of order.
+UNIBUF_API space use(_cl_context* context, _cl_device_id* device, _cl_command_queue* queue);
+
+/// The queue that a lease's work is on: an in-order queue of the space's context.
+inline queue queue_of(_cl_command_queue* native) noexcept { return {native}; }
+
+/// The cl_mem of a copy. Its first byte is at `memory.offset` inside it.
+UNIBUF_API _cl_mem* memory(const native_memory& copy);
+
+/// The same of a lease.
+template <class Lease>
+_cl_mem* memory(const Lease& lease) {
+    return memory(lease.native());
+}
+
+}  // namespace unibuf::opencl

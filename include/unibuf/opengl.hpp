@@ -1,0 +1,34 @@
+// unibuf/opengl.hpp: native handles of OpenGL spaces. Needs no OpenGL headers.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+
+#include "unibuf/export.hpp"
+#include "unibuf/options.hpp"
+#include "unibuf/space.hpp"
+
+namespace unibuf::opengl {
+
+/// Runs `work` with the context of `where` current, and returns when it has returned: on the thread of that context for
+/// "opengl:0", on this thread for one that the caller brought. Passes on what `work` throws.
+UNIBUF_API void run(space where, const std::function<void()>& work);
+
+/// Makes a space of the context that is current on this thread. It is used on whatever thread it is current, and
+/// accesses from other threads throw error(device_unavailable). It must stay alive as long as buffers have copies there.
+/// Throws error(device_unavailable) without a current context, error(unsupported) below OpenGL 4.5.
+UNIBUF_API space use_current_context();
+
+/// An OpenGL function of the context of `where`, or null.
+UNIBUF_API void* function(space where, const char* name);
+
+/// The buffer name of a copy, for glBindBufferRange and the like. Its first byte is at `copy.offset` inside it.
+UNIBUF_API std::uint32_t name(const native_memory& copy);
+
+/// The same of a lease.
+template <class Lease>
+std::uint32_t name(const Lease& lease) {
+    return name(lease.native());
+}
+
+}  // namespace unibuf::opengl

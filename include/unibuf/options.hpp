@@ -1,0 +1,67 @@
+// unibuf/options.hpp: what can be asked for when a buffer is created, and at each access.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+
+#include "unibuf/fence.hpp"
+#include "unibuf/space.hpp"
+
+namespace unibuf {
+
+/// What a lease may do with its bytes. `write` discards the old contents, so nothing is fetched.
+enum class access : std::uint8_t { read = 1, write = 2, read_write = 3 };
+
+/// What the host does with a buffer. Leases that contradict it are refused.
+enum class host_access : std::uint8_t {
+    read_write,
+    read_only,   // the device's output
+    write_only,  // the device's input
+};
+
+/// Who should have the memory.
+enum class memory_hint : std::uint8_t {
+    none,           // shared where the device has no memory of its own, else mirrored
+    cpu_preferred,  // shared
+    gpu_preferred,  // mirrored
+    coherent,       // shared
+    streaming,      // shared, write-combined where the platform has it
+};
+
+/// Whether a device's copy is memory of its own, or the host's memory used in place.
+enum class placement : std::uint8_t { mirrored, shared };
+
+struct buffer_options {
+    host_access access = host_access::read_write;
+    memory_hint hint = memory_hint::none;
+
+    /// The device that the buffer is for. Some devices (OpenGL) share only memory that they have allocated: naming one
+    /// here lets the first host access take its memory from there. Without it, the default device is meant.
+    std::optional<space> device = std::nullopt;
+
+    /// Leaves bytes that nobody has written as they are, instead of zero.
+    bool uninitialized = false;
+};
+
+/// To the end of the buffer.
+inline constexpr std::size_t rest = static_cast<std::size_t>(-1);
+
+/// The part of a buffer that an access is about, in elements; how long it may wait; the queue that its work is on.
+struct access_options {
+    std::size_t offset = 0;
+    std::size_t count = rest;
+    std::chrono::nanoseconds timeout = forever;
+    queue on = {};
+};
+
+/// What a backend's own API calls a copy: a cl_mem, a GL buffer name, a CUdeviceptr, or a plain address.
+struct native_memory {
+    space where;
+    std::uintptr_t handle = 0;
+    std::size_t offset = 0;  // of the first byte that was asked for, in bytes
+    std::size_t bytes = 0;
+};
+
+}  // namespace unibuf

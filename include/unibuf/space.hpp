@@ -1,0 +1,65 @@
+// unibuf/space.hpp: the memory spaces of this process, by name.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "unibuf/export.hpp"
+
+namespace unibuf {
+
+/// Where a copy can live: "host", "cuda:0", "opengl:0", "opencl:0", "metal:0", "debug:0".
+///
+/// A small value, cheap to keep; looking one up by name may load the driver behind it (hundreds of milliseconds, once).
+/// Throws error(invalid_argument) for a name that is malformed or of no known kind, error(device_unavailable), with the
+/// reason, for one that is not there. Any thread.
+class UNIBUF_API space {
+public:
+    constexpr space() noexcept = default;  // the host
+    space(std::string_view name);
+    space(const char* name) : space(std::string_view(name)) {}
+    space(const std::string& name) : space(std::string_view(name)) {}
+
+    static constexpr space from_id(std::uint8_t id) noexcept {
+        space result;
+        result.id_ = id;
+        return result;
+    }
+
+    /// The number of this space in this process; the host is 0.
+    constexpr std::uint8_t id() const noexcept { return id_; }
+
+    std::string name() const;
+
+    friend constexpr bool operator==(space, space) noexcept = default;
+
+private:
+    std::uint8_t id_ = 0;
+};
+
+inline constexpr space host{};
+
+/// What a space is, or why it is missing.
+struct device_info {
+    std::string name;         // "opencl:0"; of a kind that is missing as a whole, the kind alone: "opencl"
+    bool available = false;
+    std::string reason;       // why it is not available; empty where it is
+    std::string description;  // as its driver names it
+    bool own_memory = false;     // memory of its own, apart from the host's
+    bool aliases_host = false;   // can use the host's memory in place
+    bool host_visible = false;   // can give memory that the host addresses too
+    bool asynchronous = false;   // queues work; fences tell when it is done
+    std::uint64_t memory_bytes = 0;  // all of its memory; 0 where its driver does not say
+};
+
+/// Every space there is and every kind that is missing. Loads all drivers at the first call.
+UNIBUF_API std::vector<device_info> devices();
+
+/// The space that `device()`, `sync_to_device()` and `mark_device_dirty()` mean when they are called: the one that was
+/// set, else the first CUDA or Metal device, else the host.
+UNIBUF_API space default_device();
+UNIBUF_API void set_default_device(space where);
+
+}  // namespace unibuf

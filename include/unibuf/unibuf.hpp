@@ -1,0 +1,13 @@
+// unibuf/unibuf.hpp: all of unibuf, but for the native handles of each API.
+#pragma once
+
+#include "unibuf/buffer.hpp"
+#include "unibuf/error.hpp"
+#include "unibuf/fence.hpp"
+#include "unibuf/lease.hpp"
+#include "unibuf/options.hpp"
+#include "unibuf/shape.hpp"
+#include "unibuf/space.hpp"
+#include "unibuf/state.hpp"
+#include "unibuf/statistics.hpp"
+#include "unibuf/unified_buffer.hpp"

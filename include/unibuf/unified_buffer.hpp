@@ -1,0 +1,122 @@
+// unibuf/unified_buffer.hpp: a buffer of elements, with a shape.
+#pragma once
+
+#include <concepts>
+#include <cstddef>
+#include <initializer_list>
+#include <span>
+#include <type_traits>
+#include <utility>
+
+#include "unibuf/buffer.hpp"
+#include "unibuf/error.hpp"
+#include "unibuf/shape.hpp"
+
+namespace unibuf {
+
+/// A row-major array of T that lives on the host and on devices at the same time. What buffer.hpp says of its functions
+/// holds here, with elements in the place of bytes. Movable, not copyable: `view` gives another handle.
+///
+///     unified_buffer<float> image({rows, columns});
+///     for (float& pixel : image.write(host)) pixel = 1;
+///     auto input = image.read("opencl:0");
+template <class T>
+class unified_buffer {
+    static_assert(std::is_trivially_copyable_v<T> && !std::is_const_v<T>, "elements are copied as bytes");
+
+public:
+    explicit unified_buffer(const unibuf::shape& shape, const buffer_options& options = {})
+        : bytes_(bytes_of(shape), options), shape_(shape) {}
+
+    template <std::integral Extent>
+    explicit unified_buffer(std::initializer_list<Extent> extents, const buffer_options& options = {})
+        : unified_buffer(unibuf::shape::of(extents), options) {}
+
+    const unibuf::shape& shape() const noexcept { return shape_; }
+    std::size_t size() const noexcept { return shape_.elements(); }
+    std::size_t size_bytes() const noexcept { return bytes_.size_bytes(); }
+
+    /// `count` elements from `offset` on, in row-major order, as an array of one axis.
+    unified_buffer view(std::size_t offset, std::size_t count) const {
+        return unified_buffer(bytes_.view(scaled(offset), scaled(count)), unibuf::shape(count));
+    }
+
+    lease<const T> read(space where, const access_options& options = {}) const {
+        return lease<const T>(bytes_.acquire(where, access::read, in_bytes(options)));
+    }
+    lease<T> write(space where, const access_options& options = {}) {
+        return lease<T>(bytes_.acquire(where, access::write, in_bytes(options)));
+    }
+    lease<T> read_write(space where, const access_options& options = {}) {
+        return lease<T>(bytes_.acquire(where, access::read_write, in_bytes(options)));
+    }
+
+    T* host() { return reinterpret_cast<T*>(bytes_.host()); }
+    const T* host() const { return reinterpret_cast<const T*>(bytes_.host()); }
+    void release_host() { bytes_.release_host(); }
+    native_memory device() { return bytes_.device(); }
+
+    void sync_to_host(std::size_t offset = 0, std::size_t count = rest) {
+        bytes_.sync_to_host(scaled(offset), scaled(count));
+    }
+    void sync_to_device(std::size_t offset = 0, std::size_t count = rest) {
+        bytes_.sync_to_device(scaled(offset), scaled(count));
+    }
+    void mark_host_dirty(std::size_t offset = 0, std::size_t count = rest) {
+        bytes_.mark_host_dirty(scaled(offset), scaled(count));
+    }
+    void mark_device_dirty(std::size_t offset = 0, std::size_t count = rest) {
+        bytes_.mark_device_dirty(scaled(offset), scaled(count));
+    }
+    void mark_dirty(space where, std::size_t offset = 0, std::size_t count = rest) {
+        bytes_.mark_dirty(where, scaled(offset), scaled(count));
+    }
+    void prefetch(space where, const access_options& options = {}) { bytes_.prefetch(where, in_bytes(options)); }
+    void discard(space where) { bytes_.discard(where); }
+    void discard_content() { bytes_.discard_content(); }
+
+    void fill(const T& value) { bytes_.fill(std::as_bytes(std::span(&value, 1))); }
+    void copy_from(std::span<const T> data, std::size_t offset = 0) {
+        bytes_.copy_from(std::as_bytes(data), scaled(offset));
+    }
+    void copy_to(std::span<T> data, std::size_t offset = 0) const {
+        bytes_.copy_to(std::as_writable_bytes(data), scaled(offset));
+    }
+
+    buffer_state state() const { return bytes_.state(); }
+    unibuf::statistics statistics() const { return bytes_.statistics(); }
+    placement_info placement(space where) const { return bytes_.placement(where); }
+
+    /// The same buffer, as bytes.
+    unibuf::buffer& bytes() noexcept { return bytes_; }
+    const unibuf::buffer& bytes() const noexcept { return bytes_; }
+
+private:
+    unified_buffer(buffer bytes, const unibuf::shape& shape) : bytes_(std::move(bytes)), shape_(shape) {}
+
+    /// Elements as bytes. What cannot be counted lies outside every buffer, and is refused as such.
+    static std::size_t scaled(std::size_t elements) noexcept {
+        if (elements == rest) return rest;
+        std::size_t bytes = 0;
+        return __builtin_mul_overflow(elements, sizeof(T), &bytes) ? rest - 1 : bytes;
+    }
+
+    static std::size_t bytes_of(const unibuf::shape& shape) {
+        std::size_t bytes = 0;
+        if (__builtin_mul_overflow(shape.elements(), sizeof(T), &bytes)) {
+            throw error(error_code::out_of_memory, "a buffer of more than 2^64 bytes was asked for");
+        }
+        return bytes;
+    }
+
+    static access_options in_bytes(access_options options) noexcept {
+        options.offset = scaled(options.offset);
+        options.count = scaled(options.count);
+        return options;
+    }
+
+    buffer bytes_;
+    unibuf::shape shape_;
+};
+
+}  // namespace unibuf

@@ -1,0 +1,23 @@
+// backends/backend.cpp: what a backend need not implement.
+#include "backends/backend.hpp"
+
+#include "unibuf/error.hpp"
+
+namespace unibuf::backends {
+
+fence memory::publish_to_host(std::size_t, std::size_t, access, queue) { return {}; }
+fence memory::publish_to_device(std::size_t, std::size_t, access, queue) { return {}; }
+
+std::unique_ptr<memory> device::allocate_visible(const request&) {
+    throw error(error_code::unsupported, about().description + " has no memory that the host can address");
+}
+
+std::unique_ptr<memory> device::alias(std::span<std::byte>, const request&) {
+    throw error(error_code::unsupported, about().description + " cannot use the host's memory in place");
+}
+
+fence device::record(queue) { return {}; }
+
+bool device::order(const fence& before, queue) { return before.native() == nullptr; }
+
+}  // namespace unibuf::backends

@@ -1,0 +1,110 @@
+// backends/backend.hpp: the one interface that a backend implements.
+//
+// A backend says what its memory can do, and does it. It decides nothing about coherence: the buffer above it knows
+// which bytes are current, keeps accesses that exclude each other apart, waits for queued work before it frees memory,
+// and never asks for a range outside an allocation, for an empty range, or for anything after a destructor.
+//
+// Errors are unibuf::error: out_of_memory, device_lost, transfer_failed, unsupported. After one, nothing has changed.
+// Every function may be called from any thread; calls about one range are ordered by the caller.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "unibuf/fence.hpp"
+#include "unibuf/options.hpp"
+
+namespace unibuf::backends {
+
+struct traits {
+    std::string description;         // as its driver names it
+    bool own_memory = true;          // memory of its own, apart from the host's
+    bool aliases_host = false;       // alias() works
+    bool host_visible = false;       // allocate_visible() works
+    bool asynchronous = false;       // work is queued, fences tell when it is done
+    bool poisons_stale = false;      // stale bytes, here and on the host, are overwritten with `poison`
+    bool default_candidate = false;  // may become the default device without being asked for
+    std::uint64_t memory_bytes = 0;  // all of its memory; 0 where its driver does not say
+};
+
+inline constexpr std::byte poison{0xDB};
+
+/// What the memory will be used for.
+struct request {
+    std::size_t bytes = 0;  // never 0
+    host_access access = host_access::read_write;
+    memory_hint hint = memory_hint::none;
+};
+
+/// One allocation. Its destructor frees it, from any thread, and does not throw.
+///
+/// Where work is queued, the functions may return before it is done: the fence tells. Without a queue they use one of
+/// their own, after all work that was submitted to the device before; host memory that was passed stays as it is until
+/// then. With a queue they put their work on it and nothing waits.
+class memory {
+public:
+    virtual ~memory() = default;
+
+    /// Where the host can address these bytes, or null.
+    virtual std::byte* host_address() const noexcept { return nullptr; }
+
+    /// Whether it reads as zero until something is written; where it does not, bytes that nobody has written are filled
+    /// with zero before they are read.
+    virtual bool starts_zero() const noexcept { return false; }
+
+    /// What the API calls this memory: a cl_mem, a buffer name, an address.
+    virtual std::uintptr_t handle() const noexcept = 0;
+
+    virtual fence write(std::size_t offset, std::span<const std::byte> from, queue on) = 0;
+    virtual fence read(std::size_t offset, std::span<std::byte> to, queue on) = 0;
+
+    /// Repeats `pattern`, which is 1 byte or longer, over the range, which is a multiple of it.
+    virtual fence fill(std::size_t offset, std::size_t bytes, std::span<const std::byte> pattern, queue on) = 0;
+
+    /// Of memory that host and device share: makes what one has written visible to the other, which may then do
+    /// `what` with it. After `read` both sides may read; after `write` or `read_write` only the one it went to may touch
+    /// it, until the next call for that range. Asked again, or for a side that sees it already, it does no harm.
+    virtual fence publish_to_host(std::size_t offset, std::size_t bytes, access what, queue on);
+    virtual fence publish_to_device(std::size_t offset, std::size_t bytes, access what, queue on);
+};
+
+/// One space.
+class device {
+public:
+    virtual ~device() = default;
+
+    virtual const traits& about() const noexcept = 0;
+
+    /// Memory of this device alone.
+    virtual std::unique_ptr<memory> allocate(const request& what) = 0;
+
+    /// Memory of this device that the host addresses too. Visible to the host first: the device sees what the host has
+    /// written after publish_to_device.
+    virtual std::unique_ptr<memory> allocate_visible(const request& what);
+
+    /// This device's use of the host's memory, which outlives the result. Visible to the host first, likewise.
+    virtual std::unique_ptr<memory> alias(std::span<std::byte> host, const request& what);
+
+    /// A fence after all work submitted so far: on that queue, or, where none is named, to the whole context.
+    virtual fence record(queue on);
+
+    /// Makes later work on `on` wait for `before`, without stopping the host; false where it cannot.
+    virtual bool order(const fence& before, queue on);
+};
+
+/// What a backend found on this machine. Where it found no device, why.
+struct discovery {
+    std::vector<std::unique_ptr<device>> devices;
+    std::string unavailable;
+};
+
+// Each backend has one function `discovery discover_<kind>()`, called once, when a space of its kind is first asked for.
+#define UNIBUF_BACKEND(kind) discovery discover_##kind();
+#include "backends/backends.inc"
+#undef UNIBUF_BACKEND
+
+}  // namespace unibuf::backends

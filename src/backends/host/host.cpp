@@ -1,0 +1,118 @@
+// backends/host/host.cpp: the host's own memory.
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+
+#include <fmt/format.h>
+
+#include "backends/backend.hpp"
+#include "backends/pattern.hpp"
+#include "unibuf/error.hpp"
+
+namespace unibuf::backends {
+namespace {
+
+constexpr std::size_t page = 4096;
+constexpr std::size_t cache_line = 64;
+constexpr std::size_t huge_page = std::size_t{2} << 20;
+
+[[noreturn]] void refuse(std::size_t bytes) {
+    throw error(error_code::out_of_memory, fmt::format("the host has no room for {} bytes: {}", bytes,
+                                                       std::strerror(errno)));
+}
+
+/// From one page on: whole pages of an anonymous mapping, zero until they are touched and on the node that touches them
+/// first. Below: cache lines from the heap.
+class host_memory final : public memory {
+public:
+    explicit host_memory(std::size_t bytes) : mapped_(bytes >= page), bytes_(round_up(bytes)) {
+        if (bytes_ < bytes) {
+            errno = ENOMEM;
+            refuse(bytes);
+        }
+        if (!mapped_) {
+            address_ = static_cast<std::byte*>(std::aligned_alloc(cache_line, bytes_));
+            if (!address_) refuse(bytes);
+            std::memset(address_, 0, bytes_);
+            return;
+        }
+        void* const pages = ::mmap(nullptr, bytes_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        if (pages == MAP_FAILED) refuse(bytes);
+        address_ = static_cast<std::byte*>(pages);
+        if (bytes_ >= huge_page) ::madvise(address_, bytes_, MADV_HUGEPAGE);
+    }
+
+    ~host_memory() override {
+        if (mapped_) {
+            ::munmap(address_, bytes_);
+        } else {
+            std::free(address_);
+        }
+    }
+
+    host_memory(const host_memory&) = delete;
+    host_memory& operator=(const host_memory&) = delete;
+
+    std::byte* host_address() const noexcept override { return address_; }
+    bool starts_zero() const noexcept override { return true; }
+    std::uintptr_t handle() const noexcept override { return reinterpret_cast<std::uintptr_t>(address_); }
+
+    fence write(std::size_t offset, std::span<const std::byte> from, queue) override {
+        std::memcpy(address_ + offset, from.data(), from.size());
+        return {};
+    }
+
+    fence read(std::size_t offset, std::span<std::byte> to, queue) override {
+        std::memcpy(to.data(), address_ + offset, to.size());
+        return {};
+    }
+
+    fence fill(std::size_t offset, std::size_t bytes, std::span<const std::byte> pattern, queue) override {
+        repeat(pattern, {address_ + offset, bytes});
+        return {};
+    }
+
+private:
+    std::size_t round_up(std::size_t bytes) const noexcept {
+        const std::size_t unit = mapped_ ? page : cache_line;
+        return (bytes + unit - 1) / unit * unit;
+    }
+
+    bool mapped_;
+    std::size_t bytes_;
+    std::byte* address_ = nullptr;
+};
+
+class host_device final : public device {
+public:
+    host_device() {
+        about_.description = "host memory";
+        about_.own_memory = false;
+        about_.aliases_host = true;
+        about_.memory_bytes = static_cast<std::uint64_t>(::sysconf(_SC_PHYS_PAGES)) *
+                              static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
+    }
+
+    const traits& about() const noexcept override { return about_; }
+
+    std::unique_ptr<memory> allocate(const request& what) override {
+        return std::make_unique<host_memory>(what.bytes);
+    }
+
+private:
+    traits about_;
+};
+
+}  // namespace
+
+discovery discover_host() {
+    discovery result;
+    result.devices.push_back(std::make_unique<host_device>());
+    result.devices.push_back(std::make_unique<host_device>());  // in the place of a device: see spaces.hpp
+    return result;
+}
+
+}  // namespace unibuf::backends

@@ -1,0 +1,46 @@
+// backends/opencl/alias.hpp: a device's use of the host's memory, by CL_MEM_USE_HOST_PTR.
+#pragma once
+
+#include <mutex>
+#include <vector>
+
+#include "backends/opencl/allocation.hpp"
+#include "backends/opencl/mapped_ranges.hpp"
+
+namespace unibuf::backends::cl {
+
+/// What the host has is mapped, what the device has is not. Publishing maps and unmaps; the host's address stays the same.
+class alias final : public allocation {
+public:
+    /// Takes `native`, made of `host`, and maps all of it. Throws error(transfer_failed) where it is mapped elsewhere.
+    alias(context& in, cl_mem native, std::span<std::byte> host);
+    ~alias() override;
+
+    std::byte* host_address() const noexcept override { return host_.data(); }
+
+    fence publish_to_host(std::size_t offset, std::size_t bytes, access what, queue on) override;
+    fence publish_to_device(std::size_t offset, std::size_t bytes, access what, queue on) override;
+
+private:
+    /// A piece, and when its map is done: what unmaps it waits for that, on whatever queue.
+    struct mapped {
+        piece where;
+        fence done;
+    };
+
+    // With the mutex held, but for the constructor and the destructor. Each is done when its last command is.
+    fence apply(const remapping& change, cl_command_queue queue);
+    fence unmap(const piece& what, cl_command_queue queue);
+    fence map(const piece& what, cl_command_queue queue);
+
+    /// When all maps of [begin, end) are done, on whatever queues they were.
+    fence all_mapped(std::size_t begin, std::size_t end, cl_command_queue queue);
+
+    std::vector<piece> pieces() const;
+
+    std::span<std::byte> host_;
+    std::mutex mutex_;
+    std::vector<mapped> mapped_;  // in order
+};
+
+}  // namespace unibuf::backends::cl

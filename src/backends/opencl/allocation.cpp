@@ -1,0 +1,84 @@
+// backends/opencl/allocation.cpp: writes, reads and fills of a cl_mem.
+#include "backends/opencl/allocation.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace unibuf::backends::cl {
+namespace {
+
+/// The start of `pattern` that says all of it: one byte where all bytes are the same, as zeros are.
+std::span<const std::byte> shortest(std::span<const std::byte> pattern) noexcept {
+    const bool uniform = std::ranges::all_of(pattern, [&](std::byte each) { return each == pattern[0]; });
+    return uniform ? pattern.first(1) : pattern;
+}
+
+}  // namespace
+
+std::string allocation::asked(const char* what, std::size_t offset, std::size_t bytes) const {
+    return fmt::format("{}: a {} of {} bytes at {} was asked of a memory of {} bytes", in_.description(), what, bytes,
+                       offset, bytes_);
+}
+
+fence allocation::write(std::size_t offset, std::span<const std::byte> from, queue on) {
+    const cl_command_queue queue = in_.queue_for(on);
+    event done;
+    const cl_int status = api().clEnqueueWriteBuffer(queue, native_, no, offset, from.size(), from.data(), 0, nullptr,
+                                                     done.out());
+    if (status != success) fail(status, asked("write", offset, from.size()));
+    return in_.submitted(queue, std::move(done));
+}
+
+fence allocation::read(std::size_t offset, std::span<std::byte> to, queue on) {
+    const cl_command_queue queue = in_.queue_for(on);
+    event done;
+    const cl_int status =
+        api().clEnqueueReadBuffer(queue, native_, no, offset, to.size(), to.data(), 0, nullptr, done.out());
+    if (status != success) fail(status, asked("read", offset, to.size()));
+    return in_.submitted(queue, std::move(done));
+}
+
+fence allocation::fill(std::size_t offset, std::size_t bytes, std::span<const std::byte> pattern, queue on) {
+    const cl_command_queue queue = in_.queue_for(on);
+    pattern = shortest(pattern);
+    event last;
+    if (fillable(offset, bytes, pattern.size())) {
+        fill_piece(queue, offset, bytes, pattern, last);
+        return in_.submitted(queue, std::move(last));
+    }
+    // Other sizes and places are put together of pieces that OpenCL can fill, once, and then copied on the device: no
+    // host memory has to outlive this call, and nothing waits.
+    for (std::size_t at = 0; at < pattern.size();) {
+        std::size_t piece = 128;
+        while (piece > pattern.size() - at || (offset + at) % piece != 0) piece /= 2;
+        fill_piece(queue, offset + at, piece, pattern.subspan(at, piece), last);
+        at += piece;
+    }
+    double_up(queue, offset, bytes, pattern.size(), last);
+    return in_.submitted(queue, std::move(last));
+}
+
+void allocation::fill_piece(cl_command_queue queue, std::size_t offset, std::size_t bytes,
+                            std::span<const std::byte> pattern, event& last) {
+    event done;
+    const cl_int status = api().clEnqueueFillBuffer(queue, native_, pattern.data(), pattern.size(), offset, bytes, 0,
+                                                    nullptr, done.out());
+    if (status != success) fail(status, asked("fill", offset, bytes));
+    last = std::move(done);
+}
+
+void allocation::double_up(cl_command_queue queue, std::size_t offset, std::size_t bytes, std::size_t done,
+                           event& last) {
+    while (done < bytes) {
+        const std::size_t piece = std::min(done, bytes - done);
+        event copied;
+        const cl_int status = api().clEnqueueCopyBuffer(queue, native_, native_, offset, offset + done, piece, 0,
+                                                        nullptr, copied.out());
+        if (status != success) fail(status, asked("fill", offset, bytes));
+        last = std::move(copied);
+        done += piece;
+    }
+}
+
+}  // namespace unibuf::backends::cl

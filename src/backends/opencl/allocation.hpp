@@ -1,0 +1,48 @@
+// backends/opencl/allocation.hpp: a cl_mem, and what can be done with it.
+#pragma once
+
+#include "backends/backend.hpp"
+#include "backends/opencl/context.hpp"
+
+namespace unibuf::backends::cl {
+
+/// Memory of a device, or the base of its use of the host's memory.
+class allocation : public memory {
+public:
+    /// Takes `native`, which is of `in`.
+    allocation(context& in, cl_mem native, std::size_t bytes) noexcept : in_(in), native_(native), bytes_(bytes) {}
+    ~allocation() override { api().clReleaseMemObject(native_); }
+    allocation(const allocation&) = delete;
+    allocation& operator=(const allocation&) = delete;
+
+    std::uintptr_t handle() const noexcept override { return reinterpret_cast<std::uintptr_t>(native_); }
+
+    fence write(std::size_t offset, std::span<const std::byte> from, queue on) override;
+    fence read(std::size_t offset, std::span<std::byte> to, queue on) override;
+    fence fill(std::size_t offset, std::size_t bytes, std::span<const std::byte> pattern, queue on) override;
+
+protected:
+    context& in() const noexcept { return in_; }
+    cl_mem native() const noexcept { return native_; }
+    std::size_t bytes() const noexcept { return bytes_; }
+
+    /// "<device>: <what was asked> of <bytes> bytes at <offset>", for errors.
+    std::string asked(const char* what, std::size_t offset, std::size_t bytes) const;
+
+private:
+    void fill_piece(cl_command_queue queue, std::size_t offset, std::size_t bytes, std::span<const std::byte> pattern,
+                    event& last);
+    void double_up(cl_command_queue queue, std::size_t offset, std::size_t bytes, std::size_t done, event& last);
+
+    context& in_;
+    cl_mem native_;
+    std::size_t bytes_;
+};
+
+/// Where OpenCL can fill with one command.
+constexpr bool fillable(std::size_t offset, std::size_t bytes, std::size_t pattern) noexcept {
+    const bool has_size = pattern != 0 && pattern <= 128 && (pattern & (pattern - 1)) == 0;
+    return has_size && offset % pattern == 0 && bytes % pattern == 0;
+}
+
+}  // namespace unibuf::backends::cl

@@ -1,0 +1,124 @@
+// backends/opencl/context.cpp: queues, known and own.
+#include "backends/opencl/context.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace unibuf::backends::cl {
+
+context::context(cl_device_id device, std::string description) : description_(std::move(description)) {
+    handles_.device = device;
+    cl_int status = success;
+    handles_.context = api().clCreateContext(nullptr, 1, &device, nullptr, nullptr, &status);
+    if (status != success) {
+        fail(status, fmt::format("{}: no OpenCL context can be made", description_), error_code::device_unavailable);
+    }
+    try {
+        handles_.queue = make_queue();
+    } catch (...) {
+        api().clReleaseContext(handles_.context);
+        throw;
+    }
+}
+
+context::context(const opencl::handles& callers, std::string description)
+    : handles_(callers), description_(std::move(description)) {
+    const auto retained = [](cl_int status) {
+        if (status != success) fail(status, "the caller's OpenCL objects cannot be kept", error_code::invalid_argument);
+    };
+    retained(api().clRetainContext(handles_.context));
+    retained(api().clRetainDevice(handles_.device));
+    retained(api().clRetainCommandQueue(handles_.queue));
+}
+
+cl_command_queue context::make_queue() {
+    cl_int status = success;
+    const cl_command_queue made = api().clCreateCommandQueue(handles_.context, handles_.device, 0, &status);
+    if (status != success) {
+        fail(status, fmt::format("{}: no OpenCL queue can be made", description_), error_code::device_unavailable);
+    }
+    return made;
+}
+
+cl_command_queue context::queue_for(queue on) {
+    const auto named = static_cast<cl_command_queue>(on.native);
+    if (named == nullptr || named == handles_.queue) {
+        if (named == nullptr) join();
+        return handles_.queue;
+    }
+    remember(named);
+    return named;
+}
+
+cl_command_queue context::idle_queue() {
+    const std::lock_guard lock(mutex_);
+    if (!idle_) idle_ = make_queue();
+    return idle_;
+}
+
+void context::remember(cl_command_queue named) {
+    const std::lock_guard lock(mutex_);
+    if (std::ranges::find(named_, named) != named_.end()) return;
+    if (queue_info<cl_context>(named, queue_context) != handles_.context) {
+        throw error(error_code::invalid_argument,
+                    fmt::format("the queue belongs to another OpenCL context than the space on {}", description_));
+    }
+    if (queue_info<cl_bitfield>(named, queue_properties) & queue_out_of_order) {
+        throw error(error_code::invalid_argument,
+                    fmt::format("an out-of-order queue of {} was named; unibuf orders work by in-order queues",
+                                description_));
+    }
+    named_.reserve(named_.size() + 1);
+    if (const cl_int status = api().clRetainCommandQueue(named); status != success) {
+        fail(status, fmt::format("{}: the queue cannot be kept", description_), error_code::invalid_argument);
+    }
+    named_.push_back(named);
+}
+
+void context::join() {
+    const std::lock_guard lock(mutex_);
+    if (named_.empty()) return;
+    std::vector<event> ends(named_.size());
+    std::vector<cl_event> natives;
+    for (std::size_t i = 0; i < named_.size(); ++i) {
+        cl_int status = api().clEnqueueMarkerWithWaitList(named_[i], 0, nullptr, ends[i].out());
+        if (status == success) status = api().clFlush(named_[i]);
+        if (status != success) fail(status, fmt::format("{}: a queue that was named cannot be joined", description_));
+        natives.push_back(ends[i].native());
+    }
+    const auto count = static_cast<cl_uint>(natives.size());
+    const cl_int status = api().clEnqueueBarrierWithWaitList(handles_.queue, count, natives.data(), nullptr);
+    if (status != success) fail(status, fmt::format("{}: queues cannot be joined", description_));
+
+    std::erase_if(named_, [](cl_command_queue each) {
+        const bool ours_alone = queue_info<cl_uint>(each, queue_reference_count) == 1;
+        if (ours_alone) api().clReleaseCommandQueue(each);
+        return ours_alone;
+    });
+}
+
+fence context::mark(cl_command_queue queue) {
+    event here;
+    const cl_int status = api().clEnqueueMarkerWithWaitList(queue, 0, nullptr, here.out());
+    if (status != success) fail(status, fmt::format("{}: a fence cannot be queued", description_));
+    return submitted(queue, std::move(here));
+}
+
+bool context::order(const fence& before, cl_command_queue queue) {
+    if (!before.native()) return true;
+    const cl_event end = event_of(before);
+    cl_context owner = nullptr;
+    if (!end || api().clGetEventInfo(end, event_context, sizeof owner, &owner, nullptr) != success) return false;
+    if (owner != handles_.context) return false;
+    const cl_int status = api().clEnqueueBarrierWithWaitList(queue, 1, &end, nullptr);
+    if (status != success) fail(status, fmt::format("{}: queued work cannot be ordered", description_));
+    return true;
+}
+
+void context::start(cl_command_queue queue) {
+    const cl_int status = api().clFlush(queue);
+    if (status != success) fail(status, fmt::format("{}: queued work cannot be started", description_));
+}
+
+}  // namespace unibuf::backends::cl

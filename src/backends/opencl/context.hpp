@@ -1,0 +1,79 @@
+// backends/opencl/context.hpp: one device's context, and the order of work in it.
+#pragma once
+
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "backends/opencl/event.hpp"
+#include "unibuf/opencl.hpp"
+
+namespace unibuf::backends::cl {
+
+/// A context with a queue of this backend's own, and all queues that leases have named.
+///
+/// OpenCL has no order between queues, and no way to ask a context for its queues. So those that leases name are kept, and
+/// what names none is put behind all of them. Any thread.
+class context {
+public:
+    /// Makes context and queue. `description` names the device in errors.
+    context(cl_device_id device, std::string description);
+
+    /// The caller's, which are retained.
+    context(const opencl::handles& callers, std::string description);
+
+    // Buffers may go when static objects do, after the driver has gone, so nothing is released: a context is made once
+    // for each device and lives as long as the process.
+    ~context() = default;
+    context(const context&) = delete;
+    context& operator=(const context&) = delete;
+
+    const opencl::handles& handles() const noexcept { return handles_; }
+    const std::string& description() const noexcept { return description_; }
+
+    /// The queue that an operation goes to: `on`, or, where it names none, the own queue, after all work that was put on
+    /// any known queue before. Throws error(invalid_argument) for a queue that is not in order or of another context.
+    cl_command_queue queue_for(queue on);
+
+    /// A queue on which nothing ever waits, for what has no earlier work to wait for.
+    cl_command_queue idle_queue();
+
+    /// A fence after all work on `queue`, which is started.
+    fence mark(cl_command_queue queue);
+
+    /// Makes later work on `queue` wait for `before`; false where that is not an event of this context.
+    bool order(const fence& before, cl_command_queue queue);
+
+    /// Starts what is on `queue`.
+    void start(cl_command_queue queue);
+
+    /// The same, and makes its last event a fence.
+    fence submitted(cl_command_queue queue, event last) {
+        start(queue);
+        return fence_of(std::move(last));
+    }
+
+private:
+    cl_command_queue make_queue();
+    void remember(cl_command_queue named);
+
+    /// Puts the own queue behind all others, and forgets those that nobody but this context holds any more.
+    void join();
+
+    opencl::handles handles_;
+    std::string description_;
+    std::mutex mutex_;
+    std::vector<cl_command_queue> named_;  // retained, so that no other queue gets the address of one
+    cl_command_queue idle_ = nullptr;
+};
+
+/// What a queue says of itself: `what` is one of the queue_ constants.
+template <class Value>
+Value queue_info(cl_command_queue queue, cl_uint what) {
+    Value value{};
+    const cl_int status = api().clGetCommandQueueInfo(queue, what, sizeof value, &value, nullptr);
+    if (status != success) fail(status, "OpenCL does not know this queue", error_code::invalid_argument);
+    return value;
+}
+
+}  // namespace unibuf::backends::cl

@@ -1,0 +1,121 @@
+// backends/opencl/device.cpp: what a device can do, and its memory.
+#include "backends/opencl/device.hpp"
+
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <string_view>
+
+#include "backends/opencl/alias.hpp"
+
+namespace unibuf::backends::cl {
+namespace {
+
+template <class Value>
+Value info(cl_device_id device, cl_uint what, Value otherwise) {
+    Value value{};
+    const cl_int status = api().clGetDeviceInfo(device, what, sizeof value, &value, nullptr);
+    return status == success ? value : otherwise;
+}
+
+std::string text(cl_device_id device, cl_uint what) {
+    std::size_t bytes = 0;
+    if (api().clGetDeviceInfo(device, what, 0, nullptr, &bytes) != success || bytes == 0) return {};
+    std::string value(bytes, '\0');
+    if (api().clGetDeviceInfo(device, what, bytes, value.data(), nullptr) != success) return {};
+    value.resize(value.find_last_not_of(std::string_view(" \0", 2)) + 1);  // drivers pad names
+    return value;
+}
+
+/// From "OpenCL <major>.<minor> <the driver's own>".
+bool at_least_1_2(const std::string& version) {
+    int major = 0;
+    int minor = 0;
+    const int found = std::sscanf(version.c_str(), "OpenCL %d.%d", &major, &minor);
+    return found == 2 && (major > 1 || (major == 1 && minor >= 2));
+}
+
+}  // namespace
+
+facts facts_of(cl_device_id device, const std::string& platform) {
+    const std::string name = fmt::format("{} ({})", text(device, device_name), platform);
+    const auto refuse = [&](const std::string& why) { throw error(error_code::device_unavailable, name + " " + why); };
+    if (!info<cl_bool>(device, device_available, no)) refuse("says that it is not available");
+    const std::string version = text(device, device_version);
+    if (!at_least_1_2(version)) refuse(fmt::format("has \"{}\"; OpenCL 1.2 is needed", version));
+
+    // The question is deprecated since OpenCL 2.0, and still answered.
+    const bool cpu = (info<cl_bitfield>(device, device_type, 0) & device_type_cpu) != 0;
+    const bool unified = cpu || info<cl_bool>(device, device_host_unified_memory, no) != no;
+
+    facts known;
+    known.about.description = name;
+    known.about.own_memory = !unified;
+    // A device with memory of its own would copy behind the scenes, uncounted: that is no sharing.
+    known.about.aliases_host = unified;
+    known.about.asynchronous = true;
+    known.about.memory_bytes = info<cl_ulong>(device, device_global_mem_size, 0);
+    known.largest_allocation = static_cast<std::size_t>(info<cl_ulong>(device, device_max_mem_alloc_size, 0));
+    // A CPU reads memory where it is; cache lines are as much as its vectors need. GPUs map pages.
+    known.alias_alignment = cpu ? 64 : 4096;
+    return known;
+}
+
+compute_device::compute_device(const opencl::handles& callers, facts known)
+    : native_(callers.device), known_(std::move(known)), context_(new context(callers, known_.about.description)) {}
+
+context& compute_device::in() {
+    if (context* made = context_.load(std::memory_order_acquire)) return *made;
+    const std::lock_guard lock(mutex_);
+    if (!context_.load(std::memory_order_relaxed)) {
+        context_.store(new context(native_, known_.about.description), std::memory_order_release);
+    }
+    return *context_.load(std::memory_order_relaxed);
+}
+
+cl_mem compute_device::create_buffer(std::size_t bytes, cl_bitfield flags, void* host) {
+    if (bytes > known_.largest_allocation) {
+        throw error(error_code::out_of_memory,
+                    fmt::format("{}: {} bytes were asked for in one allocation; it allows {}", known_.about.description,
+                                bytes, known_.largest_allocation));
+    }
+    cl_int status = success;
+    const cl_mem made = api().clCreateBuffer(in().handles().context, flags, bytes, host, &status);
+    if (status != success) {
+        fail(status, fmt::format("{}: an allocation of {} bytes was asked for", known_.about.description, bytes),
+             error_code::out_of_memory);
+    }
+    return made;
+}
+
+std::unique_ptr<memory> compute_device::allocate(const request& what) {
+    return std::make_unique<allocation>(in(), create_buffer(what.bytes, mem_read_write, nullptr), what.bytes);
+}
+
+std::unique_ptr<memory> compute_device::alias(std::span<std::byte> host, const request& what) {
+    if (!known_.about.aliases_host) return device::alias(host, what);
+    const auto address = reinterpret_cast<std::uintptr_t>(host.data());
+    if (address % known_.alias_alignment != 0) {
+        throw error(error_code::unsupported,
+                    fmt::format("{} can use host memory in place from multiples of {} bytes on; {} bytes at {:#x} were "
+                                "asked for",
+                                known_.about.description, known_.alias_alignment, host.size(), address));
+    }
+    // GPUs take whole cache lines, or copy. A page-aligned block has the rest of its last line for itself.
+    const std::size_t line = known_.alias_alignment == 64 ? 1 : 64;
+    const std::size_t bytes = (host.size() + line - 1) / line * line;
+    const cl_mem native = create_buffer(bytes, mem_read_write | mem_use_host_ptr, host.data());
+    return std::make_unique<cl::alias>(in(), native, host);
+}
+
+fence compute_device::record(queue on) {
+    context& known = in();
+    return known.mark(known.queue_for(on));
+}
+
+bool compute_device::order(const fence& before, queue on) {
+    context& known = in();
+    return known.order(before, known.queue_for(on));
+}
+
+}  // namespace unibuf::backends::cl

@@ -1,0 +1,48 @@
+// backends/opencl/device.hpp: one OpenCL device, as a space.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <mutex>
+
+#include "backends/backend.hpp"
+#include "backends/opencl/context.hpp"
+
+namespace unibuf::backends::cl {
+
+/// What a device says of itself, without a context.
+struct facts {
+    traits about;
+    std::size_t largest_allocation = 0;
+    std::size_t alias_alignment = 0;  // of host memory that it uses in place
+};
+
+/// `platform` is its platform's name. Throws error(device_unavailable), with the reason, for one that cannot be used.
+facts facts_of(cl_device_id device, const std::string& platform);
+
+class compute_device final : public device {
+public:
+    /// Its context is made at first use: drivers take their time, and listing devices should not.
+    compute_device(cl_device_id native, facts known) : native_(native), known_(std::move(known)) {}
+
+    /// A context that the caller made.
+    compute_device(const opencl::handles& callers, facts known);
+
+    const traits& about() const noexcept override { return known_.about; }
+    std::unique_ptr<memory> allocate(const request& what) override;
+    std::unique_ptr<memory> alias(std::span<std::byte> host, const request& what) override;
+    fence record(queue on) override;
+    bool order(const fence& before, queue on) override;
+
+    context& in();
+
+private:
+    cl_mem create_buffer(std::size_t bytes, cl_bitfield flags, void* host);
+
+    cl_device_id native_;
+    facts known_;
+    std::mutex mutex_;
+    std::atomic<context*> context_ = nullptr;  // never freed; see there
+};
+
+}  // namespace unibuf::backends::cl

@@ -1,0 +1,139 @@
+// backends/opencl/opencl.cpp: finds the devices, and adopts the caller's.
+#include "unibuf/opencl.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <mutex>
+#include <vector>
+
+#include "backends/opencl/device.hpp"
+#include "backends/spaces.hpp"
+
+namespace unibuf::backends {
+namespace cl {
+namespace {
+
+std::string platform_name_of(cl_platform_id platform) {
+    char name[256] = {};
+    const cl_int status = api().clGetPlatformInfo(platform, platform_name, sizeof name - 1, name, nullptr);
+    return status == success ? name : "a platform without a name";
+}
+
+std::vector<cl_platform_id> platforms() {
+    cl_uint count = 0;
+    cl_int status = api().clGetPlatformIDs(0, nullptr, &count);
+    if (status == platform_not_found) count = 0;
+    std::vector<cl_platform_id> found(count);
+    if (count != 0) status = api().clGetPlatformIDs(count, found.data(), nullptr);
+    if (status != success && status != platform_not_found) {
+        fail(status, "OpenCL cannot list its platforms", error_code::device_unavailable);
+    }
+    return found;
+}
+
+std::vector<cl_device_id> devices_of(cl_platform_id platform) {
+    cl_uint count = 0;
+    if (api().clGetDeviceIDs(platform, device_type_all, 0, nullptr, &count) != success) return {};
+    std::vector<cl_device_id> found(count);
+    if (count == 0 || api().clGetDeviceIDs(platform, device_type_all, count, found.data(), nullptr) != success) return {};
+    return found;
+}
+
+discovery discover() {
+    discovery result;
+    std::vector<std::string> reasons;
+    for (const cl_platform_id platform : platforms()) {
+        const std::string name = platform_name_of(platform);
+        const std::vector<cl_device_id> devices = devices_of(platform);
+        if (devices.empty()) reasons.push_back(name + " has no device");
+        for (const cl_device_id device : devices) {
+            try {
+                result.devices.push_back(std::make_unique<compute_device>(device, facts_of(device, name)));
+            } catch (const error& refused) {
+                reasons.emplace_back(refused.what());
+            }
+        }
+    }
+    if (result.devices.empty()) {
+        result.unavailable = reasons.empty() ? "no OpenCL platform is installed (pocl-opencl-icd is one for any CPU)"
+                                             : fmt::format("{}", fmt::join(reasons, "; "));
+    }
+    return result;
+}
+
+compute_device& device_at(space where) {
+    auto* found = dynamic_cast<compute_device*>(&device_of(where));
+    if (!found) throw error(error_code::invalid_argument, where.name() + " is no OpenCL space");
+    return *found;
+}
+
+void check(const opencl::handles& callers) {
+    const auto refuse = [](const char* why) { throw error(error_code::invalid_argument, why); };
+    if (!callers.context || !callers.device || !callers.queue) {
+        refuse("a space is made of an OpenCL context, a device and a queue; one of them is null");
+    }
+    if (queue_info<cl_context>(callers.queue, queue_context) != callers.context) {
+        refuse("the OpenCL queue belongs to another context");
+    }
+    if (queue_info<cl_device_id>(callers.queue, queue_device) != callers.device) {
+        refuse("the OpenCL queue belongs to another device");
+    }
+    if (queue_info<cl_bitfield>(callers.queue, queue_properties) & queue_out_of_order) {
+        refuse("the OpenCL queue is out of order; a space needs one that is in order");
+    }
+}
+
+/// The spaces that were adopted, so that adopting again gives the same one.
+struct adopted {
+    opencl::handles callers;
+    space where;
+};
+
+}  // namespace
+}  // namespace cl
+
+discovery discover_opencl() {
+    if (!cl::missing().empty()) return {.devices = {}, .unavailable = cl::missing()};
+    try {
+        return cl::discover();
+    } catch (const error& failed) {
+        return {.devices = {}, .unavailable = failed.what()};
+    }
+}
+
+}  // namespace unibuf::backends
+
+namespace unibuf::opencl {
+
+using namespace backends;
+
+handles handles_of(space where) { return cl::device_at(where).in().handles(); }
+
+space use(_cl_context* context, _cl_device_id* device, _cl_command_queue* queue) {
+    const handles callers{context, device, queue};
+    cl::check(callers);
+
+    static std::mutex& mutex = *new std::mutex;
+    static std::vector<cl::adopted>& known = *new std::vector<cl::adopted>;
+    const std::lock_guard lock(mutex);
+    const auto same = [&](const cl::adopted& each) {
+        return each.callers.context == context && each.callers.device == device && each.callers.queue == queue;
+    };
+    if (const auto found = std::ranges::find_if(known, same); found != known.end()) return found->where;
+
+    // The devices that are found come first, so that "opencl:0" means the same whether somebody adopted before or not.
+    for (static bool once = true; once; once = false) devices();
+    known.reserve(known.size() + 1);
+    auto added = std::make_unique<cl::compute_device>(callers, cl::facts_of(device, "the caller's context"));
+    const space where = add_space("opencl", std::move(added));
+    known.push_back({callers, where});
+    return where;
+}
+
+_cl_mem* memory(const native_memory& copy) {
+    cl::device_at(copy.where);
+    return reinterpret_cast<_cl_mem*>(copy.handle);
+}
+
+}  // namespace unibuf::opencl

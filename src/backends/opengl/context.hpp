@@ -1,0 +1,68 @@
+// backends/opengl/context.hpp: an OpenGL context and the thread that may use it.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "backends/opengl/api.hpp"
+#include "backends/opengl/flags.hpp"
+#include "unibuf/space.hpp"
+
+namespace unibuf::backends {
+
+/// Functions that take a job may be called from any thread; jobs run with the context current, one at a time. Where the
+/// context cannot be had they throw error(device_unavailable), or error(device_lost) where it is gone for good.
+class gl_context {
+public:
+    virtual ~gl_context() = default;
+
+    /// Does the job and returns when it has returned; passes on what it throws.
+    virtual void run(const std::function<void()>& job) = 0;
+
+    /// Does the job, here and now or later, in the order of the calls. It must not throw.
+    virtual void post(std::function<void()> job) = 0;
+
+    /// Does the job as soon as the context can be had, or never. It must not throw.
+    virtual void when_possible(std::function<void()> job) noexcept = 0;
+
+    /// For a job that waits for one that was posted: does what waits.
+    virtual void assist() {}
+
+    /// Throws where no job is done any more.
+    virtual void check_alive() const {}
+
+    /// Whether it is current on this thread.
+    virtual bool here() const noexcept = 0;
+
+    const gl_api& gl() const noexcept { return gl_; }
+    const gl_platform& platform() const noexcept { return platform_; }
+    const std::string& description() const noexcept { return description_; }
+
+protected:
+    /// Loads the functions of the context that is current here, and asks it who it is. Empty, or what it lacks.
+    std::string load();
+
+private:
+    gl_api gl_;
+    gl_platform platform_;
+    std::string description_;
+};
+
+/// A context of unibuf's own, current on a thread of its own; null, and why, where there can be none. Called once.
+std::shared_ptr<gl_context> make_own_context(std::string& why);
+
+/// The context that the caller has current on this thread, and whose jobs are done on whatever thread it is current.
+class adopted_context : public gl_context {
+public:
+    /// Says in errors which space it is.
+    virtual void set_space(unibuf::space where) = 0;
+
+    /// Whether it is still the one that was adopted: a context that is destroyed may leave its handle to another.
+    virtual bool is_current() const = 0;
+};
+
+/// Throws error(device_unavailable) without one, error(unsupported) below OpenGL 4.5.
+std::shared_ptr<adopted_context> adopt_current_context();
+
+}  // namespace unibuf::backends

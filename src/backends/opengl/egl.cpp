@@ -1,0 +1,32 @@
+// backends/opengl/egl.cpp: the library and its functions.
+#include "backends/opengl/egl.hpp"
+
+#include "backends/loader.hpp"
+
+namespace unibuf::backends {
+
+egl::egl() {
+    const library driver({"libEGL.so.1", "libEGL.so"});
+    if (!driver) {
+        why_ = driver.why();
+        return;
+    }
+    auto& f = functions_;
+    const bool complete =
+        driver.find("eglGetProcAddress", f.get_proc_address) && driver.find("eglQueryString", f.query_string) &&
+        driver.find("eglGetCurrentContext", f.get_current_context) && driver.find("eglGetError", f.get_error) &&
+        driver.find("eglInitialize", f.initialize) && driver.find("eglBindAPI", f.bind_api) &&
+        driver.find("eglCreateContext", f.create_context) && driver.find("eglDestroyContext", f.destroy_context) &&
+        driver.find("eglMakeCurrent", f.make_current);
+    if (!complete) why_ = "libEGL.so.1 lacks functions of EGL 1.4";
+}
+
+const egl& egl::get() {
+    // Never destroyed: contexts are used until the process ends.
+    static const auto& loaded = *new egl;
+    return loaded;
+}
+
+void* egl::function(const char* name) { return get().functions_.get_proc_address(name); }
+
+}  // namespace unibuf::backends

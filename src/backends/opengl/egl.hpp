@@ -1,0 +1,46 @@
+// backends/opengl/egl.hpp: EGL, which finds OpenGL's functions and makes contexts that need no window.
+#pragma once
+
+#include <string>
+
+namespace unibuf::backends {
+
+/// Loaded at first use. Any thread.
+class egl {
+public:
+    static const egl& get();
+
+    /// Why it cannot be used; empty where it can.
+    const std::string& why() const noexcept { return why_; }
+
+    /// The context that is current on this thread, or null.
+    void* current_context() const { return functions_.get_current_context(); }
+
+    /// An OpenGL function, or null. It works in whatever context is current where it is called.
+    static void* function(const char* name);
+
+    /// Makes a context without a window, on the best device there is, and leaves it current on this thread, where no
+    /// context is current. Empty, or why there is none. The context is never destroyed.
+    std::string make_headless_context() const;
+
+    /// As <EGL/egl.h> declares them; only those used here.
+    struct functions {
+        void* (*get_proc_address)(const char* name) = nullptr;
+        void* (*get_current_context)() = nullptr;
+        const char* (*query_string)(void* display, int name) = nullptr;
+        int (*get_error)() = nullptr;
+        unsigned (*initialize)(void* display, int* major, int* minor) = nullptr;
+        unsigned (*bind_api)(unsigned api) = nullptr;
+        void* (*create_context)(void* display, void* config, void* share, const int* attributes) = nullptr;
+        unsigned (*destroy_context)(void* display, void* context) = nullptr;
+        unsigned (*make_current)(void* display, void* draw, void* read, void* context) = nullptr;
+    };
+
+private:
+    egl();
+
+    functions functions_;
+    std::string why_;
+};
+
+}  // namespace unibuf::backends

@@ -1,0 +1,35 @@
+// backends/opengl/flags.hpp: which flags memory gets that host and device share. Pure.
+#pragma once
+
+#include <string_view>
+
+#include "unibuf/options.hpp"
+
+namespace unibuf::backends {
+
+enum class gl_vendor { amd, intel, nvidia, other };
+
+/// Whose driver it is, and where its memory is.
+struct gl_platform {
+    gl_vendor vendor = gl_vendor::other;
+    bool own_memory = true;  // false for software and for GPUs that work in the host's memory
+    bool software = false;
+
+    friend bool operator==(const gl_platform&, const gl_platform&) = default;
+};
+
+/// From the strings GL_VENDOR and GL_RENDERER.
+gl_platform platform_of(std::string_view vendor, std::string_view renderer);
+
+struct gl_mapping {
+    unsigned storage = 0;         // of glNamedBufferStorage
+    unsigned map = 0;             // of glMapNamedBufferRange
+    bool explicit_flush = false;  // host writes are announced by glFlushMappedNamedBufferRange
+    std::string_view description;
+};
+
+/// AMD writes uploads through write-combined memory, Intel is coherent everywhere, NVIDIA is told which ranges the host
+/// wrote; a device's output is cached on the host. Of drivers that are not known the coherent mapping is asked.
+gl_mapping mapping_for(gl_vendor vendor, host_access access, memory_hint hint);
+
+}  // namespace unibuf::backends

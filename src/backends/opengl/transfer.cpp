@@ -1,0 +1,151 @@
+// backends/opengl/transfer.cpp: uploads, downloads and fills.
+#include "backends/opengl/transfer.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <utility>
+#include <vector>
+
+#include "backends/opengl/errors.hpp"
+
+namespace unibuf::backends {
+
+namespace {
+
+constexpr std::size_t staging_bytes = std::size_t{64} << 20;
+constexpr std::size_t seed_bytes = std::size_t{64} << 10;
+
+std::ptrdiff_t signed_of(std::size_t value) { return static_cast<std::ptrdiff_t>(value); }
+
+/// Commands after this see what shaders have written so far.
+void begin(const gl_api& gl) {
+    forget_errors(gl);
+    gl.memory_barrier(gl::buffer_update_barrier);
+}
+
+/// Mapped storage takes no glNamedBufferSubData, but copies from another buffer.
+void upload_staged(const gl_api& gl, unsigned to, std::size_t offset, std::span<const std::byte> from) {
+    while (!from.empty()) {
+        const auto part = from.first(std::min(from.size(), staging_bytes));
+        unsigned staging = 0;
+        gl.create_buffers(1, &staging);
+        gl.buffer_storage(staging, signed_of(part.size()), part.data(), 0);
+        gl.copy_buffer_sub_data(staging, to, 0, signed_of(offset), signed_of(part.size()));
+        gl.delete_buffers(1, &staging);
+        offset += part.size();
+        from = from.subspan(part.size());
+    }
+}
+
+void put(const gl_api& gl, gl_buffer to, std::size_t offset, std::span<const std::byte> from) {
+    if (to.dynamic) {
+        gl.buffer_sub_data(to.name, signed_of(offset), signed_of(from.size()), from.data());
+    } else {
+        upload_staged(gl, to.name, offset, from);
+    }
+}
+
+/// How pixels are unpacked applies to a clear's one value too, and is the caller's to choose.
+class plain_unpacking {
+public:
+    explicit plain_unpacking(const gl_api& gl) : gl_(gl) {
+        for (auto& [name, value] : values_) {
+            gl_.get_integer(name, &value);
+            if (value != 0) gl_.pixel_store(name, 0);
+        }
+        gl_.get_integer(gl::pixel_unpack_buffer_binding, &buffer_);
+        if (buffer_ != 0) gl_.bind_buffer(gl::pixel_unpack_buffer, 0);
+    }
+    ~plain_unpacking() {
+        for (const auto& [name, value] : values_) {
+            if (value != 0) gl_.pixel_store(name, value);
+        }
+        if (buffer_ != 0) gl_.bind_buffer(gl::pixel_unpack_buffer, static_cast<unsigned>(buffer_));
+    }
+    plain_unpacking(const plain_unpacking&) = delete;
+    plain_unpacking& operator=(const plain_unpacking&) = delete;
+
+private:
+    const gl_api& gl_;
+    std::array<std::pair<unsigned, int>, 4> values_{{{gl::unpack_swap_bytes, 0},
+                                                     {gl::unpack_skip_rows, 0},
+                                                     {gl::unpack_skip_pixels, 0},
+                                                     {gl::unpack_skip_images, 0}}};
+    int buffer_ = 0;
+};
+
+struct clear_format {
+    std::size_t bytes;
+    unsigned internal_format;
+    unsigned format;
+    unsigned type;
+};
+
+constexpr std::array<clear_format, 5> clear_formats{{{1, gl::r8ui, gl::red_integer, gl::unsigned_byte},
+                                                     {2, gl::r16ui, gl::red_integer, gl::unsigned_short},
+                                                     {4, gl::r32ui, gl::red_integer, gl::unsigned_int},
+                                                     {8, gl::rg32ui, gl::rg_integer, gl::unsigned_int},
+                                                     {16, gl::rgba32ui, gl::rgba_integer, gl::unsigned_int}}};
+
+/// By the format that holds the pattern and whose size divides offset and bytes, as OpenGL demands; the one nearest to
+/// 4 bytes, which drivers have a fast path for.
+const clear_format* format_for(std::size_t pattern, std::size_t offset, std::size_t bytes) {
+    const clear_format* best = nullptr;
+    for (const auto& format : clear_formats) {
+        if (format.bytes % pattern != 0 || offset % format.bytes != 0 || bytes % format.bytes != 0) continue;
+        if (!best || format.bytes <= 4) best = &format;
+    }
+    return best;
+}
+
+void repeat(std::span<const std::byte> pattern, std::span<std::byte> over) {
+    for (std::size_t at = 0; at < over.size(); at += pattern.size()) {
+        std::ranges::copy(pattern.first(std::min(pattern.size(), over.size() - at)), over.begin() + signed_of(at));
+    }
+}
+
+/// Any pattern: a first piece is uploaded, then what is there is copied behind itself until the range is full.
+void fill_by_doubling(const gl_api& gl, gl_buffer to, std::size_t offset, std::size_t bytes,
+                      std::span<const std::byte> pattern) {
+    const std::size_t repeats = std::max<std::size_t>(1, seed_bytes / pattern.size());
+    std::vector<std::byte> seed(std::min(bytes, repeats * pattern.size()));
+    repeat(pattern, seed);
+    put(gl, to, offset, seed);
+    for (std::size_t have = seed.size(); have < bytes;) {
+        const std::size_t more = std::min(have, bytes - have);
+        gl.copy_buffer_sub_data(to.name, to.name, signed_of(offset), signed_of(offset + have), signed_of(more));
+        have += more;
+    }
+}
+
+}  // namespace
+
+void upload(const gl_api& gl, gl_buffer to, std::size_t offset, std::span<const std::byte> from) {
+    begin(gl);
+    put(gl, to, offset, from);
+    check_errors(gl, fmt::format("writing {} bytes to an OpenGL buffer", from.size()));
+}
+
+void download(const gl_api& gl, gl_buffer from, std::size_t offset, std::span<std::byte> to) {
+    begin(gl);
+    gl.get_buffer_sub_data(from.name, signed_of(offset), signed_of(to.size()), to.data());
+    check_errors(gl, fmt::format("reading {} bytes of an OpenGL buffer", to.size()));
+}
+
+void fill(const gl_api& gl, gl_buffer to, std::size_t offset, std::size_t bytes, std::span<const std::byte> pattern) {
+    begin(gl);
+    if (const clear_format* format = format_for(pattern.size(), offset, bytes)) {
+        std::array<std::byte, 16> value{};
+        repeat(pattern, std::span(value).first(format->bytes));
+        const plain_unpacking plain(gl);
+        gl.clear_buffer_sub_data(to.name, format->internal_format, signed_of(offset), signed_of(bytes), format->format,
+                                 format->type, value.data());
+    } else {
+        fill_by_doubling(gl, to, offset, bytes, pattern);
+    }
+    check_errors(gl, fmt::format("filling {} bytes of an OpenGL buffer", bytes));
+}
+
+}  // namespace unibuf::backends

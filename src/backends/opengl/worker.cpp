@@ -1,0 +1,130 @@
+// backends/opengl/worker.cpp: the queue and its thread.
+#include "backends/opengl/worker.hpp"
+
+#include <pthread.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <csignal>
+#include <exception>
+#include <string>
+#include <utility>
+
+#include "unibuf/error.hpp"
+
+namespace unibuf::backends {
+
+worker& worker::start(const char* name) {
+    auto& started = *new worker;
+    // The program's signals are for the program's threads; the new thread inherits the mask.
+    sigset_t all;
+    sigset_t before;
+    ::sigfillset(&all);
+    ::pthread_sigmask(SIG_SETMASK, &all, &before);
+    try {
+        std::thread thread([&started] { started.loop(); });
+        started.thread_ = thread.get_id();
+        ::pthread_setname_np(thread.native_handle(), name);
+        thread.detach();
+    } catch (...) {
+        ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
+        delete &started;
+        throw;
+    }
+    ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
+    return started;
+}
+
+void worker::run(const std::function<void()>& job) {
+    if (here()) return job();
+
+    std::mutex mutex;
+    std::condition_variable changed;
+    bool done = false;
+    std::exception_ptr failure;
+    add({[&] {
+             try {
+                 job();
+             } catch (...) {
+                 failure = std::current_exception();
+             }
+             // Told under the lock: this frame is gone as soon as the caller sees `done`.
+             const std::lock_guard lock(mutex);
+             done = true;
+             changed.notify_one();
+         },
+         false});
+    std::unique_lock lock(mutex);
+    changed.wait(lock, [&] { return done; });
+    if (failure) std::rethrow_exception(failure);
+}
+
+void worker::post(std::function<void()> job) {
+    if (!here()) return add({std::move(job), true});
+    assist();
+    job();
+}
+
+void worker::assist() {
+    // Jobs of callers who wait in run() keep their turn: nobody can have been told that they are done, so nothing is
+    // ordered after them, and they may do anything to the state of the job that is at work.
+    std::unique_lock lock(mutex_);
+    for (;;) {
+        const auto next = std::ranges::find_if(jobs_, &entry::posted);
+        if (next == jobs_.end()) return;
+        {
+            const auto job = std::move(next->job);
+            jobs_.erase(next);
+            lock.unlock();
+            job();
+        }
+        lock.lock();
+    }
+}
+
+void worker::close(const char* why, std::chrono::nanoseconds moment) noexcept {
+    if (closed()) return;
+    std::unique_lock lock(mutex_);
+    closed_.store(why, std::memory_order_release);
+    changed_.notify_all();
+    if (!here()) changed_.wait_for(lock, moment, [&] { return !busy_; });
+}
+
+void worker::dismiss() noexcept {
+    const std::lock_guard lock(mutex_);
+    dismissed_ = true;
+    closed_.store("was never started", std::memory_order_release);
+    changed_.notify_all();
+}
+
+void worker::add(entry added) {
+    if (const char* why = closed()) throw error(error_code::device_lost, std::string("the OpenGL thread ") + why);
+    const std::lock_guard lock(mutex_);
+    jobs_.push_back(std::move(added));
+    changed_.notify_all();
+}
+
+void worker::loop() {
+    std::unique_lock lock(mutex_);
+    while (!closed()) {
+        if (jobs_.empty()) {
+            changed_.wait(lock);
+            continue;
+        }
+        busy_ = true;
+        {
+            const auto job = std::move(jobs_.front().job);
+            jobs_.pop_front();
+            lock.unlock();
+            job();
+        }
+        lock.lock();
+        busy_ = false;
+        if (closed()) changed_.notify_all();
+    }
+    lock.unlock();
+    // A thread that ended would have the driver clean up beside the destructors of the ending process.
+    while (!dismissed_) ::pause();
+}
+
+}  // namespace unibuf::backends

@@ -1,0 +1,64 @@
+// backends/opengl/worker.hpp: a thread that does jobs in the order in which they came.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <deque>
+#include <functional>
+#include <mutex>
+#include <thread>
+
+namespace unibuf::backends {
+
+/// It is never destroyed, and its thread is detached, so the end of the process waits for neither.
+///
+/// Jobs may be given from any thread, its own included: there they are done on the spot.
+class worker {
+public:
+    static worker& start(const char* name);
+
+    bool here() const noexcept { return std::this_thread::get_id() == thread_; }
+
+    /// Does the job and returns when it has returned; passes on what it throws.
+    void run(const std::function<void()>& job);
+
+    /// Does the job later. It must not throw.
+    void post(std::function<void()> job);
+
+    /// On its own thread: does the jobs that were posted before. A job that waits for another job needs this.
+    void assist();
+
+    /// Why it does no more jobs, or null. run and post throw error(device_lost) then.
+    const char* closed() const noexcept { return closed_.load(std::memory_order_acquire); }
+
+    /// Takes no more jobs, drops those that wait, and waits a moment for the one at work.
+    void close(const char* why, std::chrono::nanoseconds moment) noexcept;
+
+    /// In a child process, which has no such thread and may have its mutex locked: takes no more jobs.
+    void abandon(const char* why) noexcept { closed_.store(why, std::memory_order_release); }
+
+    /// Ends the thread of a worker that has nothing to do and will get nothing.
+    void dismiss() noexcept;
+
+private:
+    struct entry {
+        std::function<void()> job;
+        bool posted;
+    };
+
+    worker() = default;
+
+    void loop();
+    void add(entry added);
+
+    std::mutex mutex_;
+    std::condition_variable changed_;
+    std::deque<entry> jobs_;
+    bool busy_ = false;
+    bool dismissed_ = false;
+    std::atomic<const char*> closed_ = nullptr;
+    std::thread::id thread_;
+};
+
+}  // namespace unibuf::backends

@@ -1,0 +1,27 @@
+// backends/pattern.cpp
+#include "backends/pattern.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+namespace unibuf::backends {
+
+void repeat(std::span<const std::byte> pattern, std::span<std::byte> to) noexcept {
+    const bool uniform = std::all_of(pattern.begin(), pattern.end(), [&](std::byte b) { return b == pattern.front(); });
+    if (uniform) {
+        std::memset(to.data(), static_cast<int>(pattern.front()), to.size());
+        return;
+    }
+    // Doubled up to a block that fits the cache, then that block again and again: as fast as memory for any pattern.
+    constexpr std::size_t cached = std::size_t{16} << 10;
+    const std::size_t block = std::max(pattern.size(), cached / pattern.size() * pattern.size());
+    std::size_t done = std::min(pattern.size(), to.size());
+    std::memcpy(to.data(), pattern.data(), done);
+    while (done < to.size()) {
+        const std::size_t next = std::min({done, block, to.size() - done});
+        std::memcpy(to.data() + done, to.data(), next);
+        done += next;
+    }
+}
+
+}  // namespace unibuf::backends

@@ -1,0 +1,12 @@
+// backends/pattern.hpp: a pattern, repeated.
+#pragma once
+
+#include <cstddef>
+#include <span>
+
+namespace unibuf::backends {
+
+/// Repeats `pattern`, which is not empty, over `to`.
+void repeat(std::span<const std::byte> pattern, std::span<std::byte> to) noexcept;
+
+}  // namespace unibuf::backends

@@ -1,0 +1,214 @@
+// backends/spaces.cpp
+#include "backends/spaces.hpp"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <atomic>
+#include <charconv>
+#include <mutex>
+#include <optional>
+#include <vector>
+
+#include "coherence/spaces.hpp"
+#include "unibuf/detail/gate.hpp"
+#include "unibuf/error.hpp"
+
+namespace unibuf::backends {
+namespace {
+
+struct kind {
+    std::string_view name;
+    discovery (*discover)();
+    bool searched = false;
+    std::string unavailable{};
+};
+
+struct entry {
+    std::string name;
+    std::string_view kind;
+    std::unique_ptr<device> found;
+};
+
+/// Drivers call back, and are called, while a process ends: the table is never destroyed.
+class table {
+public:
+    static table& instance() {
+        static table* const only = new table;
+        return *only;
+    }
+
+    device& at(space where) noexcept { return *entries_[where.id()].load(std::memory_order_acquire)->found; }
+    const std::string& name_of(space where) noexcept {
+        return entries_[where.id()].load(std::memory_order_acquire)->name;
+    }
+
+    space add(std::string_view kind, std::unique_ptr<device> added) {
+        const std::scoped_lock lock(mutex_);
+        return add_locked(kind, std::move(added));
+    }
+
+    space find(std::string_view name) {
+        const std::string_view kind_name = well_formed(name);
+        const std::scoped_lock lock(mutex_);
+        for (kind& each : kinds_) {
+            if (each.name == kind_name) search(each);
+        }
+        std::string there;
+        for (std::size_t id = 0; id < count_; ++id) {
+            const entry& each = *entries_[id].load(std::memory_order_relaxed);
+            if (each.name == name) return space::from_id(static_cast<std::uint8_t>(id));
+            if (each.kind == kind_name) there += (there.empty() ? "" : ", ") + each.name;
+        }
+        std::string known = "host";
+        for (const kind& each : kinds_) {
+            if (each.name == kind_name && !each.unavailable.empty()) {
+                throw error(error_code::device_unavailable,
+                            fmt::format("the space '{}' is not available: {}", name, each.unavailable));
+            }
+            if (each.name != "host") known += fmt::format(", {}:N", each.name);
+        }
+        if (!there.empty()) {
+            throw error(error_code::device_unavailable,
+                        fmt::format("the space '{}' is not available: there are {}", name, there));
+        }
+        throw error(error_code::invalid_argument,
+                    fmt::format("the space '{}' was asked for; this build knows {}", name, known));
+    }
+
+    std::vector<device_info> list() {
+        const std::scoped_lock lock(mutex_);
+        for (kind& each : kinds_) search(each);
+        std::vector<device_info> result;
+        for (std::size_t id = 0; id < count_; ++id) {
+            if (id == host_as_device.id()) continue;
+            const entry& each = *entries_[id].load(std::memory_order_relaxed);
+            const traits& about = each.found->about();
+            result.push_back({.name = each.name,
+                              .available = true,
+                              .reason = {},
+                              .description = about.description,
+                              .own_memory = about.own_memory,
+                              .aliases_host = about.aliases_host,
+                              .host_visible = about.host_visible,
+                              .asynchronous = about.asynchronous,
+                              .memory_bytes = about.memory_bytes});
+        }
+        for (const kind& each : kinds_) {
+            if (each.unavailable.empty()) continue;
+            device_info missing;
+            missing.name = each.name;
+            missing.reason = each.unavailable;
+            result.push_back(std::move(missing));
+        }
+        return result;
+    }
+
+    /// The first device that may be the default without being asked for; searching loads only kinds with such devices.
+    space default_candidate() {
+        const std::scoped_lock lock(mutex_);
+        for (std::size_t id = 2; id < count_; ++id) {
+            if (entries_[id].load(std::memory_order_relaxed)->found->about().default_candidate) {
+                return space::from_id(static_cast<std::uint8_t>(id));
+            }
+        }
+        return host_as_device;
+    }
+
+private:
+    table() {
+        discovery hosts = discover_host();
+        add_locked("host", std::move(hosts.devices.at(0)));
+        add_locked("host", std::move(hosts.devices.at(1)));
+        entries_[1].load()->name = "host";
+        kinds_[0].searched = true;
+    }
+
+    void search(kind& which) {
+        if (which.searched) return;
+        which.searched = true;
+        try {
+            discovery found = which.discover();
+            which.unavailable = std::move(found.unavailable);
+            for (auto& each : found.devices) add_locked(which.name, std::move(each));
+        } catch (const std::exception& failure) {
+            which.unavailable = failure.what();
+        }
+    }
+
+    space add_locked(std::string_view kind, std::unique_ptr<device> added) {
+        if (count_ == coherence::max_spaces) {
+            throw error(error_code::unsupported,
+                        fmt::format("a process has up to {} spaces, and they are taken", coherence::max_spaces));
+        }
+        std::size_t index = 0;
+        for (std::size_t id = 0; id < count_; ++id) index += entries_[id].load(std::memory_order_relaxed)->kind == kind;
+        const std::string_view own_kind = *new std::string(kind);
+        std::string name = kind == "host" ? std::string(kind) : fmt::format("{}:{}", kind, index);
+        entries_[count_].store(new entry{std::move(name), own_kind, std::move(added)}, std::memory_order_release);
+        return space::from_id(static_cast<std::uint8_t>(count_++));
+    }
+
+    /// The kind in "host" or "kind:index".
+    static std::string_view well_formed(std::string_view name) {
+        if (name == "host") return name;
+        const std::size_t colon = name.find(':');
+        unsigned index = 0;
+        const char* const end = name.data() + name.size();
+        if (colon != std::string_view::npos && colon > 0 && colon + 1 < name.size() &&
+            std::from_chars(name.data() + colon + 1, end, index).ptr == end) {
+            return name.substr(0, colon);
+        }
+        throw error(error_code::invalid_argument,
+                    fmt::format("'{}' is no name of a space: 'host', or a kind and a number as in 'opencl:0'", name));
+    }
+
+    std::mutex mutex_;
+    std::array<std::atomic<entry*>, coherence::max_spaces> entries_{};
+    std::size_t count_ = 0;
+    std::vector<kind> kinds_ = {
+#define UNIBUF_BACKEND(kind) {#kind, &discover_##kind},
+#include "backends/backends.inc"
+#undef UNIBUF_BACKEND
+    };
+};
+
+}  // namespace
+
+device& device_of(space where) noexcept { return table::instance().at(where); }
+
+space add_space(std::string_view kind, std::unique_ptr<device> added) {
+    return table::instance().add(kind, std::move(added));
+}
+
+space current_device() {
+    std::uint8_t id = detail::default_space.load(std::memory_order_relaxed);
+    if (id == detail::no_space) {
+        const space found = table::instance().default_candidate();
+        detail::default_space.compare_exchange_strong(id, found.id());
+        if (id == detail::no_space) id = found.id();
+    }
+    return space::from_id(id);
+}
+
+}  // namespace unibuf::backends
+
+namespace unibuf {
+
+space::space(std::string_view name) : space(backends::table::instance().find(name)) {}
+
+std::string space::name() const { return backends::table::instance().name_of(*this); }
+
+std::vector<device_info> devices() { return backends::table::instance().list(); }
+
+space default_device() {
+    const space current = backends::current_device();
+    return current == backends::host_as_device ? host : current;
+}
+
+void set_default_device(space where) {
+    const space device = where == host ? backends::host_as_device : where;
+    detail::default_space.store(device.id(), std::memory_order_relaxed);
+}
+
+}  // namespace unibuf

@@ -1,0 +1,28 @@
+// backends/spaces.hpp: the table of this process's spaces.
+//
+// Spaces are numbered as they are found and stay until the process ends, so a reference to a device never dangles.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string_view>
+
+#include "backends/backend.hpp"
+#include "unibuf/space.hpp"
+
+namespace unibuf::backends {
+
+/// The host in the place of a device, where it is the default device: a space of its own for the directory, so that
+/// states move as they do with any device, and always the host's memory.
+inline constexpr space host_as_device = space::from_id(1);
+
+/// The device behind a space.
+device& device_of(space where) noexcept;
+
+/// The space that `device()` means now: host_as_device where it is the host.
+space current_device();
+
+/// Adds a space "<kind>:<next free index>": a context that the caller owns, or a test's own device.
+space add_space(std::string_view kind, std::unique_ptr<device> added);
+
+}  // namespace unibuf::backends

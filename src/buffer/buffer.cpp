@@ -1,0 +1,163 @@
+// buffer/buffer.cpp: the public handle.
+#include "unibuf/buffer.hpp"
+
+#include <fmt/format.h>
+
+#include <cstring>
+
+#include "backends/spaces.hpp"
+#include "buffer/core.hpp"
+#include "unibuf/error.hpp"
+
+namespace unibuf {
+namespace {
+
+detail::core& core_of(detail::gate* gate) noexcept { return static_cast<detail::core&>(*gate); }
+
+/// Bytes [offset, offset + count) of a handle, `rest` meaning to its end, as a range of its buffer.
+byte_range checked(const detail::core& core, std::size_t begin, std::size_t bytes, std::size_t offset, std::size_t count) {
+    if (offset > bytes || (count != rest && count > bytes - offset)) {
+        throw error(error_code::out_of_range,
+                    count == rest ? fmt::format("{}: all from byte {} was asked for of {} bytes", core.name(), offset, bytes)
+                                  : fmt::format("{}: {} bytes from byte {} were asked for of {} bytes", core.name(), count,
+                                                offset, bytes));
+    }
+    return {begin + offset, begin + offset + (count == rest ? bytes - offset : count)};
+}
+
+std::chrono::steady_clock::time_point deadline_after(std::chrono::nanoseconds timeout) {
+    using clock = std::chrono::steady_clock;
+    const clock::time_point now = clock::now();
+    return timeout > clock::time_point::max() - now ? clock::time_point::max() : now + timeout;
+}
+
+}  // namespace
+
+buffer::buffer(std::size_t bytes, const buffer_options& options)
+    : gate_(new detail::core(bytes, options)), begin_(0), bytes_(bytes) {}
+
+buffer& buffer::operator=(buffer&& other) noexcept {
+    std::swap(gate_, other.gate_);
+    std::swap(begin_, other.begin_);
+    std::swap(bytes_, other.bytes_);
+    return *this;
+}
+
+buffer::~buffer() {
+    if (gate_) core_of(gate_).drop_handle();
+}
+
+buffer buffer::view(std::size_t offset, std::size_t bytes) const {
+    const byte_range range = checked(core_of(gate_), begin_, bytes_, offset, bytes);
+    core_of(gate_).add_handle();
+    return {gate_, range.begin, range.size()};
+}
+
+std::uint64_t buffer::id() const noexcept { return core_of(gate_).id(); }
+
+detail::lease_bytes buffer::acquire_by_lock(space where, access what, const access_options& options) const {
+    return core_of(gate_).lease({.range = checked(core_of(gate_), begin_, bytes_, options.offset, options.count),
+                         .where = where,
+                         .what = what,
+                         .why = what == access::read ? cause::read : cause::read_write,
+                         .on = options.on,
+                         .deadline = deadline_after(options.timeout)});
+}
+
+lease<const std::byte> buffer::read(space where, const access_options& options) const {
+    return lease<const std::byte>(acquire(where, access::read, options));
+}
+
+lease<std::byte> buffer::write(space where, const access_options& options) {
+    return lease<std::byte>(acquire(where, access::write, options));
+}
+
+lease<std::byte> buffer::read_write(space where, const access_options& options) {
+    return lease<std::byte>(acquire(where, access::read_write, options));
+}
+
+std::byte* buffer::host_by_lock() {
+    return core_of(gate_).host_pointer(checked(core_of(gate_), begin_, bytes_, 0, rest));
+}
+
+const std::byte* buffer::host_to_read_by_lock() const {
+    return core_of(gate_).host_pointer_to_read(checked(core_of(gate_), begin_, bytes_, 0, rest));
+}
+
+void buffer::release_host() { core_of(gate_).end_host_pointers(checked(core_of(gate_), begin_, bytes_, 0, rest)); }
+
+native_memory buffer::device_by_lock() {
+    native_memory result = core_of(gate_).device_handle_of(checked(core_of(gate_), begin_, bytes_, 0, rest));
+    if (result.where == backends::host_as_device) result.where = unibuf::host;
+    return result;
+}
+
+void buffer::sync_to_host(std::size_t offset, std::size_t bytes) {
+    core_of(gate_).sync(unibuf::host, checked(core_of(gate_), begin_, bytes_, offset, bytes));
+}
+
+void buffer::sync_to_device(std::size_t offset, std::size_t bytes) {
+    core_of(gate_).sync(backends::current_device(), checked(core_of(gate_), begin_, bytes_, offset, bytes));
+}
+
+void buffer::mark_host_dirty(std::size_t offset, std::size_t bytes) {
+    core_of(gate_).mark(unibuf::host, checked(core_of(gate_), begin_, bytes_, offset, bytes));
+}
+
+void buffer::mark_device_dirty(std::size_t offset, std::size_t bytes) {
+    core_of(gate_).mark(backends::current_device(), checked(core_of(gate_), begin_, bytes_, offset, bytes));
+}
+
+void buffer::mark_dirty(space where, std::size_t offset, std::size_t bytes) {
+    core_of(gate_).mark(where, checked(core_of(gate_), begin_, bytes_, offset, bytes));
+}
+
+void buffer::prefetch(space where, const access_options& options) {
+    core_of(gate_).prefetch({.range = checked(core_of(gate_), begin_, bytes_, options.offset, options.count),
+                     .where = where,
+                     .what = access::read,
+                     .why = cause::prefetch,
+                     .on = options.on,
+                     .may_return_early = true,
+                     .deadline = deadline_after(options.timeout)});
+}
+
+void buffer::discard(space where) { core_of(gate_).discard(where, checked(core_of(gate_), begin_, bytes_, 0, rest)); }
+
+void buffer::discard_content() { core_of(gate_).discard_content(checked(core_of(gate_), begin_, bytes_, 0, rest)); }
+
+void buffer::fill(std::span<const std::byte> pattern) {
+    if (pattern.empty() || bytes_ % pattern.size() != 0) {
+        throw error(error_code::invalid_argument,
+                    fmt::format("{}: to fill {} bytes with a pattern of {} was asked for: it has to divide them",
+                                core_of(gate_).name(), bytes_, pattern.size()));
+    }
+    if (bytes_ != 0) core_of(gate_).fill(checked(core_of(gate_), begin_, bytes_, 0, rest), pattern);
+}
+
+void buffer::copy_from(std::span<const std::byte> data, std::size_t offset) {
+    const auto to = write(unibuf::host, {.offset = offset, .count = data.size()});
+    if (!data.empty()) std::memcpy(to.data(), data.data(), data.size());
+}
+
+void buffer::copy_to(std::span<std::byte> data, std::size_t offset) const {
+    const auto from = read(unibuf::host, {.offset = offset, .count = data.size()});
+    if (!data.empty()) std::memcpy(data.data(), from.data(), data.size());
+}
+
+buffer_state buffer::state() const { return core_of(gate_).state(); }
+statistics buffer::statistics() const { return core_of(gate_).statistics(); }
+std::size_t buffer::ranges() const { return core_of(gate_).ranges(); }
+placement_info buffer::placement(space where) const { return core_of(gate_).placement(where); }
+
+namespace detail {
+
+void lease_bytes::refuse() const {
+    if (!gate_) throw error(error_code::invalid_argument, "a lease was used that has ended, or was moved from");
+    throw error(error_code::unsupported,
+                fmt::format("a lease at {} has no bytes that the host can address: use its native(), or take one at the host",
+                            native_.where.name()));
+}
+
+}  // namespace detail
+}  // namespace unibuf

@@ -1,0 +1,103 @@
+// buffer/core.hpp: one logical buffer: its directory, copies, leases and queued work, under one lock.
+//
+// The lock is held while something is looked up or decided, never while bytes move: an access that has to move some puts a
+// claim on its range, lets go of the lock, and takes it again to say what was done.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <cstdint>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "buffer/copies.hpp"
+#include "buffer/lease_table.hpp"
+#include "buffer/work_list.hpp"
+#include "coherence/plan.hpp"
+#include "unibuf/buffer.hpp"
+
+namespace unibuf::detail {
+
+/// An access as it was asked for.
+struct demand {
+    byte_range range{};
+    space where{};
+    access what = access::read;
+    cause why = cause::read;
+    queue on = {};
+    bool may_return_early = false;  // transfers may go on after the call
+    std::chrono::steady_clock::time_point deadline = std::chrono::steady_clock::time_point::max();
+};
+
+class core final : public gate {
+public:
+    core(std::size_t bytes, const buffer_options& options);
+
+    void add_handle() noexcept { handles_.fetch_add(1, std::memory_order_relaxed); }
+    void drop_handle() noexcept;
+
+    lease_bytes lease(const demand& asked);
+    void end_lease(std::uint64_t ticket) noexcept;
+
+    std::byte* host_pointer(byte_range range);
+    const std::byte* host_pointer_to_read(byte_range range);
+    void end_host_pointers(byte_range range);
+    native_memory device_handle_of(byte_range range);
+
+    void sync(space where, byte_range range);
+    void mark(space where, byte_range range);
+    void prefetch(const demand& asked);
+    void discard(space where, byte_range range);
+    void discard_content(byte_range range);
+    void fill(byte_range range, std::span<const std::byte> pattern);
+
+    buffer_state state() const;
+    unibuf::statistics statistics() const;
+    std::size_t ranges() const;
+    placement_info placement(space where) const;
+
+    std::uint64_t id() const noexcept { return id_; }
+
+    /// "buffer #7 (4096 bytes)"
+    std::string name() const;
+
+private:
+    class locked;
+    class steps;
+
+    ~core();
+
+    /// Makes what `asked` needs current, then calls finish(copy&) under the lock.
+    template <class Finish>
+    auto grant(const demand& asked, Finish finish);
+
+    void wait_for_turn(locked& lock, const demand& asked);
+    lease_record solo_lease() const noexcept;
+    void check_allowed(const demand& asked) const;
+    void check_allocated(const copy* there, space where, const char* verb) const;
+    void now_written(byte_range range, space where);
+    void queue_all_work_of(space where, byte_range range, bool writes, queue on) noexcept;
+    void poison_stale(byte_range range);
+    void open();
+
+    mutable std::mutex mutex_;
+    std::condition_variable changed_;  // a lease ended, or a claim
+    std::atomic<std::uint32_t> handles_ = 1;
+    std::uint32_t waiting_ = 0;
+    bool ownerless_ = false;   // the last handle has gone; the last lease takes all with it
+    bool any_exposed_ = false;  // some range may be exposed
+    std::uint64_t id_;
+
+    coherence::directory directory_;
+    copies copies_;
+    lease_table leases_;
+    work_list work_;
+
+    std::vector<transfer_count> transfers_;
+    std::uint64_t publications_ = 0;
+    std::uint64_t fence_waits_ = 0;
+};
+
+}  // namespace unibuf::detail

@@ -1,0 +1,98 @@
+// buffer/core_access.hpp: how one access goes through the lock of a buffer, for the sources of `core`.
+#pragma once
+
+#include <mutex>
+#include <vector>
+
+#include "buffer/core.hpp"
+
+namespace unibuf::detail {
+
+/// Holds the lock, and keeps leases from being taken without it.
+class core::locked {
+public:
+    explicit locked(core& of) : core_(of), lock_(of.mutex_) {
+        of.solo.fetch_or(by_lock, std::memory_order_acq_rel);
+        of.ready.store(0, std::memory_order_relaxed);
+        of.device_ready.store(no_space, std::memory_order_relaxed);
+    }
+    ~locked() { core_.open(); }
+
+    locked(const locked&) = delete;
+    locked& operator=(const locked&) = delete;
+
+    /// Waits for a lease or a claim to end; false after the deadline.
+    bool wait_for_change(std::chrono::steady_clock::time_point deadline);
+
+    /// Lets go of the lock for a while, in which the caller's claim or lease keeps the gate shut.
+    class pause {
+    public:
+        explicit pause(locked& of) : lock_(of.lock_) { lock_.unlock(); }
+        ~pause() { lock_.lock(); }
+        pause(const pause&) = delete;
+        pause& operator=(const pause&) = delete;
+
+    private:
+        std::unique_lock<std::mutex>& lock_;
+    };
+
+private:
+    core& core_;
+    std::unique_lock<std::mutex> lock_;
+};
+
+/// Carries out what the coherence core asks for, for one access. While it exists, its claim keeps others off the range.
+class core::steps {
+public:
+    steps(core& of, locked& lock, const demand& asked);
+    ~steps();
+
+    steps(const steps&) = delete;
+    steps& operator=(const steps&) = delete;
+
+    /// Plans, and does all of it. Where it throws, the directory tells what was done until then.
+    void run();
+
+    /// Repeats `pattern` over the range of the access, at its space.
+    void fill(std::span<const std::byte> pattern);
+
+    /// Waits for all work on the range.
+    void wait_for_all_work();
+
+private:
+    struct in_flight {
+        coherence::step step;
+        fence done;
+    };
+
+    void start(const coherence::step& step);
+    void wait(std::uint64_t ticket);
+    fence move(const coherence::step& step);
+    fence publish(const coherence::step& step);
+    fence zero(const coherence::step& step);
+    fence fill_range(const copy& at, byte_range range, std::span<const std::byte> pattern);
+    void keep_queued(const coherence::step& step, const fence& done);
+    void finish_started();
+    void count(const coherence::step& step, std::chrono::steady_clock::time_point begin);
+    queue queue_at(coherence::space_id executor) const noexcept;
+
+    core& core_;
+    locked& lock_;
+    const demand& asked_;
+    std::uint64_t claim_ = 0;      // its ticket, once there is one
+    bool stays_on_device_ = false;  // all steps are carried out by the device of the access
+    std::vector<in_flight> started_;
+};
+
+template <class Finish>
+auto core::grant(const demand& asked, Finish finish) {
+    check_allowed(asked);
+    locked lock(*this);
+    wait_for_turn(lock, asked);
+    copies_.make(asked.where.id());
+    if (any_exposed_ && asked.where != host) coherence::find_host_writes(directory_, asked.range);
+    steps(*this, lock, asked).run();
+    return finish(*copies_.find(asked.where.id()));
+}
+
+}  // namespace unibuf::detail

@@ -1,0 +1,41 @@
+// buffer/lease_table.cpp
+#include "buffer/lease_table.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace unibuf::detail {
+
+std::string describe(const lease_record& lease) {
+    static constexpr const char* names[] = {"", "read", "write", "read-write"};
+    return fmt::format("a {} {} of bytes [{}, {}) at {}", names[static_cast<int>(lease.what)],
+                       lease.claim ? "transfer" : "lease", lease.range.begin, lease.range.end, lease.where.name());
+}
+
+std::uint64_t lease_table::add(lease_record record) {
+    record.ticket = ++last_;
+    records_.push_back(record);
+    return record.ticket;
+}
+
+lease_record lease_table::remove(std::uint64_t ticket) noexcept {
+    const auto found = std::find_if(records_.begin(), records_.end(),
+                                    [&](const lease_record& each) { return each.ticket == ticket; });
+    const lease_record result = *found;
+    *found = records_.back();
+    records_.pop_back();
+    return result;
+}
+
+const lease_record* lease_table::excluding(byte_range range, access what, std::uint32_t thread) const noexcept {
+    const lease_record* result = nullptr;
+    for (const lease_record& each : records_) {
+        if (!each.excludes(range, what)) continue;
+        if (each.thread == thread) return &each;
+        result = &each;
+    }
+    return result;
+}
+
+}  // namespace unibuf::detail

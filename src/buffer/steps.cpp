@@ -1,0 +1,263 @@
+// buffer/steps.cpp: where bytes move.
+#include <algorithm>
+#include <array>
+
+#include "backends/pattern.hpp"
+#include "backends/spaces.hpp"
+#include "buffer/core_access.hpp"
+#include "unibuf/error.hpp"
+
+namespace unibuf::detail {
+namespace {
+
+using coherence::space_id;
+using coherence::step;
+
+constexpr std::size_t staging_bytes = std::size_t{4} << 20;
+
+/// The space whose backend carries out `step`.
+space_id executor_of(const step& step) noexcept {
+    switch (step.does) {
+    case step::kind::move: return step.to == coherence::host ? step.from : step.to;
+    case step::kind::publish: return step.to == coherence::host ? step.from : step.to;
+    case step::kind::zero:
+    case step::kind::wait: break;
+    }
+    return step.to;
+}
+
+/// Between two devices that cannot reach each other's memory, by way of the host.
+void move_staged(backends::memory& from, backends::memory& to, byte_range range) {
+    std::vector<std::byte> staging(std::min(range.size(), staging_bytes));
+    for (std::size_t offset = range.begin; offset < range.end; offset += staging.size()) {
+        const std::span part(staging.data(), std::min(staging.size(), range.end - offset));
+        from.read(offset, part, {}).wait();
+        to.write(offset, part, {}).wait();
+    }
+}
+
+}  // namespace
+
+core::steps::steps(core& of, locked& lock, const demand& asked) : core_(of), lock_(lock), asked_(asked) {}
+
+core::steps::~steps() {
+    if (claim_ == 0) return;
+    core_.leases_.remove(claim_);
+    core_.changed_.notify_all();
+}
+
+void core::steps::run() {
+    if (!core_.work_.empty()) core_.work_.forget_done();
+    const std::vector<step> todo =
+        coherence::plan(core_.directory_, core_.copies_.memories(), core_.work_.ranges(), asked_.range,
+                        asked_.where.id(), asked_.what);
+    if (todo.empty()) return;
+    claim_ = core_.leases_.add({.range = asked_.range, .where = asked_.where, .what = asked_.what,
+                                .thread = this_thread(), .claim = true});
+    stays_on_device_ = std::all_of(todo.begin(), todo.end(), [&](const step& each) {
+        return each.does == step::kind::wait || executor_of(each) == asked_.where.id();
+    });
+    try {
+        const step* before = nullptr;
+        for (const step& next : todo) {
+            // Moves between the same two memories are independent of each other, and may be under way together.
+            const bool together = before && before->does == next.does && before->from == next.from && before->to == next.to;
+            if (!together) finish_started();
+            start(next);
+            before = &next;
+        }
+    } catch (...) {
+        try {
+            finish_started();
+        } catch (const std::exception&) {  // the first failure is the one to tell of
+        }
+        throw;
+    }
+    finish_started();
+}
+
+void core::steps::start(const step& step) {
+    if (step.does == step::kind::wait) return wait(step.ticket);
+    const fence done = step.does == step::kind::move      ? move(step)
+                       : step.does == step::kind::publish ? publish(step)
+                                                          : zero(step);
+    if (stays_on_device_ && (asked_.on || asked_.may_return_early) && done.native()) {
+        coherence::complete(core_.directory_, core_.copies_.memories(), step);
+        keep_queued(step, done);
+    } else {
+        started_.push_back({step, done});
+    }
+}
+
+/// Waits for what was started, and tells the directory.
+void core::steps::finish_started() {
+    std::exception_ptr failure;
+    for (const in_flight& each : started_) {
+        try {
+            if (each.done.native()) {
+                const locked::pause unlocked(lock_);
+                each.done.wait();
+            }
+            coherence::complete(core_.directory_, core_.copies_.memories(), each.step);
+        } catch (...) {
+            if (!failure) failure = std::current_exception();
+        }
+    }
+    started_.clear();
+    if (failure) std::rethrow_exception(failure);
+}
+
+void core::steps::wait(std::uint64_t ticket) {
+    const work* const found = core_.work_.find(ticket);
+    if (!found) return;
+    const fence done = found->done;
+    const bool transfer = found->transfer;
+    if (asked_.on && stays_on_device_ && backends::device_of(asked_.where).order(done, asked_.on)) return;
+    bool reached = false;
+    try {
+        const locked::pause unlocked(lock_);
+        reached = done.done();
+        if (!reached) {
+            trace::count_fence_wait();
+            ++core_.fence_waits_;
+            const bool forever_long = asked_.deadline == std::chrono::steady_clock::time_point::max();
+            reached = done.wait(forever_long ? forever : asked_.deadline - std::chrono::steady_clock::now());
+        }
+    } catch (...) {
+        for (const coherence::queued_work& each : core_.work_.ranges()) {
+            if (each.ticket != ticket || !transfer || !each.writes) continue;
+            const byte_range only = coherence::only_at(core_.directory_, each.range, each.where);
+            if (only.empty()) coherence::drop(core_.directory_, each.range, each.where);
+        }
+        core_.work_.remove(ticket);
+        throw;
+    }
+    if (!reached) {
+        throw error(error_code::timeout, core_.name() + ": work queued before is not done in the time that was given");
+    }
+    core_.work_.remove(ticket);
+}
+
+fence core::steps::move(const step& step) {
+    backends::memory& from = *core_.copies_.find(step.from)->memory;
+    copy& target = *core_.copies_.find(step.to);
+    backends::memory& to = *target.memory;
+    target.untouched = false;
+    const std::size_t offset = step.range.begin;
+    const std::size_t bytes = step.range.size();
+    const queue on = queue_at(executor_of(step));
+    const auto begin = std::chrono::steady_clock::now();
+    fence done;
+    {
+        const locked::pause unlocked(lock_);
+        if (step.to == coherence::host) {
+            done = from.read(offset, {to.host_address() + offset, bytes}, on);
+        } else if (from.host_address()) {
+            done = to.write(offset, {from.host_address() + offset, bytes}, on);
+        } else if (to.host_address()) {
+            done = from.read(offset, {to.host_address() + offset, bytes}, on);
+        } else {
+            move_staged(from, to, step.range);
+        }
+    }
+    count(step, begin);
+    return done;
+}
+
+fence core::steps::publish(const step& step) {
+    const space_id device = executor_of(step);
+    backends::memory& shared = *core_.copies_.find(device)->memory;
+    trace::count_publication();
+    ++core_.publications_;
+    const locked::pause unlocked(lock_);
+    const auto offset = step.range.begin;
+    const auto bytes = step.range.size();
+    return device == step.from ? shared.publish_to_host(offset, bytes, step.what, queue_at(device))
+                               : shared.publish_to_device(offset, bytes, step.what, queue_at(device));
+}
+
+fence core::steps::zero(const step& step) {
+    const copy& at = *core_.copies_.find(step.to);
+    if (core_.copies_.options().uninitialized || (at.untouched && at.memory->starts_zero())) return {};
+    static constexpr std::array nothing{std::byte{0}};
+    return fill_range(at, step.range, nothing);
+}
+
+void core::steps::fill(std::span<const std::byte> pattern) {
+    if (claim_ == 0) {
+        claim_ = core_.leases_.add({.range = asked_.range, .where = asked_.where, .what = asked_.what,
+                                    .thread = this_thread(), .claim = true});
+    }
+    copy& at = *core_.copies_.find(asked_.where.id());
+    at.untouched = false;
+    core_.work_.reserve_one();
+    fence done;
+    try {
+        done = fill_range(at, asked_.range, pattern);
+    } catch (...) {
+        const byte_range only = coherence::only_at(core_.directory_, asked_.range, asked_.where.id());
+        if (only.empty()) coherence::drop(core_.directory_, asked_.range, asked_.where.id());
+        throw;
+    }
+    if (done.native()) {
+        core_.work_.add({.range = asked_.range, .where = asked_.where.id(), .writes = true},
+                        {.done = done, .on = {}, .transfer = true});
+    }
+}
+
+fence core::steps::fill_range(const copy& at, byte_range range, std::span<const std::byte> pattern) {
+    backends::memory& memory = *at.memory;
+    const space_id where = at.where;
+    const locked::pause unlocked(lock_);
+    if (where == coherence::host) {
+        backends::repeat(pattern, {memory.host_address() + range.begin, range.size()});
+        return {};
+    }
+    return memory.fill(range.begin, range.size(), pattern, queue_at(where));
+}
+
+void core::steps::wait_for_all_work() {
+    claim_ = core_.leases_.add({.range = asked_.range, .where = asked_.where, .what = asked_.what,
+                                .thread = this_thread(), .claim = true});
+    std::vector<std::uint64_t> tickets;
+    for (const coherence::queued_work& each : core_.work_.ranges()) {
+        if (each.range.overlaps(asked_.range)) tickets.push_back(each.ticket);
+    }
+    for (const std::uint64_t ticket : tickets) wait(ticket);
+}
+
+/// What goes on after the call: both ends of it stay as they are until then.
+void core::steps::keep_queued(const step& step, const fence& done) {
+    const work made{.done = done, .on = asked_.on, .transfer = true};
+    core_.work_.add({.range = step.range, .where = step.to, .writes = step.does != step::kind::publish}, made);
+    if (step.does == step::kind::move) core_.work_.add({.range = step.range, .where = step.from}, made);
+}
+
+void core::steps::count(const step& step, std::chrono::steady_clock::time_point begin) {
+    const transfer made{.buffer = core_.id_,
+                        .from = space::from_id(step.from),
+                        .to = space::from_id(step.to),
+                        .offset = step.range.begin,
+                        .bytes = step.range.size(),
+                        .why = asked_.why,
+                        .begin = begin,
+                        .end = std::chrono::steady_clock::now()};
+    trace::count_transfer(made.from, made.to, made.why, made.bytes);
+    const auto same = std::find_if(core_.transfers_.begin(), core_.transfers_.end(), [&](const transfer_count& each) {
+        return each.from == made.from && each.to == made.to && each.why == made.why;
+    });
+    if (same != core_.transfers_.end()) {
+        ++same->transfers;
+        same->bytes += made.bytes;
+    } else {
+        core_.transfers_.push_back({made.from, made.to, made.why, 1, made.bytes});
+    }
+    if (transfer_observer* const observer = trace::observer()) observer->on_transfer(made);
+}
+
+/// The caller's queue, for work of the device that it is of.
+queue core::steps::queue_at(space_id executor) const noexcept {
+    return executor == asked_.where.id() ? asked_.on : queue{};
+}
+
+}  // namespace unibuf::detail

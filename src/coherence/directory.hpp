@@ -1,0 +1,87 @@
+// coherence/directory.hpp: which bytes are current where.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "coherence/byte_range.hpp"
+#include "coherence/spaces.hpp"
+
+namespace unibuf::coherence {
+
+enum class content : std::uint8_t {
+    unwritten,  // nobody has written these bytes: they are zero for every reader
+    settled,    // written, and in step with another space since
+    written,    // written by the one space that is current
+};
+
+/// What is known of a range of bytes.
+struct knowledge {
+    space_set current = 0;  // the spaces that see the newest content
+    content what = content::unwritten;
+    bool exposed = false;  // pointers to the host's copy are out: it may be written at any time, without a word
+
+    friend bool operator==(const knowledge&, const knowledge&) = default;
+};
+
+/// A map of byte ranges, each with what is known of it. Neighbours that are known alike are one range, so a buffer that
+/// is whole everywhere is one range and needs no memory beyond this object. Looking up is logarithmic in the number of
+/// ranges; a change moves what is behind it.
+class directory {
+public:
+    explicit directory(std::size_t bytes) : bytes_(bytes) {}
+
+    std::size_t bytes() const noexcept { return bytes_; }
+    byte_range whole() const noexcept { return {0, bytes_}; }
+    std::size_t ranges() const noexcept { return 1 + later_.size(); }
+
+    /// What is known of the first range: of all bytes where ranges() is 1.
+    const knowledge& first() const noexcept { return first_; }
+
+    /// Calls visit(byte_range, const knowledge&) for each piece of `range`, in order.
+    template <class Visit>
+    void for_each(byte_range range, Visit visit) const {
+        range = range.clipped_to(whole());
+        if (range.empty()) return;
+        for (std::size_t i = index_at(range.begin); i < ranges() && begin_of(i) < range.end; ++i) {
+            visit(range.clipped_to({begin_of(i), begin_of(i + 1)}), known(i));
+        }
+    }
+
+    /// Calls change(knowledge&) for each piece of `range`, in order. Splits at its ends, and joins what has become alike.
+    template <class Change>
+    void update(byte_range range, Change change) {
+        range = range.clipped_to(whole());
+        if (range.empty()) return;
+        const std::size_t first = split(range.begin);
+        const std::size_t last = split(range.end);
+        for (std::size_t i = first; i < last; ++i) change(known(i));
+        join(first, last);
+    }
+
+    friend bool operator==(const directory&, const directory&) = default;
+
+private:
+    struct segment {
+        std::size_t begin;
+        knowledge known;
+        friend bool operator==(const segment&, const segment&) = default;
+    };
+
+    std::size_t begin_of(std::size_t index) const noexcept {
+        if (index == 0) return 0;
+        return index < ranges() ? later_[index - 1].begin : bytes_;
+    }
+    const knowledge& known(std::size_t index) const noexcept { return index ? later_[index - 1].known : first_; }
+    knowledge& known(std::size_t index) noexcept { return index ? later_[index - 1].known : first_; }
+
+    std::size_t index_at(std::size_t offset) const noexcept;
+    std::size_t split(std::size_t offset);
+    void join(std::size_t first, std::size_t last);
+
+    std::size_t bytes_;
+    knowledge first_;
+    std::vector<segment> later_;
+};
+
+}  // namespace unibuf::coherence

@@ -1,0 +1,75 @@
+// coherence/plan.hpp: where it is decided what moves. Pure: no memory, no lock, no clock, no device.
+//
+// An access is answered with steps. Whoever runs them reports each one that is done (`complete`) and, when all are, that
+// the access is granted (`wrote`, `expose`). A step that fails changes nothing, so after any failure the directory is
+// true: as before, or better by the steps that were done.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "coherence/directory.hpp"
+#include "unibuf/options.hpp"
+
+namespace unibuf::coherence {
+
+/// Device work that may still be under way on a range.
+struct queued_work {
+    std::uint64_t ticket = 0;
+    byte_range range{};
+    space_id where = host;
+    bool writes = false;
+};
+
+struct step {
+    enum class kind : std::uint8_t {
+        wait,     // until the work `ticket` is done, or ordered before what comes next
+        move,     // copy bytes from one memory to another
+        publish,  // one memory, two spaces: make what one wrote visible to the other, which will do `what` with it
+        zero,     // make bytes that nobody has written zero
+    };
+
+    kind does = kind::wait;
+    byte_range range{};
+    space_id from = host;
+    space_id to = host;
+    access what = access::read;
+    std::uint64_t ticket = 0;
+
+    friend bool operator==(const step&, const step&) = default;
+};
+
+/// The steps that give the space `where` the right to do `what` with `range`.
+///
+/// No byte moves that is current there already, or that is about to be overwritten whole. Adjacent pieces that need the
+/// same are one step.
+std::vector<step> plan(const directory& known, const sharing& memories, std::span<const queued_work> queued,
+                       byte_range range, space_id where, access what);
+
+/// `done` has been carried out.
+void complete(directory& known, const sharing& memories, const step& done);
+
+/// The space `where` holds the newest content of `range` from now on, and nobody else does. Pointers into the host's
+/// copy end where another space writes.
+void wrote(directory& known, byte_range range, space_id where);
+
+/// Pointers to the host's copy of `range` are given out.
+void expose(directory& known, byte_range range);
+
+/// The host may have written what is exposed: it counts as written.
+void find_host_writes(directory& known, byte_range range);
+
+/// No more writes come through pointers into `range`; what came counts as written.
+void end_exposure(directory& known, byte_range range);
+
+/// The part of `range` whose only current copy is at `where`: it must not be dropped. Empty where there is none.
+byte_range only_at(const directory& known, byte_range range, space_id where);
+
+/// The space `where` no longer holds `range`; only_at is empty.
+void drop(directory& known, byte_range range, space_id where);
+
+/// Nobody has written `range` any more.
+void drop_content(directory& known, byte_range range);
+
+}  // namespace unibuf::coherence

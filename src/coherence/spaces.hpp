@@ -1,0 +1,52 @@
+// coherence/spaces.hpp: spaces as the core sees them: numbers, sets of them, and which of them share a memory.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+namespace unibuf::coherence {
+
+using space_id = std::uint8_t;
+using space_set = std::uint32_t;
+
+inline constexpr std::size_t max_spaces = 32;
+inline constexpr space_id host = 0;
+
+constexpr space_set set_of(space_id space) noexcept { return space_set{1} << space; }
+constexpr bool has(space_set spaces, space_id space) noexcept { return (spaces & set_of(space)) != 0; }
+
+/// Calls `visit` for each space of the set, lowest first.
+template <class Visit>
+constexpr void for_each_space(space_set spaces, Visit visit) {
+    for (space_id space = 0; spaces != 0; ++space, spaces >>= 1) {
+        if (spaces & 1) visit(space);
+    }
+}
+
+/// Which spaces share one memory. Of those that do, one is the hub: the host where it is among them. Content goes in and
+/// out of a shared memory by its hub; the others are shown it.
+class sharing {
+public:
+    constexpr sharing() noexcept {
+        for (std::size_t i = 0; i < max_spaces; ++i) hubs_[i] = static_cast<space_id>(i);
+    }
+
+    constexpr space_id hub(space_id space) const noexcept { return hubs_[space]; }
+    constexpr void share(space_id space, space_id hub) noexcept { hubs_[space] = hub; }
+    constexpr void separate(space_id space) noexcept { hubs_[space] = space; }
+
+    /// All spaces that use the memory of `space`, itself among them.
+    constexpr space_set group(space_id space) const noexcept {
+        space_set result = 0;
+        for (std::size_t i = 0; i < max_spaces; ++i) {
+            if (hubs_[i] == hubs_[space]) result |= set_of(static_cast<space_id>(i));
+        }
+        return result;
+    }
+
+private:
+    std::array<space_id, max_spaces> hubs_{};
+};
+
+}  // namespace unibuf::coherence

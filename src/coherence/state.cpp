@@ -1,0 +1,45 @@
+// coherence/state.cpp
+#include "coherence/state.hpp"
+
+#include <bit>
+
+namespace unibuf::coherence {
+
+buffer_state state_of(const directory& known, space_set allocated) {
+    if (allocated == 0) return buffer_state::uninitialized;
+
+    bool dirty = false;         // written since it was last in step
+    bool host_lacks = false;    // a device has bytes that the host lacks
+    bool devices_lack = false;  // the host has bytes that no device has
+    space_set complete = allocated & ~set_of(host);  // the devices that are current everywhere
+    known.for_each(known.whole(), [&](byte_range, const knowledge& k) {
+        if (k.what == content::unwritten && !k.exposed) return;  // zero everywhere: no side has more of it
+        const space_set current = k.exposed ? set_of(host) : k.current;
+        dirty |= k.exposed || k.what == content::written;
+        host_lacks |= !has(current, host);
+        devices_lack |= current == set_of(host);
+        complete &= current;
+    });
+
+    if (allocated == set_of(host)) return dirty ? buffer_state::host_dirty : buffer_state::host_only;
+    if (!has(allocated, host)) return dirty ? buffer_state::device_dirty : buffer_state::device_only;
+    if (host_lacks) return devices_lack ? buffer_state::mixed : buffer_state::device_dirty;
+    return complete ? buffer_state::synchronized : buffer_state::host_dirty;
+}
+
+const char* broken_rule(const directory& known, space_set allocated) {
+    const char* broken = nullptr;
+    std::size_t end = 0;
+    known.for_each(known.whole(), [&](byte_range range, const knowledge& k) {
+        if (range.begin != end || range.empty()) broken = "the ranges do not tile the buffer";
+        end = range.end;
+        if (k.current & ~allocated) broken = "a space is current without a copy";
+        if (k.what != content::unwritten && k.current == 0) broken = "content is current nowhere";
+        if (k.what == content::written && !std::has_single_bit(k.current)) broken = "written by more than one space";
+        if (k.exposed && !has(k.current, host)) broken = "pointers are out to a host copy that is stale";
+    });
+    if (!broken && end != known.bytes()) broken = "the ranges do not reach the end";
+    return broken;
+}
+
+}  // namespace unibuf::coherence

@@ -1,0 +1,124 @@
+// trace/counters.cpp
+#include "trace/counters.hpp"
+
+#include <array>
+#include <atomic>
+
+#include "coherence/spaces.hpp"
+
+namespace unibuf {
+namespace trace {
+namespace {
+
+using counter = std::atomic<std::uint64_t>;
+using coherence::max_spaces;
+
+struct kind_of_transfer {
+    counter transfers;
+    counter bytes;
+};
+
+// Zero pages until a pair of spaces moves something.
+std::array<std::array<std::array<kind_of_transfer, causes>, max_spaces>, max_spaces> moved;  // [from][to][why]
+counter publications;
+counter fence_waits;
+std::atomic<transfer_observer*> current_observer;
+
+struct usage {
+    counter held;
+    counter peak;
+
+    void add(std::uint64_t bytes) noexcept {
+        const std::uint64_t now = held.fetch_add(bytes, std::memory_order_relaxed) + bytes;
+        std::uint64_t seen = peak.load(std::memory_order_relaxed);
+        while (seen < now && !peak.compare_exchange_weak(seen, now, std::memory_order_relaxed)) {
+        }
+    }
+    void remove(std::uint64_t bytes) noexcept { held.fetch_sub(bytes, std::memory_order_relaxed); }
+    memory_usage read() const noexcept {
+        return {held.load(std::memory_order_relaxed), peak.load(std::memory_order_relaxed)};
+    }
+};
+
+std::array<usage, max_spaces> memory;
+usage all_memory;
+
+template <class Visit>
+void for_each_kind(Visit visit) {
+    for (std::size_t from = 0; from < max_spaces; ++from) {
+        for (std::size_t to = 0; to < max_spaces; ++to) {
+            for (std::size_t why = 0; why < causes; ++why) {
+                visit(space::from_id(static_cast<std::uint8_t>(from)), space::from_id(static_cast<std::uint8_t>(to)),
+                      static_cast<cause>(why), moved[from][to][why]);
+            }
+        }
+    }
+}
+
+}  // namespace
+
+void count_transfer(space from, space to, cause why, std::uint64_t bytes) noexcept {
+    kind_of_transfer& kind = moved[from.id()][to.id()][static_cast<std::size_t>(why)];
+    kind.transfers.fetch_add(1, std::memory_order_relaxed);
+    kind.bytes.fetch_add(bytes, std::memory_order_relaxed);
+}
+
+void count_publication() noexcept { publications.fetch_add(1, std::memory_order_relaxed); }
+void count_fence_wait() noexcept { fence_waits.fetch_add(1, std::memory_order_relaxed); }
+
+transfer_observer* observer() noexcept { return current_observer.load(std::memory_order_acquire); }
+
+held_bytes::held_bytes(space where, std::uint64_t bytes) noexcept : where_(where), bytes_(bytes) {
+    memory[where_.id()].add(bytes_);
+    all_memory.add(bytes_);
+}
+
+held_bytes::~held_bytes() {
+    if (bytes_ == 0) return;
+    memory[where_.id()].remove(bytes_);
+    all_memory.remove(bytes_);
+}
+
+}  // namespace trace
+
+transfer_observer::~transfer_observer() = default;
+
+void set_transfer_observer(transfer_observer* observer) noexcept {
+    trace::current_observer.store(observer, std::memory_order_release);
+}
+
+statistics total_statistics() {
+    statistics result;
+    trace::for_each_kind([&](space from, space to, cause why, const auto& kind) {
+        const std::uint64_t transfers = kind.transfers.load(std::memory_order_relaxed);
+        if (transfers != 0) {
+            result.transfers.push_back({from, to, why, transfers, kind.bytes.load(std::memory_order_relaxed)});
+        }
+    });
+    result.publications = trace::publications.load(std::memory_order_relaxed);
+    result.fence_waits = trace::fence_waits.load(std::memory_order_relaxed);
+    return result;
+}
+
+void reset_statistics() {
+    trace::for_each_kind([](space, space, cause, auto& kind) {
+        if (kind.transfers.load(std::memory_order_relaxed) == 0) return;
+        kind.transfers.store(0, std::memory_order_relaxed);
+        kind.bytes.store(0, std::memory_order_relaxed);
+    });
+    trace::publications.store(0, std::memory_order_relaxed);
+    trace::fence_waits.store(0, std::memory_order_relaxed);
+}
+
+memory_usage memory_in(space where) { return trace::memory[where.id()].read(); }
+memory_usage memory_in_all() { return trace::all_memory.read(); }
+
+void reset_peak_memory() {
+    const auto reset = [](trace::usage& of) {
+        of.peak.store(of.held.load(std::memory_order_relaxed), std::memory_order_relaxed);
+    };
+    for (trace::usage& each : trace::memory) reset(each);
+    reset(trace::all_memory);
+}
+
+}  // namespace unibuf

@@ -1,0 +1,47 @@
+// trace/names.cpp: the names of errors, states and causes, as people read them.
+#include <array>
+
+#include "trace/counters.hpp"
+#include "unibuf/error.hpp"
+#include "unibuf/fence.hpp"
+#include "unibuf/state.hpp"
+
+namespace unibuf {
+
+std::string_view to_string(error_code code) noexcept {
+    static constexpr std::array<std::string_view, 10> names = {
+        "not_allocated", "out_of_memory",   "device_unavailable", "device_lost", "invalid_argument",
+        "out_of_range",  "access_conflict", "transfer_failed",    "timeout",     "unsupported"};
+    return names[static_cast<std::size_t>(code)];
+}
+
+std::string_view to_string(buffer_state state) noexcept {
+    static constexpr std::array<std::string_view, 7> names = {
+        "UNINITIALIZED", "HOST_ONLY", "DEVICE_ONLY", "SYNCHRONIZED", "HOST_DIRTY", "DEVICE_DIRTY", "MIXED"};
+    return names[static_cast<std::size_t>(state)];
+}
+
+std::string_view to_string(cause why) noexcept {
+    static constexpr std::array<std::string_view, trace::causes> names = {
+        "read", "read_write", "host_pointer", "device_handle", "sync", "prefetch", "copy_to"};
+    return names[static_cast<std::size_t>(why)];
+}
+
+std::uint64_t statistics::bytes_moved() const noexcept {
+    std::uint64_t result = 0;
+    for (const transfer_count& each : transfers) result += each.bytes;
+    return result;
+}
+
+std::uint64_t statistics::transfers_made() const noexcept {
+    std::uint64_t result = 0;
+    for (const transfer_count& each : transfers) result += each.transfers;
+    return result;
+}
+
+error::error(error_code code, const std::string& message) : std::runtime_error(message), code_(code) {}
+error::~error() = default;
+
+fence::work::~work() = default;
+
+}  // namespace unibuf

@@ -1,0 +1,63 @@
+// tests/contract/contract.cpp: finding the space, and comparing bytes.
+#include "contract/contract.hpp"
+
+#include <algorithm>
+#include <random>
+
+namespace unibuf::contract {
+
+bytes noise(std::size_t count, unsigned seed) {
+    std::minstd_rand random(seed);
+    bytes result(count);
+    for (std::byte& each : result) each = static_cast<std::byte>(random() >> 8);
+    return result;
+}
+
+bytes repeated(std::span<const std::byte> pattern, std::size_t count) {
+    bytes result(count);
+    for (std::size_t i = 0; i < count; ++i) result[i] = pattern[i % pattern.size()];
+    return result;
+}
+
+::testing::AssertionResult same(std::span<const std::byte> got, std::span<const std::byte> wanted) {
+    if (got.size() != wanted.size()) {
+        return ::testing::AssertionFailure() << got.size() << " bytes instead of " << wanted.size();
+    }
+    const auto [g, w] = std::ranges::mismatch(got, wanted);
+    if (w == wanted.end()) return ::testing::AssertionSuccess();
+    return ::testing::AssertionFailure() << "byte " << w - wanted.begin() << " of " << wanted.size() << " is "
+                                         << std::to_integer<int>(*g) << " instead of " << std::to_integer<int>(*w);
+}
+
+error_code code_of(const std::function<void()>& call, std::string* message) {
+    try {
+        call();
+    } catch (const error& thrown) {
+        if (message) *message = thrown.what();
+        EXPECT_STRNE(thrown.what(), "");
+        return thrown.code();
+    }
+    ADD_FAILURE() << "no error was thrown";
+    return {};
+}
+
+void on_a_space::SetUp() {
+    try {
+        where_ = GetParam().find();
+    } catch (const error& missing) {
+        if (missing.code() != error_code::device_unavailable) throw;
+        GTEST_SKIP() << missing.what();
+    }
+}
+
+void put(backends::memory& to, std::size_t offset, std::span<const std::byte> content) {
+    to.write(offset, content, {}).wait();
+}
+
+bytes get(backends::memory& from, std::size_t offset, std::size_t count) {
+    bytes result(count);
+    from.read(offset, result, {}).wait();
+    return result;
+}
+
+}  // namespace unibuf::contract

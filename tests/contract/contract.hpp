@@ -1,0 +1,79 @@
+// tests/contract/contract.hpp: the suite that every backend passes, and what its tests share.
+//
+// A backend's own file is three lines: UNIBUF_CONTRACT(opencl, "opencl:0"). A space that is not there is skipped, with its
+// reason.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <ostream>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "backends/backend.hpp"
+#include "backends/spaces.hpp"
+#include "unibuf/error.hpp"
+#include "unibuf/space.hpp"
+
+namespace unibuf::contract {
+
+using bytes = std::vector<std::byte>;
+
+/// A space to test, found when its tests begin: finding it may throw why it is not there.
+struct subject {
+    std::string name;
+    std::function<space()> find;
+
+    friend void PrintTo(const subject& of, std::ostream* out) { *out << of.name; }
+};
+
+/// `count` bytes that look random, and are the same for the same `seed`.
+bytes noise(std::size_t count, unsigned seed = 1);
+
+/// `count` bytes, `pattern` again and again.
+bytes repeated(std::span<const std::byte> pattern, std::size_t count);
+
+/// Whether `got` is `wanted`; says where they first differ.
+::testing::AssertionResult same(std::span<const std::byte> got, std::span<const std::byte> wanted);
+
+/// The code of the error that `call` throws, and its text in `message`; fails the test where it throws none.
+error_code code_of(const std::function<void()>& call, std::string* message = nullptr);
+
+/// Finds the space, or skips.
+class on_a_space : public ::testing::TestWithParam<subject> {
+protected:
+    void SetUp() override;
+
+    space where_;
+};
+
+/// Below the buffer: a device and its memory.
+class backend_contract : public on_a_space {
+protected:
+    backends::device& device() const { return backends::device_of(where_); }
+    const backends::traits& about() const { return device().about(); }
+
+    std::unique_ptr<backends::memory> allocate(std::size_t count) const { return device().allocate({.bytes = count}); }
+};
+
+/// The buffer, on the host and this space.
+class buffer_contract : public on_a_space {};
+
+// Each waits until it is done.
+void put(backends::memory& to, std::size_t offset, std::span<const std::byte> content);
+bytes get(backends::memory& from, std::size_t offset, std::size_t count);
+
+}  // namespace unibuf::contract
+
+#define UNIBUF_CONTRACT_OF(api, space_name, find_space)                                                            \
+    namespace unibuf::contract {                                                                                   \
+    INSTANTIATE_TEST_SUITE_P(api, backend_contract, ::testing::Values(subject{space_name, find_space}));           \
+    INSTANTIATE_TEST_SUITE_P(api, buffer_contract, ::testing::Values(subject{space_name, find_space}));            \
+    }                                                                                                              \
+    static_assert(true)
+
+#define UNIBUF_CONTRACT(api, space_name) UNIBUF_CONTRACT_OF(api, space_name, [] { return unibuf::space(space_name); })

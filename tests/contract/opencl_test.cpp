@@ -1,0 +1,361 @@
+// tests/contract/opencl_test.cpp: OpenCL passes the suite, on contexts of its own and of the caller; and keeps the order
+// of work on the caller's queues.
+#include "unibuf/opencl.hpp"
+
+#include <algorithm>
+#include <thread>
+
+#include "backends/loader.hpp"
+#include "backends/opencl/api.hpp"
+#include "backends/opencl/mapped_ranges.hpp"
+#include "contract/contract.hpp"
+
+namespace unibuf::contract {
+namespace {
+
+namespace cl = backends::cl;
+using namespace std::chrono_literals;
+using cl::api;
+
+void ok(cl::cl_int status) {
+    if (status != cl::success) throw std::runtime_error(cl::name_of(status));
+}
+
+/// A context as a program would make it, released at the end as a program would.
+class callers_own {
+public:
+    callers_own() : device_(opencl::handles_of("opencl:0").device) {
+        cl::cl_int status = cl::success;
+        context_ = api().clCreateContext(nullptr, 1, &device_, nullptr, nullptr, &status);
+        ok(status);
+    }
+    ~callers_own() {
+        for (const cl::cl_command_queue each : queues_) api().clReleaseCommandQueue(each);
+        api().clReleaseContext(context_);
+    }
+    callers_own(const callers_own&) = delete;
+    callers_own& operator=(const callers_own&) = delete;
+
+    cl::cl_context context() const { return context_; }
+    cl::cl_device_id device() const { return device_; }
+
+    cl::cl_command_queue queue(cl::cl_bitfield properties = 0) {
+        cl::cl_int status = cl::success;
+        queues_.push_back(api().clCreateCommandQueue(context_, device_, properties, &status));
+        ok(status);
+        return queues_.back();
+    }
+
+private:
+    cl::cl_device_id device_;
+    cl::cl_context context_;
+    std::vector<cl::cl_command_queue> queues_;
+};
+
+space adopt() {
+    callers_own mine;
+    return opencl::use(mine.context(), mine.device(), mine.queue());
+}
+
+/// Holds back all later work on a queue until it is opened.
+class gate {
+public:
+    gate(cl::cl_context context, cl::cl_command_queue queue) {
+        cl::cl_event (*create)(cl::cl_context, cl::cl_int*) = nullptr;
+        opencl_.find("clCreateUserEvent", create);
+        opencl_.find("clSetUserEventStatus", set_);
+        cl::cl_int status = cl::success;
+        event_ = create(context, &status);
+        ok(status);
+        ok(api().clEnqueueBarrierWithWaitList(queue, 1, &event_, nullptr));
+        ok(api().clFlush(queue));
+    }
+    ~gate() {
+        if (!opened_) open();
+        api().clReleaseEvent(event_);
+    }
+    gate(const gate&) = delete;
+    gate& operator=(const gate&) = delete;
+
+    void open(cl::cl_int status = cl::complete) {
+        ok(set_(event_, status));
+        opened_ = true;
+    }
+
+private:
+    backends::library opencl_{{"libOpenCL.so.1"}};
+    cl::cl_int (*set_)(cl::cl_event, cl::cl_int) = nullptr;
+    cl::cl_event event_ = nullptr;
+    bool opened_ = false;
+};
+
+class opencl_test : public ::testing::Test {
+protected:
+    void SetUp() override {
+        try {
+            where_ = space("opencl:0");
+        } catch (const error& missing) {
+            GTEST_SKIP() << missing.what();
+        }
+    }
+
+    backends::device& device() const { return backends::device_of(where_); }
+    cl::cl_context context() const { return opencl::handles_of(where_).context; }
+
+    /// A second queue of the space's own context.
+    cl::cl_command_queue new_queue(cl::cl_bitfield properties = 0) const {
+        const opencl::handles known = opencl::handles_of(where_);
+        cl::cl_int status = cl::success;
+        const cl::cl_command_queue made = api().clCreateCommandQueue(known.context, known.device, properties, &status);
+        ok(status);
+        return made;
+    }
+
+    space where_;
+};
+
+TEST_F(opencl_test, gives_its_own_handles) {
+    const opencl::handles known = opencl::handles_of(where_);
+    EXPECT_NE(known.context, nullptr);
+    EXPECT_NE(known.device, nullptr);
+    EXPECT_NE(known.queue, nullptr);
+    EXPECT_EQ(opencl::handles_of(where_).queue, known.queue);
+    std::string message;
+    EXPECT_EQ(code_of([] { opencl::handles_of(host); }, &message), error_code::invalid_argument);
+    EXPECT_NE(message.find("host"), std::string::npos);
+}
+
+TEST_F(opencl_test, gives_the_cl_mem_of_a_copy) {
+    const auto memory = device().allocate({.bytes = 100});
+    const native_memory copy{.where = where_, .handle = memory->handle(), .offset = 0, .bytes = 100};
+    EXPECT_EQ(reinterpret_cast<std::uintptr_t>(opencl::memory(copy)), memory->handle());
+    EXPECT_EQ(code_of([] { opencl::memory(native_memory{.where = host}); }), error_code::invalid_argument);
+}
+
+TEST_F(opencl_test, adopts_the_callers_context_and_keeps_it) {
+    space adopted;
+    {
+        callers_own mine;
+        const cl::cl_command_queue queue = mine.queue();
+        adopted = opencl::use(mine.context(), mine.device(), queue);
+        EXPECT_NE(adopted, where_);
+        EXPECT_EQ(adopted.name().substr(0, 7), "opencl:");
+        EXPECT_EQ(opencl::handles_of(adopted).context, mine.context());
+        EXPECT_EQ(opencl::handles_of(adopted).queue, queue);
+        EXPECT_EQ(opencl::use(mine.context(), mine.device(), queue), adopted);
+        EXPECT_NE(opencl::use(mine.context(), mine.device(), mine.queue()), adopted);
+    }
+    const auto memory = backends::device_of(adopted).allocate({.bytes = 5000});
+    put(*memory, 0, noise(5000));
+    EXPECT_TRUE(same(get(*memory, 0, 5000), noise(5000)));
+}
+
+TEST_F(opencl_test, refuses_what_does_not_belong_together) {
+    callers_own mine;
+    callers_own other;
+    const auto refused = [](cl::cl_context context, cl::cl_device_id device, cl::cl_command_queue queue) {
+        return code_of([&] { opencl::use(context, device, queue); }) == error_code::invalid_argument;
+    };
+    EXPECT_TRUE(refused(nullptr, mine.device(), mine.queue()));
+    EXPECT_TRUE(refused(mine.context(), nullptr, mine.queue()));
+    EXPECT_TRUE(refused(mine.context(), mine.device(), nullptr));
+    EXPECT_TRUE(refused(mine.context(), mine.device(), other.queue()));
+    EXPECT_TRUE(refused(mine.context(), mine.device(), mine.queue(cl::queue_out_of_order)));
+}
+
+TEST_F(opencl_test, refuses_queues_that_cannot_order_its_work) {
+    callers_own other;
+    const auto memory = device().allocate({.bytes = 100});
+    const bytes content = noise(100);
+    const auto write = [&](cl::cl_command_queue on) { memory->write(0, content, opencl::queue_of(on)); };
+    EXPECT_EQ(code_of([&] { write(other.queue()); }), error_code::invalid_argument);
+    const cl::cl_command_queue unordered = new_queue(cl::queue_out_of_order);
+    EXPECT_EQ(code_of([&] { write(unordered); }), error_code::invalid_argument);
+    api().clReleaseCommandQueue(unordered);
+}
+
+TEST_F(opencl_test, puts_work_on_the_queue_that_is_named) {
+    const cl::cl_command_queue queue = new_queue();
+    const auto memory = device().allocate({.bytes = 5000});
+    const bytes content = noise(5000);
+    gate closed(context(), queue);
+    const fence written = memory->write(0, content, opencl::queue_of(queue));
+    EXPECT_FALSE(written.done());
+    EXPECT_FALSE(written.wait(20ms));
+    const fence recorded = device().record(opencl::queue_of(queue));
+    EXPECT_FALSE(recorded.wait(1ms));
+    closed.open();
+    EXPECT_TRUE(written.wait(60s));
+    EXPECT_TRUE(recorded.wait(60s));
+    EXPECT_TRUE(same(get(*memory, 0, 5000), content));
+    api().clReleaseCommandQueue(queue);
+}
+
+TEST_F(opencl_test, puts_work_without_a_queue_after_all_queues) {
+    const cl::cl_command_queue queue = new_queue();
+    const auto memory = device().allocate({.bytes = 5000});
+    const bytes content = noise(5000);
+    put(*memory, 0, bytes(5000));
+    bytes got(5000);
+    gate closed(context(), queue);
+    memory->write(0, content, opencl::queue_of(queue));
+    const fence read = memory->read(0, got, {});
+    const fence all = device().record({});
+    EXPECT_FALSE(read.wait(20ms));
+    EXPECT_FALSE(all.done());
+    closed.open();
+    EXPECT_TRUE(read.wait(60s));
+    EXPECT_TRUE(all.wait(60s));
+    EXPECT_TRUE(same(got, content));
+    api().clReleaseCommandQueue(queue);
+}
+
+TEST_F(opencl_test, orders_one_queue_after_another) {
+    const cl::cl_command_queue first = new_queue();
+    const cl::cl_command_queue second = new_queue();
+    const auto memory = device().allocate({.bytes = 5000});
+    const bytes content = noise(5000);
+    bytes got(5000);
+    gate closed(context(), first);
+    const fence written = memory->write(0, content, opencl::queue_of(first));
+    EXPECT_TRUE(device().order(written, opencl::queue_of(second)));
+    const fence read = memory->read(0, got, opencl::queue_of(second));
+    EXPECT_FALSE(read.wait(20ms));
+    closed.open();
+    EXPECT_TRUE(read.wait(60s));
+    EXPECT_TRUE(same(got, content));
+    api().clReleaseCommandQueue(first);
+    api().clReleaseCommandQueue(second);
+}
+
+TEST_F(opencl_test, does_not_order_work_of_other_contexts) {
+    const space adopted = adopt();
+    EXPECT_FALSE(device().order(backends::device_of(adopted).record({}), {}));
+}
+
+TEST_F(opencl_test, forgets_queues_that_the_caller_has_released) {
+    const cl::cl_command_queue queue = new_queue();
+    const auto memory = device().allocate({.bytes = 5000});
+    const bytes content = noise(5000);
+    {
+        gate closed(context(), queue);
+        memory->write(0, content, opencl::queue_of(queue));
+        api().clReleaseCommandQueue(queue);
+    }
+    EXPECT_TRUE(same(get(*memory, 0, 5000), content));
+    for (int i = 0; i < 100; ++i) {
+        const cl::cl_command_queue next = new_queue();
+        memory->fill(0, 5000, std::span(content).first(1), opencl::queue_of(next));
+        api().clReleaseCommandQueue(next);
+    }
+    EXPECT_TRUE(same(get(*memory, 0, 5000), bytes(5000, content[0])));
+}
+
+TEST_F(opencl_test, says_that_queued_work_failed_and_stays_usable) {
+    const cl::cl_command_queue queue = new_queue();
+    const auto memory = device().allocate({.bytes = 5000});
+    const bytes content = noise(5000);
+    fence written;
+    {
+        gate closed(context(), queue);
+        written = memory->write(0, content, opencl::queue_of(queue));
+        closed.open(cl::out_of_resources);
+    }
+    std::string message;
+    EXPECT_EQ(code_of([&] { written.wait(); }, &message), error_code::transfer_failed);
+    EXPECT_NE(message.find("CL_"), std::string::npos) << message;
+    EXPECT_EQ(code_of([&] { written.wait(1s); }), error_code::transfer_failed);
+    api().clReleaseCommandQueue(queue);
+    put(*memory, 0, content);
+    EXPECT_TRUE(same(get(*memory, 0, 5000), content));
+}
+
+TEST_F(opencl_test, says_what_alignment_sharing_needs) {
+    if (!device().about().aliases_host) GTEST_SKIP() << device().about().description << " has memory of its own";
+    const auto block = backends::device_of(host).allocate({.bytes = 8192});
+    std::string message;
+    const auto call = [&] { device().alias({block->host_address() + 4, 4096}, {.bytes = 4096}); };
+    EXPECT_EQ(code_of(call, &message), error_code::unsupported);
+    EXPECT_NE(message.find("4096 bytes"), std::string::npos) << message;
+}
+
+TEST_F(opencl_test, shows_the_host_after_work_on_the_queue_that_is_named) {
+    if (!device().about().aliases_host) GTEST_SKIP() << device().about().description << " has memory of its own";
+    const cl::cl_command_queue queue = new_queue();
+    const unibuf::queue on = opencl::queue_of(queue);
+    const auto block = backends::device_of(host).allocate({.bytes = 8192});
+    const auto shared = device().alias({block->host_address(), 8192}, {.bytes = 8192});
+    const bytes content = noise(8192);
+    {
+        gate closed(context(), queue);
+        shared->publish_to_device(0, 8192, access::write, on);
+        shared->write(0, content, on);
+        const fence seen = shared->publish_to_host(0, 8192, access::read, on);
+        EXPECT_FALSE(seen.wait(20ms));
+        // Asked again elsewhere, it is the same work that has to be done first.
+        EXPECT_FALSE(shared->publish_to_host(0, 4096, access::read, opencl::queue_of(new_queue())).wait(1ms));
+        closed.open();
+        EXPECT_TRUE(seen.wait(60s));
+    }
+    EXPECT_TRUE(same({block->host_address(), 8192}, content));
+    api().clReleaseCommandQueue(queue);
+}
+
+/// What the host has of each byte, by the plain way.
+std::vector<cl::mapping> painted(const std::vector<cl::piece>& pieces, std::size_t count) {
+    std::vector<cl::mapping> result(count, cl::mapping::none);
+    for (const cl::piece& each : pieces) std::fill(result.begin() + static_cast<std::ptrdiff_t>(each.begin),
+                                                   result.begin() + static_cast<std::ptrdiff_t>(each.end), each.how);
+    return result;
+}
+
+/// The pieces after a change, which must unmap what is there and map what is free.
+std::vector<cl::piece> changed(std::vector<cl::piece> pieces, const cl::remapping& change) {
+    for (const cl::piece& each : change.unmap) {
+        const auto found = std::ranges::find(pieces, each);
+        EXPECT_NE(found, pieces.end());
+        if (found != pieces.end()) pieces.erase(found);
+    }
+    for (const cl::piece& each : change.map) {
+        EXPECT_LT(each.begin, each.end);
+        for (const cl::piece& other : pieces) EXPECT_TRUE(each.end <= other.begin || other.end <= each.begin);
+        pieces.push_back(each);
+    }
+    std::ranges::sort(pieces, {}, &cl::piece::begin);
+    return pieces;
+}
+
+TEST(opencl_mapped_ranges, reach_every_state_right) {
+    constexpr std::size_t count = 5;
+    std::vector<std::vector<cl::piece>> states = {{{0, count, cl::mapping::write}}};
+    for (std::size_t next = 0; next < states.size(); ++next) {
+        for (std::size_t begin = 0; begin < count; ++begin) {
+            for (std::size_t end = begin + 1; end <= count; ++end) {
+                for (const int operation : {0, 1, 2, 3}) {
+                    const bool to_host = operation < 2;
+                    const cl::mapping how = to_host ? (operation == 0 ? cl::mapping::read : cl::mapping::write)
+                                                    : (operation == 2 ? cl::mapping::read : cl::mapping::none);
+                    const std::vector<cl::piece> before = states[next];
+                    const cl::remapping change = to_host ? cl::for_host(before, begin, end, how)
+                                                         : cl::for_device(before, begin, end, how);
+                    const std::vector<cl::piece> after = changed(before, change);
+
+                    std::vector<cl::mapping> wanted = painted(before, count);
+                    for (std::size_t i = begin; i < end; ++i) {
+                        wanted[i] = to_host ? std::max(wanted[i], how) : std::min(wanted[i], how);
+                    }
+                    ASSERT_EQ(painted(after, count), wanted);
+                    if (std::ranges::find(states, after) == states.end()) states.push_back(after);
+                }
+            }
+        }
+    }
+    RecordProperty("states", static_cast<int>(states.size()));
+    EXPECT_GT(states.size(), 100u);
+}
+
+}  // namespace
+}  // namespace unibuf::contract
+
+UNIBUF_CONTRACT(opencl, "opencl:0");
+UNIBUF_CONTRACT_OF(opencl_adopted, "opencl:adopted", unibuf::contract::adopt);

@@ -1,0 +1,82 @@
+#!/usr/bin/env python3
+"""extract.py BUILD OUTPUT DOCUMENT...: writes the code blocks of Markdown documents to files, and prints what to do with each.
+
+A ```cpp block is a program; one without `int main` or a namespace of its own is put into a main. A comment before the block
+changes that: `<!-- continues -->` joins it to the block before, `<!-- compile only -->` leaves it unrun. A ```sh block is run
+if it begins with `unibuf ` or `build/`.
+"""
+
+import re
+import sys
+from pathlib import Path
+
+BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+MARK = re.compile(r"<!-- (.*?) -->\s*\Z")
+INCLUDE = re.compile(r"^#include .*$", re.MULTILINE)
+WHOLE = re.compile(r"^(int main|namespace )", re.MULTILINE)
+HEADERS = """\
+#include <algorithm>
+#include <array>
+#include <cassert>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <iostream>
+#include <numeric>
+#include <span>
+#include <string>
+#include <thread>
+#include <unibuf/unibuf.hpp>
+#include <vector>
+"""
+
+
+def blocks(document):
+    """Yields (kind, source) for each block of a document; kind is run, compile or shell."""
+    text = document.read_text()
+    kind, source = None, ""
+    for block in BLOCK.finditer(text):
+        language, body = block.groups()
+        mark = MARK.search(text[: block.start()])
+        mark = mark.group(1) if mark else ""
+        line = text.count("\n", 0, block.start()) + 2
+        if language == "sh" and body.startswith(("unibuf ", "build/")):
+            yield "shell", body
+        elif language == "cpp":
+            body = f'#line {line} "{document}"\n{body}'
+            if mark == "continues":
+                source += body
+                continue
+            if source:
+                yield kind, source
+            kind, source = "compile" if mark == "compile only" else "run", body
+    if source:
+        yield kind, source
+
+
+def program(kind, source):
+    if WHOLE.search(source):
+        return ("run" if kind == "run" and "int main" in source else "compile"), source
+    includes = "\n".join(INCLUDE.findall(source))
+    return kind, f"{HEADERS}{includes}\nint main() {{\n{INCLUDE.sub('', source)}}}\n"
+
+
+def write(path, text):
+    if not path.exists() or path.read_text() != text:  # what has not changed is not compiled again
+        path.write_text(text)
+
+
+def main(build, output, *documents):
+    for document in map(Path, documents):
+        for number, (kind, source) in enumerate(blocks(document), 1):
+            name = f"{document.stem}_{number}"
+            if kind == "shell":
+                path, text = Path(output, f"{name}.sh"), source.replace("build/release/", f"{build}/")
+            else:
+                kind, text = program(kind, source)
+                path = Path(output, f"{name}.cpp")
+            write(path, text)
+            print(kind, name, path, sep=";")
+
+
+main(*sys.argv[1:])
