@@ -10,8 +10,7 @@ code := $(wildcard include src cli examples bench tests)
 cpp = $(shell find $(code) -name '*.[ch]pp' -o -name '*.h')
 
 help: ## This list
-	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' Makefile | while IFS="$$(printf '\t')" read -r name what; do \
-	    printf '  make %-9s %s\n' "$$name" "$$what"; done
+	@sed -n 's/^\([a-z]*\):.*## /  make \1\t/p' Makefile | expand -t 18
 
 all: build
 build: needs-demo-test ## Everything, into build/$PRESET (release, debug, clang)

@@ -3,7 +3,8 @@
 include(CMakePackageConfigHelpers)
 
 set(config_dir ${CMAKE_INSTALL_LIBDIR}/cmake/unibuf)
-file(RELATIVE_PATH prefix_from_pc "/${CMAKE_INSTALL_LIBDIR}/pkgconfig" "/")
+set(prefix_from_pc /)
+cmake_path(RELATIVE_PATH prefix_from_pc BASE_DIRECTORY /${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 
 configure_file(cmake/unibuf-config.cmake.in unibuf-config.cmake @ONLY)
 configure_file(cmake/unibuf.pc.in unibuf.pc @ONLY)

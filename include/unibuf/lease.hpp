@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <type_traits>
 #include <utility>
@@ -21,9 +22,16 @@ public:
     lease_bytes() noexcept = default;
     lease_bytes(gate& of, std::uint64_t ticket, access what, std::byte* data, native_memory native) noexcept
         : gate_(&of), ticket_(ticket), data_(data), native_(native), what_(what) {}
-    lease_bytes(lease_bytes&& other) noexcept { swap(other); }
+    lease_bytes(lease_bytes&& other) noexcept
+        : gate_(std::exchange(other.gate_, nullptr)),
+          ticket_(other.ticket_),
+          data_(other.data_),
+          native_(other.native_),
+          what_(other.what_) {}
     lease_bytes& operator=(lease_bytes&& other) noexcept {
-        lease_bytes(std::move(other)).swap(*this);
+        if (this == &other) return *this;
+        end();
+        std::construct_at(this, std::move(other));
         return *this;
     }
     ~lease_bytes() { end(); }
@@ -58,20 +66,14 @@ public:
 private:
     [[noreturn]] UNIBUF_API void refuse() const;
 
-    void swap(lease_bytes& other) noexcept {
-        std::swap(gate_, other.gate_);
-        std::swap(ticket_, other.ticket_);
-        std::swap(data_, other.data_);
-        std::swap(native_, other.native_);
-        std::swap(what_, other.what_);
-    }
-
     gate* gate_ = nullptr;
     std::uint64_t ticket_ = 0;
     std::byte* data_ = nullptr;
     native_memory native_;
     access what_ = access::read;
 };
+
+struct acquired_by {};
 
 }  // namespace detail
 
@@ -88,7 +90,10 @@ class lease {
 public:
     /// Holds nothing.
     lease() noexcept = default;
-    explicit lease(detail::lease_bytes bytes) noexcept : bytes_(std::move(bytes)) {}
+
+    /// What `acquire()` gives, a lease_bytes.
+    template <class Acquire>
+    lease(detail::acquired_by, Acquire acquire) : bytes_(acquire()) {}
 
     /// The elements. Throws error(invalid_argument) where the lease has ended, error(unsupported) where the host cannot
     /// address them. Costs the check.

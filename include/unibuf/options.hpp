@@ -62,6 +62,12 @@ struct native_memory {
     std::uintptr_t handle = 0;
     std::size_t offset = 0;  // of the first byte that was asked for, in bytes
     std::size_t bytes = 0;
+
+    /// The first byte as a pointer, where the API's handles are addresses: at the host, at debug and CUDA devices.
+    template <class T>
+    T* as() const noexcept {
+        return reinterpret_cast<T*>(handle + offset);
+    }
 };
 
 }  // namespace unibuf

@@ -42,13 +42,13 @@ public:
     }
 
     lease<const T> read(space where, const access_options& options = {}) const {
-        return lease<const T>(bytes_.acquire(where, access::read, in_bytes(options)));
+        return acquire<const T>(where, access::read, options);
     }
     lease<T> write(space where, const access_options& options = {}) {
-        return lease<T>(bytes_.acquire(where, access::write, in_bytes(options)));
+        return acquire<T>(where, access::write, options);
     }
     lease<T> read_write(space where, const access_options& options = {}) {
-        return lease<T>(bytes_.acquire(where, access::read_write, in_bytes(options)));
+        return acquire<T>(where, access::read_write, options);
     }
 
     T* host() { return reinterpret_cast<T*>(bytes_.host()); }
@@ -93,6 +93,11 @@ public:
 
 private:
     unified_buffer(buffer bytes, const unibuf::shape& shape) : bytes_(std::move(bytes)), shape_(shape) {}
+
+    template <class Element>
+    lease<Element> acquire(space where, access what, const access_options& options) const {
+        return {detail::acquired_by{}, [&] { return bytes_.acquire(where, what, in_bytes(options)); }};
+    }
 
     /// Elements as bytes. What cannot be counted lies outside every buffer, and is refused as such.
     static std::size_t scaled(std::size_t elements) noexcept {

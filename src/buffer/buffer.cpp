@@ -65,15 +65,15 @@ detail::lease_bytes buffer::acquire_by_lock(space where, access what, const acce
 }
 
 lease<const std::byte> buffer::read(space where, const access_options& options) const {
-    return lease<const std::byte>(acquire(where, access::read, options));
+    return {detail::acquired_by{}, [&] { return acquire(where, access::read, options); }};
 }
 
 lease<std::byte> buffer::write(space where, const access_options& options) {
-    return lease<std::byte>(acquire(where, access::write, options));
+    return {detail::acquired_by{}, [&] { return acquire(where, access::write, options); }};
 }
 
 lease<std::byte> buffer::read_write(space where, const access_options& options) {
-    return lease<std::byte>(acquire(where, access::read_write, options));
+    return {detail::acquired_by{}, [&] { return acquire(where, access::read_write, options); }};
 }
 
 std::byte* buffer::host_by_lock() {

@@ -18,7 +18,14 @@
 namespace unibuf::detail {
 namespace {
 
-std::atomic<std::uint64_t> last_id;
+/// Numbers are taken in blocks, so that threads that make buffers do not contend.
+std::uint64_t next_id() noexcept {
+    constexpr std::uint64_t block = 64;
+    static std::atomic<std::uint64_t> taken;
+    static thread_local constinit std::uint64_t next = 0;
+    if (next % block == 0) next = taken.fetch_add(block, std::memory_order_relaxed);
+    return ++next;
+}
 
 bool host_addresses(const copy& there) noexcept {
     return there.placed == placement::mirrored || there.where == backends::host_as_device.id();
@@ -33,7 +40,7 @@ std::uintptr_t handle_of(const copy& there) noexcept {
 }  // namespace
 
 core::core(std::size_t size, const buffer_options& options)
-    : gate(size), id_(last_id.fetch_add(1, std::memory_order_relaxed) + 1), directory_(size), copies_(size, options) {}
+    : gate(size), id_(next_id()), directory_(size), copies_(size, options) {}
 
 core::~core() {
     for (const coherence::queued_work& each : work_.ranges()) {
@@ -48,14 +55,16 @@ core::~core() {
 std::string core::name() const { return fmt::format("buffer #{} ({} bytes)", id_, bytes); }
 
 void core::drop_handle() noexcept {
-    if (handles_.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
-    bool held = false;
+    const bool last = handles_.load(std::memory_order_acquire) == 1 || handles_.fetch_sub(1, std::memory_order_acq_rel) == 1;
+    if (!last) return;
     {
-        const locked lock(*this);
-        held = !leases_.empty() || solo_lease().thread != 0;
+        // With the lock, so that a thread that has just ended a lease is out of it.
+        const std::scoped_lock lock(mutex_);
+        const bool held = solo.load(std::memory_order_acquire) != 0 && (solo.fetch_or(by_lock) & ~by_lock || !leases_.empty());
         ownerless_ = held;
+        if (held) return;
     }
-    if (!held) delete this;
+    delete this;
 }
 
 /// Lets accesses look before they lock again, and says what they may find.
@@ -174,7 +183,7 @@ void core::poison_stale(byte_range range) {
 
 lease_bytes core::lease(const demand& asked) {
     return grant(asked, [&](copy& there) {
-        work_.reserve_one();
+        work_.reserve(leases_.size() + 1);
         const std::uint64_t ticket = leases_.add({.range = asked.range,
                                                   .where = asked.where,
                                                   .what = asked.what,
@@ -285,7 +294,7 @@ void core::mark(space where, byte_range range) {
     locked lock(*this);
     wait_for_turn(lock, {.range = range, .where = where, .what = access::write});
     check_allocated(copies_.find(where.id()), where, "to mark it dirty");
-    work_.reserve_one();
+    work_.reserve(leases_.size() + 1);
     queue_all_work_of(where, range, true, {});
     now_written(range, where);
 }
@@ -326,7 +335,6 @@ void core::fill(byte_range range, std::span<const std::byte> pattern) {
         current &= known.exposed ? coherence::set_of(coherence::host) : known.current;
     });
     coherence::for_each_space(current, [&](coherence::space_id each) { asked.where = space::from_id(each); });
-    if (asked.where == host) check_allowed(asked);
     copies_.make(asked.where.id());
     steps work(*this, lock, asked);
     work.run();

@@ -32,6 +32,7 @@ std::string describe(const lease_record& lease);
 class lease_table {
 public:
     bool empty() const noexcept { return records_.empty(); }
+    std::size_t size() const noexcept { return records_.size(); }
 
     /// Gives the record a ticket, and keeps it.
     std::uint64_t add(lease_record record);

@@ -190,7 +190,7 @@ void core::steps::fill(std::span<const std::byte> pattern) {
     }
     copy& at = *core_.copies_.find(asked_.where.id());
     at.untouched = false;
-    core_.work_.reserve_one();
+    core_.work_.reserve(core_.leases_.size() + 1);
     fence done;
     try {
         done = fill_range(at, asked_.range, pattern);

@@ -5,13 +5,14 @@
 
 namespace unibuf::detail {
 
-void work_list::reserve_one() {
-    if (ranges_.size() == ranges_.capacity()) ranges_.reserve(ranges_.size() * 2 + 1);
-    if (works_.size() == works_.capacity()) works_.reserve(works_.size() * 2 + 1);
+void work_list::reserve(std::size_t more) {
+    const std::size_t needed = ranges_.size() + more;
+    if (needed > ranges_.capacity()) ranges_.reserve(needed);
+    if (needed > works_.capacity()) works_.reserve(needed);
 }
 
 void work_list::add(const coherence::queued_work& queued, work added) {
-    reserve_one();
+    reserve(1);
     for (std::size_t i = ranges_.size(); i-- > 0;) {
         const bool same_order = ranges_[i].where == queued.where && works_[i].on.native == added.on.native;
         if (same_order && queued.range.contains(ranges_[i].range) && (queued.writes || !ranges_[i].writes) &&

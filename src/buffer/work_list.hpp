@@ -24,8 +24,8 @@ public:
     /// What the core needs to know of it.
     std::span<const coherence::queued_work> ranges() const noexcept { return ranges_; }
 
-    /// Makes room, so that the next `add` does not throw.
-    void reserve_one();
+    /// Makes room, so that as many calls of `add` do not throw.
+    void reserve(std::size_t more);
 
     /// Adds work. Older work that cannot be done later than it is forgotten.
     void add(const coherence::queued_work& queued, work added);

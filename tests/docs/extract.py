@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""extract.py BUILD OUTPUT DOCUMENT...: writes the code blocks of Markdown documents to files, and prints what to do with each.
+"""extract.py BUILD OUTPUT DOCUMENT...: writes the code blocks of Markdown documents to files, and OUTPUT/blocks.cmake.
 
 A ```cpp block is a program; one without `int main` or a namespace of its own is put into a main. A comment before the block
 changes that: `<!-- continues -->` joins it to the block before, `<!-- compile only -->` leaves it unrun. A ```sh block is run
@@ -67,6 +67,7 @@ def write(path, text):
 
 
 def main(build, output, *documents):
+    calls = []
     for document in map(Path, documents):
         for number, (kind, source) in enumerate(blocks(document), 1):
             name = f"{document.stem}_{number}"
@@ -76,7 +77,8 @@ def main(build, output, *documents):
                 kind, text = program(kind, source)
                 path = Path(output, f"{name}.cpp")
             write(path, text)
-            print(kind, name, path, sep=";")
+            calls.append(f"add_block({kind} {name} {path})\n")
+    write(Path(output, "blocks.cmake"), "".join(calls))
 
 
 main(*sys.argv[1:])

@@ -52,17 +52,23 @@ public:
 
     void check_alive() const override {
         if (born_ != generation) throw error(error_code::device_lost, space_ + " belongs to the parent process");
+        if (lost_) throw error(error_code::device_lost, "the context of " + space_ + " was destroyed");
     }
 
-    bool here() const noexcept override { return born_ == generation && egl::get().current_context() == handle_; }
+    bool here() const noexcept override {
+        return born_ == generation && !lost_ && egl::get().current_context() == handle_;
+    }
 
     void set_space(unibuf::space where) override { space_ = where.name(); }
 
-    bool is_current() const override {
-        if (!here() || !gl().is_buffer(witness_)) return false;
+    bool recognize() override {
+        if (!here()) return false;
         std::array<char, 64> label{};
-        gl().get_object_label(gl::buffer_object, witness_, static_cast<int>(label.size()), nullptr, label.data());
-        return label_ == label.data();
+        if (gl().is_buffer(witness_)) {
+            gl().get_object_label(gl::buffer_object, witness_, static_cast<int>(label.size()), nullptr, label.data());
+        }
+        lost_ = label_ != label.data();
+        return !lost_;
     }
 
 private:
@@ -88,6 +94,7 @@ private:
 
     void* handle_;
     int born_ = generation;
+    std::atomic<bool> lost_ = false;
     std::string space_ = "this space";
     unsigned witness_ = 0;
     std::string label_;

@@ -60,6 +60,8 @@ private:
 
 }  // namespace
 
+bool own_context_is_here() noexcept { return thread_of_context && thread_of_context->here(); }
+
 std::shared_ptr<gl_context> make_own_context(std::string& why) {
     why = egl::get().why();
     if (!why.empty()) return nullptr;

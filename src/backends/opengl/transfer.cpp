@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "backends/opengl/errors.hpp"
+#include "backends/pattern.hpp"
 
 namespace unibuf::backends {
 
@@ -100,12 +101,6 @@ const clear_format* format_for(std::size_t pattern, std::size_t offset, std::siz
     return best;
 }
 
-void repeat(std::span<const std::byte> pattern, std::span<std::byte> over) {
-    for (std::size_t at = 0; at < over.size(); at += pattern.size()) {
-        std::ranges::copy(pattern.first(std::min(pattern.size(), over.size() - at)), over.begin() + signed_of(at));
-    }
-}
-
 /// Any pattern: a first piece is uploaded, then what is there is copied behind itself until the range is full.
 void fill_by_doubling(const gl_api& gl, gl_buffer to, std::size_t offset, std::size_t bytes,
                       std::span<const std::byte> pattern) {
@@ -136,6 +131,8 @@ void download(const gl_api& gl, gl_buffer from, std::size_t offset, std::span<st
 
 void fill(const gl_api& gl, gl_buffer to, std::size_t offset, std::size_t bytes, std::span<const std::byte> pattern) {
     begin(gl);
+    const bool uniform = std::ranges::all_of(pattern, [&](std::byte one) { return one == pattern.front(); });
+    if (uniform) pattern = pattern.first(1);
     if (const clear_format* format = format_for(pattern.size(), offset, bytes)) {
         std::array<std::byte, 16> value{};
         repeat(pattern, std::span(value).first(format->bytes));

@@ -1,0 +1,111 @@
+// bench/main.cpp: unibuf_bench, which measures each claim beside its limit and says whether it holds.
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <regex>
+#include <thread>
+#include <unibuf/error.hpp>
+
+#include "claim.hpp"
+#include "summary.hpp"
+
+namespace {
+
+/// A line that follows the work, where somebody is looking.
+class progress {
+public:
+    progress() = default;
+    ~progress() { show(""); }
+    progress(const progress&) = delete;
+    progress& operator=(const progress&) = delete;
+
+    void show(const std::string& line) const {
+        if (terminal_) fmt::print(stderr, "\r\033[K{}", line);
+    }
+
+private:
+    bool terminal_ = ::isatty(STDERR_FILENO) == 1;
+};
+
+/// The worst case of a claim. Cases without their hardware are named in the note, and keep the claim from holding.
+bench::outcome settle(const bench::claim& claim, const progress& line) {
+    bench::outcome result{.name = claim.name, .unit = claim.unit, .goal = claim.goal.text(claim.unit)};
+    std::string worst;
+    bool complete = true;
+    for (const bench::situation& each : claim.cases) {
+        line.show(fmt::format("{}: {}", claim.name, each.name));
+        try {
+            const bench::figures found = each.measure();
+            if (result.found && claim.goal.margin(*result.found) <= claim.goal.margin(found)) continue;
+            result.found = found;
+            worst = each.name;
+        } catch (const unibuf::error& failure) {
+            if (failure.code() != unibuf::error_code::device_unavailable) throw;
+            complete = false;
+            result.note += fmt::format("{}: {}; ", each.name, failure.what());
+        }
+    }
+    if (result.found) {
+        result.note += worst;
+        const bool reached = claim.goal.margin(*result.found) >= 1;
+        if (complete || !reached) result.holds = reached;
+    }
+    return result;
+}
+
+std::vector<bench::claim> chosen(const std::string& filter) {
+    std::vector<bench::claim> result;
+    const std::regex pattern(filter);
+    for (const bench::claim& each : bench::claims()) {
+        if (std::regex_search(each.name, pattern)) result.push_back(each);
+    }
+    if (result.empty()) throw std::invalid_argument("no claim has a name like '" + filter + "': --list shows them");
+    return result;
+}
+
+void run(const std::string& filter, const std::string& json) {
+    const std::vector<bench::claim> claims = chosen(filter);
+    std::ofstream file;
+    if (!json.empty()) file.open(json);
+    if (!file) throw std::runtime_error("cannot write " + json);
+
+    // A program of one thread is spared the atomic instructions of mutexes and shared pointers; users have more.
+    const std::jthread second([](const std::stop_token& stop) {
+        while (!stop.stop_requested()) std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    });
+    std::vector<bench::outcome> outcomes;
+    {
+        const progress line;
+        for (const bench::claim& each : claims) outcomes.push_back(settle(each, line));
+    }
+    if (file.is_open()) file << bench::to_json(outcomes).dump(4) << '\n';
+    fmt::print("{}", bench::to_table(outcomes));
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    CLI::App app("Measures each claim beside its limit, and says whether it holds.");
+    std::string filter;
+    std::string json;
+    bool list = false;
+    app.add_option("--json", json, "Where to write the summary")->type_name("FILE");
+    app.add_option("--filter", filter, "Only claims whose name matches")->type_name("REGEX");
+    app.add_flag("--list", list, "Only show the names");
+    CLI11_PARSE(app, argc, argv);
+    try {
+        if (list) {
+            for (const bench::claim& each : chosen(filter)) fmt::print("{}\n", each.name);
+        } else {
+            run(filter, json);
+        }
+    } catch (const std::exception& failure) {
+        fmt::print(stderr, "unibuf_bench: {}\n", failure.what());
+        return 1;
+    }
+    return 0;
+}

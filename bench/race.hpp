@@ -1,0 +1,53 @@
+// bench/race.hpp: two pieces of code timed beside each other, by Google Benchmark.
+#pragma once
+
+#include <benchmark/benchmark.h>
+
+#include <functional>
+#include <utility>
+
+#include "claim.hpp"
+
+namespace bench {
+
+using body = std::function<void(benchmark::State&)>;
+
+/// `work`, over and over.
+template <class Work>
+body repeat(Work work) {
+    return [work = std::move(work)](benchmark::State& state) {
+        for (auto _ : state) work();
+    };
+}
+
+/// `work`, over and over, each time after `prepare`, which is not timed. For work of more than some microseconds: to stop
+/// the clock takes nearly one.
+template <class Prepare, class Work>
+body repeat(Prepare prepare, Work work) {
+    return [prepare = std::move(prepare), work = std::move(work)](benchmark::State& state) {
+        for (auto _ : state) {
+            state.PauseTiming();
+            prepare();
+            state.ResumeTiming();
+            work();
+        }
+    };
+}
+
+/// Time that passes in one iteration.
+struct seconds {
+    double measured = 0;
+    double limit = 0;
+};
+
+/// Runs both several times in random order; the fastest run of each counts, because noise only adds.
+seconds race(const body& measured, const body& limit);
+
+constexpr figures in_ns(const seconds& taken) noexcept { return {taken.measured * 1e9, taken.limit * 1e9}; }
+
+/// Of work that does `amount` of something in each iteration: how much in a second.
+constexpr figures as_rate(const seconds& taken, double amount) noexcept {
+    return {amount / taken.measured, amount / taken.limit};
+}
+
+}  // namespace bench

@@ -1,0 +1,62 @@
+// bench/summary.cpp
+#include "summary.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+namespace bench {
+namespace {
+
+constexpr int digits = 4;
+
+std::string to_text(double value) {
+    if (!std::isfinite(value) || value == 0) return fmt::format("{}", value);
+    const int before_point = static_cast<int>(std::floor(std::log10(std::abs(value)))) + 1;
+    return fmt::format("{:.{}f}", value, std::max(0, digits - 1 - std::max(before_point, 0)));
+}
+
+double rounded(double value) { return std::stod(fmt::format("{:.{}g}", value, digits)); }
+
+std::string_view verdict(const std::optional<bool>& holds) {
+    if (!holds) return "-";
+    return *holds ? "holds" : "MISSED";
+}
+
+}  // namespace
+
+nlohmann::ordered_json to_json(const std::vector<outcome>& outcomes) {
+    nlohmann::ordered_json list = nlohmann::ordered_json::array();
+    for (const outcome& each : outcomes) {
+        nlohmann::ordered_json row{{"name", each.name}, {"unit", each.unit}, {"measured", nullptr}, {"limit", nullptr},
+                                   {"ratio", nullptr},  {"goal", each.goal}, {"holds", nullptr}};
+        if (each.found) {
+            row["measured"] = rounded(each.found->measured);
+            row["limit"] = rounded(each.found->limit);
+            row["ratio"] = rounded(each.found->ratio());
+        }
+        if (each.holds) row["holds"] = *each.holds;
+        if (!each.note.empty()) row["note"] = each.note;
+        list.push_back(std::move(row));
+    }
+    return list;
+}
+
+std::string to_table(const std::vector<outcome>& outcomes) {
+    std::vector<outcome> rows = outcomes;
+    std::stable_partition(rows.begin(), rows.end(), [](const outcome& each) { return each.holds.value_or(true); });
+
+    constexpr auto row = "{:<24} {:>10} {:>10}  {:<9} {:>8}  {:<16} {:<6}  {}\n";
+    std::string table = fmt::format(row, "claim", "measured", "limit", "unit", "ratio", "goal", "", "");
+    for (const outcome& each : rows) {
+        const auto text = [&](double value) { return each.found ? to_text(value) : "-"; };
+        const figures found = each.found.value_or(figures{});
+        table += fmt::format(row, each.name, text(found.measured), text(found.limit), each.unit, text(found.ratio()),
+                             each.goal, verdict(each.holds), each.note);
+    }
+    return table;
+}
+
+}  // namespace bench

@@ -1,0 +1,29 @@
+// bench/summary.hpp: what became of the claims, as a table and as JSON.
+#pragma once
+
+#include <nlohmann/json_fwd.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "claim.hpp"
+
+namespace bench {
+
+/// One row. Without figures, the note says why.
+struct outcome {
+    std::string name;
+    std::string unit;
+    std::string goal;
+    std::optional<figures> found;
+    std::optional<bool> holds;  // nothing where hardware is missing
+    std::string note;
+};
+
+/// A list of {name, unit, measured, limit, ratio, goal, holds}, with a note where there is something to say.
+nlohmann::ordered_json to_json(const std::vector<outcome>& outcomes);
+
+/// For people: claims that miss their goal stand last.
+std::string to_table(const std::vector<outcome>& outcomes);
+
+}  // namespace bench

@@ -1,0 +1,82 @@
+// bench/transfer.cpp: how fast bytes move from the host to a device.
+#include <fmt/format.h>
+#include <unibuf/opencl.hpp>
+#include <unibuf/unibuf.hpp>
+
+#include <cstring>
+#include <functional>
+#include <span>
+#include <utility>
+
+#include "default_device.hpp"
+#include "opencl.hpp"
+#include "race.hpp"
+
+namespace {
+
+using unibuf::unified_buffer;
+
+constexpr std::size_t mib = std::size_t{1} << 20;
+
+/// How a program without the library sends bytes to the copy.
+using by_hand = void(std::span<const std::byte> from, const unibuf::native_memory& to);
+
+void by_memcpy(std::span<const std::byte> from, const unibuf::native_memory& to) {
+    std::memcpy(reinterpret_cast<void*>(to.handle), from.data(), from.size());  // debug:0 is addressable
+}
+
+void by_opencl(std::span<const std::byte> from, const unibuf::native_memory& to) {
+    bench::opencl::write(unibuf::opencl::handles_of(to.where).queue, unibuf::opencl::memory(to), from);
+}
+
+/// Both go between the same pages, all touched before, so that neither is lucky with its memory. Marking is not timed, but
+/// comes before both: debug:0 poisons what is stale, which leaves its copy in the cache.
+bench::figures whole(unibuf::space where, std::size_t bytes, by_hand* plainly) {
+    const bench::default_device device(where);
+    unibuf::buffer buffer(bytes, {.hint = unibuf::memory_hint::gpu_preferred});
+    std::memset(buffer.write(unibuf::host).data(), 1, bytes);
+    buffer.sync_to_device();
+    const unibuf::native_memory to = buffer.device();
+    const std::span from(std::as_const(buffer).host(), bytes);
+
+    const auto mark = [&buffer] { buffer.mark_host_dirty(); };
+    return bench::as_rate(bench::race(bench::repeat(mark, [&buffer] { buffer.sync_to_device(); }),
+                                      bench::repeat(mark, [&] { plainly(from, to); })),
+                          static_cast<double>(bytes) / 1e9);
+}
+
+std::vector<bench::situation> to_each_device() {
+    std::vector<bench::situation> cases;
+    for (const auto& [where, plainly] : {std::pair("debug:0", &by_memcpy), std::pair("opencl:0", &by_opencl)}) {
+        for (const std::size_t size : {16, 64, 256}) {
+            cases.push_back({fmt::format("{} MiB to {}", size, where),
+                             [where = where, plainly = plainly, size] { return whole(where, size * mib, plainly); }});
+        }
+    }
+    return cases;
+}
+
+/// One element of 256 MiB changed and fetched, against all of it.
+bench::figures one_element() {
+    const bench::default_device debug("debug:0");
+    unified_buffer<float> buffer(256 * mib / sizeof(float));
+    buffer.fill(1);
+    buffer.sync_to_device();
+    const std::size_t middle = buffer.size() / 2;
+    return bench::in_ns(bench::race(bench::repeat([&buffer, middle] {
+                                        buffer.mark_host_dirty(middle, 1);
+                                        benchmark::DoNotOptimize(buffer.device());
+                                    }),
+                                    bench::repeat([&buffer] { buffer.mark_host_dirty(); },
+                                                  [&buffer] { benchmark::DoNotOptimize(buffer.device()); })));
+}
+
+const bench::declared bandwidth(
+    {.name = "transfer.bandwidth", .unit = "GB/s", .goal = bench::ratio_at_least(0.97), .cases = to_each_device()});
+
+const bench::declared element({.name = "transfer.one_element",
+                               .unit = "ns",
+                               .goal = bench::ratio_at_most(0.01),
+                               .cases = {{"one of 256 MiB", one_element}}});
+
+}  // namespace

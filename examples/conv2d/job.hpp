@@ -1,0 +1,83 @@
+// conv2d/job.hpp: what a space and a mode make of a convolution.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <span>
+
+#include "conv2d.hpp"
+#include "tally.hpp"
+#include "unibuf/unified_buffer.hpp"
+
+namespace conv2d {
+
+/// One picture's convolution, made once and done often.
+class job {
+public:
+    job() = default;
+    virtual ~job() = default;
+    job(const job&) = delete;
+    job& operator=(const job&) = delete;
+
+    /// The application writes `count` pixels of its picture, from `first` on.
+    virtual void write(std::size_t first, std::size_t count, const std::function<void(std::span<float>)>& writer) = 0;
+
+    virtual void convolve() = 0;
+
+    /// The application reads the result.
+    virtual void read(const std::function<void(std::span<const float>)>& reader) = 0;
+};
+
+/// The application has arrays, and what works on them copies, or need not.
+class job_on_arrays : public job {
+public:
+    job_on_arrays(tally& counts, extent size);
+
+    void write(std::size_t first, std::size_t count, const std::function<void(std::span<float>)>& writer) final;
+    void read(const std::function<void(std::span<const float>)>& reader) final;
+
+protected:
+    tally& counts() const noexcept { return counts_; }
+    std::span<const float> input() const noexcept { return input_.span(); }
+    std::span<float> output() const noexcept { return output_.span(); }
+    std::size_t bytes() const noexcept { return input().size_bytes(); }
+
+private:
+    tally& counts_;
+    pixel_array input_;
+    pixel_array output_;
+};
+
+/// The application has unified buffers.
+class job_on_buffers : public job {
+public:
+    job_on_buffers(unibuf::space where, extent size);
+
+    void write(std::size_t first, std::size_t count, const std::function<void(std::span<float>)>& writer) final;
+    void read(const std::function<void(std::span<const float>)>& reader) final;
+
+protected:
+    unibuf::space where() const noexcept { return where_; }
+    unibuf::unified_buffer<float>& input() noexcept { return input_; }
+    unibuf::unified_buffer<float>& output() noexcept { return output_; }
+
+private:
+    unibuf::space where_;
+    unibuf::unified_buffer<float> input_;
+    unibuf::unified_buffer<float> output_;
+};
+
+/// What a job is made of.
+struct order {
+    unibuf::space where;
+    mode how;
+    const filter& by;
+    extent size;
+    tally& counts;
+};
+
+std::unique_ptr<job> make_host_job(const order& of);
+std::unique_ptr<job> make_opencl_job(const order& of);
+std::unique_ptr<job> make_opengl_job(const order& of);
+
+}  // namespace conv2d

@@ -1,0 +1,169 @@
+// conv2d/opencl.cpp: the convolution on an OpenCL device.
+#include <fmt/format.h>
+
+#include <array>
+#include <stdexcept>
+#include <string>
+#include <utility>
+
+#include "job.hpp"
+#include "opencl_api.hpp"
+#include "opencl_kernel.hpp"
+
+namespace conv2d {
+namespace {
+
+using cl::api;
+using cl::check;
+
+/// The kernel, built for one filter and one size.
+class program {
+public:
+    explicit program(const order& of) : on_(unibuf::opencl::handles_of(of.where)), size_(of.size) {
+        cl::status answer = 0;
+        const char* source = opencl_kernel;
+        program_ = api().clCreateProgramWithSource(on_.context, 1, &source, nullptr, &answer);
+        check(answer, "clCreateProgramWithSource");
+        build(fmt::format("-D RADIUS={} -D WEIGHTS={}", of.by.radius, literals(of.by)));
+        kernel_ = api().clCreateKernel(program_, "convolve", &answer);
+        check(answer, "clCreateKernel");
+    }
+    ~program() {
+        if (kernel_) api().clReleaseKernel(kernel_);
+        if (program_) api().clReleaseProgram(program_);
+    }
+    program(const program&) = delete;
+    program& operator=(const program&) = delete;
+
+    const unibuf::opencl::handles& on() const noexcept { return on_; }
+
+    void enqueue(cl::memory from, cl::memory to) const {
+        set(0, from);
+        set(1, to);
+        set(2, size_.width);
+        set(3, size_.height);
+        const auto across = static_cast<std::size_t>((size_.width + opencl_pixels - 1) / opencl_pixels);
+        const std::array items = {across, static_cast<std::size_t>(size_.height)};
+        check(api().clEnqueueNDRangeKernel(on_.queue, kernel_, 2, nullptr, items.data(), nullptr, 0, nullptr, nullptr),
+              "clEnqueueNDRangeKernel");
+    }
+
+private:
+    void build(std::string options) {
+        std::erase(options, ' ');
+        if (api().clBuildProgram(program_, 1, &on_.device, options.c_str(), nullptr, nullptr) == 0) return;
+        std::string log(4096, '\0');
+        std::size_t length = 0;
+        api().clGetProgramBuildInfo(program_, on_.device, cl::build_log, log.size(), log.data(), &length);
+        log.resize(std::min(length, log.size()));
+        throw std::runtime_error("the OpenCL kernel does not compile: " + log);
+    }
+
+    template <class Value>
+    void set(std::uint32_t index, const Value& value) const {
+        check(api().clSetKernelArg(kernel_, index, sizeof value, &value), "clSetKernelArg");
+    }
+
+    unibuf::opencl::handles on_;
+    extent size_;
+    cl::program program_ = nullptr;
+    cl::kernel kernel_ = nullptr;
+};
+
+class device_buffer {
+public:
+    device_buffer(tally& in, cl::context context, std::uint64_t flags, std::size_t bytes) : held_(in, bytes) {
+        cl::status answer = 0;
+        native_ = api().clCreateBuffer(context, flags, bytes, nullptr, &answer);
+        check(answer, "clCreateBuffer");
+    }
+    ~device_buffer() { api().clReleaseMemObject(native_); }
+    device_buffer(const device_buffer&) = delete;
+    device_buffer& operator=(const device_buffer&) = delete;
+
+    cl::memory native() const noexcept { return native_; }
+
+private:
+    held_bytes held_;
+    cl::memory native_ = nullptr;
+};
+
+/// Up, convolve, down. The queue is in order, so the host stops once, for the result.
+void there_and_back(tally& counts, const program& kernel, std::span<const float> input, cl::memory from, cl::memory to,
+                    std::span<float> output) {
+    constexpr std::uint32_t at_once = 0;
+    constexpr std::uint32_t when_done = 1;
+    const cl::queue queue = kernel.on().queue;
+    check(api().clEnqueueWriteBuffer(queue, from, at_once, 0, input.size_bytes(), input.data(), 0, nullptr, nullptr),
+          "clEnqueueWriteBuffer");
+    kernel.enqueue(from, to);
+    check(api().clEnqueueReadBuffer(queue, to, when_done, 0, output.size_bytes(), output.data(), 0, nullptr, nullptr),
+          "clEnqueueReadBuffer");
+    counts.copied += input.size_bytes() + output.size_bytes();
+    ++counts.waits;
+}
+
+class copying final : public job_on_arrays {
+public:
+    explicit copying(const order& of) : job_on_arrays(of.counts, of.size), kernel_(of), size_(of.size) {}
+
+    void convolve() override {
+        const pixel_array temporary_input(counts(), size_.pixels());
+        const pixel_array temporary_output(counts(), size_.pixels());
+        copy(counts(), input(), temporary_input.span());
+        const device_buffer from(counts(), kernel_.on().context, cl::read_only, bytes());
+        const device_buffer to(counts(), kernel_.on().context, cl::write_only, bytes());
+        there_and_back(counts(), kernel_, temporary_input.span(), from.native(), to.native(), temporary_output.span());
+        copy(counts(), temporary_output.span(), output());
+    }
+
+private:
+    program kernel_;
+    extent size_;
+};
+
+class careful final : public job_on_arrays {
+public:
+    explicit careful(const order& of)
+        : job_on_arrays(of.counts, of.size),
+          kernel_(of),
+          from_(of.counts, kernel_.on().context, cl::read_only, bytes()),
+          to_(of.counts, kernel_.on().context, cl::write_only, bytes()) {}
+
+    void convolve() override {
+        there_and_back(counts(), kernel_, input(), from_.native(), to_.native(), output());
+    }
+
+private:
+    program kernel_;
+    device_buffer from_;
+    device_buffer to_;
+};
+
+class zero_copy final : public job_on_buffers {
+public:
+    explicit zero_copy(const order& of) : job_on_buffers(of.where, of.size), kernel_(of) {}
+
+    void convolve() override {
+        const unibuf::access_options on_queue{.on = unibuf::opencl::queue_of(kernel_.on().queue)};
+        const auto from = input().read(where(), on_queue);
+        const auto to = output().write(where(), on_queue);
+        kernel_.enqueue(unibuf::opencl::memory(from), unibuf::opencl::memory(to));
+    }
+
+private:
+    program kernel_;
+};
+
+}  // namespace
+
+std::unique_ptr<job> make_opencl_job(const order& of) {
+    switch (of.how) {
+        case mode::copying: return std::make_unique<copying>(of);
+        case mode::careful: return std::make_unique<careful>(of);
+        case mode::zero_copy: break;
+    }
+    return std::make_unique<zero_copy>(of);
+}
+
+}  // namespace conv2d

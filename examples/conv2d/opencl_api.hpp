@@ -1,0 +1,53 @@
+// conv2d/opencl_api.hpp: the part of OpenCL that the example calls, found at run time, as unibuf finds it.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "unibuf/opencl.hpp"
+
+struct _cl_program;
+struct _cl_kernel;
+struct _cl_event;
+
+namespace conv2d::cl {
+
+// As <CL/cl.h> declares them.
+using context = _cl_context*;
+using device = _cl_device_id*;
+using queue = _cl_command_queue*;
+using memory = _cl_mem*;
+using program = _cl_program*;
+using kernel = _cl_kernel*;
+using event = _cl_event*;
+using status = std::int32_t;
+
+inline constexpr std::uint64_t write_only = 1U << 1U;  // CL_MEM_WRITE_ONLY: by the device
+inline constexpr std::uint64_t read_only = 1U << 2U;   // CL_MEM_READ_ONLY
+inline constexpr std::uint32_t build_log = 0x1183;     // CL_PROGRAM_BUILD_LOG
+
+struct functions {
+    program (*clCreateProgramWithSource)(context, std::uint32_t, const char**, const std::size_t*, status*);
+    status (*clBuildProgram)(program, std::uint32_t, const device*, const char*, void (*)(program, void*), void*);
+    status (*clGetProgramBuildInfo)(program, device, std::uint32_t, std::size_t, void*, std::size_t*);
+    status (*clReleaseProgram)(program);
+    kernel (*clCreateKernel)(program, const char*, status*);
+    status (*clReleaseKernel)(kernel);
+    status (*clSetKernelArg)(kernel, std::uint32_t, std::size_t, const void*);
+    status (*clEnqueueNDRangeKernel)(queue, kernel, std::uint32_t, const std::size_t*, const std::size_t*,
+                                     const std::size_t*, std::uint32_t, const event*, event*);
+    memory (*clCreateBuffer)(context, std::uint64_t, std::size_t, void*, status*);
+    status (*clReleaseMemObject)(memory);
+    status (*clEnqueueWriteBuffer)(queue, memory, std::uint32_t, std::size_t, std::size_t, const void*, std::uint32_t,
+                                   const event*, event*);
+    status (*clEnqueueReadBuffer)(queue, memory, std::uint32_t, std::size_t, std::size_t, void*, std::uint32_t,
+                                  const event*, event*);
+};
+
+/// Throws std::runtime_error where one is missing.
+const functions& api();
+
+/// Throws std::runtime_error, with `what` was asked, where `answer` is not success.
+void check(status answer, const char* what);
+
+}  // namespace conv2d::cl

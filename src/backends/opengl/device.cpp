@@ -1,0 +1,63 @@
+// backends/opengl/device.cpp: what is found on this machine, and what it can do.
+#include "backends/opengl/device.hpp"
+
+#include <utility>
+
+#include "backends/opengl/errors.hpp"
+#include "backends/opengl/fence.hpp"
+#include "backends/opengl/flags.hpp"
+#include "backends/opengl/memory.hpp"
+
+namespace unibuf::backends {
+
+namespace {
+
+/// Of drivers that say.
+std::uint64_t memory_of(gl_context& context) {
+    int kib = 0;
+    context.run([&] {
+        const gl_api& gl = context.gl();
+        forget_errors(gl);
+        gl.get_integer(gl::dedicated_memory_nvx, &kib);
+        if (gl.get_error() != gl::no_error) kib = 0;
+    });
+    return static_cast<std::uint64_t>(kib) * 1024;
+}
+
+}  // namespace
+
+gl_device::gl_device(std::shared_ptr<gl_context> context) : context_(std::move(context)) {
+    traits_.description = context_->description();
+    traits_.own_memory = context_->platform().own_memory;
+    traits_.host_visible = true;
+    traits_.asynchronous = true;
+    traits_.memory_bytes = traits_.own_memory ? memory_of(*context_) : 0;
+}
+
+std::unique_ptr<memory> gl_device::allocate(const request& what) { return make_gl_memory(context_, what.bytes); }
+
+std::unique_ptr<memory> gl_device::allocate_visible(const request& what) {
+    return make_mapped_gl_memory(context_, what.bytes,
+                                 mapping_for(context_->platform().vendor, what.access, what.hint));
+}
+
+fence gl_device::record(queue on) {
+    if (on) throw error(error_code::invalid_argument, "OpenGL has no queues: record on its context");
+    return gl_fence::post(context_, [] {});
+}
+
+bool gl_device::order(const fence& before, queue on) {
+    // A context does its work in order.
+    const auto* work = dynamic_cast<const gl_fence*>(before.native());
+    return (work && work->context() == context_.get()) || device::order(before, on);
+}
+
+discovery discover_opengl() {
+    discovery found;
+    if (auto context = make_own_context(found.unavailable)) {
+        found.devices.push_back(std::make_unique<gl_device>(std::move(context)));
+    }
+    return found;
+}
+
+}  // namespace unibuf::backends

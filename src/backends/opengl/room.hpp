@@ -1,0 +1,12 @@
+// backends/opengl/room.hpp: how much memory the host can still give.
+#pragma once
+
+#include <cstdint>
+
+namespace unibuf::backends {
+
+/// Bytes that the host can give without touching what it has given; the largest number where it does not say. Software
+/// drivers take what is asked and write to it at once: past this the system would end the process.
+std::uint64_t host_memory_left();
+
+}  // namespace unibuf::backends

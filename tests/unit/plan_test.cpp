@@ -1,0 +1,155 @@
+// tests/unit/plan_test.cpp: what is done for an access, example by example.
+#include "coherence/plan.hpp"
+
+#include <gtest/gtest.h>
+
+namespace unibuf::coherence {
+namespace {
+
+constexpr space_id a = 1;  // memory of its own
+constexpr space_id b = 2;  // shares the host's memory
+using kind = step::kind;
+
+class plan_of : public testing::Test {
+protected:
+    plan_of() { memories.share(b, host); }
+
+    std::vector<step> steps(byte_range range, space_id where, access what) {
+        return plan(known, memories, queued, range, where, what);
+    }
+
+    /// Makes `where` hold all, written.
+    void written_at(space_id where) { wrote(known, known.whole(), where); }
+
+    directory known{100};
+    sharing memories;
+    std::vector<queued_work> queued;
+    const byte_range all{0, 100};
+};
+
+TEST_F(plan_of, a_current_copy_needs_nothing) {
+    written_at(a);
+    EXPECT_TRUE(steps(all, a, access::read).empty());
+    EXPECT_TRUE(steps(all, a, access::write).empty());
+    EXPECT_TRUE(steps(all, a, access::read_write).empty());
+}
+
+TEST_F(plan_of, what_is_overwritten_is_not_fetched) {
+    written_at(host);
+    EXPECT_TRUE(steps(all, a, access::write).empty());
+}
+
+TEST_F(plan_of, only_the_stale_part_moves) {
+    written_at(host);
+    complete(known, memories, {.does = kind::move, .range = all, .from = host, .to = a});
+    wrote(known, {40, 60}, host);
+    EXPECT_EQ(steps(all, a, access::read),
+              (std::vector<step>{{.does = kind::move, .range = {40, 60}, .from = host, .to = a}}));
+}
+
+TEST_F(plan_of, neighbours_that_need_the_same_are_one_step) {
+    wrote(known, {0, 30}, host);
+    wrote(known, {30, 100}, host);
+    expose(known, {30, 60});
+    ASSERT_GT(known.ranges(), 1u);
+    EXPECT_EQ(steps(all, a, access::read), (std::vector<step>{{.does = kind::move, .range = all, .from = host, .to = a}}));
+}
+
+TEST_F(plan_of, unwritten_bytes_are_made_zero_and_never_moved) {
+    complete(known, memories, {.does = kind::zero, .range = all, .to = host});
+    EXPECT_EQ(steps(all, a, access::read), (std::vector<step>{{.does = kind::zero, .range = all, .to = a}}));
+}
+
+TEST_F(plan_of, what_b_wrote_in_shared_memory_reaches_a_by_the_host) {
+    written_at(b);
+    EXPECT_EQ(steps(all, a, access::read),
+              (std::vector<step>{{.does = kind::publish, .range = all, .from = b, .to = host},
+                                 {.does = kind::move, .range = all, .from = host, .to = a}}));
+}
+
+TEST_F(plan_of, what_a_wrote_is_shown_to_b_after_it_reached_the_host) {
+    written_at(a);
+    const std::vector<step> todo = steps(all, b, access::read);
+    ASSERT_GE(todo.size(), 2u);
+    EXPECT_EQ(todo[todo.size() - 2], (step{.does = kind::move, .range = all, .from = a, .to = host}));
+    EXPECT_EQ(todo.back(), (step{.does = kind::publish, .range = all, .from = host, .to = b}));
+}
+
+TEST_F(plan_of, writing_shared_memory_that_another_may_read_takes_it_over) {
+    written_at(host);
+    complete(known, memories, {.does = kind::publish, .range = all, .from = host, .to = b});
+    EXPECT_EQ(steps(all, host, access::write),
+              (std::vector<step>{{.does = kind::publish, .range = all, .from = b, .to = host, .what = access::write}}));
+}
+
+// Waiting: to read, for what writes that memory; to write it, for all that uses it.
+
+TEST_F(plan_of, a_reader_waits_for_writers_of_its_memory_only) {
+    written_at(a);
+    queued = {{.ticket = 1, .range = {0, 10}, .where = a, .writes = false},
+              {.ticket = 2, .range = {5, 20}, .where = a, .writes = true},
+              {.ticket = 3, .range = {0, 100}, .where = host, .writes = true},
+              {.ticket = 4, .range = {50, 100}, .where = a, .writes = true}};
+    const std::vector<step> todo = steps({0, 50}, a, access::read);
+    ASSERT_EQ(todo.size(), 1u);
+    EXPECT_EQ(todo[0].does, kind::wait);
+    EXPECT_EQ(todo[0].ticket, 2u);
+}
+
+TEST_F(plan_of, a_writer_waits_for_readers_too) {
+    written_at(a);
+    queued = {{.ticket = 1, .range = all, .where = a, .writes = false}};
+    ASSERT_EQ(steps(all, a, access::write).size(), 1u);
+    EXPECT_TRUE(steps(all, a, access::read).empty());
+}
+
+TEST_F(plan_of, work_on_shared_memory_is_waited_for_by_all_who_share_it) {
+    written_at(b);
+    queued = {{.ticket = 1, .range = all, .where = b, .writes = true}};
+    const std::vector<step> todo = steps(all, host, access::read);
+    ASSERT_EQ(todo.size(), 2u);
+    EXPECT_EQ(todo[0].does, kind::wait);
+    EXPECT_EQ(todo[1].does, kind::publish);
+}
+
+TEST_F(plan_of, a_move_waits_for_both_of_its_ends) {
+    written_at(a);
+    queued = {{.ticket = 1, .range = all, .where = a, .writes = true},
+              {.ticket = 2, .range = all, .where = host, .writes = false}};
+    const std::vector<step> todo = steps(all, host, access::read);
+    ASSERT_GE(todo.size(), 3u);
+    EXPECT_EQ(todo[0].does, kind::wait);
+    EXPECT_EQ(todo[1].does, kind::wait);
+    EXPECT_NE(todo[0].ticket, todo[1].ticket);
+    EXPECT_EQ(todo.back().does, kind::move);
+}
+
+TEST_F(plan_of, pieces_that_wait_for_the_same_work_wait_once) {
+    written_at(a);
+    wrote(known, {10, 20}, host);
+    queued = {{.ticket = 1, .range = all, .where = a, .writes = true}};
+    const std::vector<step> todo = steps(all, host, access::read);
+    EXPECT_EQ(std::count_if(todo.begin(), todo.end(), [](const step& s) { return s.does == kind::wait; }), 1);
+}
+
+// Dropping.
+
+TEST_F(plan_of, the_last_current_copy_is_found) {
+    written_at(a);
+    complete(known, memories, {.does = kind::move, .range = {0, 50}, .from = a, .to = host});
+    EXPECT_EQ(only_at(known, all, a), (byte_range{50, 100}));
+    EXPECT_TRUE(only_at(known, {0, 50}, a).empty());
+}
+
+TEST_F(plan_of, a_host_copy_with_pointers_out_may_be_the_only_newest) {
+    written_at(host);
+    complete(known, memories, {.does = kind::move, .range = all, .from = host, .to = a});
+    EXPECT_TRUE(only_at(known, all, host).empty());
+    expose(known, {20, 30});
+    EXPECT_EQ(only_at(known, all, host), (byte_range{20, 30}));
+    end_exposure(known, all);
+    EXPECT_EQ(only_at(known, all, host), (byte_range{20, 30}));
+}
+
+}  // namespace
+}  // namespace unibuf::coherence
