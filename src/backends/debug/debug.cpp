@@ -1,12 +1,13 @@
 // backends/debug/debug.cpp: separate memory without hardware, poisoned where it is stale.
 #include <cstdint>
 #include <cstring>
-#include <new>
+#include <memory>
+#include <span>
 
 #include <fmt/format.h>
 
 #include "backends/backend.hpp"
-#include "backends/pattern.hpp"
+#include "backends/spaces.hpp"
 #include "unibuf/error.hpp"
 
 namespace unibuf::backends {
@@ -16,41 +17,23 @@ namespace {
 /// what was written here until it is told.
 class debug_memory final : public memory {
 public:
-    explicit debug_memory(std::size_t bytes)
-        : address_(static_cast<std::byte*>(::operator new(bytes, alignment, std::nothrow))) {
-        if (!address_) {
-            throw error(error_code::out_of_memory, fmt::format("the debug device has no room for {} bytes", bytes));
-        }
-        std::memset(address_, static_cast<int>(poison), bytes);
+    explicit debug_memory(const request& what) : pages_(device_of(host).allocate(what)) {
+        std::memset(host_address(), static_cast<int>(poison), what.bytes);
     }
 
-    ~debug_memory() override { ::operator delete(address_, alignment); }
+    std::byte* host_address() const noexcept override { return pages_->host_address(); }
+    std::uintptr_t handle() const noexcept override { return pages_->handle(); }
 
-    debug_memory(const debug_memory&) = delete;
-    debug_memory& operator=(const debug_memory&) = delete;
-
-    std::byte* host_address() const noexcept override { return address_; }
-    std::uintptr_t handle() const noexcept override { return reinterpret_cast<std::uintptr_t>(address_); }
-
-    fence write(std::size_t offset, std::span<const std::byte> from, queue) override {
-        std::memcpy(address_ + offset, from.data(), from.size());
-        return {};
+    fence write(std::size_t offset, std::span<const std::byte> from, queue on) override {
+        return pages_->write(offset, from, on);
     }
-
-    fence read(std::size_t offset, std::span<std::byte> to, queue) override {
-        std::memcpy(to.data(), address_ + offset, to.size());
-        return {};
-    }
-
-    fence fill(std::size_t offset, std::size_t bytes, std::span<const std::byte> pattern, queue) override {
-        repeat(pattern, {address_ + offset, bytes});
-        return {};
+    fence read(std::size_t offset, std::span<std::byte> to, queue on) override { return pages_->read(offset, to, on); }
+    fence fill(std::size_t offset, std::size_t bytes, std::span<const std::byte> pattern, queue on) override {
+        return pages_->fill(offset, bytes, pattern, on);
     }
 
 private:
-    static constexpr std::align_val_t alignment{64};
-
-    std::byte* address_;
+    std::unique_ptr<memory> pages_;
 };
 
 class debug_device final : public device {
@@ -58,12 +41,18 @@ public:
     debug_device() {
         about_.description = "separate memory without hardware, poisoned where it is stale";
         about_.poisons_stale = true;
+        about_.memory_bytes = device_of(host).about().memory_bytes;
     }
 
     const traits& about() const noexcept override { return about_; }
 
     std::unique_ptr<memory> allocate(const request& what) override {
-        return std::make_unique<debug_memory>(what.bytes);
+        // All of it is poisoned, so it must be there, and not only promised.
+        if (what.bytes > about_.memory_bytes) {
+            throw error(error_code::out_of_memory, fmt::format("{} bytes for the debug device are more than the host's {}",
+                                                               what.bytes, about_.memory_bytes));
+        }
+        return std::make_unique<debug_memory>(what);
     }
 
 private:

@@ -91,7 +91,6 @@ public:
     host_device() {
         about_.description = "host memory";
         about_.own_memory = false;
-        about_.aliases_host = true;
         about_.memory_bytes = static_cast<std::uint64_t>(::sysconf(_SC_PHYS_PAGES)) *
                               static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
     }
