@@ -1,7 +1,7 @@
 // unibuf/buffer.hpp: a logical array of bytes, with copies where they are needed.
 //
-// Offsets and counts are bytes here; unified_buffer<T> counts elements. Every function may be called from any thread, and
-// throws unibuf::error. After an error the buffer is as before, or better: newest content is never lost.
+// Offsets and counts are bytes here; unified_buffer<T> counts elements. Every function may be called from any thread,
+// and throws unibuf::error. After an error the buffer is as before, or better: newest content is never lost.
 #pragma once
 
 #include <cstddef>
@@ -24,8 +24,8 @@ struct placement_info {
     std::string reason;
 };
 
-/// A handle to a buffer, or to a part of one. All handles of one buffer share its copies and its directory, and it lives as
-/// long as one of them, or a lease.
+/// A handle to a buffer, or to a part of one. All handles of one buffer share its copies and its directory, and it
+/// lives as long as one of them, or a lease.
 ///
 /// A function that names no range means all that this handle stands for.
 class UNIBUF_API buffer {
@@ -95,8 +95,8 @@ public:
     void sync_to_host(std::size_t offset = 0, std::size_t bytes = rest);
     void sync_to_device(std::size_t offset = 0, std::size_t bytes = rest);
 
-    // Says that the bytes at the host, at the default device or at `where` stand, and drops newer ones elsewhere. Throws
-    // error(not_allocated) where there is no such copy. Device content counts as ready after all work that was
+    // Says that the bytes at the host, at the default device or at `where` stand, and drops newer ones elsewhere.
+    // Throws error(not_allocated) where there is no such copy. Device content counts as ready after all work that was
     // submitted to that device until now.
     void mark_host_dirty(std::size_t offset = 0, std::size_t bytes = rest);
     void mark_device_dirty(std::size_t offset = 0, std::size_t bytes = rest);
@@ -111,7 +111,8 @@ public:
     /// Drops the content: nobody has written it any more, and it reads as zero.
     void discard_content();
 
-    /// Repeats `pattern`, whose size divides that of the handle. Runs on a device whose copy is current, else on the host.
+    /// Repeats `pattern`, whose size divides that of the handle. Runs on a device whose copy is current, else on the
+    /// host.
     void fill(std::span<const std::byte> pattern);
 
     // By the host. The first throws error(out_of_range) where the data does not fit.

@@ -15,8 +15,8 @@ namespace unibuf::opengl {
 UNIBUF_API void run(space where, const std::function<void()>& work);
 
 /// Makes a space of the context that is current on this thread. It is used on whatever thread it is current, and
-/// accesses from other threads throw error(device_unavailable). It must stay alive as long as buffers have copies there.
-/// Throws error(device_unavailable) without a current context, error(unsupported) below OpenGL 4.5.
+/// accesses from other threads throw error(device_unavailable). It must stay alive as long as buffers have copies
+/// there. Throws error(device_unavailable) without a current context, error(unsupported) below OpenGL 4.5.
 UNIBUF_API space use_current_context();
 
 /// An OpenGL function of the context of `where`, or null.

@@ -43,14 +43,14 @@ inline constexpr space host{};
 
 /// What a space is, or why it is missing.
 struct device_info {
-    std::string name;         // "opencl:0"; of a kind that is missing as a whole, the kind alone: "opencl"
+    std::string name;  // "opencl:0"; of a kind that is missing as a whole, the kind alone: "opencl"
     bool available = false;
-    std::string reason;       // why it is not available; empty where it is
-    std::string description;  // as its driver names it
-    bool own_memory = false;     // memory of its own, apart from the host's
-    bool aliases_host = false;   // can use the host's memory in place
-    bool host_visible = false;   // can give memory that the host addresses too
-    bool asynchronous = false;   // queues work; fences tell when it is done
+    std::string reason;              // why it is not available; empty where it is
+    std::string description;         // as its driver names it
+    bool own_memory = false;         // memory of its own, apart from the host's
+    bool aliases_host = false;       // can use the host's memory in place
+    bool host_visible = false;       // can give memory that the host addresses too
+    bool asynchronous = false;       // queues work; fences tell when it is done
     std::uint64_t memory_bytes = 0;  // all of its memory; 0 where its driver does not say
 };
 

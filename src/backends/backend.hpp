@@ -66,8 +66,8 @@ public:
     virtual fence fill(std::size_t offset, std::size_t bytes, std::span<const std::byte> pattern, queue on) = 0;
 
     /// Of memory that host and device share: makes what one has written visible to the other, which may then do
-    /// `what` with it. After `read` both sides may read; after `write` or `read_write` only the one it went to may touch
-    /// it, until the next call for that range. Asked again, or for a side that sees it already, it does no harm.
+    /// `what` with it. After `read` both sides may read; after `write` or `read_write` only the one it went to may
+    /// touch it, until the next call for that range. Asked again, or for a side that sees it already, it does no harm.
     virtual fence publish_to_host(std::size_t offset, std::size_t bytes, access what, queue on);
     virtual fence publish_to_device(std::size_t offset, std::size_t bytes, access what, queue on);
 };
@@ -102,7 +102,8 @@ struct discovery {
     std::string unavailable;
 };
 
-// Each backend has one function `discovery discover_<kind>()`, called once, when a space of its kind is first asked for.
+// Each backend has one function `discovery discover_<kind>()`, called once, when a space of its kind is first asked
+// for.
 #define UNIBUF_BACKEND(kind) discovery discover_##kind();
 #include "backends/backends.inc"
 #undef UNIBUF_BACKEND

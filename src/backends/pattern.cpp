@@ -7,7 +7,7 @@
 namespace unibuf::backends {
 
 void repeat(std::span<const std::byte> pattern, std::span<std::byte> to) noexcept {
-    const bool uniform = std::all_of(pattern.begin(), pattern.end(), [&](std::byte b) { return b == pattern.front(); });
+    const bool uniform = std::ranges::all_of(pattern, [&](std::byte b) { return b == pattern.front(); });
     if (uniform) {
         std::memset(to.data(), static_cast<int>(pattern.front()), to.size());
         return;

@@ -15,12 +15,14 @@ namespace {
 detail::core& core_of(detail::gate* gate) noexcept { return static_cast<detail::core&>(*gate); }
 
 /// Bytes [offset, offset + count) of a handle, `rest` meaning to its end, as a range of its buffer.
-byte_range checked(const detail::core& core, std::size_t begin, std::size_t bytes, std::size_t offset, std::size_t count) {
+byte_range checked(const detail::core& core, std::size_t begin, std::size_t bytes, std::size_t offset,
+                   std::size_t count) {
     if (offset > bytes || (count != rest && count > bytes - offset)) {
         throw error(error_code::out_of_range,
-                    count == rest ? fmt::format("{}: all from byte {} was asked for of {} bytes", core.name(), offset, bytes)
-                                  : fmt::format("{}: {} bytes from byte {} were asked for of {} bytes", core.name(), count,
-                                                offset, bytes));
+                    count == rest
+                        ? fmt::format("{}: all from byte {} was asked for of {} bytes", core.name(), offset, bytes)
+                        : fmt::format("{}: {} bytes from byte {} were asked for of {} bytes", core.name(), count,
+                                      offset, bytes));
     }
     return {begin + offset, begin + offset + (count == rest ? bytes - offset : count)};
 }
@@ -57,11 +59,11 @@ std::uint64_t buffer::id() const noexcept { return core_of(gate_).id(); }
 
 detail::lease_bytes buffer::acquire_by_lock(space where, access what, const access_options& options) const {
     return core_of(gate_).lease({.range = checked(core_of(gate_), begin_, bytes_, options.offset, options.count),
-                         .where = where,
-                         .what = what,
-                         .why = what == access::read ? cause::read : cause::read_write,
-                         .on = options.on,
-                         .deadline = deadline_after(options.timeout)});
+                                 .where = where,
+                                 .what = what,
+                                 .why = what == access::read ? cause::read : cause::read_write,
+                                 .on = options.on,
+                                 .deadline = deadline_after(options.timeout)});
 }
 
 lease<const std::byte> buffer::read(space where, const access_options& options) const {
@@ -114,12 +116,12 @@ void buffer::mark_dirty(space where, std::size_t offset, std::size_t bytes) {
 
 void buffer::prefetch(space where, const access_options& options) {
     core_of(gate_).prefetch({.range = checked(core_of(gate_), begin_, bytes_, options.offset, options.count),
-                     .where = where,
-                     .what = access::read,
-                     .why = cause::prefetch,
-                     .on = options.on,
-                     .may_return_early = true,
-                     .deadline = deadline_after(options.timeout)});
+                             .where = where,
+                             .what = access::read,
+                             .why = cause::prefetch,
+                             .on = options.on,
+                             .may_return_early = true,
+                             .deadline = deadline_after(options.timeout)});
 }
 
 void buffer::discard(space where) { core_of(gate_).discard(where, checked(core_of(gate_), begin_, bytes_, 0, rest)); }
@@ -154,9 +156,10 @@ namespace detail {
 
 void lease_bytes::refuse() const {
     if (!gate_) throw error(error_code::invalid_argument, "a lease was used that has ended, or was moved from");
-    throw error(error_code::unsupported,
-                fmt::format("a lease at {} has no bytes that the host can address: use its native(), or take one at the host",
-                            native_.where.name()));
+    throw error(
+        error_code::unsupported,
+        fmt::format("a lease at {} has no bytes that the host can address: use its native(), or take one at the host",
+                    native_.where.name()));
 }
 
 }  // namespace detail

@@ -19,7 +19,7 @@ backends::device& device_at(space_id where) noexcept { return backends::device_o
 copies::copies(std::size_t bytes, const buffer_options& options) noexcept : bytes_(bytes), options_(options) {}
 
 copy* copies::find(space_id where) noexcept {
-    const auto found = std::find_if(all_.begin(), all_.end(), [&](const copy& each) { return each.where == where; });
+    const auto found = std::ranges::find(all_, where, &copy::where);
     return found == all_.end() ? nullptr : &*found;
 }
 

@@ -24,7 +24,8 @@ struct copy {
     std::string reason;  // why it was placed so
 };
 
-/// Not thread-safe: the buffer's lock guards it. Memory that is under a transfer stays where it is while others are added.
+/// Not thread-safe: the buffer's lock guards it. Memory that is under a transfer stays where it is while others are
+/// added.
 class copies {
 public:
     copies(std::size_t bytes, const buffer_options& options) noexcept;

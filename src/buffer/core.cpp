@@ -55,12 +55,14 @@ core::~core() {
 std::string core::name() const { return fmt::format("buffer #{} ({} bytes)", id_, bytes); }
 
 void core::drop_handle() noexcept {
-    const bool last = handles_.load(std::memory_order_acquire) == 1 || handles_.fetch_sub(1, std::memory_order_acq_rel) == 1;
+    const bool last =
+        handles_.load(std::memory_order_acquire) == 1 || handles_.fetch_sub(1, std::memory_order_acq_rel) == 1;
     if (!last) return;
     {
         // With the lock, so that a thread that has just ended a lease is out of it.
         const std::scoped_lock lock(mutex_);
-        const bool held = solo.load(std::memory_order_acquire) != 0 && (solo.fetch_or(by_lock) & ~by_lock || !leases_.empty());
+        const bool held =
+            solo.load(std::memory_order_acquire) != 0 && (solo.fetch_or(by_lock) & ~by_lock || !leases_.empty());
         ownerless_ = held;
         if (held) return;
     }
@@ -134,9 +136,10 @@ void core::wait_for_turn(locked& lock, const demand& asked) {
                                     describe(wanted), describe(*other)));
         }
         if (!in_time) {
-            throw error(error_code::timeout,
-                        fmt::format("{}: {} was asked for, but another thread kept {} for all of the time that was given",
-                                    name(), describe(wanted), describe(*other)));
+            throw error(
+                error_code::timeout,
+                fmt::format("{}: {} was asked for, but another thread kept {} for all of the time that was given",
+                            name(), describe(wanted), describe(*other)));
         }
         in_time = lock.wait_for_change(asked.deadline);
     }
@@ -184,11 +187,8 @@ void core::poison_stale(byte_range range) {
 lease_bytes core::lease(const demand& asked) {
     return grant(asked, [&](copy& there) {
         work_.reserve(leases_.size() + 1);
-        const std::uint64_t ticket = leases_.add({.range = asked.range,
-                                                  .where = asked.where,
-                                                  .what = asked.what,
-                                                  .thread = this_thread(),
-                                                  .on = asked.on});
+        const std::uint64_t ticket = leases_.add(
+            {.range = asked.range, .where = asked.where, .what = asked.what, .thread = this_thread(), .on = asked.on});
         if (asked.what != access::read) {
             try {
                 now_written(asked.range, asked.where);
@@ -198,17 +198,15 @@ lease_bytes core::lease(const demand& asked) {
             }
         }
         std::byte* const address = host_addresses(there) ? there.memory->host_address() : nullptr;
-        const native_memory native{.where = asked.where,
-                                   .handle = handle_of(there),
-                                   .offset = asked.range.begin,
-                                   .bytes = asked.range.size()};
+        const native_memory native{
+            .where = asked.where, .handle = handle_of(there), .offset = asked.range.begin, .bytes = asked.range.size()};
         return lease_bytes(*this, ticket << 1 | by_lock, asked.what, address ? address + asked.range.begin : nullptr,
                            native);
     });
 }
 
-/// Queued work of the device, which the end of a lease leaves behind. It must not be lost: a device that cannot tell when
-/// it is done says so to whoever needs the bytes next.
+/// Queued work of the device, which the end of a lease leaves behind. It must not be lost: a device that cannot tell
+/// when it is done says so to whoever needs the bytes next.
 void core::queue_all_work_of(space where, byte_range range, bool writes, queue on) noexcept {
     struct failed final : fence::work {
         explicit failed(std::exception_ptr why) : why_(std::move(why)) {}
@@ -310,10 +308,11 @@ void core::discard(space where, byte_range range) {
     if (!copies_.find(where.id())) return;
     const byte_range only = coherence::only_at(directory_, range, where.id());
     if (!only.empty()) {
-        throw error(error_code::access_conflict,
-                    fmt::format("{}: to discard the copy at {} was asked for, but bytes [{}, {}) are current nowhere else: "
-                                "synchronize another space first, or use discard_content",
-                                name(), where.name(), only.begin, only.end));
+        throw error(
+            error_code::access_conflict,
+            fmt::format("{}: to discard the copy at {} was asked for, but bytes [{}, {}) are current nowhere else: "
+                        "synchronize another space first, or use discard_content",
+                        name(), where.name(), only.begin, only.end));
     }
     steps(*this, lock, asked).wait_for_all_work();
     coherence::drop(directory_, range, where.id());

@@ -1,7 +1,7 @@
 // buffer/core.hpp: one logical buffer: its directory, copies, leases and queued work, under one lock.
 //
-// The lock is held while something is looked up or decided, never while bytes move: an access that has to move some puts a
-// claim on its range, lets go of the lock, and takes it again to say what was done.
+// The lock is held while something is looked up or decided, never while bytes move: an access that has to move some
+// puts a claim on its range, lets go of the lock, and takes it again to say what was done.
 #pragma once
 
 #include <atomic>
@@ -86,7 +86,7 @@ private:
     std::condition_variable changed_;  // a lease ended, or a claim
     std::atomic<std::uint32_t> handles_ = 1;
     std::uint32_t waiting_ = 0;
-    bool ownerless_ = false;   // the last handle has gone; the last lease takes all with it
+    bool ownerless_ = false;    // the last handle has gone; the last lease takes all with it
     bool any_exposed_ = false;  // some range may be exposed
     std::uint64_t id_;
 

@@ -79,7 +79,7 @@ private:
     core& core_;
     locked& lock_;
     const demand& asked_;
-    std::uint64_t claim_ = 0;      // its ticket, once there is one
+    std::uint64_t claim_ = 0;       // its ticket, once there is one
     bool stays_on_device_ = false;  // all steps are carried out by the device of the access
     std::vector<in_flight> started_;
 };

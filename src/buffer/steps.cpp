@@ -18,10 +18,13 @@ constexpr std::size_t staging_bytes = std::size_t{4} << 20;
 /// The space whose backend carries out `step`.
 space_id executor_of(const step& step) noexcept {
     switch (step.does) {
-    case step::kind::move: return step.to == coherence::host ? step.from : step.to;
-    case step::kind::publish: return step.to == coherence::host ? step.from : step.to;
-    case step::kind::zero:
-    case step::kind::wait: break;
+        case step::kind::move:
+            return step.to == coherence::host ? step.from : step.to;
+        case step::kind::publish:
+            return step.to == coherence::host ? step.from : step.to;
+        case step::kind::zero:
+        case step::kind::wait:
+            break;
     }
     return step.to;
 }
@@ -48,20 +51,20 @@ core::steps::~steps() {
 
 void core::steps::run() {
     if (!core_.work_.empty()) core_.work_.forget_done();
-    const std::vector<step> todo =
-        coherence::plan(core_.directory_, core_.copies_.memories(), core_.work_.ranges(), asked_.range,
-                        asked_.where.id(), asked_.what);
+    const std::vector<step> todo = coherence::plan(core_.directory_, core_.copies_.memories(), core_.work_.ranges(),
+                                                   asked_.range, asked_.where.id(), asked_.what);
     if (todo.empty()) return;
-    claim_ = core_.leases_.add({.range = asked_.range, .where = asked_.where, .what = asked_.what,
-                                .thread = this_thread(), .claim = true});
-    stays_on_device_ = std::all_of(todo.begin(), todo.end(), [&](const step& each) {
+    claim_ = core_.leases_.add(
+        {.range = asked_.range, .where = asked_.where, .what = asked_.what, .thread = this_thread(), .claim = true});
+    stays_on_device_ = std::ranges::all_of(todo, [&](const step& each) {
         return each.does == step::kind::wait || executor_of(each) == asked_.where.id();
     });
     try {
         const step* before = nullptr;
         for (const step& next : todo) {
             // Moves between the same two memories are independent of each other, and may be under way together.
-            const bool together = before && before->does == next.does && before->from == next.from && before->to == next.to;
+            const bool together =
+                before && before->does == next.does && before->from == next.from && before->to == next.to;
             if (!together) finish_started();
             start(next);
             before = &next;
@@ -185,8 +188,11 @@ fence core::steps::zero(const step& step) {
 
 void core::steps::fill(std::span<const std::byte> pattern) {
     if (claim_ == 0) {
-        claim_ = core_.leases_.add({.range = asked_.range, .where = asked_.where, .what = asked_.what,
-                                    .thread = this_thread(), .claim = true});
+        claim_ = core_.leases_.add({.range = asked_.range,
+                                    .where = asked_.where,
+                                    .what = asked_.what,
+                                    .thread = this_thread(),
+                                    .claim = true});
     }
     copy& at = *core_.copies_.find(asked_.where.id());
     at.untouched = false;
@@ -217,8 +223,8 @@ fence core::steps::fill_range(const copy& at, byte_range range, std::span<const 
 }
 
 void core::steps::wait_for_all_work() {
-    claim_ = core_.leases_.add({.range = asked_.range, .where = asked_.where, .what = asked_.what,
-                                .thread = this_thread(), .claim = true});
+    claim_ = core_.leases_.add(
+        {.range = asked_.range, .where = asked_.where, .what = asked_.what, .thread = this_thread(), .claim = true});
     std::vector<std::uint64_t> tickets;
     for (const coherence::queued_work& each : core_.work_.ranges()) {
         if (each.range.overlaps(asked_.range)) tickets.push_back(each.ticket);
@@ -243,7 +249,7 @@ void core::steps::count(const step& step, std::chrono::steady_clock::time_point 
                         .begin = begin,
                         .end = std::chrono::steady_clock::now()};
     trace::count_transfer(made.from, made.to, made.why, made.bytes);
-    const auto same = std::find_if(core_.transfers_.begin(), core_.transfers_.end(), [&](const transfer_count& each) {
+    const auto same = std::ranges::find_if(core_.transfers_, [&](const transfer_count& each) {
         return each.from == made.from && each.to == made.to && each.why == made.why;
     });
     if (same != core_.transfers_.end()) {

@@ -12,8 +12,8 @@ namespace unibuf::detail {
 
 struct work {
     fence done;
-    queue on;                 // that it is on; where none was named, any of the device's
-    bool transfer = false;    // unibuf's own: where it fails, what it wrote is not current
+    queue on;               // that it is on; where none was named, any of the device's
+    bool transfer = false;  // unibuf's own: where it fails, what it wrote is not current
 };
 
 /// Not thread-safe: the buffer's lock guards it.

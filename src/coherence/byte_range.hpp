@@ -15,9 +15,7 @@ struct byte_range {
     constexpr bool overlaps(byte_range other) const noexcept {
         return std::max(begin, other.begin) < std::min(end, other.end);
     }
-    constexpr bool contains(byte_range other) const noexcept {
-        return begin <= other.begin && other.end <= end;
-    }
+    constexpr bool contains(byte_range other) const noexcept { return begin <= other.begin && other.end <= end; }
     constexpr byte_range clipped_to(byte_range other) const noexcept {
         return {std::max(begin, other.begin), std::min(end, other.end)};
     }

@@ -7,8 +7,7 @@ namespace unibuf::coherence {
 
 /// The range that holds `offset`.
 std::size_t directory::index_at(std::size_t offset) const noexcept {
-    const auto after = std::upper_bound(later_.begin(), later_.end(), offset,
-                                        [](std::size_t value, const segment& s) { return value < s.begin; });
+    const auto after = std::ranges::upper_bound(later_, offset, {}, &segment::begin);
     return static_cast<std::size_t>(after - later_.begin());
 }
 
@@ -31,7 +30,8 @@ void directory::join(std::size_t first, std::size_t last) {
         if (kept != i) later_[kept - 1] = later_[i - 1];
     }
     if (kept + 1 < end) {
-        later_.erase(later_.begin() + static_cast<std::ptrdiff_t>(kept), later_.begin() + static_cast<std::ptrdiff_t>(end - 1));
+        later_.erase(later_.begin() + static_cast<std::ptrdiff_t>(kept),
+                     later_.begin() + static_cast<std::ptrdiff_t>(end - 1));
     }
 }
 

@@ -48,7 +48,8 @@ public:
         }
     }
 
-    /// Calls change(knowledge&) for each piece of `range`, in order. Splits at its ends, and joins what has become alike.
+    /// Calls change(knowledge&) for each piece of `range`, in order. Splits at its ends, and joins what has become
+    /// alike.
     template <class Change>
     void update(byte_range range, Change change) {
         range = range.clipped_to(whole());

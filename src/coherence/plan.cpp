@@ -58,8 +58,8 @@ private:
         if (where_ != hub) publish(hub, where_, what_);
     }
 
-    /// Makes `taker`, of a shared memory, the one that may do `what`. Where nobody of that memory is current, any of them
-    /// may be the one that had it last.
+    /// Makes `taker`, of a shared memory, the one that may do `what`. Where nobody of that memory is current, any of
+    /// them may be the one that had it last.
     void take_over(space_id taker, const knowledge& known, access what) {
         const space_id hub = memories_.hub(taker);
         const space_set holders = known.current & group_;
@@ -87,9 +87,8 @@ private:
         for (const queued_work& work : queued_) {
             if (memories_.hub(work.where) != memories_.hub(space) || !work.range.overlaps(piece_)) continue;
             if (!work.writes && !writes(what)) continue;
-            const bool known = std::any_of(waits_.begin(), waits_.end(),
-                                           [&](const step& wait) { return wait.ticket == work.ticket; });
-            if (!known) waits_.push_back({.range = work.range, .from = work.where, .ticket = work.ticket});
+            if (std::ranges::find(waits_, work.ticket, &step::ticket) != waits_.end()) continue;
+            waits_.push_back({.range = work.range, .from = work.where, .ticket = work.ticket});
         }
     }
 
@@ -98,8 +97,8 @@ private:
         const std::size_t count = steps_of_piece_.size();
         const bool continues =
             count == steps_.size() - last_ &&
-            std::equal(steps_of_piece_.begin(), steps_of_piece_.end(), steps_.begin() + static_cast<std::ptrdiff_t>(last_),
-                       [](const step& next, step before) {
+            std::equal(steps_of_piece_.begin(), steps_of_piece_.end(),
+                       steps_.begin() + static_cast<std::ptrdiff_t>(last_), [](const step& next, step before) {
                            if (before.range.end != next.range.begin) return false;
                            before.range = next.range;
                            return before == next;

@@ -1,8 +1,8 @@
 // coherence/plan.hpp: where it is decided what moves. Pure: no memory, no lock, no clock, no device.
 //
-// An access is answered with steps. Whoever runs them reports each one that is done (`complete`) and, when all are, that
-// the access is granted (`wrote`, `expose`). A step that fails changes nothing, so after any failure the directory is
-// true: as before, or better by the steps that were done.
+// An access is answered with steps. Whoever runs them reports each one that is done (`complete`) and, when all are,
+// that the access is granted (`wrote`, `expose`). A step that fails changes nothing, so after any failure the directory
+// is true: as before, or better by the steps that were done.
 #pragma once
 
 #include <cstdint>

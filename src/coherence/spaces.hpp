@@ -24,8 +24,8 @@ constexpr void for_each_space(space_set spaces, Visit visit) {
     }
 }
 
-/// Which spaces share one memory. Of those that do, one is the hub: the host where it is among them. Content goes in and
-/// out of a shared memory by its hub; the others are shown it.
+/// Which spaces share one memory. Of those that do, one is the hub: the host where it is among them. Content goes in
+/// and out of a shared memory by its hub; the others are shown it.
 class sharing {
 public:
     constexpr sharing() noexcept {

@@ -226,7 +226,8 @@ TEST_P(buffer_contract, keeps_views_coherent) {
         const auto fill = [&](buffer& part, std::size_t begin, const bytes& pattern) {
             part.read_write(where_).release();
             part.fill(pattern);
-            std::ranges::copy(repeated(pattern, part.size_bytes()), content.begin() + static_cast<std::ptrdiff_t>(begin));
+            std::ranges::copy(repeated(pattern, part.size_bytes()),
+                              content.begin() + static_cast<std::ptrdiff_t>(begin));
         };
         fill(middle, 1001, noise(4, 2));
         fill(inner, 1101, noise(12, 3));

@@ -78,10 +78,10 @@ bytes get(backends::memory& from, std::size_t offset, std::size_t count);
 
 }  // namespace unibuf::contract
 
-#define UNIBUF_CONTRACT_PART(suite, api, space_name, find)                                          \
-    namespace unibuf::contract {                                                                    \
+#define UNIBUF_CONTRACT_PART(suite, api, space_name, find)                                               \
+    namespace unibuf::contract {                                                                         \
     INSTANTIATE_TEST_SUITE_P(api, suite, ::testing::Values(subject{space_name, find}), name_of_subject); \
-    }                                                                                               \
+    }                                                                                                    \
     static_assert(true)
 
 #define UNIBUF_BACKEND_CONTRACT(api, space_name) \
@@ -89,8 +89,8 @@ bytes get(backends::memory& from, std::size_t offset, std::size_t count);
 #define UNIBUF_BUFFER_CONTRACT(api, space_name) \
     UNIBUF_CONTRACT_PART(buffer_contract, api, space_name, [] { return unibuf::space(space_name); })
 
-#define UNIBUF_CONTRACT_OF(api, space_name, find)                    \
-    UNIBUF_CONTRACT_PART(backend_contract, api, space_name, find);   \
-    UNIBUF_CONTRACT_PART(sharing_contract, api, space_name, find);   \
+#define UNIBUF_CONTRACT_OF(api, space_name, find)                  \
+    UNIBUF_CONTRACT_PART(backend_contract, api, space_name, find); \
+    UNIBUF_CONTRACT_PART(sharing_contract, api, space_name, find); \
     UNIBUF_CONTRACT_PART(buffer_contract, api, space_name, find)
 #define UNIBUF_CONTRACT(api, space_name) UNIBUF_CONTRACT_OF(api, space_name, [] { return unibuf::space(space_name); })

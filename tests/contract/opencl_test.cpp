@@ -1,5 +1,5 @@
-// tests/contract/opencl_test.cpp: OpenCL passes the suite, on contexts of its own and of the caller; and keeps the order
-// of work on the caller's queues.
+// tests/contract/opencl_test.cpp: OpenCL passes the suite, on contexts of its own and of the caller; and keeps the
+// order of work on the caller's queues.
 #include "unibuf/opencl.hpp"
 
 #include <algorithm>
@@ -322,8 +322,9 @@ TEST_F(opencl_test, shows_the_host_after_work_on_the_queue_that_is_named) {
 /// What the host has of each byte, by the plain way.
 std::vector<cl::mapping> painted(const std::vector<cl::piece>& pieces, std::size_t count) {
     std::vector<cl::mapping> result(count, cl::mapping::none);
-    for (const cl::piece& each : pieces) std::fill(result.begin() + static_cast<std::ptrdiff_t>(each.begin),
-                                                   result.begin() + static_cast<std::ptrdiff_t>(each.end), each.how);
+    for (const cl::piece& each : pieces)
+        std::fill(result.begin() + static_cast<std::ptrdiff_t>(each.begin),
+                  result.begin() + static_cast<std::ptrdiff_t>(each.end), each.how);
     return result;
 }
 
@@ -354,8 +355,8 @@ TEST(opencl_mapped_ranges, reach_every_state_right) {
                     const cl::mapping how = to_host ? (operation == 0 ? cl::mapping::read : cl::mapping::write)
                                                     : (operation == 2 ? cl::mapping::read : cl::mapping::none);
                     const std::vector<cl::piece> before = states[next];
-                    const cl::remapping change = to_host ? cl::for_host(before, begin, end, how)
-                                                         : cl::for_device(before, begin, end, how);
+                    const cl::remapping change =
+                        to_host ? cl::for_host(before, begin, end, how) : cl::for_device(before, begin, end, how);
                     const std::vector<cl::piece> after = changed(before, change);
 
                     std::vector<cl::mapping> wanted = painted(before, count);

@@ -91,8 +91,8 @@ void double_on_device(space where, std::uint32_t buffer, std::size_t count) {
             "layout(local_size_x = 64) in;\n"
             "layout(std430, binding = 0) buffer block { float values[]; };\n"
             "void main() { uint i = gl_GlobalInvocationID.x; if (i < values.length()) values[i] *= 2.0; }\n";
-        const unsigned program = find<unsigned(unsigned, int, const char* const*)>(
-            where, "glCreateShaderProgramv")(compute_shader, 1, &source);
+        const unsigned program = find<unsigned(unsigned, int, const char* const*)>(where, "glCreateShaderProgramv")(
+            compute_shader, 1, &source);
         find<void(unsigned)>(where, "glUseProgram")(program);
         find<void(unsigned, unsigned, unsigned)>(where, "glBindBufferBase")(shader_storage_buffer, 0, buffer);
         find<void(unsigned, unsigned, unsigned)>(where, "glDispatchCompute")(static_cast<unsigned>(count + 63) / 64, 1,
@@ -454,9 +454,7 @@ TEST_F(opengl_test, works_on_the_callers_context_where_it_is_current_only) {
         EXPECT_EQ(message.find("no context"), std::string::npos) << message;
     }
     mine.make_current();
-    std::jthread([&] {
-        EXPECT_EQ(code_of([&] { memory->read(0, got, {}); }), error_code::device_unavailable);
-    }).join();
+    std::jthread([&] { EXPECT_EQ(code_of([&] { memory->read(0, got, {}); }), error_code::device_unavailable); }).join();
     EXPECT_TRUE(recorded.wait(60s));
     EXPECT_TRUE(same(get(*memory, 0, 64), noise(64)));
 }

@@ -1,9 +1,9 @@
 // tests/unit/coherence_model_test.cpp: every state that three spaces and three ranges can reach, under every operation.
 //
-// The directory claims which spaces see the newest content. Against it stands a world that is as bad as it may be: what the
-// directory does not claim is stale, and of a shared memory nobody holds more than the directory implies. Steps act on that
-// world as a backend would; afterwards every claim must be true in it. As the claims are all that is assumed, checking each
-// operation once from each reachable directory covers every history.
+// The directory claims which spaces see the newest content. Against it stands a world that is as bad as it may be: what
+// the directory does not claim is stale, and of a shared memory nobody holds more than the directory implies. Steps act
+// on that world as a backend would; afterwards every claim must be true in it. As the claims are all that is assumed,
+// checking each operation once from each reachable directory covers every history.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -74,37 +74,39 @@ public:
     std::string act(const step& step) {
         for (std::size_t i = step.range.begin; i < step.range.end; ++i) {
             switch (step.does) {
-            case step::kind::wait: break;
-            case step::kind::zero:
-                if (!unwritten_[i]) return "zeroed what was written";
-                if (has(fresh_[i], step.to)) return "zeroed what was current";
-                if (!may_write(i, step.to)) return "zeroed memory that another space holds";
-                fresh_[i] |= set_of(step.to);
-                break;
-            case step::kind::move:
-                if (has(fresh_[i], step.to)) return "moved what was current";
-                if (!has(fresh_[i], step.from)) return "moved stale bytes";
-                if (group(step.from) == group(step.to)) return "moved within one memory";
-                if (!may_read(i, step.from)) return "moved from memory that another space holds";
-                if (!may_write(i, step.to)) return "moved into memory that another space holds";
-                if (moved_[i]++) return "moved a byte twice";
-                fresh_[i] |= set_of(step.to);
-                break;
-            case step::kind::publish: {
-                if (group(step.from) != group(step.to)) return "published between two memories";
-                space_set& visible = visible_[i][memories_.hub(step.to)];
-                if (visible == 0) visible = set_of(step.from);
-                if (!has(visible, step.from) && !has(visible, step.to)) {
-                    if (fresh_[i] & group(step.to)) return "published by one who holds nothing";
-                    break;  // another had this memory last; what it holds is stale, and asking the wrong one does no harm
+                case step::kind::wait:
+                    break;
+                case step::kind::zero:
+                    if (!unwritten_[i]) return "zeroed what was written";
+                    if (has(fresh_[i], step.to)) return "zeroed what was current";
+                    if (!may_write(i, step.to)) return "zeroed memory that another space holds";
+                    fresh_[i] |= set_of(step.to);
+                    break;
+                case step::kind::move:
+                    if (has(fresh_[i], step.to)) return "moved what was current";
+                    if (!has(fresh_[i], step.from)) return "moved stale bytes";
+                    if (group(step.from) == group(step.to)) return "moved within one memory";
+                    if (!may_read(i, step.from)) return "moved from memory that another space holds";
+                    if (!may_write(i, step.to)) return "moved into memory that another space holds";
+                    if (moved_[i]++) return "moved a byte twice";
+                    fresh_[i] |= set_of(step.to);
+                    break;
+                case step::kind::publish: {
+                    if (group(step.from) != group(step.to)) return "published between two memories";
+                    space_set& visible = visible_[i][memories_.hub(step.to)];
+                    if (visible == 0) visible = set_of(step.from);
+                    if (!has(visible, step.from) && !has(visible, step.to)) {
+                        if (fresh_[i] & group(step.to)) return "published by one who holds nothing";
+                        break;  // another had this memory last; what it holds is stale, and asking the wrong one does
+                                // no harm
+                    }
+                    if (has(visible, step.from) && !has(visible, step.to)) {
+                        const bool is_fresh = has(fresh_[i], step.from);
+                        fresh_[i] = is_fresh ? fresh_[i] | set_of(step.to) : fresh_[i] & ~set_of(step.to);
+                    }
+                    visible = step.what == access::read ? visible | set_of(step.to) : set_of(step.to);
+                    break;
                 }
-                if (has(visible, step.from) && !has(visible, step.to)) {
-                    const bool is_fresh = has(fresh_[i], step.from);
-                    fresh_[i] = is_fresh ? fresh_[i] | set_of(step.to) : fresh_[i] & ~set_of(step.to);
-                }
-                visible = step.what == access::read ? visible | set_of(step.to) : set_of(step.to);
-                break;
-            }
             }
         }
         return {};
@@ -197,7 +199,8 @@ private:
         visit(known);
     }
 
-    /// An access as the buffer makes it: host writes found first, then steps, each of which may be the last that succeeds.
+    /// An access as the buffer makes it: host writes found first, then steps, each of which may be the last that
+    /// succeeds.
     void access_range(directory known, byte_range range, space_id where, access what, space_id holder) {
         ++operations_;
         if (where != host) find_host_writes(known, range);
@@ -207,7 +210,8 @@ private:
         std::string wrong;
         for (const step& next : plan(known, memories_, {}, range, where, what)) {
             visit(after);  // where this step fails
-            if (next.does == step::kind::move && what == access::write) wrong = "fetched what is about to be overwritten";
+            if (next.does == step::kind::move && what == access::write)
+                wrong = "fetched what is about to be overwritten";
             if (next.range.empty() || !range.contains(next.range)) wrong = "a step outside the access";
             if (wrong.empty()) wrong = real.act(next);
             complete(after, memories_, next);
@@ -235,7 +239,8 @@ private:
             loses |= k.what != content::unwritten && k.current == set_of(where);
             loses |= k.exposed && where == host;
         });
-        if (only.empty() == loses) return fail(known, "discard is allowed where it loses content, or refused where not");
+        if (only.empty() == loses)
+            return fail(known, "discard is allowed where it loses content, or refused where not");
         if (loses) return;
         drop(known, range, where);
         visit(known);
@@ -245,8 +250,9 @@ private:
               access what = access::read) {
         std::string state;
         known.for_each(known.whole(), [&](byte_range r, const knowledge& k) {
-            state += " [" + std::to_string(r.begin) + "," + std::to_string(r.end) + ") current " + std::to_string(k.current) +
-                     " content " + std::to_string(static_cast<int>(k.what)) + (k.exposed ? " exposed" : "");
+            state += " [" + std::to_string(r.begin) + "," + std::to_string(r.end) + ") current " +
+                     std::to_string(k.current) + " content " + std::to_string(static_cast<int>(k.what)) +
+                     (k.exposed ? " exposed" : "");
         });
         ADD_FAILURE() << why << "\n  directory:" << state << "\n  access " << static_cast<int>(what) << " of ["
                       << range.begin << "," << range.end << ") at space " << static_cast<int>(where);

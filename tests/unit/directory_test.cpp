@@ -13,7 +13,8 @@ constexpr std::size_t size = 64;
 
 std::vector<knowledge> byte_by_byte(const directory& known) {
     std::vector<knowledge> result;
-    known.for_each(known.whole(), [&](byte_range range, const knowledge& k) { result.insert(result.end(), range.size(), k); });
+    known.for_each(known.whole(),
+                   [&](byte_range range, const knowledge& k) { result.insert(result.end(), range.size(), k); });
     return result;
 }
 

@@ -40,8 +40,7 @@ void for_each_entry(const std::function<void(const entry&)>& check) {
 
 TEST(opengl_flags, follow_the_rules_of_opengl) {
     for_each_entry([](const entry& of) {
-        const unsigned map_flags_of_storage =
-            gl::map_read | gl::map_write | gl::map_persistent | gl::map_coherent;
+        const unsigned map_flags_of_storage = gl::map_read | gl::map_write | gl::map_persistent | gl::map_coherent;
         EXPECT_EQ(of.how.map & map_flags_of_storage, of.how.storage & map_flags_of_storage);
         EXPECT_EQ(of.how.map & ~(map_flags_of_storage | gl::map_flush_explicit), 0u);
         EXPECT_EQ(of.how.storage & ~(map_flags_of_storage | gl::client_storage), 0u);

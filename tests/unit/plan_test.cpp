@@ -52,7 +52,8 @@ TEST_F(plan_of, neighbours_that_need_the_same_are_one_step) {
     wrote(known, {30, 100}, host);
     expose(known, {30, 60});
     ASSERT_GT(known.ranges(), 1u);
-    EXPECT_EQ(steps(all, a, access::read), (std::vector<step>{{.does = kind::move, .range = all, .from = host, .to = a}}));
+    EXPECT_EQ(steps(all, a, access::read),
+              (std::vector<step>{{.does = kind::move, .range = all, .from = host, .to = a}}));
 }
 
 TEST_F(plan_of, unwritten_bytes_are_made_zero_and_never_moved) {

@@ -1,6 +1,7 @@
 // unibuf/detail/gate.hpp: what an access looks at first, so that one of a current copy costs no lock and no call.
 //
-// The members are true when they are set; when they are not, the way through the lock finds out. Only that way sets them.
+// The members are true when they are set; when they are not, the way through the lock finds out. Only that way sets
+// them.
 #pragma once
 
 #include <atomic>
@@ -64,7 +65,7 @@ struct gate {
     std::byte* host_if(std::uint32_t need) const noexcept {
         const bool free = solo.load(std::memory_order_acquire) == 0;
         return free && (ready.load(std::memory_order_acquire) & need) ? host_address.load(std::memory_order_relaxed)
-                                                                     : nullptr;
+                                                                      : nullptr;
     }
 
     /// Whether the device that is the default now has all bytes, with nothing to wait for.

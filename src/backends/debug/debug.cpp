@@ -13,8 +13,8 @@
 namespace unibuf::backends {
 namespace {
 
-/// Addressable, so that programs run on it as on a device with plain pointers; never shared, so that the host does not see
-/// what was written here until it is told.
+/// Addressable, so that programs run on it as on a device with plain pointers; never shared, so that the host does not
+/// see what was written here until it is told.
 class debug_memory final : public memory {
 public:
     explicit debug_memory(const request& what) : pages_(device_of(host).allocate(what)) {
@@ -49,8 +49,9 @@ public:
     std::unique_ptr<memory> allocate(const request& what) override {
         // All of it is poisoned, so it must be there, and not only promised.
         if (what.bytes > about_.memory_bytes) {
-            throw error(error_code::out_of_memory, fmt::format("{} bytes for the debug device are more than the host's {}",
-                                                               what.bytes, about_.memory_bytes));
+            throw error(error_code::out_of_memory,
+                        fmt::format("{} bytes for the debug device are more than the host's {}", what.bytes,
+                                    about_.memory_bytes));
         }
         return std::make_unique<debug_memory>(what);
     }

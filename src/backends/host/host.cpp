@@ -20,8 +20,8 @@ constexpr std::size_t cache_line = 64;
 constexpr std::size_t huge_page = std::size_t{2} << 20;
 
 [[noreturn]] void refuse(std::size_t bytes) {
-    throw error(error_code::out_of_memory, fmt::format("the host has no room for {} bytes: {}", bytes,
-                                                       std::strerror(errno)));
+    throw error(error_code::out_of_memory,
+                fmt::format("the host has no room for {} bytes: {}", bytes, std::strerror(errno)));
 }
 
 /// From one page on: whole pages of an anonymous mapping, zero until they are touched and on the node that touches them
@@ -91,15 +91,13 @@ public:
     host_device() {
         about_.description = "host memory";
         about_.own_memory = false;
-        about_.memory_bytes = static_cast<std::uint64_t>(::sysconf(_SC_PHYS_PAGES)) *
-                              static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
+        about_.memory_bytes =
+            static_cast<std::uint64_t>(::sysconf(_SC_PHYS_PAGES)) * static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
     }
 
     const traits& about() const noexcept override { return about_; }
 
-    std::unique_ptr<memory> allocate(const request& what) override {
-        return std::make_unique<host_memory>(what.bytes);
-    }
+    std::unique_ptr<memory> allocate(const request& what) override { return std::make_unique<host_memory>(what.bytes); }
 
 private:
     traits about_;

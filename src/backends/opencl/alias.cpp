@@ -6,8 +6,7 @@
 #include <algorithm>
 
 namespace unibuf::backends::cl {
-alias::alias(context& in, cl_mem native, std::span<std::byte> host)
-    : allocation(in, native, host.size()), host_(host) {
+alias::alias(context& in, cl_mem native, std::span<std::byte> host) : allocation(in, native, host.size()), host_(host) {
     // The host may touch its bytes as soon as this returns. On the idle queue that is behind nobody's work.
     apply({.unmap = {}, .map = {{0, host.size(), mapping::write}}}, in.idle_queue());
     mapped_.front().done.wait();
@@ -50,7 +49,8 @@ fence alias::unmap(const piece& what, cl_command_queue queue) {
     const auto found = std::ranges::find(mapped_, what, &mapped::where);
     const cl_event made = event_of(found->done);
     event done;
-    const cl_int status = api().clEnqueueUnmapMemObject(queue, native(), host_.data() + what.begin, 1, &made, done.out());
+    const cl_int status =
+        api().clEnqueueUnmapMemObject(queue, native(), host_.data() + what.begin, 1, &made, done.out());
     if (status != success) fail(status, asked("unmap", what.begin, what.end - what.begin));
     mapped_.erase(found);
     return fence_of(std::move(done));
@@ -61,7 +61,8 @@ fence alias::map(const piece& what, cl_command_queue queue) {
     const cl_bitfield flags = what.how == mapping::read ? map_read : map_read | map_write;
     event done;
     cl_int status = success;
-    void* address = api().clEnqueueMapBuffer(queue, native(), no, flags, what.begin, bytes, 0, nullptr, done.out(), &status);
+    void* address =
+        api().clEnqueueMapBuffer(queue, native(), no, flags, what.begin, bytes, 0, nullptr, done.out(), &status);
     if (status != success) fail(status, asked("map", what.begin, bytes));
     if (address != host_.data() + what.begin) {
         api().clEnqueueUnmapMemObject(queue, native(), address, 0, nullptr, nullptr);

@@ -9,7 +9,8 @@
 
 namespace unibuf::backends::cl {
 
-/// What the host has is mapped, what the device has is not. Publishing maps and unmaps; the host's address stays the same.
+/// What the host has is mapped, what the device has is not. Publishing maps and unmaps; the host's address stays the
+/// same.
 class alias final : public allocation {
 public:
     /// Takes `native`, made of `host`, and maps all of it. Throws error(transfer_failed) where it is mapped elsewhere.

@@ -24,8 +24,8 @@ std::string allocation::asked(const char* what, std::size_t offset, std::size_t 
 fence allocation::write(std::size_t offset, std::span<const std::byte> from, queue on) {
     const cl_command_queue queue = in_.queue_for(on);
     event done;
-    const cl_int status = api().clEnqueueWriteBuffer(queue, native_, no, offset, from.size(), from.data(), 0, nullptr,
-                                                     done.out());
+    const cl_int status =
+        api().clEnqueueWriteBuffer(queue, native_, no, offset, from.size(), from.data(), 0, nullptr, done.out());
     if (status != success) fail(status, asked("write", offset, from.size()));
     return in_.submitted(queue, std::move(done));
 }
@@ -73,8 +73,8 @@ void allocation::double_up(cl_command_queue queue, std::size_t offset, std::size
     while (done < bytes) {
         const std::size_t piece = std::min(done, bytes - done);
         event copied;
-        const cl_int status = api().clEnqueueCopyBuffer(queue, native_, native_, offset, offset + done, piece, 0,
-                                                        nullptr, copied.out());
+        const cl_int status =
+            api().clEnqueueCopyBuffer(queue, native_, native_, offset, offset + done, piece, 0, nullptr, copied.out());
         if (status != success) fail(status, asked("fill", offset, bytes));
         last = std::move(copied);
         done += piece;

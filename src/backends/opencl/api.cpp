@@ -70,10 +70,13 @@ error_code meaning(cl_int status, error_code otherwise) {
     switch (status) {
         case mem_object_allocation_failure:
         case out_of_host_memory:
-        case invalid_buffer_size: return error_code::out_of_memory;
+        case invalid_buffer_size:
+            return error_code::out_of_memory;
         case device_not_available:
-        case nvidia_illegal_access: return error_code::device_lost;
-        default: return otherwise;
+        case nvidia_illegal_access:
+            return error_code::device_lost;
+        default:
+            return otherwise;
     }
 }
 

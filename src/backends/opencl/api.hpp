@@ -1,7 +1,7 @@
 // backends/opencl/api.hpp: the part of OpenCL 1.2 that this backend calls, found at run time.
 //
-// Types and values are those of <CL/cl.h> (Khronos OpenCL 3.0 headers); the names of constants are in lower case, so that
-// both can be included. Functions keep their OpenCL names.
+// Types and values are those of <CL/cl.h> (Khronos OpenCL 3.0 headers); the names of constants are in lower case, so
+// that both can be included. Functions keep their OpenCL names.
 #pragma once
 
 #include <cstddef>
@@ -42,7 +42,7 @@ inline constexpr cl_int mem_object_allocation_failure = -4;
 inline constexpr cl_int out_of_resources = -5;
 inline constexpr cl_int out_of_host_memory = -6;
 inline constexpr cl_int invalid_buffer_size = -61;
-inline constexpr cl_int platform_not_found = -1001;   // CL_PLATFORM_NOT_FOUND_KHR, of cl_khr_icd
+inline constexpr cl_int platform_not_found = -1001;     // CL_PLATFORM_NOT_FOUND_KHR, of cl_khr_icd
 inline constexpr cl_int nvidia_illegal_access = -9999;  // undocumented: a kernel touched memory that is not its own
 
 // cl_command_execution_status.

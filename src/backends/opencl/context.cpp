@@ -42,7 +42,7 @@ cl_command_queue context::make_queue() {
 }
 
 cl_command_queue context::queue_for(queue on) {
-    const auto named = static_cast<cl_command_queue>(on.native);
+    auto* const named = static_cast<cl_command_queue>(on.native);
     if (named == nullptr || named == handles_.queue) {
         if (named == nullptr) join();
         return handles_.queue;
@@ -65,9 +65,9 @@ void context::remember(cl_command_queue named) {
                     fmt::format("the queue belongs to another OpenCL context than the space on {}", description_));
     }
     if (queue_info<cl_bitfield>(named, queue_properties) & queue_out_of_order) {
-        throw error(error_code::invalid_argument,
-                    fmt::format("an out-of-order queue of {} was named; unibuf orders work by in-order queues",
-                                description_));
+        throw error(
+            error_code::invalid_argument,
+            fmt::format("an out-of-order queue of {} was named; unibuf orders work by in-order queues", description_));
     }
     named_.reserve(named_.size() + 1);
     if (const cl_int status = api().clRetainCommandQueue(named); status != success) {

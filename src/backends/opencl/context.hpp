@@ -12,8 +12,8 @@ namespace unibuf::backends::cl {
 
 /// A context with a queue of this backend's own, and all queues that leases have named.
 ///
-/// OpenCL has no order between queues, and no way to ask a context for its queues. So those that leases name are kept, and
-/// what names none is put behind all of them. Any thread.
+/// OpenCL has no order between queues, and no way to ask a context for its queues. So those that leases name are kept,
+/// and what names none is put behind all of them. Any thread.
 class context {
 public:
     /// Makes context and queue. `description` names the device in errors.
@@ -31,8 +31,9 @@ public:
     const opencl::handles& handles() const noexcept { return handles_; }
     const std::string& description() const noexcept { return description_; }
 
-    /// The queue that an operation goes to: `on`, or, where it names none, the own queue, after all work that was put on
-    /// any known queue before. Throws error(invalid_argument) for a queue that is not in order or of another context.
+    /// The queue that an operation goes to: `on`, or, where it names none, the own queue, after all work that was put
+    /// on any known queue before. Throws error(invalid_argument) for a queue that is not in order or of another
+    /// context.
     cl_command_queue queue_for(queue on);
 
     /// A queue on which nothing ever waits, for what has no earlier work to wait for.

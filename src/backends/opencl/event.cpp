@@ -10,8 +10,7 @@ namespace {
 /// Whether the work is done. A fence says that work failed, not that it lacked memory: the caller asked for none.
 bool done(cl_event native) {
     cl_int status = 0;
-    const cl_int answer =
-        api().clGetEventInfo(native, event_command_execution_status, sizeof status, &status, nullptr);
+    const cl_int answer = api().clGetEventInfo(native, event_command_execution_status, sizeof status, &status, nullptr);
     if (answer != success) fail(answer, "OpenCL cannot tell whether queued work is done");
     if (status >= complete) return status == complete;
     const bool lost = status == device_not_available || status == nvidia_illegal_access;

@@ -26,8 +26,8 @@ struct remapping {
     std::vector<piece> map;
 };
 
-/// What makes [begin, end) mapped for the host as `least` says, or better. `pieces` are in order and do not overlap, here
-/// and below.
+/// What makes [begin, end) mapped for the host as `least` says, or better. `pieces` are in order and do not overlap,
+/// here and below.
 remapping for_host(const std::vector<piece>& pieces, std::size_t begin, std::size_t end, mapping least);
 
 /// What makes [begin, end) mapped for the host as `most` says, or not at all.

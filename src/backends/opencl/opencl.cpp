@@ -36,7 +36,8 @@ std::vector<cl_device_id> devices_of(cl_platform_id platform) {
     cl_uint count = 0;
     if (api().clGetDeviceIDs(platform, device_type_all, 0, nullptr, &count) != success) return {};
     std::vector<cl_device_id> found(count);
-    if (count == 0 || api().clGetDeviceIDs(platform, device_type_all, count, found.data(), nullptr) != success) return {};
+    if (count == 0 || api().clGetDeviceIDs(platform, device_type_all, count, found.data(), nullptr) != success)
+        return {};
     return found;
 }
 

@@ -9,12 +9,18 @@ namespace {
 
 std::string name_of(unsigned code) {
     switch (code) {
-        case gl::invalid_enum: return "GL_INVALID_ENUM";
-        case gl::invalid_value: return "GL_INVALID_VALUE";
-        case gl::invalid_operation: return "GL_INVALID_OPERATION";
-        case gl::out_of_memory: return "GL_OUT_OF_MEMORY";
-        case gl::context_lost: return "GL_CONTEXT_LOST";
-        default: return fmt::format("OpenGL error {:#x}", code);
+        case gl::invalid_enum:
+            return "GL_INVALID_ENUM";
+        case gl::invalid_value:
+            return "GL_INVALID_VALUE";
+        case gl::invalid_operation:
+            return "GL_INVALID_OPERATION";
+        case gl::out_of_memory:
+            return "GL_OUT_OF_MEMORY";
+        case gl::context_lost:
+            return "GL_CONTEXT_LOST";
+        default:
+            return fmt::format("OpenGL error {:#x}", code);
     }
 }
 

@@ -104,7 +104,7 @@ bool gl_fence::wait(std::chrono::nanoseconds timeout) {
             continue;
         }
         const std::chrono::nanoseconds left = std::max(deadline - clock::now(), clock::duration::zero());
-        const bool late = left == left.zero();
+        const bool late = left == std::chrono::nanoseconds::zero();
         if (state_ == state::issued && !probing_ && !(late && asked)) {
             lock.unlock();
             ask(std::min(left, slice));

@@ -72,8 +72,7 @@ private:
     template <class Job>
     fence post(Job job, bool at_once = false) {
         const gl_api& gl = context_->gl();  // The fence keeps the context.
-        return gl_fence::post(
-            context_, [&gl, job = std::move(job), buffer = buffer_] { job(gl, buffer); }, at_once);
+        return gl_fence::post(context_, [&gl, job = std::move(job), buffer = buffer_] { job(gl, buffer); }, at_once);
     }
 
     std::shared_ptr<gl_context> context_;
