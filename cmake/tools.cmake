@@ -16,6 +16,7 @@ if(TARGET unibuf_cli)
     file(RELATIVE_PATH lib_from_bin "/${CMAKE_INSTALL_BINDIR}" "/${CMAKE_INSTALL_LIBDIR}")
     set_target_properties(unibuf_cli PROPERTIES OUTPUT_NAME unibuf RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/cli
                                                 INSTALL_RPATH "$ORIGIN/${lib_from_bin}")
+    target_compile_definitions(unibuf_cli PRIVATE UNIBUF_VERSION="${PROJECT_VERSION}")
     install(TARGETS unibuf_cli)
 endif()
 

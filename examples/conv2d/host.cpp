@@ -11,7 +11,7 @@ namespace conv2d {
 namespace {
 
 template <int Radius>
-using rows = std::array<const float*, 2 * Radius + 1>;
+using rows = std::array<const float*, 2 * std::size_t{Radius} + 1>;
 
 template <int Radius>
 float at_border(const rows<Radius>& from, const float* weights, int x, int width) {
@@ -23,18 +23,20 @@ float at_border(const rows<Radius>& from, const float* weights, int x, int width
 }
 
 template <int Radius>
+float inside(const rows<Radius>& from, const float* weights, int x) {
+    float sum = 0;
+    for (const float* row : from) {
+        for (int dx = -Radius; dx <= Radius; ++dx) sum += *weights++ * row[x + dx];
+    }
+    return sum;
+}
+
+template <int Radius>
 void convolve_row(const rows<Radius>& from, const float* weights, int width, float* to) {
-    constexpr int side = 2 * Radius + 1;
     const int left = std::min(Radius, width);
     const int right = std::max(left, width - Radius);
     for (int x = 0; x < left; ++x) to[x] = at_border<Radius>(from, weights, x, width);
-    for (int x = left; x < right; ++x) {
-        float sum = 0;
-        for (int i = 0; i < side; ++i) {
-            for (int j = 0; j < side; ++j) sum += weights[i * side + j] * from[i][x + j - Radius];
-        }
-        to[x] = sum;
-    }
+    for (int x = left; x < right; ++x) to[x] = inside<Radius>(from, weights, x);
     for (int x = right; x < width; ++x) to[x] = at_border<Radius>(from, weights, x, width);
 }
 
@@ -45,7 +47,8 @@ void convolve_rows(std::span<const float> from, const filter& by, extent size, s
     };
     for (int y = begin; y < end; ++y) {
         rows<Radius> near;
-        for (int i = 0; i < 2 * Radius + 1; ++i) near[i] = from.data() + start_of(y + i - Radius);
+        int next = y - Radius;
+        for (const float*& row : near) row = from.data() + start_of(next++);
         convolve_row<Radius>(near, by.weights.data(), size.width, to.data() + start_of(y));
     }
 }

@@ -34,7 +34,7 @@ struct entry {
 class table {
 public:
     static table& instance() {
-        static table* const only = new table;
+        static auto* const only = new table;
         return *only;
     }
 

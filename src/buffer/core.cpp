@@ -39,8 +39,8 @@ std::uintptr_t handle_of(const copy& there) noexcept {
 
 }  // namespace
 
-core::core(std::size_t size, const buffer_options& options)
-    : gate(size), id_(next_id()), directory_(size), copies_(size, options) {}
+core::core(std::size_t size_bytes, const buffer_options& options)
+    : gate(size_bytes), id_(next_id()), directory_(size_bytes), copies_(size_bytes, options) {}
 
 core::~core() {
     for (const coherence::queued_work& each : work_.ranges()) {
@@ -208,9 +208,12 @@ lease_bytes core::lease(const demand& asked) {
 /// Queued work of the device, which the end of a lease leaves behind. It must not be lost: a device that cannot tell
 /// when it is done says so to whoever needs the bytes next.
 void core::queue_all_work_of(space where, byte_range range, bool writes, queue on) noexcept {
-    struct failed final : fence::work {
-        explicit failed(std::exception_ptr why) : why_(std::move(why)) {}
+    class failed final : public fence::work {
+    public:
+        explicit failed(std::exception_ptr why) noexcept : why_(std::move(why)) {}
         bool wait(std::chrono::nanoseconds) override { std::rethrow_exception(why_); }
+
+    private:
         std::exception_ptr why_;
     };
     backends::device& device = backends::device_of(where);

@@ -33,7 +33,7 @@ struct demand {
 
 class core final : public gate {
 public:
-    core(std::size_t bytes, const buffer_options& options);
+    core(std::size_t size_bytes, const buffer_options& options);
 
     void add_handle() noexcept { handles_.fetch_add(1, std::memory_order_relaxed); }
     void drop_handle() noexcept;
