@@ -12,11 +12,16 @@
 #include "unibuf/detail/gate.hpp"
 #include "unibuf/export.hpp"
 #include "unibuf/lease.hpp"
+#include "unibuf/lease_together.hpp"
 #include "unibuf/options.hpp"
 #include "unibuf/state.hpp"
 #include "unibuf/statistics.hpp"
 
 namespace unibuf {
+
+namespace detail {
+struct demand;
+}
 
 /// How a space has its copy, and why so.
 struct placement_info {
@@ -52,6 +57,18 @@ public:
     lease<const std::byte> read(space where, const access_options& options = {}) const;
     lease<std::byte> write(space where, const access_options& options = {});
     lease<std::byte> read_write(space where, const access_options& options = {});
+
+    // The same, for lease_together.
+    wanted_lease<const std::byte> to_read(space where, const access_options& options = {}) const noexcept {
+        return {{this, where, access::read, options}};
+    }
+    wanted_lease<std::byte> to_write(space where, const access_options& options = {}) noexcept {
+        return {{this, where, access::write, options}};
+    }
+    wanted_lease<std::byte> to_read_write(space where, const access_options& options = {}) noexcept {
+        return {{this, where, access::read_write, options}};
+    }
+
     detail::lease_bytes acquire(space where, access what, const access_options& options) const {
         if (where.id() == 0 && bytes_ == gate_->bytes && options.offset == 0 && options.count == rest) {
             if (const std::uint64_t ticket = gate_->take_solo(what)) {
@@ -87,8 +104,9 @@ public:
     native_memory device() {
         std::uint8_t where = 0;
         std::uintptr_t handle = 0;
-        if (gate_->device_if(where, handle)) return {space::from_id(where), handle, begin_, bytes_};
-        return device_by_lock();
+        if (!gate_->device_if(where, handle)) return device_by_lock();
+        return {where == detail::host_in_place_of_device ? unibuf::host : space::from_id(where), handle, begin_,
+                bytes_};
     }
 
     // Makes the host, or the default device, current. Throws error(not_allocated) where no copy exists at all.
@@ -126,9 +144,12 @@ public:
     placement_info placement(space where) const;  // throws error(not_allocated) where there is no copy
 
 private:
+    friend void detail::lease_together(std::span<const detail::wanted_bytes>, std::span<detail::lease_bytes>);
+
     buffer(detail::gate* gate, std::size_t begin, std::size_t bytes) noexcept
         : gate_(gate), begin_(begin), bytes_(bytes) {}
 
+    detail::demand demand_of(space where, access what, const access_options& options) const;
     detail::lease_bytes acquire_by_lock(space where, access what, const access_options& options) const;
     std::byte* host_by_lock();
     const std::byte* host_to_read_by_lock() const;

@@ -51,6 +51,17 @@ public:
         return acquire<T>(where, access::read_write, options);
     }
 
+    // The same, for lease_together.
+    wanted_lease<const T> to_read(space where, const access_options& options = {}) const noexcept {
+        return {{&bytes_, where, access::read, in_bytes(options)}};
+    }
+    wanted_lease<T> to_write(space where, const access_options& options = {}) noexcept {
+        return {{&bytes_, where, access::write, in_bytes(options)}};
+    }
+    wanted_lease<T> to_read_write(space where, const access_options& options = {}) noexcept {
+        return {{&bytes_, where, access::read_write, in_bytes(options)}};
+    }
+
     T* host() { return reinterpret_cast<T*>(bytes_.host()); }
     const T* host() const { return reinterpret_cast<const T*>(bytes_.host()); }
     void release_host() { bytes_.release_host(); }

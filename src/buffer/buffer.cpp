@@ -3,7 +3,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstring>
+#include <utility>
+#include <vector>
 
 #include "backends/spaces.hpp"
 #include "buffer/core.hpp"
@@ -57,13 +60,17 @@ buffer buffer::view(std::size_t offset, std::size_t bytes) const {
 
 std::uint64_t buffer::id() const noexcept { return core_of(gate_).id(); }
 
+detail::demand buffer::demand_of(space where, access what, const access_options& options) const {
+    return {.range = checked(core_of(gate_), begin_, bytes_, options.offset, options.count),
+            .where = where,
+            .what = what,
+            .why = what == access::read ? cause::read : cause::read_write,
+            .on = options.on,
+            .deadline = deadline_after(options.timeout)};
+}
+
 detail::lease_bytes buffer::acquire_by_lock(space where, access what, const access_options& options) const {
-    return core_of(gate_).lease({.range = checked(core_of(gate_), begin_, bytes_, options.offset, options.count),
-                                 .where = where,
-                                 .what = what,
-                                 .why = what == access::read ? cause::read : cause::read_write,
-                                 .on = options.on,
-                                 .deadline = deadline_after(options.timeout)});
+    return core_of(gate_).lease(demand_of(where, what, options));
 }
 
 lease<const std::byte> buffer::read(space where, const access_options& options) const {
@@ -153,6 +160,24 @@ std::size_t buffer::ranges() const { return core_of(gate_).ranges(); }
 placement_info buffer::placement(space where) const { return core_of(gate_).placement(where); }
 
 namespace detail {
+
+void lease_together(std::span<const wanted_bytes> wanted, std::span<lease_bytes> taken) {
+    struct turn {
+        core* of;
+        demand asked;
+        lease_bytes* taken;
+    };
+    std::vector<turn> turns;
+    for (std::size_t i = 0; i < wanted.size(); ++i) {
+        const auto& [of, where, what, options] = wanted[i];
+        turns.push_back({&core_of(of->gate_), of->demand_of(where, what, options), &taken[i]});
+        turns.back().asked.begins_later = true;
+    }
+    // All threads go through buffers, and through the bytes of one, in the same order: no circle.
+    std::ranges::sort(turns, {}, [](const turn& each) { return std::pair(each.of->id(), each.asked.range.begin); });
+    for (const turn& each : turns) *each.taken = each.of->lease(each.asked);
+    for (const turn& each : turns) each.of->begin(each.asked);
+}
 
 void lease_bytes::refuse() const {
     if (!gate_) throw error(error_code::invalid_argument, "a lease was used that has ended, or was moved from");

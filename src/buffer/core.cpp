@@ -92,7 +92,10 @@ void core::open() {
             ready.store(found, std::memory_order_release);
         }
         const std::uint8_t device = default_space.load(std::memory_order_relaxed);
-        if (device != no_space && coherence::has(known.current, device) && !known.exposed) {
+        // A pointer to the host in the place of a device is a host pointer: one that may be written has to be out
+        // already.
+        const bool exposes = device == host_in_place_of_device && copies_.options().access != host_access::read_only;
+        if (device != no_space && coherence::has(known.current, device) && known.exposed == exposes) {
             device_handle.store(handle_of(*copies_.find(device)), std::memory_order_release);
             device_ready.store(device, std::memory_order_release);
         }
@@ -189,7 +192,7 @@ lease_bytes core::lease(const demand& asked) {
         work_.reserve(leases_.size() + 1);
         const std::uint64_t ticket = leases_.add(
             {.range = asked.range, .where = asked.where, .what = asked.what, .thread = this_thread(), .on = asked.on});
-        if (asked.what != access::read) {
+        if (asked.what != access::read && !asked.begins_later) {
             try {
                 now_written(asked.range, asked.where);
             } catch (...) {
@@ -203,6 +206,11 @@ lease_bytes core::lease(const demand& asked) {
         return lease_bytes(*this, ticket << 1 | by_lock, asked.what, address ? address + asked.range.begin : nullptr,
                            native);
     });
+}
+
+void core::begin(const demand& leased) {
+    const locked lock(*this);
+    if (leased.what != access::read) now_written(leased.range, leased.where);
 }
 
 /// Queued work of the device, which the end of a lease leaves behind. It must not be lost: a device that cannot tell

@@ -28,6 +28,7 @@ struct demand {
     cause why = cause::read;
     queue on = {};
     bool may_return_early = false;  // transfers may go on after the call
+    bool begins_later = false;      // what a lease writes becomes newest with `begin`, not with the grant
     std::chrono::steady_clock::time_point deadline = std::chrono::steady_clock::time_point::max();
 };
 
@@ -39,6 +40,7 @@ public:
     void drop_handle() noexcept;
 
     lease_bytes lease(const demand& asked);
+    void begin(const demand& leased);
     void end_lease(std::uint64_t ticket) noexcept;
 
     std::byte* host_pointer(byte_range range);

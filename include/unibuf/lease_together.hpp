@@ -1,0 +1,55 @@
+// unibuf/lease_together.hpp: several leases in one call, without deadlock.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <span>
+#include <tuple>
+#include <utility>
+
+#include "unibuf/export.hpp"
+#include "unibuf/lease.hpp"
+#include "unibuf/options.hpp"
+
+namespace unibuf {
+
+class buffer;
+
+namespace detail {
+
+struct wanted_bytes {
+    const buffer* of;
+    space where;
+    access what;
+    access_options options;
+};
+
+/// Puts the lease for `wanted[i]` into `taken[i]`.
+UNIBUF_API void lease_together(std::span<const wanted_bytes> wanted, std::span<lease_bytes> taken);
+
+}  // namespace detail
+
+/// A lease that is to be taken together with others: what the to_ functions of a buffer give. The buffer has to stay
+/// until then.
+template <class T>
+struct wanted_lease {
+    detail::wanted_bytes bytes;
+};
+
+/// Takes all of these leases, or none: where one fails, nothing has become newest, and nothing is held.
+///
+///     auto [from, to] = unibuf::lease_together(image.to_read(gpu), edges.to_write(gpu));
+///
+/// Threads that take theirs so never wait for each other in a circle, whatever the order of the arguments. Leases that
+/// were taken before by other calls are not part of that. Two that exclude each other are error(access_conflict).
+template <class... T>
+std::tuple<lease<T>...> lease_together(const wanted_lease<T>&... wanted) {
+    const std::array<detail::wanted_bytes, sizeof...(T)> all{wanted.bytes...};
+    std::array<detail::lease_bytes, sizeof...(T)> taken;
+    detail::lease_together(all, taken);
+    return [&]<std::size_t... I>(std::index_sequence<I...>) {
+        return std::tuple<lease<T>...>{lease<T>(detail::acquired_by{}, [&] { return std::move(taken[I]); })...};
+    }(std::index_sequence_for<T...>());
+}
+
+}  // namespace unibuf

@@ -1,0 +1,109 @@
+// tests/unit/lease_together_test.cpp: several leases in one call.
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <cstddef>
+#include <thread>
+#include <vector>
+
+#include "unibuf/unibuf.hpp"
+
+namespace {
+
+using namespace std::chrono_literals;
+using unibuf::access_options;
+using unibuf::error_code;
+using unibuf::lease_together;
+using unibuf::unified_buffer;
+
+error_code code_of(const auto& call) {
+    try {
+        call();
+    } catch (const unibuf::error& thrown) {
+        return thrown.code();
+    }
+    ADD_FAILURE() << "no error was thrown";
+    return {};
+}
+
+TEST(lease_together, gives_each_what_it_asked_for) {
+    unified_buffer<int> from({8});
+    unified_buffer<double> to({4});
+    from.fill(3);
+    auto [read, written] =
+        lease_together(from.to_read("debug:0", {.offset = 2, .count = 4}), to.to_write(unibuf::host));
+    EXPECT_EQ(read.size(), 4u);
+    EXPECT_EQ(read[0], 3);
+    EXPECT_EQ(read.where(), unibuf::space("debug:0"));
+    EXPECT_EQ(written.size(), 4u);
+    written[3] = 1.5;
+    EXPECT_EQ(code_of([&] { from.write(unibuf::host); }), error_code::access_conflict);
+    read.release();
+    written.release();
+    EXPECT_EQ(to.read("debug:0")[3], 1.5);
+}
+
+TEST(lease_together, keeps_what_was_newest_when_one_cannot_be_had) {
+    unified_buffer<int> first({8});
+    unified_buffer<int> second({8});
+    first.fill(1);
+    second.fill(2);
+    const auto held = second.read(unibuf::host);
+    // In both orders, so that one of the two writes is granted before the conflict shows.
+    EXPECT_EQ(code_of([&] { lease_together(first.to_write("debug:0"), second.to_write("debug:0")); }),
+              error_code::access_conflict);
+    EXPECT_EQ(code_of([&] { lease_together(second.to_write("debug:0"), first.to_write("debug:0")); }),
+              error_code::access_conflict);
+    EXPECT_EQ(first.read(unibuf::host)[0], 1);
+    EXPECT_EQ(first.read("debug:0")[7], 1);
+    EXPECT_EQ(held[0], 2);
+    EXPECT_TRUE(first.write(unibuf::host, {.timeout = 0ns}));
+}
+
+TEST(lease_together, refuses_two_that_exclude_each_other) {
+    unified_buffer<int> buffer({8});
+    buffer.fill(4);
+    EXPECT_EQ(code_of([&] {
+                  lease_together(buffer.to_write(unibuf::host, {.offset = 2, .count = 4}),
+                                 buffer.to_read(unibuf::host, {.offset = 5}));
+              }),
+              error_code::access_conflict);
+    EXPECT_EQ(buffer.read(unibuf::host)[3], 4);
+    const auto [left, right] = lease_together(buffer.to_write(unibuf::host, {.offset = 4, .count = 4}),
+                                              buffer.to_read(unibuf::host, {.offset = 0, .count = 4}));
+    EXPECT_EQ(right[0], 4);
+}
+
+TEST(lease_together, checks_ranges_before_it_takes_anything) {
+    unified_buffer<int> buffer({8});
+    buffer.fill(5);
+    EXPECT_EQ(code_of([&] { lease_together(buffer.to_write(unibuf::host), buffer.to_read("debug:0", {.offset = 9})); }),
+              error_code::out_of_range);
+    EXPECT_EQ(buffer.read(unibuf::host)[0], 5);
+}
+
+TEST(lease_together, never_waits_in_a_circle) {
+    unified_buffer<int> a({64});
+    unified_buffer<int> b({64});
+    a.fill(0);
+    b.fill(0);
+    constexpr int rounds = 500;
+    {
+        std::vector<std::jthread> threads;
+        for (int t = 0; t < 4; ++t) {
+            threads.emplace_back([&, t] {
+                for (int round = 0; round < rounds; ++round) {
+                    auto [x, y] = t % 2 == 0
+                                      ? lease_together(a.to_read_write(unibuf::host), b.to_read_write("debug:0"))
+                                      : lease_together(b.to_read_write("debug:0"), a.to_read_write(unibuf::host));
+                    ++x[0];
+                    ++y[0];
+                }
+            });
+        }
+    }
+    EXPECT_EQ(a.read(unibuf::host)[0], 4 * rounds);
+    EXPECT_EQ(b.read(unibuf::host)[0], 4 * rounds);
+}
+
+}  // namespace
