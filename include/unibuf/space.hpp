@@ -1,6 +1,7 @@
 // unibuf/space.hpp: the memory spaces of this process, by name.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -40,6 +41,9 @@ private:
 };
 
 inline constexpr space host{};
+
+/// In one process. Adopting a context makes one more.
+inline constexpr std::size_t max_spaces = 32;
 
 /// What a space is, or why it is missing.
 struct device_info {

@@ -10,7 +10,6 @@
 #include <optional>
 #include <vector>
 
-#include "coherence/spaces.hpp"
 #include "unibuf/detail/gate.hpp"
 #include "unibuf/error.hpp"
 
@@ -137,9 +136,9 @@ private:
     }
 
     space add_locked(std::string_view kind, std::unique_ptr<device> added) {
-        if (count_ == coherence::max_spaces) {
+        if (count_ == max_spaces) {
             throw error(error_code::unsupported,
-                        fmt::format("a process has up to {} spaces, and they are taken", coherence::max_spaces));
+                        fmt::format("a process has up to {} spaces, and they are taken", max_spaces));
         }
         std::size_t index = 0;
         for (std::size_t id = 0; id < count_; ++id) index += entries_[id].load(std::memory_order_relaxed)->kind == kind;
@@ -164,7 +163,7 @@ private:
     }
 
     std::mutex mutex_;
-    std::array<std::atomic<entry*>, coherence::max_spaces> entries_{};
+    std::array<std::atomic<entry*>, max_spaces> entries_{};
     std::size_t count_ = 0;
     std::vector<kind> kinds_ = {
 #define UNIBUF_BACKEND(kind) {#kind, &discover_##kind},

@@ -8,13 +8,14 @@
 #include <string_view>
 
 #include "backends/backend.hpp"
+#include "unibuf/detail/gate.hpp"
 #include "unibuf/space.hpp"
 
 namespace unibuf::backends {
 
 /// The host in the place of a device, where it is the default device: a space of its own for the directory, so that
 /// states move as they do with any device, and always the host's memory.
-inline constexpr space host_as_device = space::from_id(1);
+inline constexpr space host_as_device = space::from_id(detail::host_in_place_of_device);
 
 /// The device behind a space.
 device& device_of(space where) noexcept;

@@ -5,12 +5,14 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "unibuf/space.hpp"
+
 namespace unibuf::coherence {
 
 using space_id = std::uint8_t;
 using space_set = std::uint32_t;
+static_assert(max_spaces == 32, "a bit for each");
 
-inline constexpr std::size_t max_spaces = 32;
 inline constexpr space_id host = 0;
 
 constexpr space_set set_of(space_id space) noexcept { return space_set{1} << space; }

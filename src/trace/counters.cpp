@@ -4,14 +4,11 @@
 #include <array>
 #include <atomic>
 
-#include "coherence/spaces.hpp"
-
 namespace unibuf {
 namespace trace {
 namespace {
 
 using counter = std::atomic<std::uint64_t>;
-using coherence::max_spaces;
 
 struct kind_of_transfer {
     counter transfers;

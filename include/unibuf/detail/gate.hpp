@@ -20,6 +20,7 @@ inline std::uint32_t this_thread() noexcept { return thread_number ? thread_numb
 
 /// The default device as copies are numbered; `no_space` until it has been looked up.
 inline constexpr std::uint8_t no_space = 0xFF;
+inline constexpr std::uint8_t host_in_place_of_device = 1;  // where the host is the default device; users see the host
 inline std::atomic<std::uint8_t> default_space UNIBUF_API = no_space;
 
 struct gate;
