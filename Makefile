@@ -21,7 +21,7 @@ demo: build/release/build.ninja ## Convolve a photograph on every memory (PICTUR
 	cmake --build --preset release --target conv2d
 	@mkdir -p build/demo
 	build/release/examples/conv2d --picture $(PICTURE) --output build/demo/edges.png \
-	    --mode all --space all --filter edge --json build/demo/table.json
+	    --mode all --space all --filter edge --size 2048x2400 --json build/demo/table.json
 
 test: needs-demo-test ## Build and run all tests
 	$(call check,$(PRESET))

@@ -15,9 +15,9 @@ struct outcome {
     std::string name;
     std::string unit;
     std::string goal;
-    std::optional<figures> found;
-    std::optional<bool> holds;  // nothing where hardware is missing
-    std::string note;
+    std::optional<figures> found = {};
+    std::optional<bool> holds = {};  // nothing where hardware is missing
+    std::string note = {};
 };
 
 /// A list of {name, unit, measured, limit, ratio, goal, holds}, with a note where there is something to say.

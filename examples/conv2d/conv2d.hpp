@@ -46,17 +46,17 @@ private:
 };
 
 struct measurement {
-    double milliseconds = 0;         // median
-    double bytes_copied = 0;         // each time
-    double fence_waits = 0;          // each time
-    std::uint64_t peak_bytes = 0;    // held at once, by the host and the device together
-    std::uint32_t checksum = 0;      // of the result's bits
+    double milliseconds = 0;       // median
+    double bytes_copied = 0;       // each time
+    double fence_waits = 0;        // each time
+    std::uint64_t peak_bytes = 0;  // held at once, by the host and the device together
+    std::uint32_t checksum = 0;    // of the result's bits
 };
 
-using look = std::function<void(std::span<const float>)>;
+using viewer = std::function<void(std::span<const float>)>;
 
-/// Runs once to warm up and `repeat` times for the clock, checks the result, and shows it to `look` where it lies. Throws
-/// unibuf::error or std::runtime_error.
-measurement run(unibuf::space where, mode how, const problem& what, int repeat, const look& look = {});
+/// Runs once to warm up and `repeat` times for the clock, checks the result, and shows it to `show` where it lies.
+/// Throws unibuf::error or std::runtime_error.
+measurement run(unibuf::space where, mode how, const problem& what, int repeat, const viewer& show = {});
 
 }  // namespace conv2d

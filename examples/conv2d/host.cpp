@@ -41,7 +41,8 @@ void convolve_row(const rows<Radius>& from, const float* weights, int width, flo
 }
 
 template <int Radius>
-void convolve_rows(std::span<const float> from, const filter& by, extent size, std::span<float> to, int begin, int end) {
+void convolve_rows(std::span<const float> from, const filter& by, extent size, std::span<float> to, int begin,
+                   int end) {
     const auto start_of = [&](int y) {
         return static_cast<std::ptrdiff_t>(std::clamp(y, 0, size.height - 1)) * size.width;
     };
@@ -111,9 +112,12 @@ private:
 
 std::unique_ptr<job> make_host_job(const order& of) {
     switch (of.how) {
-        case mode::copying: return std::make_unique<copying>(of);
-        case mode::careful: return std::make_unique<careful>(of);
-        case mode::zero_copy: break;
+        case mode::copying:
+            return std::make_unique<copying>(of);
+        case mode::careful:
+            return std::make_unique<careful>(of);
+        case mode::zero_copy:
+            break;
     }
     return std::make_unique<zero_copy>(of);
 }

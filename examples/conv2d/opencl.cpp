@@ -21,10 +21,12 @@ class program {
 public:
     explicit program(const order& of) : on_(unibuf::opencl::handles_of(of.where)), size_(of.size) {
         cl::status answer = 0;
-        const char* source = opencl_kernel;
-        program_ = api().clCreateProgramWithSource(on_.context, 1, &source, nullptr, &answer);
+        const std::string source =
+            fmt::format("#define RADIUS {}\n#define WEIGHTS {}\n{}", of.by.radius, literals(of.by), opencl_kernel);
+        const char* text = source.c_str();
+        program_ = api().clCreateProgramWithSource(on_.context, 1, &text, nullptr, &answer);
         check(answer, "clCreateProgramWithSource");
-        build(fmt::format("-D RADIUS={} -D WEIGHTS={}", of.by.radius, literals(of.by)));
+        build();
         kernel_ = api().clCreateKernel(program_, "convolve", &answer);
         check(answer, "clCreateKernel");
     }
@@ -49,9 +51,8 @@ public:
     }
 
 private:
-    void build(std::string options) {
-        std::erase(options, ' ');
-        if (api().clBuildProgram(program_, 1, &on_.device, options.c_str(), nullptr, nullptr) == 0) return;
+    void build() {
+        if (api().clBuildProgram(program_, 1, &on_.device, "", nullptr, nullptr) == 0) return;
         std::string log(4096, '\0');
         std::size_t length = 0;
         api().clGetProgramBuildInfo(program_, on_.device, cl::build_log, log.size(), log.data(), &length);
@@ -130,9 +131,7 @@ public:
           from_(of.counts, kernel_.on().context, cl::read_only, bytes()),
           to_(of.counts, kernel_.on().context, cl::write_only, bytes()) {}
 
-    void convolve() override {
-        there_and_back(counts(), kernel_, input(), from_.native(), to_.native(), output());
-    }
+    void convolve() override { there_and_back(counts(), kernel_, input(), from_.native(), to_.native(), output()); }
 
 private:
     program kernel_;
@@ -159,9 +158,12 @@ private:
 
 std::unique_ptr<job> make_opencl_job(const order& of) {
     switch (of.how) {
-        case mode::copying: return std::make_unique<copying>(of);
-        case mode::careful: return std::make_unique<careful>(of);
-        case mode::zero_copy: break;
+        case mode::copying:
+            return std::make_unique<copying>(of);
+        case mode::careful:
+            return std::make_unique<careful>(of);
+        case mode::zero_copy:
+            break;
     }
     return std::make_unique<zero_copy>(of);
 }

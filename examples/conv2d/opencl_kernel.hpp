@@ -1,4 +1,4 @@
-// conv2d/opencl_kernel.hpp: the convolution in OpenCL C. RADIUS and WEIGHTS, a list, come with the build options.
+// conv2d/opencl_kernel.hpp: the convolution in OpenCL C. RADIUS and WEIGHTS, a list, are put before it.
 #pragma once
 
 namespace conv2d {

@@ -73,7 +73,7 @@ picture visible(std::span<const float> result, extent size, const filter& by) {
         return shown;
     }
     double sum = 0;
-    for (const float value : result) sum += std::abs(value);
+    for (const float value : result) sum += std::abs(static_cast<double>(value));
     constexpr double mean_shown = 0.15;
     const auto gain = static_cast<float>(sum > 0 ? mean_shown * static_cast<double>(result.size()) / sum : 0);
     std::ranges::transform(result, shown.pixels.begin(), [&](float value) { return as_byte(std::abs(value) * gain); });
@@ -82,9 +82,17 @@ picture visible(std::span<const float> result, extent size, const filter& by) {
 
 void save(const picture& what, const std::filesystem::path& file) {
     errno = 0;
-    if (stbi_write_png(file.c_str(), what.size.width, what.size.height, 1, what.pixels.data(), 0) == 0) {
+    const std::unique_ptr<std::FILE, closer> opened(std::fopen(file.c_str(), "wb"));
+    const auto write = [](void* to, void* bytes, int count) {
+        std::fwrite(bytes, 1, static_cast<std::size_t>(count), static_cast<std::FILE*>(to));
+    };
+    const bool done =
+        opened &&
+        stbi_write_png_to_func(write, opened.get(), what.size.width, what.size.height, 1, what.pixels.data(), 0) != 0 &&
+        std::fflush(opened.get()) == 0 && std::ferror(opened.get()) == 0;
+    if (!done) {
         throw std::runtime_error(fmt::format("cannot write the picture {}: {}", file.string(),
-                                             errno != 0 ? std::strerror(errno) : "there is no room"));
+                                             errno != 0 ? std::strerror(errno) : "there is no memory"));
     }
 }
 

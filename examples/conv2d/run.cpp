@@ -47,14 +47,17 @@ double median(std::vector<double> of) {
 
 std::string_view to_string(mode how) noexcept {
     switch (how) {
-        case mode::copying: return "copying";
-        case mode::careful: return "careful";
-        case mode::zero_copy: break;
+        case mode::copying:
+            return "copying";
+        case mode::careful:
+            return "careful";
+        case mode::zero_copy:
+            break;
     }
     return "zero-copy";
 }
 
-measurement run(unibuf::space where, mode how, const problem& what, int repeat, const look& look) {
+measurement run(unibuf::space where, mode how, const problem& what, int repeat, const viewer& show) {
     const picture& input = what.input();
     unibuf::reset_peak_memory();
     const std::uint64_t held_by_others = unibuf::memory_in_all().held;
@@ -81,7 +84,7 @@ measurement run(unibuf::space where, mode how, const problem& what, int repeat, 
     result.peak_bytes = counts.peak + unibuf::memory_in_all().peak - held_by_others;
     does->read([&](std::span<const float> pixels) {
         what.check(pixels);
-        if (look) look(pixels);
+        if (show) show(pixels);
     });
     return result;
 }

@@ -38,7 +38,9 @@ public:
 
     /// `count` elements from `offset` on, in row-major order, as an array of one axis.
     unified_buffer view(std::size_t offset, std::size_t count) const {
-        return unified_buffer(bytes_.view(scaled(offset), scaled(count)), unibuf::shape(count));
+        buffer part = bytes_.view(scaled(offset), scaled(count));
+        const unibuf::shape elements(part.size_bytes() / sizeof(T));
+        return unified_buffer(std::move(part), elements);
     }
 
     lease<const T> read(space where, const access_options& options = {}) const {
@@ -114,7 +116,7 @@ private:
     static std::size_t scaled(std::size_t elements) noexcept {
         if (elements == rest) return rest;
         std::size_t bytes = 0;
-        return __builtin_mul_overflow(elements, sizeof(T), &bytes) ? rest - 1 : bytes;
+        return __builtin_mul_overflow(elements, sizeof(T), &bytes) || bytes == rest ? rest - 1 : bytes;
     }
 
     static std::size_t bytes_of(const unibuf::shape& shape) {

@@ -3,9 +3,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <atomic>
-#include <charconv>
 #include <mutex>
 #include <optional>
 #include <vector>
@@ -151,16 +151,22 @@ private:
     /// The kind in "host" or "kind:index".
     static std::string_view well_formed(std::string_view name) {
         if (name == "host") return name;
+        const auto lower = [](char c) { return c >= 'a' && c <= 'z'; };
+        const auto digit = [](char c) { return c >= '0' && c <= '9'; };
         const std::size_t colon = name.find(':');
-        unsigned index = 0;
-        const char* const end = name.data() + name.size();
-        if (colon != std::string_view::npos && colon > 0 && colon + 1 < name.size() &&
-            std::from_chars(name.data() + colon + 1, end, index).ptr == end) {
-            return name.substr(0, colon);
+        const std::string_view kind = name.substr(0, colon);
+        const std::string_view index = colon == std::string_view::npos ? "" : name.substr(colon + 1);
+        if (name.size() <= longest_name && !kind.empty() && kind != "host" && std::ranges::all_of(kind, lower) &&
+            !index.empty() && std::ranges::all_of(index, digit) && (index == "0" || index.front() != '0')) {
+            return kind;
         }
+        // Cut and escaped: the name may be anything.
         throw error(error_code::invalid_argument,
-                    fmt::format("'{}' is no name of a space: 'host', or a kind and a number as in 'opencl:0'", name));
+                    fmt::format("{:?}{} is no name of a space: 'host', or a kind and a number as in 'opencl:0'",
+                                name.substr(0, longest_name), name.size() > longest_name ? "..." : ""));
     }
+
+    static constexpr std::size_t longest_name = 64;
 
     std::mutex mutex_;
     std::array<std::atomic<entry*>, max_spaces> entries_{};

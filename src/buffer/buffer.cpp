@@ -42,9 +42,10 @@ buffer::buffer(std::size_t bytes, const buffer_options& options)
     : gate_(new detail::core(bytes, options)), begin_(0), bytes_(bytes) {}
 
 buffer& buffer::operator=(buffer&& other) noexcept {
-    std::swap(gate_, other.gate_);
-    std::swap(begin_, other.begin_);
-    std::swap(bytes_, other.bytes_);
+    buffer taken(std::move(other));  // what was here goes with it
+    std::swap(gate_, taken.gate_);
+    std::swap(begin_, taken.begin_);
+    std::swap(bytes_, taken.bytes_);
     return *this;
 }
 
@@ -150,7 +151,9 @@ void buffer::copy_from(std::span<const std::byte> data, std::size_t offset) {
 }
 
 void buffer::copy_to(std::span<std::byte> data, std::size_t offset) const {
-    const auto from = read(unibuf::host, {.offset = offset, .count = data.size()});
+    detail::demand asked = demand_of(unibuf::host, access::read, {.offset = offset, .count = data.size()});
+    asked.why = cause::copy_to;
+    const detail::lease_bytes from = core_of(gate_).lease(asked);
     if (!data.empty()) std::memcpy(data.data(), from.data(), data.size());
 }
 

@@ -3,7 +3,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstring>
+#include <optional>
 
 #include "backends/spaces.hpp"
 #include "buffer/core_access.hpp"
@@ -88,7 +90,7 @@ void core::open() {
                 if (alone && known.what == coherence::content::written) found |= host_writable;
                 if (known.exposed) found |= host_exposed;
             }
-            host_address.store(copies_.find(coherence::host)->memory->host_address(), std::memory_order_relaxed);
+            host_address.store(copies_.find(coherence::host)->memory->host_address(), std::memory_order_release);
             ready.store(found, std::memory_order_release);
         }
         const std::uint8_t device = default_space.load(std::memory_order_relaxed);
@@ -97,7 +99,7 @@ void core::open() {
         const bool exposes = device == host_in_place_of_device && copies_.options().access != host_access::read_only;
         if (device != no_space && coherence::has(known.current, device) && known.exposed == exposes) {
             device_handle.store(handle_of(*copies_.find(device)), std::memory_order_release);
-            device_ready.store(device, std::memory_order_release);
+            device_ready.store(++openings_ << 8 | device, std::memory_order_release);
         }
     }
     solo.fetch_and(~by_lock, std::memory_order_release);
@@ -130,7 +132,8 @@ void core::wait_for_turn(locked& lock, const demand& asked) {
     for (;;) {
         const lease_record unlocked = solo_lease();
         const lease_record* other = leases_.excluding(asked.range, asked.what, this_thread());
-        if (!other && unlocked.thread != 0 && unlocked.excludes(asked.range, asked.what)) other = &unlocked;
+        const bool first = !other || unlocked.thread == this_thread();  // an error comes before a wait
+        if (first && unlocked.thread != 0 && unlocked.excludes(asked.range, asked.what)) other = &unlocked;
         if (!other) return;
         const lease_record wanted{.range = asked.range, .where = asked.where, .what = asked.what};
         if (other->thread == this_thread() && !other->claim) {
@@ -166,6 +169,16 @@ void core::check_allocated(const copy* there, space where, const char* verb) con
                             where.name()));
 }
 
+void core::make_copy(space where) {
+    if (copies_.find(where.id())) return;
+    try {
+        copies_.make(where.id());
+    } catch (const error& failure) {
+        throw error(failure.code(),
+                    fmt::format("{}: a copy at {} was asked for: {}", name(), where.name(), failure.what()));
+    }
+}
+
 void core::now_written(byte_range range, space where) {
     coherence::wrote(directory_, range, where.id());
     copies_.find(where.id())->untouched = false;
@@ -176,12 +189,17 @@ void core::now_written(byte_range range, space where) {
 /// Overwrites stale bytes that the host can address, where a device of this buffer asks for that.
 void core::poison_stale(byte_range range) {
     if (!copies_.any_poisons()) return;
-    for (const copy& each : copies_) {
+    for (copy& each : copies_) {
         std::byte* const address = each.placed == placement::mirrored ? each.memory->host_address() : nullptr;
         if (!address) continue;
         const coherence::space_set sharers = copies_.memories().group(each.where);
         directory_.for_each(range, [&](byte_range piece, const coherence::knowledge& known) {
             if (known.what == coherence::content::unwritten || (known.current & sharers) != 0) return;
+            const bool in_use = std::ranges::any_of(work_.ranges(), [&](const coherence::queued_work& queued) {
+                return queued.where == each.where && queued.range.overlaps(piece);  // a transfer may still read it
+            });
+            if (in_use) return;
+            each.untouched = false;
             std::memset(address + piece.begin, static_cast<int>(backends::poison), piece.size());
         });
     }
@@ -213,24 +231,30 @@ void core::begin(const demand& leased) {
     if (leased.what != access::read) now_written(leased.range, leased.where);
 }
 
-/// Queued work of the device, which the end of a lease leaves behind. It must not be lost: a device that cannot tell
-/// when it is done says so to whoever needs the bytes next.
+/// Queued work of the device, which the end of a lease leaves behind. It must not be lost: where the device cannot record it
+/// now, whoever needs the bytes next asks it again.
 void core::queue_all_work_of(space where, byte_range range, bool writes, queue on) noexcept {
-    class failed final : public fence::work {
+    class unrecorded final : public fence::work {
     public:
-        explicit failed(std::exception_ptr why) noexcept : why_(std::move(why)) {}
-        bool wait(std::chrono::nanoseconds) override { std::rethrow_exception(why_); }
+        explicit unrecorded(backends::device& of) noexcept : of_(of) {}
+        bool wait(std::chrono::nanoseconds timeout) override {
+            const std::scoped_lock lock(mutex_);
+            if (!recorded_) recorded_ = of_.record({});
+            return recorded_->wait(timeout);
+        }
 
     private:
-        std::exception_ptr why_;
+        std::mutex mutex_;
+        backends::device& of_;
+        std::optional<fence> recorded_;
     };
     backends::device& device = backends::device_of(where);
     if (!device.about().asynchronous || range.empty()) return;
     fence done;
     try {
         done = device.record(on);
-    } catch (...) {
-        done = fence(std::make_shared<failed>(std::current_exception()));
+    } catch (const std::exception&) {
+        done = fence(std::make_shared<unrecorded>(device));
     }
     if (!done.native()) return;
     work_.add({.range = range, .where = where.id(), .writes = writes}, {.done = done, .on = on});
@@ -282,6 +306,11 @@ native_memory core::device_handle_of(byte_range range) {
         if (where == backends::host_as_device && copies_.options().access != host_access::read_only) {
             any_exposed_ = true;
             copies_.find(coherence::host)->untouched = false;
+            coherence::complete(directory_, copies_.memories(),  // one memory, and no step is needed to see it
+                                {.does = coherence::step::kind::publish,
+                                 .range = range,
+                                 .from = where.id(),
+                                 .to = coherence::host});
             coherence::expose(directory_, range);
         }
         return native_memory{.where = where, .handle = handle_of(there), .offset = range.begin, .bytes = range.size()};
@@ -345,7 +374,7 @@ void core::fill(byte_range range, std::span<const std::byte> pattern) {
         current &= known.exposed ? coherence::set_of(coherence::host) : known.current;
     });
     coherence::for_each_space(current, [&](coherence::space_id each) { asked.where = space::from_id(each); });
-    copies_.make(asked.where.id());
+    make_copy(asked.where);
     steps work(*this, lock, asked);
     work.run();
     work.fill(pattern);

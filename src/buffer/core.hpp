@@ -76,6 +76,7 @@ private:
     auto grant(const demand& asked, Finish finish);
 
     void wait_for_turn(locked& lock, const demand& asked);
+    void make_copy(space where);
     lease_record solo_lease() const noexcept;
     void check_allowed(const demand& asked) const;
     void check_allocated(const copy* there, space where, const char* verb) const;
@@ -88,6 +89,7 @@ private:
     std::condition_variable changed_;  // a lease ended, or a claim
     std::atomic<std::uint32_t> handles_ = 1;
     std::uint32_t waiting_ = 0;
+    std::uint64_t openings_ = 0;  // how often device_ready was set
     bool ownerless_ = false;    // the last handle has gone; the last lease takes all with it
     bool any_exposed_ = false;  // some range may be exposed
     std::uint64_t id_;

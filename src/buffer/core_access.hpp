@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "buffer/core.hpp"
+#include "unibuf/error.hpp"
 
 namespace unibuf::detail {
 
@@ -65,6 +66,7 @@ private:
         fence done;
     };
 
+    void carry_out(const std::vector<coherence::step>& todo);
     void start(const coherence::step& step);
     void wait(std::uint64_t ticket);
     fence move(const coherence::step& step);
@@ -75,6 +77,7 @@ private:
     void finish_started();
     void count(const coherence::step& step, std::chrono::steady_clock::time_point begin);
     queue queue_at(coherence::space_id executor) const noexcept;
+    [[noreturn]] void tell(const error& failure) const;
 
     core& core_;
     locked& lock_;
@@ -89,7 +92,7 @@ auto core::grant(const demand& asked, Finish finish) {
     check_allowed(asked);
     locked lock(*this);
     wait_for_turn(lock, asked);
-    copies_.make(asked.where.id());
+    make_copy(asked.where);
     if (any_exposed_ && asked.where != host) coherence::find_host_writes(directory_, asked.range);
     steps(*this, lock, asked).run();
     return finish(*copies_.find(asked.where.id()));

@@ -1,6 +1,9 @@
 // buffer/steps.cpp: where bytes move.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
+#include <string_view>
 
 #include "backends/pattern.hpp"
 #include "backends/spaces.hpp"
@@ -60,6 +63,14 @@ void core::steps::run() {
         return each.does == step::kind::wait || executor_of(each) == asked_.where.id();
     });
     try {
+        carry_out(todo);
+    } catch (const error& failure) {
+        tell(failure);
+    }
+}
+
+void core::steps::carry_out(const std::vector<step>& todo) {
+    try {
         const step* before = nullptr;
         for (const step& next : todo) {
             // Moves between the same two memories are independent of each other, and may be under way together.
@@ -77,6 +88,14 @@ void core::steps::run() {
         throw;
     }
     finish_started();
+}
+
+/// A backend does not know of which buffer it failed, nor what for.
+void core::steps::tell(const error& failure) const {
+    if (std::string_view(failure.what()).starts_with(core_.name())) throw error(failure);
+    const lease_record wanted{.range = asked_.range, .where = asked_.where, .what = asked_.what};
+    throw error(failure.code(),
+                fmt::format("{}: {} was asked for: {}", core_.name(), describe(wanted), failure.what()));
 }
 
 void core::steps::start(const step& step) {
@@ -116,21 +135,23 @@ void core::steps::wait(std::uint64_t ticket) {
     const fence done = found->done;
     const bool transfer = found->transfer;
     if (asked_.on && stays_on_device_ && backends::device_of(asked_.where).order(done, asked_.on)) return;
+    const auto reached_in = [&](std::chrono::nanoseconds time) {
+        const locked::pause unlocked(lock_);
+        return done.wait(time);
+    };
     bool reached = false;
     try {
-        const locked::pause unlocked(lock_);
-        reached = done.done();
+        reached = reached_in(std::chrono::nanoseconds::zero());
         if (!reached) {
             trace::count_fence_wait();
             ++core_.fence_waits_;
             const bool forever_long = asked_.deadline == std::chrono::steady_clock::time_point::max();
-            reached = done.wait(forever_long ? forever : asked_.deadline - std::chrono::steady_clock::now());
+            reached = reached_in(forever_long ? forever : asked_.deadline - std::chrono::steady_clock::now());
         }
     } catch (...) {
         for (const coherence::queued_work& each : core_.work_.ranges()) {
             if (each.ticket != ticket || !transfer || !each.writes) continue;
-            const byte_range only = coherence::only_at(core_.directory_, each.range, each.where);
-            if (only.empty()) coherence::drop(core_.directory_, each.range, each.where);
+            coherence::did_not_arrive(core_.directory_, each.range, each.where);
         }
         core_.work_.remove(ticket);
         throw;
@@ -158,7 +179,7 @@ fence core::steps::move(const step& step) {
         } else if (from.host_address()) {
             done = to.write(offset, {from.host_address() + offset, bytes}, on);
         } else if (to.host_address()) {
-            done = from.read(offset, {to.host_address() + offset, bytes}, on);
+            from.read(offset, {to.host_address() + offset, bytes}, {}).wait();  // not the work of the device it goes to
         } else {
             move_staged(from, to, step.range);
         }
@@ -200,10 +221,9 @@ void core::steps::fill(std::span<const std::byte> pattern) {
     fence done;
     try {
         done = fill_range(at, asked_.range, pattern);
-    } catch (...) {
-        const byte_range only = coherence::only_at(core_.directory_, asked_.range, asked_.where.id());
-        if (only.empty()) coherence::drop(core_.directory_, asked_.range, asked_.where.id());
-        throw;
+    } catch (const error& failure) {
+        coherence::did_not_arrive(core_.directory_, asked_.range, asked_.where.id());
+        tell(failure);
     }
     if (done.native()) {
         core_.work_.add({.range = asked_.range, .where = asked_.where.id(), .writes = true},
@@ -229,13 +249,17 @@ void core::steps::wait_for_all_work() {
     for (const coherence::queued_work& each : core_.work_.ranges()) {
         if (each.range.overlaps(asked_.range)) tickets.push_back(each.ticket);
     }
-    for (const std::uint64_t ticket : tickets) wait(ticket);
+    try {
+        for (const std::uint64_t ticket : tickets) wait(ticket);
+    } catch (const error& failure) {
+        tell(failure);
+    }
 }
 
 /// What goes on after the call: both ends of it stay as they are until then.
 void core::steps::keep_queued(const step& step, const fence& done) {
     const work made{.done = done, .on = asked_.on, .transfer = true};
-    core_.work_.add({.range = step.range, .where = step.to, .writes = step.does != step::kind::publish}, made);
+    core_.work_.add({.range = step.range, .where = step.to, .writes = true}, made);
     if (step.does == step::kind::move) core_.work_.add({.range = step.range, .where = step.from}, made);
 }
 

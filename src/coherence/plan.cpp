@@ -181,6 +181,13 @@ void drop(directory& known, byte_range range, space_id where) {
     known.update(range, [&](knowledge& k) { k.current &= ~set_of(where); });
 }
 
+void did_not_arrive(directory& known, byte_range range, space_id where) {
+    known.update(range, [&](knowledge& k) {
+        const space_set others = k.current & ~set_of(where);
+        if (others != 0 || k.what == content::unwritten) k.current = others;
+    });
+}
+
 void drop_content(directory& known, byte_range range) {
     known.update(range, [](knowledge& k) { k = {}; });
 }

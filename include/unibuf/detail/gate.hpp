@@ -65,16 +65,17 @@ struct gate {
 
     std::byte* host_if(std::uint32_t need) const noexcept {
         const bool free = solo.load(std::memory_order_acquire) == 0;
-        return free && (ready.load(std::memory_order_acquire) & need) ? host_address.load(std::memory_order_relaxed)
+        return free && (ready.load(std::memory_order_acquire) & need) ? host_address.load(std::memory_order_acquire)
                                                                       : nullptr;
     }
 
     /// Whether the device that is the default now has all bytes, with nothing to wait for.
     bool device_if(std::uint8_t& where, std::uintptr_t& handle) const noexcept {
-        where = device_ready.load(std::memory_order_acquire);
+        const std::uint64_t seen = device_ready.load(std::memory_order_acquire);
+        where = static_cast<std::uint8_t>(seen);
         handle = device_handle.load(std::memory_order_acquire);
         return where != no_space && where == default_space.load(std::memory_order_relaxed) &&
-               where == device_ready.load(std::memory_order_relaxed) && solo.load(std::memory_order_acquire) == 0;
+               seen == device_ready.load(std::memory_order_relaxed) && solo.load(std::memory_order_acquire) == 0;
     }
 
     explicit gate(std::size_t size) noexcept : bytes(size) {}
@@ -82,7 +83,8 @@ struct gate {
     const std::size_t bytes;
     std::atomic<std::uint64_t> solo = 0;
     std::atomic<std::uint32_t> ready = 0;
-    std::atomic<std::uint8_t> device_ready = no_space;
+    std::atomic<std::uint64_t> device_ready =
+        no_space;  // a space, below a number that tells apart each time it was set
     std::atomic<std::byte*> host_address = nullptr;
     std::atomic<std::uintptr_t> device_handle = 0;
 };

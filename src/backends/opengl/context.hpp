@@ -7,7 +7,6 @@
 
 #include "backends/opengl/api.hpp"
 #include "backends/opengl/flags.hpp"
-#include "unibuf/space.hpp"
 
 namespace unibuf::backends {
 
@@ -29,8 +28,8 @@ public:
     /// For a job that waits for one that was posted: does what waits.
     virtual void assist() {}
 
-    /// Throws where no job is done any more.
-    virtual void check_alive() const {}
+    /// Throws error(device_lost) where no job is done any more.
+    virtual void check_alive() const = 0;
 
     /// Whether it is current on this thread.
     virtual bool here() const noexcept = 0;
@@ -51,22 +50,5 @@ private:
 
 /// A context of unibuf's own, current on a thread of its own; null, and why, where there can be none. Called once.
 std::shared_ptr<gl_context> make_own_context(std::string& why);
-
-/// Whether this is its thread.
-bool own_context_is_here() noexcept;
-
-/// The context that the caller has current on this thread, and whose jobs are done on whatever thread it is current.
-class adopted_context : public gl_context {
-public:
-    /// Says in errors which space it is.
-    virtual void set_space(unibuf::space where) = 0;
-
-    /// Whether it is the one that is current here. A context that is destroyed may leave its handle to another: where
-    /// that is found, this one is lost, and so is what waits to be freed in it.
-    virtual bool recognize() = 0;
-};
-
-/// Throws error(device_unavailable) without one, error(unsupported) below OpenGL 4.5.
-std::shared_ptr<adopted_context> adopt_current_context();
 
 }  // namespace unibuf::backends

@@ -15,6 +15,9 @@ using clock = std::chrono::steady_clock;
 // The longest that a waiter holds the context's thread before others get their turn.
 constexpr std::chrono::nanoseconds slice = std::chrono::milliseconds(1);
 
+// The longest that one sleeps on a job of another without asking whether it will ever be done.
+constexpr std::chrono::nanoseconds nap = std::chrono::milliseconds(100);
+
 clock::time_point deadline_of(std::chrono::nanoseconds timeout) {
     const auto now = clock::now();
     return timeout < clock::time_point::max() - now ? now + timeout : clock::time_point::max();
@@ -112,10 +115,8 @@ bool gl_fence::wait(std::chrono::nanoseconds timeout) {
             asked = true;
         } else if (late) {
             return false;
-        } else if (deadline == clock::time_point::max()) {
-            changed_.wait(lock);
         } else {
-            changed_.wait_until(lock, deadline);
+            changed_.wait_for(lock, std::min(left, nap));
         }
     }
 }

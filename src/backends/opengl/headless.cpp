@@ -78,9 +78,7 @@ std::string offered(const egl::functions& driver, void* display) {
 
 attempt try_display(const egl::functions& driver, void* display) {
     attempt result{display, nullptr, false, {}};
-    int major = 0;
-    int minor = 0;
-    if (!display || !driver.initialize(display, &major, &minor)) {
+    if (!display || !driver.initialize(display, nullptr, nullptr)) {
         result.why = fmt::format("cannot be opened (EGL error {:#x})", driver.get_error());
         return result;
     }
@@ -89,12 +87,14 @@ attempt try_display(const egl::functions& driver, void* display) {
         result.why = "needs a window";
         return result;
     }
-    const bool newest = major > 1 || minor >= 5;
-    const std::array<int, 9> attributes{major_version, 4, minor_version, 5, profile_mask, core_profile,
-                                        // A lost device is an error then, and not the driver's guess.
-                                        newest ? reset_notification : none, lose_context_on_reset, none};
+    // A lost device is an error then, and not the driver's guess. Not every driver can tell.
+    constexpr std::array<int, 9> telling{
+        major_version,         4,   minor_version, 5, profile_mask, core_profile, reset_notification,
+        lose_context_on_reset, none};
+    constexpr std::array<int, 7> plain{major_version, 4, minor_version, 5, profile_mask, core_profile, none};
     if (driver.bind_api(opengl_api)) {
-        result.context = driver.create_context(display, nullptr, nullptr, attributes.data());
+        result.context = driver.create_context(display, nullptr, nullptr, telling.data());
+        if (!result.context) result.context = driver.create_context(display, nullptr, nullptr, plain.data());
     }
     if (!result.context) {
         result.why = "OpenGL 4.5 is needed, and " + offered(driver, display);

@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "backends/opengl/adopted_context.hpp"
 #include "backends/opengl/device.hpp"
 #include "backends/opengl/egl.hpp"
 #include "backends/spaces.hpp"
@@ -28,7 +29,7 @@ space use_current_context() {
     // unibuf's own context is looked for first: "opengl:0" is its name, where there is one.
     try {
         const space own("opengl:0");
-        if (backends::own_context_is_here()) return own;
+        if (context_of(own).here()) return own;
     } catch (const error&) {
     }
 
@@ -43,7 +44,7 @@ space use_current_context() {
     for (const auto& [context, where] : known) {
         if (context->recognize()) return where;
     }
-    auto context = backends::adopt_current_context();
+    auto context = std::make_shared<backends::adopted_context>();
     const space where = backends::add_space("opengl", std::make_unique<backends::gl_device>(context));
     context->set_space(where);
     known.push_back({std::move(context), where});

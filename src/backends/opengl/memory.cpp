@@ -23,33 +23,51 @@ void refuse_queue(queue on) {
 
 class gl_memory final : public memory {
 public:
-    gl_memory(std::shared_ptr<gl_context> context, gl_buffer buffer, std::byte* mapped, bool explicit_flush)
-        : context_(std::move(context)), buffer_(buffer), mapped_(mapped), explicit_flush_(explicit_flush) {}
+    /// Where `context` is current.
+    gl_memory(std::shared_ptr<gl_context> context, std::size_t bytes, unsigned storage)
+        : context_(std::move(context)), bytes_(bytes) {
+        const gl_api& gl = context_->gl();
+        forget_errors(gl);
+        gl.create_buffers(1, &name_);
+        gl.buffer_storage(name_, static_cast<std::ptrdiff_t>(bytes), nullptr, storage | gl::dynamic_storage);
+    }
 
     ~gl_memory() override {
         // Deleting a buffer unmaps it.
-        const auto remove = context_->gl().delete_buffers;
-        context_->when_possible([remove, name = buffer_.name] { remove(1, &name); });
+        context_->when_possible([remove = context_->gl().delete_buffers, name = name_] { remove(1, &name); });
+    }
+
+    gl_memory(const gl_memory&) = delete;
+    gl_memory& operator=(const gl_memory&) = delete;
+
+    /// Where `context` is current.
+    void map(const gl_mapping& how) {
+        const gl_api& gl = context_->gl();
+        void* const address = gl.map_buffer_range(name_, 0, static_cast<std::ptrdiff_t>(bytes_), how.map);
+        const std::string what =
+            fmt::format("{} cannot map {} bytes ({})", context_->description(), bytes_, how.description);
+        check_errors(gl, what, error_code::unsupported);
+        if (!address) throw error(error_code::unsupported, what);
+        mapped_ = static_cast<std::byte*>(address);
+        explicit_flush_ = how.explicit_flush;
     }
 
     std::byte* host_address() const noexcept override { return mapped_; }
-    std::uintptr_t handle() const noexcept override { return buffer_.name; }
+    std::uintptr_t handle() const noexcept override { return name_; }
 
     fence write(std::size_t offset, std::span<const std::byte> from, queue on) override {
-        refuse_queue(on);
-        return post([=](const gl_api& gl, gl_buffer buffer) { upload(gl, buffer, offset, from); });
+        return post(on, !mapped_, [=](const gl_api& gl, unsigned name) { upload(gl, name, offset, from); });
     }
 
     fence read(std::size_t offset, std::span<std::byte> to, queue on) override {
-        refuse_queue(on);
-        return post([=](const gl_api& gl, gl_buffer buffer) { download(gl, buffer, offset, to); }, true);
+        return post(on, true, [=](const gl_api& gl, unsigned name) { download(gl, name, offset, to); });
     }
 
     fence fill(std::size_t offset, std::size_t bytes, std::span<const std::byte> pattern, queue on) override {
-        refuse_queue(on);
-        return post([=, repeated = std::vector(pattern.begin(), pattern.end())](const gl_api& gl, gl_buffer buffer) {
-            backends::fill(gl, buffer, offset, bytes, repeated);
-        });
+        return post(on, !mapped_,
+                    [=, repeated = std::vector(pattern.begin(), pattern.end())](const gl_api& gl, unsigned name) {
+                        backends::fill(gl, name, offset, bytes, repeated);
+                    });
     }
 
     fence publish_to_host(std::size_t, std::size_t, access, queue on) override {
@@ -60,82 +78,48 @@ public:
     fence publish_to_device(std::size_t offset, std::size_t bytes, access, queue on) override {
         refuse_queue(on);
         if (!explicit_flush_) return {};
-        return post(
-            [=](const gl_api& gl, gl_buffer buffer) {
-                gl.flush_mapped_buffer_range(buffer.name, static_cast<std::ptrdiff_t>(offset),
-                                             static_cast<std::ptrdiff_t>(bytes));
-            },
-            true);
+        return post(on, true, [=](const gl_api& gl, unsigned name) {
+            gl.flush_mapped_buffer_range(name, static_cast<std::ptrdiff_t>(offset), static_cast<std::ptrdiff_t>(bytes));
+        });
     }
 
 private:
+    /// What the context does with memory that it alone addresses is in order: it is done when the job is, and only what
+    /// the host is to see through a mapping has to be waited for.
     template <class Job>
-    fence post(Job job, bool at_once = false) {
+    fence post(queue on, bool at_once, Job job) {
+        refuse_queue(on);
         const gl_api& gl = context_->gl();  // The fence keeps the context.
-        return gl_fence::post(context_, [&gl, job = std::move(job), buffer = buffer_] { job(gl, buffer); }, at_once);
+        return gl_fence::post(context_, [&gl, job = std::move(job), name = name_] { job(gl, name); }, at_once);
     }
 
     std::shared_ptr<gl_context> context_;
-    gl_buffer buffer_;
-    std::byte* mapped_;
-    bool explicit_flush_;
-};
-
-/// A buffer under construction.
-class new_buffer {
-public:
-    new_buffer(const gl_api& gl, std::size_t bytes, unsigned storage, const std::string& of) : gl_(gl) {
-        forget_errors(gl);
-        gl.create_buffers(1, &name_);
-        gl.buffer_storage(name_, static_cast<std::ptrdiff_t>(bytes), nullptr, storage);
-        try {
-            check_errors(gl, fmt::format("{} cannot give {} bytes", of, bytes), error_code::unsupported);
-        } catch (...) {
-            gl.delete_buffers(1, &name_);
-            throw;
-        }
-    }
-    ~new_buffer() {
-        if (name_ != 0) gl_.delete_buffers(1, &name_);
-    }
-    new_buffer(const new_buffer&) = delete;
-    new_buffer& operator=(const new_buffer&) = delete;
-
-    unsigned name() const noexcept { return name_; }
-    unsigned release() noexcept { return std::exchange(name_, 0); }
-
-private:
-    const gl_api& gl_;
+    std::size_t bytes_;
     unsigned name_ = 0;
+    std::byte* mapped_ = nullptr;
+    bool explicit_flush_ = false;
 };
 
 void check_size(const gl_context& context, std::size_t bytes) {
+    // To ask takes far longer than to allocate.
+    constexpr std::size_t harmless = std::size_t{1} << 20;
+    const bool of_host = bytes > harmless && !context.platform().own_memory;
     const std::uint64_t most = std::numeric_limits<std::ptrdiff_t>::max();
-    const std::uint64_t left = context.platform().own_memory ? most : std::min(most, host_memory_left());
+    const std::uint64_t left = of_host ? std::min(most, host_memory_left()) : most;
     if (bytes <= left) return;
     throw error(error_code::out_of_memory,
                 fmt::format("{} cannot give {} bytes: {} are left", context.description(), bytes, left));
 }
 
-std::unique_ptr<memory> make(const std::shared_ptr<gl_context>& context, std::size_t bytes, unsigned storage,
-                             const gl_mapping* how) {
+/// Not mapped where `how` is null.
+std::unique_ptr<memory> make(const std::shared_ptr<gl_context>& context, std::size_t bytes, const gl_mapping* how) {
     check_size(*context, bytes);
-    std::unique_ptr<memory> made;
+    std::unique_ptr<gl_memory> made;
     context->run([&] {
-        const gl_api& gl = context->gl();
-        new_buffer buffer(gl, bytes, storage, context->description());
-        std::byte* mapped = nullptr;
-        if (how) {
-            mapped = static_cast<std::byte*>(
-                gl.map_buffer_range(buffer.name(), 0, static_cast<std::ptrdiff_t>(bytes), how->map));
-            const std::string what =
-                fmt::format("{} cannot map {} bytes ({})", context->description(), bytes, how->description);
-            check_errors(gl, what, error_code::unsupported);
-            if (!mapped) throw error(error_code::unsupported, what);
-        }
-        made = std::make_unique<gl_memory>(context, gl_buffer{buffer.name(), how == nullptr}, mapped,
-                                           how && how->explicit_flush);
-        buffer.release();
+        made = std::make_unique<gl_memory>(context, bytes, how ? how->storage : 0);
+        check_errors(context->gl(), fmt::format("{} cannot give {} bytes", context->description(), bytes),
+                     error_code::unsupported);
+        if (how) made->map(*how);
     });
     return made;
 }
@@ -143,12 +127,12 @@ std::unique_ptr<memory> make(const std::shared_ptr<gl_context>& context, std::si
 }  // namespace
 
 std::unique_ptr<memory> make_gl_memory(const std::shared_ptr<gl_context>& context, std::size_t bytes) {
-    return make(context, bytes, gl::dynamic_storage, nullptr);
+    return make(context, bytes, nullptr);
 }
 
 std::unique_ptr<memory> make_mapped_gl_memory(const std::shared_ptr<gl_context>& context, std::size_t bytes,
                                               const gl_mapping& how) {
-    return make(context, bytes, how.storage, &how);
+    return make(context, bytes, &how);
 }
 
 }  // namespace unibuf::backends

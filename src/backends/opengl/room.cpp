@@ -5,7 +5,7 @@
 #include <fstream>
 #include <limits>
 #include <optional>
-#include <string>
+#include <string_view>
 
 namespace unibuf::backends {
 
@@ -18,38 +18,46 @@ std::optional<std::uint64_t> number_in(const std::string& file) {
     return std::nullopt;
 }
 
-std::optional<std::uint64_t> left_in_system() {
-    std::ifstream in("/proc/meminfo");
-    std::string key;
-    std::string unit;
-    std::uint64_t kib = 0;
-    std::uint64_t sum = 0;
-    bool found = false;
-    while (in >> key >> kib && std::getline(in, unit)) {
-        if (key != "MemAvailable:" && key != "SwapFree:") continue;
-        sum += kib * 1024;
-        found = true;
+/// Of a file whose lines begin with a key and a number.
+std::optional<std::uint64_t> number_of(std::string_view key, const std::string& file) {
+    std::ifstream in(file);
+    std::string found;
+    std::string rest;
+    std::uint64_t value = 0;
+    while (in >> found >> value && std::getline(in, rest)) {
+        if (found == key) return value;
     }
-    if (!found) return std::nullopt;
-    return sum;
+    return std::nullopt;
 }
 
-/// Containers see their group at the root of the tree.
-std::optional<std::uint64_t> left_in_group() {
-    const std::string root = "/sys/fs/cgroup/";
-    auto limit = number_in(root + "memory.max");
-    auto used = number_in(root + "memory.current");
-    if (!limit) limit = number_in(root + "memory/memory.limit_in_bytes");
-    if (!used) used = number_in(root + "memory/memory.usage_in_bytes");
+std::optional<std::uint64_t> left_in_system(const std::string& root) {
+    const std::string file = root + "/proc/meminfo";
+    const auto available = number_of("MemAvailable:", file);
+    if (!available) return std::nullopt;
+    return (*available + number_of("SwapFree:", file).value_or(0)) * 1024;
+}
+
+/// Containers see their group at the root of the tree. What it uses includes files that the system drops when it needs
+/// the room.
+std::optional<std::uint64_t> left_in_group(const std::string& root) {
+    const std::string v2 = root + "/sys/fs/cgroup/";
+    const std::string v1 = v2 + "memory/";
+    auto limit = number_in(v2 + "memory.max");
+    auto used = number_in(v2 + "memory.current");
+    auto files = number_of("inactive_file", v2 + "memory.stat");
+    if (!limit) limit = number_in(v1 + "memory.limit_in_bytes");
+    if (!used) used = number_in(v1 + "memory.usage_in_bytes");
+    if (!files) files = number_of("total_inactive_file", v1 + "memory.stat");
     if (!limit || !used) return std::nullopt;
-    return *limit - std::min(*limit, *used);
+    const std::uint64_t taken = *used - std::min(*used, files.value_or(0));
+    return *limit - std::min(*limit, taken);
 }
 
 }  // namespace
 
-std::uint64_t host_memory_left() {
+std::uint64_t host_memory_left(const std::string& root) {
     constexpr auto unknown = std::numeric_limits<std::uint64_t>::max();
-    return std::min(left_in_system().value_or(unknown), left_in_group().value_or(unknown));
+    return std::min(left_in_system(root).value_or(unknown), left_in_group(root).value_or(unknown));
 }
 
 }  // namespace unibuf::backends

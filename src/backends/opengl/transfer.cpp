@@ -15,7 +15,6 @@ namespace unibuf::backends {
 
 namespace {
 
-constexpr std::size_t staging_bytes = std::size_t{64} << 20;
 constexpr std::size_t seed_bytes = std::size_t{64} << 10;
 
 std::ptrdiff_t signed_of(std::size_t value) { return static_cast<std::ptrdiff_t>(value); }
@@ -24,28 +23,6 @@ std::ptrdiff_t signed_of(std::size_t value) { return static_cast<std::ptrdiff_t>
 void begin(const gl_api& gl) {
     forget_errors(gl);
     gl.memory_barrier(gl::buffer_update_barrier);
-}
-
-/// Mapped storage takes no glNamedBufferSubData, but copies from another buffer.
-void upload_staged(const gl_api& gl, unsigned to, std::size_t offset, std::span<const std::byte> from) {
-    while (!from.empty()) {
-        const auto part = from.first(std::min(from.size(), staging_bytes));
-        unsigned staging = 0;
-        gl.create_buffers(1, &staging);
-        gl.buffer_storage(staging, signed_of(part.size()), part.data(), 0);
-        gl.copy_buffer_sub_data(staging, to, 0, signed_of(offset), signed_of(part.size()));
-        gl.delete_buffers(1, &staging);
-        offset += part.size();
-        from = from.subspan(part.size());
-    }
-}
-
-void put(const gl_api& gl, gl_buffer to, std::size_t offset, std::span<const std::byte> from) {
-    if (to.dynamic) {
-        gl.buffer_sub_data(to.name, signed_of(offset), signed_of(from.size()), from.data());
-    } else {
-        upload_staged(gl, to.name, offset, from);
-    }
 }
 
 /// How pixels are unpacked applies to a clear's one value too, and is the caller's to choose.
@@ -102,34 +79,34 @@ const clear_format* format_for(std::size_t pattern, std::size_t offset, std::siz
 }
 
 /// Any pattern: a first piece is uploaded, then what is there is copied behind itself until the range is full.
-void fill_by_doubling(const gl_api& gl, gl_buffer to, std::size_t offset, std::size_t bytes,
+void fill_by_doubling(const gl_api& gl, unsigned to, std::size_t offset, std::size_t bytes,
                       std::span<const std::byte> pattern) {
     const std::size_t repeats = std::max<std::size_t>(1, seed_bytes / pattern.size());
     std::vector<std::byte> seed(std::min(bytes, repeats * pattern.size()));
     repeat(pattern, seed);
-    put(gl, to, offset, seed);
+    gl.buffer_sub_data(to, signed_of(offset), signed_of(seed.size()), seed.data());
     for (std::size_t have = seed.size(); have < bytes;) {
         const std::size_t more = std::min(have, bytes - have);
-        gl.copy_buffer_sub_data(to.name, to.name, signed_of(offset), signed_of(offset + have), signed_of(more));
+        gl.copy_buffer_sub_data(to, to, signed_of(offset), signed_of(offset + have), signed_of(more));
         have += more;
     }
 }
 
 }  // namespace
 
-void upload(const gl_api& gl, gl_buffer to, std::size_t offset, std::span<const std::byte> from) {
+void upload(const gl_api& gl, unsigned to, std::size_t offset, std::span<const std::byte> from) {
     begin(gl);
-    put(gl, to, offset, from);
+    gl.buffer_sub_data(to, signed_of(offset), signed_of(from.size()), from.data());
     check_errors(gl, fmt::format("writing {} bytes to an OpenGL buffer", from.size()));
 }
 
-void download(const gl_api& gl, gl_buffer from, std::size_t offset, std::span<std::byte> to) {
+void download(const gl_api& gl, unsigned from, std::size_t offset, std::span<std::byte> to) {
     begin(gl);
-    gl.get_buffer_sub_data(from.name, signed_of(offset), signed_of(to.size()), to.data());
+    gl.get_buffer_sub_data(from, signed_of(offset), signed_of(to.size()), to.data());
     check_errors(gl, fmt::format("reading {} bytes of an OpenGL buffer", to.size()));
 }
 
-void fill(const gl_api& gl, gl_buffer to, std::size_t offset, std::size_t bytes, std::span<const std::byte> pattern) {
+void fill(const gl_api& gl, unsigned to, std::size_t offset, std::size_t bytes, std::span<const std::byte> pattern) {
     begin(gl);
     const bool uniform = std::ranges::all_of(pattern, [&](std::byte one) { return one == pattern.front(); });
     if (uniform) pattern = pattern.first(1);
@@ -137,7 +114,7 @@ void fill(const gl_api& gl, gl_buffer to, std::size_t offset, std::size_t bytes,
         std::array<std::byte, 16> value{};
         repeat(pattern, std::span(value).first(format->bytes));
         const plain_unpacking plain(gl);
-        gl.clear_buffer_sub_data(to.name, format->internal_format, signed_of(offset), signed_of(bytes), format->format,
+        gl.clear_buffer_sub_data(to, format->internal_format, signed_of(offset), signed_of(bytes), format->format,
                                  format->type, value.data());
     } else {
         fill_by_doubling(gl, to, offset, bytes, pattern);

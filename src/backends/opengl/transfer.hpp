@@ -8,15 +8,10 @@
 
 namespace unibuf::backends {
 
-struct gl_buffer {
-    unsigned name = 0;
-    bool dynamic = false;  // glNamedBufferSubData may be used
-};
-
-void upload(const gl_api& gl, gl_buffer to, std::size_t offset, std::span<const std::byte> from);
-void download(const gl_api& gl, gl_buffer from, std::size_t offset, std::span<std::byte> to);
+void upload(const gl_api& gl, unsigned to, std::size_t offset, std::span<const std::byte> from);
+void download(const gl_api& gl, unsigned from, std::size_t offset, std::span<std::byte> to);
 
 /// Repeats `pattern` over the range, on the device.
-void fill(const gl_api& gl, gl_buffer to, std::size_t offset, std::size_t bytes, std::span<const std::byte> pattern);
+void fill(const gl_api& gl, unsigned to, std::size_t offset, std::size_t bytes, std::span<const std::byte> pattern);
 
 }  // namespace unibuf::backends

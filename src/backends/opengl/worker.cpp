@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <csignal>
 #include <exception>
-#include <string>
 #include <utility>
 
 #include "unibuf/error.hpp"
@@ -38,8 +37,6 @@ worker& worker::start(const char* name) {
 void worker::run(const std::function<void()>& job) {
     if (here()) return job();
 
-    std::mutex mutex;
-    std::condition_variable changed;
     bool done = false;
     std::exception_ptr failure;
     add({[&] {
@@ -49,18 +46,19 @@ void worker::run(const std::function<void()>& job) {
                  failure = std::current_exception();
              }
              // Told under the lock: this frame is gone as soon as the caller sees `done`.
-             const std::lock_guard lock(mutex);
+             const std::lock_guard lock(mutex_);
              done = true;
-             changed.notify_one();
+             changed_.notify_all();
          },
-         false});
-    std::unique_lock lock(mutex);
-    changed.wait(lock, [&] { return done; });
+         &done});
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [&] { return done || dropped(&done); });
+    if (!done) check_open();
     if (failure) std::rethrow_exception(failure);
 }
 
 void worker::post(std::function<void()> job) {
-    if (!here()) return add({std::move(job), true});
+    if (!here()) return add({std::move(job)});
     assist();
     job();
 }
@@ -70,7 +68,7 @@ void worker::assist() {
     // ordered after them, and they may do anything to the state of the job that is at work.
     std::unique_lock lock(mutex_);
     for (;;) {
-        const auto next = std::ranges::find_if(jobs_, &entry::posted);
+        const auto next = std::ranges::find(jobs_, nullptr, &entry::waiter);
         if (next == jobs_.end()) return;
         {
             const auto job = std::move(next->job);
@@ -82,10 +80,15 @@ void worker::assist() {
     }
 }
 
-void worker::close(const char* why, std::chrono::nanoseconds moment) noexcept {
-    if (closed()) return;
+void worker::check_open() const {
+    if (closed_.load(std::memory_order_acquire)) {
+        throw error(error_code::device_lost, "the OpenGL thread has stopped: the process ends");
+    }
+}
+
+void worker::close(std::chrono::nanoseconds moment) noexcept {
     std::unique_lock lock(mutex_);
-    closed_.store(why, std::memory_order_release);
+    closed_.store(true, std::memory_order_release);
     changed_.notify_all();
     if (!here()) changed_.wait_for(lock, moment, [&] { return !busy_; });
 }
@@ -93,20 +96,25 @@ void worker::close(const char* why, std::chrono::nanoseconds moment) noexcept {
 void worker::dismiss() noexcept {
     const std::lock_guard lock(mutex_);
     dismissed_ = true;
-    closed_.store("was never started", std::memory_order_release);
+    closed_.store(true, std::memory_order_release);
     changed_.notify_all();
 }
 
 void worker::add(entry added) {
-    if (const char* why = closed()) throw error(error_code::device_lost, std::string("the OpenGL thread ") + why);
+    check_open();
     const std::lock_guard lock(mutex_);
     jobs_.push_back(std::move(added));
     changed_.notify_all();
 }
 
+/// Whether the job of `waiter` will never be begun.
+bool worker::dropped(const void* waiter) const {
+    return closed_ && std::ranges::find(jobs_, waiter, &entry::waiter) != jobs_.end();
+}
+
 void worker::loop() {
     std::unique_lock lock(mutex_);
-    while (!closed()) {
+    while (!closed_) {
         if (jobs_.empty()) {
             changed_.wait(lock);
             continue;
@@ -120,7 +128,7 @@ void worker::loop() {
         }
         lock.lock();
         busy_ = false;
-        if (closed()) changed_.notify_all();
+        if (closed_) changed_.notify_all();
     }
     lock.unlock();
     // A thread that ended would have the driver clean up beside the destructors of the ending process.

@@ -13,7 +13,8 @@ namespace unibuf::backends {
 
 /// It is never destroyed, and its thread is detached, so the end of the process waits for neither.
 ///
-/// Jobs may be given from any thread, its own included: there they are done on the spot.
+/// Jobs may be given from any thread, its own included: there they are done on the spot. Once it is closed, run and
+/// post throw error(device_lost), also where they wait already.
 class worker {
 public:
     static worker& start(const char* name);
@@ -29,14 +30,11 @@ public:
     /// On its own thread: does the jobs that were posted before. A job that waits for another job needs this.
     void assist();
 
-    /// Why it does no more jobs, or null. run and post throw error(device_lost) then.
-    const char* closed() const noexcept { return closed_.load(std::memory_order_acquire); }
+    /// Throws error(device_lost) where it does no more jobs.
+    void check_open() const;
 
-    /// Takes no more jobs, drops those that wait, and waits a moment for the one at work.
-    void close(const char* why, std::chrono::nanoseconds moment) noexcept;
-
-    /// In a child process, which has no such thread and may have its mutex locked: takes no more jobs.
-    void abandon(const char* why) noexcept { closed_.store(why, std::memory_order_release); }
+    /// Takes no more jobs, drops those that wait, and waits a moment for the one at work: the process ends.
+    void close(std::chrono::nanoseconds moment) noexcept;
 
     /// Ends the thread of a worker that has nothing to do and will get nothing.
     void dismiss() noexcept;
@@ -44,20 +42,21 @@ public:
 private:
     struct entry {
         std::function<void()> job;
-        bool posted;
+        const void* waiter = nullptr;  // who waits for it in run(); null of what was posted
     };
 
     worker() = default;
 
     void loop();
     void add(entry added);
+    bool dropped(const void* waiter) const;
 
     std::mutex mutex_;
     std::condition_variable changed_;
     std::deque<entry> jobs_;
     bool busy_ = false;
     bool dismissed_ = false;
-    std::atomic<const char*> closed_ = nullptr;
+    std::atomic<bool> closed_ = false;
     std::thread::id thread_;
 };
 

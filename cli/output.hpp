@@ -1,0 +1,19 @@
+// cli/output.hpp: what all subcommands need to print.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace unibuf_cli {
+
+/// `text`, which may come from a driver, without line breaks and control characters.
+std::string one_line(std::string_view text);
+
+/// "15.6 GiB"
+std::string readable_bytes(std::uint64_t bytes);
+
+/// Throws std::system_error where what was printed did not arrive, as on a full disk.
+void finish_output();
+
+}  // namespace unibuf_cli

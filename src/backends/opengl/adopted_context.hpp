@@ -1,0 +1,49 @@
+// backends/opengl/adopted_context.hpp: a context that belongs to the caller.
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "backends/forks.hpp"
+#include "backends/opengl/context.hpp"
+#include "unibuf/space.hpp"
+
+namespace unibuf::backends {
+
+/// The context that was current where this was made. Its jobs are done on whatever thread it is current, and nowhere
+/// else.
+class adopted_context final : public gl_context {
+public:
+    /// Throws error(device_unavailable) without a current context, error(unsupported) below OpenGL 4.5.
+    adopted_context();
+
+    /// Says in errors which space it is.
+    void set_space(unibuf::space where) { space_ = where.name(); }
+
+    /// Whether it is the one that is current here. A context that is destroyed may leave its handle to another: where
+    /// that is found, this one is lost, and so is what waits to be freed in it.
+    bool recognize();
+
+    void run(const std::function<void()>& job) override;
+    void post(std::function<void()> job) override { run(job); }
+    void when_possible(std::function<void()> job) noexcept override;
+    void check_alive() const override;
+    bool here() const noexcept override;
+
+private:
+    void do_waiting();
+
+    void* handle_;
+    int born_ = forks();
+    std::atomic<bool> lost_ = false;
+    std::string space_ = "this space";
+    unsigned witness_ = 0;  // a buffer object, by whose label the context is known again
+    std::string label_;
+    std::mutex mutex_;
+    std::vector<std::function<void()>> waiting_;
+};
+
+}  // namespace unibuf::backends

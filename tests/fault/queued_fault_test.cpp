@@ -1,0 +1,130 @@
+// tests/fault/queued_fault_test.cpp: work that fails after the call that queued it has returned.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <vector>
+
+#include "support/fake_device.hpp"
+#include "support/faults.hpp"
+#include "unibuf/buffer.hpp"
+#include "unibuf/error.hpp"
+
+namespace unibuf::test {
+namespace {
+
+using bytes = std::vector<std::byte>;
+
+constexpr std::size_t size = 32;
+
+bytes of(int value) { return bytes(size, static_cast<std::byte>(value)); }
+
+class queued_fault : public testing::Test {
+protected:
+    ~queued_fault() override {
+        faults::all().disarm();
+        device_.failures.clear();
+    }
+
+    fake_device& device_ = fake_device::get({.asynchronous = true});
+    space where_ = device_.where();
+    buffer tried_{size};
+    int any_ = 0;
+    queue on_{&any_};
+};
+
+TEST_F(queued_fault, of_a_prefetch_is_told_to_the_next_access_there) {
+    tried_.copy_from(of(1));
+    tried_.prefetch(where_);
+    faults::all().arm(1, error_code::transfer_failed, true);
+    EXPECT_THROW(tried_.read(where_), error);
+    EXPECT_EQ(seen_now(tried_.read(where_).native()), of(1));
+    EXPECT_TRUE(std::ranges::equal(tried_.read(host), of(1)));
+}
+
+TEST_F(queued_fault, of_a_prefetch_spares_what_was_marked_since) {
+    tried_.copy_from(of(1));
+    tried_.prefetch(where_);
+    tried_.mark_dirty(where_, 0, 8);
+    faults::all().arm(1, error_code::transfer_failed);
+    EXPECT_THROW(tried_.read(where_, {.offset = 8}), error);
+    EXPECT_EQ(seen_now(tried_.read(where_, {.offset = 8}).native()), bytes(size - 8, std::byte{1}));
+    EXPECT_THROW(tried_.discard(where_), error) << "the first 8 bytes are nowhere else";
+}
+
+TEST_F(queued_fault, of_a_prefetch_does_not_harm_who_writes_instead) {
+    tried_.copy_from(of(1));
+    tried_.prefetch(where_);
+    faults::all().arm(1, error_code::device_lost);
+    EXPECT_THROW(tried_.copy_from(of(2)), error);
+    tried_.copy_from(of(2));
+    try {
+        tried_.read(where_).release();
+    } catch (const error&) {  // the other end of the same transfer
+    }
+    EXPECT_EQ(seen_now(tried_.read(where_).native()), of(2));
+}
+
+TEST_F(queued_fault, of_a_record_is_healed_by_recording_again) {
+    {
+        const auto written = tried_.write(where_, {.on = on_});
+        kernel_write(written.native(), 0, of(3));
+        faults::all().arm(1, error_code::out_of_memory);
+    }
+    EXPECT_EQ(seen_now(tried_.read(where_).native()), of(3));
+    EXPECT_TRUE(std::ranges::equal(tried_.read(host), of(3)));
+}
+
+TEST_F(queued_fault, of_a_record_that_stays_is_told) {
+    {
+        const auto written = tried_.write(where_, {.on = on_});
+        kernel_write(written.native(), 0, of(3));
+        faults::all().arm(1, error_code::device_lost);
+    }
+    faults::all().arm(1, error_code::device_lost);
+    EXPECT_THROW(tried_.read(host), error);
+    EXPECT_TRUE(std::ranges::equal(tried_.read(host), of(3)));
+}
+
+TEST_F(queued_fault, of_a_publication_is_told_and_made_again) {
+    fake_device& aliasing = fake_device::get({.aliases = true, .asynchronous = true});
+    tried_.copy_from(of(1));
+    tried_.prefetch(aliasing.where());
+    faults::all().arm(1, error_code::transfer_failed);
+    EXPECT_THROW(tried_.read(aliasing.where()), error);
+    EXPECT_EQ(seen_now(tried_.read(aliasing.where()).native()), of(1));
+    aliasing.failures.clear();
+}
+
+// Found by histories, and not failures of a device.
+
+TEST_F(queued_fault, or_not_a_publication_is_waited_for_by_readers) {
+    fake_device& aliasing = fake_device::get({.aliases = true, .asynchronous = true});
+    tried_.copy_from(of(1));
+    tried_.prefetch(aliasing.where());
+    EXPECT_EQ(seen_now(tried_.read(aliasing.where()).native()), of(1));
+}
+
+TEST_F(queued_fault, or_not_a_transfer_that_the_source_makes_is_no_work_of_the_target) {
+    const space addressable = fake_device::get({.addressable = true}).where();
+    kernel_write(tried_.write(where_).native(), 0, of(4));
+    EXPECT_EQ(seen_now(tried_.read(addressable, {.on = on_}).native()), of(4));
+}
+
+TEST_F(queued_fault, or_not_poison_spares_what_a_transfer_still_reads) {
+    tried_.read(fake_device::get({.addressable = true, .poisons = true}).where()).release();
+    tried_.copy_from(of(5));
+    const auto there = tried_.read_write(where_, {.on = on_});
+    EXPECT_EQ(kernel_read(there.native()), of(5));
+}
+
+TEST_F(queued_fault, or_not_poisoned_memory_is_no_longer_zero) {
+    const space zeroed = fake_device::get({.addressable = true, .starts_zero = true}).where();
+    tried_.read(fake_device::get({.addressable = true, .poisons = true}).where()).release();
+    tried_.read(zeroed).release();
+    tried_.copy_from(of(6));
+    tried_.discard_content();
+    EXPECT_EQ(seen_now(tried_.read(zeroed).native()), of(0));
+}
+
+}  // namespace
+}  // namespace unibuf::test

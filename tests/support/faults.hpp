@@ -1,0 +1,40 @@
+// support/faults.hpp: failures of the fake devices, made to happen at call n.
+#pragma once
+
+#include <mutex>
+#include <string_view>
+
+#include "unibuf/error.hpp"
+
+namespace unibuf::test {
+
+/// Counts every call of a fake device that can fail, of all of them together. The call that is armed throws.
+class faults {
+public:
+    static faults& all();
+
+    /// Lets the call number `call` from now on (1: the next) throw `code`. With `half`, a transfer copies half of its
+    /// bytes first.
+    void arm(unsigned call, error_code code, bool half = false);
+    void disarm();
+
+    /// What a fake device asks before each call: whether this is the one.
+    bool strikes(std::string_view call);
+
+    [[noreturn]] void fail() const;
+
+    error_code code() const { return code_; }
+    bool half() const { return half_; }
+    std::string_view call() const { return struck_; }  // that has failed last
+    unsigned fired() const { return fired_; }          // how many have failed since the process began
+
+private:
+    mutable std::mutex mutex_;
+    unsigned left_ = 0;  // calls until it strikes; 0: not armed
+    unsigned fired_ = 0;
+    error_code code_ = error_code::transfer_failed;
+    bool half_ = false;
+    std::string_view struck_;
+};
+
+}  // namespace unibuf::test

@@ -1,0 +1,106 @@
+// support/history.cpp
+#include "support/history.hpp"
+
+namespace unibuf::test {
+namespace {
+
+constexpr fake_traits separate{};
+constexpr fake_traits addressable{.addressable = true};
+constexpr fake_traits poisoning{.addressable = true, .poisons = true};
+constexpr fake_traits zeroed{.addressable = true, .starts_zero = true};
+constexpr fake_traits aliasing{.aliases = true};
+constexpr fake_traits visible{.visible = true};
+constexpr fake_traits asynchronous{.asynchronous = true};
+constexpr fake_traits aliasing_later{.aliases = true, .asynchronous = true};
+constexpr fake_traits visible_later{.visible = true, .asynchronous = true};
+
+constexpr std::array all{
+    arrangement{"two_memories", separate, addressable},
+    arrangement{"aliasing_and_separate", aliasing, separate},
+    arrangement{"two_that_alias", aliasing, aliasing},
+    arrangement{"visible_and_separate", visible, separate},
+    arrangement{"visible_and_aliasing", visible, aliasing},
+    arrangement{"asynchronous_and_separate", asynchronous, addressable},
+    arrangement{"two_asynchronous", asynchronous, asynchronous},
+    arrangement{"asynchronous_aliasing_and_asynchronous", aliasing_later, asynchronous},
+    arrangement{"asynchronous_visible_and_aliasing", visible_later, aliasing},
+    arrangement{"two_asynchronous_that_alias", aliasing_later, aliasing_later},
+    arrangement{"poisoning_and_zeroed", poisoning, zeroed},
+    arrangement{"poisoning_and_asynchronous_aliasing", poisoning, aliasing_later},
+};
+
+constexpr std::array<const char*, verbs> names{"read",
+                                               "write",
+                                               "read_write",
+                                               "end_lease",
+                                               "write_under_lease",
+                                               "host_write",
+                                               "host_read",
+                                               "old_pointer_write",
+                                               "release_host",
+                                               "device_read",
+                                               "device_write",
+                                               "host_write_and_mark",
+                                               "mark",
+                                               "sync_to_host",
+                                               "sync_to_device",
+                                               "prefetch",
+                                               "discard",
+                                               "discard_content",
+                                               "fill",
+                                               "copy_from",
+                                               "copy_to",
+                                               "view",
+                                               "drop_view",
+                                               "set_default",
+                                               "fail"};
+constexpr std::size_t header_bytes = 4;
+constexpr std::size_t operation_bytes = 7;
+
+}  // namespace
+
+std::span<const arrangement> arrangements() { return all; }
+
+history history::decode(std::span<const std::uint8_t> bytes) {
+    history result;
+    if (bytes.size() < header_bytes) return result;
+    result.arrangement = static_cast<std::uint8_t>(bytes[0] % all.size());
+    result.hint = bytes[1];
+    result.size = bytes[2];
+    result.flags = bytes[3];
+    for (std::size_t i = header_bytes; i + operation_bytes <= bytes.size(); i += operation_bytes) {
+        const auto of = bytes.subspan(i, operation_bytes);
+        result.operations.push_back({static_cast<verb>(of[0] % verbs), of[1], of[2], of[3], of[4], of[5], of[6]});
+    }
+    return result;
+}
+
+std::vector<std::uint8_t> history::encode() const {
+    std::vector<std::uint8_t> result{arrangement, hint, size, flags};
+    for (const operation& each : operations) {
+        result.insert(result.end(), {static_cast<std::uint8_t>(each.does), each.where, each.handle, each.offset,
+                                     each.count, each.value, each.flags});
+    }
+    return result;
+}
+
+std::ostream& operator<<(std::ostream& out, const operation& what) {
+    static constexpr std::array where{"host", "first", "second"};
+    static constexpr std::array flags{" hold", " on_queue", " partly", " give_up", " beyond", " look"};
+    out << names[static_cast<std::size_t>(what.does)] << " at " << where[what.where % 3] << ", handle "
+        << what.handle % 4 << ", offset " << int{what.offset} << ", count " << int{what.count} << ", value "
+        << int{what.value};
+    for (std::size_t bit = 0; bit < flags.size(); ++bit) {
+        if ((what.flags >> bit & 1) != 0) out << flags[bit];
+    }
+    return out;
+}
+
+std::ostream& operator<<(std::ostream& out, const history& what) {
+    out << "on " << all[what.arrangement % all.size()].name << ", hint " << what.hint % 3 << ", size " << int{what.size}
+        << ", flags " << int{what.flags} << ":\n";
+    for (const operation& each : what.operations) out << "  " << each << "\n";
+    return out;
+}
+
+}  // namespace unibuf::test

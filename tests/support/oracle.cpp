@@ -1,0 +1,150 @@
+// support/oracle.cpp
+#include "support/oracle.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+
+namespace unibuf::test {
+
+oracle::oracle(std::size_t bytes, bool uninitialized) : cells_(bytes), uninitialized_(uninitialized) {
+    drop_content({0, bytes});
+}
+
+std::uint8_t oracle::group(place where) const noexcept {
+    const auto hosts = static_cast<std::uint8_t>(host_group_ | set_of(at_host) | set_of(at_host_as_device));
+    return (hosts & set_of(where)) != 0 ? hosts : set_of(where);
+}
+
+void oracle::find_host_write(cell& of) noexcept {
+    if (!of.exposed) return;
+    of.current = set_of(at_host);
+    of.written = true;
+}
+
+void oracle::read(byte_range range, place where) {
+    for (cell& each : of(range)) {
+        if (where != at_host) find_host_write(each);
+        each.current |= set_of(where);
+        each.filled = false;
+    }
+}
+
+void oracle::write(byte_range range, place where) {
+    for (cell& each : of(range)) {
+        if (each.is == value::known) each.is = value::one_of_old;
+    }
+    read_write(range, where);
+}
+
+void oracle::read_write(byte_range range, place where) {
+    for (cell& each : of(range)) {
+        each.exposed = each.exposed && where == at_host;
+        each.written = true;
+        each.filled = false;
+        each.current = set_of(where);
+    }
+}
+
+void oracle::put(byte_range range, std::span<const std::byte> content) {
+    for (std::size_t i = 0; i < range.size(); ++i) {
+        cell& each = cells_[range.begin + i];
+        each.byte = content[i];
+        each.is = value::known;
+        each.filled = false;
+    }
+}
+
+void oracle::fill(byte_range range, std::span<const std::byte> pattern) {
+    for (std::size_t i = 0; i < range.size(); ++i) {
+        cell& each = cells_[range.begin + i];
+        each = {.byte = pattern[i % pattern.size()], .written = true, .exposed = each.exposed, .filled = true};
+    }
+}
+
+void oracle::mark(byte_range range, place where) {
+    constexpr auto one_memory = static_cast<std::uint8_t>(1u << at_host | 1u << at_host_as_device);
+    const std::uint8_t same = (set_of(where) & one_memory) != 0 ? one_memory : set_of(where);
+    const bool shared = (group(where) & ~one_memory) != 0;
+    for (cell& each : of(range)) {
+        if (where != at_host) find_host_write(each);
+        if ((each.current & same) == 0) each.is = shared ? value::anything : value::one_of_old;
+    }
+    read_write(range, where);
+}
+
+void oracle::expose(byte_range range) {
+    for (cell& each : of(range)) each.exposed = true;
+}
+
+void oracle::end_exposure(byte_range range) {
+    for (cell& each : of(range)) {
+        find_host_write(each);
+        each.exposed = false;
+    }
+}
+
+void oracle::drop(byte_range range, place where) {
+    for (cell& each : of(range)) each.current &= static_cast<std::uint8_t>(~set_of(where));
+}
+
+void oracle::drop_content(byte_range range) {
+    for (cell& each : of(range)) each = {.is = uninitialized_ ? value::anything : value::known};
+}
+
+void oracle::lose(byte_range range, place where) {
+    for (cell& each : of(range)) {
+        if (each.filled) each = {.is = value::anything, .written = true, .exposed = each.exposed};
+        if (each.current != set_of(where)) each.current &= static_cast<std::uint8_t>(~set_of(where));
+    }
+}
+
+void oracle::doubt(byte_range range) {
+    for (cell& each : of(range)) {
+        if (!std::has_single_bit(each.current)) each.current = 0;
+    }
+}
+
+std::string oracle::compare(byte_range range, std::span<const std::byte> got) {
+    if (got.size() != range.size()) return fmt::format("{} bytes instead of {}", got.size(), range.size());
+    for (std::size_t i = 0; i < got.size(); ++i) {
+        cell& each = cells_[range.begin + i];
+        if (each.is == value::known && each.byte != got[i]) {
+            return fmt::format("byte {} is {:#04x} instead of {:#04x}", range.begin + i, std::to_integer<int>(got[i]),
+                               std::to_integer<int>(each.byte));
+        }
+        if (each.is == value::one_of_old) {
+            each.is = value::known;
+            each.byte = got[i];
+        }
+    }
+    return {};
+}
+
+std::size_t oracle::stale(byte_range range, place where) const {
+    const auto stale_at = [&](const cell& each) {
+        const std::uint8_t current = each.exposed && where != at_host ? set_of(at_host) : each.current;
+        return (each.written || each.exposed) && (current & group(where)) == 0;
+    };
+    return static_cast<std::size_t>(std::ranges::count_if(of(range), stale_at));
+}
+
+bool oracle::may_drop(byte_range range, place where) const {
+    return std::ranges::all_of(of(range), [&](const cell& each) {
+        if (each.exposed && where == at_host) return false;
+        return !each.written || (each.current & ~set_of(where)) != 0;
+    });
+}
+
+bool oracle::all_exposed(byte_range range) const {
+    return std::ranges::all_of(of(range), [](const cell& each) { return each.exposed; });
+}
+
+std::vector<std::byte> oracle::content() const {
+    std::vector<std::byte> result;
+    for (const cell& each : cells_) result.push_back(each.is == value::known ? each.byte : std::byte{0});
+    return result;
+}
+
+}  // namespace unibuf::test

@@ -1,0 +1,90 @@
+// support/oracle.hpp: what every byte of a buffer must be, by the simplest means: a table with a row for each byte.
+//
+// It also keeps which spaces surely have the newest content, so that a transfer that nobody needed shows. It never
+// claims more than the buffer may: what it does not know it takes as stale.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "coherence/byte_range.hpp"
+
+namespace unibuf::test {
+
+/// The spaces of a history. The host in the place of a device is one of its own, as in the directory.
+enum place : std::uint8_t { at_host, at_host_as_device, at_first, at_second };
+inline constexpr std::size_t places = 4;
+
+class oracle {
+public:
+    /// Of a buffer whose unwritten bytes are zero, or `uninitialized`.
+    oracle(std::size_t bytes, bool uninitialized);
+
+    /// What the buffer has chosen by now: the spaces whose copies are the host's memory.
+    void share(std::uint8_t places_of_host_memory) { host_group_ = places_of_host_memory; }
+
+    // Accesses that were granted.
+    void read(byte_range range, place where);
+    void write(byte_range range, place where);  // content is not known until it is put
+    void read_write(byte_range range, place where);
+    void put(byte_range range, std::span<const std::byte> content);
+    void fill(byte_range range, std::span<const std::byte> pattern);
+    void mark(byte_range range, place where);
+    void expose(byte_range range);
+    void end_exposure(byte_range range);
+    void drop(byte_range range, place where);
+    void drop_content(byte_range range);
+
+    /// Somewhere there content was to come that has not: the buffer may take one copy as stale again.
+    void doubt(byte_range range);
+
+    /// Queued work of the buffer's own has failed there.
+    void lose(byte_range range, place where);
+
+    /// Nothing, or how `got` is not what a reader may see. What nobody knew is known afterwards.
+    std::string compare(byte_range range, std::span<const std::byte> got);
+
+    /// How many bytes an access needs at most.
+    std::size_t stale(byte_range range, place where) const;
+
+    /// Whether every byte that was written is surely current elsewhere, so that `where` may drop it.
+    bool may_drop(byte_range range, place where) const;
+
+    bool all_exposed(byte_range range) const;
+
+    /// The bytes themselves, with 0 for those that are not known.
+    std::vector<std::byte> content() const;
+
+private:
+    enum class value : std::uint8_t {
+        known,
+        one_of_old,  // somebody knows: the first to read says
+        anything,    // may differ between readers
+    };
+
+    struct cell {
+        std::byte byte{0};
+        value is = value::known;
+        bool written = false;
+        bool exposed = false;
+        bool filled = false;
+        std::uint8_t current = 0;  // a set of places
+    };
+
+    std::uint8_t group(place where) const noexcept;
+    static std::uint8_t set_of(place where) noexcept { return static_cast<std::uint8_t>(1u << where); }
+    static void find_host_write(cell& of) noexcept;
+    std::span<cell> of(byte_range range) { return std::span(cells_).subspan(range.begin, range.size()); }
+    std::span<const cell> of(byte_range range) const { return std::span(cells_).subspan(range.begin, range.size()); }
+
+    std::vector<cell> cells_;
+    std::uint8_t host_group_ = 1;
+    bool uninitialized_;
+};
+
+}  // namespace unibuf::test

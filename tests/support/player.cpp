@@ -1,0 +1,282 @@
+// support/player.cpp: what holds for every operation.
+#include "support/player.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <sstream>
+#include <utility>
+
+#include "unibuf/error.hpp"
+
+namespace unibuf::test {
+namespace {
+
+constexpr unsigned tickets_of_a_transfer = 3;  // its two ends, and the call itself
+constexpr int attempts = 8;
+constexpr std::array injected{error_code::out_of_memory, error_code::transfer_failed, error_code::device_lost};
+
+std::size_t bytes_of(const history& of) { return of.size % 97u; }
+
+buffer make_buffer(const history& of, space device) {
+    static constexpr std::array hints{memory_hint::none, memory_hint::gpu_preferred, memory_hint::coherent};
+    buffer_options options;
+    options.hint = hints[of.hint % hints.size()];
+    options.uninitialized = (of.flags & history::uninitialized) != 0;
+    if ((of.flags & history::name_device) != 0) options.device = device;
+    return buffer(bytes_of(of), options);
+}
+
+std::array<fake_device*, 2> fakes_of(const history& of) {
+    const arrangement& chosen = arrangements()[of.arrangement % arrangements().size()];
+    return {&fake_device::get(chosen.first), &fake_device::get(chosen.second, 1)};
+}
+
+}  // namespace
+
+player::player(const history& of)
+    : fakes_(fakes_of(of)),
+      oracle_(bytes_of(of), (of.flags & history::uninitialized) != 0),
+      before_(oracle_),
+      leases_go_last_((of.flags & history::leases_go_last) != 0),
+      fired_(faults::all().fired()) {
+    faults::all().disarm();
+    if ((of.flags & history::default_is_device) != 0) default_ = at_first;
+    set_default_device(space_of(default_));
+    parts_[0] = part{make_buffer(of, fakes_[0]->where()), {0, bytes_of(of)}};
+}
+
+player::~player() {
+    faults::all().disarm();
+    set_default_device(host);
+}
+
+player::part& player::part_of(const operation& op) {
+    std::optional<part>& found = parts_[op.handle % parts_.size()];
+    return found ? *found : whole();
+}
+
+byte_range player::range_of(const operation& op, byte_range within) const {
+    const std::size_t begin = within.begin + op.offset % (within.size() + 1);
+    return {begin, begin + op.count % (within.end - begin + 1)};
+}
+
+place player::default_place() const { return default_; }
+
+space player::space_of(place where) const {
+    return where == at_host || where == at_host_as_device ? host : fake_at(where).where();
+}
+
+bool player::allocated(place where) {
+    if (!asked_[where]) return false;
+    try {
+        whole().handle.placement(where == at_host_as_device ? space::from_id(1) : space_of(where));
+        return true;
+    } catch (const error&) {
+        return false;
+    }
+}
+
+bool player::shares(place where) {
+    return allocated(where) && whole().handle.placement(space_of(where)).placement == placement::shared;
+}
+
+bool player::excluded(byte_range range, access what) const {
+    return std::ranges::any_of(leases_, [&](const held_lease& each) {
+        return each.range.overlaps(range) && (what != access::read || each.what != access::read);
+    });
+}
+
+std::vector<error_code> player::conflicts(byte_range range, access what) const {
+    if (!excluded(range, what)) return {};
+    return {error_code::access_conflict};
+}
+
+/// Whether `call` succeeded. Where `must_fail` names codes it has to throw one of them; what else it may throw is a
+/// failure that was injected, and then it is tried again.
+bool player::attempt(const operation& op, const std::vector<error_code>& must_fail, const std::function<void()>& call) {
+    tried_once_ = false;
+    for (int i = 0; i < attempts; ++i) {
+        try {
+            call();
+            settle();
+            if (!must_fail.empty())
+                throw difference("succeeded, but had to throw " + std::string(to_string(must_fail[0])));
+            tried_once_ = i == 0;
+            return true;
+        } catch (const error& thrown) {
+            settle();
+            if (std::string(thrown.what()).find("buffer #") == std::string::npos) {
+                throw difference(std::string("the error names no buffer: ") + thrown.what());
+            }
+            if (std::ranges::find(must_fail, thrown.code()) != must_fail.end()) return false;
+            if (may_tell_ == 0 || std::ranges::find(injected, thrown.code()) == injected.end()) {
+                throw difference(std::string("threw ") + std::string(to_string(thrown.code())) + ": " + thrown.what());
+            }
+            --may_tell_;
+            if ((op.flags & operation::give_up) != 0) return false;
+        }
+    }
+    throw difference("still fails, long after the failure that was injected");
+}
+
+/// Sees what was injected, and what it cost.
+void player::settle() {
+    const unsigned now = faults::all().fired();
+    may_tell_ += (now - fired_) * tickets_of_a_transfer;
+    if (now != fired_) clean_ = false;
+    fired_ = now;
+    std::uint8_t host_group = 1;
+    for (const place where : {at_first, at_second}) {
+        for (const failed_work& each : fake_at(where).failures) oracle_.lose({each.begin, each.end}, where);
+        fake_at(where).failures.clear();
+        if (shares(where)) host_group |= static_cast<std::uint8_t>(1u << where);
+    }
+    oracle_.share(host_group);
+    before_.share(host_group);
+}
+
+/// The operation that has just succeeded moved no byte that was current at `where`; where it only writes, none at all.
+void player::expect_moves(byte_range range, place where, bool fetches) {
+    if (!tried_once_) return;
+    const std::uint64_t moved = whole().handle.statistics().bytes_moved() - moved_before_;
+    const std::size_t needed = fetches ? before_.stale(range, where) : 0;
+    if (moved > needed) throw difference(fmt::format("moved {} bytes, of which {} were needed", moved, needed));
+}
+
+void player::expect_content(byte_range range, place where, const native_memory& at, bool queued) {
+    std::vector<std::byte> got;
+    if (where == at_host || where == at_host_as_device) {
+        got.assign(at.as<const std::byte>(), at.as<const std::byte>() + at.bytes);
+    } else {
+        got = queued ? kernel_read(at) : seen_now(at);
+    }
+    const std::string wrong = oracle_.compare(range, got);
+    if (!wrong.empty()) throw difference(fmt::format("read at place {}: {}", static_cast<int>(where), wrong));
+}
+
+void player::step(const operation& op) {
+    before_ = oracle_;
+    moved_before_ = whole().handle.statistics().bytes_moved();
+    switch (op.does) {
+        case verb::read:
+        case verb::write:
+        case verb::read_write:
+            take_lease(op);
+            break;
+        case verb::end_lease:
+            if (!leases_.empty()) end_lease(op.handle % leases_.size());
+            break;
+        case verb::write_under_lease:
+            write_under_lease(op);
+            break;
+        case verb::host_write:
+        case verb::host_read:
+        case verb::host_write_and_mark:
+            use_host(op);
+            break;
+        case verb::old_pointer_write:
+            use_old_pointer(op);
+            break;
+        case verb::release_host: {
+            part& of = part_of(op);
+            if (attempt(op, conflicts(of.range, access::write), [&] { of.handle.release_host(); })) {
+                oracle_.end_exposure(of.range);
+            }
+            break;
+        }
+        case verb::device_read:
+        case verb::device_write:
+            use_device(op);
+            break;
+        case verb::mark:
+            mark(op);
+            break;
+        case verb::sync_to_host:
+            synchronize(op, at_host);
+            break;
+        case verb::sync_to_device:
+            synchronize(op, default_place());
+            break;
+        case verb::prefetch:
+            prefetch(op);
+            break;
+        case verb::discard:
+        case verb::discard_content:
+            discard(op);
+            break;
+        case verb::fill:
+            fill(op);
+            break;
+        case verb::copy_from:
+        case verb::copy_to:
+            copy(op);
+            break;
+        case verb::view:
+            make_view(op);
+            break;
+        case verb::drop_view:
+            if (op.handle % parts_.size() != 0) parts_[op.handle % parts_.size()].reset();
+            break;
+        case verb::set_default:
+            default_ = std::array{at_host_as_device, at_first, at_second}[op.where % 3];
+            set_default_device(space_of(default_));
+            break;
+        case verb::fail:
+            faults::all().arm(1 + op.count % 5u, injected[op.value % injected.size()],
+                              (op.flags & operation::partly) != 0);
+            break;
+    }
+    if ((op.flags & operation::look) != 0) look(std::array{at_first, at_second, at_host}[op.where % 3]);
+}
+
+/// Reads what may be read.
+void player::look(place where) {
+    before_ = oracle_;
+    moved_before_ = whole().handle.statistics().bytes_moved();
+    const byte_range all = whole().range;
+    if (!excluded(all, access::read)) take_lease_at({}, where, all, access::read);
+}
+
+void player::finish() {
+    faults::all().disarm();
+    while (!leases_.empty() && !leases_go_last_) end_lease(0);
+    for (const place where : {at_first, at_host, at_second}) look(where);
+    for (fake_device* const each : fakes_) {
+        if (!each->misuse.empty()) throw difference("a backend was misused: " + each->misuse.front());
+    }
+}
+
+void player::close() {
+    for (auto& each : parts_) each.reset();
+    leases_.clear();
+    for (fake_device* const each : fakes_) {
+        if (each->counts.memories != 0) throw difference("memory outlives its buffer");
+        if (!each->misuse.empty()) throw difference("a backend was misused: " + each->misuse.front());
+    }
+}
+
+std::string play(const history& what) {
+    player playing(what);
+    std::size_t done = 0;
+    try {
+        for (const operation& each : what.operations) {
+            playing.step(each);
+            ++done;
+        }
+        playing.finish();
+        playing.close();
+        return {};
+    } catch (const std::exception& wrong) {
+        std::ostringstream where;
+        if (done < what.operations.size()) where << what.operations[done];
+        for (fake_device* const each : fakes_of(what)) {
+            each->misuse.clear();
+            each->failures.clear();
+            each->queued().run_all();
+        }
+        return fmt::format("operation {} ({}): {}", done, where.str(), wrong.what());
+    }
+}
+
+}  // namespace unibuf::test

@@ -1,0 +1,137 @@
+// tests/unit/buffer_state_test.cpp: states move as told, also where the default device is the host.
+#include <functional>
+#include <utility>
+
+#include "unit/common.hpp"
+
+namespace unibuf::test {
+namespace {
+
+using enum buffer_state;
+
+struct row {
+    const char* what;
+    std::function<void(buffer&)> does;
+    buffer_state then;
+};
+
+void follow(buffer& b, const std::vector<row>& rows) {
+    EXPECT_EQ(b.state(), uninitialized);
+    for (const row& each : rows) {
+        each.does(b);
+        EXPECT_EQ(b.state(), each.then) << each.what;
+    }
+}
+
+TEST(buffer_states, move_as_told) {
+    const space device("debug:0");
+    const default_device_is device_is_default(device);
+    buffer b(100);
+    follow(b, {{"host for reading", [](buffer& of) { std::as_const(of).host(); }, host_only},
+               {"host write", [](buffer& of) { of.write(host).release(); }, host_dirty},
+               {"device", [](buffer& of) { of.device(); }, synchronized},
+               {"host read_write", [](buffer& of) { of.read_write(host).release(); }, host_dirty},
+               {"sync", [](buffer& of) { of.sync_to_device(); }, synchronized},
+               {"mark device", [](buffer& of) { of.mark_device_dirty(); }, device_dirty},
+               {"host for reading", [](buffer& of) { std::as_const(of).host(); }, synchronized},
+               {"mark host", [](buffer& of) { of.mark_host_dirty(); }, host_dirty},
+               {"device read_write", [&](buffer& of) { of.read_write(device).release(); }, device_dirty},
+               {"sync", [](buffer& of) { of.sync_to_host(); }, synchronized},
+               {"part at the device", [&](buffer& of) { of.write(device, {.count = 9}).release(); }, device_dirty},
+               {"part at the host", [](buffer& of) { of.write(host, {.offset = 50}).release(); }, mixed},
+               {"host catches up", [](buffer& of) { of.sync_to_host(); }, host_dirty},
+               {"device catches up", [](buffer& of) { of.prefetch(default_device()); }, synchronized},
+               {"discard host", [](buffer& of) { of.discard(host); }, device_only},
+               {"mark device", [](buffer& of) { of.mark_device_dirty(); }, device_dirty},
+               {"host read", [](buffer& of) { of.read(host).release(); }, synchronized},
+               {"discard device", [&](buffer& of) { of.discard(device); }, host_only},
+               {"fill", [](buffer& of) { of.fill(noise(4)); }, host_dirty},
+               {"discard content", [](buffer& of) { of.discard_content(); }, host_only},
+               {"host pointer", [](buffer& of) { of.host(); }, host_dirty},
+               {"device", [](buffer& of) { of.device(); }, host_dirty},  // the pointer may still be written through
+               {"mark device", [](buffer& of) { of.mark_device_dirty(); }, device_dirty},
+               {"host for reading", [](buffer& of) { std::as_const(of).host(); }, synchronized}});
+}
+
+TEST(buffer_states, move_where_the_default_device_is_the_host) {
+    const default_device_is host_is_default(host);
+    buffer b(100);
+    follow(b, {{"host for reading", [](buffer& of) { std::as_const(of).host(); }, host_only},
+               {"host write", [](buffer& of) { of.write(host).release(); }, host_dirty},
+               {"sync", [](buffer& of) { of.sync_to_device(); }, synchronized},
+               {"mark device", [](buffer& of) { of.mark_device_dirty(); }, device_dirty},
+               {"host for reading", [](buffer& of) { std::as_const(of).host(); }, synchronized},
+               {"mark host", [](buffer& of) { of.mark_host_dirty(); }, host_dirty},
+               {"sync", [](buffer& of) { of.sync_to_device(); }, synchronized},
+               {"part at the device", [](buffer& of) { of.mark_device_dirty(0, 10); }, device_dirty},
+               {"part at the host", [](buffer& of) { of.write(host, {.offset = 50}).release(); }, mixed},
+               {"host catches up", [](buffer& of) { of.sync_to_host(); }, host_dirty},
+               {"device catches up", [](buffer& of) { of.sync_to_device(); }, synchronized},
+               {"device pointer", [](buffer& of) { of.device(); }, host_dirty},  // may be written as a host pointer may
+               {"mark device", [](buffer& of) { of.mark_device_dirty(); }, device_dirty}});
+    EXPECT_EQ(b.statistics().transfers_made(), 0u);
+}
+
+TEST(buffer_states, have_no_byte_copied_where_the_default_device_is_the_host) {
+    const default_device_is host_is_default(host);
+    buffer b(100);
+    put(b, noise(100));
+    for (int i = 0; i < 3; ++i) {
+        const native_memory there = b.device();
+        EXPECT_EQ(there.where, host);
+        EXPECT_EQ(there.as<std::byte>(), b.host());
+        EXPECT_EQ(there.bytes, 100u);
+        EXPECT_EQ(b.view(10, 5).device().as<std::byte>(), b.host() + 10);
+    }
+    EXPECT_EQ(memory_in(b.device().where).held, memory_in_all().held) << "one memory, not two";
+    b.device().as<std::byte>()[3] = std::byte{33};
+    EXPECT_EQ(content(b)[3], std::byte{33});
+    EXPECT_EQ(b.statistics().bytes_moved(), 0u);
+    EXPECT_TRUE(same(content(b, space("debug:0")), content(b)));
+}
+
+TEST(buffer_states, name_the_host_each_time_the_default_device_is_it) {
+    const default_device_is host_is_default(host);
+    buffer output(100, {.access = host_access::read_only});
+    for (int i = 0; i < 3; ++i) EXPECT_EQ(output.device().where, host);
+    buffer synced(100);
+    put(synced, noise(100));
+    synced.sync_to_device();
+    for (int i = 0; i < 3; ++i) EXPECT_EQ(synced.device().where, host);
+}
+
+/// Where the default device is the host, its pointer is a host's pointer: writes through it are found.
+TEST(buffer_states, find_writes_through_the_device_where_it_is_the_host) {
+    const default_device_is host_is_default(host);
+    const space other("debug:0");
+    buffer b(100);
+    put(b, noise(100));
+    b.sync_to_device();
+    std::byte* const p = b.device().as<std::byte>();
+    EXPECT_TRUE(same(content(b, other), noise(100)));
+    p[5] = std::byte{55};
+    EXPECT_EQ(content(b, other)[5], std::byte{55});
+}
+
+TEST(buffer_states, follow_the_default_device_of_the_moment) {
+    const space other("debug:0");
+    buffer b(100);
+    put(b, noise(100));
+    {
+        const default_device_is host_is_default(host);
+        EXPECT_EQ(b.device().where, host);
+        b.mark_device_dirty();
+        EXPECT_EQ(b.state(), device_dirty);
+    }
+    const default_device_is other_is_default(other);
+    EXPECT_EQ(b.device().where, other);
+    EXPECT_TRUE(same({b.device().as<std::byte>(), 100}, noise(100)));
+    b.mark_device_dirty();
+    set_default_device(host);
+    EXPECT_EQ(b.device().where, host);
+    EXPECT_TRUE(same({b.device().as<std::byte>(), 100}, noise(100)));
+    EXPECT_EQ(b.statistics().bytes_moved(), 200u);
+}
+
+}  // namespace
+}  // namespace unibuf::test

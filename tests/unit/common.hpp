@@ -1,0 +1,96 @@
+// tests/unit/common.hpp: what the tests of the public API share. They see nothing that a user does not.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <random>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "unibuf/unibuf.hpp"
+
+namespace unibuf::test {
+
+using bytes = std::vector<std::byte>;
+
+/// `count` bytes that look random, and are the same for the same `seed`.
+inline bytes noise(std::size_t count, unsigned seed = 1) {
+    std::minstd_rand random(seed);
+    bytes result(count);
+    for (std::byte& each : result) each = static_cast<std::byte>(random() >> 8);
+    return result;
+}
+
+/// `count` of `whole` from `offset` on.
+inline bytes part(std::span<const std::byte> whole, std::size_t offset, std::size_t count) {
+    return bytes(whole.begin() + static_cast<std::ptrdiff_t>(offset),
+                 whole.begin() + static_cast<std::ptrdiff_t>(offset + count));
+}
+
+inline bytes of(std::size_t count, unsigned char value) { return bytes(count, static_cast<std::byte>(value)); }
+
+/// What `from` holds, as `where`, whose memory the host can address, reads it.
+inline bytes content(const buffer& from, space where = host, const access_options& options = {}) {
+    const auto lease = from.read(where, options);
+    return bytes(lease.begin(), lease.end());
+}
+
+inline void put(buffer& to, std::span<const std::byte> data, space where = host, std::size_t offset = 0) {
+    const auto lease = to.write(where, {.offset = offset, .count = data.size()});
+    std::ranges::copy(data, lease.begin());
+}
+
+/// Whether `got` is `wanted`; says where they first differ.
+inline ::testing::AssertionResult same(std::span<const std::byte> got, std::span<const std::byte> wanted) {
+    if (got.size() != wanted.size()) {
+        return ::testing::AssertionFailure() << got.size() << " bytes instead of " << wanted.size();
+    }
+    const auto [g, w] = std::ranges::mismatch(got, wanted);
+    if (w == wanted.end()) return ::testing::AssertionSuccess();
+    return ::testing::AssertionFailure() << "byte " << w - wanted.begin() << " of " << wanted.size() << " is "
+                                         << std::to_integer<int>(*g) << " instead of " << std::to_integer<int>(*w);
+}
+
+struct failure {
+    error_code code{};
+    std::string message;
+};
+
+/// What `call` throws; fails the test where it throws nothing.
+template <class Call>
+failure failure_of(Call call) {
+    try {
+        call();
+    } catch (const error& thrown) {
+        return {thrown.code(), thrown.what()};
+    }
+    ADD_FAILURE() << "no error was thrown";
+    return {};
+}
+
+/// Makes a space the default device, as long as this lives.
+class default_device_is {
+public:
+    explicit default_device_is(space where) : before_(default_device()) { set_default_device(where); }
+    ~default_device_is() { set_default_device(before_); }
+
+    default_device_is(const default_device_is&) = delete;
+    default_device_is& operator=(const default_device_is&) = delete;
+
+private:
+    space before_;
+};
+
+}  // namespace unibuf::test
+
+namespace unibuf {
+
+inline void PrintTo(buffer_state state, std::ostream* out) { *out << to_string(state); }
+inline void PrintTo(error_code code, std::ostream* out) { *out << to_string(code); }
+inline void PrintTo(cause why, std::ostream* out) { *out << to_string(why); }
+inline void PrintTo(space where, std::ostream* out) { *out << where.name() << " #" << int{where.id()}; }
+
+}  // namespace unibuf

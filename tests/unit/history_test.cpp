@@ -1,0 +1,82 @@
+// tests/unit/history_test.cpp: a buffer against a byte-by-byte oracle, over random histories of operations.
+//
+// Each property is one arrangement of two fakes beside the host. A history that goes wrong is made shorter until each
+// of its operations matters, and printed.
+#include "support/history.hpp"
+
+#include <gtest/gtest.h>
+#include <rapidcheck.h>
+
+#include <string>
+
+namespace rc {
+
+template <>
+struct Arbitrary<unibuf::test::operation> {
+    static Gen<unibuf::test::operation> arbitrary() {
+        using unibuf::test::operation;
+        const auto byte = gen::inRange<int>(0, 256);
+        const auto narrow = [](int value) { return static_cast<std::uint8_t>(value); };
+        const auto bytes = [&](const auto& of) { return gen::map(of, narrow); };
+        return gen::build<operation>(
+            gen::set(&operation::does, gen::map(gen::inRange<int>(0, unibuf::test::verbs),
+                                                [](int does) { return static_cast<unibuf::test::verb>(does); })),
+            gen::set(&operation::where, bytes(gen::inRange<int>(0, 3))),
+            gen::set(&operation::handle, bytes(gen::inRange<int>(0, 4))), gen::set(&operation::offset, bytes(byte)),
+            gen::set(&operation::count, bytes(byte)), gen::set(&operation::value, bytes(byte)),
+            gen::set(&operation::flags, bytes(gen::weightedElement<int>({{6, 0},
+                                                                         {2, operation::partly},
+                                                                         {2, operation::hold},
+                                                                         {2, operation::on_queue},
+                                                                         {1, operation::hold | operation::on_queue},
+                                                                         {2, operation::look},
+                                                                         {1, operation::give_up},
+                                                                         {1, operation::beyond}}))));
+    }
+};
+
+template <>
+struct Arbitrary<unibuf::test::history> {
+    static Gen<unibuf::test::history> arbitrary() {
+        using unibuf::test::history;
+        const auto byte =
+            gen::map(gen::inRange<int>(0, 256), [](int value) { return static_cast<std::uint8_t>(value); });
+        return gen::build<history>(
+            gen::set(&history::hint, byte), gen::set(&history::size, byte), gen::set(&history::flags, byte),
+            gen::set(&history::operations, gen::scale(8.0, gen::arbitrary<std::vector<unibuf::test::operation>>())));
+    }
+};
+
+}  // namespace rc
+
+namespace unibuf::test {
+namespace {
+
+class a_history : public testing::TestWithParam<std::size_t> {};
+
+TEST_P(a_history, ends_as_the_oracle_says) {
+    std::size_t played = 0;
+    const auto here = rc::gen::map(rc::gen::arbitrary<history>(), [](history of) {
+        of.arrangement = static_cast<std::uint8_t>(GetParam());
+        return of;
+    });
+    const bool held = rc::check([&] {
+        const history what = *here;
+        played += what.operations.size();
+        const std::string wrong = play(what);
+        if (!wrong.empty()) RC_FAIL(wrong);
+    });
+    EXPECT_TRUE(held);
+    RecordProperty("operations", static_cast<int>(played));
+}
+
+TEST(history, survives_its_encoding) {
+    EXPECT_TRUE(rc::check(
+        [](const history& what) { RC_ASSERT(history::decode(what.encode()).operations == what.operations); }));
+}
+
+INSTANTIATE_TEST_SUITE_P(arrangements, a_history, testing::Range(std::size_t{0}, arrangements().size()),
+                         [](const auto& each) { return std::string(arrangements()[each.param].name); });
+
+}  // namespace
+}  // namespace unibuf::test
