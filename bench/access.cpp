@@ -45,11 +45,10 @@ bench::figures device_handle() {
     return access_against_load([&buffer] { DoNotOptimize(buffer.device().handle); });
 }
 
-const bench::declared current({.name = "access.current",
-                               .unit = "ns",
-                               .goal = bench::at_most(2),
-                               .cases = {{"host()", host_pointer},
-                                         {"host() const", host_pointer_to_read},
-                                         {"device()", device_handle}}});
+const bench::declared current(
+    {.name = "access.current",
+     .unit = "ns",
+     .goal = bench::at_most(2),
+     .cases = {{"host()", host_pointer}, {"host() const", host_pointer_to_read}, {"device()", device_handle}}});
 
 }  // namespace

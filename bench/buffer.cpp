@@ -39,8 +39,8 @@ struct tracked_by_hand {
     bool device_dirty;
 };
 
-/// The handle, and all that the heap gave for it: host pages are mapped and do not come from there, and the debug device's
-/// copy is large enough to be known as contents.
+/// The handle, and all that the heap gave for it: host pages are mapped and do not come from there, and the debug
+/// device's copy is large enough to be known as contents.
 bench::figures bookkeeping() {
     const std::ptrdiff_t before = bench::heap_bytes();
     unified_buffer<float> buffer(bench::contents / sizeof(float));

@@ -15,7 +15,8 @@ unibuf::buffer in_ranges(std::size_t ranges) {
     buffer.write(unibuf::host).data();
     const unibuf::space debug("debug:0");
     if (ranges > 1) {
-        for (std::size_t i = 0; i < ranges; i += 2) buffer.write(debug, {.offset = i * block, .count = block}).release();
+        for (std::size_t i = 0; i < ranges; i += 2)
+            buffer.write(debug, {.offset = i * block, .count = block}).release();
     }
     if (buffer.ranges() != ranges) throw std::logic_error("the directory has joined what it should tell apart");
     return buffer;

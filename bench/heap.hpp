@@ -8,8 +8,8 @@ namespace bench {
 /// Allocations of this size and more are left out: they are contents, not bookkeeping.
 inline constexpr std::size_t contents = std::size_t{1} << 20;
 
-/// Bytes that the calling thread has taken with operator new, less those that it gave back, each as large as the heap made
-/// it. Only differences mean something.
+/// Bytes that the calling thread has taken with operator new, less those that it gave back, each as large as the heap
+/// made it. Only differences mean something.
 std::ptrdiff_t heap_bytes() noexcept;
 
 }  // namespace bench

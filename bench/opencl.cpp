@@ -10,8 +10,8 @@ namespace bench::opencl {
 namespace {
 
 using enqueue_write_buffer = std::int32_t(_cl_command_queue*, _cl_mem*, std::uint32_t blocking, std::size_t offset,
-                                          std::size_t bytes, const void* from, std::uint32_t waits, void* const* wait_for,
-                                          void** event);
+                                          std::size_t bytes, const void* from, std::uint32_t waits,
+                                          void* const* wait_for, void** event);
 
 enqueue_write_buffer* find() {
     void* const driver = ::dlopen("libOpenCL.so.1", RTLD_NOW);

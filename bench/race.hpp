@@ -20,8 +20,8 @@ body repeat(Work work) {
     };
 }
 
-/// `work`, over and over, each time after `prepare`, which is not timed. For work of more than some microseconds: to stop
-/// the clock takes nearly one.
+/// `work`, over and over, each time after `prepare`, which is not timed. For work of more than some microseconds: to
+/// stop the clock takes nearly one.
 template <class Prepare, class Work>
 body repeat(Prepare prepare, Work work) {
     return [prepare = std::move(prepare), work = std::move(work)](benchmark::State& state) {

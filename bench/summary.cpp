@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <nlohmann/json.hpp>
 
 namespace bench {
@@ -45,8 +46,10 @@ nlohmann::ordered_json to_json(const std::vector<outcome>& outcomes) {
 }
 
 std::string to_table(const std::vector<outcome>& outcomes) {
-    std::vector<outcome> rows = outcomes;
-    std::stable_partition(rows.begin(), rows.end(), [](const outcome& each) { return each.holds.value_or(true); });
+    const auto missed = [](const outcome& each) { return !each.holds.value_or(true); };
+    std::vector<outcome> rows;
+    std::ranges::remove_copy_if(outcomes, std::back_inserter(rows), missed);
+    std::ranges::copy_if(outcomes, std::back_inserter(rows), missed);
 
     constexpr auto row = "{:<24} {:>10} {:>10}  {:<9} {:>8}  {:<16} {:<6}  {}\n";
     std::string table = fmt::format(row, "claim", "measured", "limit", "unit", "ratio", "goal", "", "");

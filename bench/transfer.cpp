@@ -29,8 +29,8 @@ void by_opencl(std::span<const std::byte> from, const unibuf::native_memory& to)
     bench::opencl::write(unibuf::opencl::handles_of(to.where).queue, unibuf::opencl::memory(to), from);
 }
 
-/// Both go between the same pages, all touched before, so that neither is lucky with its memory. Marking is not timed, but
-/// comes before both: debug:0 poisons what is stale, which leaves its copy in the cache.
+/// Both go between the same pages, all touched before, so that neither is lucky with its memory. Marking is not timed,
+/// but comes before both: debug:0 poisons what is stale, which leaves its copy in the cache.
 bench::figures whole(unibuf::space where, std::size_t bytes, by_hand* plainly) {
     const bench::default_device device(where);
     unibuf::buffer buffer(bytes, {.hint = unibuf::memory_hint::gpu_preferred});

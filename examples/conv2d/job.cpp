@@ -8,9 +8,11 @@ namespace {
 
 unibuf::unified_buffer<float> make_buffer(unibuf::space where, extent size, unibuf::host_access access) {
     if (where == unibuf::host) access = unibuf::host_access::read_write;  // the host is the device
-    // Every pixel is written before it is read, so none needs to be zero.
-    return unibuf::unified_buffer<float>({size.height, size.width},
-                                         {.access = access, .device = where, .uninitialized = true});
+    // Shared is asked for: a device with memory of its own would be given a copy. Every pixel is written before it is
+    // read, so none needs to be zero.
+    return unibuf::unified_buffer<float>(
+        {size.height, size.width},
+        {.access = access, .hint = unibuf::memory_hint::coherent, .device = where, .uninitialized = true});
 }
 
 }  // namespace

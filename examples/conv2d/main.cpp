@@ -80,32 +80,48 @@ std::vector<row> measure(const options& asked, const conv2d::problem& what, cons
     return rows;
 }
 
-void write_json(const std::filesystem::path& to, const std::vector<row>& rows) {
-    std::ofstream file(to);
-    file << conv2d::to_json(rows).dump(4) << '\n' << std::flush;
-    if (!file) throw std::runtime_error(fmt::format("cannot write {}", to.string()));
-}
+/// Opened before anything is measured: who cannot be written to says so at once.
+class json_file {
+public:
+    explicit json_file(std::filesystem::path where) : where_(std::move(where)) {
+        if (!where_.empty()) file_.open(where_);
+        check();
+    }
+
+    void write(const std::vector<row>& rows) {
+        if (where_.empty()) return;
+        file_ << conv2d::to_json(rows).dump(4) << '\n' << std::flush;
+        check();
+        fmt::print("table:  {}\n", where_.string());
+    }
+
+private:
+    void check() const {
+        if (!file_) throw std::runtime_error(fmt::format("cannot write {}", where_.string()));
+    }
+
+    std::filesystem::path where_;
+    std::ofstream file_;
+};
 
 void run(const options& asked) {
     const conv2d::picture input = input_of(asked);
     if (!asked.output.empty()) save(input, asked.before());
+    json_file json(asked.json);
     const conv2d::problem what(input, *asked.by);
 
     conv2d::picture after;
     const std::vector<row> rows = measure(asked, what, [&](std::span<const float> result) {
         if (after.pixels.empty() && !asked.output.empty()) after = visible(result, input.size, *asked.by);
     });
-    fmt::print("{}, {}x{}, {}: median of {}\n\n{}", asked.picture.filename().string(), input.size.width,
+    fmt::print("{}, {}x{}, {}: median of {}\n\n{}\n", asked.picture.filename().string(), input.size.width,
                input.size.height, asked.by->name, asked.repeat, to_table(rows));
     if (!asked.output.empty()) {
         if (after.pixels.empty()) throw std::runtime_error("there is no result to write: nothing could be measured");
         save(after, asked.output);
-        fmt::print("\nbefore: {}\nafter:  {}\n", asked.before().string(), asked.output.string());
+        fmt::print("before: {}\nafter:  {}\n", asked.before().string(), asked.output.string());
     }
-    if (!asked.json.empty()) {
-        write_json(asked.json, rows);
-        fmt::print("{}table:  {}\n", asked.output.empty() ? "\n" : "", asked.json.string());
-    }
+    json.write(rows);
 }
 
 }  // namespace

@@ -50,14 +50,38 @@ binding binding_of(const unibuf::native_memory& copy) {
     return {.name = unibuf::opengl::name(copy), .offset = copy.offset, .bytes = copy.bytes};
 }
 
+static_assert(opengl_tile.width == 4, "the shader stores quads");
+
+/// SUM(i) of the shader.
+std::string weighted_sum(const filter& by) {
+    std::string sum;
+    std::size_t next = 0;
+    for (int y = 0; y < by.side(); ++y) {
+        for (int x = 0; x < by.side(); ++x) {
+            sum += fmt::format("{}{:#.9g} * near[i + {}]", sum.empty() ? "" : " + ", by.weights[next++],
+                               y * (opengl_tile.width + 2 * by.radius) + x);
+        }
+    }
+    return sum;
+}
+
+std::string source_for(const order& of) {
+    const std::array defines = {
+        fmt::format("RADIUS {}", of.by.radius),       fmt::format("SUM(i) ({})", weighted_sum(of.by)),
+        fmt::format("WIDTH {}", of.size.width),       fmt::format("HEIGHT {}", of.size.height),
+        fmt::format("COLUMNS {}", opengl_tile.width), fmt::format("ROWS {}", opengl_tile.height),
+        fmt::format("GROUP {}", opengl_group),
+    };
+    std::string source = "#version 450\n";
+    for (const std::string& each : defines) source += fmt::format("#define {}\n", each);
+    return source + opengl_kernel;
+}
+
 /// The shader, built for one filter and one size.
 class program {
 public:
     explicit program(const order& of) : on_(of.where), size_(of.size) {
-        const std::string source = fmt::format(
-            "#version 450\n#define RADIUS {}\n#define WEIGHTS {}\n#define COLUMNS {}\n#define ROWS {}\n#define GROUP "
-            "{}\n{}",
-            of.by.radius, literals(of.by), opengl_tile.width, opengl_tile.height, opengl_group, opengl_kernel);
+        const std::string source = source_for(of);
         on_.run([&] {
             check_room(of.where, of.size.pixels() * sizeof(float));
             build(source);
@@ -77,7 +101,6 @@ public:
         bind(0, from);
         bind(1, to);
         gl().glUseProgram(program_);
-        gl().glUniform2i(0, size_.width, size_.height);
         gl().glDispatchCompute(groups(size_.width, opengl_tile.width * opengl_group),
                                groups(size_.height, opengl_tile.height), 1);
         gl().glUseProgram(0);

@@ -28,7 +28,6 @@ functions load(unibuf::space where) {
     find(where, "glGetProgramInfoLog", found.glGetProgramInfoLog);
     find(where, "glDeleteProgram", found.glDeleteProgram);
     find(where, "glUseProgram", found.glUseProgram);
-    find(where, "glUniform2i", found.glUniform2i);
     find(where, "glDispatchCompute", found.glDispatchCompute);
     find(where, "glMemoryBarrier", found.glMemoryBarrier);
     find(where, "glCreateBuffers", found.glCreateBuffers);

@@ -26,7 +26,6 @@ struct functions {
     void (*glGetProgramInfoLog)(unsigned, int, int*, char*);
     void (*glDeleteProgram)(unsigned);
     void (*glUseProgram)(unsigned);
-    void (*glUniform2i)(int, int, int);
     void (*glDispatchCompute)(unsigned, unsigned, unsigned);
     void (*glMemoryBarrier)(unsigned);
     void (*glCreateBuffers)(int, unsigned*);

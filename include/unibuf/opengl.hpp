@@ -12,12 +12,20 @@ namespace unibuf::opengl {
 
 /// Runs `work` with the context of `where` current, and returns when it has returned: on the thread of that context for
 /// "opengl:0", on this thread for one that the caller brought. Passes on what `work` throws.
+///
+/// Take leases before: on its thread, `work` must not use a buffer that other threads use too, for their accesses may
+/// be waiting for that thread, and then both wait for ever.
 UNIBUF_API void run(space where, const std::function<void()>& work);
 
-/// Makes a space of the context that is current on this thread. It is used on whatever thread it is current, and
-/// accesses from other threads throw error(device_unavailable). It must stay alive as long as buffers have copies
-/// there. Throws error(device_unavailable) without a current context, error(unsupported) below OpenGL 4.5.
+/// Makes a space of the context that EGL has current on this thread (one of GLX is not seen). It is used on whatever
+/// thread it is current, and accesses from other threads throw error(device_unavailable). It must stay alive as long as
+/// buffers have copies there. Its state is left as it is, but for the error flag, which every access clears. Throws
+/// error(device_unavailable) without a current context, error(unsupported) below OpenGL 4.5.
 UNIBUF_API space use_current_context();
+
+/// The one queue of `where`: its context, which does all work in order. Accesses that name it are ordered by it, and do
+/// not stop the host; those that name none return when earlier work on their range is done.
+UNIBUF_API queue queue_of(space where);
 
 /// An OpenGL function of the context of `where`, or null.
 UNIBUF_API void* function(space where, const char* name);

@@ -231,8 +231,8 @@ void core::begin(const demand& leased) {
     if (leased.what != access::read) now_written(leased.range, leased.where);
 }
 
-/// Queued work of the device, which the end of a lease leaves behind. It must not be lost: where the device cannot record it
-/// now, whoever needs the bytes next asks it again.
+/// Queued work of the device, which the end of a lease leaves behind. It must not be lost: where the device cannot
+/// record it now, whoever needs the bytes next asks it again.
 void core::queue_all_work_of(space where, byte_range range, bool writes, queue on) noexcept {
     class unrecorded final : public fence::work {
     public:
@@ -306,11 +306,9 @@ native_memory core::device_handle_of(byte_range range) {
         if (where == backends::host_as_device && copies_.options().access != host_access::read_only) {
             any_exposed_ = true;
             copies_.find(coherence::host)->untouched = false;
-            coherence::complete(directory_, copies_.memories(),  // one memory, and no step is needed to see it
-                                {.does = coherence::step::kind::publish,
-                                 .range = range,
-                                 .from = where.id(),
-                                 .to = coherence::host});
+            coherence::complete(
+                directory_, copies_.memories(),  // one memory, and no step is needed to see it
+                {.does = coherence::step::kind::publish, .range = range, .from = where.id(), .to = coherence::host});
             coherence::expose(directory_, range);
         }
         return native_memory{.where = where, .handle = handle_of(there), .offset = range.begin, .bytes = range.size()};

@@ -90,8 +90,8 @@ private:
     std::atomic<std::uint32_t> handles_ = 1;
     std::uint32_t waiting_ = 0;
     std::uint64_t openings_ = 0;  // how often device_ready was set
-    bool ownerless_ = false;    // the last handle has gone; the last lease takes all with it
-    bool any_exposed_ = false;  // some range may be exposed
+    bool ownerless_ = false;      // the last handle has gone; the last lease takes all with it
+    bool any_exposed_ = false;    // some range may be exposed
     std::uint64_t id_;
 
     coherence::directory directory_;

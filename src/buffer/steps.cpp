@@ -62,6 +62,7 @@ void core::steps::run() {
     stays_on_device_ = std::ranges::all_of(todo, [&](const step& each) {
         return each.does == step::kind::wait || executor_of(each) == asked_.where.id();
     });
+    started_.reserve(todo.size());
     try {
         carry_out(todo);
     } catch (const error& failure) {
@@ -100,15 +101,16 @@ void core::steps::tell(const error& failure) const {
 
 void core::steps::start(const step& step) {
     if (step.does == step::kind::wait) return wait(step.ticket);
+    const auto begin = std::chrono::steady_clock::now();
     const fence done = step.does == step::kind::move      ? move(step)
                        : step.does == step::kind::publish ? publish(step)
                                                           : zero(step);
-    if (stays_on_device_ && (asked_.on || asked_.may_return_early) && done.native()) {
-        coherence::complete(core_.directory_, core_.copies_.memories(), step);
-        keep_queued(step, done);
-    } else {
-        started_.push_back({step, done});
-    }
+    started_.push_back({step, done});  // There is room. What fails from here on, the step is waited for.
+    if (step.does == step::kind::move) count(step, begin);
+    if (!stays_on_device_ || !(asked_.on || asked_.may_return_early) || !done.native()) return;
+    keep_queued(step, done);
+    coherence::complete(core_.directory_, core_.copies_.memories(), step);
+    started_.pop_back();
 }
 
 /// Waits for what was started, and tells the directory.
@@ -149,11 +151,13 @@ void core::steps::wait(std::uint64_t ticket) {
             reached = reached_in(forever_long ? forever : asked_.deadline - std::chrono::steady_clock::now());
         }
     } catch (...) {
+        std::vector<std::uint64_t> failed;  // both ends of a transfer have one fence, and fail once
         for (const coherence::queued_work& each : core_.work_.ranges()) {
-            if (each.ticket != ticket || !transfer || !each.writes) continue;
-            coherence::did_not_arrive(core_.directory_, each.range, each.where);
+            if (core_.work_.find(each.ticket)->done.native() != done.native()) continue;
+            if (transfer && each.writes) coherence::did_not_arrive(core_.directory_, each.range, each.where);
+            failed.push_back(each.ticket);
         }
-        core_.work_.remove(ticket);
+        for (const std::uint64_t each : failed) core_.work_.remove(each);
         throw;
     }
     if (!reached) {
@@ -170,7 +174,6 @@ fence core::steps::move(const step& step) {
     const std::size_t offset = step.range.begin;
     const std::size_t bytes = step.range.size();
     const queue on = queue_at(executor_of(step));
-    const auto begin = std::chrono::steady_clock::now();
     fence done;
     {
         const locked::pause unlocked(lock_);
@@ -184,7 +187,6 @@ fence core::steps::move(const step& step) {
             move_staged(from, to, step.range);
         }
     }
-    count(step, begin);
     return done;
 }
 
@@ -259,6 +261,7 @@ void core::steps::wait_for_all_work() {
 /// What goes on after the call: both ends of it stay as they are until then.
 void core::steps::keep_queued(const step& step, const fence& done) {
     const work made{.done = done, .on = asked_.on, .transfer = true};
+    core_.work_.reserve(core_.leases_.size() + 2);
     core_.work_.add({.range = step.range, .where = step.to, .writes = true}, made);
     if (step.does == step::kind::move) core_.work_.add({.range = step.range, .where = step.from}, made);
 }

@@ -2,12 +2,15 @@
 // order of work on the caller's queues.
 #include "unibuf/opencl.hpp"
 
+#include <dlfcn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <thread>
 
 #include "backends/loader.hpp"
 #include "backends/opencl/event.hpp"
-#include "backends/opencl/mapped_ranges.hpp"
 #include "contract/contract.hpp"
 
 namespace unibuf::contract {
@@ -267,6 +270,40 @@ TEST_F(opencl_test, forgets_queues_that_the_caller_has_released) {
     EXPECT_TRUE(same(get(*memory, 0, 5000), bytes(5000, content[0])));
 }
 
+TEST_F(opencl_test, a_child_process_is_told_and_ends_well) {
+    const auto block = backends::device_of(host).allocate({.bytes = 8192});
+    auto memory = device().allocate({.bytes = 64});
+    auto shared = device().about().aliases_host ? device().alias({block->host_address(), 8192}, {.bytes = 8192})
+                                                : device().allocate({.bytes = 8192});
+    fence before = device().record({});
+    const ::pid_t child = ::fork();
+    if (child == 0) {
+        ::alarm(60);
+        const auto told = [](const std::function<void()>& call) { return code_of(call) == error_code::device_lost; };
+        const bool all = told([&] { before.done(); }) && told([&] { memory->fill(0, 64, bytes(1), {}); }) &&
+                         told([&] { shared->publish_to_device(0, 4096, access::write, {}); }) &&
+                         told([&] { device().record({}); }) && told([&] { device().allocate({.bytes = 64}); });
+        before = {};
+        shared.reset();
+        memory.reset();
+        std::_Exit(all ? 0 : 1);
+    }
+    int status = 0;
+    ::waitpid(child, &status, 0);
+    EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << status;
+    put(*memory, 0, noise(64));
+    EXPECT_TRUE(same(get(*memory, 0, 64), noise(64)));
+}
+
+TEST_F(opencl_test, adopts_without_loading_another_api) {
+    ::testing::GTEST_FLAG(death_test_style) = "threadsafe";  // in a process of its own
+    const auto adopt = [] {
+        const space mine = adopted();
+        std::_Exit(mine.name().starts_with("opencl:") && !::dlopen("libEGL.so.1", RTLD_LAZY | RTLD_NOLOAD) ? 0 : 1);
+    };
+    EXPECT_EXIT(adopt(), ::testing::ExitedWithCode(0), "");
+}
+
 TEST_F(opencl_test, says_how_queued_work_failed) {
     // A caller's event stands for the work: what a driver does after a command of its own failed is undefined.
     const user_events events;
@@ -317,60 +354,6 @@ TEST_F(opencl_test, shows_the_host_after_work_on_the_queue_that_is_named) {
     }
     EXPECT_TRUE(same({block->host_address(), 8192}, content));
     api().clReleaseCommandQueue(queue);
-}
-
-/// What the host has of each byte, by the plain way.
-std::vector<cl::mapping> painted(const std::vector<cl::piece>& pieces, std::size_t count) {
-    std::vector<cl::mapping> result(count, cl::mapping::none);
-    for (const cl::piece& each : pieces)
-        std::fill(result.begin() + static_cast<std::ptrdiff_t>(each.begin),
-                  result.begin() + static_cast<std::ptrdiff_t>(each.end), each.how);
-    return result;
-}
-
-/// The pieces after a change, which must unmap what is there and map what is free.
-std::vector<cl::piece> changed(std::vector<cl::piece> pieces, const cl::remapping& change) {
-    for (const cl::piece& each : change.unmap) {
-        const auto found = std::ranges::find(pieces, each);
-        EXPECT_NE(found, pieces.end());
-        if (found != pieces.end()) pieces.erase(found);
-    }
-    for (const cl::piece& each : change.map) {
-        EXPECT_LT(each.begin, each.end);
-        for (const cl::piece& other : pieces) EXPECT_TRUE(each.end <= other.begin || other.end <= each.begin);
-        pieces.push_back(each);
-    }
-    std::ranges::sort(pieces, {}, &cl::piece::begin);
-    return pieces;
-}
-
-TEST(opencl_mapped_ranges, reach_every_state_right) {
-    constexpr std::size_t count = 5;
-    std::vector<std::vector<cl::piece>> states = {{{0, count, cl::mapping::write}}};
-    for (std::size_t next = 0; next < states.size(); ++next) {
-        for (std::size_t begin = 0; begin < count; ++begin) {
-            for (std::size_t end = begin + 1; end <= count; ++end) {
-                for (const int operation : {0, 1, 2, 3}) {
-                    const bool to_host = operation < 2;
-                    const cl::mapping how = to_host ? (operation == 0 ? cl::mapping::read : cl::mapping::write)
-                                                    : (operation == 2 ? cl::mapping::read : cl::mapping::none);
-                    const std::vector<cl::piece> before = states[next];
-                    const cl::remapping change =
-                        to_host ? cl::for_host(before, begin, end, how) : cl::for_device(before, begin, end, how);
-                    const std::vector<cl::piece> after = changed(before, change);
-
-                    std::vector<cl::mapping> wanted = painted(before, count);
-                    for (std::size_t i = begin; i < end; ++i) {
-                        wanted[i] = to_host ? std::max(wanted[i], how) : std::min(wanted[i], how);
-                    }
-                    ASSERT_EQ(painted(after, count), wanted);
-                    if (std::ranges::find(states, after) == states.end()) states.push_back(after);
-                }
-            }
-        }
-    }
-    RecordProperty("states", static_cast<int>(states.size()));
-    EXPECT_GT(states.size(), 100u);
 }
 
 }  // namespace

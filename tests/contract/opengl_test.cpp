@@ -1,87 +1,17 @@
-// tests/contract/opengl_test.cpp: OpenGL passes the suite on a context of unibuf's own; shares memory with shaders; and
-// uses a context that the caller brings, on the thread where it is current and nowhere else.
-#include "unibuf/opengl.hpp"
-
-#include <sys/wait.h>
-#include <unistd.h>
-
+// tests/contract/opengl_test.cpp: OpenGL passes the suite on a context of unibuf's own, and shares memory with shaders.
 #include <array>
-#include <atomic>
-#include <condition_variable>
-#include <mutex>
+#include <filesystem>
+#include <fstream>
 #include <numeric>
-#include <optional>
-#include <stdexcept>
-#include <thread>
 
-#include "backends/loader.hpp"
-#include "backends/opengl/api.hpp"
-#include "backends/opengl/device.hpp"
-#include "backends/opengl/egl.hpp"
 #include "backends/opengl/flags.hpp"
 #include "backends/opengl/memory.hpp"
-#include "contract/contract.hpp"
+#include "backends/opengl/room.hpp"
+#include "contract/opengl_fixture.hpp"
 #include "unibuf/unified_buffer.hpp"
 
 namespace unibuf::contract {
-namespace {
 
-using namespace std::chrono_literals;
-using backends::gl_api;
-using backends::gl_mapping;
-namespace gl = backends::gl;
-
-/// A context as a program would make it: current where it was made, until it goes.
-class callers_context {
-public:
-    callers_context() {
-        const backends::library egl({"libEGL.so.1"});
-        void* (*find)(const char*) = nullptr;
-        egl.find("eglGetProcAddress", find);
-        egl.find("eglMakeCurrent", make_current_);
-        egl.find("eglDestroyContext", destroy_);
-        unsigned (*initialize)(void*, int*, int*) = nullptr;
-        unsigned (*bind)(unsigned) = nullptr;
-        void* (*create)(void*, void*, void*, const int*) = nullptr;
-        egl.find("eglInitialize", initialize);
-        egl.find("eglBindAPI", bind);
-        egl.find("eglCreateContext", create);
-        const auto display = reinterpret_cast<void* (*)(unsigned, void*, const int*)>(find("eglGetPlatformDisplayEXT"));
-
-        display_ = display(0x31DD, nullptr, nullptr);
-        const std::array attributes{0x3098, 4, 0x30FB, 5, 0x30FD, 1, 0x3038};
-        if (initialize(display_, nullptr, nullptr) && bind(0x30A2)) {
-            context_ = create(display_, nullptr, nullptr, attributes.data());
-        }
-        if (!context_) throw std::runtime_error("no context could be made");
-        make_current();
-    }
-    ~callers_context() {
-        release();
-        destroy_(display_, context_);
-    }
-    callers_context(const callers_context&) = delete;
-    callers_context& operator=(const callers_context&) = delete;
-
-    void make_current() const { make_current_(display_, nullptr, nullptr, context_); }
-    void release() const { make_current_(display_, nullptr, nullptr, nullptr); }
-    void* handle() const { return context_; }
-
-private:
-    unsigned (*make_current_)(void*, void*, void*, void*) = nullptr;
-    unsigned (*destroy_)(void*, void*) = nullptr;
-    void* display_ = nullptr;
-    void* context_ = nullptr;
-};
-
-/// Functions of OpenGL that unibuf does not use.
-template <class Function>
-Function* find(space where, const char* name) {
-    return reinterpret_cast<Function*>(opengl::function(where, name));
-}
-
-/// Doubles the floats of a buffer, in a compute shader, on the context of `where`. Says nothing of barriers or fences:
-/// that is for unibuf.
 void double_on_device(space where, std::uint32_t buffer, std::size_t count) {
     opengl::run(where, [&] {
         constexpr unsigned compute_shader = 0x91B9;
@@ -102,64 +32,9 @@ void double_on_device(space where, std::uint32_t buffer, std::size_t count) {
     });
 }
 
-backends::gl_device& gl_device_of(space where) {
-    return dynamic_cast<backends::gl_device&>(backends::device_of(where));
-}
+namespace {
 
-class opengl_test : public ::testing::Test {
-protected:
-    void SetUp() override {
-        try {
-            where_ = space("opengl:0");
-        } catch (const error& missing) {
-            GTEST_SKIP() << missing.what();
-        }
-    }
-
-    backends::device& device() const { return backends::device_of(where_); }
-    const gl_api& api() const { return gl_device_of(where_).context().gl(); }
-
-    unsigned gl_error() const {
-        unsigned result = 0;
-        opengl::run(where_, [&] { result = api().get_error(); });
-        return result;
-    }
-
-    space where_;
-};
-
-/// Keeps the thread of a context busy until it is opened, or goes.
-class gate {
-public:
-    explicit gate(space where) {
-        thread_ = std::jthread([this, where] {
-            opengl::run(where, [this] {
-                std::unique_lock lock(mutex_);
-                closed_ = true;
-                changed_.notify_all();
-                changed_.wait(lock, [this] { return opened_; });
-            });
-        });
-        std::unique_lock lock(mutex_);
-        changed_.wait(lock, [this] { return closed_; });
-    }
-    ~gate() { open(); }
-
-    void open() {
-        const std::lock_guard lock(mutex_);
-        opened_ = true;
-        changed_.notify_all();
-    }
-
-private:
-    std::mutex mutex_;
-    std::condition_variable changed_;
-    bool closed_ = false;
-    bool opened_ = false;
-    std::jthread thread_;
-};
-
-// Sharing.
+using backends::gl_mapping;
 
 TEST_F(opengl_test, a_shader_doubles_a_buffer_in_place) {
     unified_buffer<float> numbers({1000}, {.hint = memory_hint::coherent, .device = where_});
@@ -270,6 +145,31 @@ TEST_F(opengl_test, memory_that_cannot_be_had_names_the_bytes_and_the_device) {
     }
 }
 
+TEST(opengl_room, counts_what_the_system_can_drop_as_free) {
+    const auto root = std::filesystem::path(::testing::TempDir()) / "unibuf_room";
+    const auto write = [&](const char* name, const char* text) {
+        std::filesystem::create_directories((root / name).parent_path());
+        std::ofstream(root / name) << text;
+    };
+    const auto left = [&] { return backends::host_memory_left(root); };
+    std::filesystem::remove_all(root);
+    EXPECT_EQ(left(), std::numeric_limits<std::uint64_t>::max());
+    write("proc/meminfo", "MemTotal: 9000 kB\nMemAvailable: 5000 kB\nSwapFree: 1000 kB\n");
+    EXPECT_EQ(left(), 6000u * 1024);
+    write("sys/fs/cgroup/memory/memory.limit_in_bytes", "50000\n");
+    write("sys/fs/cgroup/memory/memory.usage_in_bytes", "49000\n");
+    EXPECT_EQ(left(), 1000u);
+    write("sys/fs/cgroup/memory/memory.stat", "inactive_file 1\ntotal_inactive_file 20000\n");
+    EXPECT_EQ(left(), 21000u);
+    write("sys/fs/cgroup/memory.max", "max\n");
+    EXPECT_EQ(left(), 21000u);
+    write("sys/fs/cgroup/memory.max", "9000\n");
+    write("sys/fs/cgroup/memory.current", "8000\n");
+    write("sys/fs/cgroup/memory.stat", "anon 10\ninactive_file 5000\n");
+    EXPECT_EQ(left(), 6000u);
+    std::filesystem::remove_all(root);
+}
+
 TEST_F(opengl_test, a_mapping_that_cannot_be_had_says_so_and_leaves_nothing) {
     auto& context = gl_device_of(where_).context();
     const std::shared_ptr<backends::gl_context> shared(&context, [](auto*) {});
@@ -281,7 +181,12 @@ TEST_F(opengl_test, a_mapping_that_cannot_be_had_says_so_and_leaves_nothing) {
     EXPECT_EQ(gl_error(), gl::no_error);
 }
 
-TEST_F(opengl_test, has_no_queues) {
+TEST_F(opengl_test, has_no_queue_but_its_context) {
+    const queue own = opengl::queue_of(where_);
+    EXPECT_EQ(own.native, opengl::queue_of(where_).native);
+    EXPECT_EQ(code_of([] { opengl::queue_of(host); }), error_code::invalid_argument);
+    EXPECT_TRUE(device().record(own).wait());
+
     int nothing = 0;
     const queue some{&nothing};
     const auto memory = device().allocate_visible({.bytes = 16});
@@ -292,214 +197,6 @@ TEST_F(opengl_test, has_no_queues) {
     EXPECT_EQ(code_of([&] { memory->fill(0, 16, content, some); }), error_code::invalid_argument);
     EXPECT_EQ(code_of([&] { memory->publish_to_host(0, 16, access::read, some); }), error_code::invalid_argument);
     EXPECT_EQ(code_of([&] { memory->publish_to_device(0, 16, access::read, some); }), error_code::invalid_argument);
-}
-
-// Running on the context.
-
-TEST_F(opengl_test, runs_on_one_thread_for_all_and_passes_on_what_is_thrown) {
-    std::atomic<int> inside = 0;
-    std::atomic<int> done = 0;
-    {
-        std::vector<std::jthread> threads;
-        for (int t = 0; t < 8; ++t) {
-            threads.emplace_back([&, t] {
-                for (int i = 0; i < 200; ++i) {
-                    try {
-                        opengl::run(where_, [&] {
-                            EXPECT_EQ(++inside, 1);
-                            EXPECT_TRUE(gl_device_of(where_).context().here());
-                            --inside;
-                            if (i % 10 == t) throw i;
-                            ++done;
-                        });
-                    } catch (int thrown) {
-                        EXPECT_EQ(thrown, i);
-                        ++done;
-                    }
-                }
-            });
-        }
-    }
-    EXPECT_EQ(done, 8 * 200);
-}
-
-TEST_F(opengl_test, runs_within_a_run_and_moves_bytes_there) {
-    const bytes content = noise(5000);
-    opengl::run(where_, [&] {
-        opengl::run(where_, [&] {
-            const auto memory = device().allocate({.bytes = 5000});
-            put(*memory, 0, content);
-            EXPECT_TRUE(same(get(*memory, 0, 5000), content));
-        });
-        EXPECT_EQ(opengl::use_current_context(), where_);
-    });
-}
-
-TEST_F(opengl_test, a_run_may_wait_for_work_that_is_queued_behind_it) {
-    fence behind;
-    std::atomic<bool> posted = false;
-    std::jthread other;
-    opengl::run(where_, [&] {
-        other = std::jthread([&] {
-            behind = device().record({});
-            posted = true;
-        });
-        while (!posted) std::this_thread::yield();
-        EXPECT_TRUE(behind.wait(60s));
-    });
-}
-
-TEST_F(opengl_test, fences_keep_to_their_timeout) {
-    std::optional<gate> busy(std::in_place, where_);
-    const fence recorded = device().record({});
-    EXPECT_FALSE(recorded.done());
-    const auto begin = std::chrono::steady_clock::now();
-    EXPECT_FALSE(recorded.wait(30ms));
-    const auto waited = std::chrono::steady_clock::now() - begin;
-    EXPECT_GE(waited, 30ms);
-    EXPECT_LT(waited, 10s);
-    busy->open();
-    EXPECT_TRUE(recorded.wait(60s));
-    EXPECT_TRUE(recorded.done());
-}
-
-TEST_F(opengl_test, many_fences_may_be_dropped_unwaited) {
-    const auto memory = device().allocate({.bytes = 64});
-    const bytes content = noise(64);
-    {
-        const gate busy(where_);
-        for (int i = 0; i < 20000; ++i) memory->write(0, content, {});
-    }
-    EXPECT_TRUE(device().record({}).wait(60s));
-    EXPECT_TRUE(same(get(*memory, 0, 64), content));
-}
-
-TEST_F(opengl_test, knows_its_own_spaces_only) {
-    EXPECT_EQ(code_of([&] { opengl::run(host, [] {}); }), error_code::invalid_argument);
-    EXPECT_EQ(code_of([&] { opengl::function(host, "glFinish"); }), error_code::invalid_argument);
-    EXPECT_EQ(code_of([&] { opengl::name(native_memory{}); }), error_code::invalid_argument);
-    EXPECT_NE(opengl::function(where_, "glFinish"), nullptr);
-}
-
-TEST_F(opengl_test, a_child_process_is_told_and_ends_well) {
-    const auto memory = device().allocate({.bytes = 64});
-    const fence before = device().record({});
-    before.wait();
-    const ::pid_t child = ::fork();
-    if (child == 0) {
-        bool told = before.done();
-        try {
-            memory->fill(0, 64, bytes(1), {}).wait();
-            told = false;
-        } catch (const error& failure) {
-            told = told && failure.code() == error_code::device_lost;
-        }
-        std::_Exit(told ? 0 : 1);
-    }
-    int status = 0;
-    ::waitpid(child, &status, 0);
-    EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0);
-    put(*memory, 0, noise(64));
-}
-
-// The caller's context.
-
-TEST_F(opengl_test, leaves_the_callers_context_current) {
-    const callers_context mine;
-    const auto memory = device().allocate_visible({.bytes = 64});
-    put(*memory, 0, noise(64));
-    opengl::run(where_, [] {});
-    EXPECT_EQ(backends::egl::get().current_context(), mine.handle());
-}
-
-TEST_F(opengl_test, adopts_the_callers_context) {
-    const callers_context mine;
-    const space adopted = opengl::use_current_context();
-    EXPECT_NE(adopted, where_);
-    EXPECT_EQ(opengl::use_current_context(), adopted);
-    EXPECT_EQ(backends::device_of(adopted).about().description, device().about().description);
-
-    const auto thread = std::this_thread::get_id();
-    opengl::run(adopted, [&] { EXPECT_EQ(std::this_thread::get_id(), thread); });
-    EXPECT_THROW(opengl::run(adopted, [] { throw std::runtime_error("mine"); }), std::runtime_error);
-
-    for (const auto hint : {memory_hint::coherent, memory_hint::gpu_preferred}) {
-        unified_buffer<float> numbers({1000}, {.hint = hint, .device = adopted});
-        numbers.fill(3.0F);
-        double_on_device(adopted, opengl::name(numbers.read_write(adopted)), numbers.size());
-        for (const float each : numbers.read(host)) ASSERT_EQ(each, 6.0F);
-    }
-}
-
-TEST_F(opengl_test, works_on_the_callers_context_where_it_is_current_only) {
-    const callers_context mine;
-    const space adopted = opengl::use_current_context();
-    auto& there = backends::device_of(adopted);
-    auto memory = there.allocate({.bytes = 64});
-    put(*memory, 0, noise(64));
-    const fence recorded = there.record({});
-
-    std::string message;
-    bytes got(64);
-    mine.release();
-    EXPECT_EQ(code_of([&] { memory->read(0, got, {}); }, &message), error_code::device_unavailable);
-    EXPECT_NE(message.find(adopted.name()), std::string::npos) << message;
-    EXPECT_NE(message.find("no context is current"), std::string::npos) << message;
-    EXPECT_EQ(code_of([&] { there.record({}); }), error_code::device_unavailable);
-    EXPECT_EQ(code_of([&] { there.allocate({.bytes = 64}); }), error_code::device_unavailable);
-    {
-        const callers_context another;
-        EXPECT_EQ(code_of([&] { memory->read(0, got, {}); }, &message), error_code::device_unavailable);
-        EXPECT_NE(message.find("is current"), std::string::npos) << message;
-        EXPECT_EQ(message.find("no context"), std::string::npos) << message;
-    }
-    mine.make_current();
-    std::jthread([&] { EXPECT_EQ(code_of([&] { memory->read(0, got, {}); }), error_code::device_unavailable); }).join();
-    EXPECT_TRUE(recorded.wait(60s));
-    EXPECT_TRUE(same(get(*memory, 0, 64), noise(64)));
-}
-
-TEST_F(opengl_test, frees_in_the_callers_context_when_it_is_next_used) {
-    const callers_context mine;
-    const space adopted = opengl::use_current_context();
-    const gl_api& mine_api = gl_device_of(adopted).context().gl();
-    auto memory = backends::device_of(adopted).allocate({.bytes = 64});
-    auto again = backends::device_of(adopted).allocate_visible({.bytes = 64});
-    const unsigned first = static_cast<unsigned>(memory->handle());
-    const unsigned second = static_cast<unsigned>(again->handle());
-    std::jthread([&] { memory.reset(); }).join();
-    EXPECT_TRUE(mine_api.is_buffer(first));
-    opengl::run(adopted, [&] { EXPECT_FALSE(mine_api.is_buffer(first)); });
-    again.reset();
-    EXPECT_FALSE(mine_api.is_buffer(second));
-}
-
-TEST_F(opengl_test, needs_a_context_to_adopt) {
-    std::string message;
-    EXPECT_EQ(code_of([] { opengl::use_current_context(); }, &message), error_code::device_unavailable);
-    EXPECT_NE(message.find("no OpenGL context is current"), std::string::npos) << message;
-}
-
-TEST_F(opengl_test, a_context_with_the_handle_of_another_is_another) {
-    std::vector<space> seen;
-    std::vector<std::unique_ptr<backends::memory>> left;
-    void* handle = nullptr;
-    for (int i = 0; i < 3; ++i) {
-        const callers_context mine;
-        const space adopted = opengl::use_current_context();
-        for (const space before : seen) EXPECT_NE(adopted, before);
-        if (mine.handle() == handle) {
-            EXPECT_EQ(code_of([&] { backends::device_of(seen.back()).record({}); }), error_code::device_lost);
-        }
-        handle = mine.handle();
-        seen.push_back(adopted);
-
-        auto kept = backends::device_of(adopted).allocate({.bytes = 64});
-        put(*kept, 0, noise(64));
-        left.clear();  // of the context before: its names may be ours now
-        EXPECT_TRUE(same(get(*kept, 0, 64), noise(64)));
-        left.push_back(std::move(kept));
-    }
 }
 
 }  // namespace

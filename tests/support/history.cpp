@@ -11,6 +11,7 @@ constexpr fake_traits zeroed{.addressable = true, .starts_zero = true};
 constexpr fake_traits aliasing{.aliases = true};
 constexpr fake_traits visible{.visible = true};
 constexpr fake_traits asynchronous{.asynchronous = true};
+constexpr fake_traits addressable_later{.asynchronous = true, .addressable = true};
 constexpr fake_traits aliasing_later{.aliases = true, .asynchronous = true};
 constexpr fake_traits visible_later{.visible = true, .asynchronous = true};
 
@@ -21,6 +22,7 @@ constexpr std::array all{
     arrangement{"visible_and_separate", visible, separate},
     arrangement{"visible_and_aliasing", visible, aliasing},
     arrangement{"asynchronous_and_separate", asynchronous, addressable},
+    arrangement{"asynchronous_addressable_and_separate", addressable_later, separate},
     arrangement{"two_asynchronous", asynchronous, asynchronous},
     arrangement{"asynchronous_aliasing_and_asynchronous", aliasing_later, asynchronous},
     arrangement{"asynchronous_visible_and_aliasing", visible_later, aliasing},

@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <bit>
 
 namespace unibuf::test {
 
@@ -96,14 +95,12 @@ void oracle::drop_content(byte_range range) {
 void oracle::lose(byte_range range, place where) {
     for (cell& each : of(range)) {
         if (each.filled) each = {.is = value::anything, .written = true, .exposed = each.exposed};
-        if (each.current != set_of(where)) each.current &= static_cast<std::uint8_t>(~set_of(where));
     }
+    drop(range, where);
 }
 
 void oracle::doubt(byte_range range) {
-    for (cell& each : of(range)) {
-        if (!std::has_single_bit(each.current)) each.current = 0;
-    }
+    for (cell& each : of(range)) each.current = 0;
 }
 
 std::string oracle::compare(byte_range range, std::span<const std::byte> got) {

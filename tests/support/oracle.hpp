@@ -40,7 +40,7 @@ public:
     void drop(byte_range range, place where);
     void drop_content(byte_range range);
 
-    /// Somewhere there content was to come that has not: the buffer may take one copy as stale again.
+    /// Somewhere there content was to come that has not: the buffer may take copies as stale again.
     void doubt(byte_range range);
 
     /// Queued work of the buffer's own has failed there.

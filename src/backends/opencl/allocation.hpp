@@ -11,7 +11,9 @@ class allocation : public memory {
 public:
     /// Takes `native`, which is of `in`.
     allocation(context& in, cl_mem native, std::size_t bytes) noexcept : in_(in), native_(native), bytes_(bytes) {}
-    ~allocation() override { api().clReleaseMemObject(native_); }
+    ~allocation() override {
+        if (usable()) api().clReleaseMemObject(native_);
+    }
     allocation(const allocation&) = delete;
     allocation& operator=(const allocation&) = delete;
 

@@ -7,6 +7,7 @@
 #include <array>
 #include <utility>
 
+#include "backends/forks.hpp"
 #include "backends/loader.hpp"
 
 namespace unibuf::backends::cl {
@@ -14,6 +15,7 @@ namespace {
 
 struct loaded {
     functions table{};
+    int born = forks();
     std::string missing;
 };
 
@@ -84,7 +86,10 @@ error_code meaning(cl_int status, error_code otherwise) {
 
 const std::string& missing() { return loaded_once().missing; }
 
+bool usable() noexcept { return loaded_once().born == forks(); }
+
 const functions& api() {
+    if (!usable()) throw error(error_code::device_lost, "OpenCL was loaded by the parent process, and is not shared");
     if (!missing().empty()) throw error(error_code::device_unavailable, "OpenCL: " + missing());
     return loaded_once().table;
 }

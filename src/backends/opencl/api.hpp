@@ -112,8 +112,12 @@ struct functions {
 /// Why OpenCL cannot be called on this machine; empty where it can. Loads it at the first call.
 const std::string& missing();
 
-/// The functions. Throws error(device_unavailable) where they are missing.
+/// The functions. Throws error(device_unavailable) where they are missing, error(device_lost) where !usable().
 const functions& api();
+
+/// False in a process that was forked off since OpenCL was loaded: nothing may be called there, not even to release
+/// what the parent made.
+bool usable() noexcept;
 
 /// "CL_OUT_OF_RESOURCES" and so on; "OpenCL status -77" for one without a name here.
 std::string name_of(cl_int status);

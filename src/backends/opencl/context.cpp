@@ -42,6 +42,7 @@ cl_command_queue context::make_queue() {
 }
 
 cl_command_queue context::queue_for(queue on) {
+    api();  // Throws in a forked child, where the mutex may be locked for good. So below.
     auto* const named = static_cast<cl_command_queue>(on.native);
     if (named == nullptr || named == handles_.queue) {
         if (named == nullptr) join();
@@ -52,6 +53,7 @@ cl_command_queue context::queue_for(queue on) {
 }
 
 cl_command_queue context::idle_queue() {
+    api();
     const std::lock_guard lock(mutex_);
     if (!idle_) idle_ = make_queue();
     return idle_;

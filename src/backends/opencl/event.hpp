@@ -19,7 +19,7 @@ public:
         return *this;
     }
     ~event() {
-        if (native_) api().clReleaseEvent(native_);
+        if (native_ && usable()) api().clReleaseEvent(native_);
     }
 
     explicit operator bool() const noexcept { return native_ != nullptr; }

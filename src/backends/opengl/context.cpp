@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "backends/opengl/egl.hpp"
+#include "unibuf/error.hpp"
 
 namespace unibuf::backends {
 
@@ -17,6 +18,11 @@ std::string text(const gl_api& gl, unsigned name) {
 }
 
 }  // namespace
+
+void gl_context::check_queue(queue on) const {
+    if (!on || on.native == this) return;
+    throw error(error_code::invalid_argument, "the only queue of an OpenGL space is its context: opengl::queue_of");
+}
 
 std::string gl_context::load() {
     const std::string missing = gl_.load(&egl::function);

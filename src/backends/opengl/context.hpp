@@ -7,6 +7,7 @@
 
 #include "backends/opengl/api.hpp"
 #include "backends/opengl/flags.hpp"
+#include "unibuf/fence.hpp"
 
 namespace unibuf::backends {
 
@@ -33,6 +34,9 @@ public:
 
     /// Whether it is current on this thread.
     virtual bool here() const noexcept = 0;
+
+    /// Throws error(invalid_argument) for a queue that is not this context: OpenGL has no others.
+    void check_queue(queue on) const;
 
     const gl_api& gl() const noexcept { return gl_; }
     const gl_platform& platform() const noexcept { return platform_; }

@@ -42,7 +42,7 @@ std::unique_ptr<memory> gl_device::allocate_visible(const request& what) {
 }
 
 fence gl_device::record(queue on) {
-    if (on) throw error(error_code::invalid_argument, "OpenGL has no queues: record on its context");
+    context_->check_queue(on);
     return gl_fence::post(context_, [] {});
 }
 

@@ -51,6 +51,8 @@ space use_current_context() {
     return where;
 }
 
+queue queue_of(space where) { return {&context_of(where)}; }
+
 void* function(space where, const char* name) {
     context_of(where);
     return backends::egl::function(name);

@@ -17,10 +17,6 @@ namespace unibuf::backends {
 
 namespace {
 
-void refuse_queue(queue on) {
-    if (on) throw error(error_code::invalid_argument, "OpenGL has no queues: work is on its context");
-}
-
 class gl_memory final : public memory {
 public:
     /// Where `context` is current.
@@ -71,12 +67,12 @@ public:
     }
 
     fence publish_to_host(std::size_t, std::size_t, access, queue on) override {
-        refuse_queue(on);
+        context_->check_queue(on);
         return {};  // Every fence has done it: gl_fence::issue.
     }
 
     fence publish_to_device(std::size_t offset, std::size_t bytes, access, queue on) override {
-        refuse_queue(on);
+        context_->check_queue(on);
         if (!explicit_flush_) return {};
         return post(on, true, [=](const gl_api& gl, unsigned name) {
             gl.flush_mapped_buffer_range(name, static_cast<std::ptrdiff_t>(offset), static_cast<std::ptrdiff_t>(bytes));
@@ -88,7 +84,7 @@ private:
     /// the host is to see through a mapping has to be waited for.
     template <class Job>
     fence post(queue on, bool at_once, Job job) {
-        refuse_queue(on);
+        context_->check_queue(on);
         const gl_api& gl = context_->gl();  // The fence keeps the context.
         return gl_fence::post(context_, [&gl, job = std::move(job), name = name_] { job(gl, name); }, at_once);
     }

@@ -1,0 +1,67 @@
+// tests/unit/review_core_test.cpp: what a buffer owes to a second thread, and to whoever assigns to it.
+#include <atomic>
+#include <chrono>
+#include <optional>
+#include <thread>
+#include <utility>
+
+#include "support/fake_device.hpp"
+#include "unit/common.hpp"
+
+namespace unibuf::test {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr std::size_t size = 1000;
+
+TEST(a_buffer_and_two_threads, a_conflict_within_one_is_told_also_where_the_other_holds_a_lease) {
+    buffer b(size);
+    put(b, noise(size));
+    const auto mine = b.read(host);  // of all bytes: without the lock
+    std::optional<lease<const std::byte>> of_the_other;
+    std::thread([&] { of_the_other = b.read(host, {.count = 1}); }).join();
+    const failure told = failure_of([&] { b.write(host, {.timeout = 1ms}); });
+    EXPECT_EQ(told.code, error_code::access_conflict) << told.message;
+}
+
+// While the device works, so that nothing but the buffer's lock orders the two; the thread sanitizer tells.
+TEST(a_buffer_and_two_threads, one_waits_for_a_device_while_the_other_asks_how_often) {
+    fake_device& fake = fake_device::get({.asynchronous = true});
+    buffer b(size);
+    std::atomic<bool> works = false;
+    std::atomic<bool> asked = false;
+    const std::jthread other([&] {
+        while (!works.load(std::memory_order_relaxed)) std::this_thread::yield();
+        EXPECT_EQ(b.statistics().fence_waits, 1u);
+        asked.store(true, std::memory_order_relaxed);
+    });
+    {
+        const auto written = b.write(fake.where());
+        fake.queued().add({.run = [&](std::size_t) {
+            works.store(true, std::memory_order_relaxed);
+            while (!asked.load(std::memory_order_relaxed)) std::this_thread::yield();
+        }});
+    }
+    b.read(host).release();
+}
+
+TEST(a_handle, lets_go_of_its_buffer_when_another_is_assigned) {
+    buffer kept(size);
+    put(kept, noise(size));
+    const std::uint64_t before = memory_in_all().held;
+    buffer replaced(size);
+    put(replaced, noise(size));
+    buffer other = kept.view(0, 10);
+    replaced = std::move(other);
+    EXPECT_EQ(memory_in_all().held, before);
+    EXPECT_EQ(replaced.id(), kept.id());
+    EXPECT_EQ(replaced.size_bytes(), 10u);
+
+    buffer& itself = replaced;
+    replaced = std::move(itself);
+    EXPECT_EQ(replaced.id(), kept.id());
+}
+
+}  // namespace
+}  // namespace unibuf::test
