@@ -15,6 +15,7 @@ constexpr int digits = 4;
 
 std::string to_text(double value) {
     if (!std::isfinite(value) || value == 0) return fmt::format("{}", value);
+    if (std::abs(value) < 0.01) return fmt::format("{:.2g}", value);
     const int before_point = static_cast<int>(std::floor(std::log10(std::abs(value)))) + 1;
     return fmt::format("{:.{}f}", value, std::max(0, digits - 1 - std::max(before_point, 0)));
 }

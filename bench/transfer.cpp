@@ -47,10 +47,10 @@ bench::figures whole(unibuf::space where, std::size_t bytes, by_hand* plainly) {
 
 std::vector<bench::situation> to_each_device() {
     std::vector<bench::situation> cases;
-    for (const auto& [where, plainly] : {std::pair("debug:0", &by_memcpy), std::pair("opencl:0", &by_opencl)}) {
+    for (const auto& [name, by] : {std::pair("debug:0", &by_memcpy), std::pair("opencl:0", &by_opencl)}) {
         for (const std::size_t size : {16U, 64U, 256U}) {
-            cases.push_back({fmt::format("{} MiB to {}", size, where),
-                             [where = where, plainly = plainly, size] { return whole(where, size * mib, plainly); }});
+            cases.push_back({fmt::format("{} MiB to {}", size, name),
+                             [where = name, plainly = by, size] { return whole(where, size * mib, plainly); }});
         }
     }
     return cases;

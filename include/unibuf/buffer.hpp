@@ -1,7 +1,8 @@
 // unibuf/buffer.hpp: a logical array of bytes, with copies where they are needed.
 //
 // Offsets and counts are bytes here; unified_buffer<T> counts elements. Every function may be called from any thread,
-// and throws unibuf::error. After an error the buffer is as before, or better: newest content is never lost.
+// and throws unibuf::error, or std::bad_alloc where the host has no memory for bookkeeping. After an error the buffer is
+// as before, or better: newest content is never lost.
 #pragma once
 
 #include <cstddef>

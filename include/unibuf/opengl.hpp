@@ -13,8 +13,8 @@ namespace unibuf::opengl {
 /// Runs `work` with the context of `where` current, and returns when it has returned: on the thread of that context for
 /// "opengl:0", on this thread for one that the caller brought. Passes on what `work` throws.
 ///
-/// Take leases before: on its thread, `work` must not use a buffer that other threads use too, for their accesses may
-/// be waiting for that thread, and then both wait for ever.
+/// `work` may use buffers, also such as other threads use: while it waits for those, it does the transfers that they
+/// wait for. A lease that another thread holds while it calls run() is not waited for so: both would wait for ever.
 UNIBUF_API void run(space where, const std::function<void()>& work);
 
 /// Makes a space of the context that EGL has current on this thread (one of GLX is not seen). It is used on whatever

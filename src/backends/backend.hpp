@@ -96,6 +96,11 @@ public:
     virtual bool order(const fence& before, queue on);
 };
 
+/// Set on a thread that does a device's work, by its backend: does what others have asked for and wait for. Whoever
+/// waits for another thread on such a one calls it now and then.
+using helper = void();
+inline thread_local constinit helper* help_others = nullptr;
+
 /// What a backend found on this machine. Where it found no device, why.
 struct discovery {
     std::vector<std::unique_ptr<device>> devices;

@@ -143,7 +143,8 @@ private:
         std::size_t index = 0;
         for (std::size_t id = 0; id < count_; ++id) index += entries_[id].load(std::memory_order_relaxed)->kind == kind;
         std::string name = kind == "host" ? std::string(kind) : fmt::format("{}:{}", kind, index);
-        entries_[count_].store(new entry{std::move(name), std::string(kind), std::move(added)}, std::memory_order_release);
+        entries_[count_].store(new entry{std::move(name), std::string(kind), std::move(added)},
+                               std::memory_order_release);
         return space::from_id(static_cast<std::uint8_t>(count_++));
     }
 

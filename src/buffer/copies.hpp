@@ -22,6 +22,13 @@ struct copy {
     std::shared_ptr<backends::memory> memory;      // of a host copy that a device lends, the device's own object
     trace::held_bytes held;
     std::string reason;  // why it was placed so
+
+    /// Where a program on the host may touch it; null where it may not, also where it is the host's own memory, used in
+    /// place: it is the host's then, and not the device's.
+    std::byte* address() const noexcept;
+
+    /// What the API of its space calls it: of the host, an address, also where a device lends the memory.
+    std::uintptr_t handle() const noexcept;
 };
 
 /// Not thread-safe: the buffer's lock guards it. Memory that is under a transfer stays where it is while others are
@@ -33,9 +40,14 @@ public:
     copy* find(coherence::space_id where) noexcept;
     const copy* find(coherence::space_id where) const noexcept;
 
-    /// The copy at `where`, allocated if there is none: with memory that host and device share where that is wanted and
-    /// can be had. Throws what the backend throws; then nothing has changed.
-    copy& make(coherence::space_id where);
+    /// The copy for `where`, which has none, and one for the host where it needs that: with memory that host and device
+    /// share where that is wanted and can be had. They are to be added. Takes as long as the backend takes, and needs
+    /// no lock as long as nobody adds or frees. Throws what the backend throws.
+    std::vector<copy> prepare(coherence::space_id where) const;
+
+    /// Makes room for what may be prepared.
+    void reserve() { all_.reserve(all_.size() + 2); }
+    void add(std::vector<copy> made) noexcept;
 
     /// Frees the copy at `where`, unless others use its memory.
     void free(coherence::space_id where) noexcept;
@@ -52,10 +64,8 @@ public:
     std::vector<copy>::iterator end() noexcept { return all_.end(); }
 
 private:
-    copy& make_host();
-    copy& make_device(coherence::space_id where);
-    bool try_share(copy& made, backends::device& device, const backends::request& what);
-    copy& add(copy made);
+    class maker;
+
     backends::request wanted() const noexcept;
 
     std::vector<copy> all_;

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstring>
 #include <optional>
+#include <utility>
 
 #include "backends/spaces.hpp"
 #include "buffer/core_access.hpp"
@@ -27,16 +28,6 @@ std::uint64_t next_id() noexcept {
     static thread_local constinit std::uint64_t next = 0;
     if (next % block == 0) next = taken.fetch_add(block, std::memory_order_relaxed);
     return ++next;
-}
-
-bool host_addresses(const copy& there) noexcept {
-    return there.placed == placement::mirrored || there.where == backends::host_as_device.id();
-}
-
-/// What the API of its space calls a copy: of the host, an address, also where a device lends the memory.
-std::uintptr_t handle_of(const copy& there) noexcept {
-    const bool host_side = there.where == coherence::host || there.where == backends::host_as_device.id();
-    return host_side ? reinterpret_cast<std::uintptr_t>(there.memory->host_address()) : there.memory->handle();
 }
 
 }  // namespace
@@ -98,7 +89,7 @@ void core::open() {
         // already.
         const bool exposes = device == host_in_place_of_device && copies_.options().access != host_access::read_only;
         if (device != no_space && coherence::has(known.current, device) && known.exposed == exposes) {
-            device_handle.store(handle_of(*copies_.find(device)), std::memory_order_release);
+            device_handle.store(copies_.find(device)->handle(), std::memory_order_release);
             device_ready.store(++openings_ << 8 | device, std::memory_order_release);
         }
     }
@@ -106,9 +97,18 @@ void core::open() {
 }
 
 bool core::locked::wait_for_change(std::chrono::steady_clock::time_point deadline) {
+    using clock = std::chrono::steady_clock;
     ++core_.waiting_;
     std::cv_status status = std::cv_status::no_timeout;
-    if (deadline == std::chrono::steady_clock::time_point::max()) {
+    if (backends::help_others) {
+        // What this thread waits for may wait for this thread.
+        {
+            const pause unlocked(*this);
+            backends::help_others();
+        }
+        core_.changed_.wait_until(lock_, std::min(deadline, clock::now() + std::chrono::milliseconds(1)));
+        if (clock::now() >= deadline) status = std::cv_status::timeout;
+    } else if (deadline == clock::time_point::max()) {
         core_.changed_.wait(lock_);
     } else {
         status = core_.changed_.wait_until(lock_, deadline);
@@ -169,14 +169,43 @@ void core::check_allocated(const copy* there, space where, const char* verb) con
                             where.name()));
 }
 
-void core::make_copy(space where) {
-    if (copies_.find(where.id())) return;
-    try {
-        copies_.make(where.id());
-    } catch (const error& failure) {
-        throw error(failure.code(),
-                    fmt::format("{}: a copy at {} was asked for: {}", name(), where.name(), failure.what()));
+/// The lock is let go while memory is allocated, which may take a driver long.
+bool core::make_copy(locked& lock, const demand& asked) {
+    if (copies_.find(asked.where.id())) return false;
+    const auto text = [&] { return fmt::format("{}: a copy at {} was asked for", name(), asked.where.name()); };
+    if (making_copy_) {
+        if (!lock.wait_for_change(asked.deadline)) {
+            throw error(error_code::timeout, text() + ", but another thread was making one for all of the given time");
+        }
+        return true;
     }
+    copies_.reserve();
+    making_copy_ = true;
+    ++waiting_;  // keeps the gate shut
+    std::vector<copy> made;
+    std::optional<error> failure;
+    {
+        const locked::pause unlocked(lock);
+        try {
+            made = copies_.prepare(asked.where.id());
+        } catch (const error& thrown) {
+            failure = thrown;
+        } catch (const std::bad_alloc&) {
+            failure.emplace(error_code::out_of_memory, "the host has no memory for bookkeeping");
+        }
+    }
+    --waiting_;
+    making_copy_ = false;
+    changed_.notify_all();
+    if (failure) throw error(failure->code(), fmt::format("{}: {}", text(), failure->what()));
+    copies_.add(std::move(made));
+    return true;
+}
+
+void core::take_turn(locked& lock, const demand& asked) {
+    do {
+        wait_for_turn(lock, asked);
+    } while (make_copy(lock, asked));
 }
 
 void core::now_written(byte_range range, space where) {
@@ -203,180 +232,6 @@ void core::poison_stale(byte_range range) {
             std::memset(address + piece.begin, static_cast<int>(backends::poison), piece.size());
         });
     }
-}
-
-lease_bytes core::lease(const demand& asked) {
-    return grant(asked, [&](copy& there) {
-        work_.reserve(leases_.size() + 1);
-        const std::uint64_t ticket = leases_.add(
-            {.range = asked.range, .where = asked.where, .what = asked.what, .thread = this_thread(), .on = asked.on});
-        if (asked.what != access::read && !asked.begins_later) {
-            try {
-                now_written(asked.range, asked.where);
-            } catch (...) {
-                leases_.remove(ticket);
-                throw;
-            }
-        }
-        std::byte* const address = host_addresses(there) ? there.memory->host_address() : nullptr;
-        const native_memory native{
-            .where = asked.where, .handle = handle_of(there), .offset = asked.range.begin, .bytes = asked.range.size()};
-        return lease_bytes(*this, ticket << 1 | by_lock, asked.what, address ? address + asked.range.begin : nullptr,
-                           native);
-    });
-}
-
-void core::begin(const demand& leased) {
-    const locked lock(*this);
-    if (leased.what != access::read) now_written(leased.range, leased.where);
-}
-
-/// Queued work of the device, which the end of a lease leaves behind. It must not be lost: where the device cannot
-/// record it now, whoever needs the bytes next asks it again.
-void core::queue_all_work_of(space where, byte_range range, bool writes, queue on) noexcept {
-    class unrecorded final : public fence::work {
-    public:
-        explicit unrecorded(backends::device& of) noexcept : of_(of) {}
-        bool wait(std::chrono::nanoseconds timeout) override {
-            const std::scoped_lock lock(mutex_);
-            if (!recorded_) recorded_ = of_.record({});
-            return recorded_->wait(timeout);
-        }
-
-    private:
-        std::mutex mutex_;
-        backends::device& of_;
-        std::optional<fence> recorded_;
-    };
-    backends::device& device = backends::device_of(where);
-    if (!device.about().asynchronous || range.empty()) return;
-    fence done;
-    try {
-        done = device.record(on);
-    } catch (const std::exception&) {
-        done = fence(std::make_shared<unrecorded>(device));
-    }
-    if (!done.native()) return;
-    work_.add({.range = range, .where = where.id(), .writes = writes}, {.done = done, .on = on});
-}
-
-void core::end_lease(std::uint64_t ticket) noexcept {
-    bool last = false;
-    {
-        const locked lock(*this);
-        if (ticket & by_lock) {
-            const lease_record ended = leases_.remove(ticket >> 1);
-            queue_all_work_of(ended.where, ended.range, ended.what != access::read, ended.on);
-        } else {
-            solo.fetch_and(by_lock, std::memory_order_acq_rel);
-        }
-        changed_.notify_all();
-        last = ownerless_ && leases_.empty() && solo_lease().thread == 0;
-    }
-    if (last) delete this;
-}
-
-std::byte* core::host_pointer(byte_range range) {
-    if (copies_.options().access == host_access::read_only) {
-        return const_cast<std::byte*>(host_pointer_to_read(range));
-    }
-    return grant({.range = range, .where = host, .what = access::read_write, .why = cause::host_pointer},
-                 [&](copy& there) {
-                     any_exposed_ = true;
-                     there.untouched = false;
-                     coherence::expose(directory_, range);
-                     return there.memory->host_address() + range.begin;
-                 });
-}
-
-const std::byte* core::host_pointer_to_read(byte_range range) {
-    return grant({.range = range, .where = host, .what = access::read, .why = cause::host_pointer},
-                 [&](copy& there) { return there.memory->host_address() + range.begin; });
-}
-
-void core::end_host_pointers(byte_range range) {
-    locked lock(*this);
-    wait_for_turn(lock, {.range = range, .where = host, .what = access::write});
-    coherence::end_exposure(directory_, range);
-}
-
-native_memory core::device_handle_of(byte_range range) {
-    const space where = backends::current_device();
-    return grant({.range = range, .where = where, .what = access::read, .why = cause::device_handle}, [&](copy& there) {
-        if (where == backends::host_as_device && copies_.options().access != host_access::read_only) {
-            any_exposed_ = true;
-            copies_.find(coherence::host)->untouched = false;
-            coherence::complete(
-                directory_, copies_.memories(),  // one memory, and no step is needed to see it
-                {.does = coherence::step::kind::publish, .range = range, .from = where.id(), .to = coherence::host});
-            coherence::expose(directory_, range);
-        }
-        return native_memory{.where = where, .handle = handle_of(there), .offset = range.begin, .bytes = range.size()};
-    });
-}
-
-void core::sync(space where, byte_range range) {
-    {
-        const std::scoped_lock lock(mutex_);
-        if (copies_.allocated() == 0) {
-            throw error(error_code::not_allocated,
-                        name() + ": to synchronize was asked for, but it has no copy yet: access it first");
-        }
-    }
-    grant({.range = range, .where = where, .what = access::read, .why = cause::sync}, [](copy&) {});
-}
-
-void core::mark(space where, byte_range range) {
-    locked lock(*this);
-    wait_for_turn(lock, {.range = range, .where = where, .what = access::write});
-    check_allocated(copies_.find(where.id()), where, "to mark it dirty");
-    work_.reserve(leases_.size() + 1);
-    queue_all_work_of(where, range, true, {});
-    now_written(range, where);
-}
-
-void core::prefetch(const demand& asked) {
-    grant(asked, [](copy&) {});
-}
-
-void core::discard(space where, byte_range range) {
-    const demand asked{.range = range, .where = where, .what = access::write};
-    locked lock(*this);
-    wait_for_turn(lock, asked);
-    if (!copies_.find(where.id())) return;
-    const byte_range only = coherence::only_at(directory_, range, where.id());
-    if (!only.empty()) {
-        throw error(
-            error_code::access_conflict,
-            fmt::format("{}: to discard the copy at {} was asked for, but bytes [{}, {}) are current nowhere else: "
-                        "synchronize another space first, or use discard_content",
-                        name(), where.name(), only.begin, only.end));
-    }
-    steps(*this, lock, asked).wait_for_all_work();
-    coherence::drop(directory_, range, where.id());
-    if (range == directory_.whole()) copies_.free(where.id());
-}
-
-void core::discard_content(byte_range range) {
-    locked lock(*this);
-    wait_for_turn(lock, {.range = range, .where = host, .what = access::write});
-    coherence::drop_content(directory_, range);
-}
-
-void core::fill(byte_range range, std::span<const std::byte> pattern) {
-    demand asked{.range = range, .where = host, .what = access::write};
-    locked lock(*this);
-    wait_for_turn(lock, asked);
-    coherence::space_set current = copies_.allocated();
-    directory_.for_each(range, [&](byte_range, const coherence::knowledge& known) {
-        current &= known.exposed ? coherence::set_of(coherence::host) : known.current;
-    });
-    coherence::for_each_space(current, [&](coherence::space_id each) { asked.where = space::from_id(each); });
-    make_copy(asked.where);
-    steps work(*this, lock, asked);
-    work.run();
-    work.fill(pattern);
-    now_written(range, asked.where);
 }
 
 buffer_state core::state() const {

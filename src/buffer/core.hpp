@@ -76,7 +76,12 @@ private:
     auto grant(const demand& asked, Finish finish);
 
     void wait_for_turn(locked& lock, const demand& asked);
-    void make_copy(space where);
+
+    /// Makes the copy at the space of the access where there is none. True where the lock was let go meanwhile.
+    bool make_copy(locked& lock, const demand& asked);
+
+    /// Both: waits until nobody is excluded and the copy is there.
+    void take_turn(locked& lock, const demand& asked);
     lease_record solo_lease() const noexcept;
     void check_allowed(const demand& asked) const;
     void check_allocated(const copy* there, space where, const char* verb) const;
@@ -88,7 +93,8 @@ private:
     mutable std::mutex mutex_;
     std::condition_variable changed_;  // a lease ended, or a claim
     std::atomic<std::uint32_t> handles_ = 1;
-    std::uint32_t waiting_ = 0;
+    std::uint32_t waiting_ = 0;   // threads that let go of the lock within an access
+    bool making_copy_ = false;    // by one of them
     std::uint64_t openings_ = 0;  // how often device_ready was set
     bool ownerless_ = false;      // the last handle has gone; the last lease takes all with it
     bool any_exposed_ = false;    // some range may be exposed

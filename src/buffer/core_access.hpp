@@ -66,6 +66,9 @@ private:
         fence done;
     };
 
+    void claim();
+    bool may_return_early(const std::vector<coherence::step>& todo);
+    bool comes_after(const work& before) const;
     void carry_out(const std::vector<coherence::step>& todo);
     void start(const coherence::step& step);
     void wait(std::uint64_t ticket);
@@ -82,8 +85,9 @@ private:
     core& core_;
     locked& lock_;
     const demand& asked_;
-    std::uint64_t claim_ = 0;       // its ticket, once there is one
-    bool stays_on_device_ = false;  // all steps are carried out by the device of the access
+    std::uint64_t claim_ = 0;                         // its ticket, once there is one
+    bool returns_early_ = false;                      // what is started is queued, and nobody waits
+    coherence::space_id executor_ = coherence::host;  // the device that does it then
     std::vector<in_flight> started_;
 };
 
@@ -91,8 +95,7 @@ template <class Finish>
 auto core::grant(const demand& asked, Finish finish) {
     check_allowed(asked);
     locked lock(*this);
-    wait_for_turn(lock, asked);
-    make_copy(asked.where);
+    take_turn(lock, asked);
     if (any_exposed_ && asked.where != host) coherence::find_host_writes(directory_, asked.range);
     steps(*this, lock, asked).run();
     return finish(*copies_.find(asked.where.id()));

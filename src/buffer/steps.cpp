@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <array>
-#include <string_view>
 
 #include "backends/pattern.hpp"
 #include "backends/spaces.hpp"
@@ -57,17 +56,32 @@ void core::steps::run() {
     const std::vector<step> todo = coherence::plan(core_.directory_, core_.copies_.memories(), core_.work_.ranges(),
                                                    asked_.range, asked_.where.id(), asked_.what);
     if (todo.empty()) return;
-    claim_ = core_.leases_.add(
-        {.range = asked_.range, .where = asked_.where, .what = asked_.what, .thread = this_thread(), .claim = true});
-    stays_on_device_ = std::ranges::all_of(todo, [&](const step& each) {
-        return each.does == step::kind::wait || executor_of(each) == asked_.where.id();
-    });
+    claim();
+    returns_early_ = may_return_early(todo);
     started_.reserve(todo.size());
     try {
         carry_out(todo);
     } catch (const error& failure) {
         tell(failure);
     }
+}
+
+/// Where one device carries out all of it, so that what comes later can be ordered behind it there.
+bool core::steps::may_return_early(const std::vector<step>& todo) {
+    const bool wanted = asked_.may_return_early || (asked_.on && asked_.where != host);
+    executor_ = asked_.where.id();
+    for (const step& each : todo) {
+        if (each.does == step::kind::wait) continue;
+        if (executor_ == coherence::host) executor_ = executor_of(each);
+        if (executor_of(each) != executor_) return false;
+    }
+    return wanted && executor_ != coherence::host;
+}
+
+void core::steps::claim() {
+    if (claim_ != 0) return;
+    claim_ = core_.leases_.add(
+        {.range = asked_.range, .where = asked_.where, .what = asked_.what, .thread = this_thread(), .claim = true});
 }
 
 void core::steps::carry_out(const std::vector<step>& todo) {
@@ -93,7 +107,6 @@ void core::steps::carry_out(const std::vector<step>& todo) {
 
 /// A backend does not know of which buffer it failed, nor what for.
 void core::steps::tell(const error& failure) const {
-    if (std::string_view(failure.what()).starts_with(core_.name())) throw error(failure);
     const lease_record wanted{.range = asked_.range, .where = asked_.where, .what = asked_.what};
     throw error(failure.code(),
                 fmt::format("{}: {} was asked for: {}", core_.name(), describe(wanted), failure.what()));
@@ -107,7 +120,7 @@ void core::steps::start(const step& step) {
                                                           : zero(step);
     started_.push_back({step, done});  // There is room. What fails from here on, the step is waited for.
     if (step.does == step::kind::move) count(step, begin);
-    if (!stays_on_device_ || !(asked_.on || asked_.may_return_early) || !done.native()) return;
+    if (!returns_early_ || !done.native()) return;
     keep_queued(step, done);
     coherence::complete(core_.directory_, core_.copies_.memories(), step);
     started_.pop_back();
@@ -131,12 +144,18 @@ void core::steps::finish_started() {
     if (failure) std::rethrow_exception(failure);
 }
 
+/// Whether what the device is asked for now is done after `before`, without stopping the host.
+bool core::steps::comes_after(const work& before) const {
+    backends::device& device = backends::device_of(space::from_id(executor_));
+    return device.order(before.done, asked_.on);
+}
+
 void core::steps::wait(std::uint64_t ticket) {
     const work* const found = core_.work_.find(ticket);
     if (!found) return;
     const fence done = found->done;
     const bool transfer = found->transfer;
-    if (asked_.on && stays_on_device_ && backends::device_of(asked_.where).order(done, asked_.on)) return;
+    if (returns_early_ && comes_after(*found)) return;
     const auto reached_in = [&](std::chrono::nanoseconds time) {
         const locked::pause unlocked(lock_);
         return done.wait(time);
@@ -161,7 +180,7 @@ void core::steps::wait(std::uint64_t ticket) {
         throw;
     }
     if (!reached) {
-        throw error(error_code::timeout, core_.name() + ": work queued before is not done in the time that was given");
+        throw error(error_code::timeout, "work queued before is not done in the time that was given");
     }
     core_.work_.remove(ticket);
 }
@@ -210,13 +229,7 @@ fence core::steps::zero(const step& step) {
 }
 
 void core::steps::fill(std::span<const std::byte> pattern) {
-    if (claim_ == 0) {
-        claim_ = core_.leases_.add({.range = asked_.range,
-                                    .where = asked_.where,
-                                    .what = asked_.what,
-                                    .thread = this_thread(),
-                                    .claim = true});
-    }
+    claim();
     copy& at = *core_.copies_.find(asked_.where.id());
     at.untouched = false;
     core_.work_.reserve(core_.leases_.size() + 1);
@@ -245,8 +258,7 @@ fence core::steps::fill_range(const copy& at, byte_range range, std::span<const 
 }
 
 void core::steps::wait_for_all_work() {
-    claim_ = core_.leases_.add(
-        {.range = asked_.range, .where = asked_.where, .what = asked_.what, .thread = this_thread(), .claim = true});
+    claim();
     std::vector<std::uint64_t> tickets;
     for (const coherence::queued_work& each : core_.work_.ranges()) {
         if (each.range.overlaps(asked_.range)) tickets.push_back(each.ticket);
@@ -288,9 +300,9 @@ void core::steps::count(const step& step, std::chrono::steady_clock::time_point 
     if (transfer_observer* const observer = trace::observer()) observer->on_transfer(made);
 }
 
-/// The caller's queue, for work of the device that it is of.
+/// The caller's queue, for work of the device that it is of: of an access at the host, the one whose bytes come.
 queue core::steps::queue_at(space_id executor) const noexcept {
-    return executor == asked_.where.id() ? asked_.on : queue{};
+    return executor == asked_.where.id() || asked_.where == host ? asked_.on : queue{};
 }
 
 }  // namespace unibuf::detail

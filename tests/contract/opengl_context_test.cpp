@@ -51,6 +51,29 @@ private:
     std::jthread thread_;
 };
 
+TEST_F(opengl_test, code_on_its_thread_shares_buffers_with_other_threads) {
+    constexpr int rounds = 50;
+    for (const bool first_access_inside : {false, true}) {
+        unified_buffer<int> buffer({1 << 12});
+        buffer.fill(1);
+        if (!first_access_inside) buffer.read(where_).release();
+        std::jthread other([&] {
+            for (int round = 0; round < rounds; ++round) {
+                buffer.read_write(host)[0] += 1;
+                buffer.read_write(where_).release();
+            }
+        });
+        for (int round = 0; round < rounds; ++round) {
+            opengl::run(where_, [&] {
+                EXPECT_EQ(buffer.read(host)[1], 1);
+                buffer.read(where_).release();
+            });
+        }
+        other.join();
+        EXPECT_EQ(buffer.read(host)[0], 1 + rounds);
+    }
+}
+
 TEST_F(opengl_test, runs_on_one_thread_for_all_and_passes_on_what_is_thrown) {
     std::atomic<int> inside = 0;
     std::atomic<int> done = 0;

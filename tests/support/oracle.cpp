@@ -95,6 +95,7 @@ void oracle::drop_content(byte_range range) {
 void oracle::lose(byte_range range, place where) {
     for (cell& each : of(range)) {
         if (each.filled) each = {.is = value::anything, .written = true, .exposed = each.exposed};
+        if (each.is == value::one_of_old) each.is = value::anything;
     }
     drop(range, where);
 }

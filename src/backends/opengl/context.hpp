@@ -20,6 +20,9 @@ public:
     /// Does the job and returns when it has returned; passes on what it throws.
     virtual void run(const std::function<void()>& job) = 0;
 
+    /// The same of the program's own, between which nobody else's jobs of that sort come.
+    virtual void run_callers(const std::function<void()>& job) { run(job); }
+
     /// Does the job, here and now or later, in the order of the calls. It must not throw.
     virtual void post(std::function<void()> job) = 0;
 

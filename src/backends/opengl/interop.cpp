@@ -23,7 +23,7 @@ backends::gl_context& context_of(space where) {
 
 }  // namespace
 
-void run(space where, const std::function<void()>& work) { context_of(where).run(work); }
+void run(space where, const std::function<void()>& work) { context_of(where).run_callers(work); }
 
 space use_current_context() {
     // unibuf's own context is looked for first: "opengl:0" is its name, where there is one.

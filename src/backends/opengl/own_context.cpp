@@ -30,6 +30,10 @@ public:
         check_alive();
         thread_.run(job);
     }
+    void run_callers(const std::function<void()>& job) override {
+        check_alive();
+        thread_.run_callers(job);
+    }
     void post(std::function<void()> job) override {
         check_alive();
         thread_.post(std::move(job));

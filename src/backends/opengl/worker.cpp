@@ -9,6 +9,7 @@
 #include <exception>
 #include <utility>
 
+#include "backends/backend.hpp"
 #include "unibuf/error.hpp"
 
 namespace unibuf::backends {
@@ -34,7 +35,7 @@ worker& worker::start(const char* name) {
     return started;
 }
 
-void worker::run(const std::function<void()>& job) {
+void worker::run(const std::function<void()>& job, bool callers) {
     if (here()) return job();
 
     bool done = false;
@@ -50,7 +51,7 @@ void worker::run(const std::function<void()>& job) {
              done = true;
              changed_.notify_all();
          },
-         &done});
+         &done, callers});
     std::unique_lock lock(mutex_);
     changed_.wait(lock, [&] { return done || dropped(&done); });
     if (!done) check_open();
@@ -64,11 +65,11 @@ void worker::post(std::function<void()> job) {
 }
 
 void worker::assist() {
-    // Jobs of callers who wait in run() keep their turn: nobody can have been told that they are done, so nothing is
-    // ordered after them, and they may do anything to the state of the job that is at work.
+    // The program's own jobs keep their turn: nobody can have been told that they are done, so nothing is ordered after
+    // them, and they may do anything to the state of the job that is at work.
     std::unique_lock lock(mutex_);
     for (;;) {
-        const auto next = std::ranges::find(jobs_, nullptr, &entry::waiter);
+        const auto next = std::ranges::find(jobs_, false, &entry::callers);
         if (next == jobs_.end()) return;
         {
             const auto job = std::move(next->job);
@@ -113,6 +114,9 @@ bool worker::dropped(const void* waiter) const {
 }
 
 void worker::loop() {
+    static thread_local worker* mine = nullptr;
+    mine = this;
+    help_others = [] { mine->assist(); };
     std::unique_lock lock(mutex_);
     while (!closed_) {
         if (jobs_.empty()) {

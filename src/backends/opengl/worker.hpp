@@ -22,12 +22,17 @@ public:
     bool here() const noexcept { return std::this_thread::get_id() == thread_; }
 
     /// Does the job and returns when it has returned; passes on what it throws.
-    void run(const std::function<void()>& job);
+    void run(const std::function<void()>& job) { run(job, false); }
+
+    /// The same for a job of the program's own, which may use the thread for long, and in the middle of which no other
+    /// of the program's jobs is done.
+    void run_callers(const std::function<void()>& job) { run(job, true); }
 
     /// Does the job later. It must not throw.
     void post(std::function<void()> job);
 
-    /// On its own thread: does the jobs that were posted before. A job that waits for another job needs this.
+    /// On its own thread: does the jobs that came before, but for the program's own. A job that waits for another
+    /// thread needs this.
     void assist();
 
     /// Throws error(device_lost) where it does no more jobs.
@@ -43,10 +48,12 @@ private:
     struct entry {
         std::function<void()> job;
         const void* waiter = nullptr;  // who waits for it in run(); null of what was posted
+        bool callers = false;
     };
 
     worker() = default;
 
+    void run(const std::function<void()>& job, bool callers);
     void loop();
     void add(entry added);
     bool dropped(const void* waiter) const;

@@ -1,0 +1,187 @@
+// buffer/core_verbs.cpp: what can be asked of a buffer.
+#include <fmt/format.h>
+
+#include <optional>
+
+#include "backends/spaces.hpp"
+#include "buffer/core_access.hpp"
+
+namespace unibuf::detail {
+
+lease_bytes core::lease(const demand& asked) {
+    return grant(asked, [&](copy& there) {
+        work_.reserve(leases_.size() + 1);
+        const std::uint64_t ticket = leases_.add(
+            {.range = asked.range, .where = asked.where, .what = asked.what, .thread = this_thread(), .on = asked.on});
+        if (asked.what != access::read && !asked.begins_later) {
+            try {
+                now_written(asked.range, asked.where);
+            } catch (...) {
+                leases_.remove(ticket);
+                throw;
+            }
+        }
+        std::byte* const address = there.address();
+        const native_memory native{
+            .where = asked.where, .handle = there.handle(), .offset = asked.range.begin, .bytes = asked.range.size()};
+        return lease_bytes(*this, ticket << 1 | by_lock, asked.what, address ? address + asked.range.begin : nullptr,
+                           native);
+    });
+}
+
+void core::begin(const demand& leased) {
+    const locked lock(*this);
+    if (leased.what != access::read) now_written(leased.range, leased.where);
+}
+
+/// Queued work of the device, which the end of a lease leaves behind. It must not be lost: where the device cannot
+/// record it now, whoever needs the bytes next asks it again.
+void core::queue_all_work_of(space where, byte_range range, bool writes, queue on) noexcept {
+    class unrecorded final : public fence::work {
+    public:
+        explicit unrecorded(backends::device& of) noexcept : of_(of) {}
+        bool wait(std::chrono::nanoseconds timeout) override {
+            const std::scoped_lock lock(mutex_);
+            if (!recorded_) recorded_ = of_.record({});
+            return recorded_->wait(timeout);
+        }
+
+    private:
+        std::mutex mutex_;
+        backends::device& of_;
+        std::optional<fence> recorded_;
+    };
+    backends::device& device = backends::device_of(where);
+    if (!device.about().asynchronous || range.empty()) return;
+    fence done;
+    try {
+        done = device.record(on);
+    } catch (const std::exception&) {
+        done = fence(std::make_shared<unrecorded>(device));
+    }
+    if (!done.native()) return;
+    work_.add({.range = range, .where = where.id(), .writes = writes}, {.done = done, .on = on});
+}
+
+void core::end_lease(std::uint64_t ticket) noexcept {
+    bool last = false;
+    {
+        const locked lock(*this);
+        if (ticket & by_lock) {
+            const lease_record ended = leases_.remove(ticket >> 1);
+            queue_all_work_of(ended.where, ended.range, ended.what != access::read, ended.on);
+        } else {
+            solo.fetch_and(by_lock, std::memory_order_acq_rel);
+        }
+        changed_.notify_all();
+        last = ownerless_ && leases_.empty() && solo_lease().thread == 0;
+    }
+    if (last) delete this;
+}
+
+std::byte* core::host_pointer(byte_range range) {
+    if (copies_.options().access == host_access::read_only) {
+        return const_cast<std::byte*>(host_pointer_to_read(range));
+    }
+    return grant({.range = range, .where = host, .what = access::read_write, .why = cause::host_pointer},
+                 [&](copy& there) {
+                     any_exposed_ = true;
+                     there.untouched = false;
+                     coherence::expose(directory_, range);
+                     return there.memory->host_address() + range.begin;
+                 });
+}
+
+const std::byte* core::host_pointer_to_read(byte_range range) {
+    return grant({.range = range, .where = host, .what = access::read, .why = cause::host_pointer},
+                 [&](copy& there) { return there.memory->host_address() + range.begin; });
+}
+
+void core::end_host_pointers(byte_range range) {
+    locked lock(*this);
+    wait_for_turn(lock, {.range = range, .where = host, .what = access::write});
+    coherence::end_exposure(directory_, range);
+}
+
+native_memory core::device_handle_of(byte_range range) {
+    const space where = backends::current_device();
+    return grant({.range = range, .where = where, .what = access::read, .why = cause::device_handle}, [&](copy& there) {
+        if (where == backends::host_as_device && copies_.options().access != host_access::read_only) {
+            any_exposed_ = true;
+            copies_.find(coherence::host)->untouched = false;
+            coherence::complete(
+                directory_, copies_.memories(),  // one memory, and no step is needed to see it
+                {.does = coherence::step::kind::publish, .range = range, .from = where.id(), .to = coherence::host});
+            coherence::expose(directory_, range);
+        }
+        return native_memory{.where = where, .handle = there.handle(), .offset = range.begin, .bytes = range.size()};
+    });
+}
+
+void core::sync(space where, byte_range range) {
+    {
+        const std::scoped_lock lock(mutex_);
+        if (copies_.allocated() == 0) {
+            throw error(error_code::not_allocated,
+                        name() + ": to synchronize was asked for, but it has no copy yet: access it first");
+        }
+    }
+    grant({.range = range, .where = where, .what = access::read, .why = cause::sync}, [](copy&) {});
+}
+
+void core::mark(space where, byte_range range) {
+    locked lock(*this);
+    wait_for_turn(lock, {.range = range, .where = where, .what = access::write});
+    check_allocated(copies_.find(where.id()), where, "to mark it dirty");
+    work_.reserve(leases_.size() + 1);
+    queue_all_work_of(where, range, true, {});
+    now_written(range, where);
+}
+
+void core::prefetch(const demand& asked) {
+    grant(asked, [](copy&) {});
+}
+
+void core::discard(space where, byte_range range) {
+    const demand asked{.range = range, .where = where, .what = access::write};
+    locked lock(*this);
+    do {
+        wait_for_turn(lock, asked);
+    } while (making_copy_ && lock.wait_for_change(asked.deadline));
+    if (!copies_.find(where.id())) return;
+    const byte_range only = coherence::only_at(directory_, range, where.id());
+    if (!only.empty()) {
+        throw error(
+            error_code::access_conflict,
+            fmt::format("{}: to discard the copy at {} was asked for, but bytes [{}, {}) are current nowhere else: "
+                        "synchronize another space first, or use discard_content",
+                        name(), where.name(), only.begin, only.end));
+    }
+    steps(*this, lock, asked).wait_for_all_work();
+    coherence::drop(directory_, range, where.id());
+    if (range == directory_.whole()) copies_.free(where.id());
+}
+
+void core::discard_content(byte_range range) {
+    locked lock(*this);
+    wait_for_turn(lock, {.range = range, .where = host, .what = access::write});
+    coherence::drop_content(directory_, range);
+}
+
+void core::fill(byte_range range, std::span<const std::byte> pattern) {
+    demand asked{.range = range, .where = host, .what = access::write};
+    locked lock(*this);
+    wait_for_turn(lock, asked);
+    coherence::space_set current = copies_.allocated();
+    directory_.for_each(range, [&](byte_range, const coherence::knowledge& known) {
+        current &= known.exposed ? coherence::set_of(coherence::host) : known.current;
+    });
+    coherence::for_each_space(current, [&](coherence::space_id each) { asked.where = space::from_id(each); });
+    take_turn(lock, asked);
+    steps work(*this, lock, asked);
+    work.run();
+    work.fill(pattern);
+    now_written(range, asked.where);
+}
+
+}  // namespace unibuf::detail
