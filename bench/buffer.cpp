@@ -41,7 +41,7 @@ struct tracked_by_hand {
 
 std::ptrdiff_t heap_bytes_with_copies() {
     const std::ptrdiff_t before = bench::heap_bytes();
-    unified_buffer<float> buffer(bench::contents / sizeof(float));
+    unibuf::buffer buffer(bench::contents);
     buffer.write(unibuf::host).data();
     buffer.read("debug:0").data();
     return bench::heap_bytes() - before;
@@ -52,7 +52,7 @@ std::ptrdiff_t heap_bytes_with_copies() {
 bench::figures bookkeeping() {
     heap_bytes_with_copies();  // what is set up once in a process is no buffer's
     const std::ptrdiff_t heap = heap_bytes_with_copies();
-    return {static_cast<double>(heap) + static_cast<double>(sizeof(unified_buffer<float>)), sizeof(tracked_by_hand)};
+    return {static_cast<double>(heap) + static_cast<double>(sizeof(unibuf::buffer)), sizeof(tracked_by_hand)};
 }
 
 const bench::declared construction(

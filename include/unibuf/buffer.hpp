@@ -1,8 +1,8 @@
 // unibuf/buffer.hpp: a logical array of bytes, with copies where they are needed.
 //
 // Offsets and counts are bytes here; unified_buffer<T> counts elements. Every function may be called from any thread,
-// and throws unibuf::error, or std::bad_alloc where the host has no memory for bookkeeping. After an error the buffer is
-// as before, or better: newest content is never lost.
+// and throws unibuf::error, or std::bad_alloc where the host has no memory for bookkeeping. After an error the buffer
+// is as before, or better: newest content is never lost.
 #pragma once
 
 #include <cstddef>
@@ -83,10 +83,10 @@ public:
 
     /// Raw access: a lease taken and ended in one step. The data is there when the call returns.
     ///
-    /// The host's pointer may be written through at any time until a device writes the buffer, release_host, or the end
-    /// of the buffer; until writes are found by themselves, all that was handed out counts as written at each access
-    /// elsewhere. That is correct, and costs a transfer each time: a lease costs none. Of a buffer that the host only
-    /// reads (host_access::read_only) it counts as read.
+    /// The host's pointer may be written through at any time until a device writes the buffer, discard_content,
+    /// release_host, or the end of the buffer; until writes are found by themselves, all that was handed out counts as
+    /// written at each access elsewhere. That is correct, and costs a transfer each time: a lease costs none. Of a
+    /// buffer that the host only reads (host_access::read_only) it counts as read.
     std::byte* host() {
         std::byte* const address = gate_->host_if(detail::gate::host_exposed);
         return address ? address + begin_ : host_by_lock();

@@ -7,6 +7,7 @@
 
 #include "backends/spaces.hpp"
 #include "buffer/placement_policy.hpp"
+#include "trace/counters.hpp"
 #include "unibuf/error.hpp"
 
 namespace unibuf::detail {
@@ -20,6 +21,8 @@ bool is_host(const copy& each) noexcept {
     return each.where == coherence::host || each.where == backends::host_as_device.id();
 }
 
+space_id allocator_of(const copy& each) noexcept { return each.where == coherence::host ? each.lender : each.where; }
+
 }  // namespace
 
 std::byte* copy::address() const noexcept {
@@ -29,8 +32,6 @@ std::byte* copy::address() const noexcept {
 std::uintptr_t copy::handle() const noexcept {
     return is_host(*this) ? reinterpret_cast<std::uintptr_t>(memory->host_address()) : memory->handle();
 }
-
-copies::copies(std::size_t bytes, const buffer_options& options) noexcept : bytes_(bytes), options_(options) {}
 
 copy* copies::find(space_id where) noexcept {
     const auto found = std::ranges::find(all_, where, &copy::where);
@@ -60,7 +61,6 @@ private:
     /// The host's copy. Where the device that the buffer is for shares only memory of its own, it is taken from there.
     const copy& make_host() {
         copy made;
-        made.reason = "the host's own memory";
         const std::optional<space> named = there_.options_.device;
         const space_id meant = named ? named->id() : backends::current_device().id();
         backends::device& device = device_at(meant);
@@ -69,76 +69,74 @@ private:
             try {
                 return lend(device, meant);
             } catch (const error& failure) {
-                made.reason = space::from_id(meant).name() + " could not lend memory: " + failure.what();
+                made.why_not_shared = std::make_unique<std::string>(failure.what());
             }
         }
-        made.memory = device_at(coherence::host).allocate(there_.wanted());
-        made.held = trace::held_bytes(host, there_.bytes_);
-        return add(std::move(made));
+        return add(std::move(made), device_at(coherence::host).allocate(there_.wanted()));
     }
 
     const copy& lend(backends::device& device, space_id where) {
         copy lent;
-        lent.memory = device.allocate_visible(there_.wanted());
         lent.lender = where;
-        lent.held = trace::held_bytes(space::from_id(where), there_.bytes_);
-        lent.reason = "lent by " + space::from_id(where).name();
-        return add(std::move(lent));
+        return add(std::move(lent), device.allocate_visible(there_.wanted()));
     }
 
     const copy& make_device(space_id where) {
         backends::device& device = device_at(where);
         copy made;
         made.where = where;
-        if (where == backends::host_as_device.id()) {
-            made.placed = placement::shared;
-            made.reason = "the default device is the host";
-            made.memory = make(coherence::host).memory;
-            return add(std::move(made));
+        if (where == backends::host_as_device.id()) return use(std::move(made), *make(coherence::host).memory);
+        if (choose_placement(there_.options_.hint, device.about()).wanted == placement::shared) {
+            try {
+                return share(std::move(made), device);
+            } catch (const error& failure) {
+                made = copy();
+                made.where = where;
+                made.why_not_shared = std::make_unique<std::string>(failure.what());
+            }
         }
-        const placement_choice choice = choose_placement(there_.options_.hint, device.about());
-        made.reason = choice.reason;
-        if (choice.wanted == placement::shared && try_share(made, device)) {
-            made.placed = placement::shared;
-        } else {
-            made.memory = device.allocate(there_.wanted());
-            made.held = trace::held_bytes(space::from_id(where), there_.bytes_);
-        }
-        return add(std::move(made));
+        return add(std::move(made), device.allocate(there_.wanted()));
     }
 
-    /// Lets the device use the host's copy. False, with the reason in `made`, where it cannot.
-    bool try_share(copy& made, backends::device& device) {
-        try {
-            if (device.about().aliases_host) {
-                std::byte* const address = make(coherence::host).memory->host_address();
-                made.memory = device.alias({address, there_.wanted().bytes}, there_.wanted());
-                return true;
-            }
-            const copy* const on_host = find(coherence::host);
-            if (!on_host && device.about().host_visible) {
-                made.memory = lend(device, made.where).memory;
-                return true;
-            }
-            if (on_host && on_host->lender == made.where) {
-                made.memory = on_host->memory;
-                return true;
-            }
-            made.reason += device.about().host_visible
-                               ? ", but it shares only memory that it has allocated, and the host's copy was there "
-                                 "first: name the device in buffer_options::device"
-                               : ", but the device cannot share memory";
-        } catch (const error& failure) {
-            made.reason += std::string(", but ") + failure.what();
+    /// Lets the device use the host's copy. Throws error(unsupported) where it cannot.
+    const copy& share(copy made, backends::device& device) {
+        if (device.about().aliases_host) {
+            std::byte* const address = make(coherence::host).memory->host_address();
+            made.placed = placement::shared;
+            return add(std::move(made), device.alias({address, there_.wanted().bytes}, there_.wanted()));
         }
-        return false;
+        if (!device.about().host_visible) {
+            throw error(error_code::unsupported, "the device cannot share memory");
+        }
+        const copy* const on_host = find(coherence::host);
+        if (on_host && on_host->lender != made.where) {
+            throw error(error_code::unsupported,
+                        "it shares only memory that it has allocated, and the host's copy was there first: name the "
+                        "device in buffer_options::device");
+        }
+        return use(std::move(made), *(on_host ? on_host : &lend(device, made.where))->memory);
     }
 
-    const copy& add(copy made) { return made_.emplace_back(std::move(made)); }
+    const copy& use(copy made, backends::memory& of_another) {
+        made.placed = placement::shared;
+        made.memory = &of_another;
+        return made_.emplace_back(std::move(made));
+    }
+
+    const copy& add(copy made, std::unique_ptr<backends::memory> own) {
+        made.memory = own.get();
+        made.own = std::move(own);
+        return made_.emplace_back(std::move(made));
+    }
 
     const copies& there_;
     std::vector<copy> made_;
 };
+
+void copies::reserve(space_id where) {
+    const bool host_too = where != coherence::host && !find(coherence::host);
+    all_.reserve(all_.size() + (host_too ? 2 : 1));
+}
 
 std::vector<copy> copies::prepare(space_id where) const {
     maker made(*this);
@@ -148,25 +146,47 @@ std::vector<copy> copies::prepare(space_id where) const {
 
 void copies::add(std::vector<copy> made) noexcept {
     for (copy& each : made) {
-        if (each.placed == placement::shared) memories_.share(each.where, coherence::host);
+        if (each.own) trace::hold(space::from_id(allocator_of(each)), bytes_);
         any_poisons_ |= device_at(each.where).about().poisons_stale;
         all_.push_back(std::move(each));
     }
 }
 
+void copies::forget(const copy& each) const noexcept {
+    if (each.own) trace::let_go(space::from_id(allocator_of(each)), bytes_);
+}
+
 void copies::free(space_id where) noexcept {
-    if (where == coherence::host) {
-        for (const copy& each : all_) {
-            if (each.placed == placement::shared) return;
-        }
-    }
-    memories_.separate(where);
+    const copy* const there = find(where);
+    if (!there) return;
+    if (where == coherence::host && std::ranges::find(all_, placement::shared, &copy::placed) != all_.end()) return;
+    forget(*there);
     std::erase_if(all_, [&](const copy& each) { return each.where == where; });
 }
 
 void copies::free_all() noexcept {
+    for (const copy& each : all_) forget(each);
     std::erase_if(all_, [](const copy& each) { return each.placed == placement::shared; });
     all_.clear();
+}
+
+coherence::sharing copies::memories() const noexcept {
+    coherence::sharing result;
+    for (const copy& each : all_) {
+        if (each.placed == placement::shared) result.share(each.where, coherence::host);
+    }
+    return result;
+}
+
+placement_info copies::placement_of(const copy& each) const {
+    if (each.where == backends::host_as_device.id()) return {each.placed, "the default device is the host"};
+    std::string reason(choose_placement(options_.hint, device_at(each.where).about()).reason);
+    if (each.where == coherence::host) {
+        reason =
+            each.lender == coherence::host ? "the host's own memory" : "lent by " + space::from_id(each.lender).name();
+    }
+    if (each.why_not_shared) reason += ", because sharing failed: " + *each.why_not_shared;
+    return {each.placed, std::move(reason)};
 }
 
 coherence::space_set copies::allocated() const noexcept {

@@ -8,7 +8,6 @@
 
 #include "backends/backend.hpp"
 #include "coherence/spaces.hpp"
-#include "trace/counters.hpp"
 #include "unibuf/buffer.hpp"
 #include "unibuf/options.hpp"
 
@@ -19,9 +18,9 @@ struct copy {
     bool untouched = true;  // nothing was written to it since it was allocated
     unibuf::placement placed = placement::mirrored;
     coherence::space_id lender = coherence::host;  // of a host copy: the device whose memory it is, or the host
-    std::shared_ptr<backends::memory> memory;      // of a host copy that a device lends, the device's own object
-    trace::held_bytes held;
-    std::string reason;  // why it was placed so
+    backends::memory* memory = nullptr;
+    std::unique_ptr<backends::memory> own;              // null where `memory` is that of another copy
+    std::unique_ptr<const std::string> why_not_shared;  // where it was tried
 
     /// Where a program on the host may touch it; null where it may not, also where it is the host's own memory, used in
     /// place: it is the host's then, and not the device's.
@@ -35,7 +34,10 @@ struct copy {
 /// added.
 class copies {
 public:
-    copies(std::size_t bytes, const buffer_options& options) noexcept;
+    copies(std::size_t bytes, const buffer_options& options) noexcept : bytes_(bytes), options_(options) {}
+    ~copies() { free_all(); }
+    copies(const copies&) = delete;
+    copies& operator=(const copies&) = delete;
 
     copy* find(coherence::space_id where) noexcept;
     const copy* find(coherence::space_id where) const noexcept;
@@ -46,7 +48,7 @@ public:
     std::vector<copy> prepare(coherence::space_id where) const;
 
     /// Makes room for what may be prepared.
-    void reserve() { all_.reserve(all_.size() + 2); }
+    void reserve(coherence::space_id where);
     void add(std::vector<copy> made) noexcept;
 
     /// Frees the copy at `where`, unless others use its memory.
@@ -56,8 +58,11 @@ public:
     void free_all() noexcept;
 
     coherence::space_set allocated() const noexcept;
-    const coherence::sharing& memories() const noexcept { return memories_; }
+    coherence::sharing memories() const noexcept;
     const buffer_options& options() const noexcept { return options_; }
+
+    /// Of one of these copies.
+    placement_info placement_of(const copy& each) const;
     bool any_poisons() const noexcept { return any_poisons_; }
 
     std::vector<copy>::iterator begin() noexcept { return all_.begin(); }
@@ -68,8 +73,9 @@ private:
 
     backends::request wanted() const noexcept;
 
+    void forget(const copy& each) const noexcept;
+
     std::vector<copy> all_;
-    coherence::sharing memories_;
     std::size_t bytes_;
     buffer_options options_;
     bool any_poisons_ = false;

@@ -98,6 +98,7 @@ void core::open() {
 
 bool core::locked::wait_for_change(std::chrono::steady_clock::time_point deadline) {
     using clock = std::chrono::steady_clock;
+    if (!core_.changed_) core_.changed_ = std::make_unique<std::condition_variable>();
     ++core_.waiting_;
     std::cv_status status = std::cv_status::no_timeout;
     if (backends::help_others) {
@@ -106,12 +107,12 @@ bool core::locked::wait_for_change(std::chrono::steady_clock::time_point deadlin
             const pause unlocked(*this);
             backends::help_others();
         }
-        core_.changed_.wait_until(lock_, std::min(deadline, clock::now() + std::chrono::milliseconds(1)));
+        core_.changed_->wait_until(lock_, std::min(deadline, clock::now() + std::chrono::milliseconds(1)));
         if (clock::now() >= deadline) status = std::cv_status::timeout;
     } else if (deadline == clock::time_point::max()) {
-        core_.changed_.wait(lock_);
+        core_.changed_->wait(lock_);
     } else {
-        status = core_.changed_.wait_until(lock_, deadline);
+        status = core_.changed_->wait_until(lock_, deadline);
     }
     --core_.waiting_;
     return status == std::cv_status::no_timeout;
@@ -179,7 +180,7 @@ bool core::make_copy(locked& lock, const demand& asked) {
         }
         return true;
     }
-    copies_.reserve();
+    copies_.reserve(asked.where.id());
     making_copy_ = true;
     ++waiting_;  // keeps the gate shut
     std::vector<copy> made;
@@ -196,7 +197,7 @@ bool core::make_copy(locked& lock, const demand& asked) {
     }
     --waiting_;
     making_copy_ = false;
-    changed_.notify_all();
+    tell_waiting();
     if (failure) throw error(failure->code(), fmt::format("{}: {}", text(), failure->what()));
     copies_.add(std::move(made));
     return true;
@@ -253,7 +254,7 @@ placement_info core::placement(space where) const {
     const std::scoped_lock lock(mutex_);
     const copy* const there = copies_.find(where.id());
     check_allocated(there, where, "its placement");
-    return {there->placed, there->reason};
+    return copies_.placement_of(*there);
 }
 
 void end_by_lock(gate& of, std::uint64_t ticket) noexcept { static_cast<core&>(of).end_lease(ticket); }

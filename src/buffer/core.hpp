@@ -8,6 +8,7 @@
 #include <chrono>
 #include <condition_variable>
 #include <cstdint>
+#include <memory>
 #include <mutex>
 #include <string>
 #include <vector>
@@ -89,13 +90,16 @@ private:
     void queue_all_work_of(space where, byte_range range, bool writes, queue on) noexcept;
     void poison_stale(byte_range range);
     void open();
+    void tell_waiting() const noexcept {
+        if (changed_) changed_->notify_all();
+    }
 
     mutable std::mutex mutex_;
-    std::condition_variable changed_;  // a lease ended, or a claim
+    std::unique_ptr<std::condition_variable> changed_;  // a lease ended, or a claim; made by the first who waits
     std::atomic<std::uint32_t> handles_ = 1;
     std::uint32_t waiting_ = 0;   // threads that let go of the lock within an access
-    bool making_copy_ = false;    // by one of them
-    std::uint64_t openings_ = 0;  // how often device_ready was set
+    std::uint32_t openings_ = 0;  // how often device_ready was set
+    bool making_copy_ = false;    // by one of those who wait
     bool ownerless_ = false;      // the last handle has gone; the last lease takes all with it
     bool any_exposed_ = false;    // some range may be exposed
     std::uint64_t id_;

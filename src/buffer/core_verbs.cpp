@@ -10,9 +10,9 @@ namespace unibuf::detail {
 
 lease_bytes core::lease(const demand& asked) {
     return grant(asked, [&](copy& there) {
-        work_.reserve(leases_.size() + 1);
+        if (backends::device_of(asked.where).about().asynchronous) work_.reserve(leases_.size() + 1);
         const std::uint64_t ticket = leases_.add(
-            {.range = asked.range, .where = asked.where, .what = asked.what, .thread = this_thread(), .on = asked.on});
+            {.range = asked.range, .on = asked.on, .thread = this_thread(), .where = asked.where, .what = asked.what});
         if (asked.what != access::read && !asked.begins_later) {
             try {
                 now_written(asked.range, asked.where);
@@ -73,7 +73,7 @@ void core::end_lease(std::uint64_t ticket) noexcept {
         } else {
             solo.fetch_and(by_lock, std::memory_order_acq_rel);
         }
-        changed_.notify_all();
+        tell_waiting();
         last = ownerless_ && leases_.empty() && solo_lease().thread == 0;
     }
     if (last) delete this;

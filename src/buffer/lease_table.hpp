@@ -14,10 +14,10 @@ namespace unibuf::detail {
 struct lease_record {
     std::uint64_t ticket = 0;
     byte_range range{};
+    queue on{};
+    std::uint32_t thread = 0;
     space where{};
     access what = access::read;
-    std::uint32_t thread = 0;
-    queue on{};
     bool claim = false;  // an access that is moving bytes: excludes all others of its range
 
     bool excludes(byte_range other, access other_what) const noexcept {

@@ -7,6 +7,7 @@
 #include "backends/pattern.hpp"
 #include "backends/spaces.hpp"
 #include "buffer/core_access.hpp"
+#include "trace/counters.hpp"
 #include "unibuf/error.hpp"
 
 namespace unibuf::detail {
@@ -48,7 +49,7 @@ core::steps::steps(core& of, locked& lock, const demand& asked) : core_(of), loc
 core::steps::~steps() {
     if (claim_ == 0) return;
     core_.leases_.remove(claim_);
-    core_.changed_.notify_all();
+    core_.tell_waiting();
 }
 
 void core::steps::run() {
@@ -81,7 +82,7 @@ bool core::steps::may_return_early(const std::vector<step>& todo) {
 void core::steps::claim() {
     if (claim_ != 0) return;
     claim_ = core_.leases_.add(
-        {.range = asked_.range, .where = asked_.where, .what = asked_.what, .thread = this_thread(), .claim = true});
+        {.range = asked_.range, .thread = this_thread(), .where = asked_.where, .what = asked_.what, .claim = true});
 }
 
 void core::steps::carry_out(const std::vector<step>& todo) {

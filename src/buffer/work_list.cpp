@@ -1,55 +1,54 @@
 // buffer/work_list.cpp
 #include "buffer/work_list.hpp"
 
+#include <algorithm>
 #include <exception>
 
 namespace unibuf::detail {
 
 void work_list::reserve(std::size_t more) {
-    const std::size_t needed = ranges_.size() + more;
-    if (needed > ranges_.capacity()) ranges_.reserve(needed);
-    if (needed > works_.capacity()) works_.reserve(needed);
+    if (!lists_) lists_ = std::make_unique<lists>();
+    const std::size_t needed = lists_->ranges.size() + more;
+    if (needed > lists_->ranges.capacity()) lists_->ranges.reserve(needed);
+    if (needed > lists_->works.capacity()) lists_->works.reserve(needed);
 }
 
 void work_list::add(const coherence::queued_work& queued, work added) {
     reserve(1);
-    for (std::size_t i = ranges_.size(); i-- > 0;) {
-        const bool same_order = ranges_[i].where == queued.where && works_[i].on.native == added.on.native;
-        if (same_order && queued.range.contains(ranges_[i].range) && (queued.writes || !ranges_[i].writes) &&
-            !works_[i].transfer && !added.transfer) {
+    auto& [ranges, works, last] = *lists_;
+    for (std::size_t i = ranges.size(); i-- > 0;) {
+        const bool same_order = ranges[i].where == queued.where && works[i].on.native == added.on.native;
+        if (same_order && queued.range.contains(ranges[i].range) && (queued.writes || !ranges[i].writes) &&
+            !works[i].transfer && !added.transfer) {
             remove_at(i);
         }
     }
-    ranges_.push_back(queued);
-    ranges_.back().ticket = ++last_;
-    works_.push_back(std::move(added));
+    ranges.push_back(queued);
+    ranges.back().ticket = ++last;
+    works.push_back(std::move(added));
 }
 
 const work* work_list::find(std::uint64_t ticket) const noexcept {
-    for (std::size_t i = 0; i < ranges_.size(); ++i) {
-        if (ranges_[i].ticket == ticket) return &works_[i];
-    }
-    return nullptr;
+    const auto found = std::ranges::find(ranges(), ticket, &coherence::queued_work::ticket);
+    return found == ranges().end() ? nullptr : &lists_->works[static_cast<std::size_t>(found - ranges().begin())];
 }
 
 void work_list::remove(std::uint64_t ticket) noexcept {
-    for (std::size_t i = 0; i < ranges_.size(); ++i) {
-        if (ranges_[i].ticket == ticket) return remove_at(i);
-    }
+    if (const work* const found = find(ticket)) remove_at(static_cast<std::size_t>(found - lists_->works.data()));
 }
 
 void work_list::forget_done() noexcept {
-    for (std::size_t i = ranges_.size(); i-- > 0;) {
+    for (std::size_t i = ranges().size(); i-- > 0;) {
         try {
-            if (works_[i].done.done()) remove_at(i);
+            if (lists_->works[i].done.done()) remove_at(i);
         } catch (const std::exception&) {
         }
     }
 }
 
 void work_list::remove_at(std::size_t index) noexcept {
-    ranges_.erase(ranges_.begin() + static_cast<std::ptrdiff_t>(index));
-    works_.erase(works_.begin() + static_cast<std::ptrdiff_t>(index));
+    lists_->ranges.erase(lists_->ranges.begin() + static_cast<std::ptrdiff_t>(index));
+    lists_->works.erase(lists_->works.begin() + static_cast<std::ptrdiff_t>(index));
 }
 
 }  // namespace unibuf::detail

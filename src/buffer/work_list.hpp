@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -19,10 +20,13 @@ struct work {
 /// Not thread-safe: the buffer's lock guards it.
 class work_list {
 public:
-    bool empty() const noexcept { return ranges_.empty(); }
+    bool empty() const noexcept { return !lists_ || lists_->ranges.empty(); }
 
     /// What the core needs to know of it.
-    std::span<const coherence::queued_work> ranges() const noexcept { return ranges_; }
+    std::span<const coherence::queued_work> ranges() const noexcept {
+        return lists_ ? std::span<const coherence::queued_work>(lists_->ranges)
+                      : std::span<const coherence::queued_work>();
+    }
 
     /// Makes room, so that as many calls of `add` do not throw.
     void reserve(std::size_t more);
@@ -38,11 +42,16 @@ public:
     void forget_done() noexcept;
 
 private:
+    /// Side by side.
+    struct lists {
+        std::vector<coherence::queued_work> ranges;
+        std::vector<work> works;
+        std::uint64_t last = 0;
+    };
+
     void remove_at(std::size_t index) noexcept;
 
-    std::vector<coherence::queued_work> ranges_;
-    std::vector<work> works_;  // side by side with ranges_
-    std::uint64_t last_ = 0;
+    std::unique_ptr<lists> lists_;  // null in a buffer that has never queued work
 };
 
 }  // namespace unibuf::detail

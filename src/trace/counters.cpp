@@ -65,15 +65,14 @@ void count_fence_wait() noexcept { fence_waits.fetch_add(1, std::memory_order_re
 
 transfer_observer* observer() noexcept { return current_observer.load(std::memory_order_acquire); }
 
-held_bytes::held_bytes(space where, std::uint64_t bytes) noexcept : where_(where), bytes_(bytes) {
-    memory[where_.id()].add(bytes_);
-    all_memory.add(bytes_);
+void hold(space where, std::uint64_t bytes) noexcept {
+    memory[where.id()].add(bytes);
+    all_memory.add(bytes);
 }
 
-held_bytes::~held_bytes() {
-    if (bytes_ == 0) return;
-    memory[where_.id()].remove(bytes_);
-    all_memory.remove(bytes_);
+void let_go(space where, std::uint64_t bytes) noexcept {
+    memory[where.id()].remove(bytes);
+    all_memory.remove(bytes);
 }
 
 }  // namespace trace

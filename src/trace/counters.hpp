@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <utility>
 
 #include "unibuf/statistics.hpp"
 
@@ -18,23 +17,8 @@ void count_fence_wait() noexcept;
 /// The one observer, or null.
 transfer_observer* observer() noexcept;
 
-/// Bytes of memory held in a space, as long as this lives.
-class held_bytes {
-public:
-    held_bytes() noexcept = default;
-    held_bytes(space where, std::uint64_t bytes) noexcept;
-    held_bytes(held_bytes&& other) noexcept
-        : where_(other.where_), bytes_(std::exchange(other.bytes_, std::uint64_t{0})) {}
-    held_bytes& operator=(held_bytes&& other) noexcept {
-        std::swap(where_, other.where_);
-        std::swap(bytes_, other.bytes_);
-        return *this;
-    }
-    ~held_bytes();
-
-private:
-    space where_;
-    std::uint64_t bytes_ = 0;
-};
+// Bytes of memory that are held in a space from now on, or no longer.
+void hold(space where, std::uint64_t bytes) noexcept;
+void let_go(space where, std::uint64_t bytes) noexcept;
 
 }  // namespace unibuf::trace

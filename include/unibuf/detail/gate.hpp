@@ -71,7 +71,7 @@ struct gate {
 
     /// Whether the device that is the default now has all bytes, with nothing to wait for.
     bool device_if(std::uint8_t& where, std::uintptr_t& handle) const noexcept {
-        const std::uint64_t seen = device_ready.load(std::memory_order_acquire);
+        const std::uint32_t seen = device_ready.load(std::memory_order_acquire);
         where = static_cast<std::uint8_t>(seen);
         handle = device_handle.load(std::memory_order_acquire);
         return where != no_space && where == default_space.load(std::memory_order_relaxed) &&
@@ -83,7 +83,7 @@ struct gate {
     const std::size_t bytes;
     std::atomic<std::uint64_t> solo = 0;
     std::atomic<std::uint32_t> ready = 0;
-    std::atomic<std::uint64_t> device_ready =
+    std::atomic<std::uint32_t> device_ready =
         no_space;  // a space, below a number that tells apart each time it was set
     std::atomic<std::byte*> host_address = nullptr;
     std::atomic<std::uintptr_t> device_handle = 0;

@@ -28,12 +28,12 @@ constexpr std::size_t huge_page = std::size_t{2} << 20;
 /// first. Below: cache lines from the heap.
 class host_memory final : public memory {
 public:
-    explicit host_memory(std::size_t bytes) : mapped_(bytes >= page), bytes_(round_up(bytes)) {
+    explicit host_memory(std::size_t bytes) : bytes_(round_up(bytes)) {
         if (bytes_ < bytes) {
             errno = ENOMEM;
             refuse(bytes);
         }
-        if (!mapped_) {
+        if (!mapped()) {
             address_ = static_cast<std::byte*>(std::aligned_alloc(cache_line, bytes_));
             if (!address_) refuse(bytes);
             std::memset(address_, 0, bytes_);
@@ -46,7 +46,7 @@ public:
     }
 
     ~host_memory() override {
-        if (mapped_) {
+        if (mapped()) {
             ::munmap(address_, bytes_);
         } else {
             std::free(address_);
@@ -76,12 +76,13 @@ public:
     }
 
 private:
-    std::size_t round_up(std::size_t bytes) const noexcept {
-        const std::size_t unit = mapped_ ? page : cache_line;
+    bool mapped() const noexcept { return bytes_ >= page; }
+
+    static std::size_t round_up(std::size_t bytes) noexcept {
+        const std::size_t unit = bytes >= page ? page : cache_line;
         return (bytes + unit - 1) / unit * unit;
     }
 
-    bool mapped_;
     std::size_t bytes_;
     std::byte* address_ = nullptr;
 };
