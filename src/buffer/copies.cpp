@@ -17,20 +17,18 @@ using coherence::space_id;
 
 backends::device& device_at(space_id where) noexcept { return backends::device_of(space::from_id(where)); }
 
-bool is_host(const copy& each) noexcept {
-    return each.where == coherence::host || each.where == backends::host_as_device.id();
-}
-
 space_id allocator_of(const copy& each) noexcept { return each.where == coherence::host ? each.lender : each.where; }
 
 }  // namespace
 
+bool copy::on_host() const noexcept { return where == coherence::host || where == backends::host_as_device.id(); }
+
 std::byte* copy::address() const noexcept {
-    return is_host(*this) || placed == placement::mirrored ? memory->host_address() : nullptr;
+    return on_host() || placed == placement::mirrored ? memory->host_address() : nullptr;
 }
 
 std::uintptr_t copy::handle() const noexcept {
-    return is_host(*this) ? reinterpret_cast<std::uintptr_t>(memory->host_address()) : memory->handle();
+    return on_host() ? reinterpret_cast<std::uintptr_t>(memory->host_address()) : memory->handle();
 }
 
 copy* copies::find(space_id where) noexcept {
@@ -185,7 +183,7 @@ placement_info copies::placement_of(const copy& each) const {
         reason =
             each.lender == coherence::host ? "the host's own memory" : "lent by " + space::from_id(each.lender).name();
     }
-    if (each.why_not_shared) reason += ", because sharing failed: " + *each.why_not_shared;
+    if (each.why_not_shared) reason += ", but sharing failed: " + *each.why_not_shared;
     return {each.placed, std::move(reason)};
 }
 

@@ -22,6 +22,9 @@ struct copy {
     std::unique_ptr<backends::memory> own;              // null where `memory` is that of another copy
     std::unique_ptr<const std::string> why_not_shared;  // where it was tried
 
+    /// Of the host, or of the host in the place of a device.
+    bool on_host() const noexcept;
+
     /// Where a program on the host may touch it; null where it may not, also where it is the host's own memory, used in
     /// place: it is the host's then, and not the device's.
     std::byte* address() const noexcept;

@@ -71,7 +71,7 @@ void core::open() {
     }
 #endif
     if (waiting_ != 0 || !leases_.empty() || ownerless_) return;
-    if (directory_.ranges() == 1 && work_.empty()) {
+    if (directory_.ranges() == 1 && work_.empty() && !directory_.first().lost) {
         const coherence::knowledge& known = directory_.first();
         if (coherence::has(known.current, coherence::host)) {
             const host_access allowed = copies_.options().access;
@@ -161,6 +161,19 @@ void core::check_allowed(const demand& asked) const {
     if (allowed == host_access::write_only && asked.what != access::write) {
         throw error(error_code::invalid_argument, name() + " was created write_only: the host may not read it");
     }
+}
+
+void core::check_not_lost(const demand& asked) {
+    const byte_range lost = coherence::lost_in(directory_, asked.range);
+    if (lost.empty()) {
+        any_lost_ = !coherence::lost_in(directory_, directory_.whole()).empty();
+        return;
+    }
+    throw error(error_code::transfer_failed,
+                fmt::format("{}: {} was asked for, but bytes [{}, {}) were lost when queued work failed: write them "
+                            "again, or use discard_content",
+                            name(), describe({.range = asked.range, .where = asked.where, .what = asked.what}),
+                            lost.begin, lost.end));
 }
 
 void core::check_allocated(const copy* there, space where, const char* verb) const {

@@ -85,6 +85,7 @@ private:
     void take_turn(locked& lock, const demand& asked);
     lease_record solo_lease() const noexcept;
     void check_allowed(const demand& asked) const;
+    void check_not_lost(const demand& asked);
     void check_allocated(const copy* there, space where, const char* verb) const;
     void now_written(byte_range range, space where);
     void queue_all_work_of(space where, byte_range range, bool writes, queue on) noexcept;
@@ -102,6 +103,7 @@ private:
     bool making_copy_ = false;    // by one of those who wait
     bool ownerless_ = false;      // the last handle has gone; the last lease takes all with it
     bool any_exposed_ = false;    // some range may be exposed
+    bool any_lost_ = false;       // some range may be lost
     std::uint64_t id_;
 
     coherence::directory directory_;

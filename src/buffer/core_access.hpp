@@ -72,6 +72,7 @@ private:
     void carry_out(const std::vector<coherence::step>& todo);
     void start(const coherence::step& step);
     void wait(std::uint64_t ticket);
+    void did_fail(const fence& failed);
     fence move(const coherence::step& step);
     fence publish(const coherence::step& step);
     fence zero(const coherence::step& step);
@@ -97,6 +98,7 @@ auto core::grant(const demand& asked, Finish finish) {
     locked lock(*this);
     take_turn(lock, asked);
     if (any_exposed_ && asked.where != host) coherence::find_host_writes(directory_, asked.range);
+    if (any_lost_ && asked.what != access::write) check_not_lost(asked);
     steps(*this, lock, asked).run();
     return finish(*copies_.find(asked.where.id()));
 }

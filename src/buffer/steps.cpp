@@ -73,6 +73,8 @@ bool core::steps::may_return_early(const std::vector<step>& todo) {
     executor_ = asked_.where.id();
     for (const step& each : todo) {
         if (each.does == step::kind::wait) continue;
+        const bool by_way_of_host = each.from != coherence::host && each.to != coherence::host;
+        if (each.does == step::kind::move && by_way_of_host) return false;
         if (executor_ == coherence::host) executor_ = executor_of(each);
         if (executor_of(each) != executor_) return false;
     }
@@ -155,7 +157,6 @@ void core::steps::wait(std::uint64_t ticket) {
     const work* const found = core_.work_.find(ticket);
     if (!found) return;
     const fence done = found->done;
-    const bool transfer = found->transfer;
     if (returns_early_ && comes_after(*found)) return;
     const auto reached_in = [&](std::chrono::nanoseconds time) {
         const locked::pause unlocked(lock_);
@@ -171,19 +172,49 @@ void core::steps::wait(std::uint64_t ticket) {
             reached = reached_in(forever_long ? forever : asked_.deadline - std::chrono::steady_clock::now());
         }
     } catch (...) {
-        std::vector<std::uint64_t> failed;  // both ends of a transfer have one fence, and fail once
-        for (const coherence::queued_work& each : core_.work_.ranges()) {
-            if (core_.work_.find(each.ticket)->done.native() != done.native()) continue;
-            if (transfer && each.writes) coherence::did_not_arrive(core_.directory_, each.range, each.where);
-            failed.push_back(each.ticket);
-        }
-        for (const std::uint64_t each : failed) core_.work_.remove(each);
+        did_fail(done);
         throw;
     }
     if (!reached) {
         throw error(error_code::timeout, "work queued before is not done in the time that was given");
     }
     core_.work_.remove(ticket);
+}
+
+/// Forgets failed work, and tells the directory what it has not written; nor have transfers that were queued behind it,
+/// though they may end well. Of the caller's own work nobody knows what it has written.
+void core::steps::did_fail(const fence& failed) {
+    const auto ranges = core_.work_.ranges();
+    const auto is_of = [&](const coherence::queued_work& each, const fence& done) {
+        const work& queued = *core_.work_.find(each.ticket);
+        return queued.transfer && queued.done.native() == done.native();
+    };
+    std::vector<coherence::queued_work> missing;
+    const auto add_written_by = [&](const fence& done, byte_range within) {
+        for (coherence::queued_work each : ranges) {
+            if (!each.writes || !is_of(each, done)) continue;
+            each.range = each.range.clipped_to(within);
+            const auto known = [&](const coherence::queued_work& other) {
+                return other.where == each.where && other.range.contains(each.range);
+            };
+            if (std::ranges::none_of(missing, known)) missing.push_back(each);
+        }
+    };
+    add_written_by(failed, core_.directory_.whole());
+    for (std::size_t i = 0; i < missing.size(); ++i) {
+        const auto [ticket, range, where, writes] = missing[i];
+        for (const coherence::queued_work& each : ranges) {
+            const bool copied_on = !each.writes && each.where == where && each.range.overlaps(range);
+            if (!copied_on) continue;
+            const work& copying = *core_.work_.find(each.ticket);
+            if (copying.transfer) add_written_by(copying.done, range);
+        }
+    }
+    for (const coherence::queued_work& each : missing) {
+        coherence::did_not_arrive(core_.directory_, each.range, each.where);
+    }
+    core_.any_lost_ |= !missing.empty();
+    core_.work_.remove_all_of(failed);
 }
 
 fence core::steps::move(const step& step) {
@@ -212,6 +243,7 @@ fence core::steps::move(const step& step) {
 
 fence core::steps::publish(const step& step) {
     const space_id device = executor_of(step);
+    if (core_.copies_.find(device)->on_host()) return {};  // the host in the place of a device
     backends::memory& shared = *core_.copies_.find(device)->memory;
     trace::count_publication();
     ++core_.publications_;
@@ -250,8 +282,9 @@ void core::steps::fill(std::span<const std::byte> pattern) {
 fence core::steps::fill_range(const copy& at, byte_range range, std::span<const std::byte> pattern) {
     backends::memory& memory = *at.memory;
     const space_id where = at.where;
+    const bool on_host = at.on_host();
     const locked::pause unlocked(lock_);
-    if (where == coherence::host) {
+    if (on_host) {
         backends::repeat(pattern, {memory.host_address() + range.begin, range.size()});
         return {};
     }

@@ -37,6 +37,12 @@ void work_list::remove(std::uint64_t ticket) noexcept {
     if (const work* const found = find(ticket)) remove_at(static_cast<std::size_t>(found - lists_->works.data()));
 }
 
+void work_list::remove_all_of(const fence& done) noexcept {
+    for (std::size_t i = ranges().size(); i-- > 0;) {
+        if (lists_->works[i].done.native() == done.native()) remove_at(i);
+    }
+}
+
 void work_list::forget_done() noexcept {
     for (std::size_t i = ranges().size(); i-- > 0;) {
         try {

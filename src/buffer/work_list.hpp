@@ -37,6 +37,7 @@ public:
     /// The work `ticket`, or null where it is done and forgotten.
     const work* find(std::uint64_t ticket) const noexcept;
     void remove(std::uint64_t ticket) noexcept;
+    void remove_all_of(const fence& done) noexcept;
 
     /// Forgets what is done. Work that has failed stays, for an access that it matters to.
     void forget_done() noexcept;

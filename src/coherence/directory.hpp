@@ -20,6 +20,7 @@ struct knowledge {
     space_set current = 0;  // the spaces that see the newest content
     content what = content::unwritten;
     bool exposed = false;  // pointers to the host's copy are out: it may be written at any time, without a word
+    bool lost = false;  // the work that was to make these bytes has failed: nobody reads them before they are written
 
     friend bool operator==(const knowledge&, const knowledge&) = default;
 };

@@ -183,9 +183,22 @@ void drop(directory& known, byte_range range, space_id where) {
 
 void did_not_arrive(directory& known, byte_range range, space_id where) {
     known.update(range, [&](knowledge& k) {
+        if (!has(k.current, where)) return;
         const space_set others = k.current & ~set_of(where);
-        if (others != 0 || k.what == content::unwritten) k.current = others;
+        if (others != 0 || k.what == content::unwritten) {
+            k.current = others;
+        } else {
+            k.lost = true;
+        }
     });
+}
+
+byte_range lost_in(const directory& known, byte_range range) {
+    byte_range result;
+    known.for_each(range, [&](byte_range piece, const knowledge& k) {
+        if (k.lost && result.empty()) result = piece;
+    });
+    return result;
 }
 
 void drop_content(directory& known, byte_range range) {

@@ -69,8 +69,12 @@ byte_range only_at(const directory& known, byte_range range, space_id where);
 /// The space `where` no longer holds `range`; only_at is empty.
 void drop(directory& known, byte_range range, space_id where);
 
-/// What was on its way to the space `where` has failed: `range` is not current there, as far as it is elsewhere.
+/// What was on its way to the space `where` has failed: `range` is not current there, and where it was nowhere else, it
+/// is lost.
 void did_not_arrive(directory& known, byte_range range, space_id where);
+
+/// The first piece of `range` that is lost. Empty where there is none.
+byte_range lost_in(const directory& known, byte_range range);
 
 /// Nobody has written `range` any more.
 void drop_content(directory& known, byte_range range);

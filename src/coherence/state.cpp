@@ -36,6 +36,7 @@ const char* broken_rule(const directory& known, space_set allocated) {
         if (k.current & ~allocated) broken = "a space is current without a copy";
         if (k.what != content::unwritten && k.current == 0) broken = "content is current nowhere";
         if (k.what == content::written && !std::has_single_bit(k.current)) broken = "written by more than one space";
+        if (k.lost && !std::has_single_bit(k.current)) broken = "lost bytes were taken for current";
         if (k.exposed && !has(k.current, host)) broken = "pointers are out to a host copy that is stale";
     });
     if (!broken && end != known.bytes()) broken = "the ranges do not reach the end";

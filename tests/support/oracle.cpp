@@ -58,7 +58,9 @@ void oracle::put(byte_range range, std::span<const std::byte> content) {
 void oracle::fill(byte_range range, std::span<const std::byte> pattern) {
     for (std::size_t i = 0; i < range.size(); ++i) {
         cell& each = cells_[range.begin + i];
+        const bool suspect = each.suspect;
         each = {.byte = pattern[i % pattern.size()], .written = true, .exposed = each.exposed, .filled = true};
+        each.suspect = suspect;
     }
 }
 
@@ -94,10 +96,12 @@ void oracle::drop_content(byte_range range) {
 
 void oracle::lose(byte_range range, place where) {
     for (cell& each : of(range)) {
-        if (each.filled) each = {.is = value::anything, .written = true, .exposed = each.exposed};
+        const bool only_there = each.current == set_of(where);
+        if (each.filled || only_there) each = {.is = value::anything, .written = true, .exposed = each.exposed};
         if (each.is == value::one_of_old) each.is = value::anything;
+        each.suspect = true;
     }
-    drop(range, where);
+    doubt(range);  // what was copied on from there is as bad
 }
 
 void oracle::doubt(byte_range range) {
@@ -134,6 +138,8 @@ bool oracle::may_drop(byte_range range, place where) const {
         return !each.written || (each.current & ~set_of(where)) != 0;
     });
 }
+
+bool oracle::any_suspect(byte_range range) const { return std::ranges::any_of(of(range), &cell::suspect); }
 
 bool oracle::all_exposed(byte_range range) const {
     return std::ranges::all_of(of(range), [](const cell& each) { return each.exposed; });

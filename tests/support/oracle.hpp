@@ -55,6 +55,8 @@ public:
     /// Whether every byte that was written is surely current elsewhere, so that `where` may drop it.
     bool may_drop(byte_range range, place where) const;
 
+    bool any_suspect(byte_range range) const;
+
     bool all_exposed(byte_range range) const;
 
     /// The bytes themselves, with 0 for those that are not known.
@@ -73,6 +75,7 @@ private:
         bool written = false;
         bool exposed = false;
         bool filled = false;
+        bool suspect = false;      // queued work has failed here: the buffer may refuse to read it
         std::uint8_t current = 0;  // a set of places
     };
 

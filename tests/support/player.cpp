@@ -110,10 +110,13 @@ bool player::attempt(const operation& op, const std::vector<error_code>& must_fa
                 throw difference(std::string("the error names no buffer: ") + thrown.what());
             }
             if (std::ranges::find(must_fail, thrown.code()) != must_fail.end()) return false;
+            const bool lost = std::string(thrown.what()).find("were lost when") != std::string::npos;
+            if (lost && oracle_.any_suspect(whole().range)) return false;
             if (may_tell_ == 0 || std::ranges::find(injected, thrown.code()) == injected.end()) {
                 throw difference(std::string("threw ") + std::string(to_string(thrown.code())) + ": " + thrown.what());
             }
             --may_tell_;
+            oracle_.doubt(whole().range);  // a writer that failed may have had memory handed over to it already
             if ((op.flags & operation::give_up) != 0) return false;
         }
     }
