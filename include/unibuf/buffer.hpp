@@ -47,7 +47,7 @@ public:
     ~buffer();
 
     /// A handle to a part. Throws error(out_of_range). Overlapping views are coherent with each other.
-    buffer view(std::size_t offset, std::size_t bytes) const;
+    buffer view(std::size_t offset, std::size_t bytes);
 
     std::size_t size_bytes() const noexcept { return bytes_; }
     std::uint64_t id() const noexcept;  // never used twice in a process

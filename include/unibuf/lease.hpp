@@ -81,8 +81,8 @@ struct acquired_by {};
 ///
 /// While it is held, accesses that exclude it wait (other threads) or fail with access_conflict (the same thread):
 /// those of bytes that it has too, unless both only read. It may outlive the buffer, and end on another thread than it
-/// began. When one at a device ends, the work that was queued there is what later accesses wait for; nothing waits
-/// here. One that is held is used by one thread at a time.
+/// began; it counts as that of the thread where it was taken. When one at a device ends, the work that was queued there
+/// is what later accesses wait for; nothing waits here. One that is held is used by one thread at a time.
 template <class T>
 class lease {
     static_assert(std::is_trivially_copyable_v<T>);

@@ -30,6 +30,11 @@ UNIBUF_API handles handles_of(space where);
 /// error(invalid_argument) where they do not belong together or the queue is out of order.
 UNIBUF_API space use(_cl_context* context, _cl_device_id* device, _cl_command_queue* queue);
 
+/// Tells of a queue of the caller's own, in order and of the space's context. OpenCL does not say which queues there
+/// are: only work on the space's own queue, and on queues that a lease or this function has named before, is waited for
+/// where no queue is named. Throws error(invalid_argument).
+UNIBUF_API void add_queue(space where, _cl_command_queue* native);
+
 /// The queue that a lease's work is on: an in-order queue of the space's context.
 inline queue queue_of(_cl_command_queue* native) noexcept { return {native}; }
 

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <optional>
 
+#include "unibuf/export.hpp"
 #include "unibuf/fence.hpp"
 #include "unibuf/space.hpp"
 
@@ -48,13 +49,18 @@ struct buffer_options {
 /// To the end of the buffer.
 inline constexpr std::size_t rest = static_cast<std::size_t>(-1);
 
-/// The part of a buffer that an access is about, in elements; how long it may wait; the queue that its work is on.
+/// The part of a buffer that an access is about, in elements; how long it may wait; the queue that its work is on: one
+/// of its space, or, at the host, of the device whose bytes come. A space that has no queues refuses one.
 struct access_options {
     std::size_t offset = 0;
     std::size_t count = rest;
     std::chrono::nanoseconds timeout = forever;
     queue on = {};
 };
+
+namespace detail {
+UNIBUF_API void check_is_address(space where);
+}
 
 /// What a backend's own API calls a copy: a cl_mem, a GL buffer name, a CUdeviceptr, or a plain address.
 struct native_memory {
@@ -64,8 +70,10 @@ struct native_memory {
     std::size_t bytes = 0;
 
     /// The first byte as a pointer, where the API's handles are addresses: at the host, at debug and CUDA devices.
+    /// Throws error(unsupported) elsewhere.
     template <class T>
-    T* as() const noexcept {
+    T* as() const {
+        if (where != host) detail::check_is_address(where);
         return reinterpret_cast<T*>(handle + offset);
     }
 };

@@ -11,7 +11,7 @@
 
 namespace unibuf {
 
-/// Where a copy can live: "host", "cuda:0", "opengl:0", "opencl:0", "metal:0", "debug:0".
+/// Where a copy can live: "host", "cuda:0", "opengl:0", "opencl:0", "debug:0".
 ///
 /// A small value, cheap to keep; looking one up by name may load the driver behind it (hundreds of milliseconds, once).
 /// Throws error(invalid_argument) for a name that is malformed or of no known kind, error(device_unavailable), with the
@@ -62,7 +62,7 @@ struct device_info {
 UNIBUF_API std::vector<device_info> devices();
 
 /// The space that `device()`, `sync_to_device()` and `mark_device_dirty()` mean when they are called: the one that was
-/// set, else the first CUDA or Metal device, else the host.
+/// set, else the first CUDA device, else the host.
 UNIBUF_API space default_device();
 UNIBUF_API void set_default_device(space where);
 

@@ -37,7 +37,7 @@ public:
     std::size_t size_bytes() const noexcept { return bytes_.size_bytes(); }
 
     /// `count` elements from `offset` on, in row-major order, as an array of one axis.
-    unified_buffer view(std::size_t offset, std::size_t count) const {
+    unified_buffer view(std::size_t offset, std::size_t count) {
         buffer part = bytes_.view(scaled(offset), scaled(count));
         const unibuf::shape elements(part.size_bytes() / sizeof(T));
         return unified_buffer(std::move(part), elements);

@@ -4,7 +4,8 @@
 // which bytes are current, keeps accesses that exclude each other apart, waits for queued work before it frees memory,
 // and never asks for a range outside an allocation, for an empty range, or for anything after a destructor.
 //
-// Errors are unibuf::error: out_of_memory, device_lost, transfer_failed, unsupported. After one, nothing has changed.
+// Errors are unibuf::error, and nothing else: out_of_memory, device_lost, device_unavailable, transfer_failed,
+// unsupported, invalid_argument for a queue that cannot be used. After one, nothing has changed.
 // Every function may be called from any thread; calls about one range are ordered by the caller.
 #pragma once
 
@@ -26,6 +27,7 @@ struct traits {
     bool aliases_host = false;       // alias() works
     bool host_visible = false;       // allocate_visible() works
     bool asynchronous = false;       // work is queued, fences tell when it is done
+    bool addresses = false;          // handle() is an address, if not the host's: pointers are made of it
     bool poisons_stale = false;      // stale bytes, here and on the host, are overwritten with `poison`
     bool default_candidate = false;  // may become the default device without being asked for
     std::uint64_t memory_bytes = 0;  // all of its memory; 0 where its driver does not say
@@ -96,8 +98,9 @@ public:
     virtual bool order(const fence& before, queue on);
 };
 
-/// Set on a thread that does a device's work, by its backend: does what others have asked for and wait for. Whoever
-/// waits for another thread on such a one calls it now and then.
+/// For APIs that are bound to one thread (see opengl/worker.cpp); null on all others. Set by the backend on the thread
+/// that does a device's work: does what others have asked for and wait for. Whoever waits for another thread there
+/// calls it now and then.
 using helper = void();
 inline thread_local constinit helper* help_others = nullptr;
 

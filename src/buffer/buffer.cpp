@@ -53,7 +53,7 @@ buffer::~buffer() {
     if (gate_) core_of(gate_).drop_handle();
 }
 
-buffer buffer::view(std::size_t offset, std::size_t bytes) const {
+buffer buffer::view(std::size_t offset, std::size_t bytes) {
     const byte_range range = checked(core_of(gate_), begin_, bytes_, offset, bytes);
     core_of(gate_).add_handle();
     return {gate_, range.begin, range.size()};
@@ -163,6 +163,13 @@ std::size_t buffer::ranges() const { return core_of(gate_).ranges(); }
 placement_info buffer::placement(space where) const { return core_of(gate_).placement(where); }
 
 namespace detail {
+
+void check_is_address(space where) {
+    if (backends::device_of(where).about().addresses) return;
+    throw error(
+        error_code::unsupported,
+        fmt::format("the handles of {} are no addresses: take them by the functions of its own header", where.name()));
+}
 
 void lease_together(std::span<const wanted_bytes> wanted, std::span<lease_bytes> taken) {
     struct turn {

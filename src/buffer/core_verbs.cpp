@@ -131,6 +131,8 @@ void core::sync(space where, byte_range range) {
 
 void core::mark(space where, byte_range range) {
     locked lock(*this);
+    // The host in the place of a device is the host, whether device() was called or not.
+    if (where == backends::host_as_device && !copies_.find(where.id())) where = host;
     wait_for_turn(lock, {.range = range, .where = where, .what = access::write});
     check_allocated(copies_.find(where.id()), where, "to mark it dirty");
     work_.reserve(leases_.size() + 1);

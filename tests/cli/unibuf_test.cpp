@@ -125,7 +125,7 @@ TEST(the_tool, works_without_drivers_and_says_what_is_missing) {
         (each.at("available") ? available : missing).insert(each.at("name"));
         EXPECT_NE(each.at("available"), !each.at("reason").get<std::string>().empty()) << each;
     }
-    EXPECT_EQ(available, (std::set<std::string>{"host", "debug:0"}));
+    EXPECT_TRUE(available.contains("host") && available.contains("debug:0")) << got.out;
     EXPECT_TRUE(missing.contains("opencl") && missing.contains("opengl")) << got.out;
 
     const outcome table = unibuf_with({"devices"}, no_drivers);

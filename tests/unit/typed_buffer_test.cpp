@@ -130,7 +130,7 @@ TEST(a_typed_buffer, has_views_of_one_axis) {
 }
 
 TEST(a_typed_buffer, has_views_to_its_end) {
-    const unified_buffer<int> b({10, 10});
+    unified_buffer<int> b({10, 10});
     const auto tail = b.view(90, rest);
     EXPECT_EQ(tail.size(), 10u);
     EXPECT_EQ(tail.shape(), shape(10));

@@ -41,6 +41,7 @@ public:
     debug_device() {
         about_.description = "separate memory without hardware, poisoned where it is stale";
         about_.poisons_stale = true;
+        about_.addresses = true;
         about_.memory_bytes = device_of(host).about().memory_bytes;
     }
 

@@ -92,6 +92,7 @@ public:
     host_device() {
         about_.description = "host memory";
         about_.own_memory = false;
+        about_.addresses = true;
         about_.memory_bytes =
             static_cast<std::uint64_t>(::sysconf(_SC_PHYS_PAGES)) * static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
     }

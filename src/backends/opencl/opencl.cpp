@@ -109,6 +109,11 @@ namespace unibuf::opencl {
 
 using namespace backends;
 
+void add_queue(space where, _cl_command_queue* native) {
+    if (!native) throw error(error_code::invalid_argument, "a queue of " + where.name() + " was named that is null");
+    cl::device_at(where).in().queue_for(queue_of(native));
+}
+
 handles handles_of(space where) { return cl::device_at(where).in().handles(); }
 
 space use(_cl_context* context, _cl_device_id* device, _cl_command_queue* queue) {
