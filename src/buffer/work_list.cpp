@@ -14,7 +14,8 @@ void work_list::reserve(std::size_t more) {
 void work_list::add(const coherence::queued_work& queued, work added) {
     reserve(1);
     for (std::size_t i = ranges_.size(); i-- > 0;) {
-        const bool same_order = ranges_[i].where == queued.where && works_[i].on.native == added.on.native;
+        const bool same_order = ranges_[i].where == queued.where && works_[i].on.native == added.on.native &&
+                                works_[i].thread == added.thread;
         if (same_order && queued.range.contains(ranges_[i].range) && (queued.writes || !ranges_[i].writes) &&
             !works_[i].transfer && !added.transfer) {
             remove_at(i);

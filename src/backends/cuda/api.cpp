@@ -24,18 +24,18 @@ public:
         if (!driver_) return unavailable("the CUDA driver was not found: " + driver_.why());
         if (!driver_.find("cuGetProcAddress_v2", get_)) return unavailable("the CUDA driver is older than 12.0");
         find_all();
-        if (!missing_.empty()) return unavailable("the CUDA driver has no " + missing_);
         const functions& cuda = result_.table;
+        int version = oldest;
+        if (cuda.cuDriverGetVersion) cuda.cuDriverGetVersion(&version);
+        if (version < oldest) {
+            return unavailable(
+                fmt::format("the CUDA driver is {}; unibuf needs {}", version_text(version), version_text(oldest)));
+        }
+        if (!missing_.empty()) return unavailable("the CUDA driver has no " + missing_);
         if (const int status = cuda.cuInit(0); status != success) {
             const char* text = nullptr;
             cuda.cuGetErrorString(status, &text);
             return unavailable(fmt::format("the CUDA driver cannot start: {}", text ? text : "unknown error"));
-        }
-        int version = 0;
-        cuda.cuDriverGetVersion(&version);
-        if (version < oldest) {
-            return unavailable(fmt::format("the CUDA driver is {}; unibuf needs {}", version_text(version),
-                                           version_text(oldest)));
         }
         return std::move(result_);
     }
@@ -61,8 +61,9 @@ private:
     void find_all() {
         functions& table = result_.table;
 #define UNIBUF_FIND(name) find(#name, table.name, oldest)
+        // Found where a driver is too old for all others: it tells how old.
+        find("cuDriverGetVersion", table.cuDriverGetVersion, 2020);
         UNIBUF_FIND(cuInit);
-        UNIBUF_FIND(cuDriverGetVersion);
         UNIBUF_FIND(cuGetErrorName);
         UNIBUF_FIND(cuGetErrorString);
         UNIBUF_FIND(cuDeviceGetCount);

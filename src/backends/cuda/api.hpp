@@ -56,12 +56,12 @@ inline constexpr unsigned host_alloc_device_map = 2;
 inline constexpr unsigned host_alloc_write_combined = 4;
 inline constexpr unsigned host_register_portable = 1;
 inline constexpr unsigned host_register_device_map = 2;
-inline constexpr int capture_none = 0;             // CUstreamCaptureStatus
-inline constexpr int capture_mode_relaxed = 2;     // CUstreamCaptureMode
-inline constexpr int pool_release_threshold = 4;   // CUmemPool_attribute, cuuint64_t
-inline constexpr int allocation_pinned = 1;        // CUmemAllocationType
-inline constexpr int location_device = 1;          // CUmemLocationType
-inline constexpr int source_in_stream_order = 1;   // CUmemcpySrcAccessOrder
+inline constexpr int capture_none = 0;            // CUstreamCaptureStatus
+inline constexpr int capture_mode_relaxed = 2;    // CUstreamCaptureMode
+inline constexpr int pool_release_threshold = 4;  // CUmemPool_attribute, cuuint64_t
+inline constexpr int allocation_pinned = 1;       // CUmemAllocationType
+inline constexpr int location_device = 1;         // CUmemLocationType
+inline constexpr int source_in_stream_order = 1;  // CUmemcpySrcAccessOrder
 
 /// The streams that have no handle of their own.
 inline const stream_handle legacy_stream = reinterpret_cast<stream_handle>(std::uintptr_t{1});
@@ -143,14 +143,14 @@ struct functions {
     result (*cuMemsetD32Async)(device_pointer, unsigned, std::size_t, stream_handle);
 
     // Null where the driver is older, or the device has none.
-    result (*cuCtxRecordEvent)(context_handle, event_handle);                                // 12.5
-    result (*cuMemPoolCreate)(pool_handle*, const pool_properties*);                         // 11.2
-    result (*cuMemPoolSetAttribute)(pool_handle, int, void*);                                // 11.2
-    result (*cuMemPoolTrimTo)(pool_handle, std::size_t);                                     // 11.2
+    result (*cuCtxRecordEvent)(context_handle, event_handle);                                     // 12.5
+    result (*cuMemPoolCreate)(pool_handle*, const pool_properties*);                              // 11.2
+    result (*cuMemPoolSetAttribute)(pool_handle, int, void*);                                     // 11.2
+    result (*cuMemPoolTrimTo)(pool_handle, std::size_t);                                          // 11.2
     result (*cuMemAllocFromPoolAsync)(device_pointer*, std::size_t, pool_handle, stream_handle);  // 11.2
-    result (*cuMemFreeAsync)(device_pointer, stream_handle);                                 // 11.2
+    result (*cuMemFreeAsync)(device_pointer, stream_handle);                                      // 11.2
     result (*cuMemcpyBatchAsync)(device_pointer*, device_pointer*, std::size_t*, std::size_t, copy_attributes*,
-                                 std::size_t*, std::size_t, std::size_t*, stream_handle);    // 12.8
+                                 std::size_t*, std::size_t, std::size_t*, stream_handle);  // 12.8
 };
 
 /// Why CUDA cannot be called on this machine; empty where it can. Loads and initializes it at the first call.

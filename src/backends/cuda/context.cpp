@@ -56,7 +56,14 @@ stream_handle context::stream_for(queue on) {
 void context::check_named(stream_handle named) {
     if (named != legacy_stream && named != per_thread_stream) {
         context_handle owner = nullptr;
-        check(api().cuStreamGetCtx(named, &owner), "the stream that was named is none", error_code::invalid_argument);
+        const result status = api().cuStreamGetCtx(named, &owner);
+        // Of a stream whose context has gone, which says nothing about this one.
+        const bool none = status == invalid_handle || status == invalid_context || status == context_is_destroyed;
+        if (none) {
+            throw error(error_code::invalid_argument,
+                        fmt::format("{}: the stream that was named is none: {}", description_, text_of(status)));
+        }
+        check(status, "the stream that was named cannot be asked", error_code::invalid_argument);
         if (owner != native_) {
             throw error(error_code::invalid_argument,
                         description_ + ": the stream that was named belongs to another context");
@@ -65,10 +72,11 @@ void context::check_named(stream_handle named) {
     int capturing = capture_none;
     check(api().cuStreamIsCapturing(named, &capturing), "the stream that was named cannot be asked");
     if (capturing != capture_none) {
-        throw error(error_code::unsupported,
-                    description_ + ": the stream that was named is being captured, and what unibuf put there would be " +
-                        "done at each launch, not now: make the buffer current before the capture, and take the lease " +
-                        "around the launch");
+        throw error(
+            error_code::unsupported,
+            description_ + ": the stream that was named is being captured, and what unibuf put there would be " +
+                "done at each launch, not now: make the buffer current before the capture, and take the lease " +
+                "around the launch");
     }
 }
 
@@ -89,8 +97,14 @@ fence context::mark_all() {
 }
 
 void context::free_after_all(device_pointer address) {
+    const std::scoped_lock lock(to_free_mutex_);
+    to_free_.push_back(address);
     order(mark_all(), freeing_);
-    check(api().cuMemFreeAsync(address, freeing_), "memory cannot be given back");
+    while (!to_free_.empty()) {
+        const device_pointer next = to_free_.back();
+        to_free_.pop_back();
+        check(api().cuMemFreeAsync(next, freeing_), "memory cannot be given back");
+    }
 }
 
 bool context::order(const fence& before, stream_handle stream) {

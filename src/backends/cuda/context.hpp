@@ -2,7 +2,9 @@
 #pragma once
 
 #include <atomic>
+#include <mutex>
 #include <string>
+#include <vector>
 
 #include "backends/cuda/error.hpp"
 #include "backends/cuda/event.hpp"
@@ -51,10 +53,23 @@ public:
     /// A fence after all work on `stream`.
     fence mark(stream_handle stream);
 
+    /// Calls `put`, which puts work on `stream`. A fence after that; where it throws, nothing of it goes on any more.
+    template <class Put>
+    fence queued(stream_handle stream, Put put) {
+        try {
+            put();
+            return mark(stream);
+        } catch (...) {
+            api().cuStreamSynchronize(stream);
+            throw;
+        }
+    }
+
     /// A fence after all work submitted to the context.
     fence mark_all();
 
-    /// Gives pooled memory back once all work submitted to the context is done.
+    /// Gives pooled memory back once all work submitted to the context is done. Where it throws, as while a stream is
+    /// being captured, the next call does it.
     void free_after_all(device_pointer address);
 
     /// Makes later work on `stream` wait for `before`; false where that is not of CUDA.
@@ -70,6 +85,8 @@ private:
     stream_handle idle_ = nullptr;
     stream_handle freeing_ = nullptr;
     event_pool events_;
+    std::mutex to_free_mutex_;
+    std::vector<device_pointer> to_free_;
     std::atomic<result> lost_ = success;
 };
 

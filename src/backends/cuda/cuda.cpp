@@ -17,11 +17,18 @@ discovery discover() {
     if (status != success) fail(status, "CUDA cannot list its devices", error_code::device_unavailable);
     for (int ordinal = 0; ordinal < count; ++ordinal) {
         device_ordinal device = 0;
-        if (api().cuDeviceGet(&device, ordinal) == success) {
+        if (api().cuDeviceGet(&device, ordinal) != success) continue;
+        try {
             found.devices.push_back(std::make_unique<compute_device>(device));
+        } catch (const error& failed) {  // the others may work
+            found.unavailable = failed.what();
         }
     }
-    if (found.devices.empty()) found.unavailable = "the CUDA driver knows no device";
+    if (!found.devices.empty()) {
+        found.unavailable.clear();
+    } else if (found.unavailable.empty()) {
+        found.unavailable = "the CUDA driver knows no device";
+    }
     return found;
 }
 

@@ -45,7 +45,6 @@ compute_device::compute_device(device_ordinal ordinal) : ordinal_(ordinal) {
     about_.aliases_host = attribute(can_map_host_memory) != 0;
     about_.host_visible = about_.aliases_host;
     about_.asynchronous = true;
-    about_.default_candidate = true;
     about_.memory_bytes = total;
     reads_pageable_ = attribute(pageable_memory_access) != 0 && attribute(pageable_access_uses_host_page_tables) != 0;
 }

@@ -21,8 +21,9 @@ bool is_lost(result status) noexcept {
     static constexpr std::array lost = {
         deinitialized,
         invalid_context,
-        214,  // CUDA_ERROR_ECC_UNCORRECTABLE
+        ecc_uncorrectable,
         220,  // CUDA_ERROR_NVLINK_UNCORRECTABLE
+        226,  // CUDA_ERROR_CONTAINED
         illegal_address,
         702,  // CUDA_ERROR_LAUNCH_TIMEOUT
         context_is_destroyed,
@@ -34,11 +35,20 @@ bool is_lost(result status) noexcept {
         718,  // CUDA_ERROR_INVALID_PC
         719,  // CUDA_ERROR_LAUNCH_FAILED
         721,  // CUDA_ERROR_TENSOR_MEMORY_LEAK
+        810,  // CUDA_ERROR_MPS_CLIENT_TERMINATED
     };
     return std::ranges::find(lost, status) != lost.end();
 }
 
+bool is_of_capture(result status) noexcept { return status >= 900 && status <= 908; }
+
 void fail(result status, const std::string& asked, error_code otherwise) {
+    if (is_of_capture(status)) {
+        throw error(
+            error_code::unsupported,
+            fmt::format("{}: {}: while a stream is being captured, accesses name another one, or are made before",
+                        asked, text_of(status)));
+    }
     const error_code code = status == out_of_memory ? error_code::out_of_memory
                             : is_lost(status)       ? error_code::device_lost
                                                     : otherwise;

@@ -15,7 +15,12 @@ std::string text_of(result status);
 /// gone.
 bool is_lost(result status) noexcept;
 
-/// Throws what `status`, which is not success, means: out_of_memory or device_lost where it says so, else `otherwise`.
+/// Whether the driver refused because of a stream that is being captured: CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED to
+/// CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD.
+bool is_of_capture(result status) noexcept;
+
+/// Throws what `status`, which is not success, means: out_of_memory, device_lost or unsupported (in a capture) where it
+/// says so, else `otherwise`.
 /// The message is `asked`, then the text of the status.
 [[noreturn]] void fail(result status, const std::string& asked, error_code otherwise = error_code::transfer_failed);
 

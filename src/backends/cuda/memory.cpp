@@ -29,19 +29,6 @@ bool is_pinned(const void* host) {
     return api().cuPointerGetAttribute(&type, memory_type, reinterpret_cast<device_pointer>(host)) == success;
 }
 
-/// Whether the ring carries a transfer of this host memory.
-bool goes_by_ring(const void* host, std::size_t bytes) { return bytes >= staging::worthwhile && !is_pinned(host); }
-
-/// What the system has no room for, and how much the device has left.
-[[noreturn]] void out_of_room(context& in, std::size_t bytes, const char* where, result status) {
-    std::size_t free = 0;
-    std::size_t total = 0;
-    api().cuMemGetInfo(&free, &total);
-    in.check(status, fmt::format("{} bytes {} were asked for; of the device's {} bytes {} are free", bytes, where, total,
-                                 free));
-    __builtin_unreachable();
-}
-
 }  // namespace
 
 std::string device_range::asked(const char* what, std::size_t offset, std::size_t bytes) const {
@@ -51,25 +38,25 @@ std::string device_range::asked(const char* what, std::size_t offset, std::size_
 fence device_range::write(std::size_t offset, std::span<const std::byte> from, queue on) {
     const context::scope current(in_);
     const stream_handle stream = in_.stream_for(on);
-    if (goes_by_ring(from.data(), from.size())) {
-        ring_.write(address_ + offset, from, stream);
-    } else {
+    return in_.queued(stream, [&] {
+        // Without the ring the driver may wait for the stream that was named.
+        const std::size_t least = on ? staging::needed : staging::worthwhile;
+        if (from.size() >= least && !is_pinned(from.data())) return ring_.write(address_ + offset, from, stream);
         in_.check(api().cuMemcpyHtoDAsync(address_ + offset, from.data(), from.size(), stream),
                   asked("write", offset, from.size()));
-    }
-    return in_.mark(stream);
+    });
 }
 
 fence device_range::read(std::size_t offset, std::span<std::byte> to, queue on) {
     const context::scope current(in_);
     const stream_handle stream = in_.stream_for(on);
-    if (goes_by_ring(to.data(), to.size())) {
-        ring_.read(address_ + offset, to, stream);
-        return {};
-    }
-    in_.check(api().cuMemcpyDtoHAsync(to.data(), address_ + offset, to.size(), stream),
-              asked("read", offset, to.size()));
-    return in_.mark(stream);
+    return in_.queued(stream, [&] {
+        if (to.size() >= staging::worthwhile && !is_pinned(to.data())) {
+            return ring_.read(address_ + offset, to, stream);
+        }
+        in_.check(api().cuMemcpyDtoHAsync(to.data(), address_ + offset, to.size(), stream),
+                  asked("read", offset, to.size()));
+    });
 }
 
 fence device_range::fill(std::size_t offset, std::size_t bytes, std::span<const std::byte> pattern, queue on) {
@@ -77,7 +64,8 @@ fence device_range::fill(std::size_t offset, std::size_t bytes, std::span<const 
     const stream_handle stream = in_.stream_for(on);
     pattern = shortest(pattern);
     const device_pointer to = address_ + offset;
-    if (!fill_at_once(to, bytes, pattern, stream)) {
+    return in_.queued(stream, [&] {
+        if (fill_at_once(to, bytes, pattern, stream)) return;
         // Of pageable memory, which a vector's is, the driver has taken all when this returns.
         const std::vector<std::byte> own(pattern.begin(), pattern.end());
         in_.check(api().cuMemcpyHtoDAsync(to, own.data(), own.size(), stream), asked("fill", offset, bytes));
@@ -86,8 +74,7 @@ fence device_range::fill(std::size_t offset, std::size_t bytes, std::span<const 
             in_.check(api().cuMemcpyDtoDAsync(to + done, to, piece, stream), asked("fill", offset, bytes));
             done += piece;
         }
-    }
-    return in_.mark(stream);
+    });
 }
 
 /// Patterns of one, two and four bytes are the driver's own.
@@ -120,8 +107,11 @@ device_memory::device_memory(context& in, staging& ring, pool_handle pool, std::
     const auto allocate = [&] {
         if (!pool) return api().cuMemAlloc(&made, bytes);
         const result status = api().cuMemAllocFromPoolAsync(&made, bytes, pool, in.idle_stream());
+        if (status != success) return status;
         // Nothing waits on that stream, so the memory is there at once, for all streams.
-        return status == success ? api().cuStreamSynchronize(in.idle_stream()) : status;
+        const result ready = api().cuStreamSynchronize(in.idle_stream());
+        if (ready != success) api().cuMemFreeAsync(made, in.idle_stream());
+        return ready;
     };
     result status = allocate();
     if (status == out_of_memory && pool) {
@@ -153,28 +143,11 @@ host_alias::host_alias(context& in, staging& ring, std::span<std::byte> host, bo
         return;
     }
     const context::scope current(in);
-    const result status =
-        api().cuMemHostRegister(host.data(), host.size(), host_register_portable | host_register_device_map);
-    registered_ = status == success;
-    if (status != success && status != host_memory_already_registered) {
-        out_of_room(in, host.size(), "of the host to be pinned", status);
-    }
+    pages_.emplace(in, host);
     device_pointer made = 0;
-    const result mapped = api().cuMemHostGetDevicePointer(&made, host.data(), 0);
-    if (mapped != success) {
-        if (registered_) api().cuMemHostUnregister(host.data());
-        in.check(mapped, "the host's memory cannot be mapped", error_code::unsupported);
-    }
+    in.check(api().cuMemHostGetDevicePointer(&made, host.data(), 0), "the host's memory cannot be mapped",
+             error_code::unsupported);
     set_address(made);
-}
-
-host_alias::~host_alias() {
-    if (!registered_) return;
-    try {
-        const context::scope current(in());
-        api().cuMemHostUnregister(host_.data());
-    } catch (const std::exception&) {  // the device is lost
-    }
 }
 
 visible_memory::visible_memory(context& in, staging& ring, const request& what) : device_range(in, ring, what.bytes) {
@@ -198,20 +171,6 @@ visible_memory::~visible_memory() {
     try {
         const context::scope current(in());
         api().cuMemFreeHost(host_);
-    } catch (const std::exception&) {  // the device is lost
-    }
-}
-
-pinned_pages::pinned_pages(context& in, std::span<std::byte> host) : in_(in), host_(host.data()) {
-    const context::scope current(in);
-    const result status = api().cuMemHostRegister(host.data(), host.size(), host_register_portable);
-    if (status != success) out_of_room(in, host.size(), "of the host to be pinned", status);
-}
-
-pinned_pages::~pinned_pages() {
-    try {
-        const context::scope current(in_);
-        api().cuMemHostUnregister(host_);
     } catch (const std::exception&) {  // the device is lost
     }
 }

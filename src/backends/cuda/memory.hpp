@@ -1,8 +1,11 @@
 // backends/cuda/memory.hpp: a range of device addresses, and what can be done with it.
 #pragma once
 
+#include <optional>
+
 #include "backends/backend.hpp"
 #include "backends/cuda/context.hpp"
+#include "backends/cuda/pinned_pages.hpp"
 #include "backends/cuda/staging.hpp"
 
 namespace unibuf::backends::cuda {
@@ -50,13 +53,12 @@ class host_alias final : public device_range {
 public:
     /// Memory that the device reads as it is, pinned or not, where `pageable`.
     host_alias(context& in, staging& ring, std::span<std::byte> host, bool pageable);
-    ~host_alias() override;
 
     std::byte* host_address() const noexcept override { return host_.data(); }
 
 private:
     std::span<std::byte> host_;
-    bool registered_ = false;
+    std::optional<pinned_pages> pages_;
 };
 
 /// Host memory that the driver has allocated for the device, write-combined where it is only written by the host.
@@ -66,23 +68,10 @@ public:
     ~visible_memory() override;
 
     std::byte* host_address() const noexcept override { return host_; }
+    bool starts_zero() const noexcept override { return true; }
 
 private:
     std::byte* host_ = nullptr;
-};
-
-/// Keeps host pages where they are, so that the device copies them at full speed. Throws error(out_of_memory) where the
-/// system pins no more.
-class pinned_pages {
-public:
-    pinned_pages(context& in, std::span<std::byte> host);
-    ~pinned_pages();
-    pinned_pages(const pinned_pages&) = delete;
-    pinned_pages& operator=(const pinned_pages&) = delete;
-
-private:
-    context& in_;
-    std::byte* host_;
 };
 
 }  // namespace unibuf::backends::cuda

@@ -23,6 +23,9 @@ public:
     /// From here on the ring is faster than the driver, which copies pageable memory with one thread.
     static constexpr std::size_t worthwhile = std::size_t{1} << 20;
 
+    /// Beyond what the driver takes at once. From here on it may stop the host until a stream has come so far.
+    static constexpr std::size_t needed = (std::size_t{64} << 10) + 1;
+
     explicit staging(context& in);
     ~staging();
     staging(const staging&) = delete;
