@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "unibuf/export.hpp"
+#include "unibuf/lease.hpp"
 #include "unibuf/options.hpp"
 #include "unibuf/space.hpp"
 
@@ -24,7 +25,8 @@ struct handles {
 UNIBUF_API handles handles_of(space where);
 
 /// The queue that a lease's work is on: a stream of the space's primary context. The legacy default stream (null) and
-/// the per-thread default stream ((CUstream)2) are streams like any other.
+/// the per-thread default stream ((CUstream)2) are streams like any other; a lease on the latter ends on the thread that
+/// took it. While a stream of the context is being captured, accesses name another one.
 inline queue queue_of(CUstream_st* stream) noexcept {
     return {stream ? static_cast<void*>(stream) : reinterpret_cast<void*>(std::uintptr_t{1})};  // CU_STREAM_LEGACY
 }
@@ -36,9 +38,9 @@ T* pointer(const native_memory& copy) noexcept {
 }
 
 /// The same of a lease.
-template <class Lease>
-auto* pointer(const Lease& lease) {
-    return lease.native().template as<typename Lease::element_type>();
+template <class T>
+T* pointer(const lease<T>& held) {
+    return held.native().template as<T>();
 }
 
 /// What a device has left, and how much there is, in bytes.

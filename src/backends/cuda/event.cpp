@@ -32,17 +32,23 @@ void event_pool::give_back(event_handle unused) noexcept {
 queued_work::queued_work(context& in) : in_(in), done_(in.events().take()) {}
 queued_work::~queued_work() { in_.events().give_back(done_); }
 
+/// Where the driver cannot tell, the work is over when this throws: the caller takes it as failed, and goes on.
+void queued_work::check(result status) const {
+    if (status != success && !is_lost(status)) api().cuCtxSynchronize();
+    in_.check(status, "work that was queued before failed");
+}
+
 bool queued_work::done() const {
     const result status = api().cuEventQuery(done_);
     if (status == not_ready) return false;
-    in_.check(status, "work that was queued before failed");
+    check(status);
     return true;
 }
 
 bool queued_work::wait(std::chrono::nanoseconds timeout) {
     const context::scope current(in_);
     if (timeout == forever) {
-        in_.check(api().cuEventSynchronize(done_), "work that was queued before failed");
+        check(api().cuEventSynchronize(done_));
         return true;
     }
     return poll(timeout, [this] { return done(); });

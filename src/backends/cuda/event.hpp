@@ -39,6 +39,7 @@ public:
     event_handle native() const noexcept { return done_; }
 
 private:
+    void check(result status) const;
     bool done() const;
 
     context& in_;

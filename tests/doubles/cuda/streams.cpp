@@ -25,7 +25,11 @@ void run_stream(driver& in, CUstream_st& stream) {
             if (stream.waiting.empty()) return stream.destroyed;
             return std::ranges::all_of(stream.waiting.front()->after, &operation::done);
         });
-        if (stream.waiting.empty()) return;
+        if (stream.waiting.empty()) {
+            stream.context->ended.join(stream.when);
+            std::erase(stream.context->streams, &stream);
+            return;
+        }
         const queued next = stream.waiting.front();
         const bool works = stream.context->lost == success;
         const std::function<void()> run = std::move(next->run);
@@ -103,6 +107,7 @@ result submit(call& from, CUstream_st& on, const std::vector<footprint>& touches
         made->when.join(other.when);
     };
     if (is_legacy) {
+        made->when.join(context.ended);
         for (const CUstream_st* each : context.streams) {
             if (each->blocking) comes_after(*each);
         }
@@ -123,6 +128,7 @@ result submit(call& from, CUstream_st& on, const std::vector<footprint>& touches
 
 std::vector<queued> all_work(const CUctx_st& of, vector_clock& when) {
     std::vector<queued> result;
+    when.join(of.ended);
     for (const CUstream_st* each : of.streams) {
         if (each->last) result.push_back(each->last);
         when.join(each->when);
