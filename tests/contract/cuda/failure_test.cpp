@@ -143,7 +143,8 @@ TEST_F(cuda_failures, that_lose_the_device_leave_the_hosts_copies) {
         current.read(where_).release();
         newest_there.read_write(where_).release();
         const auto memory = device().allocate({.bytes = 100});
-        const fence before = device().record({});
+        const bytes content = noise(100);
+        const fence before = memory->write(0, content, {});
         control().lose(0, driver::illegal_address);
         for (int i = 0; i < 2; ++i) {
             std::string message;

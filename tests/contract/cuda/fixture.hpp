@@ -115,6 +115,9 @@ protected:
 
     backends::device& device() const { return backends::device_of(where_); }
 
+    /// Before 12.5 the driver cannot wait for a context but by stopping the host.
+    static bool stops_the_host_for_all() { return !driver::api().cuCtxRecordEvent; }
+
     /// The second device, or skips.
     void find_second() {
         try {

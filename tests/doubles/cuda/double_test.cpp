@@ -28,8 +28,9 @@ protected:
         EXPECT_EQ(driver_function<result(api::context_handle)>("cuCtxPushCurrent")(context), 0);
     }
     ~double_test() override {
+        if (!loaded()) return;
         api::context_handle popped = nullptr;
-        if (loaded()) EXPECT_EQ(driver_function<result(api::context_handle*)>("cuCtxPopCurrent")(&popped), 0);
+        EXPECT_EQ(driver_function<result(api::context_handle*)>("cuCtxPopCurrent")(&popped), 0);
     }
 
     void SetUp() override {
