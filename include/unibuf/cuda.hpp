@@ -25,8 +25,8 @@ struct handles {
 UNIBUF_API handles handles_of(space where);
 
 /// The queue that a lease's work is on: a stream of the space's primary context. The legacy default stream (null) and
-/// the per-thread default stream ((CUstream)2) are streams like any other; a lease on the latter ends on the thread that
-/// took it. While a stream of the context is being captured, accesses name another one.
+/// the per-thread default stream ((CUstream)2) are streams like any other; a lease on the latter ends on the thread
+/// that took it. While a stream of the context is being captured, accesses name another one.
 inline queue queue_of(CUstream_st* stream) noexcept {
     return {stream ? static_cast<void*>(stream) : reinterpret_cast<void*>(std::uintptr_t{1})};  // CU_STREAM_LEGACY
 }

@@ -62,7 +62,7 @@ struct CUctx_st {
     CUstream_st* legacy = nullptr;
     std::map<std::size_t, CUstream_st*> per_thread;  // by thread_state::number
     std::vector<CUstream_st*> streams;               // these among them
-    cuda_double::vector_clock ended;  // what the streams did that are gone
+    cuda_double::vector_clock ended;                 // what the streams did that are gone
 };
 
 struct CUmemPoolHandle_st {
