@@ -41,7 +41,9 @@ fence device_range::write(std::size_t offset, std::span<const std::byte> from, q
     return in_.queued(stream, [&] {
         // Without the ring the driver may wait for the stream that was named.
         const std::size_t least = on ? staging::needed : staging::worthwhile;
-        if (from.size() >= least && !is_pinned(from.data())) return ring_.write(address_ + offset, from, stream);
+        if (from.size() >= least && !is_pinned(from.data()) && ring_.ready()) {
+            return ring_.write(address_ + offset, from, stream);
+        }
         in_.check(api().cuMemcpyHtoDAsync(address_ + offset, from.data(), from.size(), stream),
                   asked("write", offset, from.size()));
     });
@@ -51,7 +53,7 @@ fence device_range::read(std::size_t offset, std::span<std::byte> to, queue on) 
     const context::scope current(in_);
     const stream_handle stream = in_.stream_for(on);
     return in_.queued(stream, [&] {
-        if (to.size() >= staging::worthwhile && !is_pinned(to.data())) {
+        if (to.size() >= staging::worthwhile && !is_pinned(to.data()) && ring_.ready()) {
             return ring_.read(address_ + offset, to, stream);
         }
         in_.check(api().cuMemcpyDtoHAsync(to.data(), address_ + offset, to.size(), stream),

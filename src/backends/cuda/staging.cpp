@@ -13,20 +13,23 @@ staging::staging(context& in) : in_(in) {}
 // The blocks stay: a device lives as long as the process, and so does its ring.
 staging::~staging() = default;
 
-void staging::allocate() {
-    if (threads_) return;
+bool staging::ready() {
+    const std::scoped_lock lock(mutex_);
+    if (threads_) return true;
     for (block& each : ring_) {
         if (each.bytes) continue;
         void* made = nullptr;
-        in_.check(api().cuMemHostAlloc(&made, block_bytes, host_alloc_portable), "no pinned memory for transfers");
+        const result status = api().cuMemHostAlloc(&made, block_bytes, host_alloc_portable);
+        if (status == out_of_memory) return false;
+        in_.check(status, "no pinned memory for transfers");
         each.bytes = static_cast<std::byte*>(made);
     }
     threads_ = std::make_unique<copy_threads>();
+    return true;
 }
 
 void staging::write(device_pointer to, std::span<const std::byte> from, stream_handle stream) {
     const std::scoped_lock lock(mutex_);
-    allocate();
     while (!from.empty()) {
         block& free = ring_[next_++ % blocks];
         free.in_use.wait();
@@ -41,7 +44,6 @@ void staging::write(device_pointer to, std::span<const std::byte> from, stream_h
 
 void staging::read(device_pointer from, std::span<std::byte> to, stream_handle stream) {
     const std::scoped_lock lock(mutex_);
-    allocate();
     struct arriving {
         const block* in;
         std::span<std::byte> target;

@@ -31,7 +31,12 @@ public:
     staging(const staging&) = delete;
     staging& operator=(const staging&) = delete;
 
-    // With the context current. `write` returns when all of `from` has been taken; what is left is in stream order.
+    // With the context current.
+
+    /// Whether it can be used: false where the system pins no more memory, which the driver can do without.
+    bool ready();
+
+    // Once it is ready. `write` returns when all of `from` has been taken; what is left is in stream order.
     // `read` returns when all of `to` is there.
     void write(device_pointer to, std::span<const std::byte> from, stream_handle stream);
     void read(device_pointer from, std::span<std::byte> to, stream_handle stream);
@@ -41,8 +46,6 @@ private:
         std::byte* bytes = nullptr;
         fence in_use;
     };
-
-    void allocate();
 
     context& in_;
     std::mutex mutex_;
