@@ -29,7 +29,6 @@ struct traits {
     bool asynchronous = false;       // work is queued, fences tell when it is done
     bool addresses = false;          // handle() is an address, if not the host's: pointers are made of it
     bool poisons_stale = false;      // stale bytes, here and on the host, are overwritten with `poison`
-    bool default_candidate = false;  // may become the default device without being asked for
     std::uint64_t memory_bytes = 0;  // all of its memory; 0 where its driver does not say
 };
 
@@ -112,7 +111,7 @@ struct discovery {
 
 // Each backend has one function `discovery discover_<kind>()`, called once, when a space of its kind is first asked
 // for.
-#define UNIBUF_BACKEND(kind) discovery discover_##kind();
+#define UNIBUF_BACKEND(kind, default_device) discovery discover_##kind();
 #include "backends/backends.inc"
 #undef UNIBUF_BACKEND
 

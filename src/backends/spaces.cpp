@@ -18,6 +18,7 @@ namespace {
 
 struct kind {
     std::string_view name;
+    bool may_be_default;
     discovery (*discover)();
     bool searched = false;
     std::string unavailable{};
@@ -103,12 +104,16 @@ public:
         return result;
     }
 
-    /// The first device that may be the default without being asked for; searching loads only kinds with such devices.
+    /// The first device that may be the default without being asked for. Loads the drivers of those kinds only.
     space default_candidate() {
         const std::scoped_lock lock(mutex_);
-        for (std::size_t id = 2; id < count_; ++id) {
-            if (entries_[id].load(std::memory_order_relaxed)->found->about().default_candidate) {
-                return space::from_id(static_cast<std::uint8_t>(id));
+        for (kind& each : kinds_) {
+            if (!each.may_be_default) continue;
+            search(each);
+            for (std::size_t id = 0; id < count_; ++id) {
+                if (entries_[id].load(std::memory_order_relaxed)->kind == each.name) {
+                    return space::from_id(static_cast<std::uint8_t>(id));
+                }
             }
         }
         return host_as_device;
@@ -172,7 +177,7 @@ private:
     std::array<std::atomic<entry*>, max_spaces> entries_{};
     std::size_t count_ = 0;
     std::vector<kind> kinds_ = {
-#define UNIBUF_BACKEND(kind) {#kind, &discover_##kind},
+#define UNIBUF_BACKEND(kind, default_device) {#kind, default_device, &discover_##kind},
 #include "backends/backends.inc"
 #undef UNIBUF_BACKEND
     };

@@ -7,14 +7,16 @@
 #include <vector>
 
 #include "coherence/plan.hpp"
+#include "unibuf/detail/gate.hpp"
 #include "unibuf/fence.hpp"
 
 namespace unibuf::detail {
 
 struct work {
     fence done;
-    queue on;               // that it is on; where none was named, any of the device's
-    bool transfer = false;  // unibuf's own: where it fails, what it wrote is not current
+    queue on;                              // that it is on; where none was named, any of the device's
+    bool transfer = false;                 // unibuf's own: where it fails, what it wrote is not current
+    std::uint32_t thread = this_thread();  // that queued it: a queue may be one for each thread
 };
 
 /// Not thread-safe: the buffer's lock guards it.

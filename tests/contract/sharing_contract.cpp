@@ -15,7 +15,8 @@ public:
     /// The host's, used by the device in place.
     static shared_memory alias(backends::device& device, std::size_t count, const backends::request& what = {}) {
         shared_memory made;
-        made.owner_ = backends::device_of(host).allocate({.bytes = count});
+        // Whole pages: some devices use nothing smaller in place.
+        made.owner_ = backends::device_of(host).allocate({.bytes = std::max<std::size_t>(count, 4096)});
         made.host_ = {made.owner_->host_address(), count};
         made.memory_ = device.alias(made.host_, {.bytes = count, .access = what.access, .hint = what.hint});
         return made;

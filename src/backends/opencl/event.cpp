@@ -1,8 +1,7 @@
 // backends/opencl/event.cpp: waiting.
 #include "backends/opencl/event.hpp"
 
-#include <algorithm>
-#include <thread>
+#include "backends/poll.hpp"
 
 namespace unibuf::backends::cl {
 namespace {
@@ -21,24 +20,14 @@ bool done(cl_event native) {
 }  // namespace
 
 bool queued_work::wait(std::chrono::nanoseconds timeout) {
-    if (done(native())) return true;
-    if (timeout <= std::chrono::nanoseconds::zero()) return false;
     if (timeout == forever) {
+        if (done(native())) return true;
         const cl_int answer = api().clWaitForEvents(1, &native());
         if (done(native())) return true;  // throws what went wrong, and tells more than `answer`
         fail(answer, "waiting for an OpenCL device failed");
     }
     // OpenCL has no wait with a timeout, and an event's callback may come after the event's owner is gone.
-    using clock = std::chrono::steady_clock;
-    const auto begin = clock::now();
-    std::chrono::nanoseconds nap = std::chrono::microseconds(5);
-    for (;;) {
-        const auto left = timeout - (clock::now() - begin);
-        if (left <= std::chrono::nanoseconds::zero()) return done(native());
-        std::this_thread::sleep_for(std::min<std::chrono::nanoseconds>(nap, left));
-        if (done(native())) return true;
-        nap = std::min<std::chrono::nanoseconds>(nap * 2, std::chrono::milliseconds(1));
-    }
+    return poll(timeout, [this] { return done(native()); });
 }
 
 }  // namespace unibuf::backends::cl

@@ -1,0 +1,53 @@
+// unibuf/cuda.hpp: native handles of CUDA spaces. Needs no CUDA headers, and works with them.
+#pragma once
+
+#include <cstdint>
+
+#include "unibuf/export.hpp"
+#include "unibuf/lease.hpp"
+#include "unibuf/options.hpp"
+#include "unibuf/space.hpp"
+
+// The types behind CUcontext and CUstream (cudaStream_t), as <cuda.h> declares them.
+struct CUctx_st;
+struct CUstream_st;
+
+namespace unibuf::cuda {
+
+/// What a space works with. The context is the device's primary context: the one that the CUDA runtime, CuPy, torch and
+/// cuBLAS use, so memory and streams may go back and forth.
+struct handles {
+    int ordinal = 0;  // CUdevice, as cudaSetDevice takes it
+    CUctx_st* context = nullptr;
+};
+
+/// Throws error(invalid_argument) where `where` is no CUDA space.
+UNIBUF_API handles handles_of(space where);
+
+/// The queue that a lease's work is on: a stream of the space's primary context. The legacy default stream (null) and
+/// the per-thread default stream ((CUstream)2) are streams like any other; a lease on the latter ends on the thread
+/// that took it. While a stream of the context is being captured, accesses name another one.
+inline queue queue_of(CUstream_st* stream) noexcept {
+    return {stream ? static_cast<void*>(stream) : reinterpret_cast<void*>(std::uintptr_t{1})};  // CU_STREAM_LEGACY
+}
+
+/// The first byte of a copy at a CUDA space.
+template <class T = void>
+T* pointer(const native_memory& copy) noexcept {
+    return copy.as<T>();
+}
+
+/// The same of a lease.
+template <class T>
+T* pointer(const lease<T>& held) {
+    return held.native().template as<T>();
+}
+
+/// What a device has left, and how much there is, in bytes.
+struct memory_info {
+    std::uint64_t free = 0;
+    std::uint64_t total = 0;
+};
+UNIBUF_API memory_info memory_of(space where);
+
+}  // namespace unibuf::cuda

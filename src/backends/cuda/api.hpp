@@ -1,0 +1,162 @@
+// backends/cuda/api.hpp: the part of the CUDA driver API that this backend calls, found at run time.
+//
+// Types and values are those of <cuda.h> 12.0; the names of constants are in lower case, so that both can be included.
+// Functions keep their names, without the suffix of a version: which version's ABI is meant stands in api.cpp.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+#include "unibuf/cuda.hpp"
+
+struct CUevent_st;
+struct CUmemPoolHandle_st;
+
+namespace unibuf::backends::cuda {
+
+using result = int;
+using device_ordinal = int;
+using device_pointer = unsigned long long;
+using context_handle = CUctx_st*;
+using stream_handle = CUstream_st*;
+using event_handle = CUevent_st*;
+using pool_handle = CUmemPoolHandle_st*;
+
+// CUresult.
+inline constexpr result success = 0;
+inline constexpr result invalid_value = 1;
+inline constexpr result out_of_memory = 2;
+inline constexpr result deinitialized = 4;
+inline constexpr result no_device = 100;
+inline constexpr result invalid_context = 201;
+inline constexpr result ecc_uncorrectable = 214;
+inline constexpr result invalid_handle = 400;
+inline constexpr result not_ready = 600;
+inline constexpr result illegal_address = 700;
+inline constexpr result context_is_destroyed = 709;
+inline constexpr result host_memory_already_registered = 712;
+inline constexpr result not_permitted = 800;
+inline constexpr result not_supported = 801;
+inline constexpr result stream_capture_unsupported = 900;
+
+// CUdevice_attribute.
+inline constexpr int integrated = 18;
+inline constexpr int can_map_host_memory = 19;
+inline constexpr int unified_addressing = 41;
+inline constexpr int pageable_memory_access = 88;
+inline constexpr int pageable_access_uses_host_page_tables = 100;
+inline constexpr int memory_pools_supported = 115;
+
+// Flags.
+inline constexpr unsigned stream_non_blocking = 1;
+inline constexpr unsigned event_disable_timing = 2;
+inline constexpr unsigned host_alloc_portable = 1;
+inline constexpr unsigned host_alloc_device_map = 2;
+inline constexpr unsigned host_alloc_write_combined = 4;
+inline constexpr unsigned host_register_portable = 1;
+inline constexpr unsigned host_register_device_map = 2;
+inline constexpr int capture_none = 0;            // CUstreamCaptureStatus
+inline constexpr int capture_mode_relaxed = 2;    // CUstreamCaptureMode
+inline constexpr int pool_release_threshold = 4;  // CUmemPool_attribute, cuuint64_t
+inline constexpr int allocation_pinned = 1;       // CUmemAllocationType
+inline constexpr int location_device = 1;         // CUmemLocationType
+inline constexpr int source_in_stream_order = 1;  // CUmemcpySrcAccessOrder
+
+/// The streams that have no handle of their own.
+inline const stream_handle legacy_stream = reinterpret_cast<stream_handle>(std::uintptr_t{1});
+inline const stream_handle per_thread_stream = reinterpret_cast<stream_handle>(std::uintptr_t{2});
+
+/// CUmemLocation.
+struct location {
+    int type;
+    int id;
+};
+
+/// CUmemPoolProps of 12.0: what is reserved is zero.
+struct pool_properties {
+    int allocation_type;
+    int handle_types;
+    cuda::location location;
+    void* security_attributes;
+    std::size_t most;
+    unsigned char reserved[56];
+};
+static_assert(sizeof(pool_properties) == 88);
+
+/// CUmemcpyAttributes of 12.8.
+struct copy_attributes {
+    int source_access_order;
+    location source;
+    location target;
+    unsigned flags;
+};
+static_assert(sizeof(copy_attributes) == 24);
+
+struct functions {
+    result (*cuInit)(unsigned);
+    result (*cuDriverGetVersion)(int*);
+    result (*cuGetErrorName)(result, const char**);
+    result (*cuGetErrorString)(result, const char**);
+
+    result (*cuDeviceGetCount)(int*);
+    result (*cuDeviceGet)(device_ordinal*, int);
+    result (*cuDeviceGetName)(char*, int, device_ordinal);
+    result (*cuDeviceTotalMem)(std::size_t*, device_ordinal);
+    result (*cuDeviceGetAttribute)(int*, int, device_ordinal);
+    result (*cuDevicePrimaryCtxRetain)(context_handle*, device_ordinal);
+
+    result (*cuCtxPushCurrent)(context_handle);
+    result (*cuCtxPopCurrent)(context_handle*);
+    result (*cuCtxSynchronize)();
+
+    result (*cuStreamCreate)(stream_handle*, unsigned);
+    result (*cuStreamGetCtx)(stream_handle, context_handle*);
+    result (*cuStreamSynchronize)(stream_handle);
+    result (*cuStreamWaitEvent)(stream_handle, event_handle, unsigned);
+    result (*cuStreamIsCapturing)(stream_handle, int*);
+    result (*cuThreadExchangeStreamCaptureMode)(int*);
+
+    result (*cuEventCreate)(event_handle*, unsigned);
+    result (*cuEventDestroy)(event_handle);
+    result (*cuEventRecord)(event_handle, stream_handle);
+    result (*cuEventQuery)(event_handle);
+    result (*cuEventSynchronize)(event_handle);
+
+    result (*cuMemGetInfo)(std::size_t*, std::size_t*);
+    result (*cuMemAlloc)(device_pointer*, std::size_t);
+    result (*cuMemFree)(device_pointer);
+    result (*cuMemHostAlloc)(void**, std::size_t, unsigned);
+    result (*cuMemFreeHost)(void*);
+    result (*cuMemHostRegister)(void*, std::size_t, unsigned);
+    result (*cuMemHostUnregister)(void*);
+    result (*cuPointerGetAttribute)(void*, int, device_pointer);
+    result (*cuMemHostGetDevicePointer)(device_pointer*, void*, unsigned);
+
+    result (*cuMemcpyHtoDAsync)(device_pointer, const void*, std::size_t, stream_handle);
+    result (*cuMemcpyDtoHAsync)(void*, device_pointer, std::size_t, stream_handle);
+    result (*cuMemcpyDtoDAsync)(device_pointer, device_pointer, std::size_t, stream_handle);
+    result (*cuMemcpyPeerAsync)(device_pointer, context_handle, device_pointer, context_handle, std::size_t,
+                                stream_handle);
+    result (*cuMemsetD8Async)(device_pointer, unsigned char, std::size_t, stream_handle);
+    result (*cuMemsetD16Async)(device_pointer, unsigned short, std::size_t, stream_handle);
+    result (*cuMemsetD32Async)(device_pointer, unsigned, std::size_t, stream_handle);
+
+    // Null where the driver is older, or the device has none.
+    result (*cuCtxRecordEvent)(context_handle, event_handle);                                     // 12.5
+    result (*cuMemPoolCreate)(pool_handle*, const pool_properties*);                              // 11.2
+    result (*cuMemPoolSetAttribute)(pool_handle, int, void*);                                     // 11.2
+    result (*cuMemPoolTrimTo)(pool_handle, std::size_t);                                          // 11.2
+    result (*cuMemAllocFromPoolAsync)(device_pointer*, std::size_t, pool_handle, stream_handle);  // 11.2
+    result (*cuMemFreeAsync)(device_pointer, stream_handle);                                      // 11.2
+    result (*cuMemcpyBatchAsync)(device_pointer*, device_pointer*, std::size_t*, std::size_t, copy_attributes*,
+                                 std::size_t*, std::size_t, std::size_t*, stream_handle);  // 12.8
+};
+
+/// Why CUDA cannot be called on this machine; empty where it can. Loads and initializes it at the first call.
+const std::string& missing();
+
+/// The functions. Throws error(device_unavailable) where they are missing.
+const functions& api();
+
+}  // namespace unibuf::backends::cuda

@@ -1,0 +1,119 @@
+// backends/cuda/context.cpp
+#include "backends/cuda/context.hpp"
+
+#include <fmt/format.h>
+
+namespace unibuf::backends::cuda {
+
+context::scope::scope(const context& of) {
+    const result lost = of.lost_.load(std::memory_order_acquire);
+    if (lost != success) {
+        throw error(error_code::device_lost,
+                    fmt::format("{} is lost since an earlier failure: {}", of.description_, text_of(lost)));
+    }
+    const result status = api().cuCtxPushCurrent(of.native_);
+    if (status != success) fail(status, of.description_ + ": its context cannot be used", error_code::device_lost);
+    api().cuThreadExchangeStreamCaptureMode(&mode_);
+}
+
+context::scope::~scope() {
+    api().cuThreadExchangeStreamCaptureMode(&mode_);
+    context_handle popped = nullptr;
+    api().cuCtxPopCurrent(&popped);
+}
+
+context::context(device_ordinal ordinal, std::string description) : description_(std::move(description)) {
+    const result status = api().cuDevicePrimaryCtxRetain(&native_, ordinal);
+    if (status != success) fail(status, description_ + ": no context can be made", error_code::device_unavailable);
+    const scope current(*this);
+    own_ = make_stream();
+    idle_ = make_stream();
+    freeing_ = make_stream();
+}
+
+stream_handle context::make_stream() {
+    stream_handle made = nullptr;
+    check(api().cuStreamCreate(&made, stream_non_blocking), "no stream can be made", error_code::device_unavailable);
+    return made;
+}
+
+void context::check(result status, const std::string& asked, error_code otherwise) {
+    if (status == success) return;
+    if (is_lost(status)) lost_.store(status, std::memory_order_release);
+    fail(status, fmt::format("{}: {}", description_, asked), otherwise);
+}
+
+stream_handle context::stream_for(queue on) {
+    if (!on) {
+        order(mark_all(), own_);
+        return own_;
+    }
+    auto* const named = static_cast<stream_handle>(on.native);
+    check_named(named);
+    return named;
+}
+
+void context::check_named(stream_handle named) {
+    if (named != legacy_stream && named != per_thread_stream) {
+        context_handle owner = nullptr;
+        const result status = api().cuStreamGetCtx(named, &owner);
+        // Of a stream whose context has gone, which says nothing about this one.
+        const bool none = status == invalid_handle || status == invalid_context || status == context_is_destroyed;
+        if (none) {
+            throw error(error_code::invalid_argument,
+                        fmt::format("{}: the stream that was named is none: {}", description_, text_of(status)));
+        }
+        check(status, "the stream that was named cannot be asked", error_code::invalid_argument);
+        if (owner != native_) {
+            throw error(error_code::invalid_argument,
+                        description_ + ": the stream that was named belongs to another context");
+        }
+    }
+    int capturing = capture_none;
+    check(api().cuStreamIsCapturing(named, &capturing), "the stream that was named cannot be asked");
+    if (capturing != capture_none) {
+        throw error(
+            error_code::unsupported,
+            description_ + ": the stream that was named is being captured, and what unibuf put there would be " +
+                "done at each launch, not now: make the buffer current before the capture, and take the lease " +
+                "around the launch");
+    }
+}
+
+fence context::mark(stream_handle stream) {
+    auto work = std::make_shared<queued_work>(*this);
+    check(api().cuEventRecord(work->native(), stream), "a fence cannot be queued");
+    return fence(std::move(work));
+}
+
+fence context::mark_all() {
+    if (!api().cuCtxRecordEvent) {  // before 12.5 a context can only be waited for
+        check(api().cuCtxSynchronize(), "work that was queued before failed");
+        return {};
+    }
+    auto work = std::make_shared<queued_work>(*this);
+    check(api().cuCtxRecordEvent(native_, work->native()), "a fence cannot be queued");
+    return fence(std::move(work));
+}
+
+void context::free_after_all(device_pointer address) {
+    const std::scoped_lock lock(to_free_mutex_);
+    to_free_.push_back(address);
+    order(mark_all(), freeing_);
+    while (!to_free_.empty()) {
+        const device_pointer next = to_free_.back();
+        to_free_.pop_back();
+        check(api().cuMemFreeAsync(next, freeing_), "memory cannot be given back");
+    }
+}
+
+bool context::order(const fence& before, stream_handle stream) {
+    if (!before.native()) return true;
+    const auto* const work = dynamic_cast<const queued_work*>(before.native());
+    if (!work) return false;
+    constexpr unsigned default_flags = 0;
+    check(api().cuStreamWaitEvent(stream, work->native(), default_flags), "queued work cannot be ordered");
+    return true;
+}
+
+}  // namespace unibuf::backends::cuda

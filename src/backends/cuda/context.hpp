@@ -1,0 +1,93 @@
+// backends/cuda/context.hpp: one device's primary context, and the order of work in it.
+#pragma once
+
+#include <atomic>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "backends/cuda/error.hpp"
+#include "backends/cuda/event.hpp"
+#include "unibuf/fence.hpp"
+
+namespace unibuf::backends::cuda {
+
+/// Retained, and never released: buffers may go when static objects do, after the driver has gone. Any thread.
+class context {
+public:
+    /// `description` names the device in errors.
+    context(device_ordinal ordinal, std::string description);
+    context(const context&) = delete;
+    context& operator=(const context&) = delete;
+
+    context_handle native() const noexcept { return native_; }
+    const std::string& description() const noexcept { return description_; }
+    event_pool& events() noexcept { return events_; }
+
+    /// Makes the context current on this thread for a while, and refuses where it is lost. Captures that other threads
+    /// have under way do not mind what is called meanwhile.
+    class scope {
+    public:
+        explicit scope(const context& of);
+        ~scope();
+        scope(const scope&) = delete;
+        scope& operator=(const scope&) = delete;
+
+    private:
+        int mode_ = capture_mode_relaxed;
+    };
+
+    /// Throws where `status` is not success; remembers where all is lost.
+    void check(result status, const std::string& asked, error_code otherwise = error_code::transfer_failed);
+
+    // With a scope open:
+
+    /// The stream that an operation goes to: `on`, or, where it names none, the own stream, after all work that was
+    /// submitted to the context before. Throws error(invalid_argument) for a stream of another context,
+    /// error(unsupported) for one that is being captured.
+    stream_handle stream_for(queue on);
+
+    /// A stream on which nothing ever waits: for allocations.
+    stream_handle idle_stream() const noexcept { return idle_; }
+
+    /// A fence after all work on `stream`.
+    fence mark(stream_handle stream);
+
+    /// Calls `put`, which puts work on `stream`. A fence after that; where it throws, nothing of it goes on any more.
+    template <class Put>
+    fence queued(stream_handle stream, Put put) {
+        try {
+            put();
+            return mark(stream);
+        } catch (...) {
+            api().cuStreamSynchronize(stream);
+            throw;
+        }
+    }
+
+    /// A fence after all work submitted to the context.
+    fence mark_all();
+
+    /// Gives pooled memory back once all work submitted to the context is done. Where it throws, as while a stream is
+    /// being captured, the next call does it.
+    void free_after_all(device_pointer address);
+
+    /// Makes later work on `stream` wait for `before`; false where that is not of CUDA.
+    bool order(const fence& before, stream_handle stream);
+
+private:
+    stream_handle make_stream();
+    void check_named(stream_handle named);
+
+    context_handle native_ = nullptr;
+    std::string description_;
+    stream_handle own_ = nullptr;
+    stream_handle idle_ = nullptr;
+    stream_handle freeing_ = nullptr;
+    event_pool events_;
+    std::mutex to_free_mutex_;
+    std::vector<device_pointer> to_free_;
+    std::atomic<result> lost_ = success;
+};
+
+}  // namespace unibuf::backends::cuda

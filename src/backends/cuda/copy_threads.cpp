@@ -1,0 +1,69 @@
+// backends/cuda/copy_threads.cpp
+#include "backends/cuda/copy_threads.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+namespace unibuf::backends::cuda {
+namespace {
+
+constexpr std::size_t most = 8;
+constexpr std::size_t cache_line = 64;
+
+}  // namespace
+
+copy_threads::copy_threads() {
+    const std::size_t cores = std::max(1U, std::thread::hardware_concurrency());
+    const std::size_t helpers = std::min(most, std::max<std::size_t>(1, cores / 2)) - 1;
+    helpers_.reserve(helpers);
+    for (std::size_t i = 1; i <= helpers; ++i) helpers_.emplace_back([this, i] { work(i); });
+}
+
+copy_threads::~copy_threads() {
+    {
+        const std::scoped_lock lock(mutex_);
+        stop_ = true;
+    }
+    begin_.notify_all();
+    for (std::thread& each : helpers_) each.join();
+}
+
+void copy_threads::copy(std::byte* to, const std::byte* from, std::size_t bytes) {
+    {
+        const std::scoped_lock lock(mutex_);
+        to_ = to;
+        from_ = from;
+        bytes_ = bytes;
+        busy_ = helpers_.size();
+        ++round_;
+    }
+    begin_.notify_all();
+    copy_part(0);
+    std::unique_lock lock(mutex_);
+    end_.wait(lock, [this] { return busy_ == 0; });
+}
+
+void copy_threads::work(std::size_t index) {
+    std::size_t round = 0;
+    std::unique_lock lock(mutex_);
+    for (;;) {
+        begin_.wait(lock, [&] { return stop_ || round_ != round; });
+        if (stop_) return;
+        round = round_;
+        lock.unlock();
+        copy_part(index);
+        lock.lock();
+        if (--busy_ == 0) end_.notify_one();
+    }
+}
+
+/// Parts end at cache lines, so that no two threads write one.
+void copy_threads::copy_part(std::size_t index) const noexcept {
+    const std::size_t parts = helpers_.size() + 1;
+    const std::size_t part = (bytes_ / parts + cache_line) / cache_line * cache_line;
+    const std::size_t begin = std::min(index * part, bytes_);
+    const std::size_t end = std::min(begin + part, bytes_);
+    std::memcpy(to_ + begin, from_ + begin, end - begin);
+}
+
+}  // namespace unibuf::backends::cuda

@@ -1,0 +1,40 @@
+// backends/cuda/copy_threads.hpp: memcpy by several threads.
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <cstddef>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+namespace unibuf::backends::cuda {
+
+/// One core does not fill the bus: a memcpy runs at a few GB/s, PCIe 5 at more than fifty. For one caller at a time.
+class copy_threads {
+public:
+    /// As many as there are cores to spare, the caller's among them, eight at the most.
+    copy_threads();
+    ~copy_threads();
+    copy_threads(const copy_threads&) = delete;
+    copy_threads& operator=(const copy_threads&) = delete;
+
+    void copy(std::byte* to, const std::byte* from, std::size_t bytes);
+
+private:
+    void work(std::size_t index);
+    void copy_part(std::size_t index) const noexcept;
+
+    std::mutex mutex_;
+    std::condition_variable begin_;
+    std::condition_variable end_;
+    std::byte* to_ = nullptr;
+    const std::byte* from_ = nullptr;
+    std::size_t bytes_ = 0;
+    std::size_t round_ = 0;
+    std::size_t busy_ = 0;
+    bool stop_ = false;
+    std::vector<std::thread> helpers_;
+};
+
+}  // namespace unibuf::backends::cuda

@@ -1,0 +1,102 @@
+// backends/cuda/device.cpp
+#include "backends/cuda/device.hpp"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+
+#include "backends/cuda/memory.hpp"
+
+namespace unibuf::backends::cuda {
+namespace {
+
+// What the pool keeps for later, where others on the card do not need it.
+constexpr std::uint64_t kept_at_least = std::uint64_t{64} << 20;
+constexpr std::uint64_t kept_share = 32;
+
+pool_handle make_pool(context& in, device_ordinal ordinal, std::uint64_t total) {
+    pool_properties wanted{};
+    wanted.allocation_type = allocation_pinned;
+    wanted.location = {.type = location_device, .id = ordinal};
+    pool_handle made = nullptr;
+    in.check(api().cuMemPoolCreate(&made, &wanted), "no memory pool can be made", error_code::device_unavailable);
+    std::uint64_t kept = std::max(kept_at_least, total / kept_share);
+    in.check(api().cuMemPoolSetAttribute(made, pool_release_threshold, &kept), "a memory pool cannot be set up");
+    return made;
+}
+
+/// Pages are what can be pinned: parts of one would be pinned twice.
+bool whole_pages(std::span<const std::byte> host) noexcept {
+    static const auto page = static_cast<std::uintptr_t>(::sysconf(_SC_PAGESIZE));
+    return reinterpret_cast<std::uintptr_t>(host.data()) % page == 0;
+}
+
+}  // namespace
+
+compute_device::compute_device(device_ordinal ordinal) : ordinal_(ordinal) {
+    char name[256] = {};
+    std::size_t total = 0;
+    result status = api().cuDeviceGetName(name, sizeof name - 1, ordinal);
+    if (status == success) status = api().cuDeviceTotalMem(&total, ordinal);
+    if (status != success) fail(status, fmt::format("CUDA device {}", ordinal), error_code::device_unavailable);
+    about_.description = name;
+    about_.own_memory = attribute(integrated) == 0;
+    about_.aliases_host = attribute(can_map_host_memory) != 0;
+    about_.host_visible = about_.aliases_host;
+    about_.asynchronous = true;
+    about_.addresses = true;
+    about_.memory_bytes = total;
+    reads_pageable_ = attribute(pageable_memory_access) != 0 && attribute(pageable_access_uses_host_page_tables) != 0;
+}
+
+int compute_device::attribute(int which) const {
+    int value = 0;
+    return api().cuDeviceGetAttribute(&value, which, ordinal_) == success ? value : 0;
+}
+
+compute_device::in_use::in_use(const compute_device& of) : context(of.ordinal_, of.about_.description), ring(context) {
+    const cuda::context::scope current(context);
+    if (of.attribute(memory_pools_supported) != 0) pool = make_pool(context, of.ordinal_, of.about_.memory_bytes);
+}
+
+compute_device::in_use& compute_device::used() {
+    std::call_once(once_, [this] { used_ = std::make_unique<in_use>(*this); });
+    return *used_;
+}
+
+context& compute_device::in() { return used().context; }
+
+std::unique_ptr<memory> compute_device::allocate(const request& what) {
+    in_use& with = used();
+    return std::make_unique<device_memory>(with.context, with.ring, with.pool, what.bytes);
+}
+
+std::unique_ptr<memory> compute_device::allocate_visible(const request& what) {
+    in_use& with = used();
+    return std::make_unique<visible_memory>(with.context, with.ring, what);
+}
+
+std::unique_ptr<memory> compute_device::alias(std::span<std::byte> host, const request& what) {
+    if (!about_.aliases_host) return device::alias(host, what);
+    if (!reads_pageable_ && !whole_pages(host)) {
+        throw error(error_code::unsupported,
+                    fmt::format("{} uses host memory in place where it begins with a page", about_.description));
+    }
+    in_use& with = used();
+    return std::make_unique<host_alias>(with.context, with.ring, host, reads_pageable_);
+}
+
+fence compute_device::record(queue on) {
+    context& known = in();
+    const context::scope current(known);
+    return on ? known.mark(known.stream_for(on)) : known.mark_all();
+}
+
+bool compute_device::order(const fence& before, queue on) {
+    context& known = in();
+    const context::scope current(known);
+    return known.order(before, known.stream_for(on));
+}
+
+}  // namespace unibuf::backends::cuda

@@ -1,0 +1,48 @@
+// backends/cuda/device.hpp: one CUDA device, as a space.
+#pragma once
+
+#include <memory>
+#include <mutex>
+
+#include "backends/backend.hpp"
+#include "backends/cuda/context.hpp"
+#include "backends/cuda/staging.hpp"
+
+namespace unibuf::backends::cuda {
+
+class compute_device final : public device {
+public:
+    /// Its context is retained at first use: that costs memory on the card, and listing devices should not.
+    explicit compute_device(device_ordinal ordinal);
+
+    const traits& about() const noexcept override { return about_; }
+    std::unique_ptr<memory> allocate(const request& what) override;
+    std::unique_ptr<memory> allocate_visible(const request& what) override;
+    std::unique_ptr<memory> alias(std::span<std::byte> host, const request& what) override;
+    fence record(queue on) override;
+    bool order(const fence& before, queue on) override;
+
+    device_ordinal ordinal() const noexcept { return ordinal_; }
+    context& in();
+
+private:
+    /// What is there from the first use on.
+    struct in_use {
+        explicit in_use(const compute_device& of);
+
+        cuda::context context;
+        staging ring;
+        pool_handle pool = nullptr;  // null where the device has no pools
+    };
+
+    in_use& used();
+    int attribute(int which) const;
+
+    device_ordinal ordinal_;
+    traits about_;
+    bool reads_pageable_ = false;
+    std::once_flag once_;
+    std::unique_ptr<in_use> used_;
+};
+
+}  // namespace unibuf::backends::cuda

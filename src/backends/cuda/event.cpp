@@ -1,0 +1,57 @@
+// backends/cuda/event.cpp
+#include "backends/cuda/event.hpp"
+
+#include "backends/cuda/context.hpp"
+#include "backends/poll.hpp"
+
+namespace unibuf::backends::cuda {
+
+event_handle event_pool::take() {
+    {
+        const std::scoped_lock lock(mutex_);
+        if (!unused_.empty()) {
+            const event_handle taken = unused_.back();
+            unused_.pop_back();
+            return taken;
+        }
+    }
+    event_handle made = nullptr;
+    const result status = api().cuEventCreate(&made, event_disable_timing);
+    if (status != success) fail(status, "CUDA cannot make an event");
+    return made;
+}
+
+void event_pool::give_back(event_handle unused) noexcept {
+    try {
+        const std::scoped_lock lock(mutex_);
+        unused_.push_back(unused);
+    } catch (const std::bad_alloc&) {  // one event is lost
+    }
+}
+
+queued_work::queued_work(context& in) : in_(in), done_(in.events().take()) {}
+queued_work::~queued_work() { in_.events().give_back(done_); }
+
+/// Where the driver cannot tell, the work is over when this throws: the caller takes it as failed, and goes on.
+void queued_work::check(result status) const {
+    if (status != success && !is_lost(status)) api().cuCtxSynchronize();
+    in_.check(status, "work that was queued before failed");
+}
+
+bool queued_work::done() const {
+    const result status = api().cuEventQuery(done_);
+    if (status == not_ready) return false;
+    check(status);
+    return true;
+}
+
+bool queued_work::wait(std::chrono::nanoseconds timeout) {
+    const context::scope current(in_);
+    if (timeout == forever) {
+        check(api().cuEventSynchronize(done_));
+        return true;
+    }
+    return poll(timeout, [this] { return done(); });
+}
+
+}  // namespace unibuf::backends::cuda

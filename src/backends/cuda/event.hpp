@@ -1,0 +1,49 @@
+// backends/cuda/event.hpp: events, and the fences made of them.
+#pragma once
+
+#include <memory>
+#include <mutex>
+#include <utility>
+#include <vector>
+
+#include "backends/cuda/api.hpp"
+#include "unibuf/fence.hpp"
+
+namespace unibuf::backends::cuda {
+
+class context;
+
+/// Events of one context that nobody uses: making one costs a microsecond, taking one from here does not.
+class event_pool {
+public:
+    /// With the context current.
+    event_handle take();
+    void give_back(event_handle unused) noexcept;
+
+private:
+    std::mutex mutex_;
+    std::vector<event_handle> unused_;
+};
+
+/// The work before an event.
+class queued_work final : public fence::work {
+public:
+    /// With the context current. Its event is not recorded yet.
+    explicit queued_work(context& in);
+    ~queued_work() override;
+    queued_work(const queued_work&) = delete;
+    queued_work& operator=(const queued_work&) = delete;
+
+    bool wait(std::chrono::nanoseconds timeout) override;
+
+    event_handle native() const noexcept { return done_; }
+
+private:
+    void check(result status) const;
+    bool done() const;
+
+    context& in_;
+    event_handle done_;
+};
+
+}  // namespace unibuf::backends::cuda

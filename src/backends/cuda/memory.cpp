@@ -1,0 +1,180 @@
+// backends/cuda/memory.cpp
+#include "backends/cuda/memory.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+#include <vector>
+
+namespace unibuf::backends::cuda {
+namespace {
+
+/// The start of `pattern` that says all of it: one byte where all bytes are the same, as zeros are.
+std::span<const std::byte> shortest(std::span<const std::byte> pattern) noexcept {
+    const bool uniform = std::ranges::all_of(pattern, [&](std::byte each) { return each == pattern[0]; });
+    return uniform ? pattern.first(1) : pattern;
+}
+
+template <class Value>
+Value value_of(std::span<const std::byte> pattern) noexcept {
+    Value value{};
+    std::memcpy(&value, pattern.data(), sizeof value);
+    return value;
+}
+
+bool is_pinned(const void* host) {
+    constexpr int memory_type = 2;  // CU_POINTER_ATTRIBUTE_MEMORY_TYPE
+    unsigned type = 0;
+    return api().cuPointerGetAttribute(&type, memory_type, reinterpret_cast<device_pointer>(host)) == success;
+}
+
+}  // namespace
+
+std::string device_range::asked(const char* what, std::size_t offset, std::size_t bytes) const {
+    return fmt::format("a {} of {} bytes at {} was asked of a memory of {} bytes", what, bytes, offset, bytes_);
+}
+
+fence device_range::write(std::size_t offset, std::span<const std::byte> from, queue on) {
+    const context::scope current(in_);
+    const stream_handle stream = in_.stream_for(on);
+    return in_.queued(stream, [&] {
+        // Without the ring the driver may wait for the stream that was named.
+        const std::size_t least = on ? staging::needed : staging::worthwhile;
+        if (from.size() >= least && !is_pinned(from.data()) && ring_.ready()) {
+            return ring_.write(address_ + offset, from, stream);
+        }
+        in_.check(api().cuMemcpyHtoDAsync(address_ + offset, from.data(), from.size(), stream),
+                  asked("write", offset, from.size()));
+    });
+}
+
+fence device_range::read(std::size_t offset, std::span<std::byte> to, queue on) {
+    const context::scope current(in_);
+    const stream_handle stream = in_.stream_for(on);
+    return in_.queued(stream, [&] {
+        if (to.size() >= staging::worthwhile && !is_pinned(to.data()) && ring_.ready()) {
+            return ring_.read(address_ + offset, to, stream);
+        }
+        in_.check(api().cuMemcpyDtoHAsync(to.data(), address_ + offset, to.size(), stream),
+                  asked("read", offset, to.size()));
+    });
+}
+
+fence device_range::fill(std::size_t offset, std::size_t bytes, std::span<const std::byte> pattern, queue on) {
+    const context::scope current(in_);
+    const stream_handle stream = in_.stream_for(on);
+    pattern = shortest(pattern);
+    const device_pointer to = address_ + offset;
+    return in_.queued(stream, [&] {
+        if (fill_at_once(to, bytes, pattern, stream)) return;
+        // Of pageable memory, which a vector's is, the driver has taken all when this returns.
+        const std::vector<std::byte> own(pattern.begin(), pattern.end());
+        in_.check(api().cuMemcpyHtoDAsync(to, own.data(), own.size(), stream), asked("fill", offset, bytes));
+        for (std::size_t done = pattern.size(); done < bytes;) {
+            const std::size_t piece = std::min(done, bytes - done);
+            in_.check(api().cuMemcpyDtoDAsync(to + done, to, piece, stream), asked("fill", offset, bytes));
+            done += piece;
+        }
+    });
+}
+
+/// Patterns of one, two and four bytes are the driver's own.
+bool device_range::fill_at_once(device_pointer to, std::size_t bytes, std::span<const std::byte> pattern,
+                                stream_handle stream) {
+    const std::size_t size = pattern.size();
+    if (to % size != 0) return false;
+    result status = invalid_value;
+    switch (size) {
+        case 1:
+            status = api().cuMemsetD8Async(to, value_of<unsigned char>(pattern), bytes, stream);
+            break;
+        case 2:
+            status = api().cuMemsetD16Async(to, value_of<unsigned short>(pattern), bytes / size, stream);
+            break;
+        case 4:
+            status = api().cuMemsetD32Async(to, value_of<unsigned>(pattern), bytes / size, stream);
+            break;
+        default:
+            return false;
+    }
+    in_.check(status, fmt::format("a fill of {} bytes", bytes));
+    return true;
+}
+
+device_memory::device_memory(context& in, staging& ring, pool_handle pool, std::size_t bytes)
+    : device_range(in, ring, bytes), pooled_(pool != nullptr) {
+    const context::scope current(in);
+    device_pointer made = 0;
+    const auto allocate = [&] {
+        if (!pool) return api().cuMemAlloc(&made, bytes);
+        const result status = api().cuMemAllocFromPoolAsync(&made, bytes, pool, in.idle_stream());
+        if (status != success) return status;
+        // Nothing waits on that stream, so the memory is there at once, for all streams.
+        const result ready = api().cuStreamSynchronize(in.idle_stream());
+        if (ready != success) api().cuMemFreeAsync(made, in.idle_stream());
+        return ready;
+    };
+    result status = allocate();
+    if (status == out_of_memory && pool) {
+        // What the pool holds back may be just what is missing.
+        api().cuMemPoolTrimTo(pool, 0);
+        status = allocate();
+    }
+    if (status != success) out_of_room(in, bytes, "on the device", status);
+    set_address(made);
+}
+
+device_memory::~device_memory() {
+    try {
+        const context::scope current(in());
+        if (pooled_) {
+            // After whatever the program still has under way with it, as cuMemFree does, but without stopping the host.
+            in().free_after_all(address());
+        } else {
+            api().cuMemFree(address());
+        }
+    } catch (const std::exception&) {  // the device is lost, and the memory with it
+    }
+}
+
+host_alias::host_alias(context& in, staging& ring, std::span<std::byte> host, bool pageable)
+    : device_range(in, ring, host.size()), host_(host) {
+    if (pageable) {
+        set_address(reinterpret_cast<device_pointer>(host.data()));
+        return;
+    }
+    const context::scope current(in);
+    pages_.emplace(in, host);
+    device_pointer made = 0;
+    in.check(api().cuMemHostGetDevicePointer(&made, host.data(), 0), "the host's memory cannot be mapped",
+             error_code::unsupported);
+    set_address(made);
+}
+
+visible_memory::visible_memory(context& in, staging& ring, const request& what) : device_range(in, ring, what.bytes) {
+    const context::scope current(in);
+    unsigned flags = host_alloc_portable | host_alloc_device_map;
+    if (what.access == host_access::write_only) flags |= host_alloc_write_combined;
+    void* made = nullptr;
+    const result status = api().cuMemHostAlloc(&made, what.bytes, flags);
+    if (status != success) out_of_room(in, what.bytes, "of pinned host memory", status);
+    host_ = static_cast<std::byte*>(made);
+    device_pointer address = 0;
+    if (const result mapped = api().cuMemHostGetDevicePointer(&address, made, 0); mapped != success) {
+        api().cuMemFreeHost(made);
+        in.check(mapped, "pinned host memory cannot be mapped", error_code::unsupported);
+    }
+    set_address(address);
+    std::memset(host_, 0, what.bytes);
+}
+
+visible_memory::~visible_memory() {
+    try {
+        const context::scope current(in());
+        api().cuMemFreeHost(host_);
+    } catch (const std::exception&) {  // the device is lost
+    }
+}
+
+}  // namespace unibuf::backends::cuda

@@ -1,0 +1,77 @@
+// backends/cuda/memory.hpp: a range of device addresses, and what can be done with it.
+#pragma once
+
+#include <optional>
+
+#include "backends/backend.hpp"
+#include "backends/cuda/context.hpp"
+#include "backends/cuda/pinned_pages.hpp"
+#include "backends/cuda/staging.hpp"
+
+namespace unibuf::backends::cuda {
+
+/// Whose addresses these are is for those who inherit.
+class device_range : public memory {
+public:
+    std::uintptr_t handle() const noexcept override { return static_cast<std::uintptr_t>(address_); }
+
+    fence write(std::size_t offset, std::span<const std::byte> from, queue on) override;
+    fence read(std::size_t offset, std::span<std::byte> to, queue on) override;
+    fence fill(std::size_t offset, std::size_t bytes, std::span<const std::byte> pattern, queue on) override;
+
+protected:
+    device_range(context& in, staging& ring, std::size_t bytes) noexcept : in_(in), ring_(ring), bytes_(bytes) {}
+
+    context& in() const noexcept { return in_; }
+    std::size_t bytes() const noexcept { return bytes_; }
+    void set_address(device_pointer address) noexcept { address_ = address; }
+    device_pointer address() const noexcept { return address_; }
+
+private:
+    std::string asked(const char* what, std::size_t offset, std::size_t bytes) const;
+    bool fill_at_once(device_pointer to, std::size_t bytes, std::span<const std::byte> pattern, stream_handle stream);
+
+    context& in_;
+    staging& ring_;
+    std::size_t bytes_;
+    device_pointer address_ = 0;
+};
+
+/// Memory of the device, from a pool.
+class device_memory final : public device_range {
+public:
+    device_memory(context& in, staging& ring, pool_handle pool, std::size_t bytes);
+    ~device_memory() override;
+
+private:
+    bool pooled_;
+};
+
+/// The host's memory, pinned and used in place. The device sees what the host has written, and the other way round, as
+/// soon as the work that is to see it, or has written it, is ordered: publishing has nothing to do.
+class host_alias final : public device_range {
+public:
+    /// Memory that the device reads as it is, pinned or not, where `pageable`.
+    host_alias(context& in, staging& ring, std::span<std::byte> host, bool pageable);
+
+    std::byte* host_address() const noexcept override { return host_.data(); }
+
+private:
+    std::span<std::byte> host_;
+    std::optional<pinned_pages> pages_;
+};
+
+/// Host memory that the driver has allocated for the device, write-combined where it is only written by the host.
+class visible_memory final : public device_range {
+public:
+    visible_memory(context& in, staging& ring, const request& what);
+    ~visible_memory() override;
+
+    std::byte* host_address() const noexcept override { return host_; }
+    bool starts_zero() const noexcept override { return true; }
+
+private:
+    std::byte* host_ = nullptr;
+};
+
+}  // namespace unibuf::backends::cuda

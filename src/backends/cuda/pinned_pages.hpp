@@ -1,0 +1,31 @@
+// backends/cuda/pinned_pages.hpp: host memory that stays where it is, so that devices reach it.
+#pragma once
+
+#include <cstddef>
+#include <span>
+
+#include "backends/cuda/context.hpp"
+
+namespace unibuf::backends::cuda {
+
+/// Pins host memory for all devices while it exists. The driver pins a range once, and unpins it for all: those of the
+/// same range share that. A range that the program has pinned itself is left to it.
+class pinned_pages {
+public:
+    /// With the context current. Throws error(out_of_memory) where the system pins no more.
+    pinned_pages(context& in, std::span<std::byte> host);
+    ~pinned_pages();
+    pinned_pages(const pinned_pages&) = delete;
+    pinned_pages& operator=(const pinned_pages&) = delete;
+
+private:
+    context& in_;
+    std::span<std::byte> host_;
+    bool own_ = true;
+};
+
+/// Throws what `status`, which is not success, means for `bytes` that were asked for, and tells what the device has
+/// left.
+[[noreturn]] void out_of_room(context& in, std::size_t bytes, const char* where, result status);
+
+}  // namespace unibuf::backends::cuda

@@ -1,0 +1,94 @@
+// tests/contract/cuda/missing_test.cpp: other drivers, other devices: what a process finds at its start.
+#include <unistd.h>
+
+#include <cstdio>
+#include <iostream>
+
+#include <fmt/format.h>
+
+#include "contract/cuda/fixture.hpp"
+
+namespace unibuf::contract {
+namespace {
+
+/// For the others, in a process that they start: prints what is there.
+TEST(cuda_probe, prints_what_is_there) {
+    std::string names;
+    for (const device_info& each : devices()) {
+        if (each.name.starts_with("cuda")) {
+            names += fmt::format("[{}|{}|{}{}{}]", each.name, each.available ? each.description : each.reason,
+                                 each.own_memory ? "own " : "", each.aliases_host ? "aliases " : "",
+                                 each.asynchronous ? "asynchronous" : "");
+        }
+    }
+    std::cout << "found " << names << " default " << default_device().name() << std::endl;
+}
+
+/// What it prints with these variables set.
+std::string found_with(const std::string& variables, const std::string& filter = "cuda_probe.*") {
+    // The variables of this process's own run do not count.
+    const std::string command = fmt::format(
+        "env -u UNIBUF_CUDA_DOUBLE_POOLS -u UNIBUF_CUDA_DOUBLE_VERSION -u UNIBUF_CUDA_DOUBLE_INTEGRATED "
+        "-u UNIBUF_CUDA_DOUBLE_PAGEABLE -u GTEST_TOTAL_SHARDS {} /proc/{}/exe --gtest_filter={} 2>&1",
+        variables, ::getpid(), filter);
+    std::FILE* const run = ::popen(command.c_str(), "r");
+    std::string all;
+    char part[256];
+    while (std::fgets(part, sizeof part, run)) all += part;
+    EXPECT_EQ(::pclose(run), 0) << all;
+    return all;
+}
+
+TEST(cuda_missing, finds_two_devices_and_takes_the_first_as_default) {
+    const std::string found = found_with("UNIBUF_CUDA_DOUBLE_DEVICES=2");
+    if (cuda_double::wants_real_driver()) GTEST_SKIP() << "a real driver has what it has";
+    EXPECT_NE(found.find("[cuda:0|unibuf test double, not a GPU|own aliases asynchronous]"
+                         "[cuda:1|unibuf test double, not a GPU|own aliases asynchronous] default cuda:0"),
+              std::string::npos)
+        << found;
+}
+
+TEST(cuda_missing, says_that_no_driver_is_there) {
+    if (void* const real = ::dlopen("libcuda.so.1", RTLD_LAZY | RTLD_NOLOAD); real && !cuda_double::loaded()) {
+        GTEST_SKIP() << "this machine has a driver";
+    }
+    const std::string found = found_with("UNIBUF_REAL_CUDA=1");
+    if (found.find("[cuda:0") != std::string::npos) GTEST_SKIP() << "this machine has a driver";
+    EXPECT_NE(found.find("[cuda|the CUDA driver was not found: libcuda.so.1"), std::string::npos) << found;
+    EXPECT_NE(found.find("default host"), std::string::npos) << found;
+}
+
+TEST(cuda_missing, says_that_the_driver_is_old) {
+    if (!cuda_double::loaded()) GTEST_SKIP() << "a real driver is as old as it is";
+    const std::string found = found_with("UNIBUF_CUDA_DOUBLE_VERSION=11040");
+    EXPECT_NE(found.find("[cuda|the CUDA driver is 11.4; unibuf needs 12.0|"), std::string::npos) << found;
+    EXPECT_NE(found.find("default host"), std::string::npos) << found;
+}
+
+TEST(cuda_missing, says_that_there_is_no_device) {
+    if (!cuda_double::loaded()) GTEST_SKIP() << "a real driver has what it has";
+    const std::string found = found_with("UNIBUF_CUDA_DOUBLE_DEVICES=0");
+    EXPECT_NE(found.find("[cuda|the CUDA driver cannot start: no CUDA-capable device is detected|"), std::string::npos)
+        << found;
+    EXPECT_NE(found.find("default host"), std::string::npos) << found;
+}
+
+/// The whole suite on drivers and devices that lack something.
+TEST(cuda_others, pass_the_suite) {
+    if (!cuda_double::loaded()) GTEST_SKIP() << "a real driver is what it is";
+    for (const char* each : {
+             "UNIBUF_CUDA_DOUBLE_VERSION=12000",  // no cuCtxRecordEvent
+             "UNIBUF_CUDA_DOUBLE_VERSION=12060",  // no cuMemcpyBatchAsync
+             "UNIBUF_CUDA_DOUBLE_POOLS=0",        // no memory pools
+             "UNIBUF_CUDA_DOUBLE_INTEGRATED=1",   // no memory of its own
+             "UNIBUF_CUDA_DOUBLE_PAGEABLE=1",     // reads all of the host's memory
+             "UNIBUF_CUDA_DOUBLE_JITTER=2",
+             "UNIBUF_CUDA_DOUBLE_JITTER=0",
+         }) {
+        const std::string found = found_with(each, "'*-cuda_others.*:cuda_missing.*:cuda_failures.of_any*'");
+        EXPECT_NE(found.find("[  PASSED  ]"), std::string::npos) << each << '\n' << found;
+    }
+}
+
+}  // namespace
+}  // namespace unibuf::contract

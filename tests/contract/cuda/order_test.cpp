@@ -1,0 +1,255 @@
+// tests/contract/cuda/order_test.cpp: work on the program's streams is in order, and the host does not stop for it.
+//
+// The double ends the program where two streams touch memory without order, so these tests need not hit the moment.
+#include <future>
+#include <thread>
+
+#include "contract/cuda/fixture.hpp"
+
+namespace unibuf::contract {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr std::size_t size = 300'000;  // more than the driver takes at once of pageable memory
+
+TEST_F(cuda_test, a_lease_on_a_stream_does_not_stop_the_host) {
+    for (const std::size_t count : {std::size_t{1000}, size, std::size_t{3} << 20}) {
+        program by;
+        const stream_handle stream = by.stream();
+        buffer used = mirrored(count);
+        host_writes(used, noise(count));
+        bytes wanted = noise(count);
+        gate closed(by, stream);
+        {
+            const auto lease = used.read_write(where_, {.on = cuda::queue_of(stream)});
+            by.set(stream, address_of(lease) + 100, 7, 100);
+            std::fill_n(wanted.begin() + 100, 100, std::byte{7});
+        }
+        EXPECT_FALSE(device().record(cuda::queue_of(stream)).wait(1ms));
+        EXPECT_EQ(used.statistics().fence_waits, 0u);
+        closed.open();
+        EXPECT_TRUE(same(host_reads(used), wanted)) << count;
+    }
+}
+
+TEST_F(cuda_test, streams_named_in_leases_follow_each_other) {
+    program by;
+    const std::vector<stream_handle> streams = {by.stream(), by.stream(0), nullptr, driver::per_thread_stream,
+                                                by.stream()};
+    buffer used = mirrored(size);
+    host_writes(used, noise(size));
+    gate closed(by, streams[0]);
+    for (unsigned round = 0; round < 4; ++round) {
+        for (std::size_t i = 0; i < streams.size(); ++i) {
+            const auto lease = used.read_write(where_, {.on = cuda::queue_of(streams[i])});
+            const device_pointer begin = address_of(lease);
+            by.set(streams[i], begin + i, static_cast<unsigned char>(10 * round + i), 1);
+            by.copy(streams[i], begin + 1000, begin, 1000);
+        }
+    }
+    EXPECT_EQ(used.statistics().fence_waits, 0u);
+    closed.open();
+    bytes wanted = noise(size);
+    for (unsigned i = 0; i < 5; ++i) wanted[i] = static_cast<std::byte>(30 + i);
+    std::copy_n(wanted.begin(), 1000, wanted.begin() + 1000);
+    EXPECT_TRUE(same(host_reads(used), wanted));
+}
+
+TEST_F(cuda_test, readers_on_several_streams_are_all_waited_for) {
+    program by;
+    const stream_handle readers[] = {by.stream(), by.stream(), by.stream()};
+    const stream_handle writer = by.stream();
+    buffer used = mirrored(size);
+    buffer copies = mirrored(3 * size);
+    host_writes(used, noise(size));
+    used.read(where_).release();
+    gate closed(by, readers[1]);
+    for (std::size_t i = 0; i < 3; ++i) {
+        const auto from = used.read(where_, {.on = cuda::queue_of(readers[i])});
+        const auto to = copies.write(where_, {.offset = i * size, .count = size, .on = cuda::queue_of(readers[i])});
+        by.copy(readers[i], address_of(to), address_of(from), size);
+    }
+    {
+        const auto lease = used.write(where_, {.on = cuda::queue_of(writer)});
+        by.set(writer, address_of(lease), 0, size);
+    }
+    EXPECT_EQ(used.statistics().fence_waits, 0u);
+    closed.open();
+    for (std::size_t i = 0; i < 3; ++i) {
+        const auto got = copies.read(host, {.offset = i * size, .count = size});
+        EXPECT_TRUE(same({got.begin(), got.size()}, noise(size)));
+    }
+    EXPECT_TRUE(same(host_reads(used), bytes(size)));
+}
+
+/// Two threads name "the per-thread stream", and mean two.
+TEST_F(cuda_test, per_thread_streams_of_two_threads_are_two_streams) {
+    buffer used = mirrored(size);
+    buffer copies = mirrored(2 * size);
+    host_writes(used, noise(size));
+    used.read(where_).release();
+    copies.read(where_).release();
+    const auto reads = [&](std::size_t index, std::promise<void>& taken, std::shared_future<void> end) {
+        const program by;
+        const queue on = cuda::queue_of(driver::per_thread_stream);
+        gate closed(by, driver::per_thread_stream);
+        {
+            const auto from = used.read(where_, {.on = on});
+            const auto to = copies.write(where_, {.offset = index * size, .count = size, .on = on});
+            by.copy(driver::per_thread_stream, address_of(to), address_of(from), size);
+        }
+        taken.set_value();
+        end.wait();
+    };
+    std::promise<void> taken[2];
+    std::promise<void> end;
+    const std::shared_future<void> ended = end.get_future().share();
+    std::jthread first([&] { reads(0, taken[0], ended); });
+    taken[0].get_future().wait();
+    std::jthread second([&] { reads(1, taken[1], ended); });
+    taken[1].get_future().wait();
+    program by;
+    const stream_handle writer = by.stream();
+    {
+        const auto lease = used.write(where_, {.on = cuda::queue_of(writer)});
+        by.set(writer, address_of(lease), 0, size);
+    }
+    end.set_value();
+    first.join();
+    second.join();
+    EXPECT_TRUE(same(host_reads(copies), [] {
+        bytes twice = noise(size);
+        const bytes again = noise(size);
+        twice.insert(twice.end(), again.begin(), again.end());
+        return twice;
+    }()));
+}
+
+TEST_F(cuda_test, accesses_without_a_stream_come_after_all_streams) {
+    for (const unsigned flags : {driver::stream_non_blocking, 0u}) {
+        program by;
+        const stream_handle stream = by.stream(flags);
+        buffer used = mirrored(size);
+        const device_pointer address = address_of(used.read(where_));
+        gate closed(by, stream);
+        by.set(stream, address, 3, size);
+        std::jthread later([&] {
+            std::this_thread::sleep_for(5ms);
+            closed.open();
+        });
+        used.mark_dirty(where_);
+        EXPECT_TRUE(same(host_reads(used), bytes(size, std::byte{3})));
+    }
+}
+
+TEST_F(cuda_test, a_write_without_a_stream_comes_after_readers_that_nobody_named) {
+    program by;
+    const stream_handle stream = by.stream();
+    const auto from = device().allocate({.bytes = size});
+    const auto to = device().allocate({.bytes = size});
+    put(*from, 0, noise(size));
+    gate closed(by, stream);
+    by.copy(stream, to->handle(), from->handle(), size);
+    const bytes next(size);
+    if (stops_the_host_for_all()) closed.open();
+    from->fill(0, size, std::span(next).first(1), {});
+    closed.open();
+    EXPECT_TRUE(same(get(*to, 0, size), noise(size)));
+    EXPECT_TRUE(same(get(*from, 0, size), next));
+}
+
+TEST_F(cuda_test, memory_goes_after_the_work_that_uses_it_and_stops_nobody) {
+    program by;
+    const stream_handle stream = by.stream();
+    auto gone = device().allocate({.bytes = size});
+    const auto kept = device().allocate({.bytes = size});
+    put(*gone, 0, noise(size));
+    gate closed(by, stream);
+    by.copy(stream, kept->handle(), gone->handle(), size);
+    int pools = 0;
+    ok(driver::api().cuDeviceGetAttribute(&pools, driver::memory_pools_supported, 0));
+    if (!pools || stops_the_host_for_all()) closed.open();  // without a pool the driver waits
+    gone.reset();
+    closed.open();
+    EXPECT_TRUE(same(get(*kept, 0, size), noise(size)));
+}
+
+TEST_F(cuda_test, fences_outlive_the_stream_that_they_are_on) {
+    fence done;
+    buffer used = mirrored(size);
+    {
+        program by;
+        const stream_handle stream = by.stream();
+        gate closed(by, stream);
+        {
+            const auto lease = used.write(where_, {.on = cuda::queue_of(stream)});
+            by.set(stream, address_of(lease), 9, size);
+        }
+        done = device().record(cuda::queue_of(stream));
+        EXPECT_FALSE(done.done());
+    }
+    EXPECT_TRUE(done.wait(60s));
+    EXPECT_TRUE(same(host_reads(used), bytes(size, std::byte{9})));
+}
+
+TEST_F(cuda_test, a_prefetch_on_a_stream_returns_at_once) {
+    program by;
+    const stream_handle stream = by.stream();
+    buffer used = mirrored(size);
+    host_writes(used, noise(size));
+    gate closed(by, stream);
+    used.prefetch(where_, {.on = cuda::queue_of(stream)});
+    EXPECT_EQ(used.statistics().bytes_moved(), size);
+    const auto copy = device().allocate({.bytes = size});
+    {
+        const auto lease = used.read(where_, {.on = cuda::queue_of(stream)});
+        by.copy(stream, copy->handle(), address_of(lease), size);
+    }
+    EXPECT_EQ(used.statistics().fence_waits, 0u);
+    closed.open();
+    EXPECT_TRUE(same(get(*copy, 0, size), noise(size)));
+}
+
+TEST_F(cuda_test, shared_memory_is_ordered_too) {
+    program by;
+    const stream_handle first = by.stream();
+    const stream_handle second = by.stream();
+    buffer used = shared(size);
+    host_writes(used, noise(size));
+    gate closed(by, first);
+    {
+        const auto lease = used.read_write(where_, {.on = cuda::queue_of(first)});
+        by.set(first, address_of(lease), 1, 100);
+    }
+    {
+        const auto lease = used.read_write(where_, {.on = cuda::queue_of(second)});
+        by.set(second, address_of(lease) + 50, 2, 100);
+    }
+    closed.open();
+    bytes wanted = noise(size);
+    std::fill_n(wanted.begin(), 100, std::byte{1});
+    std::fill_n(wanted.begin() + 50, 100, std::byte{2});
+    EXPECT_TRUE(same(host_reads(used), wanted));
+}
+
+TEST_F(cuda_test, one_device_waits_for_another) {
+    find_second();
+    if (IsSkipped()) return;
+    program by(second_);
+    const stream_handle stream = by.stream();
+    const auto memory = backends::device_of(second_).allocate({.bytes = size});
+    gate closed(by, stream);
+    by.set(stream, memory->handle(), 5, size);
+    const fence done = backends::device_of(second_).record(cuda::queue_of(stream));
+    program here;
+    const queue on = cuda::queue_of(here.stream());
+    EXPECT_TRUE(device().order(done, on));
+    const fence after = device().record(on);
+    EXPECT_FALSE(after.wait(5ms));
+    closed.open();
+    EXPECT_TRUE(after.wait(60s));
+}
+
+}  // namespace
+}  // namespace unibuf::contract

@@ -1,0 +1,53 @@
+// tests/doubles/cuda/control.hpp: what a test asks of the double itself, beside the driver's own functions.
+//
+// Any thread, but one test at a time: failures, limits and counts are of the whole process.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "backends/cuda/api.hpp"
+
+namespace cuda_double {
+
+/// What a kernel does with memory, so that the double sees whether it is in order.
+struct touched {
+    unibuf::backends::cuda::device_pointer address;
+    std::size_t bytes;
+    bool writes;
+};
+
+struct control {
+    /// Forgets failures to come, limits and counts.
+    void (*reset)();
+
+    /// Lets the calls of `function` (null: of any but push, pop and exchange) after the next `after` ones answer
+    /// `status`, `times` times. They do nothing else then.
+    void (*fail)(const char* function, std::uint64_t after, std::uint64_t times, int status);
+
+    /// From now on nothing works on the device, as after a kernel that crashed: all calls answer `status`.
+    void (*lose)(int device, int status);
+
+    void (*limit_device_memory)(std::size_t bytes);
+    void (*limit_pinned_memory)(std::size_t bytes);
+
+    /// Since the last reset; null: of all functions.
+    std::uint64_t (*calls)(const char* function);
+    std::uint64_t (*bytes)(const char* function);
+
+    /// Allocations of device memory and of pinned memory that nobody has freed.
+    std::size_t (*allocations)();
+
+    /// Where the host finds what a device address stands for.
+    std::byte* (*address)(unibuf::backends::cuda::device_pointer);
+
+    /// A kernel: calls run(data) in the order of the stream, and checks that what it touches is in order.
+    int (*launch)(unibuf::backends::cuda::stream_handle on, void (*run)(void*), void* data, const touched* what,
+                  std::size_t count);
+};
+
+/// The one name that the library exports for tests.
+inline constexpr const char* control_name = "unibuf_cuda_double_control";
+using get_control = const control*();
+
+}  // namespace cuda_double

@@ -1,0 +1,194 @@
+// tests/doubles/cuda/copy_calls.cpp: copies and fills.
+#include <cstring>
+#include <vector>
+
+#include "doubles/cuda/settings.hpp"
+#include "doubles/cuda/stop.hpp"
+#include "doubles/cuda/streams.hpp"
+
+using namespace cuda_double;
+
+namespace {
+
+/// Up to here the driver takes pageable memory at once; beyond, it waits for the stream first.
+constexpr std::size_t taken_at_once = std::size_t{64} << 10;
+
+/// One end of a copy.
+struct place {
+    std::byte* bytes = nullptr;
+    region* of = nullptr;  // null for pageable memory
+    device_pointer address = 0;
+};
+
+/// Finds the end of a copy that the device touches by itself.
+result find_for_device(const call& from, device_pointer address, std::size_t bytes, place& found) {
+    addresses& memory = from.in().memory;
+    region* const there = memory.find(address);
+    if (there && there->freed) {
+        stop("%s of %zu bytes at 0x%llx: that memory was freed", from.name(), bytes, address);
+    }
+    if (!there && chosen().reads_pageable && !memory.of_device(address)) {
+        found = {reinterpret_cast<std::byte*>(address), nullptr, address};
+        return success;
+    }
+    if (!there || bytes > there->end() - address) return invalid_value;
+    found = {memory.bytes_of(address), there, address};
+    return success;
+}
+
+/// Finds the end of a copy that was named as the host's.
+result find_for_host(const call& from, const void* host, std::size_t bytes, place& found) {
+    const auto address = reinterpret_cast<device_pointer>(host);
+    if (from.in().memory.of_device(address)) stop("%s: %p is a device address, not one of the host", from.name(), host);
+    if (from.in().memory.find(address)) return find_for_device(from, address, bytes, found);
+    found = {reinterpret_cast<std::byte*>(address), nullptr, address};
+    return success;
+}
+
+void add(std::vector<footprint>& to, const place& each, std::size_t bytes, bool writes) {
+    if (each.of) to.push_back({each.of, each.address, bytes, writes});
+}
+
+result copy(call& from, const place& to, const place& source, std::size_t bytes, CUstream_st& on) {
+    from.count_bytes(bytes);
+    std::vector<footprint> touches;
+    add(touches, source, bytes, false);
+    add(touches, to, bytes, true);
+    return submit(from, on, touches, [to, source, bytes] { std::memcpy(to.bytes, source.bytes, bytes); });
+}
+
+/// Of a kernel, a memset or a copy within the device.
+result set(call& from, device_pointer to, std::size_t count, const void* value, std::size_t size,
+           stream_handle stream) {
+    if (from.refused() != success) return from.refused();
+    CUstream_st* const on = stream_behind(from, stream);
+    if (!on) return invalid_handle;
+    if (to % size != 0) return invalid_value;
+    place target;
+    if (const result status = find_for_device(from, to, count * size, target); status != success) return status;
+    from.count_bytes(count * size);
+    std::vector<std::byte> pattern(size);
+    std::memcpy(pattern.data(), value, size);
+    std::vector<footprint> touches;
+    add(touches, target, count * size, true);
+    return submit(from, *on, touches, [target, count, pattern] {
+        for (std::size_t i = 0; i < count; ++i) {
+            std::memcpy(target.bytes + i * pattern.size(), pattern.data(), pattern.size());
+        }
+    });
+}
+
+result copy_on_device(call& from, device_pointer to, device_pointer source, std::size_t bytes, stream_handle stream) {
+    if (from.refused() != success) return from.refused();
+    CUstream_st* const on = stream_behind(from, stream);
+    if (!on) return invalid_handle;
+    if (bytes == 0) return success;
+    if (to < source + bytes && source < to + bytes) stop("%s between places that overlap", from.name());
+    place target;
+    place begin;
+    if (const result status = find_for_device(from, to, bytes, target); status != success) return status;
+    if (const result status = find_for_device(from, source, bytes, begin); status != success) return status;
+    return copy(from, target, begin, bytes, *on);
+}
+
+}  // namespace
+
+CUDA_DOUBLE_CALL cuMemcpyHtoDAsync_v2(device_pointer to, const void* host, std::size_t bytes, stream_handle stream) {
+    call from("cuMemcpyHtoDAsync", call::needs::context);
+    if (from.refused() != success) return from.refused();
+    CUstream_st* const on = stream_behind(from, stream);
+    if (!on) return invalid_handle;
+    if (bytes == 0) return success;
+    place target;
+    place source;
+    if (const result status = find_for_device(from, to, bytes, target); status != success) return status;
+    if (const result status = find_for_host(from, host, bytes, source); status != success) return status;
+    if (source.of) return copy(from, target, source, bytes, *on);
+
+    if (bytes > taken_at_once) {
+        const queued before = on->last;
+        from.wait_for(before);
+    }
+    const std::vector<std::byte> taken(source.bytes, source.bytes + bytes);
+    from.count_bytes(bytes);
+    std::vector<footprint> touches;
+    add(touches, target, bytes, true);
+    return submit(from, *on, touches, [target, taken] { std::memcpy(target.bytes, taken.data(), taken.size()); });
+}
+
+CUDA_DOUBLE_CALL cuMemcpyDtoHAsync_v2(void* host, device_pointer from_device, std::size_t bytes, stream_handle stream) {
+    call from("cuMemcpyDtoHAsync", call::needs::context);
+    if (from.refused() != success) return from.refused();
+    CUstream_st* const on = stream_behind(from, stream);
+    if (!on) return invalid_handle;
+    if (bytes == 0) return success;
+    place target;
+    place source;
+    if (const result status = find_for_host(from, host, bytes, target); status != success) return status;
+    if (const result status = find_for_device(from, from_device, bytes, source); status != success) return status;
+    if (const result status = copy(from, target, source, bytes, *on); status != success || target.of) return status;
+    if (on->capture != capture_none) return success;
+    const vector_clock when = on->when;
+    return wait_for_all(from, {on->last}, when);
+}
+
+CUDA_DOUBLE_CALL cuMemcpyDtoDAsync_v2(device_pointer to, device_pointer source, std::size_t bytes,
+                                      stream_handle stream) {
+    call from("cuMemcpyDtoDAsync", call::needs::context);
+    return copy_on_device(from, to, source, bytes, stream);
+}
+
+CUDA_DOUBLE_CALL cuMemcpyPeerAsync(device_pointer to, context_handle, device_pointer source, context_handle,
+                                   std::size_t bytes, stream_handle stream) {
+    call from("cuMemcpyPeerAsync", call::needs::context);
+    return copy_on_device(from, to, source, bytes, stream);
+}
+
+CUDA_DOUBLE_CALL cuMemsetD8Async(device_pointer to, unsigned char value, std::size_t count, stream_handle stream) {
+    call from("cuMemsetD8Async", call::needs::context);
+    return set(from, to, count, &value, sizeof value, stream);
+}
+
+CUDA_DOUBLE_CALL cuMemsetD16Async(device_pointer to, unsigned short value, std::size_t count, stream_handle stream) {
+    call from("cuMemsetD16Async", call::needs::context);
+    return set(from, to, count, &value, sizeof value, stream);
+}
+
+CUDA_DOUBLE_CALL cuMemsetD32Async(device_pointer to, unsigned value, std::size_t count, stream_handle stream) {
+    call from("cuMemsetD32Async", call::needs::context);
+    return set(from, to, count, &value, sizeof value, stream);
+}
+
+namespace {
+
+result batch(call& from, const device_pointer* to, const device_pointer* source, const std::size_t* sizes,
+             std::size_t count, stream_handle stream) {
+    if (from.refused() != success) return from.refused();
+    if (!stream || stream == legacy_stream || count == 0) return invalid_value;
+    for (std::size_t i = 0; i < count; ++i) {
+        if (to[i] == 0 || source[i] == 0 || sizes[i] == 0) return invalid_value;
+    }
+    for (std::size_t i = 0; i < count; ++i) {
+        const result status = copy_on_device(from, to[i], source[i], sizes[i], stream);
+        if (status != success) return status;
+    }
+    return success;
+}
+
+}  // namespace
+
+// As 12.8 has it, and as 13.0 has.
+CUDA_DOUBLE_CALL cuMemcpyBatchAsync(device_pointer* to, device_pointer* source, std::size_t* sizes, std::size_t count,
+                                    copy_attributes*, std::size_t*, std::size_t, std::size_t* failed,
+                                    stream_handle stream) {
+    call from("cuMemcpyBatchAsync", call::needs::context);
+    if (failed) *failed = static_cast<std::size_t>(-1);
+    return batch(from, to, source, sizes, count, stream);
+}
+
+CUDA_DOUBLE_CALL cuMemcpyBatchAsync_v2(device_pointer* to, device_pointer* source, std::size_t* sizes,
+                                       std::size_t count, copy_attributes*, std::size_t*, std::size_t,
+                                       stream_handle stream) {
+    call from("cuMemcpyBatchAsync", call::needs::context);
+    return batch(from, to, source, sizes, count, stream);
+}

@@ -1,0 +1,72 @@
+// tests/doubles/cuda/objects.hpp: what the driver's handles point to. Streams and contexts are never freed, so that
+// late use is seen.
+//
+// All of it is guarded by the one lock of driver.hpp.
+#pragma once
+
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <random>
+#include <vector>
+
+#include "doubles/cuda/clock.hpp"
+#include "doubles/cuda/types.hpp"
+
+namespace cuda_double {
+
+/// Work in a stream. Its clock says what it comes after, itself included.
+struct operation {
+    const char* name = "";
+    std::size_t stream = 0;
+    std::uint64_t number = 0;
+    vector_clock when;
+    std::vector<std::shared_ptr<operation>> after;  // in other streams
+    std::function<void()> run;                      // without the lock
+    bool done = false;
+};
+
+using queued = std::shared_ptr<operation>;
+
+}  // namespace cuda_double
+
+struct CUstream_st {
+    std::size_t number = 0;  // among all streams of the process
+    CUctx_st* context = nullptr;
+    bool blocking = true;  // ordered with the legacy stream
+    bool destroyed = false;
+    std::uint64_t operations = 0;
+    cuda_double::vector_clock when;  // of the last operation
+    cuda_double::queued last;        // done or not
+    std::deque<cuda_double::queued> waiting;
+    std::minstd_rand random;
+
+    int capture = 0;  // CUstreamCaptureStatus
+    int capture_mode = 0;
+    std::size_t captured_by = 0;  // thread_state::number
+};
+
+struct CUevent_st {
+    CUctx_st* context = nullptr;
+    bool destroyed = false;
+    bool in_capture = false;
+    std::vector<cuda_double::queued> work;
+    cuda_double::vector_clock when;
+};
+
+struct CUctx_st {
+    int device = 0;
+    bool destroyed = false;
+    int lost = 0;  // what all calls answer since the device was lost
+    CUstream_st* legacy = nullptr;
+    std::map<std::size_t, CUstream_st*> per_thread;  // by thread_state::number
+    std::vector<CUstream_st*> streams;               // these among them
+    cuda_double::vector_clock ended;                 // what the streams did that are gone
+};
+
+struct CUmemPoolHandle_st {
+    int device = 0;
+    std::uint64_t kept_at_most = 0;
+    std::uint64_t kept = 0;
+};

@@ -1,0 +1,19 @@
+// tests/doubles/cuda/settings.hpp: which driver and which devices the double stands for. From the environment, once.
+#pragma once
+
+#include <cstdint>
+
+namespace cuda_double {
+
+struct settings {
+    int devices;           // UNIBUF_CUDA_DOUBLE_DEVICES
+    int version;           // UNIBUF_CUDA_DOUBLE_VERSION, as CUDA counts: 12040 is 12.4
+    bool integrated;       // UNIBUF_CUDA_DOUBLE_INTEGRATED=1
+    bool pools;            // UNIBUF_CUDA_DOUBLE_POOLS=0: the devices have none
+    bool reads_pageable;   // UNIBUF_CUDA_DOUBLE_PAGEABLE=1: the devices read all of the host's memory
+    std::uint32_t jitter;  // UNIBUF_CUDA_DOUBLE_JITTER: the seed of the delays; 0 for none
+};
+
+const settings& chosen();
+
+}  // namespace cuda_double

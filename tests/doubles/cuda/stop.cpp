@@ -1,0 +1,20 @@
+// tests/doubles/cuda/stop.cpp
+#include "doubles/cuda/stop.hpp"
+
+#include <cstdarg>
+#include <cstdio>
+#include <cstdlib>
+
+namespace cuda_double {
+
+void stop(const char* format, ...) noexcept {
+    char text[1024];
+    std::va_list arguments;
+    va_start(arguments, format);
+    std::vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    std::fprintf(stderr, "cuda double: %s\n", text);
+    std::abort();
+}
+
+}  // namespace cuda_double
