@@ -106,7 +106,6 @@ private:
 
 void run(const options& asked) {
     const conv2d::picture input = input_of(asked);
-    if (!asked.output.empty()) save(input, asked.before());
     json_file json(asked.json);
     const conv2d::problem what(input, *asked.by);
 
@@ -116,12 +115,12 @@ void run(const options& asked) {
     });
     fmt::print("{}, {}x{}, {}: median of {}\n\n{}\n", asked.picture.filename().string(), input.size.width,
                input.size.height, asked.by->name, asked.repeat, to_table(rows));
-    if (!asked.output.empty()) {
-        if (after.pixels.empty()) throw std::runtime_error("there is no result to write: nothing could be measured");
-        save(after, asked.output);
-        fmt::print("before: {}\nafter:  {}\n", asked.before().string(), asked.output.string());
-    }
     json.write(rows);
+    if (asked.output.empty()) return;
+    if (after.pixels.empty()) throw std::runtime_error("there is no result to write: nothing could be measured");
+    save(input, asked.before());
+    save(after, asked.output);
+    fmt::print("before: {}\nafter:  {}\n", asked.before().string(), asked.output.string());
 }
 
 }  // namespace

@@ -50,7 +50,8 @@ struct buffer_options {
 inline constexpr std::size_t rest = static_cast<std::size_t>(-1);
 
 /// The part of a buffer that an access is about, in elements; how long it may wait; the queue that its work is on: one
-/// of its space, or, at the host, of the device whose bytes come. A space that has no queues refuses one.
+/// of its space, or, at the host, of the device whose bytes come. A space that has no queues needs none: work there is
+/// done when the call returns.
 struct access_options {
     std::size_t offset = 0;
     std::size_t count = rest;

@@ -153,11 +153,6 @@ void core::wait_for_turn(locked& lock, const demand& asked) {
 }
 
 void core::check_allowed(const demand& asked) const {
-    if (asked.on && asked.where != host && !backends::device_of(asked.where).about().asynchronous) {
-        throw error(
-            error_code::invalid_argument,
-            fmt::format("{}: an access at {} named a queue, and that space has none", name(), asked.where.name()));
-    }
     if (asked.where != host || asked.why == cause::host_pointer) return;
     const host_access allowed = copies_.options().access;
     if (allowed == host_access::read_only && asked.what != access::read) {

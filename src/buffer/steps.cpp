@@ -160,7 +160,11 @@ void core::steps::wait(std::uint64_t ticket) {
     if (returns_early_ && comes_after(*found)) return;
     const auto reached_in = [&](std::chrono::nanoseconds time) {
         const locked::pause unlocked(lock_);
-        return done.wait(time);
+        try {
+            return done.wait(time);
+        } catch (const error&) {
+            return done.wait(time);  // Work that has failed says so again; a driver that could not tell may tell now.
+        }
     };
     bool reached = false;
     try {
@@ -243,10 +247,11 @@ fence core::steps::move(const step& step) {
 
 fence core::steps::publish(const step& step) {
     const space_id device = executor_of(step);
-    if (core_.copies_.find(device)->on_host()) return {};  // the host in the place of a device
-    backends::memory& shared = *core_.copies_.find(device)->memory;
+    const copy& used_by_device = *core_.copies_.find(device);
     trace::count_publication();
     ++core_.publications_;
+    if (used_by_device.on_host()) return {};  // the host in the place of a device
+    backends::memory& shared = *used_by_device.memory;
     const locked::pause unlocked(lock_);
     const auto offset = step.range.begin;
     const auto bytes = step.range.size();

@@ -17,8 +17,8 @@ void work_list::add(const coherence::queued_work& queued, work added) {
     reserve(1);
     auto& [ranges, works, last] = *lists_;
     for (std::size_t i = ranges.size(); i-- > 0;) {
-        const bool same_order = ranges[i].where == queued.where && works[i].on.native == added.on.native &&
-                                works[i].thread == added.thread;
+        const bool same_order =
+            ranges[i].where == queued.where && works[i].on.native == added.on.native && works[i].thread == added.thread;
         if (same_order && queued.range.contains(ranges[i].range) && (queued.writes || !ranges[i].writes) &&
             !works[i].transfer && !added.transfer) {
             remove_at(i);
