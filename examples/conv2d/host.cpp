@@ -110,16 +110,6 @@ private:
 
 }  // namespace
 
-std::unique_ptr<job> make_host_job(const order& of) {
-    switch (of.how) {
-        case mode::copying:
-            return std::make_unique<copying>(of);
-        case mode::careful:
-            return std::make_unique<careful>(of);
-        case mode::zero_copy:
-            break;
-    }
-    return std::make_unique<zero_copy>(of);
-}
+std::unique_ptr<job> make_host_job(const order& of) { return make_job_of<copying, careful, zero_copy>(of); }
 
 }  // namespace conv2d

@@ -76,6 +76,19 @@ struct order {
     tally& counts;
 };
 
+template <class Copying, class Careful, class ZeroCopy>
+std::unique_ptr<job> make_job_of(const order& of) {
+    switch (of.how) {
+        case mode::copying:
+            return std::make_unique<Copying>(of);
+        case mode::careful:
+            return std::make_unique<Careful>(of);
+        case mode::zero_copy:
+            break;
+    }
+    return std::make_unique<ZeroCopy>(of);
+}
+
 std::unique_ptr<job> make_host_job(const order& of);
 std::unique_ptr<job> make_opencl_job(const order& of);
 std::unique_ptr<job> make_opengl_job(const order& of);

@@ -238,8 +238,9 @@ public:
     explicit zero_copy(const order& of) : job_on_buffers(of.where, of.size), shader_(of) {}
 
     void convolve() override {
-        const auto from = input().read(where());
-        const auto to = output().write(where());
+        const unibuf::access_options on_queue{.on = unibuf::opengl::queue_of(where())};
+        const auto from = input().read(where(), on_queue);
+        const auto to = output().write(where(), on_queue);
         shader_.on().run([&] { shader_.dispatch(binding_of(from.native()), binding_of(to.native())); });
     }
 
@@ -249,16 +250,6 @@ private:
 
 }  // namespace
 
-std::unique_ptr<job> make_opengl_job(const order& of) {
-    switch (of.how) {
-        case mode::copying:
-            return std::make_unique<copying>(of);
-        case mode::careful:
-            return std::make_unique<careful>(of);
-        case mode::zero_copy:
-            break;
-    }
-    return std::make_unique<zero_copy>(of);
-}
+std::unique_ptr<job> make_opengl_job(const order& of) { return make_job_of<copying, careful, zero_copy>(of); }
 
 }  // namespace conv2d
