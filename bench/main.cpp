@@ -23,8 +23,8 @@ public:
     progress(const progress&) = delete;
     progress& operator=(const progress&) = delete;
 
-    void show(const std::string& line) const {
-        if (terminal_) fmt::print(stderr, "\r\033[K{}", line);
+    void show(const std::string& line) const noexcept {
+        if (terminal_) std::fprintf(stderr, "\r\033[K%s", line.c_str());
     }
 
 private:
@@ -104,7 +104,7 @@ int main(int argc, char** argv) {
             run(filter, json);
         }
     } catch (const std::exception& failure) {
-        fmt::print(stderr, "unibuf_bench: {}\n", failure.what());
+        std::fprintf(stderr, "unibuf_bench: %s\n", failure.what());
         return 1;
     }
     return 0;

@@ -37,7 +37,7 @@ void configure() {
     std::array arguments{std::string("unibuf_bench"), std::string("--benchmark_enable_random_interleaving=true"),
                          std::string("--benchmark_min_time=0.02")};
     std::array<char*, arguments.size() + 1> pointers{};
-    std::transform(arguments.begin(), arguments.end(), pointers.begin(), [](std::string& each) { return each.data(); });
+    std::ranges::transform(arguments, pointers.begin(), [](std::string& each) { return each.data(); });
     int count = static_cast<int>(arguments.size());
     benchmark::Initialize(&count, pointers.data());
 }

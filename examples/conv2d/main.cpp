@@ -27,8 +27,8 @@ public:
     progress(const progress&) = delete;
     progress& operator=(const progress&) = delete;
 
-    void show(const std::string& line) const {
-        if (terminal_) fmt::print(stderr, "\r\033[K{}", line);
+    void show(const std::string& line) const noexcept {
+        if (terminal_) std::fprintf(stderr, "\r\033[K%s", line.c_str());
     }
 
 private:
@@ -132,10 +132,10 @@ int main(int argc, char** argv) {
     try {
         run(*asked);
     } catch (const std::bad_alloc&) {
-        fmt::print(stderr, "conv2d: there is not enough memory for a picture of this size\n");
+        std::fputs("conv2d: there is not enough memory for a picture of this size\n", stderr);
         return 1;
     } catch (const std::exception& failure) {
-        fmt::print(stderr, "conv2d: {}\n", failure.what());
+        std::fprintf(stderr, "conv2d: %s\n", failure.what());
         return 1;
     }
     return 0;

@@ -15,8 +15,9 @@ constexpr int usage_error = 2;
 
 std::optional<extent> to_extent(std::string_view text) {
     extent size;
-    const char* const end = text.data() + text.size();
-    const auto width = std::from_chars(text.data(), end, size.width);
+    const char* const begin = text.data();
+    const char* const end = begin + text.size();
+    const auto width = std::from_chars(begin, end, size.width);
     if (width.ec != std::errc() || width.ptr == end || *width.ptr != 'x') return std::nullopt;
     const auto height = std::from_chars(width.ptr + 1, end, size.height);
     if (height.ec != std::errc() || height.ptr != end) return std::nullopt;

@@ -12,10 +12,12 @@ namespace {
 
 /// How many times as fast as the copying version on its space; nothing where that was not measured.
 std::optional<double> ratio(const std::vector<row>& rows, const row& of) {
-    const auto copying = std::ranges::find_if(
-        rows, [&](const row& each) { return each.space == of.space && each.how == mode::copying && each.found; });
-    if (copying == rows.end() || !of.found) return std::nullopt;
-    return copying->found->milliseconds / of.found->milliseconds;
+    if (!of.found) return std::nullopt;
+    for (const row& each : rows) {
+        if (each.space != of.space || each.how != mode::copying || !each.found) continue;
+        return each.found->milliseconds / of.found->milliseconds;
+    }
+    return std::nullopt;
 }
 
 std::string time(double milliseconds) {
