@@ -83,13 +83,11 @@ private:
         backends::device& device = device_at(where);
         copy made;
         made.where = where;
-        if (where == backends::host_as_device.id()) return use(std::move(made), *make(coherence::host).memory);
+        if (where == backends::host_as_device.id()) return use(where, *make(coherence::host).memory);
         if (choose_placement(there_.options_.hint, device.about()).wanted == placement::shared) {
             try {
-                return share(std::move(made), device);
+                return share(where, device);
             } catch (const error& failure) {
-                made = copy();
-                made.where = where;
                 made.why_not_shared = std::make_unique<std::string>(failure.what());
             }
         }
@@ -97,9 +95,11 @@ private:
     }
 
     /// Lets the device use the host's copy. Throws error(unsupported) where it cannot.
-    const copy& share(copy made, backends::device& device) {
+    const copy& share(space_id where, backends::device& device) {
         if (device.about().aliases_host) {
             std::byte* const address = make(coherence::host).memory->host_address();
+            copy made;
+            made.where = where;
             made.placed = placement::shared;
             return add(std::move(made), device.alias({address, there_.wanted().bytes}, there_.wanted()));
         }
@@ -107,15 +107,17 @@ private:
             throw error(error_code::unsupported, "the device cannot share memory");
         }
         const copy* const on_host = find(coherence::host);
-        if (on_host && on_host->lender != made.where) {
+        if (on_host && on_host->lender != where) {
             throw error(error_code::unsupported,
                         "it shares only memory that it has allocated, and the host's copy was there first: name the "
                         "device in buffer_options::device");
         }
-        return use(std::move(made), *(on_host ? on_host : &lend(device, made.where))->memory);
+        return use(where, *(on_host ? on_host : &lend(device, where))->memory);
     }
 
-    const copy& use(copy made, backends::memory& of_another) {
+    const copy& use(space_id where, backends::memory& of_another) {
+        copy made;
+        made.where = where;
         made.placed = placement::shared;
         made.memory = &of_another;
         return made_.emplace_back(std::move(made));
