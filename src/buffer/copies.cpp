@@ -17,6 +17,9 @@ using coherence::space_id;
 
 backends::device& device_at(space_id where) noexcept { return backends::device_of(space::from_id(where)); }
 
+/// Whether it is more than another use of memory that is counted already.
+bool holds_memory(const copy& each) noexcept { return each.placed == placement::mirrored; }
+
 space_id allocator_of(const copy& each) noexcept { return each.where == coherence::host ? each.lender : each.where; }
 
 }  // namespace
@@ -146,14 +149,14 @@ std::vector<copy> copies::prepare(space_id where) const {
 
 void copies::add(std::vector<copy> made) noexcept {
     for (copy& each : made) {
-        if (each.own) trace::hold(space::from_id(allocator_of(each)), bytes_);
+        if (holds_memory(each)) trace::hold(space::from_id(allocator_of(each)), bytes_);
         any_poisons_ |= device_at(each.where).about().poisons_stale;
         all_.push_back(std::move(each));
     }
 }
 
 void copies::forget(const copy& each) const noexcept {
-    if (each.own) trace::let_go(space::from_id(allocator_of(each)), bytes_);
+    if (holds_memory(each)) trace::let_go(space::from_id(allocator_of(each)), bytes_);
 }
 
 void copies::free(space_id where) noexcept {

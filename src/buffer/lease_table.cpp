@@ -20,8 +20,7 @@ std::uint64_t lease_table::add(lease_record record) {
 }
 
 lease_record lease_table::remove(std::uint64_t ticket) noexcept {
-    const auto found =
-        std::find_if(records_.begin(), records_.end(), [&](const lease_record& each) { return each.ticket == ticket; });
+    const auto found = std::ranges::find(records_, ticket, &lease_record::ticket);
     const lease_record result = *found;
     *found = records_.back();
     records_.pop_back();

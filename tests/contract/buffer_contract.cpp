@@ -127,6 +127,7 @@ TEST_P(buffer_contract, begins_on_the_device) {
 }
 
 TEST_P(buffer_contract, mirrors_when_asked_to) {
+    const std::uint64_t held_before = memory_in_all().held;
     buffer mirrored(size, hinted(memory_hint::gpu_preferred, where_));
     host_writes(mirrored, noise(size));
     mirrored.read(where_).release();
@@ -134,6 +135,7 @@ TEST_P(buffer_contract, mirrors_when_asked_to) {
     EXPECT_FALSE(mirrored.placement(where_).reason.empty());
     EXPECT_EQ(mirrored.statistics().bytes_moved(), size);
     EXPECT_EQ(mirrored.statistics().transfers_made(), 1u);
+    EXPECT_EQ(memory_in_all().held, held_before + 2 * size);
     device_fills(mirrored, where_, noise(1));
     EXPECT_EQ(mirrored.statistics().bytes_moved(), size);
     mirrored.read(host).release();
@@ -143,6 +145,7 @@ TEST_P(buffer_contract, mirrors_when_asked_to) {
 TEST_P(buffer_contract, shares_without_moving_a_byte_or_says_why_not) {
     const backends::traits& about = backends::device_of(where_).about();
     for (const memory_hint hint : {memory_hint::cpu_preferred, memory_hint::coherent, memory_hint::streaming}) {
+        const std::uint64_t held_before = memory_in_all().held;
         buffer shared(size, hinted(hint, where_));
         for (unsigned round = 1; round <= 3; ++round) {
             host_writes(shared, noise(size, round));
@@ -157,6 +160,7 @@ TEST_P(buffer_contract, shares_without_moving_a_byte_or_says_why_not) {
         if (shared.placement(where_).placement == placement::shared) {
             EXPECT_EQ(shared.statistics().bytes_moved(), 0u);
             EXPECT_GT(shared.statistics().publications, 0u);
+            EXPECT_EQ(memory_in_all().held, held_before + size);
         }
     }
 }

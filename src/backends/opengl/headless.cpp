@@ -47,7 +47,7 @@ bool has(const char* all, std::string_view wanted) {
     while (!left.empty()) {
         const auto end = left.find(' ');
         if (left.substr(0, end) == wanted) return true;
-        left = end == left.npos ? std::string_view() : left.substr(end + 1);
+        left = end == std::string_view::npos ? std::string_view() : left.substr(end + 1);
     }
     return false;
 }
