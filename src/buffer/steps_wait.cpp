@@ -66,8 +66,8 @@ void core::steps::did_fail(const fence& failed) {
         }
     };
     add_written_by(failed, core_.directory_.whole());
-    for (std::size_t i = 0; i < missing.size(); ++i) {
-        const auto [ticket, range, where, writes] = missing[i];
+    for (std::size_t next = 0; next != missing.size();) {
+        const auto [ticket, range, where, writes] = missing[next++];
         for (const coherence::queued_work& each : ranges) {
             const bool copied_on = !each.writes && each.where == where && each.range.overlaps(range);
             if (!copied_on) continue;
