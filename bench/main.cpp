@@ -67,7 +67,7 @@ std::vector<bench::claim> chosen(const std::string& filter) {
     return result;
 }
 
-void run(const std::string& filter, const std::string& json) {
+void measure(const std::string& filter, const std::string& json) {
     const std::vector<bench::claim> claims = chosen(filter);
     std::ofstream file;
     if (!json.empty()) file.open(json);
@@ -86,9 +86,7 @@ void run(const std::string& filter, const std::string& json) {
     fmt::print("{}", bench::to_table(outcomes));
 }
 
-}  // namespace
-
-int main(int argc, char** argv) {
+int run(int argc, char** argv) {
     CLI::App app("Measures each claim beside its limit, and says whether it holds.");
     std::string filter;
     std::string json;
@@ -97,15 +95,21 @@ int main(int argc, char** argv) {
     app.add_option("--filter", filter, "Only claims whose name matches")->type_name("REGEX");
     app.add_flag("--list", list, "Only show the names");
     CLI11_PARSE(app, argc, argv);
+    if (list) {
+        for (const bench::claim& each : chosen(filter)) fmt::print("{}\n", each.name);
+    } else {
+        measure(filter, json);
+    }
+    return 0;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
     try {
-        if (list) {
-            for (const bench::claim& each : chosen(filter)) fmt::print("{}\n", each.name);
-        } else {
-            run(filter, json);
-        }
+        return run(argc, argv);
     } catch (const std::exception& failure) {
         std::fprintf(stderr, "unibuf_bench: %s\n", failure.what());
         return 1;
     }
-    return 0;
 }

@@ -86,6 +86,7 @@ fence alias::all_mapped(std::size_t begin, std::size_t end, cl_command_queue que
 
 std::vector<piece> alias::pieces() const {
     std::vector<piece> result;
+    result.reserve(mapped_.size());
     for (const mapped& each : mapped_) result.push_back(each.where);
     return result;
 }
