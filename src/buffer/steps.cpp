@@ -229,7 +229,7 @@ void core::steps::keep_queued(const step& step, const fence& done) {
     const work made{.done = done, .on = asked_.on, .transfer = true};
     core_.work_.reserve(core_.leases_.size() + 2);
     core_.work_.add({.range = step.range, .where = step.to, .writes = true}, made);
-    if (step.does == step::kind::move) core_.work_.add({.range = step.range, .where = step.from}, made);
+    if (step.does != step::kind::zero) core_.work_.add({.range = step.range, .where = step.from}, made);
 }
 
 void core::steps::count(const step& step, std::chrono::steady_clock::time_point begin) {

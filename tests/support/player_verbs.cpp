@@ -233,7 +233,9 @@ void player::discard(const operation& op) {
                     try {
                         of.handle.discard(space_of(where));
                     } catch (const error& thrown) {
-                        if (!may_refuse || thrown.code() != error_code::access_conflict) throw;
+                        const bool after_failure = must_fail.empty() && !clean_;  // of an attempt before this one
+                        if (!may_refuse && !after_failure) throw;
+                        if (thrown.code() != error_code::access_conflict) throw;
                         refused = true;
                     }
                 }) &&

@@ -93,6 +93,8 @@ protected:
 TEST_F(cuda_failures, of_any_call_lose_nothing) {
     for (const memory_hint hint : {memory_hint::gpu_preferred, memory_hint::cpu_preferred}) {
         for (const std::size_t count : {std::size_t{8192}, std::size_t{200'000}, std::size_t{5} << 20}) {
+            const bool same_as_smaller = hint == memory_hint::cpu_preferred && count > 200'000;  // nothing is staged
+            if (same_as_smaller) continue;
             const contents known(count);
             std::uint64_t n = 0;
             while (survives(known, hint, n, unknown)) ++n;
