@@ -67,9 +67,9 @@ private:
     };
 
     void claim();
-    bool may_return_early(const std::vector<coherence::step>& todo);
+    bool may_return_early(const std::vector<coherence::step>& planned);
     bool comes_after(const work& before) const;
-    void carry_out(const std::vector<coherence::step>& todo);
+    void carry_out(const std::vector<coherence::step>& planned);
     void start(const coherence::step& step);
     void wait(std::uint64_t ticket);
     void did_fail(const fence& failed);

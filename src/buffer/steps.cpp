@@ -54,24 +54,24 @@ core::steps::~steps() {
 
 void core::steps::run() {
     if (!core_.work_.empty()) core_.work_.forget_done();
-    const std::vector<step> todo = coherence::plan(core_.directory_, core_.copies_.memories(), core_.work_.ranges(),
-                                                   asked_.range, asked_.where.id(), asked_.what);
-    if (todo.empty()) return;
+    const std::vector<step> planned = coherence::plan(core_.directory_, core_.copies_.memories(), core_.work_.ranges(),
+                                                      asked_.range, asked_.where.id(), asked_.what);
+    if (planned.empty()) return;
     claim();
-    returns_early_ = may_return_early(todo);
-    started_.reserve(todo.size());
+    returns_early_ = may_return_early(planned);
+    started_.reserve(planned.size());
     try {
-        carry_out(todo);
+        carry_out(planned);
     } catch (const error& failure) {
         tell(failure);
     }
 }
 
 /// Where one device carries out all of it, so that what comes later can be ordered behind it there.
-bool core::steps::may_return_early(const std::vector<step>& todo) {
+bool core::steps::may_return_early(const std::vector<step>& planned) {
     const bool wanted = asked_.may_return_early || (asked_.on && asked_.where != host);
     executor_ = asked_.where.id();
-    for (const step& each : todo) {
+    for (const step& each : planned) {
         if (each.does == step::kind::wait) continue;
         const bool by_way_of_host = each.from != coherence::host && each.to != coherence::host;
         if (each.does == step::kind::move && by_way_of_host) return false;
@@ -87,10 +87,10 @@ void core::steps::claim() {
         {.range = asked_.range, .thread = this_thread(), .where = asked_.where, .what = asked_.what, .claim = true});
 }
 
-void core::steps::carry_out(const std::vector<step>& todo) {
+void core::steps::carry_out(const std::vector<step>& planned) {
     try {
         const step* before = nullptr;
-        for (const step& next : todo) {
+        for (const step& next : planned) {
             // Moves between the same two memories are independent of each other, and may be under way together.
             const bool together =
                 before && before->does == next.does && before->from == next.from && before->to == next.to;
