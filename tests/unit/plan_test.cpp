@@ -70,10 +70,10 @@ TEST_F(plan_of, what_b_wrote_in_shared_memory_reaches_a_by_the_host) {
 
 TEST_F(plan_of, what_a_wrote_is_shown_to_b_after_it_reached_the_host) {
     written_at(a);
-    const std::vector<step> todo = steps(all, b, access::read);
-    ASSERT_GE(todo.size(), 2u);
-    EXPECT_EQ(todo[todo.size() - 2], (step{.does = kind::move, .range = all, .from = a, .to = host}));
-    EXPECT_EQ(todo.back(), (step{.does = kind::publish, .range = all, .from = host, .to = b}));
+    const std::vector<step> planned = steps(all, b, access::read);
+    ASSERT_GE(planned.size(), 2u);
+    EXPECT_EQ(planned[planned.size() - 2], (step{.does = kind::move, .range = all, .from = a, .to = host}));
+    EXPECT_EQ(planned.back(), (step{.does = kind::publish, .range = all, .from = host, .to = b}));
 }
 
 TEST_F(plan_of, writing_shared_memory_that_another_may_read_takes_it_over) {
@@ -91,10 +91,10 @@ TEST_F(plan_of, a_reader_waits_for_writers_of_its_memory_only) {
               {.ticket = 2, .range = {5, 20}, .where = a, .writes = true},
               {.ticket = 3, .range = {0, 100}, .where = host, .writes = true},
               {.ticket = 4, .range = {50, 100}, .where = a, .writes = true}};
-    const std::vector<step> todo = steps({0, 50}, a, access::read);
-    ASSERT_EQ(todo.size(), 1u);
-    EXPECT_EQ(todo[0].does, kind::wait);
-    EXPECT_EQ(todo[0].ticket, 2u);
+    const std::vector<step> planned = steps({0, 50}, a, access::read);
+    ASSERT_EQ(planned.size(), 1u);
+    EXPECT_EQ(planned[0].does, kind::wait);
+    EXPECT_EQ(planned[0].ticket, 2u);
 }
 
 TEST_F(plan_of, a_writer_waits_for_readers_too) {
@@ -107,30 +107,30 @@ TEST_F(plan_of, a_writer_waits_for_readers_too) {
 TEST_F(plan_of, work_on_shared_memory_is_waited_for_by_all_who_share_it) {
     written_at(b);
     queued = {{.ticket = 1, .range = all, .where = b, .writes = true}};
-    const std::vector<step> todo = steps(all, host, access::read);
-    ASSERT_EQ(todo.size(), 2u);
-    EXPECT_EQ(todo[0].does, kind::wait);
-    EXPECT_EQ(todo[1].does, kind::publish);
+    const std::vector<step> planned = steps(all, host, access::read);
+    ASSERT_EQ(planned.size(), 2u);
+    EXPECT_EQ(planned[0].does, kind::wait);
+    EXPECT_EQ(planned[1].does, kind::publish);
 }
 
 TEST_F(plan_of, a_move_waits_for_both_of_its_ends) {
     written_at(a);
     queued = {{.ticket = 1, .range = all, .where = a, .writes = true},
               {.ticket = 2, .range = all, .where = host, .writes = false}};
-    const std::vector<step> todo = steps(all, host, access::read);
-    ASSERT_GE(todo.size(), 3u);
-    EXPECT_EQ(todo[0].does, kind::wait);
-    EXPECT_EQ(todo[1].does, kind::wait);
-    EXPECT_NE(todo[0].ticket, todo[1].ticket);
-    EXPECT_EQ(todo.back().does, kind::move);
+    const std::vector<step> planned = steps(all, host, access::read);
+    ASSERT_GE(planned.size(), 3u);
+    EXPECT_EQ(planned[0].does, kind::wait);
+    EXPECT_EQ(planned[1].does, kind::wait);
+    EXPECT_NE(planned[0].ticket, planned[1].ticket);
+    EXPECT_EQ(planned.back().does, kind::move);
 }
 
 TEST_F(plan_of, pieces_that_wait_for_the_same_work_wait_once) {
     written_at(a);
     wrote(known, {10, 20}, host);
     queued = {{.ticket = 1, .range = all, .where = a, .writes = true}};
-    const std::vector<step> todo = steps(all, host, access::read);
-    EXPECT_EQ(std::count_if(todo.begin(), todo.end(), [](const step& s) { return s.does == kind::wait; }), 1);
+    const std::vector<step> planned = steps(all, host, access::read);
+    EXPECT_EQ(std::count_if(planned.begin(), planned.end(), [](const step& s) { return s.does == kind::wait; }), 1);
 }
 
 // Dropping.
