@@ -27,6 +27,7 @@ struct demand;
 /// How a space has its copy, and why so.
 struct placement_info {
     unibuf::placement placement = placement::mirrored;
+    bool pinned = false;  // of the host's copy: see buffer_options::pinned
     std::string reason;
 };
 

@@ -43,11 +43,13 @@ T* pointer(const lease<T>& held) {
     return held.native().template as<T>();
 }
 
-/// What a device has left, and how much there is, in bytes.
-struct memory_info {
-    std::uint64_t free = 0;
-    std::uint64_t total = 0;
+/// Host memory that unibuf keeps pinned, for pinned buffers and for those that share it with a device, and the most
+/// that it may, in bytes: half of the machine's, until it is set. What is pinned already stays so.
+struct pinned_info {
+    std::uint64_t held = 0;
+    std::uint64_t limit = 0;
 };
-UNIBUF_API memory_info memory_of(space where);
+UNIBUF_API pinned_info pinned_memory() noexcept;
+UNIBUF_API void limit_pinned_memory(std::uint64_t bytes) noexcept;
 
 }  // namespace unibuf::cuda

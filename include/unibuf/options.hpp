@@ -42,6 +42,12 @@ struct buffer_options {
     /// here lets the first host access take its memory from there. Without it, the default device is meant.
     std::optional<space> device = std::nullopt;
 
+    /// Keeps the host's copy pinned (page-locked), so that CUDA devices reach it without a detour: transfers are faster,
+    /// and go on beside the host's own work. It is pinned by the device that the buffer is for, when it is allocated,
+    /// which takes about as long as writing it once. Where no device can pin, it is not, and placement(host) says why;
+    /// where no more may be pinned, the access throws error(out_of_memory).
+    bool pinned = false;
+
     /// Leaves bytes that nobody has written as they are, instead of zero.
     bool uninitialized = false;
 };

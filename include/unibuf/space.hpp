@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -45,6 +46,12 @@ inline constexpr space host{};
 /// In one process. Adopting a context makes one more.
 inline constexpr std::size_t max_spaces = 32;
 
+/// What a driver says of a device beyond that, for people and logs: {"compute capability", "9.0"}.
+struct device_property {
+    std::string name;
+    std::string value;
+};
+
 /// What a space is, or why it is missing.
 struct device_info {
     std::string name;  // "opencl:0"; of a kind that is missing as a whole, the kind alone: "opencl"
@@ -56,10 +63,22 @@ struct device_info {
     bool host_visible = false;       // can give memory that the host addresses too
     bool asynchronous = false;       // queues work; fences tell when it is done
     std::uint64_t memory_bytes = 0;  // all of its memory; 0 where its driver does not say
+    std::vector<device_property> properties = {};
 };
 
 /// Every space there is and every kind that is missing. Loads all drivers at the first call.
 UNIBUF_API std::vector<device_info> devices();
+
+/// How much memory a space has, in bytes.
+struct memory_info {
+    std::uint64_t total = 0;            // 0 where its driver does not say
+    std::optional<std::uint64_t> free;  // nothing where its driver does not say
+};
+
+/// Asked of the driver at each call; another program may have taken what was free when it returns. At a CUDA device it
+/// makes the context where nobody has yet: some hundred milliseconds, and some hundred MB on the card.
+/// Throws error(device_lost), and error(device_unavailable) where a context of the caller's cannot be had here.
+UNIBUF_API memory_info memory_of(space where);
 
 /// The space that `device()`, `sync_to_device()` and `mark_device_dirty()` mean when they are called: the one that was
 /// set, else the first CUDA device, else the host.

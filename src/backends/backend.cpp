@@ -8,12 +8,18 @@ namespace unibuf::backends {
 fence memory::publish_to_host(std::size_t, std::size_t, access, queue) { return {}; }
 fence memory::publish_to_device(std::size_t, std::size_t, access, queue) { return {}; }
 
+memory_info device::memory_now() { return {.total = about().memory_bytes, .free = {}}; }
+
 std::unique_ptr<memory> device::allocate_visible(const request&) {
     throw error(error_code::unsupported, about().description + " has no memory that the host can address");
 }
 
 std::unique_ptr<memory> device::alias(std::span<std::byte>, const request&) {
     throw error(error_code::unsupported, about().description + " cannot use the host's memory in place");
+}
+
+std::unique_ptr<pin> device::pin_pages(std::span<std::byte>) {
+    throw error(error_code::unsupported, about().description + " has no use for pinned memory");
 }
 
 fence device::record(queue) { return {}; }

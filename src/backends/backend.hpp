@@ -18,25 +18,29 @@
 
 #include "unibuf/fence.hpp"
 #include "unibuf/options.hpp"
+#include "unibuf/space.hpp"
 
 namespace unibuf::backends {
 
 struct traits {
-    std::string description;         // as its driver names it
-    bool own_memory = true;          // memory of its own, apart from the host's
-    bool aliases_host = false;       // alias() works
-    bool host_visible = false;       // allocate_visible() works
-    bool asynchronous = false;       // work is queued, fences tell when it is done
-    bool addresses = false;          // handle() is an address, if not the host's: pointers are made of it
-    bool poisons_stale = false;      // stale bytes, here and on the host, are overwritten with `poison`
-    std::uint64_t memory_bytes = 0;  // all of its memory; 0 where its driver does not say
+    std::string description;                  // as its driver names it
+    bool own_memory = true;                   // memory of its own, apart from the host's
+    bool aliases_host = false;                // alias() works
+    bool host_visible = false;                // allocate_visible() works
+    bool write_combines = false;              // and gives write-combined memory for memory_hint::streaming
+    bool asynchronous = false;                // work is queued, fences tell when it is done
+    bool addresses = false;                   // handle() is an address, if not the host's: pointers are made of it
+    bool poisons_stale = false;               // stale bytes, here and on the host, are overwritten with `poison`
+    std::uint64_t memory_bytes = 0;           // all of its memory; 0 where its driver does not say
+    std::vector<device_property> properties;  // for people and logs
 };
 
 inline constexpr std::byte poison{0xDB};
 
 /// What the memory will be used for.
 struct request {
-    std::size_t bytes = 0;  // never 0
+    std::size_t bytes = 0;     // never 0
+    bool whole_pages = false;  // of the host: pages that hold nothing else, so that a device can pin or use them
     host_access access = host_access::read_write;
     memory_hint hint = memory_hint::none;
 };
@@ -73,12 +77,21 @@ public:
     virtual fence publish_to_device(std::size_t offset, std::size_t bytes, access what, queue on);
 };
 
+/// Host memory stays where it is, for transfers without a detour, until this goes.
+class pin {
+public:
+    virtual ~pin() = default;
+};
+
 /// One space.
 class device {
 public:
     virtual ~device() = default;
 
     virtual const traits& about() const noexcept = 0;
+
+    /// What is free now, of drivers that say.
+    virtual memory_info memory_now();
 
     /// Memory of this device alone.
     virtual std::unique_ptr<memory> allocate(const request& what) = 0;
@@ -89,6 +102,9 @@ public:
 
     /// This device's use of the host's memory, which outlives the result. Visible to the host first, likewise.
     virtual std::unique_ptr<memory> alias(std::span<std::byte> host, const request& what);
+
+    /// Pins whole pages of the host, which outlive the result. Throws error(unsupported) where that is of no use.
+    virtual std::unique_ptr<pin> pin_pages(std::span<std::byte> host);
 
     /// A fence after all work submitted so far: on that queue, or, where none is named, to the whole context.
     virtual fence record(queue on);

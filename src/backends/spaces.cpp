@@ -92,7 +92,8 @@ public:
                               .aliases_host = about.aliases_host,
                               .host_visible = about.host_visible,
                               .asynchronous = about.asynchronous,
-                              .memory_bytes = about.memory_bytes});
+                              .memory_bytes = about.memory_bytes,
+                              .properties = about.properties});
         }
         for (const kind& each : kinds_) {
             if (each.unavailable.empty()) continue;
@@ -210,6 +211,8 @@ space::space(std::string_view name) : space(backends::table::instance().find(nam
 std::string space::name() const { return backends::table::instance().name_of(*this); }
 
 std::vector<device_info> devices() { return backends::table::instance().list(); }
+
+memory_info memory_of(space where) { return backends::device_of(where).memory_now(); }
 
 space default_device() {
     const space current = backends::current_device();

@@ -1,11 +1,14 @@
 // buffer/copies.cpp
 #include "buffer/copies.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <optional>
 #include <utility>
 
 #include "backends/spaces.hpp"
+#include "buffer/pinned_memory.hpp"
 #include "buffer/placement_policy.hpp"
 #include "trace/counters.hpp"
 #include "unibuf/error.hpp"
@@ -19,6 +22,15 @@ backends::device& device_at(space_id where) noexcept { return backends::device_o
 
 /// Whether it is more than another use of memory that is counted already.
 bool holds_memory(const copy& each) noexcept { return each.placed == placement::mirrored; }
+
+/// Whether the device shares memory that it has allocated, even where it could use the host's.
+bool lends(const backends::traits& device, memory_hint hint) noexcept {
+    return device.host_visible && (!device.aliases_host || (device.write_combines && hint == memory_hint::streaming));
+}
+
+std::unique_ptr<std::string> remark_on(const char* what, const error& failure) {
+    return std::make_unique<std::string>(fmt::format("{}: {}", what, failure.what()));
+}
 
 space_id allocator_of(const copy& each) noexcept { return each.where == coherence::host ? each.lender : each.where; }
 
@@ -62,18 +74,30 @@ private:
     /// The host's copy. Where the device that the buffer is for shares only memory of its own, it is taken from there.
     const copy& make_host() {
         copy made;
-        const std::optional<space> named = there_.options_.device;
-        const space_id meant = named ? named->id() : backends::current_device().id();
+        const buffer_options& options = there_.options_;
+        const space_id meant = there_.meant().id();
         backends::device& device = device_at(meant);
-        const bool lends = device.about().host_visible && !device.about().aliases_host;
-        if (lends && choose_placement(there_.options_.hint, device.about()).wanted == placement::shared) {
+        const bool shared = choose_placement(options.hint, device.about()).wanted == placement::shared;
+        if (shared && lends(device.about(), options.hint)) {
             try {
                 return lend(device, meant);
             } catch (const error& failure) {
-                made.why_not_shared = std::make_unique<std::string>(failure.what());
+                made.remark = remark_on("sharing failed", failure);
             }
         }
-        return add(std::move(made), device_at(coherence::host).allocate(there_.wanted()));
+        backends::request wanted = there_.wanted();
+        wanted.whole_pages = options.pinned || (shared && device.about().aliases_host);
+        std::unique_ptr<backends::memory> own = device_at(coherence::host).allocate(wanted);
+        if (options.pinned) {
+            try {
+                auto pages = device.pin_pages({own->host_address(), wanted.bytes});
+                own = std::make_unique<pinned_memory>(std::move(own), std::move(pages));
+            } catch (const error& failure) {
+                if (failure.code() != error_code::unsupported) throw;
+                made.remark = remark_on("not pinned", failure);
+            }
+        }
+        return add(std::move(made), std::move(own));
     }
 
     const copy& lend(backends::device& device, space_id where) {
@@ -91,7 +115,7 @@ private:
             try {
                 return share(where, device);
             } catch (const error& failure) {
-                made.why_not_shared = std::make_unique<std::string>(failure.what());
+                made.remark = remark_on("sharing failed", failure);
             }
         }
         return add(std::move(made), device.allocate(there_.wanted()));
@@ -99,6 +123,9 @@ private:
 
     /// Lets the device use the host's copy. Throws error(unsupported) where it cannot.
     const copy& share(space_id where, backends::device& device) {
+        const copy* const on_host = find(coherence::host);
+        const bool lent = on_host ? on_host->lender == where : lends(device.about(), there_.options_.hint);
+        if (lent) return use(where, *(on_host ? on_host : &lend(device, where))->memory);
         if (device.about().aliases_host) {
             std::byte* const address = make(coherence::host).memory->host_address();
             copy made;
@@ -109,13 +136,9 @@ private:
         if (!device.about().host_visible) {
             throw error(error_code::unsupported, "the device cannot share memory");
         }
-        const copy* const on_host = find(coherence::host);
-        if (on_host && on_host->lender != where) {
-            throw error(error_code::unsupported,
-                        "it shares only memory that it has allocated, and the host's copy was there first: name the "
-                        "device in buffer_options::device");
-        }
-        return use(where, *(on_host ? on_host : &lend(device, where))->memory);
+        throw error(error_code::unsupported,
+                    "it shares only memory that it has allocated, and the host's copy was there first: name the "
+                    "device in buffer_options::device");
     }
 
     const copy& use(space_id where, backends::memory& of_another) {
@@ -182,20 +205,28 @@ coherence::sharing copies::memories() const noexcept {
 }
 
 placement_info copies::placement_of(const copy& each) const {
-    if (each.where == backends::host_as_device.id()) return {each.placed, "the default device is the host"};
+    if (each.where == backends::host_as_device.id()) {
+        return {.placement = each.placed, .reason = "the default device is the host"};
+    }
     std::string reason(choose_placement(options_.hint, device_at(each.where).about()).reason);
     if (each.where == coherence::host) {
         reason =
             each.lender == coherence::host ? "the host's own memory" : "lent by " + space::from_id(each.lender).name();
     }
-    if (each.why_not_shared) reason += ", but sharing failed: " + *each.why_not_shared;
-    return {each.placed, std::move(reason)};
+    const bool pinned = dynamic_cast<const pinned_memory*>(each.own.get()) != nullptr;
+    if (pinned) reason += ", pinned";
+    if (each.remark) reason += ", but " + *each.remark;
+    return {.placement = each.placed, .pinned = pinned, .reason = std::move(reason)};
 }
 
 coherence::space_set copies::allocated() const noexcept {
     coherence::space_set result = 0;
     for (const copy& each : all_) result |= coherence::set_of(each.where);
     return result;
+}
+
+space copies::meant() const {
+    return options_.device == host ? backends::host_as_device : options_.device.value_or(backends::current_device());
 }
 
 backends::request copies::wanted() const noexcept {

@@ -19,8 +19,8 @@ struct copy {
     unibuf::placement placed = placement::mirrored;
     coherence::space_id lender = coherence::host;  // of a host copy: the device whose memory it is, or the host
     backends::memory* memory = nullptr;
-    std::unique_ptr<backends::memory> own;              // null where `memory` is that of another copy
-    std::unique_ptr<const std::string> why_not_shared;  // where it was tried
+    std::unique_ptr<backends::memory> own;      // null where `memory` is that of another copy
+    std::unique_ptr<const std::string> remark;  // on what was wanted and could not be had
 
     /// Of the host, or of the host in the place of a device.
     bool on_host() const noexcept;
@@ -73,6 +73,9 @@ public:
 
 private:
     class maker;
+
+    /// The device that the buffer is for.
+    space meant() const;
 
     backends::request wanted() const noexcept;
 

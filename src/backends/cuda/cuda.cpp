@@ -61,13 +61,4 @@ handles handles_of(space where) {
     return {.ordinal = device.ordinal(), .context = device.in().native()};
 }
 
-memory_info memory_of(space where) {
-    driver::context& in = driver::device_at(where).in();
-    const driver::context::scope current(in);
-    std::size_t free = 0;
-    std::size_t total = 0;
-    in.check(driver::api().cuMemGetInfo(&free, &total), "its memory cannot be counted");
-    return {.free = free, .total = total};
-}
-
 }  // namespace unibuf::cuda

@@ -7,6 +7,7 @@
 #include <algorithm>
 
 #include "backends/cuda/memory.hpp"
+#include "backends/cuda/properties.hpp"
 
 namespace unibuf::backends::cuda {
 namespace {
@@ -44,9 +45,11 @@ compute_device::compute_device(device_ordinal ordinal) : ordinal_(ordinal) {
     about_.own_memory = attribute(integrated) == 0;
     about_.aliases_host = attribute(can_map_host_memory) != 0;
     about_.host_visible = about_.aliases_host;
+    about_.write_combines = about_.host_visible;
     about_.asynchronous = true;
     about_.addresses = true;
     about_.memory_bytes = total;
+    about_.properties = properties_of(ordinal);
     reads_pageable_ = attribute(pageable_memory_access) != 0 && attribute(pageable_access_uses_host_page_tables) != 0;
 }
 
@@ -67,6 +70,15 @@ compute_device::in_use& compute_device::used() {
 
 context& compute_device::in() { return used().context; }
 
+memory_info compute_device::memory_now() {
+    context& known = in();
+    const context::scope current(known);
+    std::size_t free = 0;
+    std::size_t total = 0;
+    known.check(api().cuMemGetInfo(&free, &total), "its memory cannot be counted");
+    return {.total = total, .free = free};
+}
+
 std::unique_ptr<memory> compute_device::allocate(const request& what) {
     in_use& with = used();
     return std::make_unique<device_memory>(with.context, with.ring, with.pool, what.bytes);
@@ -85,6 +97,12 @@ std::unique_ptr<memory> compute_device::alias(std::span<std::byte> host, const r
     }
     in_use& with = used();
     return std::make_unique<host_alias>(with.context, with.ring, host, reads_pageable_);
+}
+
+std::unique_ptr<pin> compute_device::pin_pages(std::span<std::byte> host) {
+    context& known = in();
+    const context::scope current(known);
+    return std::make_unique<pinned_pages>(known, host);
 }
 
 fence compute_device::record(queue on) {

@@ -16,9 +16,11 @@ public:
     explicit compute_device(device_ordinal ordinal);
 
     const traits& about() const noexcept override { return about_; }
+    memory_info memory_now() override;
     std::unique_ptr<memory> allocate(const request& what) override;
     std::unique_ptr<memory> allocate_visible(const request& what) override;
     std::unique_ptr<memory> alias(std::span<std::byte> host, const request& what) override;
+    std::unique_ptr<pin> pin_pages(std::span<std::byte> host) override;
     fence record(queue on) override;
     bool order(const fence& before, queue on) override;
 

@@ -152,10 +152,12 @@ host_alias::host_alias(context& in, staging& ring, std::span<std::byte> host, bo
     set_address(made);
 }
 
-visible_memory::visible_memory(context& in, staging& ring, const request& what) : device_range(in, ring, what.bytes) {
+visible_memory::visible_memory(context& in, staging& ring, const request& what)
+    : device_range(in, ring, what.bytes), share_(what.bytes) {
     const context::scope current(in);
     unsigned flags = host_alloc_portable | host_alloc_device_map;
-    if (what.access == host_access::write_only) flags |= host_alloc_write_combined;
+    const bool streams = what.hint == memory_hint::streaming && what.access != host_access::read_only;
+    if (streams) flags |= host_alloc_write_combined;
     void* made = nullptr;
     const result status = api().cuMemHostAlloc(&made, what.bytes, flags);
     if (status != success) out_of_room(in, what.bytes, "of pinned host memory", status);

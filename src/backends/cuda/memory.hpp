@@ -6,6 +6,7 @@
 #include "backends/backend.hpp"
 #include "backends/cuda/context.hpp"
 #include "backends/cuda/pinned_pages.hpp"
+#include "backends/cuda/pinned_share.hpp"
 #include "backends/cuda/staging.hpp"
 
 namespace unibuf::backends::cuda {
@@ -61,7 +62,7 @@ private:
     std::optional<pinned_pages> pages_;
 };
 
-/// Host memory that the driver has allocated for the device, write-combined where it is only written by the host.
+/// Host memory that the driver has allocated for the device, write-combined where the host streams into it.
 class visible_memory final : public device_range {
 public:
     visible_memory(context& in, staging& ring, const request& what);
@@ -71,6 +72,7 @@ public:
     bool starts_zero() const noexcept override { return true; }
 
 private:
+    pinned_share share_;
     std::byte* host_ = nullptr;
 };
 

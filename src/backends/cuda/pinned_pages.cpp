@@ -7,15 +7,22 @@
 #include <mutex>
 #include <utility>
 
+#include "backends/cuda/pinned_share.hpp"
+
 namespace unibuf::backends::cuda {
 namespace {
 
 using range = std::pair<std::byte*, std::size_t>;
 
-/// How many use each range. Never destroyed: buffers may go when static objects do.
+struct shared_pin {
+    std::size_t users;
+    pinned_share share;
+};
+
+/// Never destroyed: buffers may go when static objects do.
 struct table {
     std::mutex mutex;
-    std::map<range, std::size_t> users;
+    std::map<range, shared_pin> pins;
 
     static table& instance() {
         static auto* const only = new table;
@@ -37,25 +44,28 @@ void out_of_room(context& in, std::size_t bytes, const char* where, result statu
 pinned_pages::pinned_pages(context& in, std::span<std::byte> host) : in_(in), host_(host) {
     table& known = table::instance();
     const std::scoped_lock lock(known.mutex);
-    std::size_t& users = known.users[{host.data(), host.size()}];
-    if (users == 0) {
-        const result status =
-            api().cuMemHostRegister(host.data(), host.size(), host_register_portable | host_register_device_map);
-        own_ = status != host_memory_already_registered;
-        if (status != success) known.users.erase({host.data(), host.size()});
-        if (!own_) return;
-        if (status != success) out_of_room(in, host.size(), "of the host to be pinned", status);
+    const range which{host.data(), host.size()};
+    if (const auto found = known.pins.find(which); found != known.pins.end()) {
+        ++found->second.users;
+        return;
     }
-    ++users;
+    shared_pin added{.users = 1, .share = pinned_share(host.size())};
+    const auto place = known.pins.emplace(which, std::move(added)).first;
+    const result status =
+        api().cuMemHostRegister(host.data(), host.size(), host_register_portable | host_register_device_map);
+    if (status == success) return;
+    known.pins.erase(place);
+    own_ = status != host_memory_already_registered;
+    if (own_) out_of_room(in, host.size(), "of the host to be pinned", status);
 }
 
 pinned_pages::~pinned_pages() {
     if (!own_) return;
     table& known = table::instance();
     const std::scoped_lock lock(known.mutex);
-    const auto mine = known.users.find({host_.data(), host_.size()});
-    if (--mine->second > 0) return;
-    known.users.erase(mine);
+    const auto mine = known.pins.find({host_.data(), host_.size()});
+    if (--mine->second.users > 0) return;
+    known.pins.erase(mine);
     try {
         const context::scope current(in_);
         api().cuMemHostUnregister(host_.data());

@@ -4,17 +4,18 @@
 #include <cstddef>
 #include <span>
 
+#include "backends/backend.hpp"
 #include "backends/cuda/context.hpp"
 
 namespace unibuf::backends::cuda {
 
 /// Pins host memory for all devices while it exists. The driver pins a range once, and unpins it for all: those of the
 /// same range share that. A range that the program has pinned itself is left to it.
-class pinned_pages {
+class pinned_pages final : public pin {
 public:
-    /// With the context current. Throws error(out_of_memory) where the system pins no more.
+    /// With the context current. Throws error(out_of_memory) where the system pins no more, or unibuf may not.
     pinned_pages(context& in, std::span<std::byte> host);
-    ~pinned_pages();
+    ~pinned_pages() override;
     pinned_pages(const pinned_pages&) = delete;
     pinned_pages& operator=(const pinned_pages&) = delete;
 

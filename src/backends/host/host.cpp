@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "backends/backend.hpp"
+#include "backends/host/available_memory.hpp"
 #include "backends/pattern.hpp"
 #include "unibuf/error.hpp"
 
@@ -24,11 +25,12 @@ constexpr std::size_t huge_page = std::size_t{2} << 20;
                 fmt::format("the host has no room for {} bytes: {}", bytes, std::strerror(errno)));
 }
 
-/// From one page on: whole pages of an anonymous mapping, zero until they are touched and on the node that touches them
-/// first. Below: cache lines from the heap.
+/// From one page on, or where they were asked for: whole pages of an anonymous mapping, zero until they are touched and
+/// on the node that touches them first. Below: cache lines from the heap.
 class host_memory final : public memory {
 public:
-    explicit host_memory(std::size_t bytes) : bytes_(round_up(bytes)) {
+    explicit host_memory(std::size_t bytes, bool whole_pages)
+        : bytes_(round_up(bytes, whole_pages || bytes >= page ? page : cache_line)) {
         if (bytes_ < bytes) {
             errno = ENOMEM;
             refuse(bytes);
@@ -78,8 +80,7 @@ public:
 private:
     bool mapped() const noexcept { return bytes_ >= page; }
 
-    static std::size_t round_up(std::size_t bytes) noexcept {
-        const std::size_t unit = bytes >= page ? page : cache_line;
+    static std::size_t round_up(std::size_t bytes, std::size_t unit) noexcept {
         return (bytes + unit - 1) / unit * unit;
     }
 
@@ -98,8 +99,11 @@ public:
     }
 
     const traits& about() const noexcept override { return about_; }
+    memory_info memory_now() override { return {.total = about_.memory_bytes, .free = available_memory()}; }
 
-    std::unique_ptr<memory> allocate(const request& what) override { return std::make_unique<host_memory>(what.bytes); }
+    std::unique_ptr<memory> allocate(const request& what) override {
+        return std::make_unique<host_memory>(what.bytes, what.whole_pages);
+    }
 
 private:
     traits about_;

@@ -1,0 +1,152 @@
+// tests/contract/cuda/pinned_test.cpp: pinned buffers, what may be pinned, and memory shared because it is.
+#include "contract/cuda/fixture.hpp"
+#include "unibuf/statistics.hpp"
+
+namespace unibuf::contract {
+namespace {
+
+constexpr std::size_t mebibyte = std::size_t{1} << 20;
+
+buffer pinned_buffer(std::size_t count) {
+    buffer_options options;
+    options.pinned = true;
+    return buffer(count, options);
+}
+
+/// Sets it back, whatever happens.
+class limited {
+public:
+    explicit limited(std::uint64_t bytes) { cuda::limit_pinned_memory(bytes); }
+    ~limited() { cuda::limit_pinned_memory(before_); }
+    limited(const limited&) = delete;
+    limited& operator=(const limited&) = delete;
+
+private:
+    std::uint64_t before_ = cuda::pinned_memory().limit;
+};
+
+TEST_F(on_the_double, a_pinned_buffer_needs_no_detour) {
+    for (const std::size_t count : {std::size_t{100}, 9 * mebibyte + 5}) {
+        buffer used = pinned_buffer(count);
+        host_writes(used, noise(count));
+        EXPECT_TRUE(used.placement(host).pinned) << used.placement(host).reason;
+        control().reset();
+        used.read_write(where_).release();
+        host_reads(used);
+        EXPECT_EQ(control().calls("cuMemcpyHtoDAsync"), 1u) << count;
+        EXPECT_EQ(control().calls("cuMemcpyDtoHAsync"), 1u) << count;
+        EXPECT_TRUE(same(host_reads(used), noise(count)));
+    }
+}
+
+TEST_F(cuda_test, counts_what_is_pinned_once) {
+    const std::uint64_t before = cuda::pinned_memory().held;
+    {
+        buffer_options options;
+        options.pinned = true;
+        options.hint = memory_hint::coherent;
+        buffer used(mebibyte, options);
+        host_writes(used, noise(mebibyte));
+        EXPECT_EQ(cuda::pinned_memory().held, before + mebibyte);
+        used.read(where_).release();  // uses what is pinned already
+        EXPECT_EQ(used.placement(where_).placement, placement::shared);
+        EXPECT_EQ(cuda::pinned_memory().held, before + mebibyte);
+        used.discard(where_);
+        EXPECT_TRUE(used.placement(host).pinned);
+    }
+    EXPECT_EQ(cuda::pinned_memory().held, before);
+}
+
+TEST_F(cuda_test, pins_no_more_than_it_may) {
+    buffer used = pinned_buffer(mebibyte);
+    {
+        const limited to(cuda::pinned_memory().held + mebibyte - 1);
+        std::string message;
+        EXPECT_EQ(code_of([&] { used.write(host); }, &message), error_code::out_of_memory);
+        for (const std::uint64_t number : {std::uint64_t{mebibyte}, cuda::pinned_memory().limit}) {
+            EXPECT_NE(message.find(std::to_string(number)), std::string::npos) << message;
+        }
+        EXPECT_EQ(used.state(), buffer_state::uninitialized);
+
+        buffer other = shared(mebibyte);
+        host_writes(other, noise(mebibyte));
+        other.read(where_).release();
+        EXPECT_EQ(other.placement(where_).placement, placement::mirrored);
+        EXPECT_NE(other.placement(where_).reason.find("pinned"), std::string::npos) << other.placement(where_).reason;
+    }
+    host_writes(used, noise(mebibyte));
+    used.read(where_).release();
+    EXPECT_TRUE(same(host_reads(used), noise(mebibyte)));
+}
+
+TEST_F(on_the_double, says_when_the_system_pins_no_more) {
+    control().limit_pinned_memory(4096);
+    buffer used = pinned_buffer(mebibyte);
+    const std::uint64_t before = cuda::pinned_memory().held;
+    std::string message;
+    EXPECT_EQ(code_of([&] { used.write(host); }, &message), error_code::out_of_memory);
+    EXPECT_NE(message.find("pinned"), std::string::npos) << message;
+    EXPECT_EQ(cuda::pinned_memory().held, before);
+    control().reset();
+    host_writes(used, noise(mebibyte));
+    EXPECT_TRUE(used.placement(host).pinned);
+}
+
+TEST_F(cuda_test, says_why_a_buffer_is_not_pinned) {
+    for (const space where : {host, space("debug:0")}) {
+        buffer_options options;
+        options.pinned = true;
+        options.device = where;
+        buffer used(100, options);
+        host_writes(used, noise(100));
+        EXPECT_FALSE(used.placement(host).pinned);
+        EXPECT_NE(used.placement(host).reason.find("not pinned"), std::string::npos) << used.placement(host).reason;
+        used.read(where_).release();
+        EXPECT_TRUE(same(host_reads(used), noise(100)));
+    }
+}
+
+TEST_F(cuda_test, shares_the_smallest_buffer) {
+    buffer used = shared(1);
+    host_writes(used, noise(1));
+    used.read_write(where_).release();
+    EXPECT_EQ(used.placement(where_).placement, placement::shared) << used.placement(where_).reason;
+    EXPECT_TRUE(same(host_reads(used), noise(1)));
+    EXPECT_EQ(used.statistics().bytes_moved(), 0u);
+}
+
+TEST_F(cuda_test, streams_into_memory_of_the_driver) {
+    buffer_options options;
+    options.hint = memory_hint::streaming;
+    options.device = where_;
+    const std::uint64_t before = cuda::pinned_memory().held;
+    {
+        buffer used(mebibyte, options);
+        host_writes(used, noise(mebibyte));
+        used.read(where_).release();
+        EXPECT_EQ(used.placement(where_).placement, placement::shared) << used.placement(where_).reason;
+        EXPECT_EQ(used.placement(host).reason, "lent by " + where_.name());
+        EXPECT_EQ(cuda::pinned_memory().held, before + mebibyte);
+        EXPECT_TRUE(same(host_reads(used), noise(mebibyte)));
+        EXPECT_EQ(used.statistics().bytes_moved(), 0u);
+    }
+    EXPECT_EQ(cuda::pinned_memory().held, before);
+}
+
+TEST_F(cuda_test, a_second_device_uses_memory_that_the_first_has_lent) {
+    find_second();
+    if (IsSkipped()) return;
+    buffer_options options;
+    options.hint = memory_hint::streaming;
+    options.device = where_;
+    buffer used(mebibyte, options);
+    host_writes(used, noise(mebibyte));
+    used.read(where_).release();
+    used.read_write(second_).release();
+    EXPECT_EQ(used.placement(second_).placement, placement::shared) << used.placement(second_).reason;
+    EXPECT_TRUE(same(host_reads(used), noise(mebibyte)));
+    EXPECT_EQ(used.statistics().bytes_moved(), 0u);
+}
+
+}  // namespace
+}  // namespace unibuf::contract
