@@ -5,6 +5,16 @@
 
 namespace unibuf::backends {
 
+void memory::write_parts(std::span<const part> parts, const std::byte* host, queue on, std::vector<fence>& done) {
+    for (const part& each : parts) done.push_back(write(each.offset, {host + each.offset, each.bytes}, on));
+}
+
+void memory::read_parts(std::span<const part> parts, std::byte* host, queue on, std::vector<fence>& done) {
+    for (const part& each : parts) done.push_back(read(each.offset, {host + each.offset, each.bytes}, on));
+}
+
+std::optional<fence> memory::write_from(memory&, std::size_t, std::size_t, queue) { return std::nullopt; }
+
 fence memory::publish_to_host(std::size_t, std::size_t, access, queue) { return {}; }
 fence memory::publish_to_device(std::size_t, std::size_t, access, queue) { return {}; }
 

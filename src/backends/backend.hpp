@@ -12,6 +12,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -45,6 +46,12 @@ struct request {
     memory_hint hint = memory_hint::none;
 };
 
+/// A piece of an allocation.
+struct part {
+    std::size_t offset = 0;
+    std::size_t bytes = 0;
+};
+
 /// One allocation. Its destructor frees it, from any thread, and does not throw.
 ///
 /// Where work is queued, the functions may return before it is done: the fence tells. Without a queue they use one of
@@ -66,6 +73,16 @@ public:
 
     virtual fence write(std::size_t offset, std::span<const std::byte> from, queue on) = 0;
     virtual fence read(std::size_t offset, std::span<std::byte> to, queue on) = 0;
+
+    // The same of many parts, in order and apart: each at its place in this memory and at the same place from `host`
+    // on. For each that is queued a fence is added to `done`, which has room, so that after an error the caller knows
+    // which are under way.
+    virtual void write_parts(std::span<const part> parts, const std::byte* host, queue on, std::vector<fence>& done);
+    virtual void read_parts(std::span<const part> parts, std::byte* host, queue on, std::vector<fence>& done);
+
+    /// Takes bytes from the same place in the memory of another device, after all work that was submitted there before.
+    /// Nothing where only the host reaches both.
+    virtual std::optional<fence> write_from(memory& other, std::size_t offset, std::size_t bytes, queue on);
 
     /// Repeats `pattern`, which is 1 byte or longer, over the range, which is a multiple of it.
     virtual fence fill(std::size_t offset, std::size_t bytes, std::span<const std::byte> pattern, queue on) = 0;

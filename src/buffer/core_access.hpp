@@ -2,6 +2,7 @@
 #pragma once
 
 #include <mutex>
+#include <span>
 #include <vector>
 
 #include "buffer/core.hpp"
@@ -42,6 +43,11 @@ private:
     std::unique_lock<std::mutex> lock_;
 };
 
+/// The space whose backend carries out `step`.
+inline coherence::space_id executor_of(const coherence::step& step) noexcept {
+    return step.to == coherence::host ? step.from : step.to;
+}
+
 /// Carries out what the coherence core asks for, for one access. While it exists, its claim keeps others off the range.
 class core::steps {
 public:
@@ -70,10 +76,14 @@ private:
     bool may_return_early(const std::vector<coherence::step>& planned);
     bool comes_after(const work& before) const;
     void carry_out(const std::vector<coherence::step>& planned);
-    void start(const coherence::step& step);
+    void start_together(std::span<const coherence::step> group);
+    void started(const coherence::step& step, const fence& done, std::chrono::steady_clock::time_point begin);
     void wait(std::uint64_t ticket);
     void did_fail(const fence& failed);
     fence move(const coherence::step& step);
+    void start_moves(std::span<const coherence::step> group);
+    std::vector<byte_range> ranges_to_move(std::span<const coherence::step> group);
+    bool may_carry(byte_range gap, const coherence::step& along) const;
     fence publish(const coherence::step& step);
     fence zero(const coherence::step& step);
     fence fill_range(const copy& at, byte_range range, std::span<const std::byte> pattern);

@@ -27,6 +27,11 @@ lease_record lease_table::remove(std::uint64_t ticket) noexcept {
     return result;
 }
 
+bool lease_table::any_other(byte_range range, std::uint64_t ticket) const noexcept {
+    return std::ranges::any_of(
+        records_, [&](const lease_record& each) { return each.ticket != ticket && each.range.overlaps(range); });
+}
+
 const lease_record* lease_table::excluding(byte_range range, access what, std::uint32_t thread) const noexcept {
     const lease_record* result = nullptr;
     for (const lease_record& each : records_) {

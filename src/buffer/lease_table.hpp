@@ -43,6 +43,9 @@ public:
     /// A lease that excludes this access: one of the same thread if there is one. Null where there is none.
     const lease_record* excluding(byte_range range, access what, std::uint32_t thread) const noexcept;
 
+    /// Whether any lease but that of `ticket` has a byte of it.
+    bool any_other(byte_range range, std::uint64_t ticket) const noexcept;
+
 private:
     std::vector<lease_record> records_;
     std::uint64_t last_ = 0;

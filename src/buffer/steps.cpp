@@ -1,4 +1,4 @@
-// buffer/steps.cpp: where bytes move.
+// buffer/steps.cpp: carries out what the coherence core asks for.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -11,38 +11,9 @@
 #include "unibuf/error.hpp"
 
 namespace unibuf::detail {
-namespace {
 
 using coherence::space_id;
 using coherence::step;
-
-constexpr std::size_t staging_bytes = std::size_t{4} << 20;
-
-/// The space whose backend carries out `step`.
-space_id executor_of(const step& step) noexcept {
-    switch (step.does) {
-        case step::kind::move:
-            return step.to == coherence::host ? step.from : step.to;
-        case step::kind::publish:
-            return step.to == coherence::host ? step.from : step.to;
-        case step::kind::zero:
-        case step::kind::wait:
-            break;
-    }
-    return step.to;
-}
-
-/// Between two devices that cannot reach each other's memory, by way of the host.
-void move_staged(backends::memory& from, backends::memory& to, byte_range range) {
-    std::vector<std::byte> staging(std::min(range.size(), staging_bytes));
-    for (std::size_t offset = range.begin; offset < range.end; offset += staging.size()) {
-        const std::span part(staging.data(), std::min(staging.size(), range.end - offset));
-        from.read(offset, part, {}).wait();
-        to.write(offset, part, {}).wait();
-    }
-}
-
-}  // namespace
 
 core::steps::steps(core& of, locked& lock, const demand& asked) : core_(of), lock_(lock), asked_(asked) {}
 
@@ -89,14 +60,14 @@ void core::steps::claim() {
 
 void core::steps::carry_out(const std::vector<step>& planned) {
     try {
-        const step* before = nullptr;
-        for (const step& next : planned) {
+        for (auto next = planned.begin(); next != planned.end();) {
             // Moves between the same two memories are independent of each other, and may be under way together.
-            const bool together =
-                before && before->does == next.does && before->from == next.from && before->to == next.to;
-            if (!together) finish_started();
-            start(next);
-            before = &next;
+            const auto end = std::find_if(next, planned.end(), [&](const step& each) {
+                return each.does != next->does || each.from != next->from || each.to != next->to;
+            });
+            finish_started();
+            start_together({next, end});
+            next = end;
         }
     } catch (...) {
         try {
@@ -115,12 +86,22 @@ void core::steps::tell(const error& failure) const {
                 fmt::format("{}: {} was asked for: {}", core_.name(), describe(wanted), failure.what()));
 }
 
-void core::steps::start(const step& step) {
-    if (step.does == step::kind::wait) return wait(step.ticket);
-    const auto begin = std::chrono::steady_clock::now();
-    const fence done = step.does == step::kind::move      ? move(step)
-                       : step.does == step::kind::publish ? publish(step)
-                                                          : zero(step);
+void core::steps::start_together(std::span<const step> group) {
+    if (group.size() > 1 && group[0].does == step::kind::move) return start_moves(group);
+    for (const step& each : group) {
+        if (each.does == step::kind::wait) {
+            wait(each.ticket);
+            continue;
+        }
+        const auto begin = std::chrono::steady_clock::now();
+        const fence done = each.does == step::kind::move      ? move(each)
+                           : each.does == step::kind::publish ? publish(each)
+                                                              : zero(each);
+        started(each, done, begin);
+    }
+}
+
+void core::steps::started(const step& step, const fence& done, std::chrono::steady_clock::time_point begin) {
     started_.push_back({step, done});  // There is room. What fails from here on, the step is waited for.
     if (step.does == step::kind::move) count(step, begin);
     if (!returns_early_ || !done.native()) return;
@@ -145,30 +126,6 @@ void core::steps::finish_started() {
     }
     started_.clear();
     if (failure) std::rethrow_exception(failure);
-}
-
-fence core::steps::move(const step& step) {
-    backends::memory& from = *core_.copies_.find(step.from)->memory;
-    copy& target = *core_.copies_.find(step.to);
-    backends::memory& to = *target.memory;
-    target.untouched = false;
-    const std::size_t offset = step.range.begin;
-    const std::size_t bytes = step.range.size();
-    const queue on = queue_at(executor_of(step));
-    fence done;
-    {
-        const locked::pause unlocked(lock_);
-        if (step.to == coherence::host) {
-            done = from.read(offset, {to.host_address() + offset, bytes}, on);
-        } else if (from.host_address()) {
-            done = to.write(offset, {from.host_address() + offset, bytes}, on);
-        } else if (to.host_address()) {
-            from.read(offset, {to.host_address() + offset, bytes}, {}).wait();  // not the work of the device it goes to
-        } else {
-            move_staged(from, to, step.range);
-        }
-    }
-    return done;
 }
 
 fence core::steps::publish(const step& step) {
@@ -230,28 +187,6 @@ void core::steps::keep_queued(const step& step, const fence& done) {
     core_.work_.reserve(core_.leases_.size() + 2);
     core_.work_.add({.range = step.range, .where = step.to, .writes = true}, made);
     if (step.does != step::kind::zero) core_.work_.add({.range = step.range, .where = step.from}, made);
-}
-
-void core::steps::count(const step& step, std::chrono::steady_clock::time_point begin) {
-    const transfer made{.buffer = core_.id_,
-                        .from = space::from_id(step.from),
-                        .to = space::from_id(step.to),
-                        .offset = step.range.begin,
-                        .bytes = step.range.size(),
-                        .why = asked_.why,
-                        .begin = begin,
-                        .end = std::chrono::steady_clock::now()};
-    trace::count_transfer(made.from, made.to, made.why, made.bytes);
-    const auto same = std::ranges::find_if(core_.transfers_, [&](const transfer_count& each) {
-        return each.from == made.from && each.to == made.to && each.why == made.why;
-    });
-    if (same != core_.transfers_.end()) {
-        ++same->transfers;
-        same->bytes += made.bytes;
-    } else {
-        core_.transfers_.push_back({made.from, made.to, made.why, 1, made.bytes});
-    }
-    if (transfer_observer* const observer = trace::observer()) observer->on_transfer(made);
 }
 
 /// The caller's queue, for work of the device that it is of: of an access at the host, the one whose bytes come.

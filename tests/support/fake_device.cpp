@@ -11,6 +11,7 @@
 #include "backends/pattern.hpp"
 #include "backends/spaces.hpp"
 #include "support/faults.hpp"
+#include "unibuf/transfer_cost.hpp"
 
 namespace unibuf::test {
 namespace {
@@ -44,6 +45,7 @@ fake_device& fake_device::get(const fake_traits& does, unsigned index) {
         auto device = std::make_unique<fake_device>(does);
         found = device.get();
         found->where_ = backends::add_space(name_of(does), std::move(device));
+        set_transfer_cost(found->where_, {});  // no byte moves that need not
     }
     return *found;
 }

@@ -81,6 +81,7 @@ struct history {
     static constexpr std::uint8_t name_device = 2;        // in the buffer's options
     static constexpr std::uint8_t leases_go_last = 4;     // after the buffer
     static constexpr std::uint8_t default_is_device = 8;  // from the beginning
+    static constexpr std::uint8_t joins_parts = 16;       // that are to be moved, whatever lies between
 
     static history decode(std::span<const std::uint8_t> bytes);
     std::vector<std::uint8_t> encode() const;

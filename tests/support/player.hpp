@@ -97,6 +97,7 @@ private:
     place default_ = at_host_as_device;
     std::array<bool, places> asked_{};  // spaces that may have a copy
     bool leases_go_last_;
+    bool joins_parts_;
     unsigned fired_ = 0;      // failures that were injected, as far as we have seen
     unsigned may_tell_ = 0;   // how often operations may still tell of them
     bool clean_ = true;       // none was in this history

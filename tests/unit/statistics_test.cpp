@@ -171,7 +171,7 @@ TEST_F(statistics_of_buffers, are_what_an_observer_sees) {
         for (const transfer& each : records.seen) {
             EXPECT_LE(before, each.begin);
             EXPECT_LE(each.begin, each.end);
-            before = each.end;
+            before = each.begin;  // transfers of one access may be under way together
         }
         {
             recorder instead;

@@ -9,14 +9,12 @@
 namespace unibuf::backends::cuda {
 namespace {
 
-constexpr int oldest = 12000;  // 1000 * major + 10 * minor, as CUDA counts
+constexpr int oldest = 12000;
 
 struct loaded {
     functions table{};
     std::string missing;
 };
-
-std::string version_text(int version) { return fmt::format("{}.{}", version / 1000, version % 1000 / 10); }
 
 class loader {
 public:
@@ -75,6 +73,8 @@ private:
         UNIBUF_FIND(cuCtxPushCurrent);
         UNIBUF_FIND(cuCtxPopCurrent);
         UNIBUF_FIND(cuCtxSynchronize);
+        UNIBUF_FIND(cuDeviceCanAccessPeer);
+        UNIBUF_FIND(cuCtxEnablePeerAccess);
         UNIBUF_FIND(cuStreamCreate);
         UNIBUF_FIND(cuStreamGetCtx);
         UNIBUF_FIND(cuStreamSynchronize);
@@ -99,11 +99,13 @@ private:
         UNIBUF_FIND(cuMemcpyDtoHAsync);
         UNIBUF_FIND(cuMemcpyDtoDAsync);
         UNIBUF_FIND(cuMemcpyPeerAsync);
+        UNIBUF_FIND(cuMemcpy2DAsync);
         UNIBUF_FIND(cuMemsetD8Async);
         UNIBUF_FIND(cuMemsetD16Async);
         UNIBUF_FIND(cuMemsetD32Async);
         UNIBUF_FIND(cuMemPoolCreate);
         UNIBUF_FIND(cuMemPoolSetAttribute);
+        UNIBUF_FIND(cuMemPoolSetAccess);
         UNIBUF_FIND(cuMemPoolTrimTo);
         UNIBUF_FIND(cuMemAllocFromPoolAsync);
         UNIBUF_FIND(cuMemFreeAsync);
@@ -125,6 +127,8 @@ const loaded& loaded_once() {
 }
 
 }  // namespace
+
+std::string version_text(int version) { return fmt::format("{}.{}", version / 1000, version % 1000 / 10); }
 
 const std::string& missing() { return loaded_once().missing; }
 

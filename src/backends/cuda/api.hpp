@@ -33,6 +33,7 @@ inline constexpr result invalid_context = 201;
 inline constexpr result ecc_uncorrectable = 214;
 inline constexpr result invalid_handle = 400;
 inline constexpr result not_ready = 600;
+inline constexpr result peer_access_already_enabled = 704;
 inline constexpr result illegal_address = 700;
 inline constexpr result context_is_destroyed = 709;
 inline constexpr result host_memory_already_registered = 712;
@@ -41,9 +42,17 @@ inline constexpr result not_supported = 801;
 inline constexpr result stream_capture_unsupported = 900;
 
 // CUdevice_attribute.
+inline constexpr int multiprocessors = 16;
 inline constexpr int integrated = 18;
 inline constexpr int can_map_host_memory = 19;
+inline constexpr int ecc_enabled = 32;
+inline constexpr int pci_bus = 33;
+inline constexpr int pci_device = 34;
+inline constexpr int copy_engines = 40;
 inline constexpr int unified_addressing = 41;
+inline constexpr int pci_domain = 50;
+inline constexpr int compute_capability_major = 75;
+inline constexpr int compute_capability_minor = 76;
 inline constexpr int pageable_memory_access = 88;
 inline constexpr int pageable_access_uses_host_page_tables = 100;
 inline constexpr int memory_pools_supported = 115;
@@ -61,6 +70,9 @@ inline constexpr int capture_mode_relaxed = 2;    // CUstreamCaptureMode
 inline constexpr int pool_release_threshold = 4;  // CUmemPool_attribute, cuuint64_t
 inline constexpr int allocation_pinned = 1;       // CUmemAllocationType
 inline constexpr int location_device = 1;         // CUmemLocationType
+inline constexpr int memory_of_host = 1;          // CUmemorytype
+inline constexpr int memory_of_device = 2;        // likewise
+inline constexpr int access_read_write = 3;       // CUmemAccess_flags
 inline constexpr int source_in_stream_order = 1;  // CUmemcpySrcAccessOrder
 
 /// The streams that have no handle of their own.
@@ -93,6 +105,31 @@ struct copy_attributes {
 };
 static_assert(sizeof(copy_attributes) == 24);
 
+/// CUDA_MEMCPY2D of 3.2. Its two ends have the same members in the same order.
+struct rectangle {
+    struct end {
+        std::size_t column = 0;  // in bytes
+        std::size_t row = 0;
+        int memory = 0;
+        const void* host = nullptr;
+        device_pointer device = 0;
+        void* array = nullptr;
+        std::size_t pitch = 0;
+    };
+    end source;
+    end target;
+    std::size_t width;  // in bytes
+    std::size_t height;
+};
+static_assert(sizeof(rectangle) == 128);
+
+/// CUmemAccessDesc.
+struct access_of {
+    cuda::location location;
+    int flags;
+};
+static_assert(sizeof(access_of) == 12);
+
 struct functions {
     result (*cuInit)(unsigned);
     result (*cuDriverGetVersion)(int*);
@@ -109,6 +146,8 @@ struct functions {
     result (*cuCtxPushCurrent)(context_handle);
     result (*cuCtxPopCurrent)(context_handle*);
     result (*cuCtxSynchronize)();
+    result (*cuDeviceCanAccessPeer)(int*, device_ordinal, device_ordinal);
+    result (*cuCtxEnablePeerAccess)(context_handle, unsigned);
 
     result (*cuStreamCreate)(stream_handle*, unsigned);
     result (*cuStreamGetCtx)(stream_handle, context_handle*);
@@ -138,6 +177,7 @@ struct functions {
     result (*cuMemcpyDtoDAsync)(device_pointer, device_pointer, std::size_t, stream_handle);
     result (*cuMemcpyPeerAsync)(device_pointer, context_handle, device_pointer, context_handle, std::size_t,
                                 stream_handle);
+    result (*cuMemcpy2DAsync)(const rectangle*, stream_handle);
     result (*cuMemsetD8Async)(device_pointer, unsigned char, std::size_t, stream_handle);
     result (*cuMemsetD16Async)(device_pointer, unsigned short, std::size_t, stream_handle);
     result (*cuMemsetD32Async)(device_pointer, unsigned, std::size_t, stream_handle);
@@ -146,12 +186,16 @@ struct functions {
     result (*cuCtxRecordEvent)(context_handle, event_handle);                                     // 12.5
     result (*cuMemPoolCreate)(pool_handle*, const pool_properties*);                              // 11.2
     result (*cuMemPoolSetAttribute)(pool_handle, int, void*);                                     // 11.2
+    result (*cuMemPoolSetAccess)(pool_handle, const access_of*, std::size_t);                     // 11.2
     result (*cuMemPoolTrimTo)(pool_handle, std::size_t);                                          // 11.2
     result (*cuMemAllocFromPoolAsync)(device_pointer*, std::size_t, pool_handle, stream_handle);  // 11.2
     result (*cuMemFreeAsync)(device_pointer, stream_handle);                                      // 11.2
     result (*cuMemcpyBatchAsync)(device_pointer*, device_pointer*, std::size_t*, std::size_t, copy_attributes*,
                                  std::size_t*, std::size_t, std::size_t*, stream_handle);  // 12.8
 };
+
+/// "12.4", of 12040, as CUDA counts.
+std::string version_text(int version);
 
 /// Why CUDA cannot be called on this machine; empty where it can. Loads and initializes it at the first call.
 const std::string& missing();

@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 namespace unibuf::backends::cuda {
 
 context::scope::scope(const context& of) {
@@ -22,7 +24,8 @@ context::scope::~scope() {
     api().cuCtxPopCurrent(&popped);
 }
 
-context::context(device_ordinal ordinal, std::string description) : description_(std::move(description)) {
+context::context(device_ordinal ordinal, std::string description)
+    : ordinal_(ordinal), description_(std::move(description)) {
     const result status = api().cuDevicePrimaryCtxRetain(&native_, ordinal);
     if (status != success) fail(status, description_ + ": no context can be made", error_code::device_unavailable);
     const scope current(*this);
@@ -84,6 +87,22 @@ fence context::mark(stream_handle stream) {
     auto work = std::make_shared<queued_work>(*this);
     check(api().cuEventRecord(work->native(), stream), "a fence cannot be queued");
     return fence(std::move(work));
+}
+
+void context::reach(context& other) {
+    const std::scoped_lock lock(reached_mutex_);
+    if (std::ranges::find(reached_, &other) != reached_.end()) return;
+    int can = 0;
+    check(api().cuDeviceCanAccessPeer(&can, ordinal_, other.ordinal_), "whether a peer is in reach cannot be asked");
+    if (can != 0) {
+        constexpr unsigned no_flags = 0;
+        const result status = api().cuCtxEnablePeerAccess(other.native_, no_flags);
+        if (status != peer_access_already_enabled) check(status, "a peer in reach cannot be accessed");
+        // Memory of a pool asks for itself.
+        const access_of this_device{.location = {.type = location_device, .id = ordinal_}, .flags = access_read_write};
+        if (other.pool_) check(api().cuMemPoolSetAccess(other.pool_, &this_device, 1), "a peer's pool is closed");
+    }
+    reached_.push_back(&other);
 }
 
 fence context::mark_all() {

@@ -21,6 +21,11 @@ public:
     context& operator=(const context&) = delete;
 
     context_handle native() const noexcept { return native_; }
+
+    /// Where its memory comes from; null where the device has no pools.
+    pool_handle pool() const noexcept { return pool_; }
+    void use_pool(pool_handle made) noexcept { pool_ = made; }
+
     const std::string& description() const noexcept { return description_; }
     event_pool& events() noexcept { return events_; }
 
@@ -65,6 +70,9 @@ public:
         }
     }
 
+    /// Lets this device reach the memory of the other one by itself, where the hardware has a way.
+    void reach(context& other);
+
     /// A fence after all work submitted to the context.
     fence mark_all();
 
@@ -80,11 +88,15 @@ private:
     void check_named(stream_handle named);
 
     context_handle native_ = nullptr;
+    device_ordinal ordinal_;
     std::string description_;
+    pool_handle pool_ = nullptr;
     stream_handle own_ = nullptr;
     stream_handle idle_ = nullptr;
     stream_handle freeing_ = nullptr;
     event_pool events_;
+    std::mutex reached_mutex_;
+    std::vector<const context*> reached_;
     std::mutex to_free_mutex_;
     std::vector<device_pointer> to_free_;
     std::atomic<result> lost_ = success;

@@ -9,6 +9,7 @@ namespace {
 
 constexpr std::size_t most = 8;
 constexpr std::size_t cache_line = 64;
+constexpr std::size_t worth_sharing = std::size_t{256} << 10;  // waking threads takes longer than copying less
 
 }  // namespace
 
@@ -29,6 +30,10 @@ copy_threads::~copy_threads() {
 }
 
 void copy_threads::copy(std::byte* to, const std::byte* from, std::size_t bytes) {
+    if (bytes < worth_sharing) {
+        std::memcpy(to, from, bytes);
+        return;
+    }
     {
         const std::scoped_lock lock(mutex_);
         to_ = to;

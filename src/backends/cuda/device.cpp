@@ -60,7 +60,8 @@ int compute_device::attribute(int which) const {
 
 compute_device::in_use::in_use(const compute_device& of) : context(of.ordinal_, of.about_.description), ring(context) {
     const cuda::context::scope current(context);
-    if (of.attribute(memory_pools_supported) != 0) pool = make_pool(context, of.ordinal_, of.about_.memory_bytes);
+    if (of.attribute(memory_pools_supported) == 0) return;
+    context.use_pool(make_pool(context, of.ordinal_, of.about_.memory_bytes));
 }
 
 compute_device::in_use& compute_device::used() {
@@ -81,7 +82,7 @@ memory_info compute_device::memory_now() {
 
 std::unique_ptr<memory> compute_device::allocate(const request& what) {
     in_use& with = used();
-    return std::make_unique<device_memory>(with.context, with.ring, with.pool, what.bytes);
+    return std::make_unique<device_memory>(with.context, with.ring, what.bytes);
 }
 
 std::unique_ptr<memory> compute_device::allocate_visible(const request& what) {

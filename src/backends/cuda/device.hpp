@@ -34,7 +34,6 @@ private:
 
         cuda::context context;
         staging ring;
-        pool_handle pool = nullptr;  // null where the device has no pools
     };
 
     in_use& used();

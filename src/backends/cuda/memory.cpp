@@ -36,28 +36,66 @@ std::string device_range::asked(const char* what, std::size_t offset, std::size_
 }
 
 fence device_range::write(std::size_t offset, std::span<const std::byte> from, queue on) {
-    const context::scope current(in_);
-    const stream_handle stream = in_.stream_for(on);
-    return in_.queued(stream, [&] {
-        // Without the ring the driver may wait for the stream that was named.
-        const std::size_t least = on ? staging::needed : staging::worthwhile;
-        if (from.size() >= least && !is_pinned(from.data()) && ring_.ready()) {
-            return ring_.write(address_ + offset, from, stream);
-        }
-        in_.check(api().cuMemcpyHtoDAsync(address_ + offset, from.data(), from.size(), stream),
-                  asked("write", offset, from.size()));
-    });
+    const piece all{address_ + offset, const_cast<std::byte*>(from.data()), from.size()};
+    return carry(direction::to_device, {&all, 1}, on);
 }
 
 fence device_range::read(std::size_t offset, std::span<std::byte> to, queue on) {
+    const piece all{address_ + offset, to.data(), to.size()};
+    return carry(direction::to_host, {&all, 1}, on);
+}
+
+void device_range::write_parts(std::span<const part> parts, const std::byte* host, queue on, std::vector<fence>& done) {
+    done.resize(parts.size(), carry(direction::to_device, pieces_of(parts, const_cast<std::byte*>(host)), on));
+}
+
+void device_range::read_parts(std::span<const part> parts, std::byte* host, queue on, std::vector<fence>& done) {
+    done.resize(parts.size(), carry(direction::to_host, pieces_of(parts, host), on));
+}
+
+std::vector<piece> device_range::pieces_of(std::span<const part> parts, std::byte* host) const {
+    std::vector<piece> pieces;
+    pieces.reserve(parts.size());
+    for (const part& each : parts) pieces.push_back({address_ + each.offset, host + each.offset, each.bytes});
+    return pieces;
+}
+
+fence device_range::carry(direction way, std::span<const piece> pieces, queue on) {
     const context::scope current(in_);
     const stream_handle stream = in_.stream_for(on);
+    std::size_t bytes = 0;
+    for (const piece& each : pieces) bytes += each.bytes;
     return in_.queued(stream, [&] {
-        if (to.size() >= staging::worthwhile && !is_pinned(to.data()) && ring_.ready()) {
-            return ring_.read(address_ + offset, to, stream);
+        const bool pinned = is_pinned(pieces[0].host);
+        // Without the ring the driver may wait for the stream that was named.
+        const std::size_t least = on && way == direction::to_device ? staging::needed : staging::worthwhile;
+        if (!pinned && bytes >= least && ring_.ready()) {
+            return way == direction::to_device ? ring_.write(pieces, stream) : ring_.read(pieces, stream);
         }
-        in_.check(api().cuMemcpyDtoHAsync(to.data(), address_ + offset, to.size(), stream),
-                  asked("read", offset, to.size()));
+        const result status = enqueue(way, pieces, pinned, stream);
+        if (status == success) return;
+        const char* const what = way == direction::to_device ? "write" : "read";
+        in_.check(status, asked(what, pieces[0].at - address_, bytes));
+    });
+}
+
+/// By the driver, which stages by itself where the devices do not reach each other.
+std::optional<fence> device_range::write_from(memory& other, std::size_t offset, std::size_t bytes, queue on) {
+    auto* const source = dynamic_cast<device_range*>(&other);
+    if (!source) return std::nullopt;
+    fence before;
+    {
+        const context::scope there(source->in_);
+        before = source->in_.mark_all();
+    }
+    const context::scope current(in_);
+    const stream_handle stream = in_.stream_for(on);
+    in_.reach(source->in_);
+    return in_.queued(stream, [&] {
+        in_.order(before, stream);
+        in_.check(api().cuMemcpyPeerAsync(address_ + offset, in_.native(), source->address_ + offset,
+                                          source->in_.native(), bytes, stream),
+                  asked("copy from another device", offset, bytes));
     });
 }
 
@@ -102,9 +140,9 @@ bool device_range::fill_at_once(device_pointer to, std::size_t bytes, std::span<
     return true;
 }
 
-device_memory::device_memory(context& in, staging& ring, pool_handle pool, std::size_t bytes)
-    : device_range(in, ring, bytes), pooled_(pool != nullptr) {
+device_memory::device_memory(context& in, staging& ring, std::size_t bytes) : device_range(in, ring, bytes) {
     const context::scope current(in);
+    const pool_handle pool = in.pool();
     device_pointer made = 0;
     const auto allocate = [&] {
         if (!pool) return api().cuMemAlloc(&made, bytes);
@@ -128,7 +166,7 @@ device_memory::device_memory(context& in, staging& ring, pool_handle pool, std::
 device_memory::~device_memory() {
     try {
         const context::scope current(in());
-        if (pooled_) {
+        if (in().pool()) {
             // After whatever the program still has under way with it, as cuMemFree does, but without stopping the host.
             in().free_after_all(address());
         } else {

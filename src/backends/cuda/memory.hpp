@@ -2,6 +2,7 @@
 #pragma once
 
 #include <optional>
+#include <vector>
 
 #include "backends/backend.hpp"
 #include "backends/cuda/context.hpp"
@@ -18,6 +19,9 @@ public:
 
     fence write(std::size_t offset, std::span<const std::byte> from, queue on) override;
     fence read(std::size_t offset, std::span<std::byte> to, queue on) override;
+    void write_parts(std::span<const part> parts, const std::byte* host, queue on, std::vector<fence>& done) override;
+    void read_parts(std::span<const part> parts, std::byte* host, queue on, std::vector<fence>& done) override;
+    std::optional<fence> write_from(memory& other, std::size_t offset, std::size_t bytes, queue on) override;
     fence fill(std::size_t offset, std::size_t bytes, std::span<const std::byte> pattern, queue on) override;
 
 protected:
@@ -30,6 +34,8 @@ protected:
 
 private:
     std::string asked(const char* what, std::size_t offset, std::size_t bytes) const;
+    std::vector<piece> pieces_of(std::span<const part> parts, std::byte* host) const;
+    fence carry(direction way, std::span<const piece> pieces, queue on);
     bool fill_at_once(device_pointer to, std::size_t bytes, std::span<const std::byte> pattern, stream_handle stream);
 
     context& in_;
@@ -38,14 +44,11 @@ private:
     device_pointer address_ = 0;
 };
 
-/// Memory of the device, from a pool.
+/// Memory of the device, from its pool.
 class device_memory final : public device_range {
 public:
-    device_memory(context& in, staging& ring, pool_handle pool, std::size_t bytes);
+    device_memory(context& in, staging& ring, std::size_t bytes);
     ~device_memory() override;
-
-private:
-    bool pooled_;
 };
 
 /// The host's memory, pinned and used in place. The device sees what the host has written, and the other way round, as

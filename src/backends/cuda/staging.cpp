@@ -3,10 +3,56 @@
 
 #include <algorithm>
 #include <deque>
+#include <utility>
+#include <vector>
 
 #include "backends/cuda/copy_threads.hpp"
 
 namespace unibuf::backends::cuda {
+namespace {
+
+/// A piece, or what of it fits, with its place in a block.
+struct parcel {
+    piece staged;
+    std::byte* host;
+};
+
+std::vector<piece> staged(std::span<const parcel> packed) {
+    std::vector<piece> pieces;
+    pieces.reserve(packed.size());
+    for (const parcel& each : packed) pieces.push_back(each.staged);
+    return pieces;
+}
+
+/// Cuts pieces into blocks.
+class feed {
+public:
+    explicit feed(std::span<const piece> pieces) : left_(pieces) {}
+
+    bool empty() const noexcept { return left_.empty(); }
+
+    std::vector<parcel> pack(std::byte* block) {
+        std::vector<parcel> packed;
+        for (std::size_t room = staging::block_bytes; room > 0 && !empty();) {
+            const piece& next = left_.front();
+            const std::size_t bytes = std::min(room, next.bytes - taken_);
+            packed.push_back({{next.at + taken_, block, bytes}, next.host + taken_});
+            block += bytes;
+            room -= bytes;
+            taken_ += bytes;
+            if (taken_ < next.bytes) continue;
+            left_ = left_.subspan(1);
+            taken_ = 0;
+        }
+        return packed;
+    }
+
+private:
+    std::span<const piece> left_;
+    std::size_t taken_ = 0;  // of the first
+};
+
+}  // namespace
 
 staging::staging(context& in) : in_(in) {}
 
@@ -28,43 +74,43 @@ bool staging::ready() {
     return true;
 }
 
-void staging::write(device_pointer to, std::span<const std::byte> from, stream_handle stream) {
+staging::block& staging::next_free() {
+    block& oldest = ring_[next_++ % blocks];
+    oldest.in_use.wait();
+    return oldest;
+}
+
+void staging::write(std::span<const piece> pieces, stream_handle stream) {
     const std::scoped_lock lock(mutex_);
-    while (!from.empty()) {
-        block& free = ring_[next_++ % blocks];
-        free.in_use.wait();
-        const std::size_t bytes = std::min(from.size(), block_bytes);
-        threads_->copy(free.bytes, from.data(), bytes);
-        in_.check(api().cuMemcpyHtoDAsync(to, free.bytes, bytes, stream), "a staged write");
+    for (feed from(pieces); !from.empty();) {
+        block& free = next_free();
+        const std::vector<parcel> packed = from.pack(free.bytes);
+        for (const parcel& each : packed) threads_->copy(each.staged.host, each.host, each.staged.bytes);
+        in_.check(enqueue(direction::to_device, staged(packed), true, stream), "a staged write");
         free.in_use = in_.mark(stream);
-        from = from.subspan(bytes);
-        to += bytes;
     }
 }
 
-void staging::read(device_pointer from, std::span<std::byte> to, stream_handle stream) {
+void staging::read(std::span<const piece> pieces, stream_handle stream) {
     const std::scoped_lock lock(mutex_);
     struct arriving {
         const block* in;
-        std::span<std::byte> target;
+        std::vector<parcel> packed;
     };
     std::deque<arriving> under_way;
     const auto take_oldest = [&] {
-        const auto [in, target] = under_way.front();
+        const auto& [in, packed] = under_way.front();
         in->in_use.wait();
-        threads_->copy(target.data(), in->bytes, target.size());
+        for (const parcel& each : packed) threads_->copy(each.host, each.staged.host, each.staged.bytes);
         under_way.pop_front();
     };
-    while (!to.empty()) {
+    for (feed to(pieces); !to.empty();) {
         if (under_way.size() == blocks) take_oldest();
-        block& free = ring_[next_++ % blocks];
-        free.in_use.wait();
-        const auto target = to.first(std::min(to.size(), block_bytes));
-        in_.check(api().cuMemcpyDtoHAsync(free.bytes, from, target.size(), stream), "a staged read");
+        block& free = next_free();
+        std::vector<parcel> packed = to.pack(free.bytes);
+        in_.check(enqueue(direction::to_host, staged(packed), true, stream), "a staged read");
         free.in_use = in_.mark(stream);
-        under_way.push_back({&free, target});
-        to = to.subspan(target.size());
-        from += target.size();
+        under_way.push_back({&free, std::move(packed)});
     }
     while (!under_way.empty()) take_oldest();
 }

@@ -8,6 +8,7 @@
 #include <span>
 
 #include "backends/cuda/context.hpp"
+#include "backends/cuda/copy_list.hpp"
 
 namespace unibuf::backends::cuda {
 
@@ -36,16 +37,18 @@ public:
     /// Whether it can be used: false where the system pins no more memory, which the driver can do without.
     bool ready();
 
-    // Once it is ready. `write` returns when all of `from` has been taken; what is left is in stream order.
-    // `read` returns when all of `to` is there.
-    void write(device_pointer to, std::span<const std::byte> from, stream_handle stream);
-    void read(device_pointer from, std::span<std::byte> to, stream_handle stream);
+    // Once it is ready. Small pieces share a block. `write` returns when all has been taken from the host; what is left
+    // is in stream order. `read` returns when all is at the host.
+    void write(std::span<const piece> pieces, stream_handle stream);
+    void read(std::span<const piece> pieces, stream_handle stream);
 
 private:
     struct block {
         std::byte* bytes = nullptr;
         fence in_use;
     };
+
+    block& next_free();
 
     context& in_;
     std::mutex mutex_;

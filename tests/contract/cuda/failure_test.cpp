@@ -156,7 +156,7 @@ TEST_F(cuda_failures, that_lose_the_device_leave_the_hosts_copies) {
             EXPECT_EQ(code_of([&] { device().allocate({.bytes = 100}); }), error_code::device_lost);
             EXPECT_EQ(code_of([&] { device().record({}); }), error_code::device_lost);
             EXPECT_EQ(code_of([&] { host_reads(newest_there); }), error_code::device_lost);
-            EXPECT_EQ(code_of([&] { cuda::memory_of(where_); }), error_code::device_lost);
+            EXPECT_EQ(code_of([&] { memory_of(where_); }), error_code::device_lost);
             EXPECT_TRUE(same(host_reads(current), noise(5000)));
         }
         host_writes(current, noise(5000, 2));

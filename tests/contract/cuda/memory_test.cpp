@@ -1,4 +1,6 @@
 // tests/contract/cuda/memory_test.cpp: pageable and pinned memory, fills, pools, two devices.
+#include <map>
+
 #include "contract/cuda/fixture.hpp"
 #include "unibuf/statistics.hpp"
 
@@ -140,10 +142,11 @@ TEST_F(on_the_double, says_how_much_is_free_where_there_is_no_room) {
     control().limit_device_memory(4 * mebibyte - 1);
     std::string message;
     EXPECT_EQ(code_of([&] { used.read(where_); }, &message), error_code::out_of_memory);
-    const cuda::memory_info info = cuda::memory_of(where_);
+    const memory_info info = memory_of(where_);
     EXPECT_EQ(info.total, 4 * mebibyte - 1);
-    EXPECT_LE(info.free, 3 * mebibyte - 1);
-    for (const std::uint64_t number : {std::uint64_t{3 * mebibyte}, info.free, info.total}) {
+    ASSERT_TRUE(info.free);
+    EXPECT_LE(*info.free, 3 * mebibyte - 1);
+    for (const std::uint64_t number : {std::uint64_t{3 * mebibyte}, *info.free, info.total}) {
         EXPECT_NE(message.find(std::to_string(number)), std::string::npos) << message;
     }
     EXPECT_TRUE(same(host_reads(used), noise(3 * mebibyte)));
@@ -163,16 +166,25 @@ TEST_F(on_the_double, mirrors_what_cannot_be_pinned) {
 }
 
 TEST_F(cuda_test, tells_what_it_has) {
-    const cuda::memory_info info = cuda::memory_of(where_);
+    const memory_info info = memory_of(where_);
     EXPECT_GT(info.total, 0u);
-    EXPECT_LE(info.free, info.total);
+    ASSERT_TRUE(info.free);
+    EXPECT_LE(*info.free, info.total);
     EXPECT_EQ(cuda::handles_of(where_).ordinal, 0);
     EXPECT_NE(cuda::handles_of(where_).context, nullptr);
     EXPECT_EQ(code_of([] { cuda::handles_of(host); }), error_code::invalid_argument);
-    EXPECT_EQ(code_of([] { cuda::memory_of(host); }), error_code::invalid_argument);
     buffer used = mirrored(100);
     const auto lease = used.read(where_, {.offset = 10, .count = 50});
     EXPECT_EQ(reinterpret_cast<device_pointer>(cuda::pointer(lease)), lease.native().handle + 10);
+}
+
+TEST_F(on_the_double, tells_what_its_driver_says) {
+    std::map<std::string, std::string> said;
+    for (const device_property& each : device().about().properties) said[each.name] = each.value;
+    EXPECT_EQ(said["compute capability"], "9.0");
+    EXPECT_EQ(said["PCI address"], "0000:01:00.0");
+    EXPECT_EQ(said["copy engines"], "2");
+    EXPECT_EQ(said["ECC"], "no");
 }
 
 TEST_F(cuda_test, moves_from_device_to_device) {

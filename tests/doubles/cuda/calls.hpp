@@ -3,7 +3,17 @@
 
 #include "doubles/cuda/driver.hpp"
 
-// In the order of the sources: devices, streams, memory, copies.
+struct CUmod_st;
+struct CUfunc_st;
+
+namespace cuda_double {
+
+using module_handle = CUmod_st*;
+using function_handle = CUfunc_st*;
+
+}  // namespace cuda_double
+
+// In the order of the sources: devices, streams, memory, copies, launches.
 CUDA_DOUBLE_CALL cuInit(unsigned flags);
 CUDA_DOUBLE_CALL cuDriverGetVersion(int* version);
 CUDA_DOUBLE_CALL cuGetErrorName(cuda_double::result status, const char** name);
@@ -19,6 +29,8 @@ CUDA_DOUBLE_CALL cuCtxPushCurrent_v2(cuda_double::context_handle context);
 CUDA_DOUBLE_CALL cuCtxPopCurrent_v2(cuda_double::context_handle* context);
 CUDA_DOUBLE_CALL cuCtxGetCurrent(cuda_double::context_handle* context);
 CUDA_DOUBLE_CALL cuCtxSynchronize();
+CUDA_DOUBLE_CALL cuDeviceCanAccessPeer(int* can, cuda_double::device_ordinal device, cuda_double::device_ordinal peer);
+CUDA_DOUBLE_CALL cuCtxEnablePeerAccess(cuda_double::context_handle peer, unsigned flags);
 CUDA_DOUBLE_CALL cuStreamCreate(cuda_double::stream_handle* stream, unsigned flags);
 CUDA_DOUBLE_CALL cuStreamDestroy_v2(cuda_double::stream_handle stream);
 CUDA_DOUBLE_CALL cuStreamGetCtx(cuda_double::stream_handle stream, cuda_double::context_handle* context);
@@ -41,6 +53,8 @@ CUDA_DOUBLE_CALL cuMemAlloc_v2(cuda_double::device_pointer* address, std::size_t
 CUDA_DOUBLE_CALL cuMemFree_v2(cuda_double::device_pointer address);
 CUDA_DOUBLE_CALL cuMemPoolCreate(cuda_double::pool_handle* pool, const cuda_double::pool_properties* wanted);
 CUDA_DOUBLE_CALL cuMemPoolSetAttribute(cuda_double::pool_handle pool, int which, void* value);
+CUDA_DOUBLE_CALL cuMemPoolSetAccess(cuda_double::pool_handle pool, const cuda_double::access_of* who,
+                                    std::size_t count);
 CUDA_DOUBLE_CALL cuMemPoolTrimTo(cuda_double::pool_handle pool, std::size_t bytes);
 CUDA_DOUBLE_CALL cuMemAllocFromPoolAsync(cuda_double::device_pointer* address, std::size_t bytes,
                                          cuda_double::pool_handle pool, cuda_double::stream_handle stream);
@@ -55,6 +69,7 @@ CUDA_DOUBLE_CALL cuMemcpyHtoDAsync_v2(cuda_double::device_pointer to, const void
                                       cuda_double::stream_handle stream);
 CUDA_DOUBLE_CALL cuMemcpyDtoHAsync_v2(void* host, cuda_double::device_pointer from_device, std::size_t bytes,
                                       cuda_double::stream_handle stream);
+CUDA_DOUBLE_CALL cuMemcpy2DAsync_v2(const cuda_double::rectangle* what, cuda_double::stream_handle stream);
 CUDA_DOUBLE_CALL cuMemcpyDtoDAsync_v2(cuda_double::device_pointer to, cuda_double::device_pointer source,
                                       std::size_t bytes, cuda_double::stream_handle stream);
 CUDA_DOUBLE_CALL cuMemcpyPeerAsync(cuda_double::device_pointer to, cuda_double::context_handle,
@@ -72,3 +87,10 @@ CUDA_DOUBLE_CALL cuMemcpyBatchAsync(cuda_double::device_pointer* to, cuda_double
 CUDA_DOUBLE_CALL cuMemcpyBatchAsync_v2(cuda_double::device_pointer* to, cuda_double::device_pointer* source,
                                        std::size_t* sizes, std::size_t count, cuda_double::copy_attributes*,
                                        std::size_t*, std::size_t, cuda_double::stream_handle stream);
+CUDA_DOUBLE_CALL cuModuleLoadData(cuda_double::module_handle* module, const void* image);
+CUDA_DOUBLE_CALL cuModuleUnload(cuda_double::module_handle module);
+CUDA_DOUBLE_CALL cuModuleGetFunction(cuda_double::function_handle* function, cuda_double::module_handle module,
+                                     const char* name);
+CUDA_DOUBLE_CALL cuLaunchKernel(cuda_double::function_handle function, unsigned grid_x, unsigned grid_y,
+                                unsigned grid_z, unsigned block_x, unsigned block_y, unsigned block_z, unsigned shared,
+                                cuda_double::stream_handle stream, void** parameters, void** extra);

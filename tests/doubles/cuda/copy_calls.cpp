@@ -91,45 +91,77 @@ result copy_on_device(call& from, device_pointer to, device_pointer source, std:
     return copy(from, target, begin, bytes, *on);
 }
 
-}  // namespace
-
-CUDA_DOUBLE_CALL cuMemcpyHtoDAsync_v2(device_pointer to, const void* host, std::size_t bytes, stream_handle stream) {
-    call from("cuMemcpyHtoDAsync", call::needs::context);
-    if (from.refused() != success) return from.refused();
-    CUstream_st* const on = stream_behind(from, stream);
-    if (!on) return invalid_handle;
+result to_device(call& from, device_pointer to, const void* host, std::size_t bytes, CUstream_st& on) {
     if (bytes == 0) return success;
     place target;
     place source;
     if (const result status = find_for_device(from, to, bytes, target); status != success) return status;
     if (const result status = find_for_host(from, host, bytes, source); status != success) return status;
-    if (source.of) return copy(from, target, source, bytes, *on);
+    if (source.of) return copy(from, target, source, bytes, on);
 
     if (bytes > taken_at_once) {
-        const queued before = on->last;
+        const queued before = on.last;
         from.wait_for(before);
     }
     const std::vector<std::byte> taken(source.bytes, source.bytes + bytes);
     from.count_bytes(bytes);
     std::vector<footprint> touches;
     add(touches, target, bytes, true);
-    return submit(from, *on, touches, [target, taken] { std::memcpy(target.bytes, taken.data(), taken.size()); });
+    return submit(from, on, touches, [target, taken] { std::memcpy(target.bytes, taken.data(), taken.size()); });
+}
+
+result to_host(call& from, void* host, device_pointer from_device, std::size_t bytes, CUstream_st& on) {
+    if (bytes == 0) return success;
+    place target;
+    place source;
+    if (const result status = find_for_host(from, host, bytes, target); status != success) return status;
+    if (const result status = find_for_device(from, from_device, bytes, source); status != success) return status;
+    if (const result status = copy(from, target, source, bytes, on); status != success || target.of) return status;
+    if (on.capture != capture_none) return success;
+    const vector_clock when = on.when;
+    return wait_for_all(from, {on.last}, when);
+}
+
+}  // namespace
+
+CUDA_DOUBLE_CALL cuMemcpyHtoDAsync_v2(device_pointer to, const void* host, std::size_t bytes, stream_handle stream) {
+    call from("cuMemcpyHtoDAsync", call::needs::context);
+    if (from.refused() != success) return from.refused();
+    CUstream_st* const on = stream_behind(from, stream);
+    return on ? to_device(from, to, host, bytes, *on) : invalid_handle;
 }
 
 CUDA_DOUBLE_CALL cuMemcpyDtoHAsync_v2(void* host, device_pointer from_device, std::size_t bytes, stream_handle stream) {
     call from("cuMemcpyDtoHAsync", call::needs::context);
     if (from.refused() != success) return from.refused();
     CUstream_st* const on = stream_behind(from, stream);
+    return on ? to_host(from, host, from_device, bytes, *on) : invalid_handle;
+}
+
+CUDA_DOUBLE_CALL cuMemcpy2DAsync_v2(const rectangle* what, stream_handle stream) {
+    call from("cuMemcpy2DAsync", call::needs::context);
+    if (from.refused() != success) return from.refused();
+    CUstream_st* const on = stream_behind(from, stream);
     if (!on) return invalid_handle;
-    if (bytes == 0) return success;
-    place target;
-    place source;
-    if (const result status = find_for_host(from, host, bytes, target); status != success) return status;
-    if (const result status = find_for_device(from, from_device, bytes, source); status != success) return status;
-    if (const result status = copy(from, target, source, bytes, *on); status != success || target.of) return status;
-    if (on->capture != capture_none) return success;
-    const vector_clock when = on->when;
-    return wait_for_all(from, {on->last}, when);
+    const auto& [source, target, width, height] = *what;
+    const bool up = source.memory == memory_of_host && target.memory == memory_of_device;
+    const bool down = source.memory == memory_of_device && target.memory == memory_of_host;
+    if (!up && !down) return invalid_value;
+    for (const rectangle::end* end : {&source, &target}) {
+        constexpr std::size_t most_pitch = 0x7fffffff;
+        if (end->pitch < width || end->pitch > most_pitch || end->column != 0 || end->row != 0) return invalid_value;
+    }
+    for (std::size_t row = 0; row < height; ++row) {
+        const auto* const host = static_cast<const std::byte*>(up ? source.host : target.host);
+        const device_pointer at = up ? target.device : source.device;
+        const std::size_t host_offset = row * (up ? source.pitch : target.pitch);
+        const std::size_t device_offset = row * (up ? target.pitch : source.pitch);
+        const result status =
+            up ? to_device(from, at + device_offset, host + host_offset, width, *on)
+               : to_host(from, const_cast<std::byte*>(host) + host_offset, at + device_offset, width, *on);
+        if (status != success) return status;
+    }
+    return success;
 }
 
 CUDA_DOUBLE_CALL cuMemcpyDtoDAsync_v2(device_pointer to, device_pointer source, std::size_t bytes,
@@ -141,6 +173,11 @@ CUDA_DOUBLE_CALL cuMemcpyDtoDAsync_v2(device_pointer to, device_pointer source, 
 CUDA_DOUBLE_CALL cuMemcpyPeerAsync(device_pointer to, context_handle, device_pointer source, context_handle,
                                    std::size_t bytes, stream_handle stream) {
     call from("cuMemcpyPeerAsync", call::needs::context);
+    if (from.refused() != success) return from.refused();
+    const region* const there = from.in().memory.find(source);
+    const CUctx_st& here = from.context();
+    const bool open = there && (!there->pool || there->pool->open_to.contains(here.device));
+    if (open && here.peers.contains(there->device)) ++from.in().counts["peer copies without a detour"].calls;
     return copy_on_device(from, to, source, bytes, stream);
 }
 

@@ -68,6 +68,10 @@ const symbol symbols[] = {
     {"cuMemcpyPeerAsync", 4000, untyped(&cuMemcpyPeerAsync)},
     {"cuMemcpyBatchAsync", 12080, untyped(&cuMemcpyBatchAsync)},
     {"cuMemcpyBatchAsync", 13000, untyped(&cuMemcpyBatchAsync_v2)},
+    {"cuMemcpy2DAsync", 3020, untyped(&cuMemcpy2DAsync_v2)},
+    {"cuDeviceCanAccessPeer", 4000, untyped(&cuDeviceCanAccessPeer)},
+    {"cuCtxEnablePeerAccess", 4000, untyped(&cuCtxEnablePeerAccess)},
+    {"cuMemPoolSetAccess", 11020, untyped(&cuMemPoolSetAccess)},
     {"cuMemsetD8Async", 3020, untyped(&cuMemsetD8Async)},
     {"cuMemsetD16Async", 3020, untyped(&cuMemsetD16Async)},
     {"cuMemsetD32Async", 3020, untyped(&cuMemsetD32Async)},
@@ -76,6 +80,10 @@ const symbol symbols[] = {
     {"cuMemPoolTrimTo", 11020, untyped(&cuMemPoolTrimTo)},
     {"cuMemAllocFromPoolAsync", 11020, untyped(&cuMemAllocFromPoolAsync)},
     {"cuMemFreeAsync", 11020, untyped(&cuMemFreeAsync)},
+    {"cuModuleLoadData", 2000, untyped(&cuModuleLoadData)},
+    {"cuModuleUnload", 2000, untyped(&cuModuleUnload)},
+    {"cuModuleGetFunction", 2000, untyped(&cuModuleGetFunction)},
+    {"cuLaunchKernel", 4000, untyped(&cuLaunchKernel)},
 };
 
 }  // namespace

@@ -9,6 +9,7 @@
 #include <map>
 #include <memory>
 #include <random>
+#include <set>
 #include <vector>
 
 #include "doubles/cuda/clock.hpp"
@@ -62,6 +63,7 @@ struct CUctx_st {
     CUstream_st* legacy = nullptr;
     std::map<std::size_t, CUstream_st*> per_thread;  // by thread_state::number
     std::vector<CUstream_st*> streams;               // these among them
+    std::set<int> peers;                             // devices whose memory it reaches
     cuda_double::vector_clock ended;                 // what the streams did that are gone
 };
 
@@ -69,4 +71,5 @@ struct CUmemPoolHandle_st {
     int device = 0;
     std::uint64_t kept_at_most = 0;
     std::uint64_t kept = 0;
+    std::set<int> open_to{};  // other devices
 };

@@ -1,0 +1,29 @@
+// unibuf/transfer_cost.hpp: what a transfer between the host and a device costs, and what follows from it.
+#pragma once
+
+#include <chrono>
+
+#include "unibuf/export.hpp"
+#include "unibuf/space.hpp"
+
+namespace unibuf {
+
+/// Of one more transfer: what it takes whatever its size, and how fast its bytes go then.
+///
+/// Where two parts that have to move lie so close that the bytes between them cost less than another transfer, and
+/// those bytes are current at both ends and nobody uses them, all of it is one transfer, and counts as one with all its
+/// bytes. With `each` = 0 no byte ever moves that is current already.
+struct transfer_cost {
+    std::chrono::nanoseconds each{0};
+    double bytes_per_second = 0;
+};
+
+/// Of devices that queue their work it is measured when it first matters, unless it was set: that takes some
+/// milliseconds, and two MiB on either side for as long. Of others, `each` is 0.
+/// Throws what the device throws.
+UNIBUF_API transfer_cost transfer_cost_of(space where);
+
+/// Any thread; accesses that begin later go by it. Throws error(invalid_argument) for negative values.
+UNIBUF_API void set_transfer_cost(space where, transfer_cost cost);
+
+}  // namespace unibuf

@@ -1,0 +1,76 @@
+// backends/cuda/copy_list.cpp
+#include "backends/cuda/copy_list.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <optional>
+#include <vector>
+
+namespace unibuf::backends::cuda {
+namespace {
+
+constexpr std::size_t most_pitch = std::numeric_limits<int>::max();  // CU_DEVICE_ATTRIBUTE_MAX_PITCH is never less
+
+result copy(direction way, const piece& one, stream_handle stream) {
+    return way == direction::to_device ? api().cuMemcpyHtoDAsync(one.at, one.host, one.bytes, stream)
+                                       : api().cuMemcpyDtoHAsync(one.host, one.at, one.bytes, stream);
+}
+
+/// The 2-D copy that says all of it: pieces of one size, at one distance from each other.
+std::optional<rectangle> as_rectangle(direction way, std::span<const piece> pieces) {
+    const piece& first = pieces[0];
+    const auto across_device = static_cast<std::size_t>(pieces[1].at - first.at);
+    const auto across_host = static_cast<std::size_t>(pieces[1].host - first.host);
+    if (across_device > most_pitch || across_host > most_pitch) return std::nullopt;
+    for (std::size_t row = 0; row < pieces.size(); ++row) {
+        const piece& each = pieces[row];
+        const bool in_line = each.bytes == first.bytes && each.at == first.at + row * across_device &&
+                             each.host == first.host + row * across_host;
+        if (!in_line) return std::nullopt;
+    }
+    rectangle all{};
+    all.width = first.bytes;
+    all.height = pieces.size();
+    const rectangle::end host{.memory = memory_of_host, .host = first.host, .pitch = across_host};
+    const rectangle::end device{.memory = memory_of_device, .device = first.at, .pitch = across_device};
+    all.source = way == direction::to_device ? host : device;
+    all.target = way == direction::to_device ? device : host;
+    return all;
+}
+
+result copy_batch(direction way, std::span<const piece> pieces, stream_handle stream) {
+    std::vector<device_pointer> at;
+    std::vector<device_pointer> host;
+    std::vector<std::size_t> sizes;
+    at.reserve(pieces.size());
+    host.reserve(pieces.size());
+    sizes.reserve(pieces.size());
+    for (const piece& each : pieces) {
+        at.push_back(each.at);
+        host.push_back(reinterpret_cast<device_pointer>(each.host));
+        sizes.push_back(each.bytes);
+    }
+    if (way == direction::to_host) std::swap(at, host);
+    copy_attributes in_order{};
+    in_order.source_access_order = source_in_stream_order;
+    std::size_t of_all = 0;
+    std::size_t failed = 0;
+    return api().cuMemcpyBatchAsync(at.data(), host.data(), sizes.data(), sizes.size(), &in_order, &of_all, 1, &failed,
+                                    stream);
+}
+
+}  // namespace
+
+result enqueue(direction way, std::span<const piece> pieces, bool pinned, stream_handle stream) {
+    if (pieces.size() > 1) {
+        if (const auto all = as_rectangle(way, pieces)) return api().cuMemcpy2DAsync(&*all, stream);
+        const bool batches = pinned && api().cuMemcpyBatchAsync && stream != nullptr && stream != legacy_stream;
+        if (batches) return copy_batch(way, pieces, stream);
+    }
+    for (const piece& each : pieces) {
+        if (const result status = copy(way, each, stream); status != success) return status;
+    }
+    return success;
+}
+
+}  // namespace unibuf::backends::cuda
