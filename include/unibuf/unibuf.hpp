@@ -10,4 +10,5 @@
 #include "unibuf/space.hpp"
 #include "unibuf/state.hpp"
 #include "unibuf/statistics.hpp"
+#include "unibuf/transfer_cost.hpp"
 #include "unibuf/unified_buffer.hpp"
