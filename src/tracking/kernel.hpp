@@ -1,0 +1,54 @@
+// tracking/kernel.hpp: asynchronous write protection of Linux 6.7 and later: userfaultfd and PAGEMAP_SCAN.
+//
+// One pair of descriptors for the process; no thread, and no signal handler. Writes by system calls are found too.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace unibuf::tracking {
+
+class kernel {
+public:
+    /// What the process has; opened at the first call, and never closed.
+    static kernel& instance();
+
+    static std::size_t page() noexcept;
+
+    /// Why it cannot be used; empty where it can.
+    const std::string& missing() const noexcept { return missing_; }
+
+    /// Whether this process is the one that opened the descriptors: they are of the parent's memory after a fork.
+    bool usable() const noexcept;
+
+    // Of whole pages.
+    bool add(std::span<std::byte> pages) const noexcept;
+    void remove(std::span<std::byte> pages) const noexcept;
+
+    // Of pages that were added. Throw error(unsupported) where the kernel refuses, or after a fork.
+    void protect(std::span<std::byte> pages, bool against_writes) const;
+
+    enum class look_for { written, written_and_protect, touched };
+
+    struct region {
+        std::uintptr_t begin;
+        std::uintptr_t end;
+    };
+
+    /// Adds what there is, in order, but stops after `most` bytes of it.
+    void scan(std::span<std::byte> pages, look_for what, std::vector<region>& found, std::size_t most) const;
+
+private:
+    kernel();
+
+    std::string open();
+
+    int faults_ = -1;
+    int pagemap_ = -1;
+    int forks_ = 0;
+    std::string missing_;
+};
+
+}  // namespace unibuf::tracking

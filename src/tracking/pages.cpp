@@ -1,0 +1,54 @@
+// tracking/pages.cpp
+#include "tracking/pages.hpp"
+
+#include <limits>
+
+namespace unibuf::tracking {
+namespace {
+
+std::size_t down(std::size_t offset) noexcept { return offset / kernel::page() * kernel::page(); }
+std::size_t up(std::size_t offset) noexcept { return down(offset + kernel::page() - 1); }
+
+}  // namespace
+
+page_watch::~page_watch() { kernel::instance().remove(around({0, memory_.size()})); }
+
+/// The last page is all of the buffer's, however little of it is used.
+std::span<std::byte> page_watch::around(byte_range range) const noexcept {
+    return {memory_.data() + down(range.begin), up(range.end) - down(range.begin)};
+}
+
+std::span<std::byte> page_watch::within(byte_range range) const noexcept {
+    const std::size_t begin = up(range.begin);
+    const std::size_t end = range.end == memory_.size() ? up(range.end) : down(range.end);
+    return begin < end ? std::span(memory_.data() + begin, end - begin) : std::span<std::byte>();
+}
+
+void page_watch::arm(byte_range range) { kernel::instance().protect(around(range), true); }
+void page_watch::disarm(byte_range range) { kernel::instance().protect(within(range), false); }
+
+void page_watch::look(byte_range range, kernel::look_for what, std::vector<byte_range>& found, std::size_t most) const {
+    std::vector<kernel::region> regions;
+    kernel::instance().scan(around(range), what, regions, most);
+    const auto start = reinterpret_cast<std::uintptr_t>(memory_.data());
+    for (const kernel::region& each : regions) {
+        found.push_back(byte_range{each.begin - start, each.end - start}.clipped_to({0, memory_.size()}));
+    }
+}
+
+void page_watch::scan(byte_range range, std::vector<byte_range>& written) {
+    look(range, kernel::look_for::written_and_protect, written, std::numeric_limits<std::size_t>::max());
+}
+
+bool page_watch::any_written(byte_range range) {
+    std::vector<byte_range> first;
+    look(range, kernel::look_for::written, first, kernel::page());
+    return !first.empty();
+}
+
+bool page_watch::touched(byte_range range, std::vector<byte_range>& found) {
+    look(range, kernel::look_for::touched, found, std::numeric_limits<std::size_t>::max());
+    return true;
+}
+
+}  // namespace unibuf::tracking

@@ -1,0 +1,36 @@
+// tracking/policy.cpp
+#include "tracking/policy.hpp"
+
+#include <algorithm>
+
+namespace unibuf::tracking {
+namespace {
+
+constexpr std::uint8_t dense_enough = 2;  // rounds, until it is believed
+constexpr std::uint8_t first_pause = 4;   // rounds
+constexpr std::uint8_t longest_pause = 64;
+
+/// A fault costs about as much as to transfer a page and a half: from three quarters on, all of it is cheaper.
+bool dense(std::size_t written, std::size_t units) noexcept { return written * 4 >= units * 3; }
+
+}  // namespace
+
+bool watch_next(part_history& of, bool was_watched, std::size_t written, std::size_t units) noexcept {
+    if (!was_watched) {
+        if (of.left == 0) return true;
+        --of.left;
+        return of.left == 0;
+    }
+    if (!dense(written, units)) {
+        of = {};
+        return true;
+    }
+    of.dense_rounds = static_cast<std::uint8_t>(std::min(of.dense_rounds + 1, int{dense_enough}));
+    if (of.dense_rounds < dense_enough) return true;
+    const std::uint8_t pause = std::max(of.next_pause, first_pause);
+    of.left = pause;
+    of.next_pause = static_cast<std::uint8_t>(std::min(2 * pause, int{longest_pause}));
+    return false;
+}
+
+}  // namespace unibuf::tracking

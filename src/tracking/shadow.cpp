@@ -1,0 +1,61 @@
+// tracking/shadow.cpp
+#include "tracking/shadow.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+
+namespace unibuf::tracking {
+namespace {
+
+void add(std::vector<byte_range>& to, byte_range next) {
+    if (!to.empty() && to.back().end == next.begin) {
+        to.back().end = next.end;
+    } else {
+        to.push_back(next);
+    }
+}
+
+}  // namespace
+
+shadow_watch::shadow_watch(std::span<std::byte> memory)
+    : memory_(memory), copy_(std::make_unique_for_overwrite<std::byte[]>(memory.size())) {}
+
+byte_range shadow_watch::around(byte_range range) const noexcept {
+    return byte_range{range.begin / line * line, (range.end + line - 1) / line * line}.clipped_to({0, memory_.size()});
+}
+
+void shadow_watch::arm(byte_range range) {
+    range = around(range);
+    std::memcpy(copy_.get() + range.begin, memory_.data() + range.begin, range.size());
+}
+
+bool shadow_watch::any_written(byte_range range) {
+    range = around(range);
+    return std::memcmp(copy_.get() + range.begin, memory_.data() + range.begin, range.size()) != 0;
+}
+
+void shadow_watch::scan(byte_range range, std::vector<byte_range>& written) {
+    range = around(range);
+    for (std::size_t i = range.begin; i < range.end; i += line) {
+        const std::size_t bytes = std::min(line, range.end - i);
+        // Read once: another thread may be writing it.
+        std::array<std::byte, line> now;
+        std::memcpy(now.data(), memory_.data() + i, bytes);
+        if (std::memcmp(now.data(), copy_.get() + i, bytes) == 0) continue;
+        std::memcpy(copy_.get() + i, now.data(), bytes);
+        add(written, {i, i + bytes});
+    }
+}
+
+bool shadow_watch::touched(byte_range range, std::vector<byte_range>& found) {
+    range = around(range);
+    const auto used = [](std::byte each) { return each != std::byte{0}; };
+    for (std::size_t i = range.begin; i < range.end; i += line) {
+        const std::size_t bytes = std::min(line, range.end - i);
+        if (std::ranges::any_of(memory_.subspan(i, bytes), used)) add(found, {i, i + bytes});
+    }
+    return true;
+}
+
+}  // namespace unibuf::tracking

@@ -1,0 +1,30 @@
+// tracking/shadow.hpp: a watch by comparing contents with a copy of them, for memory that is less than a page.
+#pragma once
+
+#include <memory>
+
+#include "tracking/watch.hpp"
+
+namespace unibuf::tracking {
+
+class shadow_watch final : public watch {
+public:
+    explicit shadow_watch(std::span<std::byte> memory);
+
+    std::size_t unit() const noexcept override { return line; }
+    void arm(byte_range range) override;
+    void disarm(byte_range) override {}
+    void scan(byte_range range, std::vector<byte_range>& written) override;
+    bool any_written(byte_range range) override;
+    bool touched(byte_range range, std::vector<byte_range>& found) override;
+
+private:
+    static constexpr std::size_t line = 64;
+
+    byte_range around(byte_range range) const noexcept;
+
+    std::span<std::byte> memory_;
+    std::unique_ptr<std::byte[]> copy_;
+};
+
+}  // namespace unibuf::tracking
