@@ -10,7 +10,7 @@ code := $(wildcard include src cli examples bench tests)
 cpp = $(shell find $(code) -name '*.[ch]pp' -o -name '*.h')
 
 help: ## This list
-	@sed -n 's/^\([a-z]*\):.*## /  make \1\t/p' Makefile | expand -t 18
+	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' Makefile | expand -t 18
 
 all: build
 build: needs-demo-test ## Everything, into build/$PRESET (release, debug, clang)
@@ -40,6 +40,12 @@ bench: needs-demo-test ## Measure, into build/bench/summary.json
 	@mkdir -p build/bench
 	build/release/bench/unibuf_bench --json build/bench/summary.json
 
+gpu-check: ## On a machine with an NVIDIA card: tests, interop and figures (PARTS=build/gpu-parts)
+	scripts/gpu-check.sh $(PARTS)
+
+gpu-parts: needs-demo-test ## What gpu-check needs of Debian, into build/gpu-parts, to carry to such a machine
+	scripts/gpu-parts.sh build/gpu-parts
+
 install: build/release/build.ninja ## Install the library and its tool into PREFIX
 	cmake --build --preset release --target unibuf unibuf_cli
 	cmake --install build/release --prefix $(abspath $(PREFIX))
@@ -51,13 +57,13 @@ lint: needs-demo-test-lint ## Layout, clang-tidy, scripts
 	clang-format-19 --dry-run --Werror $(cpp)
 	cmake --preset clang
 	run-clang-tidy-19 -quiet -p build/clang -j $(CMAKE_BUILD_PARALLEL_LEVEL) '^$(CURDIR)/(src|cli|examples|bench)/'
-	PYTHONPYCACHEPREFIX=build/pycache python3 -m py_compile scripts/*.py tests/docs/*.py
+	PYTHONPYCACHEPREFIX=build/pycache python3 -m py_compile scripts/*.py tests/docs/*.py tests/gpu/*.py
 	shellcheck .ci/run scripts/*.sh tests/package/*.sh
 
 clean: ## Remove build/
 	rm -rf build
 
-.PHONY: help all build demo test sanitize bench install format lint clean
+.PHONY: help all build demo test sanitize bench gpu-check gpu-parts install format lint clean
 
 # needs-demo-test: the packages of these tiers.
 needs-%:

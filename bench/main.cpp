@@ -5,6 +5,7 @@
 #include <CLI/CLI.hpp>
 #include <cstdio>
 #include <fstream>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <regex>
 #include <thread>
@@ -35,24 +36,29 @@ private:
 bench::outcome settle(const bench::claim& claim, const progress& line) {
     bench::outcome result{.name = claim.name, .unit = claim.unit, .goal = claim.goal.text(claim.unit)};
     std::string worst;
-    bool complete = true;
+    std::map<std::string, std::vector<std::string>> missing;  // the cases by the reason
     for (const bench::situation& each : claim.cases) {
         line.show(fmt::format("{}: {}", claim.name, each.name));
         try {
             const bench::figures found = each.measure();
+            result.cases.push_back({each.name, found});
             if (result.found && claim.goal.margin(*result.found) <= claim.goal.margin(found)) continue;
             result.found = found;
             worst = each.name;
         } catch (const unibuf::error& failure) {
-            if (failure.code() != unibuf::error_code::device_unavailable) throw;
-            complete = false;
-            result.note += fmt::format("{}: {}; ", each.name, failure.what());
+            const bool too_small = failure.code() == unibuf::error_code::out_of_memory;
+            if (failure.code() != unibuf::error_code::device_unavailable && !too_small) throw;
+            missing[failure.what()].push_back(each.name);
         }
+    }
+    for (const auto& [why, names] : missing) {
+        const bool all = names.size() == claim.cases.size();
+        result.note += all ? fmt::format("skipped: {}", why) : fmt::format("{}: {}; ", fmt::join(names, "; "), why);
     }
     if (result.found) {
         result.note += worst;
         const bool reached = claim.goal.margin(*result.found) >= 1;
-        if (complete || !reached) result.holds = reached;
+        if (missing.empty() || !reached) result.holds = reached;
     }
     return result;
 }

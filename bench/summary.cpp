@@ -34,13 +34,19 @@ nlohmann::ordered_json to_json(const std::vector<outcome>& outcomes) {
     for (const outcome& each : outcomes) {
         nlohmann::ordered_json row{{"name", each.name}, {"unit", each.unit}, {"measured", nullptr}, {"limit", nullptr},
                                    {"ratio", nullptr},  {"goal", each.goal}, {"holds", nullptr}};
-        if (each.found) {
-            row["measured"] = rounded(each.found->measured);
-            row["limit"] = rounded(each.found->limit);
-            row["ratio"] = rounded(each.found->ratio());
-        }
+        const auto put = [](nlohmann::ordered_json& into, const figures& found) {
+            into["measured"] = rounded(found.measured);
+            into["limit"] = rounded(found.limit);
+            into["ratio"] = rounded(found.ratio());
+        };
+        if (each.found) put(row, *each.found);
         if (each.holds) row["holds"] = *each.holds;
         if (!each.note.empty()) row["note"] = each.note;
+        row["cases"] = nlohmann::ordered_json::array();
+        for (const found_case& one : each.cases) {
+            row["cases"].push_back({{"name", one.name}});
+            put(row["cases"].back(), one.found);
+        }
         list.push_back(std::move(row));
     }
     return list;

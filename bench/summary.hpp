@@ -10,6 +10,12 @@
 
 namespace bench {
 
+/// What was found in one situation of a claim.
+struct found_case {
+    std::string name;
+    figures found;
+};
+
 /// One row. Without figures, the note says why.
 struct outcome {
     std::string name;
@@ -18,9 +24,10 @@ struct outcome {
     std::optional<figures> found = {};
     std::optional<bool> holds = {};  // nothing where hardware is missing
     std::string note = {};
+    std::vector<found_case> cases = {};  // all that could be measured
 };
 
-/// A list of {name, unit, measured, limit, ratio, goal, holds}, with a note where there is something to say.
+/// A list of {name, unit, measured, limit, ratio, goal, holds, cases}, with a note where there is something to say.
 nlohmann::ordered_json to_json(const std::vector<outcome>& outcomes);
 
 /// For people: claims that miss their goal stand last.

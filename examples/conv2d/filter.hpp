@@ -22,7 +22,7 @@ std::span<const filter> filters() noexcept;
 /// Throws std::invalid_argument where there is none of that name.
 const filter& filter_named(std::string_view name);
 
-/// The weights as OpenCL C and GLSL write them in a list.
+/// The weights as CUDA C++, OpenCL C and GLSL write them in a list.
 std::string literals(const filter& of);
 
 }  // namespace conv2d

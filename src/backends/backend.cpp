@@ -28,6 +28,8 @@ std::unique_ptr<memory> device::alias(std::span<std::byte>, const request&) {
     throw error(error_code::unsupported, about().description + " cannot use the host's memory in place");
 }
 
+std::unique_ptr<memory> device::borrow(memory&, const request&) { return nullptr; }
+
 std::unique_ptr<pin> device::pin_pages(std::span<std::byte>) {
     throw error(error_code::unsupported, about().description + " has no use for pinned memory");
 }

@@ -64,6 +64,9 @@ public:
     /// Where the host can address these bytes, or null.
     virtual std::byte* host_address() const noexcept { return nullptr; }
 
+    /// Whether it is pages of the host, from the system and of this memory alone.
+    virtual bool whole_pages() const noexcept { return false; }
+
     /// Whether it reads as zero until something is written; where it does not, bytes that nobody has written are filled
     /// with zero before they are read.
     virtual bool starts_zero() const noexcept { return false; }
@@ -90,6 +93,7 @@ public:
     /// Of memory that host and device share: makes what one has written visible to the other, which may then do
     /// `what` with it. After `read` both sides may read; after `write` or `read_write` only the one it went to may
     /// touch it, until the next call for that range. Asked again, or for a side that sees it already, it does no harm.
+    /// Of memory that was borrowed, the device that lends it stands in the host's place: see device::borrow.
     virtual fence publish_to_host(std::size_t offset, std::size_t bytes, access what, queue on);
     virtual fence publish_to_device(std::size_t offset, std::size_t bytes, access what, queue on);
 };
@@ -119,6 +123,15 @@ public:
 
     /// This device's use of the host's memory, which outlives the result. Visible to the host first, likewise.
     virtual std::unique_ptr<memory> alias(std::span<std::byte> host, const request& what);
+
+    /// This device's use of memory that another device has allocated, which outlives the result: no byte moves between
+    /// the two then. Null where this device has no way to it; throws where there is one, and it fails.
+    ///
+    /// The two take turns with all of it, also to read, and the lender begins. `publish_to_device` makes it this
+    /// device's turn and `publish_to_host` the lender's. Each is ordered, without the fence that it returns, after all
+    /// work that was submitted to the one whose turn ends; what the other one does next waits for that fence. The
+    /// handle may be another one in each turn; between turns nobody asks this memory for anything else.
+    virtual std::unique_ptr<memory> borrow(memory& of_another, const request& what);
 
     /// Pins whole pages of the host, which outlive the result. Throws error(unsupported) where that is of no use.
     virtual std::unique_ptr<pin> pin_pages(std::span<std::byte> host);

@@ -72,7 +72,7 @@ TEST(the_tool, lists_the_devices_as_json) {
     ASSERT_EQ(list.size(), expected.size());
     for (std::size_t i = 0; i < list.size(); ++i) {
         const nlohmann::json& each = list[i];
-        EXPECT_EQ(each.size(), 10u) << each;
+        EXPECT_EQ(each.size(), 12u) << each;
         EXPECT_EQ(each.at("name"), expected[i].name);
         EXPECT_EQ(each.at("available"), expected[i].available);
         EXPECT_EQ(each.at("reason").get<std::string>().empty(), expected[i].available);
@@ -83,8 +83,17 @@ TEST(the_tool, lists_the_devices_as_json) {
         EXPECT_EQ(each.at("asynchronous"), expected[i].asynchronous);
         EXPECT_EQ(each.at("memory_bytes"), expected[i].memory_bytes);
         EXPECT_EQ(each.at("description"), expected[i].description);
+        const bool knows_free = expected[i].available && memory_of(expected[i].name).free;
+        EXPECT_EQ(each.at("free_bytes").is_number_unsigned(), knows_free) << each;
+        EXPECT_EQ(each.at("free_bytes").is_null(), !knows_free) << each;
+        EXPECT_EQ(each.at("properties").size(), expected[i].properties.size()) << each;
+        for (const device_property& said : expected[i].properties) {
+            EXPECT_EQ(each.at("properties").at(said.name), said.value);
+        }
     }
     EXPECT_EQ(list[0].at("name"), "host");
+    EXPECT_GT(list[0].at("free_bytes"), 0);
+    EXPECT_LE(list[0].at("free_bytes"), list[0].at("memory_bytes"));
 }
 
 TEST(the_tool, lists_the_devices_in_columns) {
@@ -96,7 +105,8 @@ TEST(the_tool, lists_the_devices_in_columns) {
     ASSERT_EQ(lines.size(), expected.size() + 2);
     const std::size_t last_column = lines[0].find("description");
     ASSERT_NE(last_column, std::string::npos) << lines[0];
-    for (const char* const column : {"space", "memory", "own memory", "aliases host", "host visible", "asynchronous"}) {
+    for (const char* const column :
+         {"space", "memory", "free", "own memory", "aliases host", "host visible", "asynchronous"}) {
         EXPECT_NE(lines[0].find(column), std::string::npos) << lines[0];
     }
     for (std::size_t i = 0; i < expected.size(); ++i) {
@@ -113,6 +123,25 @@ TEST(the_tool, lists_the_devices_in_columns) {
     }
     EXPECT_TRUE(lines[1].starts_with("host *")) << "the default device";
     EXPECT_EQ(lines.back(), "* the default device");
+}
+
+TEST(the_tool, lists_what_drivers_say_where_that_is_asked_for) {
+    for (const char* const flag : {"-v", "--verbose"}) {
+        const outcome got = unibuf_with({"devices", flag});
+        EXPECT_EQ(got.status, 0) << got.err;
+        const std::size_t table = got.out.find("* the default device\n");
+        ASSERT_NE(table, std::string::npos) << got.out;
+        for (const device_info& each : devices()) {
+            if (each.properties.empty()) continue;
+            const std::size_t title = got.out.find("\n\n" + each.name + "\n", table);
+            ASSERT_NE(title, std::string::npos) << got.out;
+            for (const device_property& said : each.properties) {
+                const std::size_t line = got.out.find("\n  " + said.name + " ", title);
+                ASSERT_NE(line, std::string::npos) << said.name << '\n' << got.out;
+                EXPECT_NE(got.out.find(said.value, line), std::string::npos) << said.value << '\n' << got.out;
+            }
+        }
+    }
 }
 
 TEST(the_tool, works_without_drivers_and_says_what_is_missing) {

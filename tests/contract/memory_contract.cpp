@@ -171,6 +171,13 @@ TEST_P(backend_contract, shares_memory_where_it_says_so_and_nowhere_else) {
     check(about().host_visible, allocate_visible);
 }
 
+TEST_P(backend_contract, tells_how_much_memory_there_is) {
+    const memory_info now = memory_of(where_);
+    EXPECT_EQ(now.total == 0, about().memory_bytes == 0);
+    EXPECT_LE(now.free.value_or(0), now.total);
+    for (const device_property& each : about().properties) EXPECT_FALSE(each.name.empty() || each.value.empty());
+}
+
 TEST_P(backend_contract, refuses_absurd_sizes_and_stays_usable) {
     constexpr std::size_t most = std::numeric_limits<std::size_t>::max();
     for (const std::size_t size : {most, most - 4095, most / 2, most / 16, std::size_t{1} << 50}) {

@@ -112,6 +112,14 @@ private:
 #undef UNIBUF_FIND
         find_newer("cuCtxRecordEvent", table.cuCtxRecordEvent, 12050);
         find_newer("cuMemcpyBatchAsync", table.cuMemcpyBatchAsync, 12080);
+#define UNIBUF_FIND_OPTIONAL(name) find_newer(#name, table.name, oldest)
+        UNIBUF_FIND_OPTIONAL(cuGLGetDevices);
+        UNIBUF_FIND_OPTIONAL(cuGraphicsGLRegisterBuffer);
+        UNIBUF_FIND_OPTIONAL(cuGraphicsUnregisterResource);
+        UNIBUF_FIND_OPTIONAL(cuGraphicsMapResources);
+        UNIBUF_FIND_OPTIONAL(cuGraphicsUnmapResources);
+        UNIBUF_FIND_OPTIONAL(cuGraphicsResourceGetMappedPointer);
+#undef UNIBUF_FIND_OPTIONAL
     }
 
     library driver_{{"libcuda.so.1"}};

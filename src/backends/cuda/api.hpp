@@ -12,6 +12,7 @@
 
 struct CUevent_st;
 struct CUmemPoolHandle_st;
+struct CUgraphicsResource_st;
 
 namespace unibuf::backends::cuda {
 
@@ -22,6 +23,7 @@ using context_handle = CUctx_st*;
 using stream_handle = CUstream_st*;
 using event_handle = CUevent_st*;
 using pool_handle = CUmemPoolHandle_st*;
+using resource_handle = CUgraphicsResource_st*;
 
 // CUresult.
 inline constexpr result success = 0;
@@ -31,6 +33,7 @@ inline constexpr result deinitialized = 4;
 inline constexpr result no_device = 100;
 inline constexpr result invalid_context = 201;
 inline constexpr result ecc_uncorrectable = 214;
+inline constexpr result invalid_graphics_context = 219;
 inline constexpr result invalid_handle = 400;
 inline constexpr result not_ready = 600;
 inline constexpr result peer_access_already_enabled = 704;
@@ -192,6 +195,14 @@ struct functions {
     result (*cuMemFreeAsync)(device_pointer, stream_handle);                                      // 11.2
     result (*cuMemcpyBatchAsync)(device_pointer*, device_pointer*, std::size_t*, std::size_t, copy_attributes*,
                                  std::size_t*, std::size_t, std::size_t*, stream_handle);  // 12.8
+
+    // Null where the driver has nothing of OpenGL.
+    result (*cuGLGetDevices)(unsigned*, device_ordinal*, unsigned, int);
+    result (*cuGraphicsGLRegisterBuffer)(resource_handle*, unsigned, unsigned);
+    result (*cuGraphicsUnregisterResource)(resource_handle);
+    result (*cuGraphicsMapResources)(unsigned, resource_handle*, stream_handle);
+    result (*cuGraphicsUnmapResources)(unsigned, resource_handle*, stream_handle);
+    result (*cuGraphicsResourceGetMappedPointer)(device_pointer*, std::size_t*, resource_handle);
 };
 
 /// "12.4", of 12040, as CUDA counts.

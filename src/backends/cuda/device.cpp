@@ -7,6 +7,7 @@
 #include <algorithm>
 
 #include "backends/cuda/memory.hpp"
+#include "backends/cuda/opengl_buffer.hpp"
 #include "backends/cuda/properties.hpp"
 
 namespace unibuf::backends::cuda {
@@ -98,6 +99,13 @@ std::unique_ptr<memory> compute_device::alias(std::span<std::byte> host, const r
     }
     in_use& with = used();
     return std::make_unique<host_alias>(with.context, with.ring, host, reads_pageable_);
+}
+
+std::unique_ptr<memory> compute_device::borrow(memory& of_another, const request& what) {
+    std::optional<gl_buffer_object> object = buffer_object_of(of_another);
+    if (!object || !opengl_buffer::in_reach(ordinal_, *object)) return nullptr;
+    in_use& with = used();
+    return std::make_unique<opengl_buffer>(with.context, with.ring, what.bytes, *std::move(object));
 }
 
 std::unique_ptr<pin> compute_device::pin_pages(std::span<std::byte> host) {

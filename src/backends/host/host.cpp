@@ -59,6 +59,7 @@ public:
     host_memory& operator=(const host_memory&) = delete;
 
     std::byte* host_address() const noexcept override { return address_; }
+    bool whole_pages() const noexcept override { return mapped(); }
     bool starts_zero() const noexcept override { return true; }
     std::uintptr_t handle() const noexcept override { return reinterpret_cast<std::uintptr_t>(address_); }
 

@@ -53,6 +53,7 @@ inline constexpr cl_uint platform_name = 0x0902;
 inline constexpr cl_bitfield device_type_cpu = 1u << 1;
 inline constexpr cl_bitfield device_type_all = 0xFFFFFFFF;
 inline constexpr cl_uint device_type = 0x1000;
+inline constexpr cl_uint device_max_compute_units = 0x1002;
 inline constexpr cl_uint device_max_mem_alloc_size = 0x1010;
 inline constexpr cl_uint device_global_mem_size = 0x101F;
 inline constexpr cl_uint device_available = 0x1027;

@@ -55,6 +55,11 @@ facts facts_of(cl_device_id device, const std::string& platform) {
     known.about.aliases_host = unified;
     known.about.asynchronous = true;
     known.about.memory_bytes = info<cl_ulong>(device, device_global_mem_size, 0);
+    known.about.properties = {
+        {"platform", platform},
+        {"version", version},
+        {"compute units", fmt::format("{}", info<cl_uint>(device, device_max_compute_units, 0))},
+    };
     known.largest_allocation = static_cast<std::size_t>(info<cl_ulong>(device, device_max_mem_alloc_size, 0));
     // A CPU reads memory where it is; cache lines are as much as its vectors need. GPUs map pages.
     known.alias_alignment = cpu ? 64 : 4096;

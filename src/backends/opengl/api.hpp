@@ -59,6 +59,7 @@ inline constexpr unsigned version = 0x1F02;
 inline constexpr unsigned major_version = 0x821B;
 inline constexpr unsigned minor_version = 0x821C;
 inline constexpr unsigned dedicated_memory_nvx = 0x9047;  // in KiB
+inline constexpr unsigned available_memory_nvx = 0x9049;  // likewise
 
 inline constexpr unsigned map_read = 0x0001;
 inline constexpr unsigned map_write = 0x0002;

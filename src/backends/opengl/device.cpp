@@ -12,13 +12,13 @@ namespace unibuf::backends {
 
 namespace {
 
-/// Of drivers that say.
-std::uint64_t memory_of(gl_context& context) {
+/// Of drivers that say; else 0.
+std::uint64_t memory_of(gl_context& context, unsigned what) {
     int kib = 0;
     context.run([&] {
         const gl_api& gl = context.gl();
         forget_errors(gl);
-        gl.get_integer(gl::dedicated_memory_nvx, &kib);
+        gl.get_integer(what, &kib);
         if (gl.get_error() != gl::no_error) kib = 0;
     });
     return static_cast<std::uint64_t>(kib) * 1024;
@@ -31,7 +31,13 @@ gl_device::gl_device(std::shared_ptr<gl_context> context) : context_(std::move(c
     traits_.own_memory = context_->platform().own_memory;
     traits_.host_visible = true;
     traits_.asynchronous = true;
-    traits_.memory_bytes = traits_.own_memory ? memory_of(*context_) : 0;
+    traits_.memory_bytes = traits_.own_memory ? memory_of(*context_, gl::dedicated_memory_nvx) : 0;
+}
+
+memory_info gl_device::memory_now() {
+    memory_info known = device::memory_now();
+    if (known.total != 0) known.free = memory_of(*context_, gl::available_memory_nvx);
+    return known;
 }
 
 std::unique_ptr<memory> gl_device::allocate(const request& what) { return make_gl_memory(context_, what.bytes); }

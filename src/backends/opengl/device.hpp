@@ -13,6 +13,7 @@ public:
     explicit gl_device(std::shared_ptr<gl_context> context);
 
     const traits& about() const noexcept override { return traits_; }
+    memory_info memory_now() override;
     std::unique_ptr<memory> allocate(const request& what) override;
     std::unique_ptr<memory> allocate_visible(const request& what) override;
     fence record(queue on) override;

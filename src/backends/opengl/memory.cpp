@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "backends/opengl/buffer_object.hpp"
 #include "backends/opengl/errors.hpp"
 #include "backends/opengl/fence.hpp"
 #include "backends/opengl/room.hpp"
@@ -47,6 +48,8 @@ public:
         mapped_ = static_cast<std::byte*>(address);
         explicit_flush_ = how.explicit_flush;
     }
+
+    gl_buffer_object object() const { return {context_, name_}; }
 
     std::byte* host_address() const noexcept override { return mapped_; }
     std::uintptr_t handle() const noexcept override { return name_; }
@@ -121,6 +124,11 @@ std::unique_ptr<memory> make(const std::shared_ptr<gl_context>& context, std::si
 }
 
 }  // namespace
+
+std::optional<gl_buffer_object> buffer_object_of(const memory& of) {
+    const auto* const found = dynamic_cast<const gl_memory*>(&of);
+    return found ? std::optional(found->object()) : std::nullopt;
+}
 
 std::unique_ptr<memory> make_gl_memory(const std::shared_ptr<gl_context>& context, std::size_t bytes) {
     return make(context, bytes, nullptr);

@@ -6,6 +6,10 @@
 // First: <cuda.h> gives functions the names of their versions, the members of the table too.
 #include <cuda.h>
 #include <cudaTypedefs.h>
+#if __has_include(<GL/gl.h>)
+#include <cudaGLTypedefs.h>
+#define UNIBUF_CUDA_GL_HEADERS
+#endif
 
 #include <cstddef>
 #include <type_traits>
@@ -98,6 +102,14 @@ SAME_CALL(cuMemPoolTrimTo, 11020);
 SAME_CALL(cuMemAllocFromPoolAsync, 11020);
 SAME_CALL(cuMemFreeAsync, 11020);
 SAME_CALL(cuMemcpyBatchAsync, 12080);
+SAME_CALL(cuGraphicsUnregisterResource, 3000);
+SAME_CALL(cuGraphicsMapResources, 3000);
+SAME_CALL(cuGraphicsUnmapResources, 3000);
+SAME_CALL(cuGraphicsResourceGetMappedPointer, 3020);
+#ifdef UNIBUF_CUDA_GL_HEADERS
+SAME_CALL(cuGLGetDevices, 6050);
+SAME_CALL(cuGraphicsGLRegisterBuffer, 3000);
+#endif
 
 #define SAME(mine, theirs) static_assert(static_cast<long long>(own::mine) == static_cast<long long>(theirs))
 
@@ -108,6 +120,7 @@ SAME(deinitialized, CUDA_ERROR_DEINITIALIZED);
 SAME(no_device, CUDA_ERROR_NO_DEVICE);
 SAME(invalid_context, CUDA_ERROR_INVALID_CONTEXT);
 SAME(ecc_uncorrectable, CUDA_ERROR_ECC_UNCORRECTABLE);
+SAME(invalid_graphics_context, CUDA_ERROR_INVALID_GRAPHICS_CONTEXT);
 SAME(invalid_handle, CUDA_ERROR_INVALID_HANDLE);
 SAME(not_ready, CUDA_ERROR_NOT_READY);
 SAME(illegal_address, CUDA_ERROR_ILLEGAL_ADDRESS);

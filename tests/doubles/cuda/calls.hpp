@@ -13,7 +13,7 @@ using function_handle = CUfunc_st*;
 
 }  // namespace cuda_double
 
-// In the order of the sources: devices, streams, memory, copies, launches.
+// In the order of the sources: devices, streams, memory, copies, launches, graphics.
 CUDA_DOUBLE_CALL cuInit(unsigned flags);
 CUDA_DOUBLE_CALL cuDriverGetVersion(int* version);
 CUDA_DOUBLE_CALL cuGetErrorName(cuda_double::result status, const char** name);
@@ -94,3 +94,13 @@ CUDA_DOUBLE_CALL cuModuleGetFunction(cuda_double::function_handle* function, cud
 CUDA_DOUBLE_CALL cuLaunchKernel(cuda_double::function_handle function, unsigned grid_x, unsigned grid_y,
                                 unsigned grid_z, unsigned block_x, unsigned block_y, unsigned block_z, unsigned shared,
                                 cuda_double::stream_handle stream, void** parameters, void** extra);
+CUDA_DOUBLE_CALL cuGLGetDevices_v2(unsigned* count, cuda_double::device_ordinal* devices, unsigned room, int list);
+CUDA_DOUBLE_CALL cuGraphicsGLRegisterBuffer(cuda_double::resource_handle* resource, unsigned buffer, unsigned flags);
+CUDA_DOUBLE_CALL cuGraphicsUnregisterResource(cuda_double::resource_handle resource);
+CUDA_DOUBLE_CALL cuGraphicsMapResources(unsigned count, cuda_double::resource_handle* resources,
+                                        cuda_double::stream_handle stream);
+CUDA_DOUBLE_CALL cuGraphicsUnmapResources(unsigned count, cuda_double::resource_handle* resources,
+                                          cuda_double::stream_handle stream);
+CUDA_DOUBLE_CALL cuGraphicsResourceGetMappedPointer_v2(cuda_double::device_pointer* address, std::size_t* bytes,
+                                                       cuda_double::resource_handle resource);
+CUDA_DOUBLE_CALL cuGetExportTable(const void** table, const void*);

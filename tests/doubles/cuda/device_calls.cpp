@@ -22,8 +22,13 @@ constexpr named results[] = {
     {not_initialized, "CUDA_ERROR_NOT_INITIALIZED", "initialization error"},
     {no_device, "CUDA_ERROR_NO_DEVICE", "no CUDA-capable device is detected"},
     {invalid_device, "CUDA_ERROR_INVALID_DEVICE", "invalid device ordinal"},
+    {200, "CUDA_ERROR_INVALID_IMAGE", "device kernel image is invalid"},
     {invalid_context, "CUDA_ERROR_INVALID_CONTEXT", "invalid device context"},
+    {already_mapped, "CUDA_ERROR_ALREADY_MAPPED", "resource already mapped"},
+    {not_mapped, "CUDA_ERROR_NOT_MAPPED", "resource not mapped"},
+    {invalid_graphics_context, "CUDA_ERROR_INVALID_GRAPHICS_CONTEXT", "invalid OpenGL or DirectX context"},
     {invalid_handle, "CUDA_ERROR_INVALID_HANDLE", "invalid resource handle"},
+    {500, "CUDA_ERROR_NOT_FOUND", "named symbol not found"},
     {not_ready, "CUDA_ERROR_NOT_READY", "device not ready"},
     {illegal_address, "CUDA_ERROR_ILLEGAL_ADDRESS", "an illegal memory access was encountered"},
     {context_is_destroyed, "CUDA_ERROR_CONTEXT_IS_DESTROYED", "context is destroyed"},
@@ -132,6 +137,16 @@ CUDA_DOUBLE_CALL cuDeviceGetAttribute(int* value, int which, device_ordinal devi
             return success;
         case memory_pools_supported:
             *value = chosen().pools;
+            return success;
+        case multiprocessors:
+        case pci_bus:
+            *value = device + 1;
+            return success;
+        case copy_engines:
+            *value = 2;
+            return success;
+        case compute_capability_major:
+            *value = 9;
             return success;
         default:
             *value = 0;

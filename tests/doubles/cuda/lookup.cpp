@@ -84,6 +84,12 @@ const symbol symbols[] = {
     {"cuModuleUnload", 2000, untyped(&cuModuleUnload)},
     {"cuModuleGetFunction", 2000, untyped(&cuModuleGetFunction)},
     {"cuLaunchKernel", 4000, untyped(&cuLaunchKernel)},
+    {"cuGLGetDevices", 6050, untyped(&cuGLGetDevices_v2)},
+    {"cuGraphicsGLRegisterBuffer", 3000, untyped(&cuGraphicsGLRegisterBuffer)},
+    {"cuGraphicsUnregisterResource", 3000, untyped(&cuGraphicsUnregisterResource)},
+    {"cuGraphicsMapResources", 3000, untyped(&cuGraphicsMapResources)},
+    {"cuGraphicsUnmapResources", 3000, untyped(&cuGraphicsUnmapResources)},
+    {"cuGraphicsResourceGetMappedPointer", 3020, untyped(&cuGraphicsResourceGetMappedPointer_v2)},
 };
 
 }  // namespace

@@ -10,6 +10,8 @@ using namespace unibuf::backends::cuda;
 // CUresult.
 inline constexpr result not_initialized = 3;
 inline constexpr result invalid_device = 101;
+inline constexpr result already_mapped = 208;
+inline constexpr result not_mapped = 211;
 inline constexpr result host_memory_not_registered = 713;
 inline constexpr result capture_unsupported = 900;
 inline constexpr result capture_invalidated = 901;

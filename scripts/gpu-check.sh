@@ -1,0 +1,126 @@
+#!/bin/bash
+# gpu-check.sh [PARTS]: proves on this machine's CUDA device what a double cannot: see docs/gpu.md. PARTS is what
+# gpu-parts.sh made; without it the system's packages are used. UNIBUF_CUDA_DOUBLE=1 takes the test double in the place
+# of the driver, which proves this script. Ends with 1 where something failed.
+# shellcheck disable=SC2317  # functions are called by name
+set -uo pipefail
+cd "$(dirname "$0")/.." || exit 1
+
+parts=${1:-}
+build=${BUILD:-build/gpu}
+python=${PYTHON:-python3}
+picture=${PICTURE:-$parts/picture.jpg}
+if [[ ! -f $picture ]]; then picture=$(dpkg -L python-matplotlib-data 2>/dev/null | grep '/grace_hopper.jpg$'); fi
+jobs=$(nproc)
+rows=()
+failed=0
+
+title() { printf '\n== %s\n' "$1"; }
+
+# row VERDICT PART WORDS: of the last table.
+row() {
+    rows+=("$(printf '%-6s  %-12s  %s' "$1" "$2" "$3")")
+    [[ $1 != FAIL ]] || failed=1
+}
+
+# run PART COMMAND...: its output is shown; a row says how it ended, with its last line.
+run() {
+    local part=$1 log=$build/$1.log status=0
+    shift
+    title "$part"
+    "$@" 2>&1 | tee "$log" || status=$?
+    if ((status == 0)); then row OK "$part" "$(tail -n 1 "$log")"; else row FAIL "$part" "$(tail -n 1 "$log")"; fi
+    return "$status"
+}
+
+finish() {
+    title summary
+    printf '%s\n' "${rows[@]}"
+    exit "$failed"
+}
+
+build_all() {
+    local options=(-G Ninja -B "$build" -D CMAKE_BUILD_TYPE=Release -D UNIBUF_TESTS=ON)
+    if [[ -n $parts ]]; then options+=(-D "CMAKE_PREFIX_PATH=$(realpath "$parts")"); fi
+    cmake "${options[@]}" >"$build/configure.log" 2>&1 ||
+        { cat "$build/configure.log"; return 1; }
+    # The programs of tests and no others: documents and packages are the same everywhere.
+    cmake --build "$build" -j "$jobs" --target unibuf_cli conv2d unibuf_bench fault_tests contract_host contract_debug \
+        contract_opencl contract_opengl contract_cuda cuda_double_tests cuda_cli_tests gpu_interop \
+        >"$build/ninja.log" 2>&1 ||
+        { grep -vE '^\[[0-9]+/[0-9]+\]' "$build/ninja.log"; return 1; }
+    echo "built with $(c++ --version | head -n 1)"
+}
+
+# What needs the double is skipped, and says so. Of APIs that this machine lacks the whole suite is.
+run_tests() {
+    local verdict=0
+    rm -f "$build/tests.xml"
+    # Each test has a context of its own on the card: no more than eight at once.
+    UNIBUF_REAL_CUDA=1 ctest --test-dir "$build" -L '^(cuda|fault|host|debug|opencl|opengl)$' \
+        -j "$((jobs < 8 ? jobs : 8))" --timeout 120 --output-on-failure --output-junit tests.xml \
+        --test-output-size-passed 100000 >"$build/ctest.log" 2>&1 || verdict=$?
+    ((verdict == 0)) || grep -vE '^ +(Start|[0-9]+/)|Passed|Skipped' "$build/ctest.log"
+    "$python" scripts/test-summary.py "$build/tests.xml" && return "$verdict"
+}
+
+run_conv2d() {
+    "$build/examples/conv2d" --picture "$picture" --output "$build/edges.png" --space cuda:0 --mode all \
+        --size 4096x4096 --json "$build/conv2d.json" | tee "$build/conv2d.txt" &&
+        awk '/zero-copy/ { print "zero-copy: " $NF " of copying" }' "$build/conv2d.txt"
+}
+
+run_bench() {
+    "$build/bench/unibuf_bench" --filter '^cuda\.' --json "$build/bench.json" >/dev/null &&
+        "$python" scripts/gpu-table.py "$build/bench.json" "$build/table.json" "$double"
+}
+
+mkdir -p "$build"
+title machine
+date -u +%F
+if command -v nvidia-smi >/dev/null; then
+    nvidia-smi --query-gpu=name,driver_version,memory.total,pcie.link.gen.max,pcie.link.width.max --format=csv
+else
+    echo "nvidia-smi is not here"
+fi
+for toolkit in nvcc /usr/local/cuda/bin/nvcc; do
+    if command -v "$toolkit" >/dev/null; then "$toolkit" --version | tail -n 2 | head -n 1 && break; fi
+done
+
+run build build_all || finish
+double=real
+if [[ ${UNIBUF_CUDA_DOUBLE:-} == 1 ]]; then
+    double=double
+    export UNIBUF_CUDA_DOUBLE_JITTER=${UNIBUF_CUDA_DOUBLE_JITTER:-0}
+    LD_LIBRARY_PATH=$(realpath "$build/tests/doubles")${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
+    export LD_LIBRARY_PATH
+fi
+
+title devices
+"$build/cli/unibuf" devices --verbose || row FAIL devices "the tool failed"
+why=$("$build/cli/unibuf" devices --json | "$python" -c '
+import json, sys
+cuda = [each for each in json.load(sys.stdin) if each["name"].startswith("cuda")]
+print(cuda[0]["description"] or cuda[0]["reason"])
+sys.exit(0 if cuda[0]["available"] else 3)')
+status=$?
+if ((status == 3)) && ! nvidia-smi -L >/dev/null 2>&1; then
+    row SKIP all "no CUDA device: $why"
+    finish
+elif ((status != 0)); then
+    row FAIL device "unibuf finds none: $why"
+    finish
+fi
+row OK device "$why"
+
+run tests run_tests
+if ! "$build/examples/conv2d" --help | grep -q 'cuda:0'; then
+    row SKIP conv2d "the example knows no CUDA"
+elif [[ ! -f $picture ]]; then
+    row SKIP conv2d "no picture: PICTURE names one"
+else
+    run conv2d run_conv2d
+fi
+run interop "$python" tests/gpu/interop.py "$build/tests/libgpu_interop.so"
+run benchmarks run_bench
+finish
