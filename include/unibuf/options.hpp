@@ -31,6 +31,12 @@ enum class memory_hint : std::uint8_t {
     streaming,      // shared, write-combined where the platform has it
 };
 
+/// Whether what the program writes through pointers of host() is found.
+enum class write_tracking : std::uint8_t {
+    automatic,  // where it can be: page by page, or by comparing where a buffer is smaller than that
+    off,        // the host is taken for written at each access elsewhere, as long as pointers are out
+};
+
 /// Whether a device's copy is memory of its own, or the host's memory used in place.
 enum class placement : std::uint8_t { mirrored, shared };
 
@@ -41,6 +47,8 @@ struct buffer_options {
     /// The device that the buffer is for. Some devices (OpenGL) share only memory that they have allocated: naming one
     /// here lets the first host access take its memory from there. Without it, the default device is meant.
     std::optional<space> device = std::nullopt;
+
+    write_tracking tracking = write_tracking::automatic;
 
     /// Keeps the host's copy pinned (page-locked), so that CUDA devices reach it without a detour: transfers are faster,
     /// and go on beside the host's own work. It is pinned by the device that the buffer is for, when it is allocated,

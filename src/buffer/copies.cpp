@@ -118,7 +118,33 @@ private:
                 made.remark = remark_on("sharing failed", failure);
             }
         }
+        if (auto borrowed = borrow(made, device)) return add(std::move(made), std::move(borrowed));
         return add(std::move(made), device.allocate(there_.wanted()));
+    }
+
+    /// The device's use of memory that another device has; null where it has none that it could use.
+    std::unique_ptr<backends::memory> borrow(copy& made, backends::device& device) const {
+        if (there_.bytes_ == 0) return nullptr;
+        if (there_.parted_) {
+            const auto& [where, why] = *there_.parted_;
+            if (where == made.where) made.remark = std::make_unique<std::string>(why);
+            return nullptr;
+        }
+        for (const copy& each : there_.all_) {
+            const bool of_device = !each.on_host() && each.placed == placement::mirrored;
+            if (!of_device || there_.used_by_others(each.where)) continue;
+            try {
+                auto borrowed = device.borrow(*each.memory, there_.wanted());
+                if (!borrowed) continue;
+                made.placed = placement::shared;
+                made.lender = each.where;
+                made.remark = nullptr;
+                return borrowed;
+            } catch (const error& failure) {
+                made.remark = remark_on("sharing failed", failure);
+            }
+        }
+        return nullptr;
     }
 
     /// Lets the device use the host's copy. Throws error(unsupported) where it cannot.
@@ -182,12 +208,43 @@ void copies::forget(const copy& each) const noexcept {
     if (holds_memory(each)) trace::let_go(space::from_id(allocator_of(each)), bytes_);
 }
 
+bool copies::used_by_others(space_id where) const noexcept {
+    return std::ranges::any_of(
+        all_, [&](const copy& each) { return each.placed == placement::shared && each.lender == where; });
+}
+
 void copies::free(space_id where) noexcept {
     const copy* const there = find(where);
-    if (!there) return;
-    if (where == coherence::host && std::ranges::find(all_, placement::shared, &copy::placed) != all_.end()) return;
+    if (!there || used_by_others(where)) return;
     forget(*there);
+    erase(where);
+}
+
+void copies::erase(space_id where) noexcept {
+    find(where)->own.reset();  // before what it may be made of
     std::erase_if(all_, [&](const copy& each) { return each.where == where; });
+}
+
+copy* copies::borrower_among(space_id where) noexcept {
+    const auto found = std::ranges::find_if(
+        all_, [&](const copy& each) { return each.borrows() && (each.where == where || each.lender == where); });
+    return found == all_.end() ? nullptr : &*found;
+}
+
+void copies::part(space_id where, std::string why) {
+    copy& borrower = *borrower_among(where);
+    auto remark = std::make_unique<std::string>(why);
+    parted_ = std::make_unique<parting>(where, std::move(why));
+    if (where != borrower.where) {
+        copy& lender = *find(where);
+        forget(lender);
+        borrower.lent = std::move(lender.own);
+        borrower.placed = placement::mirrored;
+        borrower.has_turn = false;
+        borrower.remark = std::move(remark);
+        trace::hold(space::from_id(borrower.where), bytes_);
+    }
+    erase(where);
 }
 
 void copies::free_all() noexcept {
@@ -199,7 +256,7 @@ void copies::free_all() noexcept {
 coherence::sharing copies::memories() const noexcept {
     coherence::sharing result;
     for (const copy& each : all_) {
-        if (each.placed == placement::shared) result.share(each.where, coherence::host);
+        if (each.placed == placement::shared && !each.borrows()) result.share(each.where, coherence::host);
     }
     return result;
 }
@@ -213,6 +270,7 @@ placement_info copies::placement_of(const copy& each) const {
         reason =
             each.lender == coherence::host ? "the host's own memory" : "lent by " + space::from_id(each.lender).name();
     }
+    if (each.borrows()) reason = "takes turns with the memory of " + space::from_id(each.lender).name();
     const bool pinned = dynamic_cast<const pinned_memory*>(each.own.get()) != nullptr;
     if (pinned) reason += ", pinned";
     if (each.remark) reason += ", but " + *each.remark;

@@ -17,13 +17,21 @@ struct copy {
     coherence::space_id where = coherence::host;
     bool untouched = true;  // nothing was written to it since it was allocated
     unibuf::placement placed = placement::mirrored;
-    coherence::space_id lender = coherence::host;  // of a host copy: the device whose memory it is, or the host
+    coherence::space_id lender = coherence::host;  // whose memory it is, of the host's copy and of shared ones
+    bool has_turn = false;                         // with memory that it borrows
     backends::memory* memory = nullptr;
+    std::unique_ptr<backends::memory> lent;     // by a copy that needs it no longer; goes after `own`
     std::unique_ptr<backends::memory> own;      // null where `memory` is that of another copy
     std::unique_ptr<const std::string> remark;  // on what was wanted and could not be had
 
     /// Of the host, or of the host in the place of a device.
     bool on_host() const noexcept;
+
+    /// Whether it takes turns with another device, whose memory it is: only one of the two holds content at a time.
+    bool borrows() const noexcept { return placed == placement::shared && lender != coherence::host; }
+
+    /// Of one that borrows: whose turn it is.
+    coherence::space_id holder() const noexcept { return has_turn ? where : lender; }
 
     /// Where a program on the host may touch it; null where it may not, also where it is the host's own memory, used in
     /// place: it is the host's then, and not the device's.
@@ -54,6 +62,13 @@ public:
     void reserve(coherence::space_id where);
     void add(std::vector<copy> made) noexcept;
 
+    /// The copy that borrows memory, where `where` is one of the two that take turns with it; else null.
+    copy* borrower_among(coherence::space_id where) noexcept;
+
+    /// Ends these turns: `where`, whose turn it is not, loses its copy, and the other one keeps the memory. From now on
+    /// nobody borrows, and the placement of the two says `why`.
+    void part(coherence::space_id where, std::string why);
+
     /// Frees the copy at `where`, unless others use its memory.
     void free(coherence::space_id where) noexcept;
 
@@ -74,17 +89,25 @@ public:
 private:
     class maker;
 
+    struct parting {
+        coherence::space_id where;
+        std::string why;
+    };
+
     /// The device that the buffer is for.
     space meant() const;
 
     backends::request wanted() const noexcept;
 
+    bool used_by_others(coherence::space_id where) const noexcept;
     void forget(const copy& each) const noexcept;
+    void erase(coherence::space_id where) noexcept;
 
     std::vector<copy> all_;
     std::size_t bytes_;
     buffer_options options_;
     bool any_poisons_ = false;
+    std::unique_ptr<const parting> parted_;  // null where copies may borrow
 };
 
 }  // namespace unibuf::detail

@@ -42,7 +42,13 @@ core::~core() {
         } catch (const std::exception&) {  // its bytes are going anyway
         }
     }
+    rare_.reset();  // it watches the host's copy
     copies_.free_all();
+}
+
+core::rare& core::with_rare() {
+    if (!rare_) rare_ = std::make_unique<rare>();
+    return *rare_;
 }
 
 std::string core::name() const { return fmt::format("buffer #{} ({} bytes)", id_, bytes); }
@@ -71,24 +77,26 @@ void core::open() {
     }
 #endif
     if (waiting_ != 0 || !leases_.empty() || ownerless_) return;
-    if (directory_.ranges() == 1 && work_.empty() && !directory_.first().lost) {
-        const coherence::knowledge& known = directory_.first();
+    const coherence::knowledge& known = directory_.first();
+    if (directory_.ranges() == 1 && work_.empty() && !known.lost && !known.contested) {
+        const bool exposed = known.exposed() && writes()->held_for_good(directory_.whole());
         if (coherence::has(known.current, coherence::host)) {
             const host_access allowed = copies_.options().access;
             std::uint32_t found = allowed == host_access::write_only ? 0 : host_readable;
             if (allowed != host_access::read_only) {
                 const bool alone = known.current == coherence::set_of(coherence::host);
                 if (alone && known.what == coherence::content::written) found |= host_writable;
-                if (known.exposed) found |= host_exposed;
+                if (exposed) found |= host_exposed;
             }
             host_address.store(copies_.find(coherence::host)->memory->host_address(), std::memory_order_release);
             ready.store(found, std::memory_order_release);
         }
         const std::uint8_t device = default_space.load(std::memory_order_relaxed);
         // A pointer to the host in the place of a device is a host pointer: one that may be written has to be out
-        // already.
+        // already, and nothing may have to be looked for.
         const bool exposes = device == host_in_place_of_device && copies_.options().access != host_access::read_only;
-        if (device != no_space && coherence::has(known.current, device) && known.exposed == exposes) {
+        const bool settled = exposes ? exposed && known.out == coherence::pointers::assumed : !known.exposed();
+        if (device != no_space && coherence::has(known.current, device) && settled) {
             device_handle.store(copies_.find(device)->handle(), std::memory_order_release);
             device_ready.store(++openings_ << 8 | device, std::memory_order_release);
         }
@@ -98,7 +106,7 @@ void core::open() {
 
 bool core::locked::wait_for_change(std::chrono::steady_clock::time_point deadline) {
     using clock = std::chrono::steady_clock;
-    if (!core_.changed_) core_.changed_ = std::make_unique<std::condition_variable>();
+    std::condition_variable& changed = core_.with_rare().changed;
     ++core_.waiting_;
     std::cv_status status = std::cv_status::no_timeout;
     if (backends::help_others) {
@@ -107,12 +115,12 @@ bool core::locked::wait_for_change(std::chrono::steady_clock::time_point deadlin
             const pause unlocked(*this);
             backends::help_others();
         }
-        core_.changed_->wait_until(lock_, std::min(deadline, clock::now() + std::chrono::milliseconds(1)));
+        changed.wait_until(lock_, std::min(deadline, clock::now() + std::chrono::milliseconds(1)));
         if (clock::now() >= deadline) status = std::cv_status::timeout;
     } else if (deadline == clock::time_point::max()) {
-        core_.changed_->wait(lock_);
+        changed.wait(lock_);
     } else {
-        status = core_.changed_->wait_until(lock_, deadline);
+        status = changed.wait_until(lock_, deadline);
     }
     --core_.waiting_;
     return status == std::cv_status::no_timeout;
@@ -176,6 +184,28 @@ void core::check_not_lost(const demand& asked) {
                             lost.begin, lost.end));
 }
 
+void core::check_not_contested(const demand& asked) const {
+    const byte_range contested = coherence::contested_in(directory_, asked.range);
+    if (contested.empty()) return;
+    throw error(
+        error_code::access_conflict,
+        fmt::format("{}: {} was asked for, but bytes [{}, {}) were written at the host, through a pointer, while a "
+                    "device had newer ones: mark_host_dirty, mark_device_dirty or discard says which stand",
+                    name(), describe({.range = asked.range, .where = asked.where, .what = asked.what}), contested.begin,
+                    contested.end));
+}
+
+void core::find_host_writes(const demand& asked) {
+    writes()->find(directory_, asked.range, asked.where != host);
+    any_exposed_ = coherence::any_exposed(directory_);
+}
+
+void core::before_device_writes(space where, byte_range range) {
+    if (where == host || !any_exposed_) return;
+    const bool share = coherence::has(copies_.memories().group(where.id()), coherence::host);
+    writes()->before_device_writes(directory_, range, share);
+}
+
 void core::check_allocated(const copy* there, space where, const char* verb) const {
     if (there) return;
     throw error(error_code::not_allocated,
@@ -219,7 +249,7 @@ bool core::make_copy(locked& lock, const demand& asked) {
 void core::take_turn(locked& lock, const demand& asked) {
     do {
         wait_for_turn(lock, asked);
-    } while (make_copy(lock, asked));
+    } while (make_copy(lock, asked) || take_memory(lock, asked));
 }
 
 void core::now_written(byte_range range, space where) {
@@ -235,6 +265,8 @@ void core::poison_stale(byte_range range) {
     for (copy& each : copies_) {
         std::byte* const address = each.placed == placement::mirrored ? each.memory->host_address() : nullptr;
         if (!address) continue;
+        std::optional<host_writes::own_write> guard;
+        if (each.where == coherence::host && any_exposed_) guard.emplace(*writes(), directory_, range);
         const coherence::space_set sharers = copies_.memories().group(each.where);
         directory_.for_each(range, [&](byte_range piece, const coherence::knowledge& known) {
             if (known.what == coherence::content::unwritten || (known.current & sharers) != 0) return;
@@ -248,9 +280,10 @@ void core::poison_stale(byte_range range) {
     }
 }
 
-buffer_state core::state() const {
+buffer_state core::state() {
     const std::scoped_lock lock(mutex_);
-    return coherence::state_of(directory_, copies_.allocated());
+    if (!any_exposed_) return coherence::state_of(directory_, copies_.allocated());
+    return coherence::state_of(writes()->look(directory_), copies_.allocated());
 }
 
 statistics core::statistics() const {

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "buffer/copies.hpp"
+#include "buffer/host_writes.hpp"
 #include "buffer/lease_table.hpp"
 #include "buffer/work_list.hpp"
 #include "coherence/plan.hpp"
@@ -47,6 +48,8 @@ public:
     std::byte* host_pointer(byte_range range);
     const std::byte* host_pointer_to_read(byte_range range);
     void end_host_pointers(byte_range range);
+    std::byte* begin_view(byte_range range);
+    void end_view(byte_range range) noexcept;
     native_memory device_handle_of(byte_range range);
 
     void sync(space where, byte_range range);
@@ -56,7 +59,7 @@ public:
     void discard_content(byte_range range);
     void fill(byte_range range, std::span<const std::byte> pattern);
 
-    buffer_state state() const;
+    buffer_state state();
     unibuf::statistics statistics() const;
     std::size_t ranges() const;
     placement_info placement(space where) const;
@@ -81,7 +84,11 @@ private:
     /// Makes the copy at the space of the access where there is none. True where the lock was let go meanwhile.
     bool make_copy(locked& lock, const demand& asked);
 
-    /// Both: waits until nobody is excluded and the copy is there.
+    /// Where the copy at the space of the access takes turns with another one: makes it its turn. True where the lock
+    /// was let go meanwhile.
+    bool take_memory(locked& lock, const demand& asked);
+
+    /// All of it: waits until nobody is excluded, the copy is there, and it is its turn.
     void take_turn(locked& lock, const demand& asked);
     lease_record solo_lease() const noexcept;
     void check_allowed(const demand& asked) const;
@@ -92,17 +99,34 @@ private:
     void poison_stale(byte_range range);
     void open();
     void tell_waiting() const noexcept {
-        if (changed_) changed_->notify_all();
+        if (rare_) rare_->changed.notify_all();
     }
 
+    /// What few buffers need.
+    struct rare {
+        std::condition_variable changed;      // a lease ended, or a claim
+        std::unique_ptr<host_writes> writes;  // from the first pointer to the host's copy on
+    };
+    rare& with_rare();
+
+    /// Of pointers that are out.
+    host_writes* writes() const noexcept { return rare_ ? rare_->writes.get() : nullptr; }
+    void give_host_pointer(byte_range range, bool view);
+
+    /// Tells the directory what was written through them, before an access.
+    void find_host_writes(const demand& asked);
+    void check_not_contested(const demand& asked) const;
+    void check_no_pointers(byte_range range, const char* verb) const;
+    void before_device_writes(space where, byte_range range);
+
     mutable std::mutex mutex_;
-    std::unique_ptr<std::condition_variable> changed_;  // a lease ended, or a claim; made by the first who waits
+    std::unique_ptr<rare> rare_;
     std::atomic<std::uint32_t> handles_ = 1;
     std::uint32_t waiting_ = 0;   // threads that let go of the lock within an access
     std::uint32_t openings_ = 0;  // how often device_ready was set
     bool making_copy_ = false;    // by one of those who wait
     bool ownerless_ = false;      // the last handle has gone; the last lease takes all with it
-    bool any_exposed_ = false;    // some range may be exposed
+    bool any_exposed_ = false;    // some range is exposed
     bool any_lost_ = false;       // some range may be lost
     std::uint64_t id_;
 

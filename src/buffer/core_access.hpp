@@ -2,6 +2,7 @@
 #pragma once
 
 #include <mutex>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -66,19 +67,29 @@ public:
     /// Waits for all work on the range.
     void wait_for_all_work();
 
+    /// Makes it the turn of the space of the access, with memory that it shares with another device. False, and why,
+    /// where the memory was not to be had: all is as before.
+    bool hand_over(std::string& why);
+
+    /// Ends such turns, where it is not that of the space of the access, which has no copy then.
+    void part(std::string why);
+
 private:
     struct in_flight {
         coherence::step step;
         fence done;
+        std::optional<host_writes::own_write> guard;
     };
 
-    void claim();
+    void claim(byte_range range);
     bool may_return_early(const std::vector<coherence::step>& planned);
     bool comes_after(const work& before) const;
     void carry_out(const std::vector<coherence::step>& planned);
     void start_together(std::span<const coherence::step> group);
-    void started(const coherence::step& step, const fence& done, std::chrono::steady_clock::time_point begin);
+    std::optional<host_writes::own_write> guard(byte_range range, coherence::space_id to);
+    void started(in_flight now, std::chrono::steady_clock::time_point begin);
     void wait(std::uint64_t ticket);
+    void wait_for_work_at(coherence::space_id where, bool transfers_only);
     void did_fail(const fence& failed);
     fence move(const coherence::step& step);
     void start_moves(std::span<const coherence::step> group);
@@ -107,8 +118,10 @@ auto core::grant(const demand& asked, Finish finish) {
     check_allowed(asked);
     locked lock(*this);
     take_turn(lock, asked);
-    if (any_exposed_ && asked.where != host) coherence::find_host_writes(directory_, asked.range);
+    if (any_exposed_) find_host_writes(asked);
     if (any_lost_ && asked.what != access::write) check_not_lost(asked);
+    if (any_exposed_ && asked.what != access::write) check_not_contested(asked);
+    if (asked.what != access::read) before_device_writes(asked.where, asked.range);
     steps(*this, lock, asked).run();
     return finish(*copies_.find(asked.where.id()));
 }

@@ -85,11 +85,38 @@ std::byte* core::host_pointer(byte_range range) {
     }
     return grant({.range = range, .where = host, .what = access::read_write, .why = cause::host_pointer},
                  [&](copy& there) {
-                     any_exposed_ = true;
-                     there.untouched = false;
-                     coherence::expose(directory_, range);
+                     give_host_pointer(range, false);
                      return there.memory->host_address() + range.begin;
                  });
+}
+
+/// The host's copy is there, and current.
+void core::give_host_pointer(byte_range range, bool view) {
+    copy& there = *copies_.find(coherence::host);
+    std::unique_ptr<host_writes>& found = with_rare().writes;
+    if (!found) {
+        const std::span memory(there.memory->host_address(), bytes);
+        const bool wanted = copies_.options().tracking == write_tracking::automatic;
+        auto watch = wanted ? tracking::make_watch(memory, there.memory->whole_pages()) : nullptr;
+        found = std::make_unique<host_writes>(memory, std::move(watch));
+    }
+    found->hold(range, view);
+    found->expose(directory_, range, there.untouched && there.memory->starts_zero());
+    there.untouched = false;
+    any_exposed_ = coherence::any_exposed(directory_);
+}
+
+std::byte* core::begin_view(byte_range range) {
+    return grant({.range = range, .where = host, .what = access::read_write, .why = cause::host_pointer},
+                 [&](copy& there) {
+                     give_host_pointer(range, true);
+                     return there.memory->host_address() + range.begin;
+                 });
+}
+
+void core::end_view(byte_range range) noexcept {
+    const locked lock(*this);
+    writes()->let_go_view(range);
 }
 
 const std::byte* core::host_pointer_to_read(byte_range range) {
@@ -98,21 +125,18 @@ const std::byte* core::host_pointer_to_read(byte_range range) {
 }
 
 void core::end_host_pointers(byte_range range) {
-    locked lock(*this);
-    wait_for_turn(lock, {.range = range, .where = host, .what = access::write});
-    coherence::end_exposure(directory_, range);
+    const locked lock(*this);
+    if (host_writes* const known = writes()) known->let_go_pointers(range);
 }
 
 native_memory core::device_handle_of(byte_range range) {
     const space where = backends::current_device();
     return grant({.range = range, .where = where, .what = access::read, .why = cause::device_handle}, [&](copy& there) {
         if (where == backends::host_as_device && copies_.options().access != host_access::read_only) {
-            any_exposed_ = true;
-            copies_.find(coherence::host)->untouched = false;
             coherence::complete(
                 directory_, copies_.memories(),  // one memory, and no step is needed to see it
                 {.does = coherence::step::kind::publish, .range = range, .from = where.id(), .to = coherence::host});
-            coherence::expose(directory_, range);
+            give_host_pointer(range, false);
         }
         return native_memory{.where = where, .handle = there.handle(), .offset = range.begin, .bytes = range.size()};
     });
@@ -137,6 +161,9 @@ void core::mark(space where, byte_range range) {
     check_allocated(copies_.find(where.id()), where, "to mark it dirty");
     work_.reserve(leases_.size() + 1);
     queue_all_work_of(where, range, true, {});
+    if (const copy* const borrower = copies_.borrower_among(where.id())) where = space::from_id(borrower->holder());
+    if (any_exposed_) writes()->forget(directory_, range);
+    before_device_writes(where, range);
     now_written(range, where);
 }
 
@@ -150,7 +177,21 @@ void core::discard(space where, byte_range range) {
     do {
         wait_for_turn(lock, asked);
     } while (making_copy_ && lock.wait_for_change(asked.deadline));
-    if (!copies_.find(where.id())) return;
+    const copy* const there = copies_.find(where.id());
+    if (!there) return;
+    if (any_exposed_) {
+        find_host_writes(asked);
+        const bool settles = !coherence::contested_in(directory_, range).empty();
+        coherence::settle_without(directory_, range, where.id());
+        if (where == host && settles) return;  // the memory stays: pointers to it are out
+    }
+    if (where == host) check_no_pointers(range, "to discard the copy at host");
+    if (range == directory_.whole() && there->borrows() && there->has_turn) {
+        demand lender = asked;
+        lender.where = space::from_id(there->lender);
+        std::string why;
+        steps(*this, lock, lender).hand_over(why);
+    }
     const byte_range only = coherence::only_at(directory_, range, where.id());
     if (!only.empty()) {
         throw error(
@@ -161,13 +202,25 @@ void core::discard(space where, byte_range range) {
     }
     steps(*this, lock, asked).wait_for_all_work();
     coherence::drop(directory_, range, where.id());
-    if (range == directory_.whole()) copies_.free(where.id());
+    if (range != directory_.whole()) return;
+    if (where == host && rare_) rare_->writes.reset();
+    copies_.free(where.id());
 }
 
 void core::discard_content(byte_range range) {
     locked lock(*this);
     wait_for_turn(lock, {.range = range, .where = host, .what = access::write});
+    if (host_writes* const known = writes()) known->let_go_pointers(range);
+    check_no_pointers(range, "to discard its content");
     coherence::drop_content(directory_, range);
+}
+
+void core::check_no_pointers(byte_range range, const char* verb) const {
+    if (!writes() || !writes()->held(range)) return;
+    throw error(error_code::access_conflict,
+                fmt::format("{}: {} was asked for, but pointers to the host's copy are out: end their views, or call "
+                            "release_host",
+                            name(), verb));
 }
 
 void core::fill(byte_range range, std::span<const std::byte> pattern) {
@@ -176,10 +229,12 @@ void core::fill(byte_range range, std::span<const std::byte> pattern) {
     wait_for_turn(lock, asked);
     coherence::space_set current = copies_.allocated();
     directory_.for_each(range, [&](byte_range, const coherence::knowledge& known) {
-        current &= known.exposed ? coherence::set_of(coherence::host) : known.current;
+        current &= known.taken_for_written() ? coherence::set_of(coherence::host) : known.current;
     });
     coherence::for_each_space(current, [&](coherence::space_id each) { asked.where = space::from_id(each); });
     take_turn(lock, asked);
+    if (any_exposed_) writes()->forget(directory_, range);
+    before_device_writes(asked.where, range);
     steps work(*this, lock, asked);
     work.run();
     work.fill(pattern);

@@ -32,6 +32,13 @@ bool lease_table::any_other(byte_range range, std::uint64_t ticket) const noexce
         records_, [&](const lease_record& each) { return each.ticket != ticket && each.range.overlaps(range); });
 }
 
+bool lease_table::any_claim() const noexcept { return std::ranges::any_of(records_, &lease_record::claim); }
+
+bool lease_table::any_at(space where) const noexcept {
+    return std::ranges::any_of(
+        records_, [&](const lease_record& each) { return !each.claim && each.where == where && !each.range.empty(); });
+}
+
 const lease_record* lease_table::excluding(byte_range range, access what, std::uint32_t thread) const noexcept {
     const lease_record* result = nullptr;
     for (const lease_record& each : records_) {

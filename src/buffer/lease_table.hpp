@@ -43,6 +43,12 @@ public:
     /// A lease that excludes this access: one of the same thread if there is one. Null where there is none.
     const lease_record* excluding(byte_range range, access what, std::uint32_t thread) const noexcept;
 
+    /// Whether some access is moving bytes.
+    bool any_claim() const noexcept;
+
+    /// Whether anybody has a lease of some bytes there.
+    bool any_at(space where) const noexcept;
+
     /// Whether any lease but that of `ticket` has a byte of it.
     bool any_other(byte_range range, std::uint64_t ticket) const noexcept;
 

@@ -14,6 +14,7 @@ public:
         : of_(std::move(of)), by_(std::move(by)) {}
 
     std::byte* host_address() const noexcept override { return of_->host_address(); }
+    bool whole_pages() const noexcept override { return of_->whole_pages(); }
     bool starts_zero() const noexcept override { return of_->starts_zero(); }
     std::uintptr_t handle() const noexcept override { return of_->handle(); }
 

@@ -28,7 +28,7 @@ void core::steps::run() {
     const std::vector<step> planned = coherence::plan(core_.directory_, core_.copies_.memories(), core_.work_.ranges(),
                                                       asked_.range, asked_.where.id(), asked_.what);
     if (planned.empty()) return;
-    claim();
+    claim(asked_.range);
     returns_early_ = may_return_early(planned);
     started_.reserve(planned.size());
     try {
@@ -42,6 +42,7 @@ void core::steps::run() {
 bool core::steps::may_return_early(const std::vector<step>& planned) {
     const bool wanted = asked_.may_return_early || (asked_.on && asked_.where != host);
     executor_ = asked_.where.id();
+    if (asked_.where == host && core_.any_exposed_) return false;  // what arrives has to be told from what is written
     for (const step& each : planned) {
         if (each.does == step::kind::wait) continue;
         const bool by_way_of_host = each.from != coherence::host && each.to != coherence::host;
@@ -52,10 +53,10 @@ bool core::steps::may_return_early(const std::vector<step>& planned) {
     return wanted && executor_ != coherence::host;
 }
 
-void core::steps::claim() {
+void core::steps::claim(byte_range range) {
     if (claim_ != 0) return;
     claim_ = core_.leases_.add(
-        {.range = asked_.range, .thread = this_thread(), .where = asked_.where, .what = asked_.what, .claim = true});
+        {.range = range, .thread = this_thread(), .where = asked_.where, .what = asked_.what, .claim = true});
 }
 
 void core::steps::carry_out(const std::vector<step>& planned) {
@@ -94,19 +95,29 @@ void core::steps::start_together(std::span<const step> group) {
             continue;
         }
         const auto begin = std::chrono::steady_clock::now();
-        const fence done = each.does == step::kind::move      ? move(each)
-                           : each.does == step::kind::publish ? publish(each)
-                                                              : zero(each);
-        started(each, done, begin);
+        in_flight now{each, {}, {}};
+        if (each.does != step::kind::zero) now.guard = guard(each.range, each.to);
+        now.done = each.does == step::kind::move      ? move(each)
+                   : each.does == step::kind::publish ? publish(each)
+                                                      : zero(each);
+        started(std::move(now), begin);
     }
 }
 
-void core::steps::started(const step& step, const fence& done, std::chrono::steady_clock::time_point begin) {
-    started_.push_back({step, done});  // There is room. What fails from here on, the step is waited for.
-    if (step.does == step::kind::move) count(step, begin);
+/// While bytes arrive at the host.
+std::optional<host_writes::own_write> core::steps::guard(byte_range range, space_id to) {
+    if (to != coherence::host || !core_.any_exposed_) return std::nullopt;
+    return std::optional<host_writes::own_write>(std::in_place, *core_.writes(), core_.directory_, range);
+}
+
+void core::steps::started(in_flight now, std::chrono::steady_clock::time_point begin) {
+    const step does = now.step;
+    const fence done = now.done;
+    started_.push_back(std::move(now));  // There is room. What fails from here on, the step is waited for.
+    if (does.does == step::kind::move) count(does, begin);
     if (!returns_early_ || !done.native()) return;
-    keep_queued(step, done);
-    coherence::complete(core_.directory_, core_.copies_.memories(), step);
+    keep_queued(does, done);
+    coherence::complete(core_.directory_, core_.copies_.memories(), does);
     started_.pop_back();
 }
 
@@ -150,7 +161,7 @@ fence core::steps::zero(const step& step) {
 }
 
 void core::steps::fill(std::span<const std::byte> pattern) {
-    claim();
+    claim(asked_.range);
     copy& at = *core_.copies_.find(asked_.where.id());
     at.untouched = false;
     core_.work_.reserve(core_.leases_.size() + 1);
@@ -173,6 +184,7 @@ fence core::steps::fill_range(const copy& at, byte_range range, std::span<const 
     backends::memory& memory = *at.memory;
     const space_id where = at.where;
     const bool on_host = at.on_host();
+    const auto own = on_host ? guard(range, coherence::host) : std::nullopt;
     const locked::pause unlocked(lock_);
     if (on_host) {
         backends::repeat(pattern, {memory.host_address() + range.begin, range.size()});

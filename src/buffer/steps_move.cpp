@@ -64,6 +64,9 @@ void core::steps::start_moves(std::span<const step> group) {
     const auto begin = std::chrono::steady_clock::now();
     std::vector<fence> done;
     done.reserve(ranges.size());
+    std::vector<std::optional<host_writes::own_write>> guards;
+    guards.reserve(ranges.size());
+    for (const byte_range& each : ranges) guards.push_back(guard(each, first.to));
     std::exception_ptr failure;
     {
         const locked::pause unlocked(lock_);
@@ -85,7 +88,7 @@ void core::steps::start_moves(std::span<const step> group) {
     for (std::size_t i = 0; i < done.size(); ++i) {
         step moved = first;
         moved.range = ranges[i];
-        started(moved, done[i], begin);
+        started({moved, done[i], std::move(guards[i])}, begin);
     }
     if (failure) std::rethrow_exception(failure);
 }
@@ -118,7 +121,7 @@ bool core::steps::may_carry(byte_range gap, const step& along) const {
     bool may = core_.copies_.memories().group(along.to) == coherence::set_of(along.to) &&
                core_.solo_lease().thread == 0 && !core_.leases_.any_other(gap, claim_);
     core_.directory_.for_each(gap, [&](byte_range, const coherence::knowledge& known) {
-        const bool written_unseen = known.exposed && along.to == coherence::host;
+        const bool written_unseen = known.exposed() && along.to == coherence::host;
         may &= (known.current & ends) == ends && !known.lost && !written_unseen;
     });
     return may && std::ranges::none_of(core_.work_.ranges(),

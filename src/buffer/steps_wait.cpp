@@ -83,7 +83,7 @@ void core::steps::did_fail(const fence& failed) {
 }
 
 void core::steps::wait_for_all_work() {
-    claim();
+    claim(asked_.range);
     std::vector<std::uint64_t> tickets;
     for (const coherence::queued_work& each : core_.work_.ranges()) {
         if (each.range.overlaps(asked_.range)) tickets.push_back(each.ticket);

@@ -15,15 +15,28 @@ enum class content : std::uint8_t {
     written,    // written by the one space that is current
 };
 
+/// Pointers into the host's copy, through which it may be written at any time, without a word.
+enum class pointers : std::uint8_t {
+    none,     // there are none
+    assumed,  // there are: as long as the host is current, it is taken for written
+    watched,  // there are, and what is written through them is found
+    fresh,    // likewise, into memory that nobody had touched before: what is touched is written
+};
+
 /// What is known of a range of bytes.
 struct knowledge {
     space_set current = 0;  // the spaces that see the newest content
     content what = content::unwritten;
-    bool exposed = false;  // pointers to the host's copy are out: it may be written at any time, without a word
+    pointers out = pointers::none;
     bool lost = false;  // the work that was to make these bytes has failed: nobody reads them before they are written
+    bool contested = false;  // the host was written too: nobody reads them before it is said which of the two stands
+
+    bool exposed() const noexcept { return out != pointers::none; }
+    bool taken_for_written() const noexcept { return out == pointers::assumed && has(current, host); }
 
     friend bool operator==(const knowledge&, const knowledge&) = default;
 };
+static_assert(sizeof(knowledge) == 8, "one for each range of each buffer");
 
 /// A map of byte ranges, each with what is known of it. Neighbours that are known alike are one range, so a buffer that
 /// is whole everywhere is one range and needs no memory beyond this object. Looking up is logarithmic in the number of

@@ -138,7 +138,7 @@ void complete(directory& known, const sharing& memories, const step& done) {
     known.update(done.range, [&](knowledge& k) {
         if (done.does == step::kind::publish) {
             if (!has(k.current, done.from)) return;
-            if (writes(done.what) && !k.exposed) k.current &= ~memories.group(done.to);
+            if (writes(done.what) && !k.exposed()) k.current &= ~memories.group(done.to);
         }
         k.current |= set_of(done.to);
         if (k.what == content::written && std::popcount(k.current) > 1) k.what = content::settled;
@@ -147,23 +147,53 @@ void complete(directory& known, const sharing& memories, const step& done) {
 
 void wrote(directory& known, byte_range range, space_id where) {
     known.update(range, [&](knowledge& k) {
-        k = {.current = set_of(where), .what = content::written, .exposed = k.exposed && where == host};
+        k = {.current = set_of(where), .what = content::written, .out = k.out};
+        if (k.out == pointers::fresh) k.out = pointers::assumed;
     });
 }
 
-void expose(directory& known, byte_range range) {
-    known.update(range, [](knowledge& k) { k.exposed = true; });
+void expose(directory& known, byte_range range, pointers how) {
+    known.update(range, [&](knowledge& k) { k.out = how; });
 }
 
-void find_host_writes(directory& known, byte_range range) {
+bool any_exposed(const directory& known) {
+    bool result = false;
+    known.for_each(known.whole(), [&](byte_range, const knowledge& k) { result |= k.exposed(); });
+    return result;
+}
+
+void assume_host_writes(directory& known, byte_range range) {
     known.update(range, [](knowledge& k) {
-        if (k.exposed) k = {.current = set_of(host), .what = content::written, .exposed = true};
+        if (k.taken_for_written()) k = {.current = set_of(host), .what = content::written, .out = k.out};
     });
 }
 
-void end_exposure(directory& known, byte_range range) {
-    find_host_writes(known, range);
-    known.update(range, [](knowledge& k) { k.exposed = false; });
+void found_host_writes(directory& known, byte_range range) {
+    known.update(range, [](knowledge& k) {
+        if (!k.exposed()) return;
+        if (!has(k.current, host)) {
+            k.contested |= k.out == pointers::watched;
+            return;
+        }
+        const pointers out = k.out == pointers::fresh ? pointers::assumed : k.out;
+        k = {.current = set_of(host), .what = content::written, .out = out};
+    });
+}
+
+void settle_without(directory& known, byte_range range, space_id where) {
+    known.update(range, [&](knowledge& k) {
+        if (!k.contested || (where != host && !has(k.current, where))) return;
+        if (where != host) k = {.current = set_of(host), .what = content::written, .out = k.out};
+        k.contested = false;
+    });
+}
+
+byte_range contested_in(const directory& known, byte_range range) {
+    byte_range result;
+    known.for_each(range, [&](byte_range piece, const knowledge& k) {
+        if (k.contested && result.empty()) result = piece;
+    });
+    return result;
 }
 
 byte_range only_at(const directory& known, byte_range range, space_id where) {
@@ -171,7 +201,7 @@ byte_range only_at(const directory& known, byte_range range, space_id where) {
     const space_set others = ~set_of(where);
     known.for_each(range, [&](byte_range piece, const knowledge& k) {
         const bool last = k.what != content::unwritten && has(k.current, where) && (k.current & others) == 0;
-        const bool may_be_newer = k.exposed && where == host;
+        const bool may_be_newer = k.exposed() && where == host;
         if ((last || may_be_newer) && result.empty()) result = piece;
     });
     return result;
@@ -179,6 +209,12 @@ byte_range only_at(const directory& known, byte_range range, space_id where) {
 
 void drop(directory& known, byte_range range, space_id where) {
     known.update(range, [&](knowledge& k) { k.current &= ~set_of(where); });
+}
+
+void hand_over(directory& known, space_id from, space_id to) {
+    known.update(known.whole(), [&](knowledge& k) {
+        if (has(k.current, from)) k.current = (k.current & ~set_of(from)) | set_of(to);
+    });
 }
 
 void did_not_arrive(directory& known, byte_range range, space_id where) {

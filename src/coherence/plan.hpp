@@ -50,24 +50,35 @@ std::vector<step> plan(const directory& known, const sharing& memories, std::spa
 /// `done` has been carried out.
 void complete(directory& known, const sharing& memories, const step& done);
 
-/// The space `where` holds the newest content of `range` from now on, and nobody else does. Pointers into the host's
-/// copy end where another space writes.
+/// The space `where` holds the newest content of `range` from now on, and nobody else does.
 void wrote(directory& known, byte_range range, space_id where);
 
-/// Pointers to the host's copy of `range` are given out.
-void expose(directory& known, byte_range range);
+/// Pointers to the host's copy of `range` are out, or no longer, and this is known of what is written through them.
+void expose(directory& known, byte_range range, pointers how);
 
-/// The host may have written what is exposed: it counts as written.
-void find_host_writes(directory& known, byte_range range);
+bool any_exposed(const directory& known);
 
-/// No more writes come through pointers into `range`; what came counts as written.
-void end_exposure(directory& known, byte_range range);
+/// Where nobody finds out what was written through pointers, the host counts as written.
+void assume_host_writes(directory& known, byte_range range);
 
-/// The part of `range` whose only current copy is at `where`: it must not be dropped. Empty where there is none.
+/// `range` was written through pointers. Where a space has newer content than the host, both stay, and are contested.
+void found_host_writes(directory& known, byte_range range);
+
+/// Of two newest versions, that of `where` goes; nothing happens where there are none.
+void settle_without(directory& known, byte_range range, space_id where);
+
+/// The first piece of `range` that is contested. Empty where there is none.
+byte_range contested_in(const directory& known, byte_range range);
+
+/// The part of `range` whose only current copy is at `where`, or which pointers into that copy may yet make so: it must
+/// not be dropped. Empty where there is none.
 byte_range only_at(const directory& known, byte_range range, space_id where);
 
 /// The space `where` no longer holds `range`; only_at is empty.
 void drop(directory& known, byte_range range, space_id where);
+
+/// A memory that two spaces use in turns was `from`'s and is `to`'s now, with all that is current in it.
+void hand_over(directory& known, space_id from, space_id to);
 
 /// What was on its way to the space `where` has failed: `range` is not current there, and where it was nowhere else, it
 /// is lost.

@@ -13,9 +13,11 @@ buffer_state state_of(const directory& known, space_set allocated) {
     bool devices_lack = false;                       // the host has bytes that no device has
     space_set complete = allocated & ~set_of(host);  // the devices that are current everywhere
     known.for_each(known.whole(), [&](byte_range, const knowledge& k) {
-        if (k.what == content::unwritten && !k.exposed) return;  // zero everywhere: no side has more of it
-        const space_set current = k.exposed ? set_of(host) : k.current;
-        dirty |= k.exposed || k.what == content::written;
+        const bool host_wrote = k.taken_for_written();
+        if (k.what == content::unwritten && !host_wrote) return;  // zero everywhere: no side has more of it
+        const space_set current = host_wrote ? set_of(host) : k.current;
+        dirty |= host_wrote || k.what == content::written;
+        devices_lack |= k.contested;
         host_lacks |= !has(current, host);
         devices_lack |= current == set_of(host);
         complete &= current;
@@ -37,7 +39,8 @@ const char* broken_rule(const directory& known, space_set allocated) {
         if (k.what != content::unwritten && k.current == 0) broken = "content is current nowhere";
         if (k.what == content::written && !std::has_single_bit(k.current)) broken = "written by more than one space";
         if (k.lost && !std::has_single_bit(k.current)) broken = "lost bytes were taken for current";
-        if (k.exposed && !has(k.current, host)) broken = "pointers are out to a host copy that is stale";
+        if (k.out == pointers::fresh && k.what != content::unwritten) broken = "what was written is called fresh";
+        if (k.contested && (!k.exposed() || has(k.current, host) || k.current == 0)) broken = "contested by nobody";
     });
     if (!broken && end != known.bytes()) broken = "the ranges do not reach the end";
     return broken;

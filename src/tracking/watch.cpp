@@ -8,15 +8,14 @@
 namespace unibuf::tracking {
 
 std::unique_ptr<watch> make_watch(std::span<std::byte> memory, bool whole_pages) {
-    const kernel& known = kernel::instance();
-    if (!known.usable() || memory.empty()) return nullptr;
     const std::size_t page = kernel::page();
+    if (memory.empty()) return nullptr;
     if (!whole_pages) {
         if (memory.size() >= page) return nullptr;
         return std::make_unique<shadow_watch>(memory);
     }
     const std::span pages(memory.data(), (memory.size() + page - 1) / page * page);
-    if (!known.add(pages)) return nullptr;
+    if (!kernel::instance().add(pages)) return nullptr;
     return std::make_unique<page_watch>(memory);
 }
 

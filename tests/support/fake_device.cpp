@@ -7,6 +7,7 @@
 #include <cstring>
 #include <map>
 #include <tuple>
+#include <utility>
 
 #include "backends/pattern.hpp"
 #include "backends/spaces.hpp"
@@ -24,6 +25,7 @@ std::string name_of(const fake_traits& does) {
     if (does.visible) result += "-visible";
     if (does.addressable) result += "-addressable";
     if (does.poisons) result += "-poisoning";
+    if (does.borrows) result += "-borrowing";
     return result;
 }
 
@@ -71,6 +73,16 @@ std::unique_ptr<backends::memory> fake_device::alias(std::span<std::byte> host, 
     return std::make_unique<fake_memory>(*this, what.bytes, host, false);
 }
 
+std::unique_ptr<backends::memory> fake_device::borrow(backends::memory& of_another, const backends::request& what) {
+    auto* const lender = dynamic_cast<fake_memory*>(&of_another);
+    if (!does_.borrows || !lender || lender->host_address()) return nullptr;
+    check("a loan");
+    auto made = std::make_unique<fake_memory>(*this, what.bytes, std::span<std::byte>{}, false);
+    made->borrow_from(*lender);
+    has_turn = false;
+    return made;
+}
+
 fence fake_device::record(queue) {
     if (!does_.asynchronous) return {};
     check("a record of queued work");
@@ -114,6 +126,7 @@ fence fake_memory::carry_out(const char* call, std::size_t offset, std::size_t b
     if (bytes == 0 || offset > bytes_.size() || bytes > bytes_.size() - offset) {
         on_.misuse.push_back(fmt::format("{} of [{}, {}) of {} bytes", call, offset, offset + bytes, bytes_.size()));
     }
+    if (lent_) on_.misuse.push_back(fmt::format("{} out of turn", call));
     if (faults::all().strikes(call)) {
         if (may_be_half && faults::all().half()) {
             on_.queued().run_all();
@@ -154,8 +167,21 @@ fence fake_memory::fill(std::size_t offset, std::size_t bytes, std::span<const s
                      [this, offset, content](std::size_t count) { put(offset, std::span(content).first(count)); });
 }
 
+/// All work on `from` is done before.
+fence fake_memory::pass(const char* call, fake_memory& from, fake_memory& to) {
+    if (faults::all().strikes(call)) faults::all().fail();
+    from.on_.queued().run_all();
+    to.bytes_ = std::exchange(from.bytes_, std::vector<std::byte>(from.bytes_.size(), noise));
+    from.lent_ = true;
+    to.lent_ = false;
+    from.on_.has_turn = false;
+    to.on_.has_turn = to.lender_ != nullptr;
+    return to.on_.does().asynchronous ? to.on_.queued().mark() : fence();
+}
+
 fence fake_memory::publish_to_host(std::size_t offset, std::size_t bytes, access, queue) {
     ++on_.counts.publications;
+    if (lender_) return pass("a publication to the lender", *this, *lender_);
     return carry_out("a publication to the host", offset, bytes, true, [this, offset](std::size_t count) {
         for (std::size_t i = offset; i < offset + count && !host_side_.empty(); ++i) {
             if (dirty_[i]) host_side_[i] = bytes_[i];
@@ -166,6 +192,7 @@ fence fake_memory::publish_to_host(std::size_t offset, std::size_t bytes, access
 
 fence fake_memory::publish_to_device(std::size_t offset, std::size_t bytes, access, queue) {
     ++on_.counts.publications;
+    if (lender_) return pass("a publication to the borrower", *lender_, *this);
     return carry_out("a publication to the device", offset, bytes, true, [this, offset](std::size_t count) {
         for (std::size_t i = offset; i < offset + count && !host_side_.empty(); ++i) {
             bytes_[i] = host_side_[i];

@@ -25,6 +25,7 @@ struct fake_traits {
     bool addressable = false;   // the host can address memory that is the device's own
     bool starts_zero = false;   // else it starts as noise
     bool poisons = false;       // as the debug device does
+    bool borrows = false;       // can use the memory of another fake, in turns with it
 };
 
 /// A transfer, publication or fill that was queued, and failed.
@@ -60,10 +61,12 @@ public:
     std::unique_ptr<backends::memory> allocate(const backends::request& what) override;
     std::unique_ptr<backends::memory> allocate_visible(const backends::request& what) override;
     std::unique_ptr<backends::memory> alias(std::span<std::byte> host, const backends::request& what) override;
+    std::unique_ptr<backends::memory> borrow(backends::memory& of_another, const backends::request& what) override;
     fence record(queue on) override;
     bool order(const fence& before, queue on) override;
 
     call_counts counts;
+    bool has_turn = false;              // with memory that it has borrowed
     std::vector<failed_work> failures;  // since a test emptied it
     std::vector<std::string> misuse;    // what the backend interface forbids, and was done
 
@@ -95,6 +98,12 @@ public:
 
     fake_device& device() const noexcept { return on_; }
 
+    /// The content is that of `lender` from the first turn on. It goes to and fro, and leaves noise.
+    void borrow_from(fake_memory& lender) {
+        lender_ = &lender;
+        lent_ = true;
+    }
+
     /// As the device sees it now, whatever is queued.
     std::span<const std::byte> seen(std::size_t offset, std::size_t bytes) const { return {&bytes_[offset], bytes}; }
 
@@ -105,7 +114,11 @@ private:
     template <class Run>
     fence carry_out(const char* call, std::size_t offset, std::size_t bytes, bool may_be_half, Run run);
 
+    fence pass(const char* call, fake_memory& from, fake_memory& to);
+
     fake_device& on_;
+    fake_memory* lender_ = nullptr;
+    bool lent_ = false;  // it is the turn of another
     std::vector<std::byte> own_host_side_;
     std::span<std::byte> host_side_;
     std::vector<std::byte> bytes_;  // of a shared memory: the device's cache

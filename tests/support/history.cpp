@@ -15,6 +15,9 @@ constexpr fake_traits addressable_later{.asynchronous = true, .addressable = tru
 constexpr fake_traits aliasing_later{.aliases = true, .asynchronous = true};
 constexpr fake_traits visible_later{.visible = true, .asynchronous = true};
 
+constexpr fake_traits borrowing{.borrows = true};
+constexpr fake_traits borrowing_later{.asynchronous = true, .borrows = true};
+
 constexpr std::array all{
     arrangement{"two_memories", separate, addressable},
     arrangement{"aliasing_and_separate", aliasing, separate},
@@ -29,6 +32,9 @@ constexpr std::array all{
     arrangement{"two_asynchronous_that_alias", aliasing_later, aliasing_later},
     arrangement{"poisoning_and_zeroed", poisoning, zeroed},
     arrangement{"poisoning_and_asynchronous_aliasing", poisoning, aliasing_later},
+    arrangement{"lending_and_borrowing", separate, borrowing},
+    arrangement{"asynchronous_lending_and_borrowing", asynchronous, borrowing_later},
+    arrangement{"aliasing_and_borrowing", aliasing, borrowing},
 };
 
 constexpr std::array<const char*, verbs> names{"read",

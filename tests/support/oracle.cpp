@@ -13,7 +13,17 @@ oracle::oracle(std::size_t bytes, bool uninitialized) : cells_(bytes), uninitial
 
 std::uint8_t oracle::group(place where) const noexcept {
     const auto hosts = static_cast<std::uint8_t>(host_group_ | set_of(at_host) | set_of(at_host_as_device));
-    return (hosts & set_of(where)) != 0 ? hosts : set_of(where);
+    if ((hosts & set_of(where)) != 0) return hosts;
+    return holder_ ? static_cast<std::uint8_t>(set_of(at_first) | set_of(at_second)) : set_of(where);
+}
+
+void oracle::take_turns(place holder) {
+    holder_ = holder;
+    const std::uint8_t both = group(holder);
+    for (cell& each : cells_) {
+        if ((each.current & both) == 0) continue;
+        each.current = static_cast<std::uint8_t>((each.current & ~both) | set_of(holder));
+    }
 }
 
 void oracle::find_host_write(cell& of) noexcept {
@@ -59,12 +69,17 @@ void oracle::fill(byte_range range, std::span<const std::byte> pattern) {
     for (std::size_t i = 0; i < range.size(); ++i) {
         cell& each = cells_[range.begin + i];
         const bool suspect = each.suspect;
-        each = {.byte = pattern[i % pattern.size()], .written = true, .exposed = each.exposed, .filled = true};
+        each = {.byte = pattern[i % pattern.size()],
+                .written = true,
+                .held = each.held,  // where it was filled, only the buffer knows
+                .blurred = each.blurred,
+                .filled = true};
         each.suspect = suspect;
     }
 }
 
 void oracle::mark(byte_range range, place where) {
+    if (holder_ && where != at_host && where != at_host_as_device) where = *holder_;  // they are its bytes too
     constexpr auto one_memory = static_cast<std::uint8_t>(1u << at_host | 1u << at_host_as_device);
     const std::uint8_t same = (set_of(where) & one_memory) != 0 ? one_memory : set_of(where);
     const bool shared = (group(where) & ~one_memory) != 0;
@@ -76,13 +91,13 @@ void oracle::mark(byte_range range, place where) {
 }
 
 void oracle::expose(byte_range range) {
-    for (cell& each : of(range)) each.exposed = true;
+    for (cell& each : of(range)) each.exposed = each.held = each.blurred = true;
 }
 
 void oracle::end_exposure(byte_range range) {
     for (cell& each : of(range)) {
         find_host_write(each);
-        each.exposed = false;
+        each.exposed = each.held = false;
     }
 }
 
@@ -97,7 +112,13 @@ void oracle::drop_content(byte_range range) {
 void oracle::lose(byte_range range, place where) {
     for (cell& each : of(range)) {
         const bool only_there = each.current == set_of(where);
-        if (each.filled || only_there) each = {.is = value::anything, .written = true, .exposed = each.exposed};
+        if (each.filled || only_there) {
+            each = {.is = value::anything,
+                    .written = true,
+                    .exposed = each.exposed,
+                    .held = each.held,
+                    .blurred = each.blurred};
+        }
         if (each.is == value::one_of_old) each.is = value::anything;
         each.suspect = true;
     }
@@ -127,14 +148,15 @@ std::string oracle::compare(byte_range range, std::span<const std::byte> got) {
 std::size_t oracle::stale(byte_range range, place where) const {
     const auto stale_at = [&](const cell& each) {
         const std::uint8_t current = each.exposed && where != at_host ? set_of(at_host) : each.current;
-        return (each.written || each.exposed) && (current & group(where)) == 0;
+        const bool blurred = each.blurred && (group(where) & set_of(at_host)) == 0;
+        return blurred || ((each.written || each.exposed) && (current & group(where)) == 0);
     };
     return static_cast<std::size_t>(std::ranges::count_if(of(range), stale_at));
 }
 
 bool oracle::may_drop(byte_range range, place where) const {
     return std::ranges::all_of(of(range), [&](const cell& each) {
-        if (each.exposed && where == at_host) return false;
+        if (each.held && where == at_host) return false;
         return !each.written || (each.current & ~set_of(where)) != 0;
     });
 }

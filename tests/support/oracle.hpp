@@ -28,6 +28,11 @@ public:
     /// What the buffer has chosen by now: the spaces whose copies are the host's memory.
     void share(std::uint8_t places_of_host_memory) { host_group_ = places_of_host_memory; }
 
+    /// The first and the second device take turns with one memory, and it is the turn of `holder`; what was current at
+    /// the other went along.
+    void take_turns(place holder);
+    void end_turns() { holder_.reset(); }
+
     // Accesses that were granted.
     void read(byte_range range, place where);
     void write(byte_range range, place where);  // content is not known until it is put
@@ -74,6 +79,8 @@ private:
         value is = value::known;
         bool written = false;
         bool exposed = false;
+        bool held = false;     // a pointer is out, though a device may have newer content
+        bool blurred = false;  // one has been: writes beside it may have been taken for writes of it
         bool filled = false;
         bool suspect = false;      // queued work has failed here: the buffer may refuse to read it
         std::uint8_t current = 0;  // a set of places
@@ -87,6 +94,7 @@ private:
 
     std::vector<cell> cells_;
     std::uint8_t host_group_ = 1;
+    std::optional<place> holder_;
     bool uninitialized_;
 };
 

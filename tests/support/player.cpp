@@ -137,7 +137,15 @@ void player::settle() {
     for (const place where : {at_first, at_second}) {
         for (const failed_work& each : fake_at(where).failures) oracle_.lose({each.begin, each.end}, where);
         fake_at(where).failures.clear();
-        if (shares(where)) host_group |= static_cast<std::uint8_t>(1u << where);
+        if (shares(where) && !fake_at(where).does().borrows) host_group |= static_cast<std::uint8_t>(1u << where);
+    }
+    if (fake_at(at_second).does().borrows && shares(at_second)) {
+        const place holder = fake_at(at_second).has_turn ? at_second : at_first;
+        oracle_.take_turns(holder);
+        before_.take_turns(holder);
+    } else {
+        oracle_.end_turns();
+        before_.end_turns();
     }
     oracle_.share(host_group);
     before_.share(host_group);
@@ -188,7 +196,7 @@ void player::step(const operation& op) {
             break;
         case verb::release_host: {
             part& of = part_of(op);
-            if (attempt(op, conflicts(of.range, access::write), [&] { of.handle.release_host(); })) {
+            if (attempt(op, {}, [&] { of.handle.release_host(); })) {
                 oracle_.end_exposure(of.range);
             }
             break;

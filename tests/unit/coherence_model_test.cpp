@@ -1,4 +1,5 @@
-// tests/unit/coherence_model_test.cpp: every state that three spaces and three ranges can reach, under every operation.
+// tests/unit/coherence_model_test.cpp: every state that three spaces and three ranges can reach, or, where pointers to
+// the host's copy are out, three spaces and two ranges, under every operation.
 //
 // The directory claims which spaces see the newest content. Against it stands a world that is as bad as it may be: what
 // the directory does not claim is stale, and of a shared memory nobody holds more than the directory implies. Steps act
@@ -18,29 +19,34 @@
 namespace unibuf::coherence {
 namespace {
 
-constexpr std::size_t ranges = 3;  // of one byte each
-constexpr space_id spaces = 3;     // the host and two devices
+constexpr std::size_t most_ranges = 3;  // of one byte each
+constexpr space_id spaces = 3;          // the host and two devices
 constexpr space_set all_spaces = (1 << spaces) - 1;
-constexpr std::size_t possible_states = std::size_t{1} << (6 * ranges);
+constexpr std::size_t bits = 8;  // that tell what is known of one range
+constexpr std::size_t possible_states = std::size_t{1} << (bits * most_ranges);
 
 std::uint32_t key_of(const knowledge& known) {
-    return known.current | static_cast<std::uint32_t>(known.what) << 3 | std::uint32_t{known.exposed} << 5;
+    return known.current | static_cast<std::uint32_t>(known.what) << 3 | static_cast<std::uint32_t>(known.out) << 5 |
+           std::uint32_t{known.contested} << 7;
 }
 
 std::uint32_t key_of(const directory& known) {
     std::uint32_t key = 0;
     known.for_each(known.whole(), [&](byte_range range, const knowledge& k) {
-        for (std::size_t i = range.begin; i < range.end; ++i) key |= key_of(k) << (6 * i);
+        for (std::size_t i = range.begin; i < range.end; ++i) key |= key_of(k) << (bits * i);
     });
     return key;
 }
 
-directory directory_of(std::uint32_t key) {
+directory directory_of(std::uint32_t key, std::size_t ranges) {
     directory result(ranges);
     for (std::size_t i = 0; i < ranges; ++i) {
-        const std::uint32_t part = key >> (6 * i) & 63;
+        const std::uint32_t part = key >> (bits * i) & 255;
         result.update({i, i + 1}, [&](knowledge& k) {
-            k = {.current = part & 7, .what = static_cast<content>(part >> 3 & 3), .exposed = (part >> 5 & 1) != 0};
+            k = {.current = part & 7,
+                 .what = static_cast<content>(part >> 3 & 3),
+                 .out = static_cast<pointers>(part >> 5 & 3),
+                 .contested = (part >> 7 & 1) != 0};
         });
     }
     return result;
@@ -142,23 +148,27 @@ private:
     }
 
     const sharing& memories_;
-    std::array<space_set, ranges> fresh_{};
-    std::array<bool, ranges> unwritten_{};
-    std::array<std::array<space_set, spaces>, ranges> visible_{};  // [byte][hub]: who may touch a shared memory
-    std::array<int, ranges> moved_{};
+    std::array<space_set, most_ranges> fresh_{};
+    std::array<bool, most_ranges> unwritten_{};
+    std::array<std::array<space_set, spaces>, most_ranges> visible_{};  // [byte][hub]: who may touch a shared memory
+    std::array<int, most_ranges> moved_{};
 };
 
 class model {
 public:
-    explicit model(const sharing& memories) : memories_(memories), seen_(possible_states) {}
+    model(const sharing& memories, bool with_pointers)
+        : memories_(memories),
+          with_pointers_(with_pointers),
+          ranges_(with_pointers ? most_ranges - 1 : most_ranges),
+          seen_(possible_states) {}
 
     void explore() {
-        visit(directory(ranges));
+        visit(directory(ranges_));
         while (!open_.empty()) {
-            const directory known = directory_of(open_.back());
+            const directory known = directory_of(open_.back(), ranges_);
             open_.pop_back();
-            for (std::size_t begin = 0; begin < ranges; ++begin) {
-                for (std::size_t end = begin + 1; end <= ranges; ++end) {
+            for (std::size_t begin = 0; begin < ranges_; ++begin) {
+                for (std::size_t end = begin + 1; end <= ranges_; ++end) {
                     operate(known, {begin, end});
                     if (testing::Test::HasFailure()) return;
                 }
@@ -184,11 +194,15 @@ private:
             for (const access what : {access::read, access::write, access::read_write}) {
                 for (space_id holder = 0; holder < spaces; ++holder) access_range(known, range, where, what, holder);
             }
-            change(known, [&](directory& d) { wrote(d, range, where); });  // mark_dirty
+            change(known, [&](directory& d) {  // mark_dirty
+                before_writes(d, range, where);
+                wrote(d, range, where);
+            });
             discard(known, range, where);
         }
-        change(known, [&](directory& d) { find_host_writes(d, range); });
-        change(known, [&](directory& d) { end_exposure(d, range); });
+        change(known, [&](directory& d) { assume_host_writes(d, range); });
+        change(known, [&](directory& d) { found_host_writes(d, range); });
+        change(known, [&](directory& d) { end_pointers(d, range); });
         change(known, [&](directory& d) { drop_content(d, range); });
     }
 
@@ -199,11 +213,28 @@ private:
         visit(known);
     }
 
+    /// Nobody can tell the host's writes from those of a device that shares its memory.
+    void before_writes(directory& d, byte_range range, space_id where) const {
+        if (where == host || memories_.hub(where) != memories_.hub(host)) return;
+        d.update(range, [](knowledge& k) {
+            if (k.exposed()) k.out = pointers::assumed;
+        });
+    }
+
+    static void end_pointers(directory& d, byte_range range) {
+        assume_host_writes(d, range);
+        d.update(range, [](knowledge& k) {
+            if (!k.contested) k.out = pointers::none;
+        });
+    }
+
     /// An access as the buffer makes it: host writes found first, then steps, each of which may be the last that
     /// succeeds.
     void access_range(directory known, byte_range range, space_id where, access what, space_id holder) {
         ++operations_;
-        if (where != host) find_host_writes(known, range);
+        if (where != host) assume_host_writes(known, range);
+        if (what != access::write && !contested_in(known, range).empty()) return;  // refused
+        if (what != access::read) before_writes(known, range, where);
         world real(known, memories_);
         real.assume_last_holder(holder);
         directory after = known;
@@ -224,8 +255,10 @@ private:
         }
         if (!wrong.empty()) return fail(known, wrong, range, where, what);
         visit(after);
-        if (where == host && what == access::read_write) {  // a pointer is given out
-            change(after, [&](directory& d) { expose(d, range); });
+        if (with_pointers_ && where == host && what == access::read_write) {  // one is given out
+            for (const pointers how : {pointers::assumed, pointers::watched}) {
+                change(after, [&](directory& d) { expose(d, range, how); });
+            }
         }
         if (what != access::read) wrote(after, range, where);
         visit(after);
@@ -233,11 +266,15 @@ private:
 
     void discard(directory known, byte_range range, space_id where) {
         ++operations_;
+        const bool settles = !contested_in(known, range).empty();
+        settle_without(known, range, where);
+        visit(known);
+        if (where == host && settles) return;
         const byte_range only = only_at(known, range, where);
         bool loses = false;
         known.for_each(range, [&](byte_range, const knowledge& k) {
             loses |= k.what != content::unwritten && k.current == set_of(where);
-            loses |= k.exposed && where == host;
+            loses |= k.exposed() && where == host;
         });
         if (only.empty() == loses)
             return fail(known, "discard is allowed where it loses content, or refused where not");
@@ -252,13 +289,15 @@ private:
         known.for_each(known.whole(), [&](byte_range r, const knowledge& k) {
             state += " [" + std::to_string(r.begin) + "," + std::to_string(r.end) + ") current " +
                      std::to_string(k.current) + " content " + std::to_string(static_cast<int>(k.what)) +
-                     (k.exposed ? " exposed" : "");
+                     (k.exposed() ? " exposed" : "") + (k.contested ? " contested" : "");
         });
         ADD_FAILURE() << why << "\n  directory:" << state << "\n  access " << static_cast<int>(what) << " of ["
                       << range.begin << "," << range.end << ") at space " << static_cast<int>(where);
     }
 
     const sharing& memories_;
+    bool with_pointers_;
+    std::size_t ranges_;
     std::vector<bool> seen_;
     std::vector<std::uint32_t> open_;
     std::size_t states_ = 0;
@@ -275,11 +314,13 @@ class coherence_model : public testing::TestWithParam<arrangement> {};
 TEST_P(coherence_model, every_reachable_state_keeps_the_rules) {
     sharing memories;
     for (space_id s = 0; s < spaces; ++s) memories.share(s, GetParam().hubs[s]);
-    model checked(memories);
-    checked.explore();
-    std::cout << "[  MODEL   ] " << GetParam().name << ": " << checked.states() << " states, " << checked.operations()
-              << " operations\n";
-    EXPECT_GT(checked.states(), 1000u);
+    for (const bool with_pointers : {false, true}) {
+        model checked(memories, with_pointers);
+        checked.explore();
+        std::cout << "[  MODEL   ] " << GetParam().name << (with_pointers ? ", with pointers: " : ": ")
+                  << checked.states() << " states, " << checked.operations() << " operations\n";
+        EXPECT_GT(checked.states(), 500u);
+    }
 }
 
 INSTANTIATE_TEST_SUITE_P(placements, coherence_model,

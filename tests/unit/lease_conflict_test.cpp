@@ -74,7 +74,6 @@ TEST_F(conflicting_leases, stand_in_the_way_of_every_verb) {
         {"host", [&] { b.host(); }},
         {"host to read", [&] { std::as_const(b).host(); }},
         {"device", [&] { b.device(); }},
-        {"release_host", [&] { b.release_host(); }},
         {"sync_to_host", [&] { b.sync_to_host(); }},
         {"sync_to_device", [&] { b.sync_to_device(); }},
         {"mark_host_dirty", [&] { b.mark_host_dirty(); }},

@@ -73,11 +73,22 @@ TEST_F(state_of_a_buffer, needs_one_device_that_has_all) {
     EXPECT_EQ(with(on_host | on_device | set_of(other)), buffer_state::host_dirty);
 }
 
-TEST_F(state_of_a_buffer, counts_pointers_that_are_out_as_writes) {
+TEST_F(state_of_a_buffer, counts_what_is_assumed_as_written) {
     wrote(known, all, host);
     moved(all, host, device);
-    expose(known, half);
+    expose(known, half, pointers::watched);
+    EXPECT_EQ(with(on_host | on_device), buffer_state::synchronized);
+    expose(known, half, pointers::assumed);
     EXPECT_EQ(with(on_host | on_device), buffer_state::host_dirty);
+}
+
+TEST_F(state_of_a_buffer, is_mixed_where_two_versions_are_newest) {
+    wrote(known, all, host);
+    expose(known, half, pointers::watched);
+    wrote(known, all, device);
+    EXPECT_EQ(with(on_host | on_device), buffer_state::device_dirty);
+    found_host_writes(known, half);
+    EXPECT_EQ(with(on_host | on_device), buffer_state::mixed);
 }
 
 TEST_F(state_of_a_buffer, breaks_no_rule_unnoticed) {
@@ -88,8 +99,8 @@ TEST_F(state_of_a_buffer, breaks_no_rule_unnoticed) {
     EXPECT_NE(broken_rule(known, on_host | on_device), nullptr) << "content nowhere";
     known.update(half, [](knowledge& k) { k.current = on_host | on_device; });
     EXPECT_NE(broken_rule(known, on_host | on_device), nullptr) << "written by two";
-    known.update(half, [](knowledge& k) { k = {.current = on_device, .what = content::written, .exposed = true}; });
-    EXPECT_NE(broken_rule(known, on_host | on_device), nullptr) << "pointers to stale bytes";
+    known.update(half, [](knowledge& k) { k = {.current = on_device, .what = content::written, .contested = true}; });
+    EXPECT_NE(broken_rule(known, on_host | on_device), nullptr) << "contested without a pointer";
 }
 
 }  // namespace
