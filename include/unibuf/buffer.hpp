@@ -12,6 +12,7 @@
 
 #include "unibuf/detail/gate.hpp"
 #include "unibuf/export.hpp"
+#include "unibuf/host_view.hpp"
 #include "unibuf/lease.hpp"
 #include "unibuf/lease_together.hpp"
 #include "unibuf/options.hpp"
@@ -84,10 +85,12 @@ public:
 
     /// Raw access: a lease taken and ended in one step. The data is there when the call returns.
     ///
-    /// The host's pointer may be written through at any time until a device writes the buffer, discard_content,
-    /// release_host, or the end of the buffer; until writes are found by themselves, all that was handed out counts as
-    /// written at each access elsewhere. That is correct, and costs a transfer each time: a lease costs none. Of a
-    /// buffer that the host only reads (host_access::read_only) it counts as read.
+    /// The host's pointer may be written through at any time, until discard_content, release_host, or the end of the
+    /// buffer. What was written is found by the next access elsewhere, and only the pages that it touched move: see
+    /// docs/write-tracking.md. Where writes cannot be found, all that was handed out counts as written each time.
+    /// What is written where a device has newer content is a conflict: the next access of those bytes throws
+    /// error(access_conflict), until mark_host_dirty, mark_device_dirty or discard says which of the two stands.
+    /// Of a buffer that the host only reads (host_access::read_only) it is for reading.
     std::byte* host() {
         std::byte* const address = gate_->host_if(detail::gate::host_exposed);
         return address ? address + begin_ : host_by_lock();
@@ -101,6 +104,12 @@ public:
 
     /// Says that pointers from host() are not written through any more.
     void release_host();
+
+    /// The same as host(), with an end of its own. Throws error(invalid_argument) where the host only reads.
+    unibuf::host_view<std::byte> host_view(std::size_t offset = 0, std::size_t bytes = rest) {
+        return unibuf::host_view<std::byte>(hold_host(offset, bytes));
+    }
+    detail::host_bytes hold_host(std::size_t offset, std::size_t bytes);
 
     /// The default device's copy, for reading, or for writing that mark_device_dirty tells of.
     native_memory device() {

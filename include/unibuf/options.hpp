@@ -37,7 +37,7 @@ enum class write_tracking : std::uint8_t {
     off,        // the host is taken for written at each access elsewhere, as long as pointers are out
 };
 
-/// Whether a device's copy is memory of its own, or the host's memory used in place.
+/// Whether a device's copy is memory of its own, or that of the host or of another device, used in place.
 enum class placement : std::uint8_t { mirrored, shared };
 
 struct buffer_options {
@@ -50,10 +50,10 @@ struct buffer_options {
 
     write_tracking tracking = write_tracking::automatic;
 
-    /// Keeps the host's copy pinned (page-locked), so that CUDA devices reach it without a detour: transfers are faster,
-    /// and go on beside the host's own work. It is pinned by the device that the buffer is for, when it is allocated,
-    /// which takes about as long as writing it once. Where no device can pin, it is not, and placement(host) says why;
-    /// where no more may be pinned, the access throws error(out_of_memory).
+    /// Keeps the host's copy pinned (page-locked), so that CUDA devices reach it without a detour: transfers are
+    /// faster, and go on beside the host's own work. It is pinned by the device that the buffer is for, when it is
+    /// allocated, which takes about as long as writing it once. Where no device can pin, it is not, and placement(host)
+    /// says why; where no more may be pinned, the access throws error(out_of_memory).
     bool pinned = false;
 
     /// Leaves bytes that nobody has written as they are, instead of zero.

@@ -4,6 +4,7 @@
 #include "unibuf/buffer.hpp"
 #include "unibuf/error.hpp"
 #include "unibuf/fence.hpp"
+#include "unibuf/host_view.hpp"
 #include "unibuf/lease.hpp"
 #include "unibuf/options.hpp"
 #include "unibuf/shape.hpp"

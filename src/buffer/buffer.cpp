@@ -96,6 +96,14 @@ const std::byte* buffer::host_to_read_by_lock() const {
 
 void buffer::release_host() { core_of(gate_).end_host_pointers(checked(core_of(gate_), begin_, bytes_, 0, rest)); }
 
+detail::host_bytes buffer::hold_host(std::size_t offset, std::size_t bytes) {
+    detail::core& core = core_of(gate_);
+    const byte_range range = checked(core, begin_, bytes_, offset, bytes);
+    std::byte* const data = core.begin_view(range);
+    core.add_handle();
+    return {core, data, range.begin, range.size()};
+}
+
 native_memory buffer::device_by_lock() {
     native_memory result = core_of(gate_).device_handle_of(checked(core_of(gate_), begin_, bytes_, 0, rest));
     if (result.where == backends::host_as_device) result.where = unibuf::host;
@@ -163,6 +171,13 @@ std::size_t buffer::ranges() const { return core_of(gate_).ranges(); }
 placement_info buffer::placement(space where) const { return core_of(gate_).placement(where); }
 
 namespace detail {
+
+void host_bytes::end() noexcept {
+    if (!gate_) return;
+    core& core = core_of(std::exchange(gate_, nullptr));
+    core.end_view({offset_, offset_ + bytes_});
+    core.drop_handle();
+}
 
 void check_is_address(space where) {
     if (backends::device_of(where).about().addresses) return;

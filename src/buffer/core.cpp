@@ -197,7 +197,7 @@ void core::check_not_contested(const demand& asked) const {
 
 void core::find_host_writes(const demand& asked) {
     writes()->find(directory_, asked.range, asked.where != host);
-    any_exposed_ = coherence::any_exposed(directory_);
+    any_exposed_ = writes()->any_held() || coherence::any_exposed(directory_);
 }
 
 void core::before_device_writes(space where, byte_range range) {

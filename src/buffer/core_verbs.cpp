@@ -107,6 +107,9 @@ void core::give_host_pointer(byte_range range, bool view) {
 }
 
 std::byte* core::begin_view(byte_range range) {
+    if (copies_.options().access == host_access::read_only) {
+        throw error(error_code::invalid_argument, name() + " was created read_only: the host may not write it");
+    }
     return grant({.range = range, .where = host, .what = access::read_write, .why = cause::host_pointer},
                  [&](copy& there) {
                      give_host_pointer(range, true);

@@ -121,26 +121,29 @@ bool host_writes::held_for_good(byte_range range) const noexcept {
 }
 
 void host_writes::expose(directory& known, byte_range range, bool untouched) {
-    const auto choose = [&](const knowledge& k, bool paused) {
+    const auto choose = [&](const knowledge& k) {
+        if (k.exposed()) return k.out;
         if (!watch_) return pointers::assumed;
-        if (k.exposed() && (k.out != pointers::assumed || paused || only_at_host(k))) return k.out;
         if (k.what == coherence::content::unwritten && untouched) return pointers::fresh;
         // All of it moves at the next access elsewhere.
         if (k.what == coherence::content::written && only_at_host(k)) return pointers::assumed;
         return pointers::watched;
     };
     try {
-        for (const byte_range& part : parts_of(range)) {
-            const bool paused = watch_ && parts_[part.begin / part_bytes].left != 0;
-            const auto is_new = [&](const knowledge& k) {
-                return choose(k, paused) == pointers::watched && k.out != pointers::watched;
-            };
-            for (const byte_range& piece : pieces_of(known, part, is_new)) arm(known, piece);
-            known.update(part, [&](knowledge& k) { k.out = choose(k, paused); });
-        }
+        const auto is_new = [&](const knowledge& k) { return !k.exposed() && choose(k) == pointers::watched; };
+        for (const byte_range& piece : pieces_of(known, range, is_new)) arm(known, piece);
+        known.update(range, [&](knowledge& k) { k.out = choose(k); });
     } catch (const error&) {
         give_up(known);
         coherence::expose(known, range, pointers::assumed);
+    }
+}
+
+void host_writes::expose_again(directory& known, byte_range range) {
+    for (const holder& each : holders_) {
+        const byte_range part = each.range.clipped_to(range);
+        const auto forgotten = [](const knowledge& k) { return !k.exposed() && at_host(k); };
+        for (const byte_range& piece : pieces_of(known, part, forgotten)) expose(known, piece, false);
     }
 }
 
@@ -207,13 +210,19 @@ void host_writes::find(directory& known, byte_range range, bool elsewhere) {
             if (elsewhere) coherence::assume_host_writes(known, range);
             return;
         }
-        if (!elsewhere && pieces_of(known, around(range), newer_elsewhere).empty()) return;
+        const auto stale = [](const knowledge& k) { return k.exposed() && !at_host(k); };
+        if (!elsewhere && pieces_of(known, around(range), stale).empty()) return;
         collect(known, range);
         std::vector<byte_range> found = pending_;
         apply(known, range);
         if (elsewhere) {
             for (const byte_range& part : parts_of(range)) decide(known, part, found);
         } else {
+            // A device that shares the memory has written it: what comes after that is found again.
+            const auto unseen = [](const knowledge& k) { return k.out == pointers::assumed && !at_host(k); };
+            for (const byte_range& piece : pieces_of(known, range, unseen)) {
+                coherence::expose(known, piece, pointers::none);
+            }
             // The host will have some bytes of these units, and a device others.
             for (const byte_range& unit : edges_of(range)) make_twin(known, unit, {});
         }
@@ -242,16 +251,16 @@ void host_writes::decide(directory& known, byte_range part, const std::vector<by
 
     coherence::assume_host_writes(known, part);
     if (watch) {
-        for (const std::vector<byte_range>* pieces : {&assumed, &fresh}) {
-            for (const byte_range& each : *pieces) {
-                arm(known, each);
-                coherence::expose(known, each, pointers::watched);
-            }
+        for (const byte_range& each : assumed) {
+            arm(known, each);
+            coherence::expose(known, each, pointers::watched);
         }
-        // Armed first: what was touched before is found now, and what is written from now on by the next scan.
-        std::vector<byte_range> touched;
-        for (const byte_range& each : fresh) watch_->touched(each, touched);
         for (const byte_range& each : fresh) {
+            // Others may be watched in the units at its ends: those are taken for touched.
+            std::vector<byte_range> touched = edges_of(each);
+            for (const byte_range& edge : touched) arm(known, edge.clipped_to(each));
+            if (const byte_range inner = within(each); !inner.empty()) watch_->arm_fresh(inner, touched);
+            coherence::expose(known, each, pointers::watched);
             for (const byte_range& unit : touched) coherence::found_host_writes(known, unit.clipped_to(each));
         }
         return;

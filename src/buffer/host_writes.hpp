@@ -35,6 +35,11 @@ public:
     /// copy since it was allocated, and it was zero then.
     void expose(coherence::directory& known, byte_range range, bool untouched);
 
+    /// The host has become current in some of `range`: what is held of that is exposed again.
+    void expose_again(coherence::directory& known, byte_range range);
+
+    bool any_held() const noexcept { return !holders_.empty(); }
+
     /// Tells what was written of `range` until now. Before an access `elsewhere` it is settled what is watched until
     /// the next one, and begins to be watched now, before any byte is copied.
     void find(coherence::directory& known, byte_range range, bool elsewhere);

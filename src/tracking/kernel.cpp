@@ -14,7 +14,7 @@
 #include <cstring>
 #include <limits>
 
-#include "backends/forks.hpp"
+#include "process/forks.hpp"
 #include "unibuf/error.hpp"
 
 namespace unibuf::tracking {
@@ -80,7 +80,7 @@ std::size_t kernel::page() noexcept {
     return size;
 }
 
-kernel::kernel() : forks_(backends::forks()), missing_(open()) {}
+kernel::kernel() : forks_(process::forks()), missing_(open()) {}
 
 std::string kernel::open() {
     if (const char* const chosen = std::getenv("UNIBUF_TRACKING"); chosen && std::string_view(chosen) == "off") {
@@ -105,7 +105,7 @@ std::string kernel::open() {
     return {};
 }
 
-bool kernel::usable() const noexcept { return missing_.empty() && forks_ == backends::forks(); }
+bool kernel::usable() const noexcept { return missing_.empty() && forks_ == process::forks(); }
 
 bool kernel::add(std::span<std::byte> pages) const noexcept {
     if (!usable()) return false;
@@ -139,8 +139,8 @@ void kernel::scan(std::span<std::byte> pages, look_for what, std::vector<region>
     request.regions = static_cast<std::uint64_t>(reinterpret_cast<std::uintptr_t>(regions.data()));
     request.regions_count = regions.size();
     request.most_pages = most / page() == std::numeric_limits<std::size_t>::max() / page() ? 0 : most / page();
-    if (what == look_for::touched) {
-        request.any_of = is_present | is_swapped;
+    if (what == look_for::touched || what == look_for::present) {
+        request.any_of = what == look_for::touched ? is_present | is_swapped : is_present;
         request.inverted = request.all_of = is_zero_page;
         request.tell = is_present;
     } else {

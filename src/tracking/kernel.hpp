@@ -30,7 +30,7 @@ public:
     // Of pages that were added. Throw error(unsupported) where the kernel refuses, or after a fork.
     void protect(std::span<std::byte> pages, bool against_writes) const;
 
-    enum class look_for { written, written_and_protect, touched };
+    enum class look_for { written, written_and_protect, touched, present };
 
     struct region {
         std::uintptr_t begin;

@@ -46,9 +46,16 @@ bool page_watch::any_written(byte_range range) {
     return !first.empty();
 }
 
-bool page_watch::touched(byte_range range, std::vector<byte_range>& found) {
+void page_watch::touched(byte_range range, std::vector<byte_range>& found) {
     look(range, kernel::look_for::touched, found, std::numeric_limits<std::size_t>::max());
-    return true;
+}
+
+/// Once it is armed, the kernel does not tell a page that was swapped from one that nobody has touched: those are asked
+/// for before, and what came in between is still present.
+void page_watch::arm_fresh(byte_range range, std::vector<byte_range>& found) {
+    touched(range, found);
+    arm(range);
+    look(range, kernel::look_for::present, found, std::numeric_limits<std::size_t>::max());
 }
 
 }  // namespace unibuf::tracking

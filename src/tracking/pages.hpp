@@ -17,7 +17,8 @@ public:
     void disarm(byte_range range) override;
     void scan(byte_range range, std::vector<byte_range>& written) override;
     bool any_written(byte_range range) override;
-    bool touched(byte_range range, std::vector<byte_range>& found) override;
+    void touched(byte_range range, std::vector<byte_range>& found) override;
+    void arm_fresh(byte_range range, std::vector<byte_range>& found) override;
 
 private:
     std::span<std::byte> around(byte_range range) const noexcept;

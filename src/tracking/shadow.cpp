@@ -48,14 +48,18 @@ void shadow_watch::scan(byte_range range, std::vector<byte_range>& written) {
     }
 }
 
-bool shadow_watch::touched(byte_range range, std::vector<byte_range>& found) {
+void shadow_watch::touched(byte_range range, std::vector<byte_range>& found) {
     range = around(range);
     const auto used = [](std::byte each) { return each != std::byte{0}; };
     for (std::size_t i = range.begin; i < range.end; i += line) {
         const std::size_t bytes = std::min(line, range.end - i);
         if (std::ranges::any_of(memory_.subspan(i, bytes), used)) add(found, {i, i + bytes});
     }
-    return true;
+}
+
+void shadow_watch::arm_fresh(byte_range range, std::vector<byte_range>& found) {
+    arm(range);
+    touched(range, found);
 }
 
 }  // namespace unibuf::tracking

@@ -16,7 +16,8 @@ public:
     void disarm(byte_range) override {}
     void scan(byte_range range, std::vector<byte_range>& written) override;
     bool any_written(byte_range range) override;
-    bool touched(byte_range range, std::vector<byte_range>& found) override;
+    void touched(byte_range range, std::vector<byte_range>& found) override;
+    void arm_fresh(byte_range range, std::vector<byte_range>& found) override;
 
 private:
     static constexpr std::size_t line = 64;

@@ -40,9 +40,10 @@ public:
     /// The same without forgetting it, for a look from the side.
     virtual bool any_written(byte_range range) = 0;
 
-    /// Adds what of `range`, rounded outwards, anybody has written since the memory was allocated; only of memory that
-    /// was never armed, and that was zero then. False where that cannot be told.
-    virtual bool touched(byte_range range, std::vector<byte_range>& found) = 0;
+    // Only of memory that was never armed, and that was zero when it was allocated: adds what of `range`, rounded
+    // outwards, anybody has written since. The second arms it too, and misses nothing in between.
+    virtual void touched(byte_range range, std::vector<byte_range>& found) = 0;
+    virtual void arm_fresh(byte_range range, std::vector<byte_range>& found) = 0;
 };
 
 /// Null where writes to this memory cannot be found: of a page and more, where it is no whole pages of the process's

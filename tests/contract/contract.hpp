@@ -72,6 +72,9 @@ protected:
 /// The buffer, on the host and this space, which is a device.
 class buffer_contract : public on_a_space {};
 
+/// Likewise: what the host writes through pointers.
+class host_write_contract : public on_a_space {};
+
 // Each waits until it is done.
 void put(backends::memory& to, std::size_t offset, std::span<const std::byte> content);
 bytes get(backends::memory& from, std::size_t offset, std::size_t count);
@@ -86,11 +89,13 @@ bytes get(backends::memory& from, std::size_t offset, std::size_t count);
 
 #define UNIBUF_BACKEND_CONTRACT(api, space_name) \
     UNIBUF_CONTRACT_PART(backend_contract, api, space_name, [] { return unibuf::space(space_name); })
-#define UNIBUF_BUFFER_CONTRACT(api, space_name) \
-    UNIBUF_CONTRACT_PART(buffer_contract, api, space_name, [] { return unibuf::space(space_name); })
+#define UNIBUF_BUFFER_CONTRACT(api, space_name)                                                       \
+    UNIBUF_CONTRACT_PART(buffer_contract, api, space_name, [] { return unibuf::space(space_name); }); \
+    UNIBUF_CONTRACT_PART(host_write_contract, api, space_name, [] { return unibuf::space(space_name); })
 
 #define UNIBUF_CONTRACT_OF(api, space_name, find)                  \
     UNIBUF_CONTRACT_PART(backend_contract, api, space_name, find); \
     UNIBUF_CONTRACT_PART(sharing_contract, api, space_name, find); \
-    UNIBUF_CONTRACT_PART(buffer_contract, api, space_name, find)
+    UNIBUF_CONTRACT_PART(buffer_contract, api, space_name, find);  \
+    UNIBUF_CONTRACT_PART(host_write_contract, api, space_name, find)
 #define UNIBUF_CONTRACT(api, space_name) UNIBUF_CONTRACT_OF(api, space_name, [] { return unibuf::space(space_name); })

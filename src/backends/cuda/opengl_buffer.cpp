@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <span>
 #include <utility>
 
 namespace unibuf::backends::cuda {
@@ -31,8 +32,8 @@ bool opengl_buffer::in_reach(device_ordinal device, const gl_buffer_object& obje
     // So answers a driver that knows nothing of the context: that of another card, or of no card at all.
     if (status == no_device || status == invalid_graphics_context) return false;
     if (status != success) fail(status, "CUDA cannot tell which devices OpenGL uses", error_code::unsupported);
-    const auto end = devices.begin() + std::min<std::ptrdiff_t>(count, devices.size());
-    return std::find(devices.begin(), end, device) != end;
+    const auto listed = std::span(devices).first(std::min<std::size_t>(count, devices.size()));
+    return std::ranges::find(listed, device) != listed.end();
 }
 
 opengl_buffer::opengl_buffer(context& in, staging& ring, std::size_t bytes, gl_buffer_object object)

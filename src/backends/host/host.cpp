@@ -11,6 +11,7 @@
 #include "backends/backend.hpp"
 #include "backends/host/available_memory.hpp"
 #include "backends/pattern.hpp"
+#include "tracking/watch.hpp"
 #include "unibuf/error.hpp"
 
 namespace unibuf::backends {
@@ -92,7 +93,10 @@ private:
 class host_device final : public device {
 public:
     host_device() {
-        about_.description = "host memory";
+        const tracking::mechanism& finds = tracking::about();
+        about_.description = finds.finds_writes
+                                 ? "host memory, where writes are found by " + finds.description
+                                 : "host memory, where writes are not found: " + finds.description;
         about_.own_memory = false;
         about_.addresses = true;
         about_.memory_bytes =

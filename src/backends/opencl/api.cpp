@@ -7,7 +7,7 @@
 #include <array>
 #include <utility>
 
-#include "backends/forks.hpp"
+#include "process/forks.hpp"
 #include "backends/loader.hpp"
 
 namespace unibuf::backends::cl {
@@ -15,7 +15,7 @@ namespace {
 
 struct loaded {
     functions table{};
-    int born = forks();
+    int born = process::forks();
     std::string missing;
 };
 
@@ -86,7 +86,7 @@ error_code meaning(cl_int status, error_code otherwise) {
 
 const std::string& missing() { return loaded_once().missing; }
 
-bool usable() noexcept { return loaded_once().born == forks(); }
+bool usable() noexcept { return loaded_once().born == process::forks(); }
 
 const functions& api() {
     if (!usable()) throw error(error_code::device_lost, "OpenCL was loaded by the parent process, and is not shared");

@@ -70,12 +70,12 @@ void adopted_context::when_possible(std::function<void()> job) noexcept {
 }
 
 void adopted_context::check_alive() const {
-    if (born_ != forks()) throw error(error_code::device_lost, space_ + " belongs to the parent process");
+    if (born_ != process::forks()) throw error(error_code::device_lost, space_ + " belongs to the parent process");
     if (lost_) throw error(error_code::device_lost, "the context of " + space_ + " was destroyed");
 }
 
 bool adopted_context::here() const noexcept {
-    return born_ == forks() && !lost_ && egl::get().current_context() == handle_;
+    return born_ == process::forks() && !lost_ && egl::get().current_context() == handle_;
 }
 
 void adopted_context::do_waiting() {

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "backends/forks.hpp"
+#include "process/forks.hpp"
 #include "backends/opengl/context.hpp"
 #include "unibuf/space.hpp"
 
@@ -37,7 +37,7 @@ private:
     void do_waiting();
 
     void* handle_;
-    int born_ = forks();
+    int born_ = process::forks();
     std::atomic<bool> lost_ = false;
     std::string space_ = "this space";
     unsigned witness_ = 0;  // a buffer object, by whose label the context is known again

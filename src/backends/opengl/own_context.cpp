@@ -3,7 +3,7 @@
 #include <cstdlib>
 #include <utility>
 
-#include "backends/forks.hpp"
+#include "process/forks.hpp"
 #include "backends/opengl/context.hpp"
 #include "backends/opengl/egl.hpp"
 #include "backends/opengl/worker.hpp"
@@ -53,15 +53,15 @@ public:
 
     void check_alive() const override {
         // First: a child has no such thread, and the worker's lock may be held there for good.
-        if (born_ != forks()) throw error(error_code::device_lost, "the OpenGL thread is the parent process's");
+        if (born_ != process::forks()) throw error(error_code::device_lost, "the OpenGL thread is the parent process's");
         thread_.check_open();
     }
 
-    bool here() const noexcept override { return thread_.here() && born_ == forks(); }
+    bool here() const noexcept override { return thread_.here() && born_ == process::forks(); }
 
 private:
     worker& thread_;
-    int born_ = forks();
+    int born_ = process::forks();
 };
 
 }  // namespace

@@ -6,7 +6,7 @@
 // First: <cuda.h> gives functions the names of their versions, the members of the table too.
 #include <cuda.h>
 #include <cudaTypedefs.h>
-#if __has_include(<GL/gl.h>)
+#if __has_include(<GL/gl.h>) && __has_include(<cudaGLTypedefs.h>)
 #include <cudaGLTypedefs.h>
 #define UNIBUF_CUDA_GL_HEADERS
 #endif

@@ -1,11 +1,11 @@
-// backends/forks.cpp
-#include "backends/forks.hpp"
+// process/forks.cpp
+#include "process/forks.hpp"
 
 #include <pthread.h>
 
 #include <atomic>
 
-namespace unibuf::backends {
+namespace unibuf::process {
 
 namespace {
 
@@ -18,4 +18,4 @@ int forks() noexcept {
     return count.load(std::memory_order_relaxed);
 }
 
-}  // namespace unibuf::backends
+}  // namespace unibuf::process

@@ -1,0 +1,275 @@
+// bench/tracking.cpp: what it costs that writes through pointers of host() are found, and what that saves.
+#include <unibuf/unibuf.hpp>
+
+#include <algorithm>
+#include <cstring>
+#include <functional>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "default_device.hpp"
+#include "heap.hpp"
+#include "race.hpp"
+
+namespace {
+
+using unibuf::write_tracking;
+
+constexpr std::size_t mib = std::size_t{1} << 20;
+constexpr std::size_t page = 4096;
+constexpr std::size_t large = 256 * mib;
+
+void increase(std::byte& of) { of = static_cast<std::byte>(std::to_integer<unsigned>(of) + 1U); }
+
+/// With a mirrored copy at the default device, the same as the host's.
+class mirrored {
+public:
+    explicit mirrored(std::size_t bytes, write_tracking tracking = write_tracking::automatic)
+        : buffer(bytes, {.hint = unibuf::memory_hint::gpu_preferred, .tracking = tracking}) {
+        std::memset(buffer.write(unibuf::host).data(), 1, bytes);
+        move();
+    }
+
+    void move() { benchmark::DoNotOptimize(buffer.device().handle); }
+
+    unibuf::buffer buffer;
+};
+
+/// And with a pointer that has been out for some rounds.
+class written_through : public mirrored {
+public:
+    explicit written_through(std::size_t bytes, write_tracking tracking = write_tracking::automatic)
+        : mirrored(bytes, tracking), pointer(buffer.host()) {
+        for (int i = 0; i < 3; ++i) {
+            increase(pointer[bytes / 2]);
+            move();
+        }
+    }
+
+    std::byte* pointer;
+};
+
+bench::body whole_transfer(mirrored& of) {
+    return bench::repeat([&of] { of.buffer.mark_host_dirty(); }, [&of] { of.move(); });
+}
+
+/// Against all of it.
+bench::figures one_element() {
+    written_through buffer(large);
+    mirrored whole(large);
+    return bench::in_ns(bench::race(bench::repeat([&buffer] {
+                                        increase(buffer.pointer[large / 2]);
+                                        buffer.move();
+                                    }),
+                                    whole_transfer(whole)));
+}
+
+/// Against a program that says which page it wrote.
+bench::figures one_element_told() {
+    written_through buffer(large);
+    mirrored told(large);
+    const std::size_t at = large / 2 / page * page;
+    return bench::in_ns(bench::race(bench::repeat([&buffer] {
+                                        increase(buffer.pointer[large / 2]);
+                                        buffer.move();
+                                    }),
+                                    bench::repeat([&told, at] {
+                                        told.buffer.mark_host_dirty(at, page);
+                                        told.move();
+                                    })));
+}
+
+/// As many rounds as a part is believed in, and the one in which it is tried again: see src/tracking/policy.hpp.
+bench::figures full_rewrite(std::size_t bytes) {
+    constexpr int rounds = 65;
+    written_through tracked(bytes);
+    written_through untracked(bytes, write_tracking::off);
+    const auto rewrite = [bytes](written_through& of) {
+        for (int i = 0; i < rounds; ++i) {
+            std::memset(of.pointer, i, bytes);
+            of.move();
+        }
+    };
+    for (int i = 0; i < 3; ++i) rewrite(tracked);
+    bench::seconds taken =
+        bench::race(bench::repeat([&] { rewrite(tracked); }), bench::repeat([&] { rewrite(untracked); }));
+    return bench::in_ns({taken.measured / rounds, taken.limit / rounds});
+}
+
+/// One byte in each of 1 % of the pages.
+class scattered {
+public:
+    explicit scattered(std::size_t bytes) : pages_(bytes / page) {
+        for (std::size_t i = 0; i < pages_.size(); ++i) pages_[i] = i * page;
+    }
+
+    void write(std::byte* to) {
+        for (std::size_t i = 0; i < pages_.size() / 100; ++i) {
+            std::swap(pages_[i], pages_[i + random_() % (pages_.size() - i)]);
+            increase(to[pages_[i]]);
+        }
+    }
+
+private:
+    std::vector<std::size_t> pages_;
+    std::minstd_rand random_{1};
+};
+
+/// The access alone: what the stores cost is the next.
+bench::figures random_access() {
+    written_through buffer(large);
+    mirrored whole(large);
+    scattered stores(large);
+    return bench::in_ns(bench::race(bench::repeat([&] { stores.write(buffer.pointer); }, [&] { buffer.move(); }),
+                                    whole_transfer(whole)));
+}
+
+bench::figures random_stores_and_access() {
+    written_through buffer(large);
+    mirrored whole(large);
+    scattered stores(large);
+    return bench::in_ns(bench::race(bench::repeat([&] {
+                                        stores.write(buffer.pointer);
+                                        buffer.move();
+                                    }),
+                                    whole_transfer(whole)));
+}
+
+bench::figures random_bytes() {
+    constexpr int rounds = 20;
+    written_through buffer(large);
+    scattered stores(large);
+    const std::uint64_t before = buffer.buffer.statistics().bytes_moved();
+    for (int i = 0; i < rounds; ++i) {
+        stores.write(buffer.pointer);
+        buffer.move();
+    }
+    const std::uint64_t moved = buffer.buffer.statistics().bytes_moved() - before;
+    return {static_cast<double>(moved) / rounds, static_cast<double>(large)};
+}
+
+bench::figures per_mib(bench::figures found, std::size_t bytes) {
+    const double count = static_cast<double>(bytes) / mib;
+    return {found.measured / count, found.limit / count};
+}
+
+/// Against the transfer that nobody needs.
+bench::figures clean_held(std::size_t bytes, bool in_small_pages) {
+    written_through buffer(bytes);
+    mirrored whole(bytes);
+    if (in_small_pages) {  // a huge page is split where it is written
+        for (std::size_t i = 0; i < bytes; i += page) increase(buffer.pointer[i]);
+        buffer.move();
+    }
+    return per_mib(bench::in_ns(bench::race(bench::repeat([&buffer] { buffer.move(); }), whole_transfer(whole))),
+                   bytes);
+}
+
+/// Against a load of a pointer.
+bench::figures clean_released(bool view) {
+    mirrored buffer(large);
+    if (view) {
+        auto held = buffer.buffer.host_view();
+        increase(held[large / 2]);
+    } else {
+        increase(buffer.buffer.host()[large / 2]);
+        buffer.buffer.release_host();
+    }
+    buffer.move();
+    static std::byte content{};
+    std::byte* volatile pointer = &content;
+    return bench::in_ns(bench::race(bench::repeat([&buffer] { buffer.move(); }), bench::repeat([&pointer] {
+                                        std::byte* const loaded = pointer;
+                                        benchmark::DoNotOptimize(loaded);
+                                    })));
+}
+
+/// All that a buffer has on the heap, beside a bit for each page; with the most that it had for it between two rounds.
+bench::figures bookkeeping(const std::function<void(std::byte*)>& write) {
+    const bench::default_device debug("debug:0");
+    mirrored(large).move();  // what is set up once in a process is no buffer's
+    const std::ptrdiff_t before = bench::heap_bytes();
+    written_through buffer(large);
+    std::ptrdiff_t most = 0;
+    for (int i = 0; i < 20; ++i) {
+        write(buffer.pointer);
+        buffer.move();
+        most = std::max(most, bench::heap_bytes() - before);
+    }
+    return {static_cast<double>(most), large / page / 8};
+}
+
+std::vector<bench::situation> at_each_device(const std::string& what, const std::function<bench::figures()>& measure) {
+    std::vector<bench::situation> cases;
+    for (const char* const name : {"debug:0", "opencl:0"}) {
+        cases.push_back({what + " at " + name, [name, measure] {
+                             const bench::default_device there(name);
+                             return measure();
+                         }});
+    }
+    return cases;
+}
+
+std::vector<bench::situation> joined(std::vector<bench::situation> some, const std::vector<bench::situation>& more) {
+    some.insert(some.end(), more.begin(), more.end());
+    return some;
+}
+
+const bench::declared element({.name = "tracking.one_element",
+                               .unit = "ns",
+                               .goal = bench::ratio_at_most(0.01),
+                               .cases = at_each_device("one of 256 MiB", one_element)});
+
+const bench::declared element_told({.name = "tracking.one_element.told",
+                                    .unit = "ns",
+                                    .goal = bench::ratio_at_most(3),
+                                    .cases = at_each_device("one of 256 MiB", one_element_told)});
+
+const bench::declared rewrite({.name = "tracking.full_rewrite",
+                               .unit = "ns",
+                               .goal = bench::ratio_at_most(1.1),
+                               .cases = joined(at_each_device("64 KiB", [] { return full_rewrite(mib / 16); }),
+                                               joined(at_each_device("4 MiB", [] { return full_rewrite(4 * mib); }),
+                                                      at_each_device("16 MiB",
+                                                                     [] { return full_rewrite(16 * mib); })))});
+
+const bench::declared random_1pct({.name = "tracking.random_1pct",
+                                   .unit = "ns",
+                                   .goal = bench::ratio_at_most(0.03),
+                                   .cases = at_each_device("the access", random_access)});
+
+const bench::declared random_1pct_stores({.name = "tracking.random_1pct.stores",
+                                          .unit = "ns",
+                                          .goal = bench::ratio_at_most(0.2),
+                                          .cases = at_each_device("stores and access", random_stores_and_access)});
+
+const bench::declared random_1pct_bytes({.name = "tracking.random_1pct.bytes",
+                                         .unit = "bytes",
+                                         .goal = bench::ratio_at_most(0.011),
+                                         .cases = at_each_device("moved", random_bytes)});
+
+const bench::declared held({.name = "tracking.clean_held",
+                            .unit = "ns/MiB",
+                            .goal = bench::ratio_at_most(0.05),
+                            .cases = joined(at_each_device("256 MiB", [] { return clean_held(large, false); }),
+                                            at_each_device("256 MiB in small pages",
+                                                           [] { return clean_held(large, true); }))});
+
+const bench::declared released({.name = "tracking.clean_released",
+                                .unit = "ns",
+                                .goal = bench::at_most(2),
+                                .cases = joined(at_each_device("after a view", [] { return clean_released(true); }),
+                                                at_each_device("after release_host",
+                                                               [] { return clean_released(false); }))});
+
+const bench::declared bytes(
+    {.name = "tracking.bytes",
+     .unit = "bytes",
+     .goal = bench::at_most(large / 8192),
+     .cases = {{"one page", [] { return bookkeeping([](std::byte* to) { increase(to[large / 2]); }); }},
+               {"1 % at random",
+                [] { return bookkeeping([stores = scattered(large)](std::byte* to) mutable { stores.write(to); }); }},
+               {"all", [] { return bookkeeping([](std::byte* to) { std::memset(to, 2, large); }); }}}});
+
+}  // namespace

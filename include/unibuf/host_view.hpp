@@ -1,0 +1,72 @@
+// unibuf/host_view.hpp: a pointer into the host's copy that says when it ends.
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <utility>
+
+#include "unibuf/detail/gate.hpp"
+#include "unibuf/export.hpp"
+
+namespace unibuf {
+
+namespace detail {
+
+/// Bytes of the host's copy that are held; host_view<T> gives them a type. Keeps the buffer.
+class host_bytes {
+public:
+    host_bytes(gate& of, std::byte* data, std::size_t offset, std::size_t bytes) noexcept
+        : gate_(&of), data_(data), offset_(offset), bytes_(bytes) {}
+    host_bytes(host_bytes&& other) noexcept
+        : gate_(std::exchange(other.gate_, nullptr)),
+          data_(other.data_),
+          offset_(other.offset_),
+          bytes_(other.bytes_) {}
+    host_bytes& operator=(host_bytes&& other) noexcept {
+        std::swap(gate_, other.gate_);
+        std::swap(data_, other.data_);
+        std::swap(offset_, other.offset_);
+        std::swap(bytes_, other.bytes_);
+        return *this;
+    }
+    ~host_bytes() { end(); }
+
+    UNIBUF_API void end() noexcept;
+
+    std::byte* data() const noexcept { return gate_ ? data_ : nullptr; }
+    std::size_t bytes() const noexcept { return gate_ ? bytes_ : 0; }
+
+private:
+    gate* gate_;
+    std::byte* data_;
+    std::size_t offset_;
+    std::size_t bytes_;
+};
+
+}  // namespace detail
+
+/// Elements of the host's copy, to be read and written at any time while it is held: it is no lease, and excludes
+/// nobody. What is written is found by the next access elsewhere, and only that moves. When the last view of a range
+/// has ended, and host() has given no pointer to it, one last look is taken, and accesses are plain checks again.
+///
+/// Movable. Keeps the buffer's memory, also where the buffer is gone. One view is used by one thread at a time.
+template <class T>
+class host_view {
+public:
+    explicit host_view(detail::host_bytes held) noexcept : held_(std::move(held)) {}
+
+    T* data() const noexcept { return reinterpret_cast<T*>(held_.data()); }
+    std::size_t size() const noexcept { return held_.bytes() / sizeof(T); }
+    T* begin() const noexcept { return data(); }
+    T* end() const noexcept { return data() + size(); }
+    T& operator[](std::size_t index) const noexcept { return data()[index]; }
+    std::span<T> span() const noexcept { return {data(), size()}; }
+
+    /// Ends it now: it is empty from then on.
+    void release() noexcept { held_.end(); }
+
+private:
+    detail::host_bytes held_;
+};
+
+}  // namespace unibuf

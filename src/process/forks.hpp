@@ -1,0 +1,10 @@
+// process/forks.hpp: whether a process still is the one that it was.
+#pragma once
+
+namespace unibuf::process {
+
+/// How often this process was forked off since the first call. What a driver or the kernel gave while this number was
+/// another is never used again, not even to free it.
+int forks() noexcept;
+
+}  // namespace unibuf::process

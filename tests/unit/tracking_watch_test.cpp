@@ -1,0 +1,412 @@
+// tests/unit/tracking_watch_test.cpp: what a watch by the kernel finds, by itself.
+#include "tracking/watch.hpp"
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <linux/userfaultfd.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cstdlib>
+#include <cstring>
+#include <numeric>
+#include <random>
+#include <thread>
+
+#include "process/forks.hpp"
+#include "tracking/kernel.hpp"
+#include "unibuf/error.hpp"
+
+namespace unibuf {
+
+inline void PrintTo(const byte_range& range, std::ostream* out) {
+    *out << '[' << range.begin << ", " << range.end << ')';
+}
+
+}  // namespace unibuf
+
+namespace unibuf::tracking {
+namespace {
+
+using ranges = std::vector<byte_range>;
+
+const std::size_t page = kernel::page();
+
+/// Zero pages of the process's own.
+class mapping {
+public:
+    explicit mapping(std::size_t bytes)
+        : bytes_(bytes), address_(::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)) {
+        if (address_ == MAP_FAILED) std::abort();
+    }
+    ~mapping() { ::munmap(address_, bytes_); }
+    mapping(const mapping&) = delete;
+    mapping& operator=(const mapping&) = delete;
+
+    std::byte* data() const noexcept { return static_cast<std::byte*>(address_); }
+    std::span<std::byte> span() const noexcept { return {data(), bytes_}; }
+
+private:
+    std::size_t bytes_;
+    void* address_;
+};
+
+ranges scan(watch& of, byte_range range) {
+    ranges found;
+    of.scan(range, found);
+    return found;
+}
+
+ranges touched(watch& of, byte_range range) {
+    ranges found;
+    of.touched(range, found);
+    return found;
+}
+
+/// In order, each byte once.
+ranges joined(ranges all) {
+    std::ranges::sort(all, {}, &byte_range::begin);
+    ranges result;
+    for (const byte_range& each : all) {
+        if (!result.empty() && each.begin <= result.back().end) {
+            result.back().end = std::max(result.back().end, each.end);
+        } else {
+            result.push_back(each);
+        }
+    }
+    return result;
+}
+
+byte_range pages(std::size_t first, std::size_t count) { return {first * page, (first + count) * page}; }
+
+class page_watch : public ::testing::Test {
+protected:
+    static constexpr std::size_t count = 64;
+
+    void SetUp() override {
+        if (!about().finds_writes) GTEST_SKIP() << about().description;
+        by_ = make_watch(memory_.span(), true);
+        ASSERT_TRUE(by_);
+    }
+
+    byte_range whole() const { return {0, memory_.span().size()}; }
+
+    mapping memory_{count * page};
+    std::unique_ptr<watch> by_;
+};
+
+TEST_F(page_watch, finds_nothing_before_a_store) {
+    by_->arm(whole());
+    EXPECT_FALSE(by_->any_written(whole()));
+    EXPECT_EQ(scan(*by_, whole()), ranges{});
+}
+
+TEST_F(page_watch, finds_a_store_of_any_size_once) {
+    by_->arm(whole());
+    for (const std::size_t bytes : {std::size_t{1}, std::size_t{2}, std::size_t{8}, std::size_t{64}, page}) {
+        std::memset(memory_.data() + 5 * page, static_cast<int>(bytes), bytes);
+        EXPECT_TRUE(by_->any_written(whole())) << bytes;
+        EXPECT_TRUE(by_->any_written(whole())) << bytes;  // a look changes nothing
+        EXPECT_EQ(scan(*by_, whole()), ranges{pages(5, 1)}) << bytes;
+        EXPECT_EQ(scan(*by_, whole()), ranges{}) << bytes;
+    }
+}
+
+TEST_F(page_watch, finds_a_store_of_the_value_that_was_there) {
+    by_->arm(whole());
+    std::memset(memory_.data() + page, 0, 1);
+    EXPECT_EQ(scan(*by_, whole()), ranges{pages(1, 1)});
+}
+
+TEST_F(page_watch, reading_is_no_write) {
+    by_->arm(whole());
+    EXPECT_EQ(std::ranges::count(memory_.span(), std::byte{1}), 0);
+    EXPECT_EQ(scan(*by_, whole()), ranges{});
+}
+
+TEST_F(page_watch, finds_both_pages_of_a_store_across_them) {
+    by_->arm(whole());
+    const std::uint64_t value = ~std::uint64_t{0};
+    std::memcpy(memory_.data() + 3 * page - 4, &value, sizeof(value));
+    EXPECT_EQ(scan(*by_, whole()), ranges{pages(2, 2)});
+}
+
+TEST_F(page_watch, finds_first_and_last_byte) {
+    by_->arm(whole());
+    memory_.span().front() = std::byte{1};
+    memory_.span().back() = std::byte{1};
+    EXPECT_EQ(scan(*by_, whole()), (ranges{pages(0, 1), pages(count - 1, 1)}));
+}
+
+TEST_F(page_watch, finds_more_regions_than_one_call_tells) {
+    const std::size_t many = 2000;
+    const mapping memory(many * page);
+    const auto by = make_watch(memory.span(), true);
+    ASSERT_TRUE(by);
+    by->arm({0, many * page});
+    ranges wanted;
+    for (std::size_t i = 0; i < many; i += 2) {
+        memory.data()[i * page + i] = std::byte{1};
+        wanted.push_back(pages(i, 1));
+    }
+    EXPECT_EQ(scan(*by, {0, many * page}), wanted);
+}
+
+TEST_F(page_watch, finds_what_system_calls_write) {
+    by_->arm(whole());
+    std::array<int, 2> ends{};
+    ASSERT_EQ(::pipe(ends.data()), 0);
+    ASSERT_EQ(::write(ends[1], "unibuf", 6), 6);
+    ASSERT_EQ(::read(ends[0], memory_.data() + 2 * page - 3, 6), 6);
+    EXPECT_EQ(scan(*by_, whole()), ranges{pages(1, 2)});
+
+    std::array<int, 2> sockets{};
+    ASSERT_EQ(::socketpair(AF_UNIX, SOCK_STREAM, 0, sockets.data()), 0);
+    ASSERT_EQ(::send(sockets[1], "unibuf", 6, 0), 6);
+    ASSERT_EQ(::recv(sockets[0], memory_.data() + 9 * page, 6, 0), 6);
+    EXPECT_EQ(scan(*by_, whole()), ranges{pages(9, 1)});
+    EXPECT_EQ(std::memcmp(memory_.data() + 9 * page, "unibuf", 6), 0);
+    for (const int each : {ends[0], ends[1], sockets[0], sockets[1]}) ::close(each);
+}
+
+TEST_F(page_watch, finds_what_the_standard_library_writes) {
+    const std::span numbers(reinterpret_cast<int*>(memory_.data() + 8 * page), 8 * page / sizeof(int));
+    std::iota(numbers.rbegin(), numbers.rend(), 0);
+    by_->arm(whole());
+    std::ranges::sort(numbers);
+    EXPECT_EQ(scan(*by_, whole()), ranges{pages(8, 8)});
+    std::memmove(memory_.data() + page, memory_.data() + 8 * page, 2 * page);
+    EXPECT_EQ(scan(*by_, whole()), ranges{pages(1, 2)});
+}
+
+TEST_F(page_watch, dropped_pages_count_as_written) {
+    std::ranges::fill(memory_.span(), std::byte{1});
+    by_->arm(whole());
+    ASSERT_EQ(::madvise(memory_.data() + 4 * page, 2 * page, MADV_DONTNEED), 0);
+    EXPECT_EQ(scan(*by_, whole()), ranges{pages(4, 2)});
+    EXPECT_EQ(memory_.data()[4 * page], std::byte{0});
+    EXPECT_EQ(scan(*by_, whole()), ranges{});
+    memory_.data()[4 * page] = std::byte{1};
+    EXPECT_EQ(scan(*by_, whole()), ranges{pages(4, 1)});
+}
+
+TEST_F(page_watch, looks_only_where_it_is_told_rounded_outwards) {
+    by_->arm(whole());
+    for (std::size_t i = 0; i < 8; ++i) memory_.data()[i * page] = std::byte{1};
+    EXPECT_EQ(scan(*by_, {2 * page + 1, 2 * page + 2}), ranges{pages(2, 1)});
+    EXPECT_EQ(scan(*by_, {4 * page - 1, 4 * page + 1}), ranges{pages(3, 2)});
+    EXPECT_EQ(scan(*by_, whole()), (ranges{pages(0, 2), pages(5, 3)}));
+}
+
+TEST_F(page_watch, arming_forgets_what_came_before_rounded_outwards) {
+    by_->arm(whole());
+    for (std::size_t i = 0; i < 4; ++i) memory_.data()[i * page] = std::byte{1};
+    by_->arm({page + 1, 2 * page + 1});
+    EXPECT_EQ(scan(*by_, whole()), (ranges{pages(0, 1), pages(3, 1)}));
+}
+
+TEST_F(page_watch, disarming_is_rounded_inwards) {
+    by_->arm(whole());
+    by_->disarm({page - 1, 3 * page + 1});
+    // What is not armed reads as written; pages 0 and 3 still are.
+    EXPECT_FALSE(by_->any_written(pages(0, 1)));
+    EXPECT_FALSE(by_->any_written(pages(3, 1)));
+    EXPECT_TRUE(by_->any_written(pages(1, 1)));
+    EXPECT_TRUE(by_->any_written(pages(2, 1)));
+    by_->disarm({5 * page + 1, 6 * page - 1});  // no whole page
+    EXPECT_FALSE(by_->any_written(pages(5, 1)));
+    by_->arm(pages(1, 2));
+    EXPECT_EQ(scan(*by_, whole()), ranges{});
+}
+
+TEST_F(page_watch, the_last_page_is_the_buffers_however_little_it_uses) {
+    by_.reset();
+    const std::size_t bytes = 3 * page + 10;
+    by_ = make_watch(memory_.span().first(bytes), true);
+    ASSERT_TRUE(by_);
+    by_->arm({0, bytes});
+    memory_.data()[bytes - 1] = std::byte{1};
+    EXPECT_EQ(scan(*by_, {0, bytes}), (ranges{{3 * page, bytes}}));
+    by_->disarm({3 * page, bytes});
+    EXPECT_TRUE(by_->any_written({3 * page, bytes}));
+}
+
+TEST_F(page_watch, touched_tells_what_was_ever_written) {
+    EXPECT_EQ(touched(*by_, whole()), ranges{});
+    [[maybe_unused]] volatile std::byte seen = memory_.data()[0];  // the zero page
+    EXPECT_EQ(touched(*by_, whole()), ranges{});
+    memory_.data()[3 * page] = std::byte{1};
+    memory_.data()[7 * page + 1] = std::byte{0};
+    EXPECT_EQ(touched(*by_, whole()), (ranges{pages(3, 1), pages(7, 1)}));
+    EXPECT_EQ(touched(*by_, pages(4, 8)), ranges{pages(7, 1)});
+    EXPECT_EQ(touched(*by_, whole()), (ranges{pages(3, 1), pages(7, 1)}));  // and keeps it
+}
+
+TEST_F(page_watch, fresh_memory_is_armed_and_what_was_touched_is_told) {
+    memory_.data()[3 * page] = std::byte{1};
+    [[maybe_unused]] volatile std::byte seen = memory_.data()[5 * page];
+    ranges found;
+    by_->arm_fresh(whole(), found);
+    EXPECT_EQ(joined(found), ranges{pages(3, 1)});
+    EXPECT_EQ(scan(*by_, whole()), ranges{});
+    for (const std::size_t each : {3U, 5U, 9U}) memory_.data()[each * page] = std::byte{1};
+    EXPECT_EQ(scan(*by_, whole()), (ranges{pages(3, 1), pages(5, 1), pages(9, 1)}));
+}
+
+TEST_F(page_watch, no_write_is_missed_while_fresh_memory_is_armed) {
+    for (int run = 0; run < 50; ++run) {
+        by_.reset();
+        const mapping memory(count * page);
+        by_ = make_watch(memory.span(), true);
+        ASSERT_TRUE(by_);
+        std::atomic<bool> started = false;
+        std::jthread writer([&] {
+            for (std::size_t i = 0; i < count; ++i) {
+                std::atomic_ref(reinterpret_cast<unsigned char&>(memory.data()[i * page])).store(1);
+                started = true;
+            }
+        });
+        while (!started) std::this_thread::yield();
+        ranges found;
+        by_->arm_fresh(whole(), found);
+        writer.join();
+        by_->scan(whole(), found);
+        EXPECT_EQ(joined(found), ranges{whole()}) << run;
+        by_.reset();
+    }
+}
+
+TEST_F(page_watch, no_write_is_missed_while_others_write) {
+    constexpr int writers = 3;
+    constexpr int stores = 20000;
+    by_->arm(whole());
+    std::array<std::vector<bool>, writers> wrote;
+    std::atomic<int> busy = writers;
+    // The newest content that a scan has told of, page by page, as a transfer would take it.
+    mapping taken(count * page);
+    const auto take = [&] {
+        for (const byte_range& each : scan(*by_, whole())) {
+            std::memcpy(taken.data() + each.begin, memory_.data() + each.begin, each.size());
+        }
+    };
+    {
+        std::vector<std::jthread> threads;
+        for (int w = 0; w < writers; ++w) {
+            threads.emplace_back([this, w, &busy] {
+                std::minstd_rand random(static_cast<unsigned>(w) + 1);
+                for (int i = 0; i < stores; ++i) {
+                    // Each has bytes of its own in all pages.
+                    const std::size_t line = random() % (count * page / 64);
+                    const std::atomic_ref byte(
+                        reinterpret_cast<unsigned char&>(memory_.data()[line * 64 + static_cast<std::size_t>(w)]));
+                    byte.store(static_cast<unsigned char>(i | 1), std::memory_order_relaxed);
+                }
+                --busy;
+            });
+        }
+        while (busy != 0) take();
+    }
+    take();
+    EXPECT_EQ(std::memcmp(taken.data(), memory_.data(), count * page), 0);
+    EXPECT_EQ(scan(*by_, whole()), ranges{});
+}
+
+TEST_F(page_watch, two_watches_do_not_disturb_each_other) {
+    const mapping memory(4 * page);
+    const auto other = make_watch(memory.span(), true);
+    ASSERT_TRUE(other);
+    by_->arm(whole());
+    other->arm({0, 4 * page});
+    memory_.data()[0] = std::byte{1};
+    EXPECT_EQ(scan(*other, {0, 4 * page}), ranges{});
+    EXPECT_EQ(scan(*by_, whole()), ranges{pages(0, 1)});
+}
+
+TEST_F(page_watch, is_refused_where_the_program_has_a_userfaultfd_of_its_own) {
+    const mapping memory(4 * page);
+    const int own = static_cast<int>(::syscall(SYS_userfaultfd, O_CLOEXEC | 1));
+    ASSERT_GE(own, 0);
+    uffdio_api version{.api = UFFD_API, .features = 0, .ioctls = 0};
+    ASSERT_EQ(::ioctl(own, UFFDIO_API, &version), 0);
+    uffdio_register wanted{};
+    wanted.range = {.start = reinterpret_cast<std::uintptr_t>(memory.data()) + page, .len = page};
+    wanted.mode = UFFDIO_REGISTER_MODE_MISSING;
+    ASSERT_EQ(::ioctl(own, UFFDIO_REGISTER, &wanted), 0);
+    EXPECT_EQ(make_watch(memory.span(), true), nullptr);
+    ::close(own);
+    EXPECT_NE(make_watch(memory.span(), true), nullptr);
+}
+
+TEST_F(page_watch, memory_can_be_watched_again_after_its_end) {
+    for (int i = 0; i < 3; ++i) {
+        by_.reset();
+        memory_.data()[page] = std::byte{1};  // costs nothing, and is nobody's
+        by_ = make_watch(memory_.span(), true);
+        ASSERT_TRUE(by_);
+        by_->arm(whole());
+        EXPECT_EQ(scan(*by_, whole()), ranges{});
+    }
+}
+
+TEST_F(page_watch, throws_in_a_forked_child) {
+    process::forks();  // counted from now on
+    by_->arm(whole());
+    const pid_t child = ::fork();
+    if (child == 0) {
+        const auto refused = [](auto call) {
+            try {
+                call();
+            } catch (const error& thrown) {
+                return thrown.code() == error_code::unsupported;
+            }
+            return false;
+        };
+        const mapping memory(page);
+        int failed = 0;
+        failed |= refused([&] { scan(*by_, whole()); }) ? 0 : 1;
+        failed |= refused([&] { by_->arm(whole()); }) ? 0 : 2;
+        failed |= refused([&] { by_->any_written(whole()); }) ? 0 : 4;
+        failed |= make_watch(memory.span(), true) ? 8 : 0;
+        memory_.data()[0] = std::byte{1};  // the pages are plain ones
+        by_.reset();
+        ::_exit(failed);
+    }
+    int status = 0;
+    ASSERT_EQ(::waitpid(child, &status, 0), child);
+    ASSERT_TRUE(WIFEXITED(status));
+    EXPECT_EQ(WEXITSTATUS(status), 0);
+    memory_.data()[page] = std::byte{1};
+    EXPECT_EQ(scan(*by_, whole()), ranges{pages(1, 1)});
+}
+
+TEST(tracking, is_off_where_the_environment_says_so) {
+    if (const char* const chosen = std::getenv("UNIBUF_TRACKING"); chosen && std::string_view(chosen) == "off") {
+        const mapping memory(page);
+        EXPECT_FALSE(about().finds_writes);
+        EXPECT_EQ(about().description, "UNIBUF_TRACKING is off");
+        EXPECT_EQ(make_watch(memory.span(), true), nullptr);
+        EXPECT_NE(make_watch(memory.span().first(100), false), nullptr);
+        return;
+    }
+    const pid_t child = ::fork();
+    if (child == 0) {
+        ::setenv("UNIBUF_TRACKING", "off", 1);
+        ::execl("/proc/self/exe", "unit_tests", "--gtest_filter=tracking.is_off_where_the_environment_says_so",
+                "--gtest_brief=1", nullptr);
+        ::_exit(127);
+    }
+    int status = 0;
+    ASSERT_EQ(::waitpid(child, &status, 0), child);
+    ASSERT_TRUE(WIFEXITED(status));
+    EXPECT_EQ(WEXITSTATUS(status), 0);
+}
+
+}  // namespace
+}  // namespace unibuf::tracking
