@@ -206,7 +206,10 @@ void core::discard(space where, byte_range range) {
     steps(*this, lock, asked).wait_for_all_work();
     coherence::drop(directory_, range, where.id());
     if (range != directory_.whole()) return;
-    if (where == host && rare_) rare_->writes.reset();
+    if (where == host && rare_) {
+        rare_->writes.reset();
+        any_exposed_ = false;
+    }
     copies_.free(where.id());
 }
 
@@ -236,7 +239,7 @@ void core::fill(byte_range range, std::span<const std::byte> pattern) {
     });
     coherence::for_each_space(current, [&](coherence::space_id each) { asked.where = space::from_id(each); });
     take_turn(lock, asked);
-    if (any_exposed_) writes()->forget(directory_, range);
+    if (any_exposed_) find_host_writes(asked);
     before_device_writes(asked.where, range);
     steps work(*this, lock, asked);
     work.run();

@@ -223,9 +223,9 @@ void host_writes::find(directory& known, byte_range range, bool elsewhere) {
             for (const byte_range& piece : pieces_of(known, range, unseen)) {
                 coherence::expose(known, piece, pointers::none);
             }
-            // The host will have some bytes of these units, and a device others.
-            for (const byte_range& unit : edges_of(range)) make_twin(known, unit, {});
         }
+        // The host may get some bytes of these units, while a device has newer ones in others.
+        for (const byte_range& unit : edges_of(range)) make_twin(known, unit, {});
     } catch (const error&) {
         give_up(known);
         end_free(known, range);
@@ -247,7 +247,8 @@ void host_writes::decide(directory& known, byte_range part, const std::vector<by
     for (const byte_range& each : found) written += each.clipped_to(part).size();
     const bool was_watched = assumed.empty() && fresh.empty();
     tracking::part_history& history = parts_[part.begin / part_bytes];
-    const bool watch = !fresh.empty() || tracking::watch_next(history, was_watched, written, part.size());
+    const bool watch =
+        !fresh.empty() || !watch_->slows_writers() || tracking::watch_next(history, was_watched, written, part.size());
 
     coherence::assume_host_writes(known, part);
     if (watch) {

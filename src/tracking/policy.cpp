@@ -8,9 +8,10 @@ namespace {
 
 constexpr std::uint8_t dense_enough = 2;  // rounds, until it is believed
 constexpr std::uint8_t first_pause = 4;   // rounds
-constexpr std::uint8_t longest_pause = 64;
+constexpr std::uint8_t longest_pause = 128;
 
-/// A fault costs about as much as to transfer a page and a half: from three quarters on, all of it is cheaper.
+/// A fault costs as much as to transfer two or three pages, so that in time alone a quarter would do. But bytes that
+/// nobody wrote are not to move without need, and some devices are behind a slow bus: most of the part it has to be.
 bool dense(std::size_t written, std::size_t units) noexcept { return written * 4 >= units * 3; }
 
 }  // namespace

@@ -39,10 +39,15 @@ void shadow_watch::scan(byte_range range, std::vector<byte_range>& written) {
     range = around(range);
     for (std::size_t i = range.begin; i < range.end; i += line) {
         const std::size_t bytes = std::min(line, range.end - i);
-        // Read once: another thread may be writing it.
+        // Read once: another thread may be writing it. The compiler needs no call where it knows the size.
         std::array<std::byte, line> now;
-        std::memcpy(now.data(), memory_.data() + i, bytes);
-        if (std::memcmp(now.data(), copy_.get() + i, bytes) == 0) continue;
+        if (bytes == line) {
+            std::memcpy(now.data(), memory_.data() + i, line);
+            if (std::memcmp(now.data(), copy_.get() + i, line) == 0) continue;
+        } else {
+            std::memcpy(now.data(), memory_.data() + i, bytes);
+            if (std::memcmp(now.data(), copy_.get() + i, bytes) == 0) continue;
+        }
         std::memcpy(copy_.get() + i, now.data(), bytes);
         add(written, {i, i + bytes});
     }

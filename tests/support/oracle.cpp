@@ -148,15 +148,14 @@ std::string oracle::compare(byte_range range, std::span<const std::byte> got) {
 std::size_t oracle::stale(byte_range range, place where) const {
     const auto stale_at = [&](const cell& each) {
         const std::uint8_t current = each.exposed && where != at_host ? set_of(at_host) : each.current;
-        const bool blurred = each.blurred && (group(where) & set_of(at_host)) == 0;
-        return blurred || ((each.written || each.exposed) && (current & group(where)) == 0);
+        return each.blurred || ((each.written || each.exposed) && (current & group(where)) == 0);
     };
     return static_cast<std::size_t>(std::ranges::count_if(of(range), stale_at));
 }
 
 bool oracle::may_drop(byte_range range, place where) const {
     return std::ranges::all_of(of(range), [&](const cell& each) {
-        if (each.held && where == at_host) return false;
+        if (each.blurred && where == at_host) return false;
         return !each.written || (each.current & ~set_of(where)) != 0;
     });
 }

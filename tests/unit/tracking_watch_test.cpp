@@ -1,106 +1,21 @@
 // tests/unit/tracking_watch_test.cpp: what a watch by the kernel finds, by itself.
-#include "tracking/watch.hpp"
-
-#include <fcntl.h>
 #include <gtest/gtest.h>
-#include <linux/userfaultfd.h>
-#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
-#include <sys/syscall.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <atomic>
-#include <cstdlib>
 #include <cstring>
 #include <numeric>
 #include <random>
 #include <thread>
 
-#include "process/forks.hpp"
-#include "tracking/kernel.hpp"
-#include "unibuf/error.hpp"
+#include "tracking_pages.hpp"
 
-namespace unibuf {
-
-inline void PrintTo(const byte_range& range, std::ostream* out) {
-    *out << '[' << range.begin << ", " << range.end << ')';
-}
-
-}  // namespace unibuf
-
-namespace unibuf::tracking {
+namespace unibuf::tracking::test {
 namespace {
-
-using ranges = std::vector<byte_range>;
-
-const std::size_t page = kernel::page();
-
-/// Zero pages of the process's own.
-class mapping {
-public:
-    explicit mapping(std::size_t bytes)
-        : bytes_(bytes), address_(::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)) {
-        if (address_ == MAP_FAILED) std::abort();
-    }
-    ~mapping() { ::munmap(address_, bytes_); }
-    mapping(const mapping&) = delete;
-    mapping& operator=(const mapping&) = delete;
-
-    std::byte* data() const noexcept { return static_cast<std::byte*>(address_); }
-    std::span<std::byte> span() const noexcept { return {data(), bytes_}; }
-
-private:
-    std::size_t bytes_;
-    void* address_;
-};
-
-ranges scan(watch& of, byte_range range) {
-    ranges found;
-    of.scan(range, found);
-    return found;
-}
-
-ranges touched(watch& of, byte_range range) {
-    ranges found;
-    of.touched(range, found);
-    return found;
-}
-
-/// In order, each byte once.
-ranges joined(ranges all) {
-    std::ranges::sort(all, {}, &byte_range::begin);
-    ranges result;
-    for (const byte_range& each : all) {
-        if (!result.empty() && each.begin <= result.back().end) {
-            result.back().end = std::max(result.back().end, each.end);
-        } else {
-            result.push_back(each);
-        }
-    }
-    return result;
-}
-
-byte_range pages(std::size_t first, std::size_t count) { return {first * page, (first + count) * page}; }
-
-class page_watch : public ::testing::Test {
-protected:
-    static constexpr std::size_t count = 64;
-
-    void SetUp() override {
-        if (!about().finds_writes) GTEST_SKIP() << about().description;
-        by_ = make_watch(memory_.span(), true);
-        ASSERT_TRUE(by_);
-    }
-
-    byte_range whole() const { return {0, memory_.span().size()}; }
-
-    mapping memory_{count * page};
-    std::unique_ptr<watch> by_;
-};
 
 TEST_F(page_watch, finds_nothing_before_a_store) {
     by_->arm(whole());
@@ -318,95 +233,5 @@ TEST_F(page_watch, no_write_is_missed_while_others_write) {
     EXPECT_EQ(scan(*by_, whole()), ranges{});
 }
 
-TEST_F(page_watch, two_watches_do_not_disturb_each_other) {
-    const mapping memory(4 * page);
-    const auto other = make_watch(memory.span(), true);
-    ASSERT_TRUE(other);
-    by_->arm(whole());
-    other->arm({0, 4 * page});
-    memory_.data()[0] = std::byte{1};
-    EXPECT_EQ(scan(*other, {0, 4 * page}), ranges{});
-    EXPECT_EQ(scan(*by_, whole()), ranges{pages(0, 1)});
-}
-
-TEST_F(page_watch, is_refused_where_the_program_has_a_userfaultfd_of_its_own) {
-    const mapping memory(4 * page);
-    const int own = static_cast<int>(::syscall(SYS_userfaultfd, O_CLOEXEC | 1));
-    ASSERT_GE(own, 0);
-    uffdio_api version{.api = UFFD_API, .features = 0, .ioctls = 0};
-    ASSERT_EQ(::ioctl(own, UFFDIO_API, &version), 0);
-    uffdio_register wanted{};
-    wanted.range = {.start = reinterpret_cast<std::uintptr_t>(memory.data()) + page, .len = page};
-    wanted.mode = UFFDIO_REGISTER_MODE_MISSING;
-    ASSERT_EQ(::ioctl(own, UFFDIO_REGISTER, &wanted), 0);
-    EXPECT_EQ(make_watch(memory.span(), true), nullptr);
-    ::close(own);
-    EXPECT_NE(make_watch(memory.span(), true), nullptr);
-}
-
-TEST_F(page_watch, memory_can_be_watched_again_after_its_end) {
-    for (int i = 0; i < 3; ++i) {
-        by_.reset();
-        memory_.data()[page] = std::byte{1};  // costs nothing, and is nobody's
-        by_ = make_watch(memory_.span(), true);
-        ASSERT_TRUE(by_);
-        by_->arm(whole());
-        EXPECT_EQ(scan(*by_, whole()), ranges{});
-    }
-}
-
-TEST_F(page_watch, throws_in_a_forked_child) {
-    process::forks();  // counted from now on
-    by_->arm(whole());
-    const pid_t child = ::fork();
-    if (child == 0) {
-        const auto refused = [](auto call) {
-            try {
-                call();
-            } catch (const error& thrown) {
-                return thrown.code() == error_code::unsupported;
-            }
-            return false;
-        };
-        const mapping memory(page);
-        int failed = 0;
-        failed |= refused([&] { scan(*by_, whole()); }) ? 0 : 1;
-        failed |= refused([&] { by_->arm(whole()); }) ? 0 : 2;
-        failed |= refused([&] { by_->any_written(whole()); }) ? 0 : 4;
-        failed |= make_watch(memory.span(), true) ? 8 : 0;
-        memory_.data()[0] = std::byte{1};  // the pages are plain ones
-        by_.reset();
-        ::_exit(failed);
-    }
-    int status = 0;
-    ASSERT_EQ(::waitpid(child, &status, 0), child);
-    ASSERT_TRUE(WIFEXITED(status));
-    EXPECT_EQ(WEXITSTATUS(status), 0);
-    memory_.data()[page] = std::byte{1};
-    EXPECT_EQ(scan(*by_, whole()), ranges{pages(1, 1)});
-}
-
-TEST(tracking, is_off_where_the_environment_says_so) {
-    if (const char* const chosen = std::getenv("UNIBUF_TRACKING"); chosen && std::string_view(chosen) == "off") {
-        const mapping memory(page);
-        EXPECT_FALSE(about().finds_writes);
-        EXPECT_EQ(about().description, "UNIBUF_TRACKING is off");
-        EXPECT_EQ(make_watch(memory.span(), true), nullptr);
-        EXPECT_NE(make_watch(memory.span().first(100), false), nullptr);
-        return;
-    }
-    const pid_t child = ::fork();
-    if (child == 0) {
-        ::setenv("UNIBUF_TRACKING", "off", 1);
-        ::execl("/proc/self/exe", "unit_tests", "--gtest_filter=tracking.is_off_where_the_environment_says_so",
-                "--gtest_brief=1", nullptr);
-        ::_exit(127);
-    }
-    int status = 0;
-    ASSERT_EQ(::waitpid(child, &status, 0), child);
-    ASSERT_TRUE(WIFEXITED(status));
-    EXPECT_EQ(WEXITSTATUS(status), 0);
-}
-
 }  // namespace
-}  // namespace unibuf::tracking
+}  // namespace unibuf::tracking::test

@@ -1,0 +1,113 @@
+// tests/unit/tracking_process_test.cpp: who else there is: watches, userfaultfds of the program's, forked children.
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <linux/userfaultfd.h>
+#include <sys/ioctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <string_view>
+
+#include "process/forks.hpp"
+#include "tracking_pages.hpp"
+#include "unibuf/error.hpp"
+
+namespace unibuf::tracking::test {
+namespace {
+
+class tracking_process : public page_watch {};
+
+TEST_F(tracking_process, two_watches_do_not_disturb_each_other) {
+    const mapping memory(4 * page);
+    const auto other = make_watch(memory.span(), true);
+    ASSERT_TRUE(other);
+    by_->arm(whole());
+    other->arm({0, 4 * page});
+    memory_.data()[0] = std::byte{1};
+    EXPECT_EQ(scan(*other, {0, 4 * page}), ranges{});
+    EXPECT_EQ(scan(*by_, whole()), ranges{pages(0, 1)});
+}
+
+TEST_F(tracking_process, is_refused_where_the_program_has_a_userfaultfd_of_its_own) {
+    const mapping memory(4 * page);
+    const int own = static_cast<int>(::syscall(SYS_userfaultfd, O_CLOEXEC | 1));
+    ASSERT_GE(own, 0);
+    uffdio_api version{.api = UFFD_API, .features = 0, .ioctls = 0};
+    ASSERT_EQ(::ioctl(own, UFFDIO_API, &version), 0);
+    uffdio_register wanted{};
+    wanted.range = {.start = reinterpret_cast<std::uintptr_t>(memory.data()) + page, .len = page};
+    wanted.mode = UFFDIO_REGISTER_MODE_MISSING;
+    ASSERT_EQ(::ioctl(own, UFFDIO_REGISTER, &wanted), 0);
+    EXPECT_EQ(make_watch(memory.span(), true), nullptr);
+    ::close(own);
+    EXPECT_NE(make_watch(memory.span(), true), nullptr);
+}
+
+TEST_F(tracking_process, memory_can_be_watched_again_after_its_end) {
+    for (int i = 0; i < 3; ++i) {
+        by_.reset();
+        memory_.data()[page] = std::byte{1};  // costs nothing, and is nobody's
+        by_ = make_watch(memory_.span(), true);
+        ASSERT_TRUE(by_);
+        by_->arm(whole());
+        EXPECT_EQ(scan(*by_, whole()), ranges{});
+    }
+}
+
+TEST_F(tracking_process, throws_in_a_forked_child) {
+    process::forks();  // counted from now on
+    by_->arm(whole());
+    const pid_t child = ::fork();
+    if (child == 0) {
+        const auto refused = [](auto call) {
+            try {
+                call();
+            } catch (const error& thrown) {
+                return thrown.code() == error_code::unsupported;
+            }
+            return false;
+        };
+        const mapping memory(page);
+        int failed = 0;
+        failed |= refused([&] { scan(*by_, whole()); }) ? 0 : 1;
+        failed |= refused([&] { by_->arm(whole()); }) ? 0 : 2;
+        failed |= refused([&] { by_->any_written(whole()); }) ? 0 : 4;
+        failed |= make_watch(memory.span(), true) ? 8 : 0;
+        memory_.data()[0] = std::byte{1};  // the pages are plain ones
+        by_.reset();
+        ::_exit(failed);
+    }
+    int status = 0;
+    ASSERT_EQ(::waitpid(child, &status, 0), child);
+    ASSERT_TRUE(WIFEXITED(status));
+    EXPECT_EQ(WEXITSTATUS(status), 0);
+    memory_.data()[page] = std::byte{1};
+    EXPECT_EQ(scan(*by_, whole()), ranges{pages(1, 1)});
+}
+
+TEST(tracking, is_off_where_the_environment_says_so) {
+    if (const char* const chosen = std::getenv("UNIBUF_TRACKING"); chosen && std::string_view(chosen) == "off") {
+        const mapping memory(page);
+        EXPECT_FALSE(about().finds_writes);
+        EXPECT_EQ(about().description, "UNIBUF_TRACKING is off");
+        EXPECT_EQ(make_watch(memory.span(), true), nullptr);
+        EXPECT_NE(make_watch(memory.span().first(100), false), nullptr);
+        return;
+    }
+    const pid_t child = ::fork();
+    if (child == 0) {
+        ::setenv("UNIBUF_TRACKING", "off", 1);
+        ::execl("/proc/self/exe", "unit_tests", "--gtest_filter=tracking.is_off_where_the_environment_says_so",
+                "--gtest_brief=1", nullptr);
+        ::_exit(127);
+    }
+    int status = 0;
+    ASSERT_EQ(::waitpid(child, &status, 0), child);
+    ASSERT_TRUE(WIFEXITED(status));
+    EXPECT_EQ(WEXITSTATUS(status), 0);
+}
+
+}  // namespace
+}  // namespace unibuf::tracking::test
