@@ -170,6 +170,16 @@ TEST(tracking_policy, the_longer_the_habit_the_longer_it_is_believed) {
     EXPECT_EQ(whole_after(2), 0);
 }
 
+TEST(tracking_policy, a_habit_that_ended_is_forgotten) {
+    part one;
+    for (int i = 0; i < 2 * rounds; ++i) one.round(units);
+    while (one.round(1).moved != 1) continue;
+    for (int i = 0; i < 2; ++i) one.round(units);
+    int whole = 0;
+    while (one.round(1).moved != 1) ++whole;
+    EXPECT_EQ(whole, 4);  // the first pause again
+}
+
 TEST(tracking_policy, a_change_and_back_costs_what_two_beginnings_cost) {
     const pattern changing = [](int round) { return round / rounds == 1 ? std::size_t{1} : units; };
     const totals first = play(changing, 0, rounds);

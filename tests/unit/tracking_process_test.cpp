@@ -30,19 +30,43 @@ TEST_F(tracking_process, two_watches_do_not_disturb_each_other) {
     EXPECT_EQ(scan(*by_, whole()), ranges{pages(0, 1)});
 }
 
-TEST_F(tracking_process, is_refused_where_the_program_has_a_userfaultfd_of_its_own) {
+/// A userfaultfd as a program opens one.
+class faults_of_the_program {
+public:
+    faults_of_the_program() {
+        uffdio_api version{.api = UFFD_API, .features = 0, .ioctls = 0};
+        if (faults_ < 0 || ::ioctl(faults_, UFFDIO_API, &version) != 0) std::abort();
+    }
+    ~faults_of_the_program() { ::close(faults_); }
+    faults_of_the_program(const faults_of_the_program&) = delete;
+    faults_of_the_program& operator=(const faults_of_the_program&) = delete;
+
+    bool add(std::byte* first) const {
+        uffdio_register wanted{};
+        wanted.range = {.start = reinterpret_cast<std::uintptr_t>(first), .len = page};
+        wanted.mode = UFFDIO_REGISTER_MODE_MISSING;
+        return ::ioctl(faults_, UFFDIO_REGISTER, &wanted) == 0;
+    }
+
+private:
+    int faults_ = static_cast<int>(::syscall(SYS_userfaultfd, O_CLOEXEC | 1));
+};
+
+TEST_F(tracking_process, a_watch_is_refused_where_the_program_handles_faults) {
     const mapping memory(4 * page);
-    const int own = static_cast<int>(::syscall(SYS_userfaultfd, O_CLOEXEC | 1));
-    ASSERT_GE(own, 0);
-    uffdio_api version{.api = UFFD_API, .features = 0, .ioctls = 0};
-    ASSERT_EQ(::ioctl(own, UFFDIO_API, &version), 0);
-    uffdio_register wanted{};
-    wanted.range = {.start = reinterpret_cast<std::uintptr_t>(memory.data()) + page, .len = page};
-    wanted.mode = UFFDIO_REGISTER_MODE_MISSING;
-    ASSERT_EQ(::ioctl(own, UFFDIO_REGISTER, &wanted), 0);
-    EXPECT_EQ(make_watch(memory.span(), true), nullptr);
-    ::close(own);
+    {
+        const faults_of_the_program own;
+        ASSERT_TRUE(own.add(memory.data() + page));
+        EXPECT_EQ(make_watch(memory.span(), true), nullptr);
+    }
     EXPECT_NE(make_watch(memory.span(), true), nullptr);
+}
+
+TEST_F(tracking_process, the_program_may_handle_faults_where_a_watch_has_ended) {
+    const faults_of_the_program own;
+    EXPECT_FALSE(own.add(memory_.data() + page));
+    by_.reset();
+    EXPECT_TRUE(own.add(memory_.data() + page));
 }
 
 TEST_F(tracking_process, memory_can_be_watched_again_after_its_end) {

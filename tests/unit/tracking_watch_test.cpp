@@ -202,26 +202,27 @@ TEST_F(page_watch, no_write_is_missed_while_others_write) {
     constexpr int writers = 3;
     constexpr int stores = 20000;
     by_->arm(whole());
-    std::array<std::vector<bool>, writers> wrote;
     std::atomic<int> busy = writers;
-    // The newest content that a scan has told of, page by page, as a transfer would take it.
+    const auto byte_at = [](std::byte* where) { return std::atomic_ref(reinterpret_cast<unsigned char&>(*where)); };
+    // The newest content that a scan has told of, as a transfer would take it.
     mapping taken(count * page);
     const auto take = [&] {
         for (const byte_range& each : scan(*by_, whole())) {
-            std::memcpy(taken.data() + each.begin, memory_.data() + each.begin, each.size());
+            for (std::size_t i = each.begin; i < each.end; ++i) {
+                taken.data()[i] = std::byte{byte_at(memory_.data() + i).load(std::memory_order_relaxed)};
+            }
         }
     };
     {
         std::vector<std::jthread> threads;
         for (int w = 0; w < writers; ++w) {
-            threads.emplace_back([this, w, &busy] {
+            threads.emplace_back([this, w, &busy, byte_at] {
                 std::minstd_rand random(static_cast<unsigned>(w) + 1);
                 for (int i = 0; i < stores; ++i) {
                     // Each has bytes of its own in all pages.
                     const std::size_t line = random() % (count * page / 64);
-                    const std::atomic_ref byte(
-                        reinterpret_cast<unsigned char&>(memory_.data()[line * 64 + static_cast<std::size_t>(w)]));
-                    byte.store(static_cast<unsigned char>(i | 1), std::memory_order_relaxed);
+                    byte_at(memory_.data() + line * 64 + w)
+                        .store(static_cast<unsigned char>(i | 1), std::memory_order_relaxed);
                 }
                 --busy;
             });

@@ -9,6 +9,7 @@ constexpr std::size_t mebibyte = std::size_t{1} << 20;
 
 buffer pinned_buffer(std::size_t count) {
     buffer_options options;
+    options.hint = memory_hint::gpu_preferred;
     options.pinned = true;
     return buffer(count, options);
 }
@@ -71,8 +72,12 @@ TEST_F(cuda_test, pins_no_more_than_it_may) {
         buffer other = shared(mebibyte);
         host_writes(other, noise(mebibyte));
         other.read(where_).release();
-        EXPECT_EQ(other.placement(where_).placement, placement::mirrored);
-        EXPECT_NE(other.placement(where_).reason.find("pinned"), std::string::npos) << other.placement(where_).reason;
+        const placement_info got = other.placement(where_);
+        if (got.placement == placement::mirrored) {
+            EXPECT_NE(got.reason.find("pinned"), std::string::npos) << got.reason;
+        } else {  // of a device that reads what is not pinned
+            EXPECT_LT(cuda::pinned_memory().held, mebibyte);
+        }
     }
     host_writes(used, noise(mebibyte));
     used.read(where_).release();
