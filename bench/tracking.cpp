@@ -69,12 +69,12 @@ bench::figures one_element() {
 bench::figures one_element_told() {
     written_through buffer(large);
     mirrored told(large);
-    const std::size_t at = large / 2 / page * page;
+    constexpr std::size_t at = large / 2 / page * page;
     return bench::in_ns(bench::race(bench::repeat([&buffer] {
                                         increase(buffer.pointer[large / 2]);
                                         buffer.move();
                                     }),
-                                    bench::repeat([&told, at] {
+                                    bench::repeat([&told] {
                                         told.buffer.mark_host_dirty(at, page);
                                         told.move();
                                     })));
@@ -197,7 +197,8 @@ bench::figures bookkeeping(const std::function<void(std::byte*)>& write) {
         buffer.move();
         most = std::max(most, bench::heap_bytes() - before);
     }
-    return {static_cast<double>(most), large / page / 8};
+    constexpr std::size_t bits = large / page / 8;
+    return {static_cast<double>(most), static_cast<double>(bits)};
 }
 
 std::vector<bench::situation> at_each_device(const std::string& what, const std::function<bench::figures()>& measure) {
@@ -273,7 +274,7 @@ const bench::declared released({.name = "tracking.clean_released",
 const bench::declared bytes(
     {.name = "tracking.bytes",
      .unit = "bytes",
-     .goal = bench::at_most(large / 8192),
+     .goal = bench::at_most(32768),
      .cases = {{"one page", [] { return bookkeeping([](std::byte* to) { increase(to[large / 2]); }); }},
                {"1 % at random",
                 [] {

@@ -11,6 +11,7 @@
 #include <array>
 #include <chrono>
 #include <csignal>
+#include <cstdio>
 #include <cstring>
 #include <fstream>
 #include <functional>
@@ -80,9 +81,9 @@ class by_signal final : public method {
 public:
     explicit by_signal(std::span<std::byte> memory)
         : memory_(memory.data(), (memory.size() + page - 1) / page * page), written_(memory_.size() / page) {
-        only_ = this;
+        only = this;
         struct sigaction action{};
-        action.sa_sigaction = [](int, siginfo_t* what, void*) { only_->fault(static_cast<std::byte*>(what->si_addr)); };
+        action.sa_sigaction = [](int, siginfo_t* what, void*) { only->fault(static_cast<std::byte*>(what->si_addr)); };
         action.sa_flags = SA_SIGINFO;
         ::sigaction(SIGSEGV, &action, &before_);
     }
@@ -112,7 +113,7 @@ private:
         ::mprotect(memory_.data() + index * page, page, PROT_READ | PROT_WRITE);
     }
 
-    static inline by_signal* only_ = nullptr;
+    static inline by_signal* only = nullptr;
     std::span<std::byte> memory_;
     std::vector<unsigned char> written_;
     struct sigaction before_{};
@@ -254,7 +255,7 @@ int main(int argc, char** argv) {
     try {
         run(argc > 1 ? argv[1] : nullptr);
     } catch (const std::exception& failure) {
-        fmt::print(stderr, "tracking_methods: {}\n", failure.what());
+        std::fprintf(stderr, "tracking_methods: %s\n", failure.what());
         return 1;
     }
     return 0;

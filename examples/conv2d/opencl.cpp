@@ -1,74 +1,45 @@
 // conv2d/opencl.cpp: the convolution on an OpenCL device.
 #include <fmt/format.h>
 
-#include <array>
-#include <stdexcept>
 #include <string>
 #include <utility>
 
+#include "common/opencl_api.hpp"
 #include "job.hpp"
-#include "opencl_api.hpp"
 #include "opencl_kernel.hpp"
 
 namespace conv2d {
 namespace {
 
+namespace cl = examples::cl;
 using cl::api;
 using cl::check;
 
 /// The kernel, built for one filter and one size.
 class program {
 public:
-    explicit program(const order& of) : on_(unibuf::opencl::handles_of(of.where)), size_(of.size) {
-        cl::status answer = 0;
-        const std::string source =
-            fmt::format("#define RADIUS {}\n#define WEIGHTS {}\n{}", of.by.radius, literals(of.by), opencl_kernel);
-        const char* text = source.c_str();
-        program_ = api().clCreateProgramWithSource(on_.context, 1, &text, nullptr, &answer);
-        check(answer, "clCreateProgramWithSource");
-        build();
-        kernel_ = api().clCreateKernel(program_, "convolve", &answer);
-        check(answer, "clCreateKernel");
-    }
-    ~program() {
-        if (kernel_) api().clReleaseKernel(kernel_);
-        if (program_) api().clReleaseProgram(program_);
-    }
-    program(const program&) = delete;
-    program& operator=(const program&) = delete;
+    explicit program(const order& of)
+        : on_(unibuf::opencl::handles_of(of.where)), size_(of.size), kernel_(on_, source(of.by).c_str(), "convolve") {}
 
     const unibuf::opencl::handles& on() const noexcept { return on_; }
 
     void enqueue(cl::memory from, cl::memory to) const {
-        set(0, from);
-        set(1, to);
-        set(2, size_.width);
-        set(3, size_.height);
+        kernel_.set(0, from);
+        kernel_.set(1, to);
+        kernel_.set(2, size_.width);
+        kernel_.set(3, size_.height);
         const auto across = static_cast<std::size_t>((size_.width + opencl_pixels - 1) / opencl_pixels);
-        const std::array items = {across, static_cast<std::size_t>(size_.height)};
-        check(api().clEnqueueNDRangeKernel(on_.queue, kernel_, 2, nullptr, items.data(), nullptr, 0, nullptr, nullptr),
-              "clEnqueueNDRangeKernel");
+        kernel_.enqueue(across, static_cast<std::size_t>(size_.height));
     }
 
 private:
-    void build() {
-        if (api().clBuildProgram(program_, 1, &on_.device, "", nullptr, nullptr) == 0) return;
-        std::string log(4096, '\0');
-        std::size_t length = 0;
-        api().clGetProgramBuildInfo(program_, on_.device, cl::build_log, log.size(), log.data(), &length);
-        log.resize(std::min(length, log.size()));
-        throw std::runtime_error("the OpenCL kernel does not compile: " + log);
-    }
-
-    template <class Value>
-    void set(std::uint32_t index, const Value& value) const {
-        check(api().clSetKernelArg(kernel_, index, sizeof value, &value), "clSetKernelArg");
+    static std::string source(const filter& by) {
+        return fmt::format("#define RADIUS {}\n#define WEIGHTS {}\n{}", by.radius, literals(by), opencl_kernel);
     }
 
     unibuf::opencl::handles on_;
     extent size_;
-    cl::program program_ = nullptr;
-    cl::kernel kernel_ = nullptr;
+    cl::kernel_program kernel_;
 };
 
 class device_buffer {

@@ -1,4 +1,4 @@
-// conv2d/opencl_api.hpp: the part of OpenCL that the example calls, found at run time, as unibuf finds it.
+// common/opencl_api.hpp: the part of OpenCL that the examples call, found at run time, as unibuf finds it.
 #pragma once
 
 #include <cstddef>
@@ -10,7 +10,7 @@ struct _cl_program;
 struct _cl_kernel;
 struct _cl_event;
 
-namespace conv2d::cl {
+namespace examples::cl {
 
 // As <CL/cl.h> declares them.
 using context = _cl_context*;
@@ -50,4 +50,28 @@ const functions& api();
 /// Throws std::runtime_error, with `what` was asked, where `answer` is not success.
 void check(status answer, const char* what);
 
-}  // namespace conv2d::cl
+/// A kernel of that name, built from source. Throws std::runtime_error, with the compiler's words.
+class kernel_program {
+public:
+    kernel_program(const unibuf::opencl::handles& on, const char* source, const char* name);
+    ~kernel_program();
+    kernel_program(const kernel_program&) = delete;
+    kernel_program& operator=(const kernel_program&) = delete;
+
+    template <class Value>
+    void set(std::uint32_t index, const Value& value) const {
+        check(api().clSetKernelArg(kernel_, index, sizeof value, &value), "clSetKernelArg");
+    }
+
+    /// On the queue, for `across * down` work-items.
+    void enqueue(std::size_t across, std::size_t down) const;
+
+private:
+    void build() const;
+
+    unibuf::opencl::handles on_;
+    program program_ = nullptr;
+    kernel kernel_ = nullptr;
+};
+
+}  // namespace examples::cl

@@ -1,0 +1,215 @@
+// examples/heat: heat spreads over a plate on an OpenCL device, while the host heats its upper edge.
+//
+// The host writes one row each step through a pointer that it got at the beginning, and tells nobody: the pages of that
+// row move, and nothing else. The same with whole arrays, as a program does that tracks nothing, stands beside it.
+#include <fmt/format.h>
+#include <CLI/CLI.hpp>
+#include <chrono>
+#include <cmath>
+#include <cstdio>
+#include <iostream>
+#include <nlohmann/json.hpp>
+#include <span>
+#include <stdexcept>
+#include <utility>
+#include <vector>
+
+#include "common/opencl_api.hpp"
+#include "unibuf/unibuf.hpp"
+
+namespace {
+
+namespace cl = examples::cl;
+
+constexpr const char* kernel = R"(
+kernel void spread(global const float* from, global float* to, int width) {
+    const int x = get_global_id(0);
+    const int at = (get_global_id(1) + 1) * width + x;
+    const float left = from[x > 0 ? at - 1 : at];
+    const float right = from[x + 1 < width ? at + 1 : at];
+    to[at] = from[at] + 0.2f * (left + right + from[at - width] + from[at + width] - 4 * from[at]);
+}
+)";
+
+struct plate {
+    int width = 2048;
+    int rows = 2048;
+    int steps = 50;
+
+    std::size_t row() const { return static_cast<std::size_t>(width); }
+    std::size_t cells() const { return row() * static_cast<std::size_t>(rows); }
+    std::size_t inner() const { return cells() - 2 * row(); }
+};
+
+/// What the host does each step.
+void heat_upper_edge(std::span<float> edge, int step) {
+    for (std::size_t x = 0; x < edge.size(); ++x) {
+        edge[x] = 100 * std::abs(std::sin(0.05F * static_cast<float>(step) + 0.001F * static_cast<float>(x)));
+    }
+}
+
+/// The two states of the plate, one made of the other in turns.
+class simulation {
+public:
+    simulation(unibuf::space where, const plate& of)
+        : where_(where),
+          of_(of),
+          on_(unibuf::opencl::handles_of(where)),
+          spread_(on_, kernel, "spread"),
+          now_(of.cells(), options(where)),
+          next_(of.cells(), options(where)) {}
+    virtual ~simulation() = default;
+
+    void step(int number) {
+        write_edge(now_, number);
+        {
+            // Without a queue the edge is there when this returns, and the host may write the next one.
+            const auto from = now_.read(where_);
+            const unibuf::queue queue = unibuf::opencl::queue_of(on_.queue);
+            const auto to = next_.write(where_, {.offset = of_.row(), .count = of_.inner(), .on = queue});
+            spread_.set(0, unibuf::opencl::memory(from));
+            spread_.set(1, unibuf::opencl::memory(to));
+            spread_.set(2, of_.width);
+            spread_.enqueue(of_.row(), static_cast<std::size_t>(of_.rows) - 2);
+        }
+        std::swap(now_, next_);
+    }
+
+    std::vector<float> result() {
+        std::vector<float> cells(of_.cells());
+        now_.copy_to(cells);
+        return cells;
+    }
+
+    std::uint64_t bytes_moved() const { return now_.statistics().bytes_moved() + next_.statistics().bytes_moved(); }
+
+protected:
+    using array = unibuf::unified_buffer<float>;
+
+    virtual void write_edge(array& now, int step) = 0;
+    const plate& of() const noexcept { return of_; }
+
+private:
+    static unibuf::buffer_options options(unibuf::space where) {
+        unibuf::buffer_options result;
+        result.device = where;
+        result.hint = unibuf::memory_hint::gpu_preferred;
+        return result;
+    }
+
+    unibuf::space where_;
+    plate of_;
+    unibuf::opencl::handles on_;
+    cl::kernel_program spread_;
+    array now_;
+    array next_;
+};
+
+/// By pointers that are kept: asking for one that is out already costs a check.
+class tracked final : public simulation {
+    using simulation::simulation;
+
+    void write_edge(array& now, int step) override {
+        float*& pointer = pointers_[step % 2];
+        if (!pointer) pointer = now.host();
+        heat_upper_edge({pointer, of().row()}, step);
+    }
+
+    float* pointers_[2] = {};
+};
+
+/// The whole array comes to the host, and goes back.
+class whole final : public simulation {
+    using simulation::simulation;
+
+    void write_edge(array& now, int step) override {
+        heat_upper_edge(now.read_write(unibuf::host).span().first(of().row()), step);
+    }
+};
+
+struct measured {
+    std::string way;
+    double milliseconds = 0;
+    double bytes = 0;
+    std::vector<float> result;
+};
+
+template <class Simulation>
+measured run(const std::string& way, unibuf::space where, const plate& of) {
+    Simulation plates(where, of);
+    for (int step = 0; step < 2; ++step) plates.step(step);  // allocates, compiles
+    const std::uint64_t before = plates.bytes_moved();
+    const auto begin = std::chrono::steady_clock::now();
+    for (int step = 2; step < of.steps; ++step) plates.step(step);
+    const std::uint64_t moved = plates.bytes_moved() - before;
+    measured result{way, 0, 0, plates.result()};
+    const std::chrono::duration<double, std::milli> took = std::chrono::steady_clock::now() - begin;
+    result.milliseconds = took.count() / (of.steps - 2);
+    result.bytes = static_cast<double>(moved) / (of.steps - 2);
+    return result;
+}
+
+/// By a plain loop.
+std::vector<float> expected(const plate& of) {
+    std::vector<float> now(of.cells());
+    std::vector<float> next(of.cells());
+    const std::size_t width = of.row();
+    for (int step = 0; step < of.steps; ++step) {
+        heat_upper_edge(std::span(now).first(width), step);
+        for (std::size_t at = width; at < of.cells() - width; ++at) {
+            const std::size_t x = at % width;
+            const float left = now[x > 0 ? at - 1 : at];
+            const float right = now[x + 1 < width ? at + 1 : at];
+            next[at] = now[at] + 0.2F * (left + right + now[at - width] + now[at + width] - 4 * now[at]);
+        }
+        std::swap(now, next);
+    }
+    return now;
+}
+
+void check(const measured& run, const std::vector<float>& wanted, std::size_t first) {
+    for (std::size_t i = first; i < wanted.size(); ++i) {
+        if (std::abs(run.result[i] - wanted[i]) <= 1e-2F) continue;
+        throw std::runtime_error(fmt::format("{}: cell {} is {} instead of {}", run.way, i, run.result[i], wanted[i]));
+    }
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    CLI::App app("Heat on a plate: the host writes its edge through an old pointer, the device does the rest");
+    plate of;
+    std::string where = "opencl:0";
+    bool as_json = false;
+    app.add_option("--width", of.width)->check(CLI::Range(1, 1 << 15))->capture_default_str();
+    app.add_option("--rows", of.rows)->check(CLI::Range(3, 1 << 15))->capture_default_str();
+    app.add_option("--steps", of.steps)->check(CLI::Range(3, 1 << 20))->capture_default_str();
+    app.add_option("--space", where, "An OpenCL device")->capture_default_str();
+    app.add_flag("--json", as_json);
+    CLI11_PARSE(app, argc, argv);
+    try {
+        const std::vector<measured> runs = {run<tracked>("writes found", where, of),
+                                            run<whole>("whole arrays", where, of)};
+        const std::vector<float> wanted = expected(of);
+        nlohmann::ordered_json list = nlohmann::ordered_json::array();
+        for (const measured& each : runs) {
+            check(each, wanted, of.row());
+            list.push_back({{"way", each.way}, {"ms_per_step", each.milliseconds}, {"bytes_per_step", each.bytes}});
+        }
+        if (as_json) {
+            fmt::print("{}\n", list.dump(2));
+            return 0;
+        }
+        fmt::print("{} x {} cells, {} steps, on {}\n", of.width, of.rows, of.steps, where);
+        for (const measured& each : runs) {
+            fmt::print("{:<14} {:>8.3f} ms a step {:>12.0f} bytes moved a step\n", each.way, each.milliseconds,
+                       each.bytes);
+        }
+        fmt::print("{:<14} {:>8.1f} times as fast {:>7.0f} times fewer bytes\n", "",
+                   runs[1].milliseconds / runs[0].milliseconds, runs[1].bytes / std::max(runs[0].bytes, 1.0));
+    } catch (const std::exception& failed) {
+        std::cerr << "heat: " << failed.what() << '\n';
+        return 1;
+    }
+    return 0;
+}
