@@ -1,9 +1,10 @@
-# cmake/bench.cmake: unibuf_bench, all benchmarks in one program; it measures the example conv2d too. tracking_methods
-# compares.
+# cmake/bench.cmake: unibuf_bench, all benchmarks in one program; it measures the example conv2d too.
+# tracking_methods compares ways to find what a program writes.
 
 if(NOT UNIBUF_SANITIZE)
     find_package(benchmark REQUIRED)
-    file(GLOB sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/bench/*.cpp ${PROJECT_SOURCE_DIR}/examples/conv2d/*.cpp)
+    file(GLOB sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/bench/*.cpp ${PROJECT_SOURCE_DIR}/examples/conv2d/*.cpp
+                                    ${PROJECT_SOURCE_DIR}/examples/common/*.cpp)
     list(REMOVE_ITEM sources ${PROJECT_SOURCE_DIR}/examples/conv2d/main.cpp
                              ${PROJECT_SOURCE_DIR}/bench/tracking_methods.cpp)
     add_executable(unibuf_bench ${sources})
@@ -11,7 +12,7 @@ if(NOT UNIBUF_SANITIZE)
     target_include_directories(unibuf_bench SYSTEM PRIVATE ${STB_INCLUDE_DIR})
     target_link_libraries(unibuf_bench PRIVATE unibuf benchmark::benchmark CLI11::CLI11 fmt::fmt-header-only
                                                nlohmann_json::nlohmann_json)
-    # Ways to find writes, compared: docs/write-tracking.md. It looks inside the library.
+    # For docs/write-tracking.md. It looks inside the library.
     add_executable(tracking_methods ${PROJECT_SOURCE_DIR}/bench/tracking_methods.cpp)
     target_link_libraries(tracking_methods PRIVATE unibuf_static fmt::fmt-header-only nlohmann_json::nlohmann_json)
     set_target_properties(unibuf_bench tracking_methods PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/bench)

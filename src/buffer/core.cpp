@@ -184,28 +184,6 @@ void core::check_not_lost(const demand& asked) {
                             lost.begin, lost.end));
 }
 
-void core::check_not_contested(const demand& asked) const {
-    const byte_range contested = coherence::contested_in(directory_, asked.range);
-    if (contested.empty()) return;
-    throw error(
-        error_code::access_conflict,
-        fmt::format("{}: {} was asked for, but bytes [{}, {}) were written at the host, through a pointer, while a "
-                    "device had newer ones: mark_host_dirty, mark_device_dirty or discard says which stand",
-                    name(), describe({.range = asked.range, .where = asked.where, .what = asked.what}), contested.begin,
-                    contested.end));
-}
-
-void core::find_host_writes(const demand& asked) {
-    writes()->find(directory_, asked.range, asked.where != host);
-    any_exposed_ = writes()->any_held() || coherence::any_exposed(directory_);
-}
-
-void core::before_device_writes(space where, byte_range range) {
-    if (where == host || !any_exposed_) return;
-    const bool share = coherence::has(copies_.memories().group(where.id()), coherence::host);
-    writes()->before_device_writes(directory_, range, share);
-}
-
 void core::check_allocated(const copy* there, space where, const char* verb) const {
     if (there) return;
     throw error(error_code::not_allocated,

@@ -79,59 +79,6 @@ void core::end_lease(std::uint64_t ticket) noexcept {
     if (last) delete this;
 }
 
-std::byte* core::host_pointer(byte_range range) {
-    if (copies_.options().access == host_access::read_only) {
-        return const_cast<std::byte*>(host_pointer_to_read(range));
-    }
-    return grant({.range = range, .where = host, .what = access::read_write, .why = cause::host_pointer},
-                 [&](copy& there) {
-                     give_host_pointer(range, false);
-                     return there.memory->host_address() + range.begin;
-                 });
-}
-
-/// The host's copy is there, and current.
-void core::give_host_pointer(byte_range range, bool view) {
-    copy& there = *copies_.find(coherence::host);
-    std::unique_ptr<host_writes>& found = with_rare().writes;
-    if (!found) {
-        const std::span memory(there.memory->host_address(), bytes);
-        const bool wanted = copies_.options().tracking == write_tracking::automatic;
-        auto watch = wanted ? tracking::make_watch(memory, there.memory->whole_pages()) : nullptr;
-        found = std::make_unique<host_writes>(memory, std::move(watch));
-    }
-    found->hold(range, view);
-    found->expose(directory_, range, there.untouched && there.memory->starts_zero());
-    there.untouched = false;
-    any_exposed_ = coherence::any_exposed(directory_);
-}
-
-std::byte* core::begin_view(byte_range range) {
-    if (copies_.options().access == host_access::read_only) {
-        throw error(error_code::invalid_argument, name() + " was created read_only: the host may not write it");
-    }
-    return grant({.range = range, .where = host, .what = access::read_write, .why = cause::host_pointer},
-                 [&](copy& there) {
-                     give_host_pointer(range, true);
-                     return there.memory->host_address() + range.begin;
-                 });
-}
-
-void core::end_view(byte_range range) noexcept {
-    const locked lock(*this);
-    writes()->let_go_view(range);
-}
-
-const std::byte* core::host_pointer_to_read(byte_range range) {
-    return grant({.range = range, .where = host, .what = access::read, .why = cause::host_pointer},
-                 [&](copy& there) { return there.memory->host_address() + range.begin; });
-}
-
-void core::end_host_pointers(byte_range range) {
-    const locked lock(*this);
-    if (host_writes* const known = writes()) known->let_go_pointers(range);
-}
-
 native_memory core::device_handle_of(byte_range range) {
     const space where = backends::current_device();
     return grant({.range = range, .where = where, .what = access::read, .why = cause::device_handle}, [&](copy& there) {
@@ -219,14 +166,6 @@ void core::discard_content(byte_range range) {
     if (host_writes* const known = writes()) known->let_go_pointers(range);
     check_no_pointers(range, "to discard its content");
     coherence::drop_content(directory_, range);
-}
-
-void core::check_no_pointers(byte_range range, const char* verb) const {
-    if (!writes() || !writes()->held(range)) return;
-    throw error(error_code::access_conflict,
-                fmt::format("{}: {} was asked for, but pointers to the host's copy are out: end their views, or call "
-                            "release_host",
-                            name(), verb));
 }
 
 void core::fill(byte_range range, std::span<const std::byte> pattern) {

@@ -273,15 +273,15 @@ void host_writes::decide(directory& known, byte_range part, const std::vector<by
     coherence::assume_host_writes(known, part);
 }
 
-directory host_writes::look(const directory& known) {
-    directory result = known;
-    if (!watch_) return result;
+directory host_writes::look(directory& known) {
+    if (!watch_) return known;
     try {
         collect(known, whole());
     } catch (const error&) {
-        give_up(result);
-        return result;
+        give_up(known);
+        return known;
     }
+    directory result = known;
     // What was touched is found again each time it is looked for; all else is kept for those that need it.
     for (const byte_range& each : pending_) apply_to(result, each);
     const auto fresh = [](const knowledge& k) { return k.out == pointers::fresh; };

@@ -45,7 +45,7 @@ public:
     void find(coherence::directory& known, byte_range range, bool elsewhere);
 
     /// The state as it is now, with what was written everywhere.
-    coherence::directory look(const coherence::directory& known);
+    coherence::directory look(coherence::directory& known);
 
     /// A device is about to be the only one that is current in `range`; what was found until now has been told. Writes
     /// of the host are conflicts from now on; not where they `share` the memory, where nobody can tell them from the
