@@ -26,6 +26,7 @@ void core::give_host_pointer(byte_range range, bool view) {
         const bool wanted = copies_.options().tracking == write_tracking::automatic;
         auto watch = wanted ? tracking::make_watch(memory, there.memory->whole_pages()) : nullptr;
         found = std::make_unique<host_writes>(memory, std::move(watch));
+        if (copies_.options().uninitialized) found->values_are_unknown();
     }
     found->hold(range, view);
     found->expose(directory_, range, there.untouched && there.memory->starts_zero());
@@ -71,7 +72,7 @@ void core::check_not_contested(const demand& asked) const {
 }
 
 void core::find_host_writes(const demand& asked) {
-    writes()->find(directory_, asked.range, asked.where != host);
+    writes()->find(directory_, asked.range, asked.where, asked.what);
     any_exposed_ = writes()->any_held() || coherence::any_exposed(directory_);
 }
 

@@ -32,6 +32,13 @@ std::vector<byte_range> pieces_of(const directory& known, byte_range range, Is i
     return result;
 }
 
+template <class Is>
+bool any_of(const directory& known, byte_range range, Is is) {
+    bool result = false;
+    known.for_each(range, [&](byte_range, const knowledge& k) { result |= is(k); });
+    return result;
+}
+
 bool at_host(const knowledge& k) { return coherence::has(k.current, coherence::host); }
 bool newer_elsewhere(const knowledge& k) { return k.out == pointers::watched && !at_host(k); }
 bool only_at_host(const knowledge& k) { return k.current == coherence::set_of(coherence::host); }
@@ -124,7 +131,9 @@ void host_writes::expose(directory& known, byte_range range, bool untouched) {
     const auto choose = [&](const knowledge& k) {
         if (k.exposed()) return k.out;
         if (!watch_) return pointers::assumed;
-        if (k.what == coherence::content::unwritten && untouched) return pointers::fresh;
+        const bool unwritten = k.what == coherence::content::unwritten;
+        if (unwritten && !values_known_ && watch_->compares()) return pointers::assumed;
+        if (unwritten && untouched) return pointers::fresh;
         // All of it moves at the next access elsewhere.
         if (k.what == coherence::content::written && only_at_host(k)) return pointers::assumed;
         return pointers::watched;
@@ -202,22 +211,28 @@ void host_writes::apply_to(directory& known, byte_range found) {
     }
 }
 
-void host_writes::find(directory& known, byte_range range, bool elsewhere) {
+void host_writes::find(directory& known, byte_range range, space where, access what) {
     if (range.empty()) return;
+    const bool elsewhere = where != host;
+    // Memory that a device shares may be handed back to the host, which must not undo what was written meanwhile.
+    const bool changes_hands = elsewhere || what != access::read;
     try {
         end_free(known, range);
         if (!watch_) {
-            if (elsewhere) coherence::assume_host_writes(known, range);
+            if (changes_hands) coherence::assume_host_writes(known, range);
             return;
         }
         const auto stale = [](const knowledge& k) { return k.exposed() && !at_host(k); };
-        if (!elsewhere && pieces_of(known, around(range), stale).empty()) return;
+        const auto shown = [](const knowledge& k) { return k.exposed() && !only_at_host(k); };
+        const bool any = changes_hands ? any_of(known, around(range), shown) : any_of(known, around(range), stale);
+        if (!elsewhere && !any) return;
         collect(known, range);
-        std::vector<byte_range> found = pending_;
+        const std::vector<byte_range> found = pending_;
         apply(known, range);
         if (elsewhere) {
             for (const byte_range& part : parts_of(range)) decide(known, part, found);
         } else {
+            if (changes_hands) coherence::assume_host_writes(known, range);
             // A device that shares the memory has written it: what comes after that is found again.
             const auto unseen = [](const knowledge& k) { return k.out == pointers::assumed && !at_host(k); };
             for (const byte_range& piece : pieces_of(known, range, unseen)) {
@@ -229,7 +244,7 @@ void host_writes::find(directory& known, byte_range range, bool elsewhere) {
     } catch (const error&) {
         give_up(known);
         end_free(known, range);
-        if (elsewhere) coherence::assume_host_writes(known, range);
+        if (changes_hands) coherence::assume_host_writes(known, range);
     }
 }
 
@@ -248,7 +263,7 @@ void host_writes::decide(directory& known, byte_range part, const std::vector<by
     const bool was_watched = assumed.empty() && fresh.empty();
     tracking::part_history& history = parts_[part.begin / part_bytes];
     const bool watch =
-        !fresh.empty() || !watch_->slows_writers() || tracking::watch_next(history, was_watched, written, part.size());
+        !fresh.empty() || watch_->compares() || tracking::watch_next(history, was_watched, written, part.size());
 
     coherence::assume_host_writes(known, part);
     if (watch) {
@@ -327,9 +342,10 @@ void host_writes::make_twin(const directory& known, byte_range unit, byte_range 
     bool written = true;
     for (int tries = 0; written && tries < 4; ++tries) {
         std::memcpy(mine->bytes.data() + (part.begin - unit.begin), host_.data() + part.begin, part.size());
-        const std::size_t before = pending_.size();
-        watch_->scan(unit, pending_);
-        written = pending_.size() != before;
+        std::vector<byte_range> found;
+        watch_->scan(unit, found);
+        pending_.insert(pending_.end(), found.begin(), found.end());
+        written = !found.empty();
     }
 }
 
@@ -385,7 +401,10 @@ host_writes::own_write::own_write(host_writes& in, const directory& known, byte_
             edges_.push_back(std::move(next));
         }
         if (const byte_range inner = in.within(range); !inner.empty()) inner_ = pieces_of(known, inner, watched);
-        for (const byte_range& each : inner_) in.watch_->disarm(each);
+        for (const byte_range& each : inner_) {
+            in.watch_->scan(each, in.pending_);
+            in.watch_->disarm(each);
+        }
         in_ = &in;
     } catch (const error&) {  // it will be found that it cannot be watched
     }

@@ -9,6 +9,7 @@
 #include "coherence/directory.hpp"
 #include "tracking/policy.hpp"
 #include "tracking/watch.hpp"
+#include "unibuf/options.hpp"
 
 namespace unibuf::detail {
 
@@ -35,14 +36,17 @@ public:
     /// copy since it was allocated, and it was zero then.
     void expose(coherence::directory& known, byte_range range, bool untouched);
 
+    /// Bytes that nobody has written have no value that a write could leave as it was.
+    void values_are_unknown() noexcept { values_known_ = false; }
+
     /// The host has become current in some of `range`: what is held of that is exposed again.
     void expose_again(coherence::directory& known, byte_range range);
 
     bool any_held() const noexcept { return !holders_.empty(); }
 
-    /// Tells what was written of `range` until now. Before an access `elsewhere` it is settled what is watched until
-    /// the next one, and begins to be watched now, before any byte is copied.
-    void find(coherence::directory& known, byte_range range, bool elsewhere);
+    /// Before an access: tells what was written of `range` until now. Where it is not at the host, it is settled what
+    /// is watched until the next one, and that begins now, before any byte is copied.
+    void find(coherence::directory& known, byte_range range, space where, access what);
 
     /// The state as it is now, with what was written everywhere.
     coherence::directory look(coherence::directory& known);
@@ -104,6 +108,7 @@ private:
 
     std::span<std::byte> host_;
     std::unique_ptr<tracking::watch> watch_;
+    bool values_known_ = true;
     std::vector<holder> holders_;
     std::vector<byte_range> pending_;  // found, and not told yet
     std::vector<twin> twins_;

@@ -104,9 +104,14 @@ void core::steps::start_together(std::span<const step> group) {
     }
 }
 
-/// While bytes arrive at the host.
+/// While bytes arrive at the host that it lacks.
 std::optional<host_writes::own_write> core::steps::guard(byte_range range, space_id to) {
     if (to != coherence::host || !core_.any_exposed_) return std::nullopt;
+    bool lacks = false;
+    core_.directory_.for_each(range, [&](byte_range, const coherence::knowledge& k) {
+        lacks |= !coherence::has(k.current, coherence::host);
+    });
+    if (!lacks) return std::nullopt;
     return std::optional<host_writes::own_write>(std::in_place, *core_.writes(), core_.directory_, range);
 }
 

@@ -13,7 +13,7 @@ public:
     ~page_watch() override;
 
     std::size_t unit() const noexcept override { return kernel::page(); }
-    bool slows_writers() const noexcept override { return true; }
+    bool compares() const noexcept override { return false; }
     void arm(byte_range range) override;
     void disarm(byte_range range) override;
     void scan(byte_range range, std::vector<byte_range>& written) override;

@@ -12,7 +12,7 @@ public:
     explicit shadow_watch(std::span<std::byte> memory);
 
     std::size_t unit() const noexcept override { return line; }
-    bool slows_writers() const noexcept override { return false; }
+    bool compares() const noexcept override { return true; }
     void arm(byte_range range) override;
     void disarm(byte_range) override {}
     void scan(byte_range range, std::vector<byte_range>& written) override;

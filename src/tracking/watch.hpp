@@ -26,8 +26,9 @@ public:
     /// How much of a write is known: offsets of what is found are multiples of it, but for the end of the memory.
     virtual std::size_t unit() const noexcept = 0;
 
-    /// Whether a write costs more while it is watched: then it is worth not to watch what is rewritten all the time.
-    virtual bool slows_writers() const noexcept = 0;
+    /// Whether contents are compared. Then a write costs no more where it is watched; else it is worth not to watch
+    /// what is rewritten all the time.
+    virtual bool compares() const noexcept = 0;
 
     /// Writes to `range` are found from now on; what came before is forgotten. Ends of it that are no multiples of the
     /// unit are rounded outwards.
