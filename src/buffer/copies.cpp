@@ -28,9 +28,7 @@ bool lends(const backends::traits& device, memory_hint hint) noexcept {
     return device.host_visible && (!device.aliases_host || (device.write_combines && hint == memory_hint::streaming));
 }
 
-std::unique_ptr<std::string> remark_on(const char* what, const error& failure) {
-    return std::make_unique<std::string>(fmt::format("{}: {}", what, failure.what()));
-}
+std::string remark_on(const char* what, const error& failure) { return fmt::format("{}: {}", what, failure.what()); }
 
 space_id allocator_of(const copy& each) noexcept { return each.where == coherence::host ? each.lender : each.where; }
 
@@ -82,7 +80,7 @@ private:
             try {
                 return lend(device, meant);
             } catch (const error& failure) {
-                made.remark = remark_on("sharing failed", failure);
+                made.remark(remark_on("sharing failed", failure));
             }
         }
         backends::request wanted = there_.wanted();
@@ -94,7 +92,7 @@ private:
                 own = std::make_unique<pinned_memory>(std::move(own), std::move(pages));
             } catch (const error& failure) {
                 if (failure.code() != error_code::unsupported) throw;
-                made.remark = remark_on("not pinned", failure);
+                made.remark(remark_on("not pinned", failure));
             }
         }
         return add(std::move(made), std::move(own));
@@ -115,7 +113,7 @@ private:
             try {
                 return share(where, device);
             } catch (const error& failure) {
-                made.remark = remark_on("sharing failed", failure);
+                made.remark(remark_on("sharing failed", failure));
             }
         }
         if (auto borrowed = borrow(made, device)) return add(std::move(made), std::move(borrowed));
@@ -127,7 +125,7 @@ private:
         if (there_.bytes_ == 0) return nullptr;
         if (there_.parted_) {
             const auto& [where, why] = *there_.parted_;
-            if (where == made.where) made.remark = std::make_unique<std::string>(why);
+            if (where == made.where) made.remark(why);
             return nullptr;
         }
         for (const copy& each : there_.all_) {
@@ -138,10 +136,10 @@ private:
                 if (!borrowed) continue;
                 made.placed = placement::shared;
                 made.lender = each.where;
-                made.remark = nullptr;
+                made.beside = nullptr;
                 return borrowed;
             } catch (const error& failure) {
-                made.remark = remark_on("sharing failed", failure);
+                made.remark(remark_on("sharing failed", failure));
             }
         }
         return nullptr;
@@ -233,15 +231,15 @@ copy* copies::borrower_among(space_id where) noexcept {
 
 void copies::part(space_id where, std::string why) {
     copy& borrower = *borrower_among(where);
-    auto remark = std::make_unique<std::string>(why);
+    auto beside = std::make_unique<copy::aside>(nullptr, why);
     parted_ = std::make_unique<parting>(where, std::move(why));
     if (where != borrower.where) {
         copy& lender = *find(where);
         forget(lender);
-        borrower.lent = std::move(lender.own);
+        beside->lent = std::move(lender.own);
         borrower.placed = placement::mirrored;
         borrower.has_turn = false;
-        borrower.remark = std::move(remark);
+        borrower.beside = std::move(beside);
         trace::hold(space::from_id(borrower.where), bytes_);
     }
     erase(where);
@@ -273,7 +271,7 @@ placement_info copies::placement_of(const copy& each) const {
     if (each.borrows()) reason = "takes turns with the memory of " + space::from_id(each.lender).name();
     const bool pinned = dynamic_cast<const pinned_memory*>(each.own.get()) != nullptr;
     if (pinned) reason += ", pinned";
-    if (each.remark) reason += ", but " + *each.remark;
+    if (each.beside && !each.beside->remark.empty()) reason += ", but " + each.beside->remark;
     return {.placement = each.placed, .pinned = pinned, .reason = std::move(reason)};
 }
 

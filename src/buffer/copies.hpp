@@ -20,9 +20,19 @@ struct copy {
     coherence::space_id lender = coherence::host;  // whose memory it is, of the host's copy and of shared ones
     bool has_turn = false;                         // with memory that it borrows
     backends::memory* memory = nullptr;
-    std::unique_ptr<backends::memory> lent;     // by a copy that needs it no longer; goes after `own`
-    std::unique_ptr<backends::memory> own;      // null where `memory` is that of another copy
-    std::unique_ptr<const std::string> remark;  // on what was wanted and could not be had
+
+    /// What few copies have.
+    struct aside {
+        std::unique_ptr<backends::memory> lent;  // by a copy that needs it no longer
+        std::string remark;                      // on what was wanted and could not be had
+    };
+    std::unique_ptr<aside> beside;          // goes after `own`
+    std::unique_ptr<backends::memory> own;  // null where `memory` is that of another copy
+
+    void remark(std::string what) {
+        if (!beside) beside = std::make_unique<aside>();
+        beside->remark = std::move(what);
+    }
 
     /// Of the host, or of the host in the place of a device.
     bool on_host() const noexcept;
