@@ -3,14 +3,16 @@
 // The host writes one row each step through a pointer that it got at the beginning, and tells nobody: the pages of that
 // row move, and nothing else. The same with whole arrays, as a program does that tracks nothing, stands beside it.
 #include <fmt/format.h>
+
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <cstdio>
-#include <iostream>
 #include <nlohmann/json.hpp>
 #include <span>
 #include <stdexcept>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -174,41 +176,48 @@ void check(const measured& run, const std::vector<float>& wanted, std::size_t fi
     }
 }
 
+void print(const plate& of, const std::string& where, const std::vector<measured>& runs) {
+    fmt::print("{} x {} cells, {} steps, on {}\n", of.width, of.rows, of.steps, where);
+    for (const measured& each : runs) {
+        fmt::print("{:<14} {:>8.3f} ms a step {:>12.0f} bytes moved a step\n", each.way, each.milliseconds, each.bytes);
+    }
+    fmt::print("{:<14} {:>8.1f} times as fast {:>7.0f} times fewer bytes\n", "",
+               runs[1].milliseconds / runs[0].milliseconds, runs[1].bytes / std::max(runs[0].bytes, 1.0));
+}
+
+void print_json(const std::vector<measured>& runs) {
+    nlohmann::ordered_json list = nlohmann::ordered_json::array();
+    for (const measured& each : runs) {
+        list.push_back({{"way", each.way}, {"ms_per_step", each.milliseconds}, {"bytes_per_step", each.bytes}});
+    }
+    fmt::print("{}\n", list.dump(2));
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
-    CLI::App app("Heat on a plate: the host writes its edge through an old pointer, the device does the rest");
-    plate of;
-    std::string where = "opencl:0";
-    bool as_json = false;
-    app.add_option("--width", of.width)->check(CLI::Range(1, 1 << 15))->capture_default_str();
-    app.add_option("--rows", of.rows)->check(CLI::Range(3, 1 << 15))->capture_default_str();
-    app.add_option("--steps", of.steps)->check(CLI::Range(3, 1 << 20))->capture_default_str();
-    app.add_option("--space", where, "An OpenCL device")->capture_default_str();
-    app.add_flag("--json", as_json);
-    CLI11_PARSE(app, argc, argv);
     try {
+        CLI::App app("Heat on a plate: the host writes its edge through an old pointer, the device does the rest");
+        plate of;
+        std::string where = "opencl:0";
+        bool as_json = false;
+        app.add_option("--width", of.width)->check(CLI::Range(1, 1 << 15))->capture_default_str();
+        app.add_option("--rows", of.rows)->check(CLI::Range(3, 1 << 15))->capture_default_str();
+        app.add_option("--steps", of.steps)->check(CLI::Range(3, 1 << 20))->capture_default_str();
+        app.add_option("--space", where, "An OpenCL device")->capture_default_str();
+        app.add_flag("--json", as_json);
+        CLI11_PARSE(app, argc, argv);
         const std::vector<measured> runs = {run<tracked>("writes found", where, of),
                                             run<whole>("whole arrays", where, of)};
         const std::vector<float> wanted = expected(of);
-        nlohmann::ordered_json list = nlohmann::ordered_json::array();
-        for (const measured& each : runs) {
-            check(each, wanted, of.row());
-            list.push_back({{"way", each.way}, {"ms_per_step", each.milliseconds}, {"bytes_per_step", each.bytes}});
-        }
+        for (const measured& each : runs) check(each, wanted, of.row());
         if (as_json) {
-            fmt::print("{}\n", list.dump(2));
-            return 0;
+            print_json(runs);
+        } else {
+            print(of, where, runs);
         }
-        fmt::print("{} x {} cells, {} steps, on {}\n", of.width, of.rows, of.steps, where);
-        for (const measured& each : runs) {
-            fmt::print("{:<14} {:>8.3f} ms a step {:>12.0f} bytes moved a step\n", each.way, each.milliseconds,
-                       each.bytes);
-        }
-        fmt::print("{:<14} {:>8.1f} times as fast {:>7.0f} times fewer bytes\n", "",
-                   runs[1].milliseconds / runs[0].milliseconds, runs[1].bytes / std::max(runs[0].bytes, 1.0));
     } catch (const std::exception& failed) {
-        std::cerr << "heat: " << failed.what() << '\n';
+        std::fputs((std::string("heat: ") + failed.what() + '\n').c_str(), stderr);
         return 1;
     }
     return 0;

@@ -41,6 +41,7 @@ transfer_cost measure(backends::device& device) {
     const std::vector<std::byte> host(2 * large);
     const auto memory = device.allocate({.bytes = host.size()});
     std::vector<backends::part> parts;
+    parts.reserve(many);
     for (std::size_t i = 0; i < many; ++i) parts.push_back({i * apart + i % 2 * small, small});
     const seconds one = time_of(*memory, host.data(), {parts[0]});
     const seconds all = time_of(*memory, host.data(), parts);

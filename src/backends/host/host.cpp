@@ -94,9 +94,8 @@ class host_device final : public device {
 public:
     host_device() {
         const tracking::mechanism& finds = tracking::about();
-        about_.description = finds.finds_writes
-                                 ? "host memory, where writes are found by " + finds.description
-                                 : "host memory, where writes are not found: " + finds.description;
+        about_.description = finds.finds_writes ? "host memory, where writes are found by " + finds.description
+                                                : "host memory, where writes are not found: " + finds.description;
         about_.own_memory = false;
         about_.addresses = true;
         about_.memory_bytes =

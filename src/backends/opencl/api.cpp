@@ -7,8 +7,8 @@
 #include <array>
 #include <utility>
 
-#include "process/forks.hpp"
 #include "backends/loader.hpp"
+#include "process/forks.hpp"
 
 namespace unibuf::backends::cl {
 namespace {

@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "process/forks.hpp"
 #include "backends/opengl/context.hpp"
+#include "process/forks.hpp"
 #include "unibuf/space.hpp"
 
 namespace unibuf::backends {

@@ -3,10 +3,10 @@
 #include <cstdlib>
 #include <utility>
 
-#include "process/forks.hpp"
 #include "backends/opengl/context.hpp"
 #include "backends/opengl/egl.hpp"
 #include "backends/opengl/worker.hpp"
+#include "process/forks.hpp"
 #include "unibuf/error.hpp"
 
 namespace unibuf::backends {
@@ -53,7 +53,8 @@ public:
 
     void check_alive() const override {
         // First: a child has no such thread, and the worker's lock may be held there for good.
-        if (born_ != process::forks()) throw error(error_code::device_lost, "the OpenGL thread is the parent process's");
+        if (born_ != process::forks())
+            throw error(error_code::device_lost, "the OpenGL thread is the parent process's");
         thread_.check_open();
     }
 
