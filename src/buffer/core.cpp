@@ -79,7 +79,7 @@ void core::open() {
     if (waiting_ != 0 || !leases_.empty() || ownerless_) return;
     const coherence::knowledge& known = directory_.first();
     if (directory_.ranges() == 1 && work_.empty() && !known.lost && !known.contested) {
-        const bool exposed = known.exposed() && writes()->held_for_good(directory_.whole());
+        const bool exposed = known.exposed() && writes()->holders().for_good(directory_.whole());
         if (coherence::has(known.current, coherence::host)) {
             const host_access allowed = copies_.options().access;
             std::uint32_t found = allowed == host_access::write_only ? 0 : host_readable;
@@ -244,7 +244,7 @@ void core::poison_stale(byte_range range) {
         std::byte* const address = each.placed == placement::mirrored ? each.memory->host_address() : nullptr;
         if (!address) continue;
         std::optional<host_writes::own_write> guard;
-        if (each.where == coherence::host && any_exposed_) guard.emplace(*writes(), directory_, range);
+        if (each.where == coherence::host && any_exposed_) guard.emplace(*writes(), range);
         const coherence::space_set sharers = copies_.memories().group(each.where);
         directory_.for_each(range, [&](byte_range piece, const coherence::knowledge& known) {
             if (known.what == coherence::content::unwritten || (known.current & sharers) != 0) return;
@@ -261,7 +261,7 @@ void core::poison_stale(byte_range range) {
 buffer_state core::state() {
     const std::scoped_lock lock(mutex_);
     if (!any_exposed_) return coherence::state_of(directory_, copies_.allocated());
-    return coherence::state_of(writes()->look(directory_), copies_.allocated());
+    return coherence::state_of(writes()->look(), copies_.allocated());
 }
 
 statistics core::statistics() const {

@@ -123,7 +123,7 @@ auto core::grant(const demand& asked, Finish finish) {
     if (any_exposed_ && asked.what != access::write) check_not_contested(asked);
     if (asked.what != access::read) before_device_writes(asked.where, asked.range);
     steps(*this, lock, asked).run();
-    if (any_exposed_ && asked.where == host) writes()->expose_again(directory_, asked.range);
+    if (any_exposed_ && asked.where == host) writes()->expose_again(asked.range);
     return finish(*copies_.find(asked.where.id()));
 }
 

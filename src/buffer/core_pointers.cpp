@@ -25,11 +25,11 @@ void core::give_host_pointer(byte_range range, bool view) {
         const std::span memory(there.memory->host_address(), bytes);
         const bool wanted = copies_.options().tracking == write_tracking::automatic;
         auto watch = wanted ? tracking::make_watch(memory, there.memory->whole_pages()) : nullptr;
-        found = std::make_unique<host_writes>(memory, std::move(watch));
+        found = std::make_unique<host_writes>(directory_, memory, std::move(watch));
         if (copies_.options().uninitialized) found->values_are_unknown();
     }
-    found->hold(range, view);
-    found->expose(directory_, range, there.untouched && there.memory->starts_zero());
+    view ? found->holders().add_view(range) : found->holders().add_pointer(range);
+    found->expose(range, there.untouched && there.memory->starts_zero());
     there.untouched = false;
     any_exposed_ = coherence::any_exposed(directory_);
 }
@@ -47,7 +47,7 @@ std::byte* core::begin_view(byte_range range) {
 
 void core::end_view(byte_range range) noexcept {
     const locked lock(*this);
-    writes()->let_go_view(range);
+    writes()->holders().end_view(range);
 }
 
 const std::byte* core::host_pointer_to_read(byte_range range) {
@@ -57,7 +57,7 @@ const std::byte* core::host_pointer_to_read(byte_range range) {
 
 void core::end_host_pointers(byte_range range) {
     const locked lock(*this);
-    if (host_writes* const known = writes()) known->let_go_pointers(range);
+    if (host_writes* const known = writes()) known->holders().end_pointers(range);
 }
 
 void core::check_not_contested(const demand& asked) const {
@@ -72,18 +72,18 @@ void core::check_not_contested(const demand& asked) const {
 }
 
 void core::find_host_writes(const demand& asked) {
-    writes()->find(directory_, asked.range, asked.where, asked.what);
-    any_exposed_ = writes()->any_held() || coherence::any_exposed(directory_);
+    writes()->find(asked.range, asked.where, asked.what);
+    any_exposed_ = writes()->holders().any() || coherence::any_exposed(directory_);
 }
 
 void core::before_device_writes(space where, byte_range range) {
     if (where == host || !any_exposed_) return;
     const bool share = coherence::has(copies_.memories().group(where.id()), coherence::host);
-    writes()->before_device_writes(directory_, range, share);
+    writes()->before_device_writes(range, share);
 }
 
 void core::check_no_pointers(byte_range range, const char* verb) const {
-    if (!writes() || !writes()->held(range)) return;
+    if (!writes() || !writes()->holders().any(range)) return;
     throw error(error_code::access_conflict,
                 fmt::format("{}: {} was asked for, but pointers to the host's copy are out: end their views, or call "
                             "release_host",

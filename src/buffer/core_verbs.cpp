@@ -112,7 +112,7 @@ void core::mark(space where, byte_range range) {
     work_.reserve(leases_.size() + 1);
     queue_all_work_of(where, range, true, {});
     if (const copy* const borrower = copies_.borrower_among(where.id())) where = space::from_id(borrower->holder());
-    if (any_exposed_) writes()->forget(directory_, range);
+    if (any_exposed_) writes()->forget(range);
     before_device_writes(where, range);
     now_written(range, where);
 }
@@ -163,7 +163,7 @@ void core::discard(space where, byte_range range) {
 void core::discard_content(byte_range range) {
     locked lock(*this);
     wait_for_turn(lock, {.range = range, .where = host, .what = access::write});
-    if (host_writes* const known = writes()) known->let_go_pointers(range);
+    if (host_writes* const known = writes()) known->holders().end_pointers(range);
     check_no_pointers(range, "to discard its content");
     coherence::drop_content(directory_, range);
 }

@@ -2,7 +2,6 @@
 #include "buffer/host_writes.hpp"
 
 #include <algorithm>
-#include <cstring>
 #include <utility>
 
 #include "coherence/plan.hpp"
@@ -17,117 +16,35 @@ using tracking::part_bytes;
 
 namespace {
 
-/// The pieces of `range` of which `is` says yes, joined where they touch.
-template <class Is>
-std::vector<byte_range> pieces_of(const directory& known, byte_range range, Is is) {
-    std::vector<byte_range> result;
-    known.for_each(range, [&](byte_range piece, const knowledge& k) {
-        if (!is(k)) return;
-        if (!result.empty() && result.back().end == piece.begin) {
-            result.back().end = piece.end;
-        } else {
-            result.push_back(piece);
-        }
-    });
-    return result;
-}
-
-template <class Is>
-bool any_of(const directory& known, byte_range range, Is is) {
-    bool result = false;
-    known.for_each(range, [&](byte_range, const knowledge& k) { result |= is(k); });
-    return result;
-}
-
 bool at_host(const knowledge& k) { return coherence::has(k.current, coherence::host); }
-bool newer_elsewhere(const knowledge& k) { return k.out == pointers::watched && !at_host(k); }
 bool only_at_host(const knowledge& k) { return k.current == coherence::set_of(coherence::host); }
+bool is_exposed(const knowledge& k) { return k.exposed(); }
+bool is_watched(const knowledge& k) { return k.out == pointers::watched; }
+bool is_fresh(const knowledge& k) { return k.out == pointers::fresh; }
+bool is_newer_elsewhere(const knowledge& k) { return is_watched(k) && !at_host(k); }
 
-/// `range`, cut where one decision ends.
-std::vector<byte_range> parts_of(byte_range range) {
-    std::vector<byte_range> result;
-    for (std::size_t begin = range.begin; begin < range.end;) {
-        const std::size_t end = std::min(range.end, (begin / part_bytes + 1) * part_bytes);
-        result.push_back({begin, end});
-        begin = end;
+/// Of bytes that a device has newer, those that the program has written, as far as an image can tell.
+void apply(directory& to, const byte_ranges& found, const unit_images& images) {
+    byte_ranges written;
+    for (const byte_range& each : found) {
+        to.for_each(each, [&](byte_range piece, const knowledge& k) {
+            if (k.exposed() && at_host(k)) written.add(piece);
+            if (is_newer_elsewhere(k)) written.add(images.differing(piece));
+        });
     }
-    return result;
-}
-
-/// Takes `range` out of `all`, which need not be in order.
-void take_out(std::vector<byte_range>& all, byte_range range) {
-    std::vector<byte_range> rest;
-    for (const byte_range& each : all) {
-        if (!each.overlaps(range)) {
-            rest.push_back(each);
-            continue;
-        }
-        if (each.begin < range.begin) rest.push_back({each.begin, range.begin});
-        if (range.end < each.end) rest.push_back({range.end, each.end});
-    }
-    all = std::move(rest);
+    coherence::found_host_writes(to, written);
 }
 
 }  // namespace
 
-host_writes::host_writes(std::span<std::byte> host, std::unique_ptr<tracking::watch> by)
-    : host_(host), watch_(std::move(by)) {
-    if (watch_) parts_.resize(host.size() / part_bytes + 1);
+host_writes::host_writes(directory& known, std::span<std::byte> host, std::unique_ptr<tracking::watch> by)
+    : known_(known), host_(host), watch_(std::move(by)), images_(host) {
+    if (!watch_) return;
+    units_ = {.each = watch_->unit(), .memory = host.size()};
+    parts_.resize(host.size() / part_bytes + 1);
 }
 
-byte_range host_writes::around(byte_range range) const noexcept {
-    const std::size_t unit = watch_->unit();
-    return byte_range{range.begin / unit * unit, (range.end + unit - 1) / unit * unit}.clipped_to(whole());
-}
-
-byte_range host_writes::within(byte_range range) const noexcept {
-    const std::size_t unit = watch_->unit();
-    const std::size_t end = range.end == host_.size() ? range.end : range.end / unit * unit;
-    return {(range.begin + unit - 1) / unit * unit, end};
-}
-
-/// The units of which `range` has only a part: two at the most.
-std::vector<byte_range> host_writes::edges_of(byte_range range) const {
-    std::vector<byte_range> result;
-    const std::size_t unit = watch_->unit();
-    const byte_range first = around({range.begin, range.begin + 1});
-    const byte_range last = around({range.end - 1, range.end});
-    if (range.begin % unit != 0) result.push_back(first);
-    const bool last_is_part = range.end != last.end;
-    if (last_is_part && (result.empty() || last != first)) result.push_back(last);
-    return result;
-}
-
-void host_writes::hold(byte_range range, bool by_view) {
-    const bool there = !by_view && held_for_good(range);
-    if (!there) holders_.push_back({range, by_view});
-}
-
-void host_writes::let_go_view(byte_range range) noexcept {
-    const auto mine =
-        std::ranges::find_if(holders_, [&](const holder& each) { return each.view && each.range == range; });
-    if (mine != holders_.end()) holders_.erase(mine);
-}
-
-void host_writes::let_go_pointers(byte_range range) {
-    std::vector<holder> rest;
-    for (const holder& each : holders_) {
-        std::vector<byte_range> left{each.range};
-        if (!each.view) take_out(left, range);
-        for (const byte_range& piece : left) rest.push_back({piece, each.view});
-    }
-    holders_ = std::move(rest);
-}
-
-bool host_writes::held(byte_range range) const noexcept {
-    return std::ranges::any_of(holders_, [&](const holder& each) { return each.range.overlaps(range); });
-}
-
-bool host_writes::held_for_good(byte_range range) const noexcept {
-    return std::ranges::any_of(holders_, [&](const holder& each) { return !each.view && each.range.contains(range); });
-}
-
-void host_writes::expose(directory& known, byte_range range, bool untouched) {
+void host_writes::expose(byte_range range, bool untouched) {
     const auto choose = [&](const knowledge& k) {
         if (k.exposed()) return k.out;
         if (!watch_) return pointers::assumed;
@@ -140,239 +57,229 @@ void host_writes::expose(directory& known, byte_range range, bool untouched) {
     };
     try {
         const auto is_new = [&](const knowledge& k) { return !k.exposed() && choose(k) == pointers::watched; };
-        for (const byte_range& piece : pieces_of(known, range, is_new)) arm(known, piece);
-        known.update(range, [&](knowledge& k) { k.out = choose(k); });
+        for (const byte_range& piece : known_.where(range, is_new)) arm(piece);
+        known_.update(range, [&](knowledge& k) { k.out = choose(k); });
     } catch (const error&) {
-        give_up(known);
-        coherence::expose(known, range, pointers::assumed);
+        give_up();
+        coherence::expose(known_, range, pointers::assumed);
     }
 }
 
-void host_writes::expose_again(directory& known, byte_range range) {
-    for (const holder& each : holders_) {
-        const byte_range part = each.range.clipped_to(range);
-        const auto forgotten = [](const knowledge& k) { return !k.exposed() && at_host(k); };
-        for (const byte_range& piece : pieces_of(known, part, forgotten)) expose(known, piece, false);
+void host_writes::expose_again(byte_range range) {
+    const auto forgotten = [](const knowledge& k) { return !k.exposed() && at_host(k); };
+    for (const byte_range& held : holders_.of(range)) {
+        for (const byte_range& piece : known_.where(held, forgotten)) expose(piece, false);
     }
 }
 
 /// Begins to watch `range`. What others know of the units at its ends is kept.
-void host_writes::arm(const directory& known, byte_range range) {
-    const auto watched = [](const knowledge& k) { return k.out == pointers::watched; };
-    byte_range inner = within(range);
-    if (inner.empty()) inner = {};
-    if (!inner.empty()) watch_->arm(inner);
-    for (const byte_range& edge : edges_of(range)) {
-        if (pieces_of(known, edge, watched).empty()) {
-            watch_->arm(edge);
+void host_writes::arm(byte_range range) {
+    if (const byte_range inner = units_.within(range); !inner.empty()) watch_->arm(inner);
+    for (const byte_range& unit : units_.cut_by(range)) {
+        if (!known_.any(unit, is_watched)) {
+            watch_->arm(unit);
             continue;
         }
         std::vector<byte_range> found;  // scanning arms again
-        watch_->scan(edge, found);
-        take_out(found, range);
-        pending_.insert(pending_.end(), found.begin(), found.end());
+        watch_->scan(unit, found);
+        byte_ranges others = byte_ranges::of(std::move(found));
+        others.take_out(range);
+        pending_.add(others);
     }
 }
 
-/// Scans all that is watched, and keeps what is found.
-void host_writes::collect(const directory& known, byte_range range) {
-    const auto watched = [](const knowledge& k) { return k.out == pointers::watched; };
-    for (const byte_range& piece : pieces_of(known, range, watched)) watch_->scan(piece, pending_);
-    const auto fresh = [](const knowledge& k) { return k.out == pointers::fresh; };
-    for (const byte_range& piece : pieces_of(known, range, fresh)) watch_->touched(piece, pending_);
+void host_writes::scan(const byte_ranges& ranges) {
+    std::vector<byte_range> found;
+    for (const byte_range& each : ranges) watch_->scan(each, found);
+    pending_.add(byte_ranges::of(std::move(found)));
 }
 
-void host_writes::apply(directory& known, byte_range range) {
-    std::vector<byte_range> mine;
-    for (const byte_range& each : pending_) {
-        const byte_range part = each.clipped_to(range);
-        if (!part.empty()) mine.push_back(part);
-    }
-    if (mine.empty()) return;
-    take_out(pending_, range);
-    for (const byte_range& each : mine) apply_to(known, each);
+/// Looks at all that somebody may have written of `range`, and keeps what is found.
+void host_writes::collect(byte_range range) {
+    scan(known_.where(range, is_watched));
+    std::vector<byte_range> found;
+    for (const byte_range& piece : known_.where(range, is_fresh)) watch_->touched(piece, found);
+    pending_.add(byte_ranges::of(std::move(found)));
 }
 
-/// Of bytes that a device has newer, those that the program has written, as far as that can be told.
-void host_writes::apply_to(directory& known, byte_range found) {
-    const auto exposed_here = [](const knowledge& k) { return k.exposed() && at_host(k); };
-    for (const byte_range& piece : pieces_of(known, found, exposed_here)) coherence::found_host_writes(known, piece);
-    for (const byte_range& piece : pieces_of(known, found, newer_elsewhere)) {
-        for (const twin& each : twins_) {
-            const byte_range part = each.unit.clipped_to(piece);
-            if (part.empty()) continue;
-            const bool same = std::memcmp(host_.data() + part.begin, each.bytes.data() + (part.begin - each.unit.begin),
-                                          part.size()) == 0;
-            if (!same) coherence::found_host_writes(known, part);
-        }
-        std::vector<byte_range> rest{piece};
-        for (const twin& each : twins_) take_out(rest, each.unit);
-        for (const byte_range& part : rest) coherence::found_host_writes(known, part);
-    }
+void host_writes::apply_pending(byte_range range) {
+    apply(known_, pending_.clipped_to(range), images_);
+    pending_.take_out(range);
 }
 
-void host_writes::find(directory& known, byte_range range, space where, access what) {
+bool host_writes::newer_elsewhere(byte_range unit) const { return known_.any(unit, is_newer_elsewhere); }
+
+void host_writes::find(byte_range range, space where, access what) {
     if (range.empty()) return;
     const bool elsewhere = where != host;
     // Memory that a device shares may be handed back to the host, which must not undo what was written meanwhile.
     const bool changes_hands = elsewhere || what != access::read;
     try {
-        end_free(known, range);
+        end_free(range);
         if (!watch_) {
-            if (changes_hands) coherence::assume_host_writes(known, range);
+            if (changes_hands) coherence::assume_host_writes(known_, range);
             return;
         }
-        const auto stale = [](const knowledge& k) { return k.exposed() && !at_host(k); };
-        const auto shown = [](const knowledge& k) { return k.exposed() && !only_at_host(k); };
-        const bool any = changes_hands ? any_of(known, around(range), shown) : any_of(known, around(range), stale);
-        if (!elsewhere && !any) return;
-        collect(known, range);
-        const std::vector<byte_range> found = pending_;
-        apply(known, range);
+        const auto needed = [&](const knowledge& k) {
+            return k.exposed() && (changes_hands ? !only_at_host(k) : !at_host(k));
+        };
+        if (!elsewhere && !known_.any(units_.around(range), needed)) return;
+        collect(range);
+        forget_images(range);
+        const byte_ranges found = pending_.clipped_to(range);
+        apply_pending(range);
         if (elsewhere) {
-            for (const byte_range& part : parts_of(range)) decide(known, part, found);
+            for (byte_range part = range; part.begin < range.end; part.begin = part.end) {
+                part.end = std::min(range.end, (part.begin / part_bytes + 1) * part_bytes);
+                decide(part, found.bytes_in(part));
+            }
         } else {
-            if (changes_hands) coherence::assume_host_writes(known, range);
+            if (changes_hands) coherence::assume_host_writes(known_, range);
             // A device that shares the memory has written it: what comes after that is found again.
             const auto unseen = [](const knowledge& k) { return k.out == pointers::assumed && !at_host(k); };
-            for (const byte_range& piece : pieces_of(known, range, unseen)) {
-                coherence::expose(known, piece, pointers::none);
-            }
+            coherence::expose(known_, known_.where(range, unseen), pointers::none);
         }
         // The host may get some bytes of these units, while a device has newer ones in others.
-        for (const byte_range& unit : edges_of(range)) make_twin(known, unit, {});
+        for (const byte_range& unit : units_.cut_by(range)) {
+            if (newer_elsewhere(unit) && !images_.has(unit)) take_image(unit, unit);
+        }
     } catch (const error&) {
-        give_up(known);
-        end_free(known, range);
-        if (changes_hands) coherence::assume_host_writes(known, range);
+        give_up();
+        end_free(range);
+        if (changes_hands) coherence::assume_host_writes(known_, range);
     }
 }
 
-/// Whether a part is watched until the next round.
-void host_writes::decide(directory& known, byte_range part, const std::vector<byte_range>& found) {
-    const auto is = [&](pointers how) {
-        return pieces_of(known, part, [how](const knowledge& k) { return k.out == how && at_host(k); });
+/// Whether a part, of which so many bytes were found `written`, is watched until the next round.
+void host_writes::decide(byte_range part, std::size_t written) {
+    const auto at_host_and = [](pointers how) {
+        return [how](const knowledge& k) { return k.out == how && at_host(k); };
     };
-    const std::vector<byte_range> assumed = is(pointers::assumed);
-    const std::vector<byte_range> fresh = is(pointers::fresh);
-    const std::vector<byte_range> watched = is(pointers::watched);
-    if (assumed.empty() && fresh.empty() && watched.empty()) return;
+    const bool assumed = known_.any(part, at_host_and(pointers::assumed));
+    const bool fresh = known_.any(part, at_host_and(pointers::fresh));
+    const bool watched = known_.any(part, at_host_and(pointers::watched));
+    if (!assumed && !fresh && !watched) return;
 
-    std::size_t written = 0;
-    for (const byte_range& each : found) written += each.clipped_to(part).size();
-    const bool was_watched = assumed.empty() && fresh.empty();
     tracking::part_history& history = parts_[part.begin / part_bytes];
-    const bool watch =
-        !fresh.empty() || watch_->compares() || tracking::watch_next(history, was_watched, written, part.size());
+    const bool watch = fresh || watch_->compares() || tracking::watch_next(history, !assumed, written, part.size());
 
-    coherence::assume_host_writes(known, part);
-    if (watch) {
-        for (const byte_range& each : assumed) {
-            arm(known, each);
-            coherence::expose(known, each, pointers::watched);
-        }
-        for (const byte_range& each : fresh) {
-            // Others may be watched in the units at its ends: those are taken for touched.
-            std::vector<byte_range> touched = edges_of(each);
-            for (const byte_range& edge : touched) arm(known, edge.clipped_to(each));
-            if (const byte_range inner = within(each); !inner.empty()) watch_->arm_fresh(inner, touched);
-            coherence::expose(known, each, pointers::watched);
-            for (const byte_range& unit : touched) coherence::found_host_writes(known, unit.clipped_to(each));
-        }
+    if (assumed) coherence::assume_host_writes(known_, part);
+    if (!watch) {
+        const byte_ranges given_up = known_.where(part, at_host_and(pointers::watched));
+        for (const byte_range& each : given_up) watch_->disarm(each);
+        coherence::expose(known_, given_up, pointers::assumed);
+        coherence::assume_host_writes(known_, part);
         return;
     }
-    for (const byte_range& each : watched) {
-        watch_->disarm(each);
-        coherence::expose(known, each, pointers::assumed);
+    if (assumed) {
+        const byte_ranges again = known_.where(part, at_host_and(pointers::assumed));
+        for (const byte_range& each : again) {
+            arm(each);
+            coherence::expose(known_, each, pointers::watched);
+        }
     }
-    coherence::assume_host_writes(known, part);
+    if (!fresh) return;
+    for (const byte_range& each : known_.where(part, at_host_and(pointers::fresh))) {
+        // Others may be watched in the units at its ends: those are taken for touched.
+        std::vector<byte_range> touched = units_.cut_by(each);
+        for (const byte_range& edge : touched) arm(edge.clipped_to(each));
+        if (const byte_range inner = units_.within(each); !inner.empty()) watch_->arm_fresh(inner, touched);
+        coherence::expose(known_, each, pointers::watched);
+        coherence::found_host_writes(known_, byte_ranges::of(std::move(touched)).clipped_to(each));
+    }
 }
 
-directory host_writes::look(directory& known) {
-    if (!watch_) return known;
+directory host_writes::look() {
+    if (!watch_) return known_;
     try {
-        collect(known, whole());
+        collect(known_.whole());
     } catch (const error&) {
-        give_up(known);
-        return known;
+        give_up();
+        return known_;
     }
-    directory result = known;
+    directory result = known_;
+    apply(result, pending_, images_);
     // What was touched is found again each time it is looked for; all else is kept for those that need it.
-    for (const byte_range& each : pending_) apply_to(result, each);
-    const auto fresh = [](const knowledge& k) { return k.out == pointers::fresh; };
-    for (const byte_range& piece : pieces_of(known, whole(), fresh)) take_out(pending_, piece);
+    pending_.take_out(known_.where(known_.whole(), is_fresh));
     return result;
 }
 
-void host_writes::before_device_writes(directory& known, byte_range range, bool share) {
-    const auto exposed = [](const knowledge& k) { return k.exposed(); };
-    const auto unwatched = [](const knowledge& k) { return k.exposed() && k.out != pointers::watched; };
+void host_writes::before_device_writes(byte_range range, bool share) {
+    const auto unwatched = [](const knowledge& k) { return k.exposed() && !is_watched(k); };
     try {
-        for (const byte_range& piece : pieces_of(known, range, exposed)) {
+        for (const byte_range& piece : known_.where(range, is_exposed)) {
             if (!watch_ || share) {
                 if (watch_) watch_->disarm(piece);
-                coherence::expose(known, piece, pointers::assumed);
+                coherence::expose(known_, piece, pointers::assumed);
                 continue;
             }
-            for (const byte_range& each : pieces_of(known, piece, unwatched)) {
-                arm(known, each);
-                coherence::expose(known, each, pointers::watched);
+            for (const byte_range& each : known_.where(piece, unwatched)) {
+                arm(each);
+                coherence::expose(known_, each, pointers::watched);
             }
-            std::erase_if(twins_, [&](const twin& each) {
-                return piece.contains(each.unit) || pieces_of(known, each.unit, newer_elsewhere).empty();
-            });
-            for (const byte_range& unit : edges_of(piece)) make_twin(known, unit, unit.clipped_to(piece));
+            images_.expect_no_more(piece);
+            images_.forget(piece, [&](byte_range unit) { return !piece.contains(unit) && newer_elsewhere(unit); });
+            for (const byte_range& unit : units_.cut_by(piece)) {
+                take_image(unit, unit.clipped_to(piece));
+                images_.expect(unit, unit.clipped_to(piece));
+            }
         }
     } catch (const error&) {
-        give_up(known);
+        give_up();
     }
 }
 
-/// Of `unit`, where a device has newer content in a part of it, and is about to have it in all of `part`, which may be
-/// empty. A twin is of one moment, in which nobody wrote the unit.
-void host_writes::make_twin(const directory& known, byte_range unit, byte_range part) {
-    const bool needed = !part.empty() || !pieces_of(known, unit, newer_elsewhere).empty();
-    auto mine = std::ranges::find(twins_, unit, &twin::unit);
-    if (!needed || (part.empty() && mine != twins_.end())) return;
-    if (mine == twins_.end()) {
-        twins_.push_back({unit, std::vector<std::byte>(unit.size())});
-        mine = twins_.end() - 1;
-        part = unit;
-    }
+/// An image is of one moment, in which nobody wrote the unit.
+void host_writes::take_image(byte_range unit, byte_range part) {
+    if (!images_.has(unit)) part = unit;
     bool written = true;
     for (int tries = 0; written && tries < 4; ++tries) {
-        std::memcpy(mine->bytes.data() + (part.begin - unit.begin), host_.data() + part.begin, part.size());
+        images_.take(unit, part);
         std::vector<byte_range> found;
         watch_->scan(unit, found);
-        pending_.insert(pending_.end(), found.begin(), found.end());
         written = !found.empty();
+        pending_.add(byte_ranges::of(std::move(found)));
     }
 }
 
-void host_writes::forget(const directory& known, byte_range range) {
+/// Of units in which no device has newer content any more. Where `range` was expected to get some, that is over.
+void host_writes::forget_images(byte_range range) {
+    images_.expect_no_more(range);
+    images_.forget(range, [&](byte_range unit) { return newer_elsewhere(unit); });
+}
+
+/// An image that is older than what the program wrote last would take that for written again.
+void host_writes::refresh_image(byte_range unit) {
+    if (!images_.has(unit)) return take_image(unit, unit);
+    if (images_.being_written(unit)) return;
+    const auto told_by_unit = [](const knowledge& k) { return !is_newer_elsewhere(k); };
+    for (const byte_range& piece : known_.where(unit, told_by_unit)) take_image(unit, piece);
+}
+
+void host_writes::forget(byte_range range) {
     if (!watch_) return;
-    const auto watched = [](const knowledge& k) { return k.out == pointers::watched; };
     try {
-        for (const byte_range& piece : pieces_of(known, range, watched)) watch_->scan(piece, pending_);
+        scan(known_.where(range, is_watched));
     } catch (const error&) {  // it will be found that it cannot be watched
     }
-    take_out(pending_, range);
+    pending_.take_out(range);
+    forget_images(range);
 }
 
 /// Ends what nobody holds any more: what was written through it is told.
-void host_writes::end_free(directory& known, byte_range range) {
-    std::vector<byte_range> free{range};
-    for (const holder& each : holders_) take_out(free, each.range);
+void host_writes::end_free(byte_range range) {
+    byte_ranges free = range;
+    free.take_out(holders_.of(range));
     const auto ends = [](const knowledge& k) { return k.exposed() && !k.contested; };
     for (const byte_range& part : free) {
-        for (const byte_range& piece : pieces_of(known, part, ends)) {
+        for (const byte_range& piece : known_.where(part, ends)) {
             if (watch_) {
-                collect(known, piece);
-                apply(known, piece);
+                collect(piece);
+                apply_pending(piece);
                 watch_->disarm(piece);
             }
-            coherence::assume_host_writes(known, piece);
-            known.update(piece, [](knowledge& k) {
+            coherence::assume_host_writes(known_, piece);
+            known_.update(piece, [](knowledge& k) {
                 if (!k.contested) k.out = pointers::none;
             });
         }
@@ -380,31 +287,26 @@ void host_writes::end_free(directory& known, byte_range range) {
 }
 
 /// What was written since the last scan is not known.
-void host_writes::give_up(directory& known) {
+void host_writes::give_up() {
     watch_.reset();
-    twins_.clear();
-    pending_.clear();
-    known.update(whole(), [](knowledge& k) {
+    images_.forget_all();
+    pending_ = {};
+    known_.update(known_.whole(), [](knowledge& k) {
         if (k.exposed()) k.out = pointers::assumed;
     });
 }
 
-host_writes::own_write::own_write(host_writes& in, const directory& known, byte_range range) : range_(range) {
-    if (!in.watch_ || range.empty()) return;
-    const auto watched = [](const knowledge& k) { return k.out == pointers::watched; };
-    if (pieces_of(known, in.around(range), watched).empty()) return;
+host_writes::own_write::own_write(host_writes& in, byte_range range) : range_(range) {
+    if (!in.watch_ || range.empty() || !in.known_.any(in.units_.around(range), is_watched)) return;
     try {
-        for (const byte_range& unit : in.edges_of(range)) {
-            edge next{unit, std::vector<std::byte>(unit.size())};
-            std::memcpy(next.before.data(), in.host_.data() + unit.begin, unit.size());
-            in.watch_->scan(unit, in.pending_);
-            edges_.push_back(std::move(next));
+        for (const byte_range& unit : in.units_.cut_by(range)) {
+            in.refresh_image(unit);
+            in.images_.begin_writing(unit);
+            edges_.push_back(unit);
         }
-        if (const byte_range inner = in.within(range); !inner.empty()) inner_ = pieces_of(known, inner, watched);
-        for (const byte_range& each : inner_) {
-            in.watch_->scan(each, in.pending_);
-            in.watch_->disarm(each);
-        }
+        inner_ = in.known_.where(in.units_.within(range), is_watched);
+        in.scan(inner_);
+        for (const byte_range& each : inner_) in.watch_->disarm(each);
         in_ = &in;
     } catch (const error&) {  // it will be found that it cannot be watched
     }
@@ -428,24 +330,12 @@ host_writes::own_write::~own_write() {
     if (!in_ || !in_->watch_) return;
     try {
         for (const byte_range& each : inner_) in_->watch_->arm(each);
-        for (twin& each : in_->twins_) {
-            const byte_range part = each.unit.clipped_to(range_);
-            if (part.empty()) continue;
-            std::memcpy(each.bytes.data() + (part.begin - each.unit.begin), in_->host_.data() + part.begin,
-                        part.size());
-        }
-        for (const edge& each : edges_) {
-            std::vector<byte_range> seen;
-            in_->watch_->scan(each.unit, seen);
-            for (byte_range beside :
-                 {byte_range{each.unit.begin, range_.begin}, byte_range{range_.end, each.unit.end}}) {
-                beside = beside.clipped_to(each.unit);
-                if (beside.empty()) continue;
-                const std::size_t at = beside.begin - each.unit.begin;
-                const bool same =
-                    std::memcmp(in_->host_.data() + beside.begin, each.before.data() + at, beside.size()) == 0;
-                if (!same) in_->pending_.push_back(beside);
-            }
+        in_->images_.take_written(range_);
+        for (const byte_range& unit : edges_) {
+            std::vector<byte_range> seen;  // and told byte by byte
+            in_->watch_->scan(unit, seen);
+            in_->pending_.add(in_->images_.end_writing(unit));
+            in_->images_.forget(unit, [&](byte_range of) { return in_->newer_elsewhere(of); });
         }
     } catch (const std::exception&) {  // it will be found that it cannot be watched
     }

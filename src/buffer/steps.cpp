@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <iterator>
 
 #include "backends/pattern.hpp"
 #include "backends/spaces.hpp"
@@ -112,7 +113,7 @@ std::optional<host_writes::own_write> core::steps::guard(byte_range range, space
         lacks |= !coherence::has(k.current, coherence::host);
     });
     if (!lacks) return std::nullopt;
-    return std::optional<host_writes::own_write>(std::in_place, *core_.writes(), core_.directory_, range);
+    return std::optional<host_writes::own_write>(std::in_place, *core_.writes(), range);
 }
 
 void core::steps::started(in_flight now, std::chrono::steady_clock::time_point begin) {
@@ -129,16 +130,21 @@ void core::steps::started(in_flight now, std::chrono::steady_clock::time_point b
 /// Waits for what was started, and tells the directory.
 void core::steps::finish_started() {
     std::exception_ptr failure;
-    for (const in_flight& each : started_) {
+    std::vector<byte_range> done;
+    for (auto each = started_.begin(); each != started_.end(); ++each) {
         try {
-            if (each.done.native()) {
+            if (each->done.native()) {
                 const locked::pause unlocked(lock_);
-                each.done.wait();
+                each->done.wait();
             }
-            coherence::complete(core_.directory_, core_.copies_.memories(), each.step);
+            done.push_back(each->step.range);
         } catch (...) {
             if (!failure) failure = std::current_exception();
         }
+        const auto next = std::next(each);
+        if (next != started_.end() && next->step.is_like(each->step)) continue;
+        coherence::complete(core_.directory_, core_.copies_.memories(), each->step, byte_ranges::of(std::move(done)));
+        done.clear();
     }
     started_.clear();
     if (failure) std::rethrow_exception(failure);

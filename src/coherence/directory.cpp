@@ -32,7 +32,22 @@ void directory::join(std::size_t first, std::size_t last) {
     if (kept + 1 < end) {
         later_.erase(later_.begin() + static_cast<std::ptrdiff_t>(kept),
                      later_.begin() + static_cast<std::ptrdiff_t>(end - 1));
+        give_back();
     }
+}
+
+/// Makes them all there are; neighbours differ.
+void directory::replace(const std::vector<segment>& all) {
+    if (all.empty()) return;
+    later_.assign(all.begin() + 1, all.end());
+    first_ = all.front().known;
+    give_back();
+}
+
+/// Memory that was needed once, and is not any more.
+void directory::give_back() {
+    constexpr std::size_t worth_it = 64;
+    if (later_.capacity() > worth_it && later_.size() < later_.capacity() / 4) later_.shrink_to_fit();
 }
 
 }  // namespace unibuf::coherence

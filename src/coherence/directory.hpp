@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "coherence/byte_range.hpp"
+#include "coherence/byte_ranges.hpp"
 #include "coherence/spaces.hpp"
 
 namespace unibuf::coherence {
@@ -62,6 +62,23 @@ public:
         }
     }
 
+    /// The pieces of `range` of which is(const knowledge&) holds.
+    template <class Is>
+    byte_ranges where(byte_range range, Is is) const {
+        byte_ranges result;
+        for_each(range, [&](byte_range piece, const knowledge& k) {
+            if (is(k)) result.add(piece);
+        });
+        return result;
+    }
+
+    template <class Is>
+    bool any(byte_range range, Is is) const {
+        bool result = false;
+        for_each(range, [&](byte_range, const knowledge& k) { result |= is(k); });
+        return result;
+    }
+
     /// Calls change(knowledge&) for each piece of `range`, in order. Splits at its ends, and joins what has become
     /// alike.
     template <class Change>
@@ -72,6 +89,32 @@ public:
         const std::size_t last = split(range.end);
         for (std::size_t i = first; i < last; ++i) change(known(i));
         join(first, last);
+    }
+
+    /// The same for many ranges, at once.
+    template <class Change>
+    void update(const byte_ranges& ranges, Change change) {
+        if (ranges.count() <= few) {
+            for (const byte_range& each : ranges) update(each, change);
+            return;
+        }
+        std::vector<segment> next;
+        next.reserve(later_.size() + 2 * ranges.count());
+        const auto add = [&](byte_range piece, const knowledge& k) {
+            if (!next.empty() && next.back().known == k) return;
+            next.push_back({piece.begin, k});
+        };
+        std::size_t done = 0;
+        for (const byte_range& each : ranges) {
+            for_each({done, each.begin}, add);
+            for_each(each, [&](byte_range piece, knowledge k) {
+                change(k);
+                add(piece, k);
+            });
+            done = each.end;
+        }
+        for_each({done, bytes_}, add);
+        replace(next);
     }
 
     friend bool operator==(const directory&, const directory&) = default;
@@ -93,6 +136,10 @@ private:
     std::size_t index_at(std::size_t offset) const noexcept;
     std::size_t split(std::size_t offset);
     void join(std::size_t first, std::size_t last);
+    void replace(const std::vector<segment>& all);
+    void give_back();
+
+    static constexpr std::size_t few = 8;
 
     std::size_t bytes_;
     knowledge first_;

@@ -98,10 +98,8 @@ private:
         const bool continues =
             count == steps_.size() - last_ &&
             std::equal(steps_of_piece_.begin(), steps_of_piece_.end(),
-                       steps_.begin() + static_cast<std::ptrdiff_t>(last_), [](const step& next, step before) {
-                           if (before.range.end != next.range.begin) return false;
-                           before.range = next.range;
-                           return before == next;
+                       steps_.begin() + static_cast<std::ptrdiff_t>(last_), [](const step& next, const step& before) {
+                           return before.range.end == next.range.begin && before.is_like(next);
                        });
         if (continues) {
             for (std::size_t i = last_; i < steps_.size(); ++i) steps_[i].range.end = piece_.end;
@@ -133,9 +131,9 @@ std::vector<step> plan(const directory& known, const sharing& memories, std::spa
     return std::move(steps).result();
 }
 
-void complete(directory& known, const sharing& memories, const step& done) {
+void complete(directory& known, const sharing& memories, const step& done, const byte_ranges& ranges) {
     if (done.does == step::kind::wait) return;
-    known.update(done.range, [&](knowledge& k) {
+    known.update(ranges, [&](knowledge& k) {
         if (done.does == step::kind::publish) {
             if (!has(k.current, done.from)) return;
             if (writes(done.what) && !k.exposed()) k.current &= ~memories.group(done.to);
@@ -152,14 +150,12 @@ void wrote(directory& known, byte_range range, space_id where) {
     });
 }
 
-void expose(directory& known, byte_range range, pointers how) {
-    known.update(range, [&](knowledge& k) { k.out = how; });
+void expose(directory& known, const byte_ranges& ranges, pointers how) {
+    known.update(ranges, [&](knowledge& k) { k.out = how; });
 }
 
 bool any_exposed(const directory& known) {
-    bool result = false;
-    known.for_each(known.whole(), [&](byte_range, const knowledge& k) { result |= k.exposed(); });
-    return result;
+    return known.any(known.whole(), [](const knowledge& k) { return k.exposed(); });
 }
 
 void assume_host_writes(directory& known, byte_range range) {
@@ -168,8 +164,8 @@ void assume_host_writes(directory& known, byte_range range) {
     });
 }
 
-void found_host_writes(directory& known, byte_range range) {
-    known.update(range, [](knowledge& k) {
+void found_host_writes(directory& known, const byte_ranges& ranges) {
+    known.update(ranges, [](knowledge& k) {
         if (!k.exposed()) return;
         if (!has(k.current, host)) {
             k.contested |= k.out == pointers::watched;

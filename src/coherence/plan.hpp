@@ -37,6 +37,12 @@ struct step {
     access what = access::read;
     std::uint64_t ticket = 0;
 
+    /// The same, on another range.
+    bool is_like(step other) const noexcept {
+        other.range = range;
+        return other == *this;
+    }
+
     friend bool operator==(const step&, const step&) = default;
 };
 
@@ -47,22 +53,25 @@ struct step {
 std::vector<step> plan(const directory& known, const sharing& memories, std::span<const queued_work> queued,
                        byte_range range, space_id where, access what);
 
-/// `done` has been carried out.
-void complete(directory& known, const sharing& memories, const step& done);
+/// `done` has been carried out, on all of `ranges`.
+void complete(directory& known, const sharing& memories, const step& done, const byte_ranges& ranges);
+inline void complete(directory& known, const sharing& memories, const step& done) {
+    complete(known, memories, done, done.range);
+}
 
 /// The space `where` holds the newest content of `range` from now on, and nobody else does.
 void wrote(directory& known, byte_range range, space_id where);
 
 /// Pointers to the host's copy of `range` are out, or no longer, and this is known of what is written through them.
-void expose(directory& known, byte_range range, pointers how);
+void expose(directory& known, const byte_ranges& ranges, pointers how);
 
 bool any_exposed(const directory& known);
 
 /// Where nobody finds out what was written through pointers, the host counts as written.
 void assume_host_writes(directory& known, byte_range range);
 
-/// `range` was written through pointers. Where a space has newer content than the host, both stay, and are contested.
-void found_host_writes(directory& known, byte_range range);
+/// `ranges` were written through pointers. Where a space has newer content than the host, both stay, and are contested.
+void found_host_writes(directory& known, const byte_ranges& ranges);
 
 /// Of two newest versions, that of `where` goes; nothing happens where there are none.
 void settle_without(directory& known, byte_range range, space_id where);

@@ -36,6 +36,24 @@ RC_GTEST_PROP(directory, agrees_with_one_entry_a_byte, ()) {
     }
 }
 
+RC_GTEST_PROP(directory, takes_many_ranges_at_once_as_one_by_one, ()) {
+    directory at_once(size);
+    directory one_by_one(size);
+    for (int i = *rc::gen::inRange(1, 10); i > 0; --i) {
+        std::vector<byte_range> any(*rc::gen::inRange<std::size_t>(0, 24));
+        for (byte_range& each : any) {
+            each.begin = *rc::gen::inRange<std::size_t>(0, size + 5);
+            each.end = each.begin + *rc::gen::inRange<std::size_t>(0, 4);
+        }
+        const auto bits = *rc::gen::inRange<space_set>(0, 4);
+        const auto change = [&](knowledge& k) { k.current ^= bits; };
+        const byte_ranges ranges = byte_ranges::of(any);
+        at_once.update(ranges, change);
+        for (const byte_range& each : ranges) one_by_one.update(each, change);
+        RC_ASSERT(at_once == one_by_one);
+    }
+}
+
 TEST(directory, clips_what_it_visits_to_what_was_asked) {
     directory known(100);
     known.update({10, 20}, [](knowledge& k) { k.current = 1; });

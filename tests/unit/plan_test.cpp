@@ -50,7 +50,7 @@ TEST_F(plan_of, only_the_stale_part_moves) {
 TEST_F(plan_of, neighbours_that_need_the_same_are_one_step) {
     wrote(known, {0, 30}, host);
     wrote(known, {30, 100}, host);
-    expose(known, {30, 60}, pointers::watched);
+    expose(known, byte_range{30, 60}, pointers::watched);
     ASSERT_GT(known.ranges(), 1u);
     EXPECT_EQ(steps(all, a, access::read),
               (std::vector<step>{{.does = kind::move, .range = all, .from = host, .to = a}}));
@@ -146,17 +146,17 @@ TEST_F(plan_of, a_host_copy_with_pointers_out_may_become_the_only_newest) {
     written_at(host);
     complete(known, memories, {.does = kind::move, .range = all, .from = host, .to = a});
     EXPECT_TRUE(only_at(known, all, host).empty());
-    expose(known, {20, 30}, pointers::watched);
+    expose(known, byte_range{20, 30}, pointers::watched);
     EXPECT_EQ(only_at(known, all, host), (byte_range{20, 30}));
-    expose(known, {20, 30}, pointers::none);
+    expose(known, byte_range{20, 30}, pointers::none);
     EXPECT_TRUE(only_at(known, all, host).empty());
 }
 
 TEST_F(plan_of, what_is_assumed_is_written_and_what_is_watched_is_not) {
     written_at(host);
     complete(known, memories, {.does = kind::move, .range = all, .from = host, .to = a});
-    expose(known, {20, 30}, pointers::assumed);
-    expose(known, {50, 60}, pointers::watched);
+    expose(known, byte_range{20, 30}, pointers::assumed);
+    expose(known, byte_range{50, 60}, pointers::watched);
     assume_host_writes(known, all);
     EXPECT_EQ(steps(all, a, access::read),
               (std::vector<step>{{.does = kind::move, .range = {20, 30}, .from = host, .to = a}}));
@@ -167,7 +167,7 @@ TEST_F(plan_of, two_newest_versions_stay_until_it_is_said_which_stands) {
         wrote(known, all, host);
         expose(known, all, pointers::watched);
         wrote(known, {20, 60}, a);
-        found_host_writes(known, {10, 30});
+        found_host_writes(known, byte_range{10, 30});
         EXPECT_EQ(contested_in(known, all), (byte_range{20, 30}));
     };
     contest();

@@ -1,0 +1,44 @@
+// tracking/units.hpp: memory, cut into what a write is found by.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <vector>
+
+#include "coherence/byte_range.hpp"
+
+namespace unibuf::tracking {
+
+struct units {
+    std::size_t each = 1;
+    std::size_t memory = 0;  // of which the last unit may have only a part
+
+    /// All units that `range` has a byte of.
+    constexpr byte_range around(byte_range range) const noexcept {
+        return {down(range.begin), std::min(up(range.end), memory)};
+    }
+
+    /// Those that `range` has all of. Empty where there are none.
+    constexpr byte_range within(byte_range range) const noexcept {
+        const byte_range inner{up(range.begin), range.end == memory ? memory : down(range.end)};
+        return inner.empty() ? byte_range{} : inner;
+    }
+
+    /// Those that `range`, which is not empty, has only a part of: two at the most.
+    std::vector<byte_range> cut_by(byte_range range) const {
+        std::vector<byte_range> result;
+        const byte_range first = of(range.begin);
+        const byte_range last = of(range.end - 1);
+        if (!range.contains(first)) result.push_back(first);
+        if (last != first && !range.contains(last)) result.push_back(last);
+        return result;
+    }
+
+    constexpr byte_range of(std::size_t offset) const noexcept { return around({offset, offset + 1}); }
+
+private:
+    constexpr std::size_t down(std::size_t offset) const noexcept { return offset / each * each; }
+    constexpr std::size_t up(std::size_t offset) const noexcept { return down(offset + each - 1); }
+};
+
+}  // namespace unibuf::tracking
