@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <limits>
 #include <map>
 #include <stdexcept>
@@ -62,6 +63,20 @@ seconds race(const body& measured, const body& limit) {
     fastest_runs runs;
     benchmark::RunSpecifiedBenchmarks(&runs, ".");
     return {runs.of("measured"), runs.of("limit")};
+}
+
+seconds in_turns(int rounds, const std::function<void()>& measured, const std::function<void()>& limit) {
+    using clock = std::chrono::steady_clock;
+    seconds sum;
+    for (int i = 0; i < rounds; ++i) {
+        const clock::time_point begin = clock::now();
+        measured();
+        const clock::time_point middle = clock::now();
+        limit();
+        sum.measured += std::chrono::duration<double>(middle - begin).count();
+        sum.limit += std::chrono::duration<double>(clock::now() - middle).count();
+    }
+    return {sum.measured / rounds, sum.limit / rounds};
 }
 
 }  // namespace bench

@@ -43,6 +43,10 @@ struct seconds {
 /// Runs both several times in random order; the fastest run of each counts, because noise only adds.
 seconds race(const body& measured, const body& limit);
 
+/// Does both in turns, `rounds` times each, and takes the mean: for work that is not the same in each round. What
+/// disturbs one disturbs the other.
+seconds in_turns(int rounds, const std::function<void()>& measured, const std::function<void()>& limit);
+
 constexpr figures in_ns(const seconds& taken) noexcept { return {taken.measured * 1e9, taken.limit * 1e9}; }
 
 /// Of work that does `amount` of something in each iteration: how much in a second.

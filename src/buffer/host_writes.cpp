@@ -18,10 +18,8 @@ namespace {
 
 bool at_host(const knowledge& k) { return coherence::has(k.current, coherence::host); }
 bool only_at_host(const knowledge& k) { return k.current == coherence::set_of(coherence::host); }
-bool is_exposed(const knowledge& k) { return k.exposed(); }
-bool is_watched(const knowledge& k) { return k.out == pointers::watched; }
 bool is_fresh(const knowledge& k) { return k.out == pointers::fresh; }
-bool is_newer_elsewhere(const knowledge& k) { return is_watched(k) && !at_host(k); }
+bool is_newer_elsewhere(const knowledge& k) { return k.watched() && !at_host(k); }
 
 /// Of bytes that a device has newer, those that the program has written, as far as an image can tell.
 void apply(directory& to, const byte_ranges& found, const unit_images& images) {
@@ -76,7 +74,7 @@ void host_writes::expose_again(byte_range range) {
 void host_writes::arm(byte_range range) {
     if (const byte_range inner = units_.within(range); !inner.empty()) watch_->arm(inner);
     for (const byte_range& unit : units_.cut_by(range)) {
-        if (!known_.any(unit, is_watched)) {
+        if (!known_.any(unit, &knowledge::watched)) {
             watch_->arm(unit);
             continue;
         }
@@ -96,7 +94,7 @@ void host_writes::scan(const byte_ranges& ranges) {
 
 /// Looks at all that somebody may have written of `range`, and keeps what is found.
 void host_writes::collect(byte_range range) {
-    scan(known_.where(range, is_watched));
+    scan(known_.where(range, &knowledge::watched));
     std::vector<byte_range> found;
     for (const byte_range& piece : known_.where(range, is_fresh)) watch_->touched(piece, found);
     pending_.add(byte_ranges::of(std::move(found)));
@@ -205,9 +203,9 @@ directory host_writes::look() {
 }
 
 void host_writes::before_device_writes(byte_range range, bool share) {
-    const auto unwatched = [](const knowledge& k) { return k.exposed() && !is_watched(k); };
+    const auto unwatched = [](const knowledge& k) { return k.exposed() && !k.watched(); };
     try {
-        for (const byte_range& piece : known_.where(range, is_exposed)) {
+        for (const byte_range& piece : known_.where(range, &knowledge::exposed)) {
             if (!watch_ || share) {
                 if (watch_) watch_->disarm(piece);
                 coherence::expose(known_, piece, pointers::assumed);
@@ -259,7 +257,7 @@ void host_writes::refresh_image(byte_range unit) {
 void host_writes::forget(byte_range range) {
     if (!watch_) return;
     try {
-        scan(known_.where(range, is_watched));
+        scan(known_.where(range, &knowledge::watched));
     } catch (const error&) {  // it will be found that it cannot be watched
     }
     pending_.take_out(range);
@@ -268,6 +266,7 @@ void host_writes::forget(byte_range range) {
 
 /// Ends what nobody holds any more: what was written through it is told.
 void host_writes::end_free(byte_range range) {
+    if (holders_.for_good(range)) return;
     byte_ranges free = range;
     free.take_out(holders_.of(range));
     const auto ends = [](const knowledge& k) { return k.exposed() && !k.contested; };
@@ -294,51 +293,6 @@ void host_writes::give_up() {
     known_.update(known_.whole(), [](knowledge& k) {
         if (k.exposed()) k.out = pointers::assumed;
     });
-}
-
-host_writes::own_write::own_write(host_writes& in, byte_range range) : range_(range) {
-    if (!in.watch_ || range.empty() || !in.known_.any(in.units_.around(range), is_watched)) return;
-    try {
-        for (const byte_range& unit : in.units_.cut_by(range)) {
-            in.refresh_image(unit);
-            in.images_.begin_writing(unit);
-            edges_.push_back(unit);
-        }
-        inner_ = in.known_.where(in.units_.within(range), is_watched);
-        in.scan(inner_);
-        for (const byte_range& each : inner_) in.watch_->disarm(each);
-        in_ = &in;
-    } catch (const error&) {  // it will be found that it cannot be watched
-    }
-}
-
-host_writes::own_write::own_write(own_write&& other) noexcept
-    : in_(std::exchange(other.in_, nullptr)),
-      range_(other.range_),
-      inner_(std::move(other.inner_)),
-      edges_(std::move(other.edges_)) {}
-
-host_writes::own_write& host_writes::own_write::operator=(own_write&& other) noexcept {
-    std::swap(in_, other.in_);
-    std::swap(range_, other.range_);
-    std::swap(inner_, other.inner_);
-    std::swap(edges_, other.edges_);
-    return *this;
-}
-
-host_writes::own_write::~own_write() {
-    if (!in_ || !in_->watch_) return;
-    try {
-        for (const byte_range& each : inner_) in_->watch_->arm(each);
-        in_->images_.take_written(range_);
-        for (const byte_range& unit : edges_) {
-            std::vector<byte_range> seen;  // and told byte by byte
-            in_->watch_->scan(unit, seen);
-            in_->pending_.add(in_->images_.end_writing(unit));
-            in_->images_.forget(unit, [&](byte_range of) { return in_->newer_elsewhere(of); });
-        }
-    } catch (const std::exception&) {  // it will be found that it cannot be watched
-    }
 }
 
 }  // namespace unibuf::detail

@@ -100,15 +100,15 @@ std::vector<byte_range> core::steps::ranges_to_move(std::span<const step> group)
     ranges.reserve(group.size());
     for (const step& each : group) ranges.push_back(each.range);
 
-    const auto may_join = [&](byte_range gap) { return may_carry(gap, first); };
-    const std::size_t possible = joined(ranges, widest_gap, may_join).size();
-    if (possible == ranges.size()) return ranges;
+    const bool any_near = joined(ranges, widest_gap, [](byte_range) { return true; }).size() < ranges.size();
+    if (!any_near) return ranges;
     std::size_t gap = 0;
     {
         const locked::pause unlocked(lock_);  // it may be measured now
         gap = worthwhile_gap(executor_of(first));
     }
-    std::vector<byte_range> result = joined(ranges, gap, may_join);
+    if (gap == 0) return ranges;
+    std::vector<byte_range> result = joined(ranges, gap, [&](byte_range each) { return may_carry(each, first); });
     if (result.size() < ranges.size()) {
         for (const byte_range& each : result) coherence::drop(core_.directory_, each, first.to);
     }

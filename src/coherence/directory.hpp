@@ -1,7 +1,9 @@
 // coherence/directory.hpp: which bytes are current where.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
+#include <functional>
 #include <vector>
 
 #include "coherence/byte_ranges.hpp"
@@ -32,6 +34,7 @@ struct knowledge {
     bool contested = false;  // the host was written too: nobody reads them before it is said which of the two stands
 
     bool exposed() const noexcept { return out != pointers::none; }
+    bool watched() const noexcept { return out == pointers::watched; }
     bool taken_for_written() const noexcept { return out == pointers::assumed && has(current, host); }
 
     friend bool operator==(const knowledge&, const knowledge&) = default;
@@ -67,7 +70,7 @@ public:
     byte_ranges where(byte_range range, Is is) const {
         byte_ranges result;
         for_each(range, [&](byte_range piece, const knowledge& k) {
-            if (is(k)) result.add(piece);
+            if (std::invoke(is, k)) result.add(piece);
         });
         return result;
     }
@@ -75,7 +78,7 @@ public:
     template <class Is>
     bool any(byte_range range, Is is) const {
         bool result = false;
-        for_each(range, [&](byte_range, const knowledge& k) { result |= is(k); });
+        for_each(range, [&](byte_range, const knowledge& k) { result |= std::invoke(is, k); });
         return result;
     }
 
@@ -104,16 +107,23 @@ public:
             if (!next.empty() && next.back().known == k) return;
             next.push_back({piece.begin, k});
         };
+        std::size_t i = 0;
         std::size_t done = 0;
+        const auto go_on = [&](std::size_t end, auto visit) {
+            for (end = std::min(end, bytes_); done < end; i += done == begin_of(i + 1)) {
+                const byte_range piece = byte_range{done, end}.clipped_to({begin_of(i), begin_of(i + 1)});
+                visit(piece, known(i));
+                done = piece.end;
+            }
+        };
         for (const byte_range& each : ranges) {
-            for_each({done, each.begin}, add);
-            for_each(each, [&](byte_range piece, knowledge k) {
+            go_on(each.begin, add);
+            go_on(each.end, [&](byte_range piece, knowledge k) {
                 change(k);
                 add(piece, k);
             });
-            done = each.end;
         }
-        for_each({done, bytes_}, add);
+        go_on(bytes_, add);
         replace(next);
     }
 

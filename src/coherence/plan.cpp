@@ -154,9 +154,7 @@ void expose(directory& known, const byte_ranges& ranges, pointers how) {
     known.update(ranges, [&](knowledge& k) { k.out = how; });
 }
 
-bool any_exposed(const directory& known) {
-    return known.any(known.whole(), [](const knowledge& k) { return k.exposed(); });
-}
+bool any_exposed(const directory& known) { return known.any(known.whole(), &knowledge::exposed); }
 
 void assume_host_writes(directory& known, byte_range range) {
     known.update(range, [](knowledge& k) {

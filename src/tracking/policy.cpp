@@ -8,7 +8,7 @@ namespace {
 
 constexpr std::uint8_t dense_enough = 2;  // rounds, until it is believed
 constexpr std::uint8_t first_pause = 4;   // rounds
-constexpr std::uint8_t longest_pause = 128;
+constexpr std::uint8_t longest_pause = 255;
 
 /// A fault costs as much as to transfer two or three pages, so that in time alone a quarter would do. But bytes that
 /// nobody wrote are not to move without need, and some devices are behind a slow bus: most of the part it has to be.

@@ -88,11 +88,11 @@ TEST(tracking_policy, three_quarters_are_the_border) {
     EXPECT_FALSE(watch_next(at, true, units * 3 / 4, units));
 }
 
-TEST(tracking_policy, is_tried_again_after_4_8_16_32_64_and_then_every_128_rounds) {
+TEST(tracking_policy, is_tried_again_after_4_8_16_32_64_and_then_every_255_rounds) {
     part one;
     std::vector<int> pauses;
     int paused = 0;
-    for (int i = 0; i < 800; ++i) {
+    for (int i = 0; i < 1200; ++i) {
         one.round(units);
         if (!one.watched()) {
             ++paused;
@@ -102,11 +102,11 @@ TEST(tracking_policy, is_tried_again_after_4_8_16_32_64_and_then_every_128_round
         }
     }
     ASSERT_GE(pauses.size(), 8U);
-    EXPECT_EQ(std::vector(pauses.begin(), pauses.begin() + 7), (std::vector{4, 8, 16, 32, 64, 128, 128}));
+    EXPECT_EQ(std::vector(pauses.begin(), pauses.begin() + 8), (std::vector{4, 8, 16, 32, 64, 128, 255, 255}));
 }
 
 TEST(tracking_policy, whole_rewrites_cost_at_most_a_tenth_more_than_not_to_watch) {
-    const int settled = 20 * 129;
+    const int settled = 20 * 256;
     EXPECT_LE(play(all_written, 300, 300 + settled).cost(), 1.1 * never_watched(settled));
     // From the very beginning: one round in six and not more.
     EXPECT_LE(play(all_written).faults, units * rounds / 6);
@@ -146,12 +146,12 @@ TEST(tracking_policy, a_hot_page_never_ends_it) {
     }
 }
 
-TEST(tracking_policy, where_little_is_written_again_it_is_exact_within_129_rounds) {
+TEST(tracking_policy, where_little_is_written_again_it_is_exact_within_256_rounds) {
     for (int dense_for = 1; dense_for < 2 * rounds; ++dense_for) {
         part one;
         for (int i = 0; i < dense_for; ++i) one.round(units);
         int whole = 0;
-        while (one.round(1).moved != 1) ASSERT_LE(++whole, 128) << dense_for;
+        while (one.round(1).moved != 1) ASSERT_LE(++whole, 255) << dense_for;
         // And stays so.
         for (int i = 0; i < rounds; ++i) ASSERT_EQ(one.round(1).moved, 1U) << dense_for;
     }
@@ -185,7 +185,7 @@ TEST(tracking_policy, a_change_and_back_costs_what_two_beginnings_cost) {
     const totals first = play(changing, 0, rounds);
     const totals second = play(changing, rounds, 2 * rounds);
     const totals third = play(changing, 2 * rounds, 3 * rounds);
-    EXPECT_LE(second.moved, 128 * units + rounds);
+    EXPECT_LE(second.moved, 255 * units + rounds);
     EXPECT_LE(third.faults, first.faults + units);  // the pauses begin short again
 }
 

@@ -3,6 +3,7 @@
 
 #include "backends/backend.hpp"
 #include "backends/opencl/context.hpp"
+#include "backends/opencl/native_copies.hpp"
 
 namespace unibuf::backends::cl {
 
@@ -21,6 +22,8 @@ public:
 
     fence write(std::size_t offset, std::span<const std::byte> from, queue on) override;
     fence read(std::size_t offset, std::span<std::byte> to, queue on) override;
+    void write_parts(std::span<const part> parts, const std::byte* host, queue on, std::vector<fence>& done) override;
+    void read_parts(std::span<const part> parts, std::byte* host, queue on, std::vector<fence>& done) override;
     fence fill(std::size_t offset, std::size_t bytes, std::span<const std::byte> pattern, queue on) override;
 
 protected:
@@ -32,6 +35,7 @@ protected:
     std::string asked(const char* what, std::size_t offset, std::size_t bytes) const;
 
 private:
+    bool copy_at_once(std::span<const part> parts, std::byte* host, direction way, queue on, std::vector<fence>& done);
     void fill_piece(cl_command_queue queue, std::size_t offset, std::size_t bytes, std::span<const std::byte> pattern,
                     event& last);
     void double_up(cl_command_queue queue, std::size_t offset, std::size_t bytes, std::size_t done, event& last);

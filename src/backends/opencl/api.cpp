@@ -53,6 +53,7 @@ loaded load() {
     UNIBUF_FIND(clEnqueueFillBuffer);
     UNIBUF_FIND(clEnqueueMapBuffer);
     UNIBUF_FIND(clEnqueueUnmapMemObject);
+    UNIBUF_FIND(clEnqueueNativeKernel);
     UNIBUF_FIND(clEnqueueMarkerWithWaitList);
     UNIBUF_FIND(clEnqueueBarrierWithWaitList);
     UNIBUF_FIND(clWaitForEvents);

@@ -57,6 +57,7 @@ inline constexpr cl_uint device_max_compute_units = 0x1002;
 inline constexpr cl_uint device_max_mem_alloc_size = 0x1010;
 inline constexpr cl_uint device_global_mem_size = 0x101F;
 inline constexpr cl_uint device_available = 0x1027;
+inline constexpr cl_uint device_execution_capabilities = 0x1029;
 inline constexpr cl_uint device_name = 0x102B;
 inline constexpr cl_uint device_version = 0x102F;
 inline constexpr cl_uint device_host_unified_memory = 0x1035;
@@ -69,6 +70,7 @@ inline constexpr cl_uint event_command_execution_status = 0x11D3;
 
 // Flags.
 inline constexpr cl_bitfield queue_out_of_order = 1u << 0;
+inline constexpr cl_bitfield exec_native_kernel = 1u << 1;
 inline constexpr cl_bitfield mem_read_write = 1u << 0;
 inline constexpr cl_bitfield mem_use_host_ptr = 1u << 3;
 inline constexpr cl_bitfield map_read = 1u << 0;
@@ -103,6 +105,8 @@ struct functions {
     void* (*clEnqueueMapBuffer)(cl_command_queue, cl_mem, cl_bool, cl_bitfield, std::size_t, std::size_t, cl_uint,
                                 const cl_event*, cl_event*, cl_int*);
     cl_int (*clEnqueueUnmapMemObject)(cl_command_queue, cl_mem, void*, cl_uint, const cl_event*, cl_event*);
+    cl_int (*clEnqueueNativeKernel)(cl_command_queue, void (*)(void*), void*, std::size_t, cl_uint, const cl_mem*,
+                                    const void**, cl_uint, const cl_event*, cl_event*);
     cl_int (*clEnqueueMarkerWithWaitList)(cl_command_queue, cl_uint, const cl_event*, cl_event*);
     cl_int (*clEnqueueBarrierWithWaitList)(cl_command_queue, cl_uint, const cl_event*, cl_event*);
     cl_int (*clWaitForEvents)(cl_uint, const cl_event*);

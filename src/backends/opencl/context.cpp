@@ -5,9 +5,12 @@
 
 #include <algorithm>
 
+#include "backends/opencl/native_copies.hpp"
+
 namespace unibuf::backends::cl {
 
-context::context(cl_device_id device, std::string description) : description_(std::move(description)) {
+context::context(cl_device_id device, std::string description)
+    : description_(std::move(description)), native_functions_(cl::runs_native_functions(device)) {
     handles_.device = device;
     cl_int status = success;
     handles_.context = api().clCreateContext(nullptr, 1, &device, nullptr, nullptr, &status);
@@ -23,7 +26,9 @@ context::context(cl_device_id device, std::string description) : description_(st
 }
 
 context::context(const opencl::handles& callers, std::string description)
-    : handles_(callers), description_(std::move(description)) {
+    : handles_(callers),
+      description_(std::move(description)),
+      native_functions_(cl::runs_native_functions(callers.device)) {
     const auto retained = [](cl_int status) {
         if (status != success) fail(status, "the caller's OpenCL objects cannot be kept", error_code::invalid_argument);
     };

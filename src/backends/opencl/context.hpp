@@ -30,6 +30,7 @@ public:
 
     const opencl::handles& handles() const noexcept { return handles_; }
     const std::string& description() const noexcept { return description_; }
+    bool runs_native_functions() const noexcept { return native_functions_; }
 
     /// The queue that an operation goes to: `on`, or, where it names none, the own queue, after all work that was put
     /// on any known queue before. Throws error(invalid_argument) for a queue that is not in order or of another
@@ -63,6 +64,7 @@ private:
 
     opencl::handles handles_;
     std::string description_;
+    bool native_functions_;
     std::mutex mutex_;
     std::vector<cl_command_queue> named_;  // retained, so that no other queue gets the address of one
     cl_command_queue idle_ = nullptr;
