@@ -8,9 +8,9 @@
 #include <unistd.h>
 
 #include <cstdlib>
-#include <string_view>
 
 #include "process/forks.hpp"
+#include "support/own_process.hpp"
 #include "tracking_pages.hpp"
 #include "unibuf/error.hpp"
 
@@ -112,25 +112,12 @@ TEST_F(tracking_process, throws_in_a_forked_child) {
 }
 
 TEST(tracking, is_off_where_the_environment_says_so) {
-    if (const char* const chosen = std::getenv("UNIBUF_TRACKING"); chosen && std::string_view(chosen) == "off") {
-        const mapping memory(page);
-        EXPECT_FALSE(about().finds_writes);
-        EXPECT_EQ(about().description, "UNIBUF_TRACKING is off");
-        EXPECT_EQ(make_watch(memory.span(), true), nullptr);
-        EXPECT_NE(make_watch(memory.span().first(100), false), nullptr);
-        return;
-    }
-    const pid_t child = ::fork();
-    if (child == 0) {
-        ::setenv("UNIBUF_TRACKING", "off", 1);
-        ::execl("/proc/self/exe", "unit_tests", "--gtest_filter=tracking.is_off_where_the_environment_says_so",
-                "--gtest_brief=1", nullptr);
-        ::_exit(127);
-    }
-    int status = 0;
-    ASSERT_EQ(::waitpid(child, &status, 0), child);
-    ASSERT_TRUE(WIFEXITED(status));
-    EXPECT_EQ(WEXITSTATUS(status), 0);
+    if (!unibuf::test::is_alone("UNIBUF_TRACKING", "off")) return unibuf::test::run_alone("UNIBUF_TRACKING", "off");
+    const mapping memory(page);
+    EXPECT_FALSE(about().finds_writes);
+    EXPECT_EQ(about().description, "UNIBUF_TRACKING is off");
+    EXPECT_EQ(make_watch(memory.span(), true), nullptr);
+    EXPECT_NE(make_watch(memory.span().first(100), false), nullptr);
 }
 
 }  // namespace

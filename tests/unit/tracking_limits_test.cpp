@@ -1,0 +1,76 @@
+// tests/unit/tracking_limits_test.cpp: what a process has only so many of.
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <cstring>
+#include <vector>
+
+#include "support/own_process.hpp"
+#include "tracking/watch.hpp"
+#include "unit/common.hpp"
+
+namespace unibuf::test {
+namespace {
+
+constexpr std::size_t page = 4096;
+
+TEST(tracking_limits, pointers_into_thousands_of_buffers_are_all_followed) {
+    struct one {
+        buffer of{2 * page};
+        std::byte* pointer = nullptr;
+    };
+    const space device("debug:0");
+    std::vector<one> all(4000);
+    for (one& each : all) {
+        std::ranges::fill(each.of.write(host), std::byte{1});
+        each.pointer = each.of.host();
+        const auto there = each.of.read(device);
+    }
+    for (std::size_t i = 0; i < all.size(); ++i) {
+        std::memcpy(all[i].pointer + i % (page - sizeof i), &i, sizeof i);
+        const std::uint64_t before = all[i].of.statistics().bytes_moved();
+        std::size_t found = 0;
+        const auto there = all[i].of.read(device);
+        std::memcpy(&found, there.data() + i % (page - sizeof i), sizeof found);
+        ASSERT_EQ(found, i);
+        const std::uint64_t moved = all[i].of.statistics().bytes_moved() - before;
+        ASSERT_EQ(moved, tracking::about().finds_writes ? page : 2 * page);
+    }
+}
+
+class no_more_descriptors {
+public:
+    no_more_descriptors() {
+        ::getrlimit(RLIMIT_NOFILE, &before_);
+        const int next = ::dup(0);
+        ::close(next);
+        const rlimit none{.rlim_cur = static_cast<rlim_t>(next), .rlim_max = before_.rlim_max};
+        ::setrlimit(RLIMIT_NOFILE, &none);
+    }
+    ~no_more_descriptors() { ::setrlimit(RLIMIT_NOFILE, &before_); }
+    no_more_descriptors(const no_more_descriptors&) = delete;
+    no_more_descriptors& operator=(const no_more_descriptors&) = delete;
+
+private:
+    rlimit before_{};
+};
+
+TEST(tracking_limits, without_a_descriptor_left_the_host_is_taken_for_written) {
+    constexpr const char* variable = "UNIBUF_TEST_NO_DESCRIPTORS";
+    if (!is_alone(variable, "1")) {
+        if (!tracking::about().finds_writes) GTEST_SKIP() << tracking::about().description;
+        return run_alone(variable, "1");
+    }
+    const no_more_descriptors none;
+    EXPECT_EQ(tracking::about().description, "userfaultfd is refused: Too many open files");
+    const space device("debug:0");
+    buffer b(64 * page);
+    std::byte* const pointer = b.host();
+    for (const std::byte value : {std::byte{1}, std::byte{2}, std::byte{3}}) {
+        pointer[17 * page] = value;
+        EXPECT_EQ(b.read(device)[17 * page], value);
+    }
+}
+
+}  // namespace
+}  // namespace unibuf::test
