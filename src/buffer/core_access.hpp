@@ -87,7 +87,7 @@ private:
     void carry_out(const std::vector<coherence::step>& planned);
     void start_together(std::span<const coherence::step> group);
     std::optional<host_writes::own_write> guard(byte_range range, coherence::space_id to);
-    void started(in_flight now, std::chrono::steady_clock::time_point begin);
+    void started(in_flight now);
     void wait(std::uint64_t ticket);
     void wait_for_work_at(coherence::space_id where, bool transfers_only);
     void did_fail(const fence& failed);
@@ -100,7 +100,8 @@ private:
     fence fill_range(const copy& at, byte_range range, std::span<const std::byte> pattern);
     void keep_queued(const coherence::step& step, const fence& done);
     void finish_started();
-    void count(const coherence::step& step, std::chrono::steady_clock::time_point begin);
+    void count(const coherence::step& of, std::span<const byte_range> moved,
+               std::chrono::steady_clock::time_point begin);
     queue queue_at(coherence::space_id executor) const noexcept;
     [[noreturn]] void tell(const error& failure) const;
 

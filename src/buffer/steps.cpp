@@ -101,7 +101,8 @@ void core::steps::start_together(std::span<const step> group) {
         now.done = each.does == step::kind::move      ? move(each)
                    : each.does == step::kind::publish ? publish(each)
                                                       : zero(each);
-        started(std::move(now), begin);
+        started(std::move(now));
+        if (each.does == step::kind::move) count(each, {&each.range, 1}, begin);
     }
 }
 
@@ -116,11 +117,10 @@ std::optional<host_writes::own_write> core::steps::guard(byte_range range, space
     return std::optional<host_writes::own_write>(std::in_place, *core_.writes(), range);
 }
 
-void core::steps::started(in_flight now, std::chrono::steady_clock::time_point begin) {
+void core::steps::started(in_flight now) {
     const step does = now.step;
     const fence done = now.done;
     started_.push_back(std::move(now));  // There is room. What fails from here on, the step is waited for.
-    if (does.does == step::kind::move) count(does, begin);
     if (!returns_early_ || !done.native()) return;
     keep_queued(does, done);
     coherence::complete(core_.directory_, core_.copies_.memories(), does);

@@ -88,8 +88,9 @@ void core::steps::start_moves(std::span<const step> group) {
     for (std::size_t i = 0; i < done.size(); ++i) {
         step moved = first;
         moved.range = ranges[i];
-        started({moved, done[i], std::move(guards[i])}, begin);
+        started({moved, done[i], std::move(guards[i])});
     }
+    if (!done.empty()) count(first, std::span(ranges).first(done.size()), begin);
     if (failure) std::rethrow_exception(failure);
 }
 
@@ -128,26 +129,33 @@ bool core::steps::may_carry(byte_range gap, const step& along) const {
                                        [&](const coherence::queued_work& each) { return each.range.overlaps(gap); });
 }
 
-void core::steps::count(const step& step, std::chrono::steady_clock::time_point begin) {
-    const transfer made{.buffer = core_.id_,
-                        .from = space::from_id(step.from),
-                        .to = space::from_id(step.to),
-                        .offset = step.range.begin,
-                        .bytes = step.range.size(),
-                        .why = asked_.why,
-                        .begin = begin,
-                        .end = std::chrono::steady_clock::now()};
-    trace::count_transfer(made.from, made.to, made.why, made.bytes);
+void core::steps::count(const step& of, std::span<const byte_range> moved,
+                        std::chrono::steady_clock::time_point begin) {
+    transfer made{.buffer = core_.id_,
+                  .from = space::from_id(of.from),
+                  .to = space::from_id(of.to),
+                  .why = asked_.why,
+                  .begin = begin,
+                  .end = std::chrono::steady_clock::now()};
+    std::uint64_t bytes = 0;
+    for (const byte_range& each : moved) bytes += each.size();
+    trace::count_transfers(made.from, made.to, made.why, moved.size(), bytes);
     const auto same = std::ranges::find_if(core_.transfers_, [&](const transfer_count& each) {
         return each.from == made.from && each.to == made.to && each.why == made.why;
     });
     if (same != core_.transfers_.end()) {
-        ++same->transfers;
-        same->bytes += made.bytes;
+        same->transfers += moved.size();
+        same->bytes += bytes;
     } else {
-        core_.transfers_.push_back({made.from, made.to, made.why, 1, made.bytes});
+        core_.transfers_.push_back({made.from, made.to, made.why, moved.size(), bytes});
     }
-    if (transfer_observer* const observer = trace::observer()) observer->on_transfer(made);
+    transfer_observer* const observer = trace::observer();
+    if (!observer) return;
+    for (const byte_range& each : moved) {
+        made.offset = each.begin;
+        made.bytes = each.size();
+        observer->on_transfer(made);
+    }
 }
 
 }  // namespace unibuf::detail

@@ -54,9 +54,9 @@ void for_each_kind(Visit visit) {
 
 }  // namespace
 
-void count_transfer(space from, space to, cause why, std::uint64_t bytes) noexcept {
+void count_transfers(space from, space to, cause why, std::uint64_t transfers, std::uint64_t bytes) noexcept {
     kind_of_transfer& kind = moved[from.id()][to.id()][static_cast<std::size_t>(why)];
-    kind.transfers.fetch_add(1, std::memory_order_relaxed);
+    kind.transfers.fetch_add(transfers, std::memory_order_relaxed);
     kind.bytes.fetch_add(bytes, std::memory_order_relaxed);
 }
 

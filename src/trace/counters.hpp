@@ -10,7 +10,7 @@ namespace unibuf::trace {
 inline constexpr std::size_t causes = static_cast<std::size_t>(cause::copy_to) + 1;
 
 // Lock-free, so that different buffers do not contend.
-void count_transfer(space from, space to, cause why, std::uint64_t bytes) noexcept;
+void count_transfers(space from, space to, cause why, std::uint64_t transfers, std::uint64_t bytes) noexcept;
 void count_publication() noexcept;
 void count_fence_wait() noexcept;
 

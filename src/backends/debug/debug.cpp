@@ -28,6 +28,12 @@ public:
         return pages_->write(offset, from, on);
     }
     fence read(std::size_t offset, std::span<std::byte> to, queue on) override { return pages_->read(offset, to, on); }
+    void write_parts(std::span<const part> parts, const std::byte* host, queue on, std::vector<fence>& done) override {
+        pages_->write_parts(parts, host, on, done);
+    }
+    void read_parts(std::span<const part> parts, std::byte* host, queue on, std::vector<fence>& done) override {
+        pages_->read_parts(parts, host, on, done);
+    }
     fence fill(std::size_t offset, std::size_t bytes, std::span<const std::byte> pattern, queue on) override {
         return pages_->fill(offset, bytes, pattern, on);
     }

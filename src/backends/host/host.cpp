@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "backends/backend.hpp"
+#include "backends/copy_parts.hpp"
 #include "backends/host/available_memory.hpp"
 #include "backends/pattern.hpp"
 #include "tracking/watch.hpp"
@@ -72,6 +73,16 @@ public:
     fence read(std::size_t offset, std::span<std::byte> to, queue) override {
         std::memcpy(to.data(), address_ + offset, to.size());
         return {};
+    }
+
+    void write_parts(std::span<const part> parts, const std::byte* host, queue, std::vector<fence>& done) override {
+        copy_parts(parts, address_, host);
+        done.resize(parts.size());
+    }
+
+    void read_parts(std::span<const part> parts, std::byte* host, queue, std::vector<fence>& done) override {
+        copy_parts(parts, host, address_);
+        done.resize(parts.size());
     }
 
     fence fill(std::size_t offset, std::size_t bytes, std::span<const std::byte> pattern, queue) override {

@@ -1,9 +1,10 @@
 // backends/opencl/native_copies.cpp
 #include "backends/opencl/native_copies.hpp"
 
-#include <cstring>
 #include <memory>
 #include <vector>
+
+#include "backends/copy_parts.hpp"
 
 namespace unibuf::backends::cl {
 namespace {
@@ -25,9 +26,7 @@ void run(void* block) {
     const std::unique_ptr<const copies> todo(given->todo);
     auto* const memory = static_cast<std::byte*>(given->memory);
     const bool writes = todo->way == direction::to_device;
-    std::byte* const to = writes ? memory : todo->host;
-    const std::byte* const from = writes ? todo->host : memory;
-    for (const part& each : todo->parts) std::memcpy(to + each.offset, from + each.offset, each.bytes);
+    copy_parts(todo->parts, writes ? memory : todo->host, writes ? todo->host : memory);
 }
 
 }  // namespace
