@@ -120,6 +120,9 @@ public:
                 bytes_};
     }
 
+    /// Says that handles from device() are not used any more: others may have the memory where it is short.
+    void release_device();
+
     // Makes the host, or the default device, current. Throws error(not_allocated) where no copy exists at all.
     void sync_to_host(std::size_t offset = 0, std::size_t bytes = rest);
     void sync_to_device(std::size_t offset = 0, std::size_t bytes = rest);

@@ -13,7 +13,7 @@
 namespace unibuf {
 
 /// Why bytes were moved: which access needed them.
-enum class cause : std::uint8_t { read, read_write, host_pointer, device_handle, sync, prefetch, copy_to };
+enum class cause : std::uint8_t { read, read_write, host_pointer, device_handle, sync, prefetch, copy_to, eviction };
 
 UNIBUF_API std::string_view to_string(cause why) noexcept;
 
@@ -30,6 +30,7 @@ struct statistics {
     std::vector<transfer_count> transfers;
     std::uint64_t publications = 0;  // shared memory made visible: no byte moved
     std::uint64_t fence_waits = 0;   // times that the host stopped for a device
+    std::uint64_t evictions = 0;     // copies that were dropped because others needed their memory
 
     UNIBUF_API std::uint64_t bytes_moved() const noexcept;
     UNIBUF_API std::uint64_t transfers_made() const noexcept;
@@ -39,15 +40,29 @@ struct statistics {
 UNIBUF_API statistics total_statistics();
 UNIBUF_API void reset_statistics();
 
+inline constexpr std::uint64_t no_memory_limit = ~std::uint64_t{0};
+
 /// Bytes of memory that all buffers together hold. Shared placement counts once, at the space that allocated it.
 struct memory_usage {
     std::uint64_t held = 0;
     std::uint64_t peak = 0;  // since the process began, or since reset_peak_memory
+    std::uint64_t limit = no_memory_limit;
 };
 
 UNIBUF_API memory_usage memory_in(space where);
 UNIBUF_API memory_usage memory_in_all();
 UNIBUF_API void reset_peak_memory();
+
+/// The most bytes that buffers may hold in a space from now on, or no_memory_limit.
+///
+/// Where it is reached, or where a device has no more, copies of other buffers make room: those that are current
+/// elsewhere first, then those that were used least recently, after their newest bytes have been written back to the
+/// host. Copies that are leased stay, and those whose handle device() gave out, until buffer::release_device. Copies at
+/// the host go only where a device has all that they have. An access for which nothing can go throws
+/// error(out_of_memory), after others have had a second to end theirs, and nothing is lost.
+///
+/// What is held beyond a new limit goes at once, as far as it can.
+UNIBUF_API void limit_memory(space where, std::uint64_t bytes);
 
 /// One transfer, as an observer sees it.
 struct transfer {

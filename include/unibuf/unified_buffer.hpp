@@ -67,6 +67,7 @@ public:
     T* host() { return reinterpret_cast<T*>(bytes_.host()); }
     const T* host() const { return reinterpret_cast<const T*>(bytes_.host()); }
     void release_host() { bytes_.release_host(); }
+    void release_device() { bytes_.release_device(); }
     unibuf::host_view<T> host_view(std::size_t offset = 0, std::size_t count = rest) {
         return unibuf::host_view<T>(bytes_.hold_host(scaled(offset), scaled(count)));
     }

@@ -110,6 +110,8 @@ native_memory buffer::device_by_lock() {
     return result;
 }
 
+void buffer::release_device() { core_of(gate_).end_device_handles(); }
+
 void buffer::sync_to_host(std::size_t offset, std::size_t bytes) {
     core_of(gate_).sync(unibuf::host, checked(core_of(gate_), begin_, bytes_, offset, bytes));
 }

@@ -10,6 +10,7 @@
 #include "backends/spaces.hpp"
 #include "buffer/pinned_memory.hpp"
 #include "buffer/placement_policy.hpp"
+#include "buffer/residents.hpp"
 #include "trace/counters.hpp"
 #include "unibuf/error.hpp"
 
@@ -54,9 +55,14 @@ const copy* copies::find(space_id where) const noexcept { return const_cast<copi
 /// What is made for one access, on top of what is there.
 class copies::maker {
 public:
-    explicit maker(const copies& there) : there_(there) {}
+    maker(const copies& there, const core& asking) : there_(there), asking_(asking) {}
+    ~maker() {
+        for (const copy& each : made_) there_.forget(each);
+    }
+    maker(const maker&) = delete;
+    maker& operator=(const maker&) = delete;
 
-    std::vector<copy> take() && { return std::move(made_); }
+    std::vector<copy> take() && { return std::exchange(made_, {}); }
 
     const copy& make(space_id where) {
         if (const copy* const found = find(where)) return *found;
@@ -85,23 +91,30 @@ private:
         }
         backends::request wanted = there_.wanted();
         wanted.whole_pages = options.pinned || (shared && device.about().aliases_host);
-        std::unique_ptr<backends::memory> own = device_at(coherence::host).allocate(wanted);
-        if (options.pinned) {
-            try {
-                auto pages = device.pin_pages({own->host_address(), wanted.bytes});
-                own = std::make_unique<pinned_memory>(std::move(own), std::move(pages));
-            } catch (const error& failure) {
-                if (failure.code() != error_code::unsupported) throw;
-                made.remark(remark_on("not pinned", failure));
-            }
-        }
+        auto own = allocate(coherence::host, [&] {
+            auto pages = device_at(coherence::host).allocate(wanted);
+            return options.pinned ? pinned(made, std::move(pages), device) : std::move(pages);
+        });
         return add(std::move(made), std::move(own));
+    }
+
+    std::unique_ptr<backends::memory> pinned(copy& made, std::unique_ptr<backends::memory> own,
+                                             backends::device& by) const {
+        try {
+            auto pages = by.pin_pages({own->host_address(), there_.wanted().bytes});
+            return std::make_unique<pinned_memory>(std::move(own), std::move(pages));
+        } catch (const error& failure) {
+            if (failure.code() != error_code::unsupported) throw;
+            made.remark(remark_on("not pinned", failure));
+            return own;
+        }
     }
 
     const copy& lend(backends::device& device, space_id where) {
         copy lent;
         lent.lender = where;
-        return add(std::move(lent), device.allocate_visible(there_.wanted()));
+        auto own = allocate(where, [&] { return device.allocate_visible(there_.wanted()); });
+        return add(std::move(lent), std::move(own));
     }
 
     const copy& make_device(space_id where) {
@@ -117,7 +130,14 @@ private:
             }
         }
         if (auto borrowed = borrow(made, device)) return add(std::move(made), std::move(borrowed));
-        return add(std::move(made), device.allocate(there_.wanted()));
+        auto own = allocate(where, [&] { return device.allocate(there_.wanted()); });
+        return add(std::move(made), std::move(own));
+    }
+
+    /// Memory that is counted, for which others may have to go.
+    template <class Allocate>
+    std::unique_ptr<backends::memory> allocate(space_id where, Allocate call) const {
+        return room(asking_, space::from_id(where), there_.bytes_).fill(call);
     }
 
     /// The device's use of memory that another device has; null where it has none that it could use.
@@ -180,6 +200,7 @@ private:
     }
 
     const copies& there_;
+    const core& asking_;
     std::vector<copy> made_;
 };
 
@@ -188,15 +209,14 @@ void copies::reserve(space_id where) {
     all_.reserve(all_.size() + (host_too ? 2 : 1));
 }
 
-std::vector<copy> copies::prepare(space_id where) const {
-    maker made(*this);
+std::vector<copy> copies::prepare(space_id where, const core& asking) const {
+    maker made(*this, asking);
     made.make(where);
     return std::move(made).take();
 }
 
 void copies::add(std::vector<copy> made) noexcept {
     for (copy& each : made) {
-        if (holds_memory(each)) trace::hold(space::from_id(allocator_of(each)), bytes_);
         any_poisons_ |= device_at(each.where).about().poisons_stale;
         all_.push_back(std::move(each));
     }
@@ -240,7 +260,7 @@ void copies::part(space_id where, std::string why) {
         borrower.placed = placement::mirrored;
         borrower.has_turn = false;
         borrower.beside = std::move(beside);
-        trace::hold(space::from_id(borrower.where), bytes_);
+        trace::hold_anyway(space::from_id(borrower.where), bytes_);
     }
     erase(where);
 }

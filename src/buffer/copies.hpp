@@ -15,7 +15,8 @@ namespace unibuf::detail {
 
 struct copy {
     coherence::space_id where = coherence::host;
-    bool untouched = true;  // nothing was written to it since it was allocated
+    bool untouched = true;    // nothing was written to it since it was allocated
+    bool handed_out = false;  // device() gave out its handle, and nobody has said that it is not used any more
     unibuf::placement placed = placement::mirrored;
     coherence::space_id lender = coherence::host;  // whose memory it is, of the host's copy and of shared ones
     bool has_turn = false;                         // with memory that it borrows
@@ -51,6 +52,8 @@ struct copy {
     std::uintptr_t handle() const noexcept;
 };
 
+class core;
+
 /// Not thread-safe: the buffer's lock guards it. Memory that is under a transfer stays where it is while others are
 /// added.
 class copies {
@@ -65,8 +68,9 @@ public:
 
     /// The copy for `where`, which has none, and one for the host where it needs that: with memory that host and device
     /// share where that is wanted and can be had. They are to be added. Takes as long as the backend takes, and needs
-    /// no lock as long as nobody adds or frees. Throws what the backend throws.
-    std::vector<copy> prepare(coherence::space_id where) const;
+    /// no lock as long as nobody adds or frees. Throws what the backend throws. `asking` is the buffer: others may have
+    /// to make room.
+    std::vector<copy> prepare(coherence::space_id where, const core& asking) const;
 
     /// Makes room for what may be prepared.
     void reserve(coherence::space_id where);
@@ -78,6 +82,9 @@ public:
     /// Ends these turns: `where`, whose turn it is not, loses its copy, and the other one keeps the memory. From now on
     /// nobody borrows, and the placement of the two says `why`.
     void part(coherence::space_id where, std::string why);
+
+    /// Whether others use the memory of the copy at `where`.
+    bool used_by_others(coherence::space_id where) const noexcept;
 
     /// Frees the copy at `where`, unless others use its memory.
     void free(coherence::space_id where) noexcept;
@@ -109,7 +116,6 @@ private:
 
     backends::request wanted() const noexcept;
 
-    bool used_by_others(coherence::space_id where) const noexcept;
     void forget(const copy& each) const noexcept;
     void erase(coherence::space_id where) noexcept;
 

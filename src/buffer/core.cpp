@@ -36,6 +36,7 @@ core::core(std::size_t size_bytes, const buffer_options& options)
     : gate(size_bytes), id_(next_id()), directory_(size_bytes), copies_(size_bytes, options) {}
 
 core::~core() {
+    if (resident_) residents::instance().remove(*this);
     for (const coherence::queued_work& each : work_.ranges()) {
         try {
             work_.find(each.ticket)->done.wait();
@@ -53,10 +54,15 @@ core::rare& core::with_rare() {
 
 std::string core::name() const { return fmt::format("buffer #{} ({} bytes)", id_, bytes); }
 
+bool core::add_handle_if_alive() noexcept {
+    std::uint32_t seen = handles_.load(std::memory_order_relaxed);
+    while (seen != 0 && !handles_.compare_exchange_weak(seen, seen + 1, std::memory_order_acq_rel)) {
+    }
+    return seen != 0;
+}
+
 void core::drop_handle() noexcept {
-    const bool last =
-        handles_.load(std::memory_order_acquire) == 1 || handles_.fetch_sub(1, std::memory_order_acq_rel) == 1;
-    if (!last) return;
+    if (handles_.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
     {
         // With the lock, so that a thread that has just ended a lease is out of it.
         const std::scoped_lock lock(mutex_);
@@ -96,8 +102,9 @@ void core::open() {
         // already, and nothing may have to be looked for.
         const bool exposes = device == host_in_place_of_device && copies_.options().access != host_access::read_only;
         const bool settled = exposes ? exposed && known.out == coherence::pointers::assumed : !known.exposed();
-        if (device != no_space && coherence::has(known.current, device) && settled) {
-            device_handle.store(copies_.find(device)->handle(), std::memory_order_release);
+        const copy* const there = device == no_space ? nullptr : copies_.find(device);
+        if (there && there->handed_out && coherence::has(known.current, device) && settled) {
+            device_handle.store(there->handle(), std::memory_order_release);
             device_ready.store(++openings_ << 8 | device, std::memory_order_release);
         }
     }
@@ -203,13 +210,18 @@ bool core::make_copy(locked& lock, const demand& asked) {
     }
     copies_.reserve(asked.where.id());
     making_copy_ = true;
+    if (!resident_ && asked.where != host && asked.where != backends::host_as_device) {
+        residents::instance().add(*this);
+        resident_ = true;
+        used_ = ticks_now();
+    }
     ++waiting_;  // keeps the gate shut
     std::vector<copy> made;
     std::optional<error> failure;
     {
         const locked::pause unlocked(lock);
         try {
-            made = copies_.prepare(asked.where.id());
+            made = copies_.prepare(asked.where.id(), *this);
         } catch (const error& thrown) {
             failure = thrown;
         } catch (const std::bad_alloc&) {
@@ -266,7 +278,11 @@ buffer_state core::state() {
 
 statistics core::statistics() const {
     const std::scoped_lock lock(mutex_);
-    return {.transfers = transfers_, .publications = publications_, .fence_waits = fence_waits_};
+    if (!rare_) return {.transfers = transfers_};
+    return {.transfers = transfers_,
+            .publications = rare_->publications,
+            .fence_waits = rare_->fence_waits,
+            .evictions = rare_->evictions};
 }
 
 std::size_t core::ranges() const {

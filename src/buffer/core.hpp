@@ -16,6 +16,7 @@
 #include "buffer/copies.hpp"
 #include "buffer/host_writes.hpp"
 #include "buffer/lease_table.hpp"
+#include "buffer/residents.hpp"
 #include "buffer/work_list.hpp"
 #include "coherence/plan.hpp"
 #include "unibuf/buffer.hpp"
@@ -39,6 +40,7 @@ public:
     core(std::size_t size_bytes, const buffer_options& options);
 
     void add_handle() noexcept { handles_.fetch_add(1, std::memory_order_relaxed); }
+    bool add_handle_if_alive() noexcept;
     void drop_handle() noexcept;
 
     lease_bytes lease(const demand& asked);
@@ -51,6 +53,7 @@ public:
     std::byte* begin_view(byte_range range);
     void end_view(byte_range range) noexcept;
     native_memory device_handle_of(byte_range range);
+    void end_device_handles();
 
     void sync(space where, byte_range range);
     void mark(space where, byte_range range);
@@ -58,6 +61,19 @@ public:
     void discard(space where, byte_range range);
     void discard_content(byte_range range);
     void fill(byte_range range, std::span<const std::byte> pattern);
+
+    // For others that need memory; see residents.hpp, which has the links.
+    struct departure {
+        obstacle why = obstacle::none;
+        bool current_elsewhere = false;
+        std::uint32_t age = 0;  // since it was used, in units of 65 us
+    };
+    departure may_go(space where) noexcept;
+
+    /// Drops the copy at `where`; the host gets what is newest there. The bytes that were freed: 0 where something has
+    /// come in between.
+    std::uint64_t evict(space where);
+    resident_links& links() noexcept { return links_; }
 
     buffer_state state();
     unibuf::statistics statistics() const;
@@ -106,6 +122,9 @@ private:
     struct rare {
         std::condition_variable changed;      // a lease ended, or a claim
         std::unique_ptr<host_writes> writes;  // from the first pointer to the host's copy on
+        std::uint64_t publications = 0;
+        std::uint64_t fence_waits = 0;
+        std::uint64_t evictions = 0;
     };
     rare& with_rare();
 
@@ -117,17 +136,23 @@ private:
     void find_host_writes(const demand& asked);
     void check_not_contested(const demand& asked) const;
     void check_no_pointers(byte_range range, const char* verb) const;
+
+    obstacle obstacle_to_evict(space where) const noexcept;
+    void drop_copy(space where);
     void before_device_writes(space where, byte_range range);
 
     mutable std::mutex mutex_;
     std::unique_ptr<rare> rare_;
     std::atomic<std::uint32_t> handles_ = 1;
-    std::uint32_t waiting_ = 0;   // threads that let go of the lock within an access
-    std::uint32_t openings_ = 0;  // how often device_ready was set
-    bool making_copy_ = false;    // by one of those who wait
-    bool ownerless_ = false;      // the last handle has gone; the last lease takes all with it
-    bool any_exposed_ = false;    // some range is exposed
-    bool any_lost_ = false;       // some range may be lost
+    std::uint32_t openings_ = 0;    // how often device_ready was set
+    std::uint32_t used_ = 0;        // when some copy was accessed by the lock, in units of 65 us
+    std::uint16_t waiting_ = 0;     // threads that let go of the lock within an access
+    bool making_copy_ : 1 = false;  // by one of those who wait
+    bool ownerless_ : 1 = false;    // the last handle has gone; the last lease takes all with it
+    bool any_exposed_ : 1 = false;  // some range is exposed
+    bool any_lost_ : 1 = false;     // some range may be lost
+    bool resident_ : 1 = false;     // in the list of those with memory at a device
+    resident_links links_;
     std::uint64_t id_;
 
     coherence::directory directory_;
@@ -136,8 +161,6 @@ private:
     work_list work_;
 
     std::vector<transfer_count> transfers_;
-    std::uint64_t publications_ = 0;
-    std::uint64_t fence_waits_ = 0;
 };
 
 }  // namespace unibuf::detail

@@ -114,10 +114,17 @@ private:
     std::vector<in_flight> started_;
 };
 
+/// In units of 65 us; comes round after three days.
+inline std::uint32_t ticks_now() noexcept {
+    const auto now = std::chrono::steady_clock::now().time_since_epoch();
+    return static_cast<std::uint32_t>(std::chrono::duration_cast<std::chrono::nanoseconds>(now).count() >> 16);
+}
+
 template <class Finish>
 auto core::grant(const demand& asked, Finish finish) {
     check_allowed(asked);
     locked lock(*this);
+    if (resident_) used_ = ticks_now();
     take_turn(lock, asked);
     if (any_exposed_) find_host_writes(asked);
     if (any_lost_ && asked.what != access::write) check_not_lost(asked);

@@ -88,8 +88,14 @@ native_memory core::device_handle_of(byte_range range) {
                 {.does = coherence::step::kind::publish, .range = range, .from = where.id(), .to = coherence::host});
             give_host_pointer(range, false);
         }
+        there.handed_out = true;
         return native_memory{.where = where, .handle = there.handle(), .offset = range.begin, .bytes = range.size()};
     });
+}
+
+void core::end_device_handles() {
+    const locked lock(*this);
+    for (copy& each : copies_) each.handed_out = false;
 }
 
 void core::sync(space where, byte_range range) {
@@ -151,8 +157,13 @@ void core::discard(space where, byte_range range) {
                         name(), where.name(), only.begin, only.end));
     }
     steps(*this, lock, asked).wait_for_all_work();
+    if (range == directory_.whole()) return drop_copy(where);
     coherence::drop(directory_, range, where.id());
-    if (range != directory_.whole()) return;
+}
+
+/// It is current elsewhere, and no work is under way there.
+void core::drop_copy(space where) {
+    coherence::drop(directory_, directory_.whole(), where.id());
     if (where == host && rare_) {
         rare_->writes.reset();
         any_exposed_ = false;

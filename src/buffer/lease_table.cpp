@@ -5,6 +5,8 @@
 
 #include <algorithm>
 
+#include "unibuf/detail/gate.hpp"
+
 namespace unibuf::detail {
 
 std::string describe(const lease_record& lease) {
@@ -37,6 +39,12 @@ bool lease_table::any_claim() const noexcept { return std::ranges::any_of(record
 bool lease_table::any_at(space where) const noexcept {
     return std::ranges::any_of(
         records_, [&](const lease_record& each) { return !each.claim && each.where == where && !each.range.empty(); });
+}
+
+bool lease_table::of_this_thread_at(space where) const noexcept {
+    return std::ranges::any_of(records_, [&](const lease_record& each) {
+        return !each.claim && each.where == where && each.thread == this_thread();
+    });
 }
 
 const lease_record* lease_table::excluding(byte_range range, access what, std::uint32_t thread) const noexcept {

@@ -46,8 +46,9 @@ public:
     /// Whether some access is moving bytes.
     bool any_claim() const noexcept;
 
-    /// Whether anybody has a lease of some bytes there.
+    /// Whether anybody has a lease of some bytes there; or the calling thread.
     bool any_at(space where) const noexcept;
+    bool of_this_thread_at(space where) const noexcept;
 
     /// Whether any lease but that of `ticket` has a byte of it.
     bool any_other(byte_range range, std::uint64_t ticket) const noexcept;

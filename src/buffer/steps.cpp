@@ -154,7 +154,7 @@ fence core::steps::publish(const step& step) {
     const space_id device = executor_of(step);
     const copy& used_by_device = *core_.copies_.find(device);
     trace::count_publication();
-    ++core_.publications_;
+    ++core_.with_rare().publications;
     if (used_by_device.on_host()) return {};  // the host in the place of a device
     backends::memory& shared = *used_by_device.memory;
     const locked::pause unlocked(lock_);

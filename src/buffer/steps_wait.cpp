@@ -32,7 +32,7 @@ void core::steps::wait(std::uint64_t ticket) {
         reached = reached_in(std::chrono::nanoseconds::zero());
         if (!reached) {
             trace::count_fence_wait();
-            ++core_.fence_waits_;
+            ++core_.with_rare().fence_waits;
             const bool forever_long = asked_.deadline == std::chrono::steady_clock::time_point::max();
             reached = reached_in(forever_long ? forever : asked_.deadline - std::chrono::steady_clock::now());
         }

@@ -63,7 +63,7 @@ bool core::steps::hand_over(std::string& why) {
         return false;
     }
     trace::count_publication();
-    ++core_.publications_;
+    ++core_.with_rare().publications;
     core_.copies_.find(device)->has_turn = now == device;
     coherence::hand_over(core_.directory_, before, now);
     if (!made.done.native()) return true;

@@ -18,22 +18,34 @@ struct kind_of_transfer {
 // Zero pages until a pair of spaces moves something.
 std::array<std::array<std::array<kind_of_transfer, causes>, max_spaces>, max_spaces> moved;  // [from][to][why]
 counter publications;
+counter evictions;
 counter fence_waits;
 std::atomic<transfer_observer*> current_observer;
 
 struct usage {
     counter held;
     counter peak;
+    counter limit = no_memory_limit;
 
-    void add(std::uint64_t bytes) noexcept {
-        const std::uint64_t now = held.fetch_add(bytes, std::memory_order_relaxed) + bytes;
+    bool add_within(std::uint64_t bytes) noexcept {
+        std::uint64_t seen = held.load(std::memory_order_relaxed);
+        do {
+            const std::uint64_t most = limit.load(std::memory_order_relaxed);
+            if (bytes > most || seen > most - bytes) return false;
+        } while (!held.compare_exchange_weak(seen, seen + bytes, std::memory_order_relaxed));
+        keep_peak(seen + bytes);
+        return true;
+    }
+    void add(std::uint64_t bytes) noexcept { keep_peak(held.fetch_add(bytes, std::memory_order_relaxed) + bytes); }
+    void keep_peak(std::uint64_t now) noexcept {
         std::uint64_t seen = peak.load(std::memory_order_relaxed);
         while (seen < now && !peak.compare_exchange_weak(seen, now, std::memory_order_relaxed)) {
         }
     }
     void remove(std::uint64_t bytes) noexcept { held.fetch_sub(bytes, std::memory_order_relaxed); }
     memory_usage read() const noexcept {
-        return {held.load(std::memory_order_relaxed), peak.load(std::memory_order_relaxed)};
+        return {held.load(std::memory_order_relaxed), peak.load(std::memory_order_relaxed),
+                limit.load(std::memory_order_relaxed)};
     }
 };
 
@@ -61,11 +73,18 @@ void count_transfers(space from, space to, cause why, std::uint64_t transfers, s
 }
 
 void count_publication() noexcept { publications.fetch_add(1, std::memory_order_relaxed); }
+void count_eviction() noexcept { evictions.fetch_add(1, std::memory_order_relaxed); }
 void count_fence_wait() noexcept { fence_waits.fetch_add(1, std::memory_order_relaxed); }
 
 transfer_observer* observer() noexcept { return current_observer.load(std::memory_order_acquire); }
 
-void hold(space where, std::uint64_t bytes) noexcept {
+bool hold(space where, std::uint64_t bytes) noexcept {
+    if (!memory[where.id()].add_within(bytes)) return false;
+    all_memory.add(bytes);
+    return true;
+}
+
+void hold_anyway(space where, std::uint64_t bytes) noexcept {
     memory[where.id()].add(bytes);
     all_memory.add(bytes);
 }
@@ -73,6 +92,10 @@ void hold(space where, std::uint64_t bytes) noexcept {
 void let_go(space where, std::uint64_t bytes) noexcept {
     memory[where.id()].remove(bytes);
     all_memory.remove(bytes);
+}
+
+void limit_memory(space where, std::uint64_t bytes) noexcept {
+    memory[where.id()].limit.store(bytes, std::memory_order_relaxed);
 }
 
 }  // namespace trace
@@ -93,6 +116,7 @@ statistics total_statistics() {
     });
     result.publications = trace::publications.load(std::memory_order_relaxed);
     result.fence_waits = trace::fence_waits.load(std::memory_order_relaxed);
+    result.evictions = trace::evictions.load(std::memory_order_relaxed);
     return result;
 }
 
@@ -104,6 +128,7 @@ void reset_statistics() {
     });
     trace::publications.store(0, std::memory_order_relaxed);
     trace::fence_waits.store(0, std::memory_order_relaxed);
+    trace::evictions.store(0, std::memory_order_relaxed);
 }
 
 memory_usage memory_in(space where) { return trace::memory[where.id()].read(); }

@@ -7,7 +7,7 @@
 
 namespace unibuf::trace {
 
-inline constexpr std::size_t causes = static_cast<std::size_t>(cause::copy_to) + 1;
+inline constexpr std::size_t causes = static_cast<std::size_t>(cause::eviction) + 1;
 
 // Lock-free, so that different buffers do not contend.
 void count_transfers(space from, space to, cause why, std::uint64_t transfers, std::uint64_t bytes) noexcept;
@@ -17,8 +17,15 @@ void count_fence_wait() noexcept;
 /// The one observer, or null.
 transfer_observer* observer() noexcept;
 
-// Bytes of memory that are held in a space from now on, or no longer.
-void hold(space where, std::uint64_t bytes) noexcept;
+/// Bytes of memory that are held in a space from now on; false, and not, where that would be more than its limit.
+bool hold(space where, std::uint64_t bytes) noexcept;
+
+/// The same, whatever the limit.
+void hold_anyway(space where, std::uint64_t bytes) noexcept;
 void let_go(space where, std::uint64_t bytes) noexcept;
+
+void limit_memory(space where, std::uint64_t bytes) noexcept;
+
+void count_eviction() noexcept;
 
 }  // namespace unibuf::trace

@@ -23,7 +23,7 @@ std::string_view to_string(buffer_state state) noexcept {
 
 std::string_view to_string(cause why) noexcept {
     static constexpr std::array<std::string_view, trace::causes> names = {
-        "read", "read_write", "host_pointer", "device_handle", "sync", "prefetch", "copy_to"};
+        "read", "read_write", "host_pointer", "device_handle", "sync", "prefetch", "copy_to", "eviction"};
     return names[static_cast<std::size_t>(why)];
 }
 

@@ -1,0 +1,141 @@
+// buffer/residents.cpp
+#include "buffer/residents.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "buffer/core.hpp"
+#include "trace/counters.hpp"
+
+namespace unibuf::detail {
+namespace {
+
+// Others end their leases and transfers by themselves; two that wait for each other's memory would not.
+constexpr std::chrono::seconds patience(1);
+constexpr std::chrono::microseconds pause(100);
+
+/// Keeps a buffer while it may be evicted.
+class candidate {
+public:
+    candidate(core& of, bool current_elsewhere, std::uint32_t age) noexcept
+        : of_(&of), order_(!current_elsewhere, ~age) {}
+    ~candidate() {
+        if (of_) of_->drop_handle();
+    }
+    candidate(candidate&& other) noexcept : of_(std::exchange(other.of_, nullptr)), order_(other.order_) {}
+    candidate& operator=(candidate&& other) noexcept {
+        std::swap(of_, other.of_);
+        order_ = other.order_;
+        return *this;
+    }
+
+    core& of() const noexcept { return *of_; }
+    auto operator<=>(const candidate& other) const noexcept { return order_ <=> other.order_; }
+    bool operator==(const candidate& other) const noexcept { return order_ == other.order_; }
+
+private:
+    core* of_;
+    std::pair<bool, std::uint32_t> order_;
+};
+
+}  // namespace
+
+residents& residents::instance() noexcept {
+    static auto* const only = new residents;  // buffers may go when static objects do
+    return *only;
+}
+
+void residents::add(core& of) noexcept {
+    const std::scoped_lock lock(mutex_);
+    resident_links& links = of.links();
+    if (links.before || links.after || first_ == &of) return;
+    links.after = first_;
+    if (first_) first_->links().before = &of;
+    first_ = &of;
+}
+
+void residents::remove(core& of) noexcept {
+    const std::scoped_lock lock(mutex_);
+    const resident_links links = std::exchange(of.links(), {});
+    if (links.after) links.after->links().before = links.before;
+    if (links.before) links.before->links().after = links.after;
+    if (first_ == &of) first_ = links.after;
+}
+
+residents::outcome residents::make_room(space where, std::uint64_t bytes, const core* asking) {
+    outcome result;
+    std::vector<candidate> all;
+    {
+        const std::scoped_lock lock(mutex_);
+        for (core* each = first_; each; each = each->links().after) {
+            if (each == asking) continue;
+            const auto [why, elsewhere, age] = each->may_go(where);
+            result.held += why == obstacle::held;
+            result.busy |= why == obstacle::busy;
+            if (why != obstacle::none) continue;
+            if (each->add_handle_if_alive()) all.push_back(candidate(*each, elsewhere, age));
+        }
+    }
+    std::ranges::sort(all);
+    for (const candidate& each : all) {
+        if (result.freed >= bytes) break;
+        try {
+            result.freed += each.of().evict(where);
+        } catch (const error& failure) {
+            result.failure = failure.what();
+        }
+    }
+    return result;
+}
+
+room::room(const core& asking, space where, std::uint64_t bytes)
+    : asking_(asking), where_(where), bytes_(bytes), deadline_(std::chrono::steady_clock::now() + patience) {
+    while (!trace::hold(where, bytes)) {
+        const auto [held, limit] = std::pair(memory_in(where).held, memory_in(where).limit);
+        if (held + bytes <= limit) continue;
+        make(held + bytes - limit, fmt::format("{} bytes were asked for at {}, which is limited to {} and holds {}",
+                                               bytes, where.name(), limit, held));
+    }
+}
+
+room::~room() {
+    if (!kept_) trace::let_go(where_, bytes_);
+}
+
+void room::make(std::uint64_t bytes, const std::string& for_want_of) {
+    const residents::outcome tried = residents::instance().make_room(where_, bytes, &asking_);
+    if (tried.freed != 0) {
+        last_try_ = false;
+        return;
+    }
+    if (tried.busy && std::chrono::steady_clock::now() < deadline_) {
+        std::this_thread::sleep_for(pause);
+        return;
+    }
+    // Some may have gone by itself between the two looks.
+    if (!std::exchange(last_try_, true)) return;
+    std::string why = for_want_of;
+    if (tried.held != 0) {
+        why += fmt::format("; {} copies there have to stay, as they are leased or device() gave out their handles",
+                           tried.held);
+    }
+    if (tried.busy) why += "; others were in use by other threads all the time";
+    if (!tried.failure.empty()) why += "; another one could not be written back: " + tried.failure;
+    throw error(error_code::out_of_memory, why);
+}
+
+}  // namespace unibuf::detail
+
+namespace unibuf {
+
+void limit_memory(space where, std::uint64_t bytes) {
+    trace::limit_memory(where, bytes);
+    const std::uint64_t held = memory_in(where).held;
+    if (held > bytes) detail::residents::instance().make_room(where, held - bytes);
+}
+
+}  // namespace unibuf

@@ -1,0 +1,302 @@
+// tests/unit/eviction_test.cpp: memory that is short, and who goes.
+#include <atomic>
+#include <chrono>
+#include <deque>
+#include <thread>
+
+#include "unit/common.hpp"
+
+namespace unibuf::test {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr std::size_t size = 16 << 10;
+
+class eviction : public testing::Test {
+protected:
+    eviction() { limit(3); }
+    ~eviction() override {
+        limit_memory(device, no_memory_limit);
+        limit_memory(host, no_memory_limit);
+    }
+
+    void limit(std::size_t buffers) const { limit_memory(device, buffers * size); }
+
+    /// A buffer of which only the device has the content.
+    buffer& written(int value) {
+        buffer& made = all.emplace_back(size);
+        use(made, access::write, value);
+        return made;
+    }
+
+    /// Later than whatever was used before.
+    void use(buffer& of, access what = access::read, int value = 0) const {
+        std::this_thread::sleep_for(1ms);
+        if (what == access::read) {
+            EXPECT_TRUE(of.read(device).data());
+        } else {
+            std::ranges::fill(of.write(device), static_cast<std::byte>(value));
+        }
+    }
+
+    bool there(const buffer& of) const {
+        try {
+            of.placement(device);
+            return true;
+        } catch (const error&) {
+            return false;
+        }
+    }
+
+    std::string refusal(buffer& of) const {
+        try {
+            of.write(device);
+        } catch (const error& thrown) {
+            EXPECT_EQ(thrown.code(), error_code::out_of_memory);
+            return thrown.what();
+        }
+        return "none";
+    }
+
+    const space device{"debug:0"};
+    std::deque<buffer> all;
+};
+
+TEST_F(eviction, takes_what_was_used_least_recently_and_brings_it_back) {
+    buffer& first = written(1);
+    buffer& second = written(2);
+    buffer& third = written(3);
+    use(first);
+    buffer& fourth = written(4);
+    EXPECT_TRUE(there(first) && !there(second) && there(third) && there(fourth));
+    EXPECT_EQ(second.state(), buffer_state::host_only);
+    EXPECT_EQ(content(second, device), of(size, 2));  // the third goes for it
+    EXPECT_FALSE(there(third));
+    for (std::size_t i = 0; i < all.size(); ++i)
+        EXPECT_EQ(content(all[i]), of(size, static_cast<unsigned char>(i + 1)));
+}
+
+TEST_F(eviction, takes_first_what_is_current_elsewhere) {
+    buffer& oldest = written(1);
+    buffer& both = written(2);
+    buffer& newest = written(3);
+    content(both);
+    use(both);
+    use(newest);
+    written(4);
+    EXPECT_TRUE(there(oldest) && !there(both) && there(newest));
+    EXPECT_EQ(both.statistics().bytes_moved(), size);  // by the read at the host
+}
+
+TEST_F(eviction, is_counted_with_its_cause) {
+    reset_statistics();
+    buffer& first = written(1);
+    for (const int value : {2, 3, 4}) written(value);
+    EXPECT_EQ(first.statistics().evictions, 1u);
+    const auto moved = first.statistics().transfers;
+    ASSERT_EQ(moved.size(), 1u);
+    EXPECT_EQ(moved[0].why, cause::eviction);
+    EXPECT_EQ(moved[0].from, device);
+    EXPECT_EQ(moved[0].to, host);
+    EXPECT_EQ(moved[0].bytes, size);
+    EXPECT_EQ(total_statistics().evictions, 1u);
+    EXPECT_EQ(memory_in(device).held, 3 * size);
+    EXPECT_EQ(memory_in(device).limit, 3 * size);
+}
+
+TEST_F(eviction, writes_back_only_what_the_host_lacks) {
+    buffer& first = written(1);
+    content(first);
+    std::ranges::fill(first.view(100, 50).write(device), std::byte{9});
+    const auto before = first.statistics().bytes_moved();
+    for (const int value : {2, 3, 4}) written(value);
+    ASSERT_FALSE(there(first));
+    EXPECT_EQ(first.statistics().bytes_moved() - before, 50u);
+    bytes expected = of(size, 1);
+    std::fill_n(expected.begin() + 100, 50, std::byte{9});
+    EXPECT_EQ(content(first), expected);
+}
+
+TEST_F(eviction, brings_back_nothing_that_nobody_has_written) {
+    buffer unwritten(size);
+    use(unwritten);
+    buffer& partly = all.emplace_back(size);
+    std::ranges::fill(partly.view(0, 10).write(device), std::byte{1});
+    limit(0);
+    EXPECT_EQ(unwritten.statistics().bytes_moved(), 0u);
+    EXPECT_EQ(partly.statistics().bytes_moved(), 10u);
+    EXPECT_EQ(memory_in(device).held, 0u);
+    EXPECT_EQ(content(unwritten), of(size, 0));
+}
+
+TEST_F(eviction, leaves_what_is_leased) {
+    buffer& first = written(1);
+    buffer& second = written(2);
+    buffer& third = written(3);
+    const auto lease = first.read(device);
+    const auto other = second.view(5, 1).read(device);
+    const auto more = third.read(device);
+    buffer wanted(size);
+    EXPECT_NE(refusal(wanted).find("3 copies there have to stay"), std::string::npos) << refusal(wanted);
+    EXPECT_EQ(lease[0], std::byte{1});
+    EXPECT_EQ(content(wanted), of(size, 0));  // at the host it is what it was
+}
+
+TEST_F(eviction, waits_for_leases_of_other_threads) {
+    buffer& first = written(1);
+    buffer& second = written(2);
+    buffer& third = written(3);
+    std::atomic<bool> held = false;
+    std::jthread other([&] {
+        const auto a = first.read(device);
+        const auto b = second.read(device);
+        const auto c = third.read(device);
+        held = true;
+        std::this_thread::sleep_for(20ms);
+    });
+    while (!held) std::this_thread::yield();
+    EXPECT_EQ(content(written(4), device), of(size, 4));
+}
+
+TEST_F(eviction, leaves_what_device_gave_a_handle_of_until_it_is_released) {
+    set_default_device(device);
+    buffer& first = written(1);
+    for (const int value : {2, 3}) written(value);
+    first.device();
+    written(4);
+    EXPECT_TRUE(there(first));
+    first.release_device();
+    std::this_thread::sleep_for(1ms);
+    for (const int value : {5, 6, 7}) written(value);
+    EXPECT_FALSE(there(first));
+    EXPECT_EQ(content(first), of(size, 1));
+    first.device();
+    limit(0);
+    EXPECT_TRUE(there(first));
+    set_default_device(host);
+}
+
+TEST_F(eviction, a_limit_of_zero_refuses_and_loses_nothing) {
+    limit(0);
+    buffer b(size);
+    std::ranges::fill(b.write(host), std::byte{7});
+    const std::string why = refusal(b);
+    EXPECT_NE(why.find("16384 bytes were asked for at debug:0, which is limited to 0 and holds 0"), std::string::npos)
+        << why;
+    EXPECT_EQ(content(b), of(size, 7));
+    limit(1);
+    EXPECT_EQ(content(b, device), of(size, 7));
+}
+
+TEST_F(eviction, a_limit_below_what_is_held_is_kept_as_far_as_it_can) {
+    buffer& first = written(1);
+    written(2);
+    written(3);
+    const auto lease = first.read(device);
+    limit(0);
+    EXPECT_EQ(memory_in(device).held, size);
+    EXPECT_EQ(lease[0], std::byte{1});
+    EXPECT_EQ(content(all[1]), of(size, 2));
+}
+
+TEST_F(eviction, more_than_there_ever_is_evicts_what_it_can_and_is_refused) {
+    buffer& first = written(1);
+    buffer large(4 * size);
+    EXPECT_NE(refusal(large).find("is limited to 49152"), std::string::npos) << refusal(large);
+    EXPECT_EQ(content(first), of(size, 1));
+}
+
+TEST_F(eviction, with_no_room_at_the_host_either_is_refused_and_loses_nothing) {
+    for (const int value : {1, 2, 3}) written(value);
+    limit_memory(host, 0);
+    buffer wanted(size);
+    const std::string why = refusal(wanted);
+    EXPECT_NE(why.find("could not be written back"), std::string::npos) << why;
+    EXPECT_NE(why.find("asked for at host, which is limited to 0"), std::string::npos) << why;
+    for (std::size_t i = 0; i < 3; ++i) {
+        EXPECT_EQ(content(all[i], device), of(size, static_cast<unsigned char>(i + 1)));
+    }
+}
+
+TEST_F(eviction, at_the_host_takes_what_a_device_has_all_of) {
+    buffer& first = written(1);
+    content(first);
+    buffer& only_at_host = all.emplace_back(size);
+    only_at_host.copy_from(of(size, 2));
+    limit_memory(host, 2 * size);
+    buffer wanted(size);
+    wanted.copy_from(of(size, 3));
+    EXPECT_EQ(first.state(), buffer_state::device_only);
+    EXPECT_EQ(first.statistics().evictions, 1u);
+    buffer more(size);
+    EXPECT_THROW(more.write(host), error);
+    EXPECT_EQ(content(first, device), of(size, 1));
+    EXPECT_EQ(content(only_at_host), of(size, 2));
+    EXPECT_EQ(content(wanted), of(size, 3));
+}
+
+TEST_F(eviction, at_the_host_leaves_what_pointers_are_out_of) {
+    buffer& first = written(1);
+    std::byte* const pointer = first.host();
+    use(first);
+    limit_memory(host, size);
+    buffer wanted(size);
+    EXPECT_THROW(wanted.write(host), error);
+    pointer[3] = std::byte{9};
+    EXPECT_EQ(first.read(device)[3], std::byte{9});
+}
+
+TEST_F(eviction, finds_what_was_written_through_pointers) {
+    buffer& first = written(1);
+    std::byte* const pointer = first.host();
+    use(first);
+    std::ranges::fill(first.view(0, 100).write(device), std::byte{5});
+    pointer[size - 1] = std::byte{9};
+    limit(0);
+    ASSERT_FALSE(there(first));
+    bytes expected = of(size, 1);
+    std::fill_n(expected.begin(), 100, std::byte{5});
+    expected.back() = std::byte{9};
+    EXPECT_EQ(content(first), expected);
+}
+
+TEST_F(eviction, two_threads_in_turns_with_more_than_there_is_make_progress) {
+    limit(1);
+    std::deque<buffer> both;
+    for (int i = 0; i < 2; ++i) both.emplace_back(size);
+    for (buffer& each : both) std::ranges::fill(each.write(host), std::byte{0});
+    std::atomic<int> done = 0;
+    {
+        std::vector<std::jthread> threads;
+        for (std::size_t first = 0; first < 2; ++first) {
+            threads.emplace_back([&, first] {
+                for (std::size_t i = 0; i < 100; ++i) {
+                    auto lease = both[(first + i) % 2].read_write(device);
+                    lease[first] = static_cast<std::byte>(std::to_integer<int>(lease[first]) + 1);
+                    ++done;
+                }
+            });
+        }
+    }
+    EXPECT_EQ(done, 200);
+    for (std::size_t thread = 0; thread < 2; ++thread) {
+        for (const buffer& each : both) EXPECT_EQ(content(each)[thread], std::byte{50});
+    }
+    EXPECT_GT(both[0].statistics().evictions + both[1].statistics().evictions, 0u);
+}
+
+TEST_F(eviction, four_times_the_memory_goes_through_it) {
+    for (int i = 0; i < 12; ++i) written(i);
+    for (int round = 0; round < 3; ++round) {
+        for (buffer& each : all) {
+            const auto lease = each.read_write(device);
+            for (std::byte& b : lease) b = static_cast<std::byte>(std::to_integer<int>(b) + 1);
+        }
+        EXPECT_LE(memory_in(device).held, 3 * size);
+    }
+    for (unsigned char i = 0; i < 12; ++i) EXPECT_EQ(content(all[i]), of(size, static_cast<unsigned char>(i + 3)));
+}
+
+}  // namespace
+}  // namespace unibuf::test
