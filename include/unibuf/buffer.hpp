@@ -96,13 +96,14 @@ public:
         return address ? address + begin_ : host_by_lock();
     }
 
-    /// For reading only: costs nothing later.
+    /// For reading only, as long: costs nothing later.
     const std::byte* host() const {
-        const std::byte* const address = gate_->host_if(detail::gate::host_readable);
+        const std::byte* const address = gate_->host_if(detail::gate::host_shown);
         return address ? address + begin_ : host_to_read_by_lock();
     }
 
-    /// Says that pointers from host() are not written through any more.
+    /// Says that pointers from host() are not used any more: accesses elsewhere need not look for what was written, and
+    /// others may have the memory where it is short.
     void release_host();
 
     /// The same as host(), with an end of its own. Throws error(invalid_argument) where the host only reads.

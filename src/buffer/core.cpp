@@ -88,13 +88,15 @@ void core::open() {
         const bool exposed = known.exposed() && writes()->holders().for_good(directory_.whole());
         if (coherence::has(known.current, coherence::host)) {
             const host_access allowed = copies_.options().access;
+            const copy& there = *copies_.find(coherence::host);
             std::uint32_t found = allowed == host_access::write_only ? 0 : host_readable;
+            if (there.handed_out) found |= host_shown;
             if (allowed != host_access::read_only) {
                 const bool alone = known.current == coherence::set_of(coherence::host);
                 if (alone && known.what == coherence::content::written) found |= host_writable;
                 if (exposed) found |= host_exposed;
             }
-            host_address.store(copies_.find(coherence::host)->memory->host_address(), std::memory_order_release);
+            host_address.store(there.memory->host_address(), std::memory_order_release);
             ready.store(found, std::memory_order_release);
         }
         const std::uint8_t device = default_space.load(std::memory_order_relaxed);

@@ -51,12 +51,17 @@ void core::end_view(byte_range range) noexcept {
 }
 
 const std::byte* core::host_pointer_to_read(byte_range range) {
-    return grant({.range = range, .where = host, .what = access::read, .why = cause::host_pointer},
-                 [&](copy& there) { return there.memory->host_address() + range.begin; });
+    return grant({.range = range, .where = host, .what = access::read, .why = cause::host_pointer}, [&](copy& there) {
+        there.handed_out = true;
+        return there.memory->host_address() + range.begin;
+    });
 }
 
 void core::end_host_pointers(byte_range range) {
     const locked lock(*this);
+    if (copy* const there = copies_.find(coherence::host); there && range == directory_.whole()) {
+        there->handed_out = false;
+    }
     if (host_writes* const known = writes()) known->holders().end_pointers(range);
 }
 

@@ -95,7 +95,7 @@ native_memory core::device_handle_of(byte_range range) {
 
 void core::end_device_handles() {
     const locked lock(*this);
-    for (copy& each : copies_) each.handed_out = false;
+    for (copy& each : copies_) each.handed_out = each.handed_out && each.where == coherence::host;
 }
 
 void core::sync(space where, byte_range range) {

@@ -61,7 +61,8 @@ constexpr std::array<const char*, verbs> names{"read",
                                                "view",
                                                "drop_view",
                                                "set_default",
-                                               "fail"};
+                                               "fail",
+                                               "make_room"};
 constexpr std::size_t header_bytes = 4;
 constexpr std::size_t operation_bytes = 7;
 

@@ -39,8 +39,9 @@ enum class verb : std::uint8_t {
     drop_view,
     set_default,
     fail,
+    make_room,
 };
-inline constexpr std::uint8_t verbs = static_cast<std::uint8_t>(verb::fail) + 1;
+inline constexpr std::uint8_t verbs = static_cast<std::uint8_t>(verb::make_room) + 1;
 
 /// Every value of every member means something, so that any bytes are a history.
 struct operation {

@@ -242,6 +242,17 @@ void player::step(const operation& op) {
             faults::all().arm(1 + op.count % 5u, injected[op.value % injected.size()],
                               (op.flags & operation::partly) != 0);
             break;
+        case verb::make_room: {
+            const place where = std::array{at_first, at_second, at_host}[op.where % 3];
+            const bool was_there = allocated(where);
+            limit_memory(space_of(where), 0);
+            limit_memory(space_of(where), no_memory_limit);
+            settle();
+            if (!was_there || allocated(where)) break;
+            oracle_.drop(whole().range, where);
+            if (where == at_host) pointers_.clear();
+            break;
+        }
     }
     if ((op.flags & operation::look) != 0) look(std::array{at_first, at_second, at_host}[op.where % 3]);
 }

@@ -33,6 +33,7 @@ struct gate {
     static constexpr std::uint32_t host_readable = 1;  // a host read lease changes nothing
     static constexpr std::uint32_t host_writable = 2;  // a host write lease changes nothing
     static constexpr std::uint32_t host_exposed = 4;   // host pointers are out already, and the host's copy is current
+    static constexpr std::uint32_t host_shown = 8;     // the same of pointers for reading
 
     // The one lease that is held without the lock: of all bytes, at the host. Bits: thread | access | by_lock.
     static constexpr std::uint64_t by_lock = 1;  // in `solo`: leases go by the lock now; in a ticket: this one did
