@@ -62,7 +62,9 @@ bool core::add_handle_if_alive() noexcept {
 }
 
 void core::drop_handle() noexcept {
-    if (handles_.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
+    // Of one that nobody can find but by a handle, nobody can take another one now.
+    const bool alone = handles_.load(std::memory_order_acquire) == 1 && !resident_;
+    if (!alone && handles_.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
     {
         // With the lock, so that a thread that has just ended a lease is out of it.
         const std::scoped_lock lock(mutex_);
