@@ -21,6 +21,8 @@
 
 namespace unibuf {
 
+class memory_pool;
+
 namespace detail {
 struct demand;
 }
@@ -159,6 +161,7 @@ public:
     placement_info placement(space where) const;  // throws error(not_allocated) where there is no copy
 
 private:
+    friend class memory_pool;
     friend void detail::lease_together(std::span<const detail::wanted_bytes>, std::span<detail::lease_bytes>);
 
     buffer(detail::gate* gate, std::size_t begin, std::size_t bytes) noexcept

@@ -6,6 +6,7 @@
 #include "unibuf/fence.hpp"
 #include "unibuf/host_view.hpp"
 #include "unibuf/lease.hpp"
+#include "unibuf/memory_pool.hpp"
 #include "unibuf/options.hpp"
 #include "unibuf/shape.hpp"
 #include "unibuf/space.hpp"

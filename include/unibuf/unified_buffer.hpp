@@ -109,6 +109,8 @@ public:
     const unibuf::buffer& bytes() const noexcept { return bytes_; }
 
 private:
+    friend class memory_pool;
+
     unified_buffer(buffer bytes, const unibuf::shape& shape) : bytes_(std::move(bytes)), shape_(shape) {}
 
     template <class Element>

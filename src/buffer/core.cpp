@@ -19,18 +19,15 @@
 #endif
 
 namespace unibuf::detail {
-namespace {
 
 /// Numbers are taken in blocks, so that threads that make buffers do not contend.
-std::uint64_t next_id() noexcept {
+std::uint64_t core::next_id() noexcept {
     constexpr std::uint64_t block = 64;
     static std::atomic<std::uint64_t> taken;
     static thread_local constinit std::uint64_t next = 0;
     if (next % block == 0) next = taken.fetch_add(block, std::memory_order_relaxed);
     return ++next;
 }
-
-}  // namespace
 
 core::core(std::size_t size_bytes, const buffer_options& options)
     : gate(size_bytes), id_(next_id()), directory_(size_bytes), copies_(size_bytes, options) {}

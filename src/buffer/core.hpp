@@ -16,6 +16,7 @@
 #include "buffer/copies.hpp"
 #include "buffer/host_writes.hpp"
 #include "buffer/lease_table.hpp"
+#include "buffer/pool_tag.hpp"
 #include "buffer/residents.hpp"
 #include "buffer/work_list.hpp"
 #include "coherence/plan.hpp"
@@ -38,6 +39,9 @@ struct demand {
 class core final : public gate {
 public:
     core(std::size_t size_bytes, const buffer_options& options);
+
+    /// Of a pool, with room for all sizes of its class.
+    core(std::size_t size_bytes, const buffer_options& options, std::unique_ptr<pool_tag> of);
 
     void add_handle() noexcept { handles_.fetch_add(1, std::memory_order_relaxed); }
     bool add_handle_if_alive() noexcept;
@@ -75,6 +79,16 @@ public:
     std::uint64_t evict(space where);
     resident_links& links() noexcept { return links_; }
 
+    // For the pool that it belongs to, which has the one handle.
+    pool_tag& tag() noexcept { return *rare_->pooled; }
+    bool has_other_handles() const noexcept { return handles_.load(std::memory_order_acquire) > 1; }
+
+    /// Ends what was given out. Throws error(access_conflict) while it is leased, error(invalid_argument) where it is
+    /// not of this pool, or released already.
+    void recycle(std::uint64_t pool);
+    void forget_content();
+    void resize(std::size_t size_bytes);
+
     buffer_state state();
     unibuf::statistics statistics() const;
     std::size_t ranges() const;
@@ -90,6 +104,7 @@ private:
     class steps;
 
     ~core();
+    static std::uint64_t next_id() noexcept;
 
     /// Makes what `asked` needs current, then calls finish(copy&) under the lock.
     template <class Finish>
@@ -122,6 +137,7 @@ private:
     struct rare {
         std::condition_variable changed;      // a lease ended, or a claim
         std::unique_ptr<host_writes> writes;  // from the first pointer to the host's copy on
+        std::unique_ptr<pool_tag> pooled;     // null where it belongs to none
         std::uint64_t publications = 0;
         std::uint64_t fence_waits = 0;
         std::uint64_t evictions = 0;

@@ -81,7 +81,7 @@ struct gate {
 
     explicit gate(std::size_t size) noexcept : bytes(size) {}
 
-    const std::size_t bytes;
+    std::size_t bytes;  // changes only where nobody has a handle but the pool that it lies in
     std::atomic<std::uint64_t> solo = 0;
     std::atomic<std::uint32_t> ready = 0;
     std::atomic<std::uint32_t> device_ready =

@@ -1,0 +1,57 @@
+// buffer/core_pooling.cpp: a buffer that is used again.
+#include <fmt/format.h>
+
+#include <cstring>
+
+#include "backends/spaces.hpp"
+#include "buffer/core_access.hpp"
+
+namespace unibuf::detail {
+
+core::core(std::size_t size_bytes, const buffer_options& options, std::unique_ptr<pool_tag> of)
+    : gate(size_bytes), id_(next_id()), directory_(size_bytes), copies_(of->key.size_class, options) {
+    with_rare().pooled = std::move(of);
+}
+
+void core::recycle(std::uint64_t pool) {
+    const auto refuse = [this](error_code code, const std::string& why) {
+        throw error(code, fmt::format("{}: to release it was asked for, but {}", name(), why));
+    };
+    {
+        const locked lock(*this);
+        pool_tag* const known = rare_ ? rare_->pooled.get() : nullptr;
+        if (!known || known->pool != pool) refuse(error_code::invalid_argument, "it is not of this pool");
+        if (known->released) refuse(error_code::invalid_argument, "it was released before");
+        const lease_record* const lease = leases_.excluding(directory_.whole(), access::read_write, this_thread());
+        if (lease) refuse(error_code::access_conflict, fmt::format("{} is held: end it first", describe(*lease)));
+        if (solo_lease().thread != 0) {
+            refuse(error_code::access_conflict, fmt::format("{} is held: end it first", describe(solo_lease())));
+        }
+        known->released = true;
+        if (writes()) writes()->holders().end_pointers(directory_.whole());
+    }
+    if (!has_other_handles()) forget_content();
+}
+
+void core::forget_content() {
+    const locked lock(*this);
+    rare_->writes.reset();
+    rare_->publications = rare_->fence_waits = rare_->evictions = 0;
+    transfers_.clear();
+    any_exposed_ = any_lost_ = false;
+    coherence::drop_content(directory_, directory_.whole());
+    for (copy& each : copies_) {
+        each.handed_out = false;
+        std::byte* const address = each.memory->host_address();
+        if (!address || !backends::device_of(space::from_id(each.where)).about().poisons_stale) continue;
+        std::memset(address, static_cast<int>(backends::poison), bytes);
+    }
+}
+
+void core::resize(std::size_t size_bytes) {
+    const locked lock(*this);
+    bytes = size_bytes;
+    directory_ = coherence::directory(size_bytes);
+}
+
+}  // namespace unibuf::detail

@@ -1,0 +1,53 @@
+// pool/memory_pool.cpp
+#include "unibuf/memory_pool.hpp"
+
+#include <fmt/format.h>
+
+#include <vector>
+
+#include "pool/pool_state.hpp"
+
+namespace unibuf {
+
+memory_pool::memory_pool() : state_(std::make_shared<detail::pool_state>()) {}
+memory_pool::~memory_pool() = default;
+
+buffer memory_pool::acquire(std::size_t bytes, const buffer_options& options) {
+    return {state_->acquire(bytes, options), 0, bytes};
+}
+
+void memory_pool::release(buffer&& of) {
+    if (!of.gate_) throw error(error_code::invalid_argument, "a buffer was to be released twice, or was moved from");
+    auto& core = static_cast<detail::core&>(*of.gate_);
+    if (of.begin_ != 0 || of.bytes_ != core.bytes) {
+        throw error(error_code::invalid_argument,
+                    fmt::format("{}: a view of {} bytes was to be released: release the buffer itself", core.name(),
+                                of.bytes_));
+    }
+    state_->release(core);
+    of.gate_ = nullptr;
+}
+
+void memory_pool::reserve(std::size_t count, std::size_t bytes, space where, const buffer_options& options) {
+    std::vector<buffer> made;
+    made.reserve(count);
+    while (made.size() < count) {
+        made.push_back(acquire(bytes, options));
+        const auto at_host = made.back().write(host);
+    }
+    for (buffer& each : made) {
+        if (where != host) each.prefetch(where);
+        release(std::move(each));
+    }
+}
+
+void memory_pool::trim(std::uint64_t bytes) { state_->trim(bytes); }
+void memory_pool::limit(std::uint64_t bytes) { state_->limit(bytes); }
+pool_statistics memory_pool::statistics() const { return state_->statistics(); }
+
+memory_pool& get_memory_pool() {
+    static auto* const only = new memory_pool;  // buffers may be released when static objects go
+    return *only;
+}
+
+}  // namespace unibuf

@@ -1,0 +1,205 @@
+// pool/pool_state.cpp
+#include "pool/pool_state.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "pool/size_classes.hpp"
+
+namespace unibuf::detail {
+namespace {
+
+/// Never used twice, so that what a thread remembers of a pool that has gone is never taken for another.
+std::uint64_t next_pool() noexcept {
+    static std::atomic<std::uint64_t> last = 0;
+    return last.fetch_add(1, std::memory_order_relaxed) + 1;
+}
+
+void count(std::atomic<std::uint64_t>& of) noexcept {
+    of.store(of.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);  // by one thread
+}
+
+pool_key key_of(std::size_t bytes, const buffer_options& options) noexcept {
+    const auto bits = [](auto value, int at) { return static_cast<std::uint64_t>(value) << at; };
+    const std::uint64_t device = options.device ? 1U + options.device->id() : 0U;
+    return {class_of(bytes), bits(options.access, 0) | bits(options.hint, 8) | bits(options.tracking, 16) |
+                                 bits(options.pinned, 24) | bits(options.uninitialized, 25) | bits(device, 32)};
+}
+
+}  // namespace
+
+/// The caches of one thread, of all pools that it has used.
+struct pool_state::thread_caches {
+    struct entry {
+        std::uint64_t pool;
+        std::weak_ptr<pool_state> alive;
+        thread_cache* cache;
+    };
+    std::vector<entry> all;
+
+    ~thread_caches() {
+        for (const entry& each : all) {
+            if (const auto pool = each.alive.lock()) each.cache->owned.store(false, std::memory_order_release);
+        }
+    }
+};
+
+pool_state::pool_state() : id_(next_pool()) {}
+
+pool_state::~pool_state() { trim(0); }
+
+/// Of the calling thread.
+pool_state::thread_cache& pool_state::mine() {
+    static thread_local constinit std::uint64_t last_pool = 0;
+    static thread_local constinit thread_cache* last = nullptr;
+    if (last_pool == id_) return *last;
+    static thread_local thread_caches known;
+    const auto found = std::ranges::find(known.all, id_, &thread_caches::entry::pool);
+    if (found != known.all.end()) {
+        last = found->cache;
+    } else {
+        std::erase_if(known.all, [](const thread_caches::entry& each) { return each.alive.expired(); });
+        known.all.reserve(known.all.size() + 1);
+        const std::scoped_lock lock(mutex_);
+        const auto left = std::ranges::find_if(caches_, [](const std::unique_ptr<thread_cache>& each) {
+            return !each->owned.exchange(true, std::memory_order_acq_rel);
+        });
+        last = left != caches_.end() ? left->get() : caches_.emplace_back(std::make_unique<thread_cache>()).get();
+        known.all.push_back({id_, weak_from_this(), last});
+    }
+    last_pool = id_;
+    return *last;
+}
+
+std::atomic<core*>& pool_state::slot_of(thread_cache& in, const pool_key& key) const noexcept {
+    const std::uint64_t mixed = (key.size_class ^ key.options << 40) * 0x9E3779B97F4A7C15;
+    return in.slot[mixed >> 60];
+}
+
+core* pool_state::acquire(std::size_t bytes, const buffer_options& options) {
+    const pool_key key = key_of(bytes, options);
+    thread_cache& cache = mine();
+    core* found = slot_of(cache, key).exchange(nullptr, std::memory_order_acq_rel);
+    if (found && (found->tag().key != key || found->has_other_handles())) {
+        keep(*found);
+        found = nullptr;
+    }
+    if (!found) found = take_from_bins(key);
+    if (!found) {
+        count(cache.misses);
+        return make(bytes, options, key);
+    }
+    count(cache.hits);
+    found->tag().released = false;
+    if (found->bytes != bytes) found->resize(bytes);
+    return found;
+}
+
+void pool_state::release(core& of) {
+    of.recycle(id_);
+    if (limit_.load(std::memory_order_relaxed) != no_memory_limit || of.has_other_handles()) return keep(of);
+    core* const before = slot_of(mine(), of.tag().key).exchange(&of, std::memory_order_acq_rel);
+    if (before) keep(*before);
+}
+
+core* pool_state::take_from_bins(const pool_key& key) {
+    core* result = nullptr;
+    {
+        const std::scoped_lock lock(mutex_);
+        const auto bin = bins_.find(key);
+        if (bin == bins_.end()) return nullptr;
+        std::vector<held>& all = bin->second;
+        const auto free =
+            std::find_if(all.rbegin(), all.rend(), [](const held& each) { return !each.of->has_other_handles(); });
+        if (free == all.rend()) return nullptr;
+        result = free->of;
+        all.erase(std::next(free).base());
+        if (all.empty()) bins_.erase(bin);
+        bin_bytes_ -= key.size_class;
+    }
+    result->forget_content();  // views may have written it since it was released
+    return result;
+}
+
+void pool_state::keep(core& of) {
+    std::vector<core*> gone;
+    {
+        const std::scoped_lock lock(mutex_);
+        put_into_bin(of, gone);
+        keep_within(limit_.load(std::memory_order_relaxed), gone);
+    }
+    for (core* const each : gone) each->drop_handle();
+}
+
+void pool_state::put_into_bin(core& of, std::vector<core*>& gone) {
+    const pool_key& key = of.tag().key;
+    gone.reserve(gone.size() + 1);
+    try {
+        bins_[key].push_back({&of, ++releases_});
+        bin_bytes_ += key.size_class;
+    } catch (const std::bad_alloc&) {
+        gone.push_back(&of);  // there is no room to note it
+    }
+}
+
+/// From the slots of all threads into the bins.
+void pool_state::gather(std::vector<core*>& gone) {
+    for (const auto& cache : caches_) {
+        for (std::atomic<core*>& slot : cache->slot) {
+            if (core* const found = slot.exchange(nullptr, std::memory_order_acq_rel)) put_into_bin(*found, gone);
+        }
+    }
+}
+
+/// Takes those that were released longest ago out of the bins.
+void pool_state::keep_within(std::uint64_t bytes, std::vector<core*>& gone) {
+    while (bin_bytes_ > bytes) {
+        const auto oldest =
+            std::ranges::min_element(bins_, {}, [](const auto& bin) { return bin.second.front().when; });
+        gone.push_back(oldest->second.front().of);
+        bin_bytes_ -= oldest->first.size_class;
+        oldest->second.erase(oldest->second.begin());
+        if (oldest->second.empty()) bins_.erase(oldest);
+    }
+}
+
+void pool_state::trim(std::uint64_t bytes) {
+    std::vector<core*> gone;
+    {
+        const std::scoped_lock lock(mutex_);
+        gather(gone);
+        keep_within(bytes, gone);
+    }
+    for (core* const each : gone) each->drop_handle();
+}
+
+void pool_state::limit(std::uint64_t bytes) {
+    limit_.store(bytes, std::memory_order_relaxed);
+    if (bytes != no_memory_limit) trim(bytes);
+}
+
+pool_statistics pool_state::statistics() {
+    std::vector<core*> gone;
+    pool_statistics result;
+    {
+        const std::scoped_lock lock(mutex_);
+        gather(gone);
+        for (const auto& [key, bin] : bins_) result.held += bin.size();
+        for (const auto& cache : caches_) {
+            result.hits += cache->hits.load(std::memory_order_relaxed);
+            result.misses += cache->misses.load(std::memory_order_relaxed);
+        }
+        result.held_bytes = bin_bytes_;
+        result.peak_bytes = tally_->peak();
+    }
+    for (core* const each : gone) each->drop_handle();
+    return result;
+}
+
+core* pool_state::make(std::size_t bytes, const buffer_options& options, const pool_key& key) const {
+    auto tag = std::make_unique<pool_tag>(key, id_, tally_);
+    tally_->add(key.size_class);
+    return new core(bytes, options, std::move(tag));
+}
+
+}  // namespace unibuf::detail

@@ -1,0 +1,75 @@
+// pool/pool_state.hpp: what a pool holds.
+//
+// A buffer that is released lies in a slot of the thread that released it, where one atomic exchange takes it; what
+// finds its slot taken goes to the bins that all threads share, under a lock.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "buffer/core.hpp"
+#include "unibuf/memory_pool.hpp"
+
+namespace unibuf::detail {
+
+class pool_state : public std::enable_shared_from_this<pool_state> {
+public:
+    pool_state();
+    ~pool_state();
+    pool_state(const pool_state&) = delete;
+    pool_state& operator=(const pool_state&) = delete;
+
+    /// A handle of its own.
+    core* acquire(std::size_t bytes, const buffer_options& options);
+
+    /// Takes over the handle, unless it throws.
+    void release(core& of);
+
+    void trim(std::uint64_t bytes);
+    void limit(std::uint64_t bytes);
+    pool_statistics statistics();
+
+private:
+    static constexpr std::size_t slots = 16;
+
+    /// Of one thread at a time. Others may take what lies there.
+    struct alignas(64) thread_cache {
+        std::array<std::atomic<core*>, slots> slot{};
+        std::atomic<std::uint64_t> hits = 0;
+        std::atomic<std::uint64_t> misses = 0;
+        std::atomic<bool> owned = true;
+    };
+    struct thread_caches;
+
+    struct held {
+        core* of;  // others may have views of it still
+        std::uint64_t when;
+    };
+
+    thread_cache& mine();
+    std::atomic<core*>& slot_of(thread_cache& in, const pool_key& key) const noexcept;
+    core* take_from_bins(const pool_key& key);
+    void keep(core& of);
+    void put_into_bin(core& of, std::vector<core*>& gone);
+    void gather(std::vector<core*>& gone);
+    void keep_within(std::uint64_t bytes, std::vector<core*>& gone);
+    core* make(std::size_t bytes, const buffer_options& options, const pool_key& key) const;
+
+    const std::uint64_t id_;
+    const std::shared_ptr<pool_tally> tally_ = std::make_shared<pool_tally>();
+    std::atomic<std::uint64_t> limit_ = no_memory_limit;
+
+    std::mutex mutex_;
+    std::vector<std::unique_ptr<thread_cache>> caches_;
+    std::map<pool_key, std::vector<held>> bins_;  // the one that was released last at the end
+    std::uint64_t bin_bytes_ = 0;
+    std::uint64_t releases_ = 0;
+};
+
+}  // namespace unibuf::detail

@@ -1,0 +1,21 @@
+// pool/size_classes.hpp: sizes that share buffers. Pure.
+#pragma once
+
+#include <algorithm>
+#include <bit>
+#include <cstddef>
+
+namespace unibuf::detail {
+
+inline constexpr std::size_t smallest_class = 64;
+
+/// The least size of a class that has room for `bytes`: eight classes between a power of two and the next, so that less
+/// than an eighth is wasted, and multiples of 64 below 512.
+constexpr std::size_t class_of(std::size_t bytes) noexcept {
+    if (bytes <= smallest_class) return smallest_class;
+    const std::size_t step = std::max(std::bit_floor(bytes) / 8, smallest_class);
+    const std::size_t rounded = (bytes + step - 1) / step * step;
+    return rounded < bytes ? bytes : rounded;  // sizes that nothing has room for stay as they are
+}
+
+}  // namespace unibuf::detail
