@@ -153,6 +153,7 @@ private:
     void check_not_contested(const demand& asked) const;
     void check_no_pointers(byte_range range, const char* verb) const;
 
+    void forget();
     obstacle obstacle_to_evict(space where) const noexcept;
     void drop_copy(space where);
     void before_device_writes(space where, byte_range range);

@@ -13,38 +13,46 @@ core::core(std::size_t size_bytes, const buffer_options& options, std::unique_pt
     with_rare().pooled = std::move(of);
 }
 
+/// No handle but that of the caller is of use, so nothing but leases and eviction can happen meanwhile, and the gate
+/// need not be shut for that.
 void core::recycle(std::uint64_t pool) {
     const auto refuse = [this](error_code code, const std::string& why) {
         throw error(code, fmt::format("{}: to release it was asked for, but {}", name(), why));
     };
-    {
-        const locked lock(*this);
-        pool_tag* const known = rare_ ? rare_->pooled.get() : nullptr;
-        if (!known || known->pool != pool) refuse(error_code::invalid_argument, "it is not of this pool");
-        if (known->released) refuse(error_code::invalid_argument, "it was released before");
-        const lease_record* const lease = leases_.excluding(directory_.whole(), access::read_write, this_thread());
-        if (lease) refuse(error_code::access_conflict, fmt::format("{} is held: end it first", describe(*lease)));
-        if (solo_lease().thread != 0) {
-            refuse(error_code::access_conflict, fmt::format("{} is held: end it first", describe(solo_lease())));
-        }
-        known->released = true;
-        if (writes()) writes()->holders().end_pointers(directory_.whole());
+    std::unique_lock lock(mutex_);
+    pool_tag* const known = rare_ ? rare_->pooled.get() : nullptr;
+    if (!known || known->pool != pool) refuse(error_code::invalid_argument, "it is not of this pool");
+    if (known->released) refuse(error_code::invalid_argument, "it was released before");
+    ++waiting_;
+    rare_->changed.wait(lock, [this] { return !leases_.any_claim(); });  // it may be evicted right now
+    --waiting_;
+    lease_record held = solo_lease();
+    if (const lease_record* const lease = leases_.excluding(directory_.whole(), access::read_write, this_thread())) {
+        held = *lease;
     }
-    if (!has_other_handles()) forget_content();
+    if (held.thread != 0) refuse(error_code::access_conflict, describe(held) + " is held: end it first");
+    known->released = true;
+    if (writes()) writes()->holders().end_pointers(directory_.whole());
+    if (!has_other_handles()) forget();
 }
 
 void core::forget_content() {
-    const locked lock(*this);
+    const std::scoped_lock lock(mutex_);
+    forget();
+}
+
+void core::forget() {
+    ready.store(0, std::memory_order_relaxed);
+    device_ready.store(no_space, std::memory_order_relaxed);
     rare_->writes.reset();
     rare_->publications = rare_->fence_waits = rare_->evictions = 0;
     transfers_.clear();
     any_exposed_ = any_lost_ = false;
-    coherence::drop_content(directory_, directory_.whole());
+    directory_ = coherence::directory(bytes);
     for (copy& each : copies_) {
         each.handed_out = false;
-        std::byte* const address = each.memory->host_address();
-        if (!address || !backends::device_of(space::from_id(each.where)).about().poisons_stale) continue;
-        std::memset(address, static_cast<int>(backends::poison), bytes);
+        if (!copies_.any_poisons() || !backends::device_of(space::from_id(each.where)).about().poisons_stale) continue;
+        std::memset(each.memory->host_address(), static_cast<int>(backends::poison), bytes);
     }
 }
 

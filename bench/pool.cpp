@@ -1,0 +1,94 @@
+// bench/pool.cpp: what a pool costs, and what it spares.
+#include <unibuf/unibuf.hpp>
+
+#include <atomic>
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "race.hpp"
+
+namespace {
+
+constexpr std::size_t bytes = 1 << 16;
+
+/// Against the memory alone, from the heap.
+bench::figures pair() {
+    unibuf::memory_pool pool;
+    pool.reserve(1, bytes);
+    return bench::in_ns(bench::race(bench::repeat([&pool] {
+                                        unibuf::buffer taken = pool.acquire(bytes);
+                                        benchmark::DoNotOptimize(taken);
+                                        pool.release(std::move(taken));
+                                    }),
+                                    bench::repeat([] {
+                                        std::unique_ptr<std::byte[]> taken(new std::byte[bytes]);
+                                        benchmark::DoNotOptimize(taken.get());
+                                    })));
+}
+
+/// Against a buffer that is made each time, and written at the host.
+bench::figures used_pair() {
+    unibuf::memory_pool pool;
+    return bench::in_ns(bench::race(bench::repeat([&pool] {
+                                        unibuf::buffer taken = pool.acquire(bytes);
+                                        benchmark::DoNotOptimize(taken.write(unibuf::host).data());
+                                        pool.release(std::move(taken));
+                                    }),
+                                    bench::repeat([] {
+                                        unibuf::buffer made(bytes);
+                                        benchmark::DoNotOptimize(made.write(unibuf::host).data());
+                                    })));
+}
+
+/// Of one thread among eight that do nothing else, in its own time: as if each had a core. Against one thread alone.
+bench::figures pair_among_threads() {
+    static constexpr unsigned threads = 8;
+    static constexpr int rounds = 200'000;
+    unibuf::memory_pool pool;
+    const auto work = [&pool] {
+        for (int i = 0; i < rounds; ++i) pool.release(pool.acquire(bytes));
+    };
+    const auto cpu_seconds = [] {
+        timespec now{};
+        clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+        return static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) * 1e-9;
+    };
+    const auto timed = [&] {
+        const double begin = cpu_seconds();
+        work();
+        return (cpu_seconds() - begin) / rounds;
+    };
+    bench::seconds best{.measured = 1, .limit = 1};
+    for (int i = 0; i < 5; ++i) {
+        best.limit = std::min(best.limit, timed());
+        std::vector<double> each(threads);
+        {
+            std::vector<std::jthread> running;
+            for (double& mine : each) running.emplace_back([&] { mine = timed(); });
+        }
+        double sum = 0;
+        for (const double mine : each) sum += mine;
+        best.measured = std::min(best.measured, sum / threads);
+    }
+    return bench::in_ns(best);
+}
+
+const bench::declared pairs({.name = "pool.pair",
+                             .unit = "ns",
+                             .goal = bench::at_most(50),
+                             .cases = {{"64 KiB, acquired and released", pair}}});
+
+const bench::declared used({.name = "pool.pair.used",
+                            .unit = "ns",
+                            .goal = bench::ratio_at_most(0.1),
+                            .cases = {{"64 KiB, with a host lease in between", used_pair}}});
+
+const bench::declared among_threads({.name = "pool.pair_8_threads",
+                                     .unit = "ns",
+                                     .goal = bench::ratio_at_most(4),
+                                     .cases = {{"8 threads, by the time that each had", pair_among_threads}}});
+
+}  // namespace
