@@ -57,9 +57,10 @@ UNIBUF_API void reset_peak_memory();
 ///
 /// Where it is reached, or where a device has no more, copies of other buffers make room: those that are current
 /// elsewhere first, then those that were used least recently, after their newest bytes have been written back to the
-/// host. Copies that are leased stay, and those whose handle device() gave out, until buffer::release_device. Copies at
-/// the host go only where a device has all that they have. An access for which nothing can go throws
-/// error(out_of_memory), after others have had a second to end theirs, and nothing is lost.
+/// host. Copies that are leased stay, and those of which a plain handle is out: of device() until
+/// buffer::release_device, of host() until buffer::release_host. Copies at the host go only where a device has all that
+/// they have. An access for which nothing can go throws error(out_of_memory), after others have had a second to end
+/// theirs, and nothing is lost.
 ///
 /// What is held beyond a new limit goes at once, as far as it can.
 UNIBUF_API void limit_memory(space where, std::uint64_t bytes);
