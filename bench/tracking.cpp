@@ -91,8 +91,7 @@ bench::figures full_rewrite(std::size_t bytes) {
     };
     bench::seconds best;
     for (int i = 0; i < 6; ++i) {
-        const bench::seconds taken = bench::in_turns(
-            rounds, [&] { rewrite(tracked); }, [&] { rewrite(untracked); });
+        const bench::seconds taken = bench::in_turns(rounds, [&] { rewrite(tracked); }, [&] { rewrite(untracked); });
         if (i == 3 || taken.measured / taken.limit < best.measured / best.limit) best = taken;
     }
     return bench::in_ns(best);

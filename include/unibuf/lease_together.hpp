@@ -49,8 +49,7 @@ std::tuple<lease<T>...> lease_together(const wanted_lease<T>&... wanted) {
     detail::lease_together(all, taken);
     return [&]<std::size_t... I>(std::index_sequence<I...>) {
         return std::tuple<lease<T>...>{lease<T>(detail::acquired_by{}, [&] { return std::move(taken[I]); })...};
-    }
-    (std::index_sequence_for<T...>());
+    }(std::index_sequence_for<T...>());
 }
 
 }  // namespace unibuf

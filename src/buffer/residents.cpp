@@ -18,33 +18,19 @@ namespace {
 constexpr std::chrono::seconds patience(1);
 constexpr std::chrono::microseconds pause(100);
 
-/// Keeps a buffer while it may be evicted.
-class candidate {
-public:
-    candidate(core& of, bool current_elsewhere, std::uint32_t age) noexcept
-        : of_(&of), order_(!current_elsewhere, ~age) {}
-    ~candidate() {
-        if (of_) of_->drop_handle();
-    }
-    candidate(candidate&& other) noexcept : of_(std::exchange(other.of_, nullptr)), order_(other.order_) {}
-    candidate& operator=(candidate&& other) noexcept {
-        std::swap(of_, other.of_);
-        order_ = other.order_;
-        return *this;
-    }
+struct drop_handle {
+    void operator()(core* of) const noexcept { of->drop_handle(); }
+};
 
-    core& of() const noexcept { return *of_; }
-    auto operator<=>(const candidate& other) const noexcept { return order_ <=> other.order_; }
-    bool operator==(const candidate& other) const noexcept { return order_ == other.order_; }
-
-private:
-    core* of_;
-    std::pair<bool, std::uint32_t> order_;
+/// A copy that could go: those with the least order first.
+struct candidate {
+    std::unique_ptr<core, drop_handle> of;
+    std::pair<bool, std::uint32_t> order;
 };
 
 }  // namespace
 
-residents& residents::instance() noexcept {
+residents& residents::instance() {
     static auto* const only = new residents;  // buffers may go when static objects do
     return *only;
 }
@@ -77,14 +63,16 @@ residents::outcome residents::make_room(space where, std::uint64_t bytes, const 
             result.held += why == obstacle::held;
             result.busy |= why == obstacle::busy;
             if (why != obstacle::none) continue;
-            if (each->add_handle_if_alive()) all.push_back(candidate(*each, elsewhere, age));
+            if (!each->add_handle_if_alive()) continue;
+            std::unique_ptr<core, drop_handle> kept(each);
+            all.push_back({std::move(kept), {!elsewhere, ~age}});
         }
     }
-    std::ranges::sort(all);
+    std::ranges::sort(all, {}, &candidate::order);
     for (const candidate& each : all) {
         if (result.freed >= bytes) break;
         try {
-            result.freed += each.of().evict(where);
+            result.freed += each.of->evict(where);
         } catch (const error& failure) {
             result.failure = failure.what();
         }

@@ -35,7 +35,7 @@ enum class obstacle : std::uint8_t {
 /// Any thread.
 class residents {
 public:
-    static residents& instance() noexcept;
+    static residents& instance();
 
     void add(core& of) noexcept;
     void remove(core& of) noexcept;

@@ -2,6 +2,7 @@
 #include "pool/pool_state.hpp"
 
 #include <algorithm>
+#include <ranges>
 #include <utility>
 
 #include "pool/size_classes.hpp"
@@ -109,9 +110,10 @@ core* pool_state::take_from_bins(const pool_key& key) {
         const auto bin = bins_.find(key);
         if (bin == bins_.end()) return nullptr;
         std::vector<held>& all = bin->second;
+        auto latest_first = std::views::reverse(all);
         const auto free =
-            std::find_if(all.rbegin(), all.rend(), [](const held& each) { return !each.of->has_other_handles(); });
-        if (free == all.rend()) return nullptr;
+            std::ranges::find_if(latest_first, [](const held& each) { return !each.of->has_other_handles(); });
+        if (free == latest_first.end()) return nullptr;
         result = free->of;
         all.erase(std::next(free).base());
         if (all.empty()) bins_.erase(bin);

@@ -2,6 +2,7 @@
 #include "backends/opencl/native_copies.hpp"
 
 #include <memory>
+#include <tuple>
 #include <vector>
 
 #include "backends/copy_parts.hpp"
@@ -44,7 +45,7 @@ cl_int enqueue_copies(cl_command_queue queue, cl_mem memory, std::byte* host, st
     const void* place = &block.memory;
     const cl_int status =
         api().clEnqueueNativeKernel(queue, run, &block, sizeof block, 1, &memory, &place, 0, nullptr, done.out());
-    if (status == success) todo.release();  // to the function, which runs once
+    if (status == success) std::ignore = todo.release();  // to the function, which runs once
     return status;
 }
 
