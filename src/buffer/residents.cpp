@@ -84,9 +84,10 @@ room::room(const core& asking, space where, std::uint64_t bytes)
     : asking_(asking), where_(where), bytes_(bytes), deadline_(std::chrono::steady_clock::now() + patience) {
     while (!trace::hold(where, bytes)) {
         const auto [held, limit] = std::pair(memory_in(where).held, memory_in(where).limit);
-        if (held + bytes <= limit) continue;
-        make(held + bytes - limit, fmt::format("{} bytes were asked for at {}, which is limited to {} and holds {}",
-                                               bytes, where.name(), limit, held));
+        if (held + bytes <= limit || make(held + bytes - limit)) continue;
+        if (trace::hold(where, bytes)) break;  // others have let go between the two looks
+        refuse(fmt::format("{} bytes were asked for at {}, which is limited to {} and holds {}", bytes, where.name(),
+                           limit, held));
     }
 }
 
@@ -94,25 +95,21 @@ room::~room() {
     if (!kept_) trace::let_go(where_, bytes_);
 }
 
-void room::make(std::uint64_t bytes, const std::string& for_want_of) {
-    const residents::outcome tried = residents::instance().make_room(where_, bytes, &asking_);
-    if (tried.freed != 0) {
-        last_try_ = false;
-        return;
+bool room::make(std::uint64_t bytes) {
+    tried_ = residents::instance().make_room(where_, bytes, &asking_);
+    if (tried_.freed != 0) return true;
+    if (!tried_.busy || std::chrono::steady_clock::now() >= deadline_) return false;
+    std::this_thread::sleep_for(pause);
+    return true;
+}
+
+void room::refuse(std::string why) const {
+    if (tried_.held != 0) {
+        why += fmt::format("; {} copies there have to stay, as they are leased or plain handles of them are out",
+                           tried_.held);
     }
-    if (tried.busy && std::chrono::steady_clock::now() < deadline_) {
-        std::this_thread::sleep_for(pause);
-        return;
-    }
-    // Some may have gone by itself between the two looks.
-    if (!std::exchange(last_try_, true)) return;
-    std::string why = for_want_of;
-    if (tried.held != 0) {
-        why += fmt::format("; {} copies there have to stay, as they are leased or device() gave out their handles",
-                           tried.held);
-    }
-    if (tried.busy) why += "; others were in use by other threads all the time";
-    if (!tried.failure.empty()) why += "; another one could not be written back: " + tried.failure;
+    if (tried_.busy) why += "; others were in use by other threads all the time";
+    if (!tried_.failure.empty()) why += "; another one could not be written back: " + tried_.failure;
     throw error(error_code::out_of_memory, why);
 }
 

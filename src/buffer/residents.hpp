@@ -77,20 +77,21 @@ public:
                 return made;
             } catch (const error& failure) {
                 if (failure.code() != error_code::out_of_memory) throw;
-                make(bytes_, failure.what());
+                if (!make(bytes_)) refuse(failure.what());
             }
         }
     }
 
 private:
-    /// Throws what it was asked `for_want_of` where nothing more can go.
-    void make(std::uint64_t bytes, const std::string& for_want_of);
+    /// False where nothing more can go.
+    bool make(std::uint64_t bytes);
+    [[noreturn]] void refuse(std::string why) const;
 
     const core& asking_;
     space where_;
     std::uint64_t bytes_;
     std::chrono::steady_clock::time_point deadline_;
-    bool last_try_ = false;
+    residents::outcome tried_;
     bool kept_ = false;
 };
 
