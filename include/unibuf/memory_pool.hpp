@@ -30,8 +30,8 @@ struct pool_statistics {
 /// other. About 50 ns for both.
 ///
 /// A buffer has room for up to an eighth more than was asked for, or for 64 bytes, so that near sizes share buffers;
-/// what it says of its size is what was asked for. Where memory is short, what is held is the first to go: see
-/// limit_memory.
+/// what it says of its size is what was asked for. Where memory is short, the copies of what is held go without
+/// being written back: see limit_memory.
 class UNIBUF_API memory_pool {
 public:
     memory_pool();

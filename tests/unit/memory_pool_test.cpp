@@ -89,7 +89,6 @@ TEST_F(pool, shows_nobody_what_was_there_before) {
         buffer second = of_.acquire(5000);
         EXPECT_EQ(content(second, device), of(5000, 0));
         EXPECT_EQ(content(second, host), of(5000, 0));
-        EXPECT_EQ(second.statistics().evictions, 0u);
     }
 }
 
@@ -254,14 +253,12 @@ TEST_F(pool, frees_all_with_itself) {
 }
 
 TEST_F(pool, a_scope_gives_back) {
-    std::uint64_t id = 0;
     {
         pooled<int> b(of_, {64});
         b->fill(3);
         EXPECT_EQ(b->read(host)[63], 3);
-        id = of_.statistics().misses;
     }
-    EXPECT_EQ(id, 1u);
+    EXPECT_EQ(of_.statistics().misses, 1u);
     EXPECT_EQ(of_.statistics().held, 1u);
 }
 
