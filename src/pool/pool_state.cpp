@@ -97,9 +97,10 @@ core* pool_state::acquire(std::size_t bytes, const buffer_options& options) {
 }
 
 void pool_state::release(core& of) {
-    of.recycle(id_);
+    thread_cache& cache = mine();
+    of.recycle(id_);  // nothing fails from here on
     if (limit_.load(std::memory_order_relaxed) != no_memory_limit || of.has_other_handles()) return keep(of);
-    core* const before = slot_of(mine(), of.tag().key).exchange(&of, std::memory_order_acq_rel);
+    core* const before = slot_of(cache, of.tag().key).exchange(&of, std::memory_order_acq_rel);
     if (before) keep(*before);
 }
 
@@ -123,56 +124,59 @@ core* pool_state::take_from_bins(const pool_key& key) {
     return result;
 }
 
-void pool_state::keep(core& of) {
-    std::vector<core*> gone;
+void pool_state::keep(core& of) noexcept {
     {
         const std::scoped_lock lock(mutex_);
-        put_into_bin(of, gone);
-        keep_within(limit_.load(std::memory_order_relaxed), gone);
+        put_into_bin(of);
     }
-    for (core* const each : gone) each->drop_handle();
+    drop_beyond(limit_.load(std::memory_order_relaxed));
 }
 
-void pool_state::put_into_bin(core& of, std::vector<core*>& gone) {
-    const pool_key& key = of.tag().key;
-    gone.reserve(gone.size() + 1);
+void pool_state::put_into_bin(core& of) noexcept {
+    const pool_key key = of.tag().key;
     try {
-        bins_[key].push_back({&of, ++releases_});
+        bins_[key].push_back({&of, releases_ + 1});
+        ++releases_;
         bin_bytes_ += key.size_class;
-    } catch (const std::bad_alloc&) {
-        gone.push_back(&of);  // there is no room to note it
+    } catch (const std::bad_alloc&) {  // there is no room to note it
+        const auto bin = bins_.find(key);
+        if (bin != bins_.end() && bin->second.empty()) bins_.erase(bin);
+        of.drop_handle();
     }
 }
 
 /// From the slots of all threads into the bins.
-void pool_state::gather(std::vector<core*>& gone) {
+void pool_state::gather() noexcept {
     for (const auto& cache : caches_) {
         for (std::atomic<core*>& slot : cache->slot) {
-            if (core* const found = slot.exchange(nullptr, std::memory_order_acq_rel)) put_into_bin(*found, gone);
+            if (core* const found = slot.exchange(nullptr, std::memory_order_acq_rel)) put_into_bin(*found);
         }
     }
 }
 
-/// Takes those that were released longest ago out of the bins.
-void pool_state::keep_within(std::uint64_t bytes, std::vector<core*>& gone) {
-    while (bin_bytes_ > bytes) {
-        const auto oldest =
-            std::ranges::min_element(bins_, {}, [](const auto& bin) { return bin.second.front().when; });
-        gone.push_back(oldest->second.front().of);
-        bin_bytes_ -= oldest->first.size_class;
-        oldest->second.erase(oldest->second.begin());
-        if (oldest->second.empty()) bins_.erase(oldest);
-    }
+/// Null where no more than that lies in the bins.
+core* pool_state::take_oldest_beyond(std::uint64_t bytes) noexcept {
+    const std::scoped_lock lock(mutex_);
+    if (bin_bytes_ <= bytes) return nullptr;
+    const auto bin = std::ranges::min_element(bins_, {}, [](const auto& each) { return each.second.front().when; });
+    core* const oldest = bin->second.front().of;
+    bin_bytes_ -= bin->first.size_class;
+    bin->second.erase(bin->second.begin());
+    if (bin->second.empty()) bins_.erase(bin);
+    return oldest;
+}
+
+/// Frees memory without the lock, which may take a driver long.
+void pool_state::drop_beyond(std::uint64_t bytes) noexcept {
+    while (core* const oldest = take_oldest_beyond(bytes)) oldest->drop_handle();
 }
 
 void pool_state::trim(std::uint64_t bytes) {
-    std::vector<core*> gone;
     {
         const std::scoped_lock lock(mutex_);
-        gather(gone);
-        keep_within(bytes, gone);
+        gather();
     }
-    for (core* const each : gone) each->drop_handle();
+    drop_beyond(bytes);
 }
 
 void pool_state::limit(std::uint64_t bytes) {
@@ -181,26 +185,20 @@ void pool_state::limit(std::uint64_t bytes) {
 }
 
 pool_statistics pool_state::statistics() {
-    std::vector<core*> gone;
-    pool_statistics result;
-    {
-        const std::scoped_lock lock(mutex_);
-        gather(gone);
-        for (const auto& [key, bin] : bins_) result.held += bin.size();
-        for (const auto& cache : caches_) {
-            result.hits += cache->hits.load(std::memory_order_relaxed);
-            result.misses += cache->misses.load(std::memory_order_relaxed);
-        }
-        result.held_bytes = bin_bytes_;
-        result.peak_bytes = tally_->peak();
+    const std::scoped_lock lock(mutex_);
+    gather();
+    pool_statistics result{.held_bytes = bin_bytes_, .peak_bytes = usage_->read().peak};
+    for (const auto& [key, bin] : bins_) result.held += bin.size();
+    for (const auto& cache : caches_) {
+        result.hits += cache->hits.load(std::memory_order_relaxed);
+        result.misses += cache->misses.load(std::memory_order_relaxed);
     }
-    for (core* const each : gone) each->drop_handle();
     return result;
 }
 
 core* pool_state::make(std::size_t bytes, const buffer_options& options, const pool_key& key) const {
-    auto tag = std::make_unique<pool_tag>(key, id_, tally_);
-    tally_->add(key.size_class);
+    auto tag = std::make_unique<pool_tag>(key, id_, usage_);
+    usage_->add(key.size_class);
     return new core(bytes, options, std::move(tag));
 }
 

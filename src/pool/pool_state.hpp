@@ -55,14 +55,15 @@ private:
     thread_cache& mine();
     std::atomic<core*>& slot_of(thread_cache& in, const pool_key& key) const noexcept;
     core* take_from_bins(const pool_key& key);
-    void keep(core& of);
-    void put_into_bin(core& of, std::vector<core*>& gone);
-    void gather(std::vector<core*>& gone);
-    void keep_within(std::uint64_t bytes, std::vector<core*>& gone);
+    void keep(core& of) noexcept;
+    void put_into_bin(core& of) noexcept;
+    void gather() noexcept;
+    core* take_oldest_beyond(std::uint64_t bytes) noexcept;
+    void drop_beyond(std::uint64_t bytes) noexcept;
     core* make(std::size_t bytes, const buffer_options& options, const pool_key& key) const;
 
     const std::uint64_t id_;
-    const std::shared_ptr<pool_tally> tally_ = std::make_shared<pool_tally>();
+    const std::shared_ptr<trace::usage> usage_ = std::make_shared<trace::usage>();
     std::atomic<std::uint64_t> limit_ = no_memory_limit;
 
     std::mutex mutex_;

@@ -13,6 +13,7 @@ inline constexpr std::size_t causes = static_cast<std::size_t>(cause::eviction) 
 void count_transfers(space from, space to, cause why, std::uint64_t transfers, std::uint64_t bytes) noexcept;
 void count_publication() noexcept;
 void count_fence_wait() noexcept;
+void count_eviction() noexcept;
 
 /// The one observer, or null.
 transfer_observer* observer() noexcept;
@@ -25,7 +26,5 @@ void hold_anyway(space where, std::uint64_t bytes) noexcept;
 void let_go(space where, std::uint64_t bytes) noexcept;
 
 void limit_memory(space where, std::uint64_t bytes) noexcept;
-
-void count_eviction() noexcept;
 
 }  // namespace unibuf::trace

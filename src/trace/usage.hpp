@@ -1,0 +1,40 @@
+// trace/usage.hpp: how much is held, and was at the most.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+#include "unibuf/statistics.hpp"
+
+namespace unibuf::trace {
+
+/// Any thread, without a lock.
+struct usage {
+    std::atomic<std::uint64_t> held = 0;
+    std::atomic<std::uint64_t> peak = 0;
+    std::atomic<std::uint64_t> limit = no_memory_limit;
+
+    /// False, and nothing, where that would be more than the limit.
+    bool add_within(std::uint64_t bytes) noexcept {
+        std::uint64_t seen = held.load(std::memory_order_relaxed);
+        do {
+            const std::uint64_t most = limit.load(std::memory_order_relaxed);
+            if (bytes > most || seen > most - bytes) return false;
+        } while (!held.compare_exchange_weak(seen, seen + bytes, std::memory_order_relaxed));
+        keep_peak(seen + bytes);
+        return true;
+    }
+    void add(std::uint64_t bytes) noexcept { keep_peak(held.fetch_add(bytes, std::memory_order_relaxed) + bytes); }
+    void keep_peak(std::uint64_t now) noexcept {
+        std::uint64_t seen = peak.load(std::memory_order_relaxed);
+        while (seen < now && !peak.compare_exchange_weak(seen, now, std::memory_order_relaxed)) {
+        }
+    }
+    void remove(std::uint64_t bytes) noexcept { held.fetch_sub(bytes, std::memory_order_relaxed); }
+    memory_usage read() const noexcept {
+        return {held.load(std::memory_order_relaxed), peak.load(std::memory_order_relaxed),
+                limit.load(std::memory_order_relaxed)};
+    }
+};
+
+}  // namespace unibuf::trace
