@@ -80,6 +80,20 @@ struct memory_info {
 /// Throws error(device_lost), and error(device_unavailable) where a context of the caller's cannot be had here.
 UNIBUF_API memory_info memory_of(space where);
 
+inline constexpr std::uint64_t no_memory_limit = ~std::uint64_t{0};
+
+/// The most bytes that buffers may hold in a space from now on, or no_memory_limit.
+///
+/// Where it is reached, or where a device has no more, copies of other buffers make room: those that are current
+/// elsewhere first, then those that were used least recently, after their newest bytes have been written back to the
+/// host. Copies that are leased stay, and those of which a plain handle is out: of device() until
+/// buffer::release_device, of host() until buffer::release_host. Copies at the host go only where a device has all that
+/// they have. An access for which nothing can go throws error(out_of_memory), after others have had a second to end
+/// theirs, and nothing is lost.
+///
+/// What is held beyond a new limit goes at once, as far as it can.
+UNIBUF_API void limit_memory(space where, std::uint64_t bytes);
+
 /// The space that `device()`, `sync_to_device()` and `mark_device_dirty()` mean when they are called: the one that was
 /// set, else the first CUDA device, else the host.
 UNIBUF_API space default_device();

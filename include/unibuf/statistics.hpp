@@ -40,8 +40,6 @@ struct statistics {
 UNIBUF_API statistics total_statistics();
 UNIBUF_API void reset_statistics();
 
-inline constexpr std::uint64_t no_memory_limit = ~std::uint64_t{0};
-
 /// Bytes of memory that all buffers together hold. Shared placement counts once, at the space that allocated it.
 struct memory_usage {
     std::uint64_t held = 0;
@@ -52,18 +50,6 @@ struct memory_usage {
 UNIBUF_API memory_usage memory_in(space where);
 UNIBUF_API memory_usage memory_in_all();
 UNIBUF_API void reset_peak_memory();
-
-/// The most bytes that buffers may hold in a space from now on, or no_memory_limit.
-///
-/// Where it is reached, or where a device has no more, copies of other buffers make room: those that are current
-/// elsewhere first, then those that were used least recently, after their newest bytes have been written back to the
-/// host. Copies that are leased stay, and those of which a plain handle is out: of device() until
-/// buffer::release_device, of host() until buffer::release_host. Copies at the host go only where a device has all that
-/// they have. An access for which nothing can go throws error(out_of_memory), after others have had a second to end
-/// theirs, and nothing is lost.
-///
-/// What is held beyond a new limit goes at once, as far as it can.
-UNIBUF_API void limit_memory(space where, std::uint64_t bytes);
 
 /// One transfer, as an observer sees it.
 struct transfer {

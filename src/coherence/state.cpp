@@ -38,7 +38,6 @@ const char* broken_rule(const directory& known, space_set allocated) {
         if (k.current & ~allocated) broken = "a space is current without a copy";
         if (k.what != content::unwritten && k.current == 0) broken = "content is current nowhere";
         if (k.what == content::written && !std::has_single_bit(k.current)) broken = "written by more than one space";
-        if (k.lost && !std::has_single_bit(k.current)) broken = "lost bytes were taken for current";
         if (k.out == pointers::fresh && k.what != content::unwritten) broken = "what was written is called fresh";
         if (k.contested && (!k.exposed() || has(k.current, host) || k.current == 0)) broken = "contested by nobody";
     });

@@ -5,6 +5,8 @@
 #include <array>
 #include <cstring>
 
+#include "tracking/units.hpp"
+
 namespace unibuf::tracking {
 namespace {
 
@@ -22,7 +24,7 @@ shadow_watch::shadow_watch(std::span<std::byte> memory)
     : memory_(memory), copy_(std::make_unique_for_overwrite<std::byte[]>(memory.size())) {}
 
 byte_range shadow_watch::around(byte_range range) const noexcept {
-    return byte_range{range.begin / line * line, (range.end + line - 1) / line * line}.clipped_to({0, memory_.size()});
+    return units{.each = line, .memory = memory_.size()}.around(range);
 }
 
 void shadow_watch::arm(byte_range range) {

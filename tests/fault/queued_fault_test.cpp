@@ -80,6 +80,23 @@ TEST_F(queued_fault, of_a_publication_is_told_and_made_again) {
     aliasing.failures.clear();
 }
 
+TEST_F(queued_fault, of_a_fill_stays_told_where_it_came_half_the_way_to_another) {
+    fake_device& visible = fake_device::get({.visible = true, .asynchronous = true});
+    const space aliasing = fake_device::get({.aliases = true}).where();
+    tried_.write(visible.where()).release();
+    tried_.read(aliasing).release();
+    tried_.write(visible.where()).release();
+    tried_.fill(bytes(1));
+    faults::all().arm(1, error_code::transfer_failed);
+    EXPECT_THROW(tried_.read(visible.where()), error);
+    faults::all().arm(3, error_code::transfer_failed);  // the second of the two publications
+    EXPECT_THROW(tried_.write(aliasing), error);
+    for (const space where : {host, visible.where(), aliasing}) EXPECT_THROW(tried_.read(where), error);
+    tried_.copy_from(of(2));
+    EXPECT_EQ(seen_now(tried_.read(aliasing).native()), of(2));
+    visible.failures.clear();
+}
+
 // Found by histories, and not failures of a device.
 
 TEST_F(queued_fault, or_not_a_publication_is_waited_for_by_readers) {
