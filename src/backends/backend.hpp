@@ -114,6 +114,9 @@ public:
     /// What is free now, of drivers that say.
     virtual memory_info memory_now();
 
+    /// Gives back what it keeps for later, after work that may use it.
+    virtual void trim() {}
+
     /// Memory of this device alone.
     virtual std::unique_ptr<memory> allocate(const request& what) = 0;
 

@@ -90,24 +90,19 @@ private:
             }
         }
         backends::request wanted = there_.wanted();
-        wanted.whole_pages = options.pinned || (shared && device.about().aliases_host);
+        wanted.whole_pages = shared && device.about().aliases_host;
         auto own = allocate(coherence::host, [&] {
-            auto pages = device_at(coherence::host).allocate(wanted);
-            return options.pinned ? pinned(made, std::move(pages), device) : std::move(pages);
+            if (options.pinned) {
+                try {
+                    return allocate_pinned(space::from_id(meant), wanted);
+                } catch (const error& failure) {
+                    if (failure.code() != error_code::unsupported) throw;
+                    made.remark(remark_on("not pinned", failure));
+                }
+            }
+            return device_at(coherence::host).allocate(wanted);
         });
         return add(std::move(made), std::move(own));
-    }
-
-    std::unique_ptr<backends::memory> pinned(copy& made, std::unique_ptr<backends::memory> own,
-                                             backends::device& by) const {
-        try {
-            auto pages = by.pin_pages({own->host_address(), there_.wanted().bytes});
-            return std::make_unique<pinned_memory>(std::move(own), std::move(pages));
-        } catch (const error& failure) {
-            if (failure.code() != error_code::unsupported) throw;
-            made.remark(remark_on("not pinned", failure));
-            return own;
-        }
     }
 
     const copy& lend(backends::device& device, space_id where) {

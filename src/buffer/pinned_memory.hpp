@@ -2,33 +2,35 @@
 #pragma once
 
 #include <memory>
-#include <utility>
+#include <span>
 
 #include "backends/backend.hpp"
+#include "unibuf/space.hpp"
 
 namespace unibuf::detail {
 
-class pinned_memory final : public backends::memory {
+/// Pinned for the device at `by`; small ones are parts of larger blocks, as pinning takes long.
+/// Throws error(out_of_memory), and error(unsupported) where pinning is of no use to the device.
+std::unique_ptr<backends::memory> allocate_pinned(space by, const backends::request& what);
+
+/// Gives back the blocks that nothing is left in.
+void trim_pinned();
+
+class pinned_memory : public backends::memory {
 public:
-    pinned_memory(std::unique_ptr<backends::memory> of, std::unique_ptr<backends::pin> by) noexcept
-        : of_(std::move(of)), by_(std::move(by)) {}
+    std::byte* host_address() const noexcept override { return at_; }
+    bool whole_pages() const noexcept override { return true; }
+    std::uintptr_t handle() const noexcept override { return reinterpret_cast<std::uintptr_t>(at_); }
 
-    std::byte* host_address() const noexcept override { return of_->host_address(); }
-    bool whole_pages() const noexcept override { return of_->whole_pages(); }
-    bool starts_zero() const noexcept override { return of_->starts_zero(); }
-    std::uintptr_t handle() const noexcept override { return of_->handle(); }
+    fence write(std::size_t offset, std::span<const std::byte> from, queue on) override;
+    fence read(std::size_t offset, std::span<std::byte> to, queue on) override;
+    fence fill(std::size_t offset, std::size_t bytes, std::span<const std::byte> pattern, queue on) override;
 
-    fence write(std::size_t offset, std::span<const std::byte> from, queue on) override {
-        return of_->write(offset, from, on);
-    }
-    fence read(std::size_t offset, std::span<std::byte> to, queue on) override { return of_->read(offset, to, on); }
-    fence fill(std::size_t offset, std::size_t bytes, std::span<const std::byte> pattern, queue on) override {
-        return of_->fill(offset, bytes, pattern, on);
-    }
+protected:
+    explicit pinned_memory(std::byte* at) noexcept : at_(at) {}
 
 private:
-    std::unique_ptr<backends::memory> of_;
-    std::unique_ptr<backends::pin> by_;  // goes first
+    std::byte* at_;
 };
 
 }  // namespace unibuf::detail

@@ -8,7 +8,9 @@
 #include <utility>
 #include <vector>
 
+#include "backends/spaces.hpp"
 #include "buffer/core.hpp"
+#include "buffer/pinned_memory.hpp"
 #include "trace/counters.hpp"
 
 namespace unibuf::detail {
@@ -121,6 +123,11 @@ void limit_memory(space where, std::uint64_t bytes) {
     trace::limit_memory(where, bytes);
     const std::uint64_t held = memory_in(where).held;
     if (held > bytes) detail::residents::instance().make_room(where, held - bytes);
+}
+
+void trim_memory(space where) {
+    backends::device_of(where).trim();
+    if (where == host) detail::trim_pinned();
 }
 
 }  // namespace unibuf

@@ -126,6 +126,12 @@ void context::free_after_all(device_pointer address) {
     }
 }
 
+void context::trim_pool() {
+    if (!pool_) return;
+    check(api().cuStreamSynchronize(freeing_), "memory that was freed cannot be waited for");
+    check(api().cuMemPoolTrimTo(pool_, 0), "memory cannot be given back");
+}
+
 bool context::order(const fence& before, stream_handle stream) {
     if (!before.native()) return true;
     const auto* const work = dynamic_cast<const queued_work*>(before.native());

@@ -80,6 +80,9 @@ public:
     /// being captured, the next call does it.
     void free_after_all(device_pointer address);
 
+    /// Waits for the memory that is given back, and lets the driver have it.
+    void trim_pool();
+
     /// Makes later work on `stream` wait for `before`; false where that is not of CUDA.
     bool order(const fence& before, stream_handle stream);
 

@@ -59,7 +59,15 @@ int compute_device::attribute(int which) const {
     return api().cuDeviceGetAttribute(&value, which, ordinal_) == success ? value : 0;
 }
 
-compute_device::in_use::in_use(const compute_device& of) : context(of.ordinal_, of.about_.description), ring(context) {
+compute_device::in_use::in_use(const compute_device& of)
+    : context(of.ordinal_, of.about_.description),
+      ring(context),
+      small(
+          {}, [this](std::size_t bytes) { return std::make_unique<device_block>(context, bytes); },
+          [this] {
+              const cuda::context::scope current(context);
+              return context.mark_all();
+          }) {
     const cuda::context::scope current(context);
     if (of.attribute(memory_pools_supported) == 0) return;
     context.use_pool(make_pool(context, of.ordinal_, of.about_.memory_bytes));
@@ -81,9 +89,22 @@ memory_info compute_device::memory_now() {
     return {.total = total, .free = free};
 }
 
+void compute_device::trim() {
+    in_use& with = used();
+    with.small.trim();
+    const context::scope current(with.context);
+    with.context.trim_pool();
+}
+
 std::unique_ptr<memory> compute_device::allocate(const request& what) {
     in_use& with = used();
-    return std::make_unique<device_memory>(with.context, with.ring, what.bytes);
+    const auto make = [&] { return std::make_unique<device_memory>(with.context, with.ring, with.small, what.bytes); };
+    try {
+        return make();
+    } catch (const error& failure) {
+        if (failure.code() != error_code::out_of_memory || !with.small.trim()) throw;
+        return make();
+    }
 }
 
 std::unique_ptr<memory> compute_device::allocate_visible(const request& what) {

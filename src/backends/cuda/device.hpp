@@ -4,6 +4,7 @@
 #include <memory>
 #include <mutex>
 
+#include "backends/arena.hpp"
 #include "backends/backend.hpp"
 #include "backends/cuda/context.hpp"
 #include "backends/cuda/staging.hpp"
@@ -17,6 +18,7 @@ public:
 
     const traits& about() const noexcept override { return about_; }
     memory_info memory_now() override;
+    void trim() override;
     std::unique_ptr<memory> allocate(const request& what) override;
     std::unique_ptr<memory> allocate_visible(const request& what) override;
     std::unique_ptr<memory> alias(std::span<std::byte> host, const request& what) override;
@@ -35,6 +37,7 @@ private:
 
         cuda::context context;
         staging ring;
+        arena small;
     };
 
     in_use& used();

@@ -140,17 +140,16 @@ bool device_range::fill_at_once(device_pointer to, std::size_t bytes, std::span<
     return true;
 }
 
-device_memory::device_memory(context& in, staging& ring, std::size_t bytes) : device_range(in, ring, bytes) {
+device_block::device_block(context& in, std::size_t bytes) : in_(in) {
     const context::scope current(in);
     const pool_handle pool = in.pool();
-    device_pointer made = 0;
     const auto allocate = [&] {
-        if (!pool) return api().cuMemAlloc(&made, bytes);
-        const result status = api().cuMemAllocFromPoolAsync(&made, bytes, pool, in.idle_stream());
+        if (!pool) return api().cuMemAlloc(&address_, bytes);
+        const result status = api().cuMemAllocFromPoolAsync(&address_, bytes, pool, in.idle_stream());
         if (status != success) return status;
         // Nothing waits on that stream, so the memory is there at once, for all streams.
         const result ready = api().cuStreamSynchronize(in.idle_stream());
-        if (ready != success) api().cuMemFreeAsync(made, in.idle_stream());
+        if (ready != success) api().cuMemFreeAsync(address_, in.idle_stream());
         return ready;
     };
     result status = allocate();
@@ -160,20 +159,34 @@ device_memory::device_memory(context& in, staging& ring, std::size_t bytes) : de
         status = allocate();
     }
     if (status != success) out_of_room(in, bytes, "on the device", status);
-    set_address(made);
 }
 
-device_memory::~device_memory() {
+device_block::~device_block() {
     try {
-        const context::scope current(in());
-        if (in().pool()) {
+        const context::scope current(in_);
+        if (in_.pool()) {
             // After whatever the program still has under way with it, as cuMemFree does, but without stopping the host.
-            in().free_after_all(address());
+            in_.free_after_all(address_);
         } else {
-            api().cuMemFree(address());
+            api().cuMemFree(address_);
         }
     } catch (const std::exception&) {  // the device is lost, and the memory with it
     }
+}
+
+device_memory::device_memory(context& in, staging& ring, arena& small, std::size_t bytes)
+    : device_range(in, ring, bytes), small_(small) {
+    const context::scope current(in);  // which refuses where the device is lost
+    if (small.serves(bytes)) {
+        set_address(small.allocate(bytes));
+    } else {
+        own_ = std::make_unique<device_block>(in, bytes);
+        set_address(own_->address());
+    }
+}
+
+device_memory::~device_memory() {
+    if (!own_) small_.free(static_cast<std::uintptr_t>(address()), bytes());
 }
 
 host_alias::host_alias(context& in, staging& ring, std::span<std::byte> host, bool pageable)

@@ -1,9 +1,11 @@
 // backends/cuda/memory.hpp: a range of device addresses, and what can be done with it.
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <vector>
 
+#include "backends/arena.hpp"
 #include "backends/backend.hpp"
 #include "backends/cuda/context.hpp"
 #include "backends/cuda/pinned_pages.hpp"
@@ -45,10 +47,29 @@ private:
 };
 
 /// Memory of the device, from its pool.
+class device_block final : public arena::block {
+public:
+    device_block(context& in, std::size_t bytes);
+    ~device_block() override;
+    device_block(const device_block&) = delete;
+    device_block& operator=(const device_block&) = delete;
+
+    std::uintptr_t address() const noexcept override { return static_cast<std::uintptr_t>(address_); }
+
+private:
+    context& in_;
+    device_pointer address_ = 0;
+};
+
+/// Memory of the device: a block of its own, or a part of one.
 class device_memory final : public device_range {
 public:
-    device_memory(context& in, staging& ring, std::size_t bytes);
+    device_memory(context& in, staging& ring, arena& small, std::size_t bytes);
     ~device_memory() override;
+
+private:
+    arena& small_;
+    std::unique_ptr<device_block> own_;  // null where it is a part
 };
 
 /// The host's memory, pinned and used in place. The device sees what the host has written, and the other way round, as

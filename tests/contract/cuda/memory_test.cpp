@@ -129,10 +129,10 @@ TEST_F(on_the_double, asks_its_pool_to_let_go_before_it_gives_up) {
         GTEST_SKIP() << "without pools there is none";
     }
     control().fail("cuMemAllocFromPoolAsync", 0, 1, driver::out_of_memory);
-    const auto memory = device().allocate({.bytes = 5000});
+    const auto memory = device().allocate({.bytes = mebibyte});
     EXPECT_EQ(control().calls("cuMemPoolTrimTo"), 1u);
-    put(*memory, 0, noise(5000));
-    EXPECT_TRUE(same(get(*memory, 0, 5000), noise(5000)));
+    put(*memory, 0, noise(mebibyte));
+    EXPECT_TRUE(same(get(*memory, 0, mebibyte), noise(mebibyte)));
 }
 
 TEST_F(on_the_double, says_how_much_is_free_where_there_is_no_room) {

@@ -25,12 +25,14 @@ protected:
         } catch (const error& missing) {
             GTEST_SKIP() << missing.what();
         }
+        trim_memory("cuda:0");
         memory_before_ = control().allocations();
     }
     void TearDown() override {
         if (!IsSkipped()) {
             opengl::run("opengl:0", [] {});  // what was to be freed there is
             EXPECT_EQ(calls("cuGraphicsGLRegisterBuffer"), calls("cuGraphicsUnregisterResource"));
+            for (const space each : {where_, second_}) trim_memory(each);
             EXPECT_EQ(control().allocations(), memory_before_);
         }
         on_the_double::TearDown();

@@ -1,0 +1,86 @@
+// backends/arena.hpp: small allocations from large blocks, so that many of them do not cost as many calls of a driver.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "backends/holes.hpp"
+#include "unibuf/fence.hpp"
+
+namespace unibuf::backends {
+
+/// Any thread. What was freed is given out again when all work is done that may use it.
+class arena {
+public:
+    /// Freed by its destructor.
+    class block {
+    public:
+        virtual ~block() = default;
+        virtual std::uintptr_t address() const noexcept = 0;
+    };
+
+    struct measures {
+        std::size_t block = std::size_t{2} << 20;
+        std::size_t granule = 256;                     // sizes and addresses are multiples of it
+        std::size_t largest = std::size_t{256} << 10;  // larger ones are not for an arena
+    };
+
+    /// `make` throws where there is no room; `mark` gives a fence after all work that may use what was freed before.
+    using maker = std::function<std::unique_ptr<block>(std::size_t bytes)>;
+    using marker = std::function<fence()>;
+    arena(const measures& of, maker make, marker mark);
+
+    bool serves(std::size_t bytes) const noexcept { return bytes <= of_.largest; }
+
+    /// An allocation of at most measures::largest, which holds anything. Throws what `make` throws.
+    std::uintptr_t allocate(std::size_t bytes);
+    void free(std::uintptr_t address, std::size_t bytes) noexcept;
+
+    /// Waits for work, and gives back the blocks that nothing is left in: whether there were any.
+    bool trim();
+
+    struct usage {
+        std::size_t blocks = 0;
+        std::size_t block_bytes = 0;
+        std::size_t bytes = 0;  // of allocations, rounded up
+    };
+    usage used() const;
+
+private:
+    struct range {
+        std::uintptr_t begin;
+        std::size_t bytes;
+    };
+
+    /// Freed, and perhaps still used by work.
+    struct retired {
+        fence until;
+        std::vector<range> ranges;
+    };
+
+    std::size_t rounded(std::size_t bytes) const noexcept;
+    void retire_freed();
+    void reclaim(bool wait);
+    void add_block_or_wait(std::size_t bytes);
+    void add_block();
+    bool drop_empty(std::size_t kept);
+
+    const measures of_;
+    const maker make_;
+    const marker mark_;
+
+    mutable std::mutex mutex_;
+    holes holes_;
+    std::map<std::uintptr_t, std::unique_ptr<block>> blocks_;
+    std::size_t bytes_ = 0;
+    std::vector<range> freed_;
+    std::deque<retired> retired_;
+};
+
+}  // namespace unibuf::backends

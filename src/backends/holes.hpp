@@ -1,0 +1,43 @@
+// backends/holes.hpp: what is free of the blocks of an arena, by address. Pure.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <utility>
+#include <vector>
+
+namespace unibuf::backends {
+
+/// An allocation is cut from the smallest hole that has room for it, and what comes back is joined with the holes
+/// beside it in its block. Logarithmic in the number of holes.
+class holes {
+public:
+    void add_block(std::uintptr_t begin, std::size_t bytes);
+
+    /// The blocks that are one hole, without the first `kept` of them; they are no longer blocks.
+    std::vector<std::uintptr_t> remove_empty(std::size_t kept);
+
+    /// Nothing where no hole has room.
+    std::optional<std::uintptr_t> take(std::size_t bytes);
+
+    /// What take() has given.
+    void give(std::uintptr_t begin, std::size_t bytes);
+
+    std::size_t blocks() const noexcept { return blocks_.size(); }
+    std::size_t largest() const noexcept { return by_size_.empty() ? 0 : by_size_.rbegin()->first; }
+
+private:
+    using places = std::map<std::uintptr_t, std::size_t>;
+
+    void add(std::uintptr_t begin, std::size_t bytes);
+    void remove(places::iterator hole);
+
+    places blocks_;
+    places by_place_;
+    std::set<std::pair<std::size_t, std::uintptr_t>> by_size_;
+};
+
+}  // namespace unibuf::backends

@@ -1,0 +1,124 @@
+// buffer/pinned_memory.cpp
+#include "buffer/pinned_memory.hpp"
+
+#include <array>
+#include <cstring>
+#include <mutex>
+#include <utility>
+
+#include "backends/arena.hpp"
+#include "backends/pattern.hpp"
+#include "backends/spaces.hpp"
+#include "unibuf/error.hpp"
+
+namespace unibuf::detail {
+namespace {
+
+using backends::arena;
+
+// Pages are what can be pinned, and watched. Blocks of less than a huge page are not made one, which would be split.
+constexpr arena::measures small{.block = std::size_t{1} << 20, .granule = 4096, .largest = std::size_t{128} << 10};
+
+class pinned_block final : public arena::block {
+public:
+    pinned_block(space by, backends::request what) {
+        what.whole_pages = true;
+        pages_ = backends::device_of(host).allocate(what);
+        pin_ = backends::device_of(by).pin_pages({pages_->host_address(), what.bytes});
+    }
+
+    std::uintptr_t address() const noexcept override { return pages_->handle(); }
+    bool starts_zero() const noexcept { return pages_->starts_zero(); }
+
+private:
+    std::unique_ptr<backends::memory> pages_;
+    std::unique_ptr<backends::pin> pin_;  // goes first
+};
+
+/// One for each device; never destroyed, as buffers may go when static objects do.
+struct arenas {
+    std::mutex mutex;
+    std::array<std::unique_ptr<arena>, max_spaces> of;
+
+    static arenas& instance() {
+        static auto* const only = new arenas;
+        return *only;
+    }
+};
+
+arena& small_pinned(space by) {
+    arenas& all = arenas::instance();
+    const std::scoped_lock lock(all.mutex);
+    std::unique_ptr<arena>& found = all.of[by.id()];
+    if (!found) {
+        // Buffers wait for the work that was queued with their memory before they free it.
+        found = std::make_unique<arena>(
+            small, [by](std::size_t bytes) { return std::make_unique<pinned_block>(by, backends::request{bytes}); },
+            [] { return fence(); });
+    }
+    return *found;
+}
+
+class part_of_block final : public pinned_memory {
+public:
+    part_of_block(arena& of, std::size_t bytes) : part_of_block(of, of.allocate(bytes), bytes) {}
+    ~part_of_block() override { of_.free(handle(), bytes_); }
+    part_of_block(const part_of_block&) = delete;
+    part_of_block& operator=(const part_of_block&) = delete;
+
+private:
+    part_of_block(arena& of, std::uintptr_t at, std::size_t bytes)
+        : pinned_memory(reinterpret_cast<std::byte*>(at)), of_(of), bytes_(bytes) {}
+
+    arena& of_;
+    std::size_t bytes_;
+};
+
+class own_block final : public pinned_memory {
+public:
+    explicit own_block(std::unique_ptr<pinned_block> made)
+        : pinned_memory(reinterpret_cast<std::byte*>(made->address())), made_(std::move(made)) {}
+
+    bool starts_zero() const noexcept override { return made_->starts_zero(); }
+
+private:
+    std::unique_ptr<pinned_block> made_;
+};
+
+}  // namespace
+
+std::unique_ptr<backends::memory> allocate_pinned(space by, const backends::request& what) {
+    arena& parts = small_pinned(by);
+    if (parts.serves(what.bytes)) return std::make_unique<part_of_block>(parts, what.bytes);
+    try {
+        return std::make_unique<own_block>(std::make_unique<pinned_block>(by, what));
+    } catch (const error& failure) {
+        if (failure.code() != error_code::out_of_memory || !parts.trim()) throw;
+        return std::make_unique<own_block>(std::make_unique<pinned_block>(by, what));
+    }
+}
+
+void trim_pinned() {
+    arenas& all = arenas::instance();
+    const std::scoped_lock lock(all.mutex);
+    for (const std::unique_ptr<arena>& each : all.of) {
+        if (each) each->trim();
+    }
+}
+
+fence pinned_memory::write(std::size_t offset, std::span<const std::byte> from, queue) {
+    std::memcpy(at_ + offset, from.data(), from.size());
+    return {};
+}
+
+fence pinned_memory::read(std::size_t offset, std::span<std::byte> to, queue) {
+    std::memcpy(to.data(), at_ + offset, to.size());
+    return {};
+}
+
+fence pinned_memory::fill(std::size_t offset, std::size_t bytes, std::span<const std::byte> pattern, queue) {
+    backends::repeat(pattern, {at_ + offset, bytes});
+    return {};
+}
+
+}  // namespace unibuf::detail

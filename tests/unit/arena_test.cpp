@@ -1,0 +1,165 @@
+// tests/unit/arena_test.cpp: small allocations from blocks: apart from each other, given out again, and given back.
+#include "backends/arena.hpp"
+
+#include <gtest/gtest.h>
+#include <rapidcheck.h>
+
+#include <limits>
+#include <set>
+#include <vector>
+
+#include "unibuf/error.hpp"
+
+namespace unibuf::backends {
+namespace {
+
+constexpr arena::measures small{.block = 4096, .granule = 64, .largest = 1024};
+
+/// Blocks of addresses that stand for nothing.
+class an_arena : public testing::Test {
+protected:
+    class numbered : public arena::block {
+    public:
+        numbered(std::uintptr_t address, std::set<std::uintptr_t>& alive) : address_(address), alive_(alive) {
+            alive_.insert(address);
+        }
+        ~numbered() override { alive_.erase(address_); }
+        std::uintptr_t address() const noexcept override { return address_; }
+
+    private:
+        std::uintptr_t address_;
+        std::set<std::uintptr_t>& alive_;
+    };
+
+    /// Work that is done when it is told so.
+    struct manual final : fence::work {
+        explicit manual(const bool& done) : is_done(done) {}
+        bool wait(std::chrono::nanoseconds timeout) override { return is_done || (timeout == forever); }
+        const bool& is_done;
+    };
+
+    static bool in_one_block(std::uintptr_t begin, std::size_t bytes) {
+        return begin / small.block == (begin + bytes - 1) / small.block;
+    }
+
+    std::set<std::uintptr_t> alive_;
+    std::uintptr_t next_ = small.block;
+    std::size_t most_blocks_ = std::numeric_limits<std::size_t>::max();
+    bool work_is_done_ = true;
+    arena tried_{small,
+                 [this](std::size_t bytes) {
+                     if (alive_.size() >= most_blocks_) throw error(error_code::out_of_memory, "no more blocks");
+                     next_ += bytes;  // blocks lie side by side
+                     return std::make_unique<numbered>(next_ - bytes, alive_);
+                 },
+                 [this] { return fence(std::make_shared<manual>(work_is_done_)); }};
+};
+
+TEST_F(an_arena, gives_parts_of_one_block) {
+    const std::uintptr_t first = tried_.allocate(100);
+    const std::uintptr_t second = tried_.allocate(1);
+    EXPECT_EQ(alive_.size(), 1);
+    EXPECT_EQ(first % small.granule, 0);
+    EXPECT_EQ(second % small.granule, 0);
+    EXPECT_TRUE(second >= first + 100 || first >= second + 1);
+    EXPECT_EQ(tried_.used().bytes, 128 + 64);
+}
+
+TEST_F(an_arena, serves_small_ones_only) {
+    EXPECT_TRUE(tried_.serves(small.largest));
+    EXPECT_FALSE(tried_.serves(small.largest + 1));
+}
+
+TEST_F(an_arena, gives_out_again_what_no_work_uses) {
+    most_blocks_ = 1;
+    std::vector<std::uintptr_t> all;
+    for (int i = 0; i != 4; ++i) all.push_back(tried_.allocate(1024));
+    for (const std::uintptr_t each : all) tried_.free(each, 1024);
+    const std::set<std::uintptr_t> before(all.begin(), all.end());
+    std::set<std::uintptr_t> after;
+    for (int i = 0; i != 4; ++i) after.insert(tried_.allocate(1024));
+    EXPECT_EQ(after, before);
+}
+
+TEST_F(an_arena, takes_another_block_while_work_may_use_what_was_freed) {
+    work_is_done_ = false;
+    std::set<std::uintptr_t> before;
+    for (int i = 0; i != 4; ++i) before.insert(tried_.allocate(1024));
+    for (const std::uintptr_t each : before) tried_.free(each, 1024);
+    for (int i = 0; i != 4; ++i) EXPECT_FALSE(before.contains(tried_.allocate(1024)));
+    EXPECT_EQ(alive_.size(), 2);
+}
+
+TEST_F(an_arena, waits_for_work_where_no_block_can_be_had) {
+    work_is_done_ = false;
+    most_blocks_ = 1;
+    std::uintptr_t last = 0;
+    for (int i = 0; i != 4; ++i) last = tried_.allocate(1024);
+    tried_.free(last, 1024);
+    EXPECT_EQ(tried_.allocate(1024), last);
+    EXPECT_THROW(tried_.allocate(1024), error);
+}
+
+TEST_F(an_arena, joins_what_was_freed_into_room_for_larger_ones) {
+    most_blocks_ = 1;
+    std::vector<std::uintptr_t> all;
+    for (int i = 0; i != 64; ++i) all.push_back(tried_.allocate(64));
+    for (std::size_t i = 0; i != 64; i += 2) tried_.free(all[i], 64);
+    EXPECT_THROW(tried_.allocate(128), error) << "holes of 64 bytes, apart";
+    for (std::size_t i = 1; i < 32; i += 2) tried_.free(all[i], 64);
+    EXPECT_NO_THROW(tried_.allocate(1024));
+}
+
+TEST_F(an_arena, gives_back_blocks_that_nothing_is_left_in) {
+    std::vector<std::uintptr_t> all;
+    for (int i = 0; i != 12; ++i) all.push_back(tried_.allocate(1024));
+    ASSERT_EQ(alive_.size(), 3);
+    for (const std::uintptr_t each : all) {
+        if (each != all[5]) tried_.free(each, 1024);
+    }
+    EXPECT_TRUE(tried_.trim());
+    EXPECT_EQ(alive_, std::set<std::uintptr_t>{all[5] / small.block * small.block});
+    EXPECT_FALSE(tried_.trim());
+}
+
+TEST_F(an_arena, keeps_no_more_than_one_empty_block_for_later) {
+    std::vector<std::uintptr_t> all;
+    for (int i = 0; i != 16; ++i) all.push_back(tried_.allocate(1024));
+    for (const std::uintptr_t each : all) tried_.free(each, 1024);
+    tried_.allocate(64);
+    EXPECT_EQ(alive_.size(), 1);
+}
+
+TEST_F(an_arena, has_no_two_allocations_in_one_place) {
+    struct live {
+        std::uintptr_t begin;
+        std::size_t bytes;
+    };
+    EXPECT_TRUE(rc::check([&] {
+        std::vector<live> all;
+        for (const auto& [bytes, which] :
+             *rc::gen::container<std::vector<std::pair<std::size_t, std::size_t>>>(rc::gen::pair(
+                 rc::gen::inRange<std::size_t>(1, small.largest + 1), rc::gen::arbitrary<std::size_t>()))) {
+            if (which % 3 == 0 && !all.empty()) {
+                const auto gone = all.begin() + static_cast<std::ptrdiff_t>(which % all.size());
+                tried_.free(gone->begin, gone->bytes);
+                all.erase(gone);
+                continue;
+            }
+            const live made{tried_.allocate(bytes), bytes};
+            RC_ASSERT(in_one_block(made.begin, made.bytes));
+            RC_ASSERT(alive_.contains(made.begin / small.block * small.block));
+            for (const live& each : all) {
+                RC_ASSERT(made.begin + made.bytes <= each.begin || each.begin + each.bytes <= made.begin);
+            }
+            all.push_back(made);
+        }
+        for (const live& each : all) tried_.free(each.begin, each.bytes);
+        tried_.trim();
+        RC_ASSERT(alive_.empty());
+        RC_ASSERT(tried_.used().bytes == 0U);
+    }));
+}
+
+}  // namespace
+}  // namespace unibuf::backends
