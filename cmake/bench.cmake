@@ -7,8 +7,10 @@ if(NOT UNIBUF_SANITIZE)
                                     ${PROJECT_SOURCE_DIR}/examples/common/*.cpp)
     list(REMOVE_ITEM sources ${PROJECT_SOURCE_DIR}/examples/conv2d/main.cpp
                              ${PROJECT_SOURCE_DIR}/bench/tracking_methods.cpp)
+    # Arenas are measured without a device.
+    list(APPEND sources ${PROJECT_SOURCE_DIR}/src/backends/arena.cpp ${PROJECT_SOURCE_DIR}/src/backends/holes.cpp)
     add_executable(unibuf_bench ${sources})
-    target_include_directories(unibuf_bench PRIVATE ${PROJECT_SOURCE_DIR}/examples)
+    target_include_directories(unibuf_bench PRIVATE ${PROJECT_SOURCE_DIR}/examples ${PROJECT_SOURCE_DIR}/src)
     target_include_directories(unibuf_bench SYSTEM PRIVATE ${STB_INCLUDE_DIR})
     target_link_libraries(unibuf_bench PRIVATE unibuf benchmark::benchmark CLI11::CLI11 fmt::fmt-header-only
                                                nlohmann_json::nlohmann_json)

@@ -27,8 +27,8 @@ public:
 
     struct measures {
         std::size_t block = std::size_t{2} << 20;
-        std::size_t granule = 256;                     // sizes and addresses are multiples of it
-        std::size_t largest = std::size_t{256} << 10;  // larger ones are not for an arena
+        std::size_t granule = 256;                    // sizes and addresses are multiples of it
+        std::size_t largest = std::size_t{64} << 10;  // larger ones are not for an arena
     };
 
     /// `make` throws where there is no room; `mark` gives a fence after all work that may use what was freed before.
