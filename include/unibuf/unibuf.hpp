@@ -1,6 +1,7 @@
 // unibuf/unibuf.hpp: all of unibuf, but for the native handles of each API.
 #pragma once
 
+#include "unibuf/accelerator.hpp"
 #include "unibuf/buffer.hpp"
 #include "unibuf/error.hpp"
 #include "unibuf/fence.hpp"

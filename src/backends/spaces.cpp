@@ -43,6 +43,20 @@ public:
         return entries_[where.id()].load(std::memory_order_acquire)->name;
     }
 
+    device_info info_of(space where) {
+        const traits& about = at(where).about();
+        return {.name = name_of(where),
+                .available = true,
+                .reason = {},
+                .description = about.description,
+                .own_memory = about.own_memory,
+                .aliases_host = about.aliases_host,
+                .host_visible = about.host_visible,
+                .asynchronous = about.asynchronous,
+                .memory_bytes = about.memory_bytes,
+                .properties = about.properties};
+    }
+
     space add(std::string_view kind, std::unique_ptr<device> added) {
         const std::scoped_lock lock(mutex_);
         return add_locked(kind, std::move(added));
@@ -82,18 +96,7 @@ public:
         std::vector<device_info> result;
         for (std::size_t id = 0; id < count_; ++id) {
             if (id == host_as_device.id()) continue;
-            const entry& each = *entries_[id].load(std::memory_order_relaxed);
-            const traits& about = each.found->about();
-            result.push_back({.name = each.name,
-                              .available = true,
-                              .reason = {},
-                              .description = about.description,
-                              .own_memory = about.own_memory,
-                              .aliases_host = about.aliases_host,
-                              .host_visible = about.host_visible,
-                              .asynchronous = about.asynchronous,
-                              .memory_bytes = about.memory_bytes,
-                              .properties = about.properties});
+            result.push_back(info_of(space::from_id(static_cast<std::uint8_t>(id))));
         }
         for (const kind& each : kinds_) {
             if (each.unavailable.empty()) continue;
@@ -187,6 +190,8 @@ private:
 }  // namespace
 
 device& device_of(space where) noexcept { return table::instance().at(where); }
+
+device_info info_of(space where) { return table::instance().info_of(where); }
 
 space add_space(std::string_view kind, std::unique_ptr<device> added) {
     return table::instance().add(kind, std::move(added));

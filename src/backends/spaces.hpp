@@ -20,6 +20,9 @@ inline constexpr space host_as_device = space::from_id(detail::host_in_place_of_
 /// The device behind a space.
 device& device_of(space where) noexcept;
 
+/// What devices() tells of a space, without a look for others.
+device_info info_of(space where);
+
 /// The space that `device()` means now: host_as_device where it is the host.
 space current_device();
 

@@ -221,6 +221,11 @@ void copies::forget(const copy& each) const noexcept {
     if (holds_memory(each)) trace::let_go(space::from_id(allocator_of(each)), bytes_);
 }
 
+std::uint64_t copies::held_at(space_id where) const noexcept {
+    const auto is_there = [where](const copy& each) { return holds_memory(each) && allocator_of(each) == where; };
+    return static_cast<std::uint64_t>(std::ranges::count_if(all_, is_there)) * bytes_;
+}
+
 bool copies::used_by_others(space_id where) const noexcept {
     return std::ranges::any_of(
         all_, [&](const copy& each) { return each.placed == placement::shared && each.lender == where; });

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <vector>
@@ -91,6 +92,9 @@ public:
 
     /// Frees all, those that use the memory of others first.
     void free_all() noexcept;
+
+    /// The bytes that it holds there, as memory_in counts them.
+    std::uint64_t held_at(coherence::space_id where) const noexcept;
 
     coherence::space_set allocated() const noexcept;
     coherence::sharing memories() const noexcept;

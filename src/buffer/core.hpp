@@ -88,6 +88,7 @@ public:
     void recycle(std::uint64_t pool);
     void forget_content();
     void resize(std::size_t size_bytes);
+    std::uint64_t held_at(space where) const;
 
     buffer_state state();
     unibuf::statistics statistics() const;

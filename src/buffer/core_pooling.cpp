@@ -56,6 +56,11 @@ void core::forget() {
     }
 }
 
+std::uint64_t core::held_at(space where) const {
+    const std::scoped_lock lock(mutex_);
+    return copies_.held_at(where.id());
+}
+
 void core::resize(std::size_t size_bytes) {
     const locked lock(*this);
     bytes = size_bytes;

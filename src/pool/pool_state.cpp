@@ -5,6 +5,7 @@
 #include <ranges>
 #include <utility>
 
+#include "pool/all_pools.hpp"
 #include "pool/size_classes.hpp"
 
 namespace unibuf::detail {
@@ -45,9 +46,12 @@ struct pool_state::thread_caches {
     }
 };
 
-pool_state::pool_state() : id_(next_pool()) {}
+pool_state::pool_state() : id_(next_pool()) { all_pools::instance().add(*this); }
 
-pool_state::~pool_state() { trim(0); }
+pool_state::~pool_state() {
+    all_pools::instance().remove(*this);
+    trim(0);
+}
 
 /// Of the calling thread.
 pool_state::thread_cache& pool_state::mine() {
@@ -192,6 +196,18 @@ pool_statistics pool_state::statistics() {
     for (const auto& cache : caches_) {
         result.hits += cache->hits.load(std::memory_order_relaxed);
         result.misses += cache->misses.load(std::memory_order_relaxed);
+    }
+    return result;
+}
+
+std::uint64_t pool_state::held_at(space where) {
+    const std::scoped_lock lock(mutex_);
+    gather();
+    std::uint64_t result = 0;
+    for (const auto& [key, bin] : bins_) {
+        for (const held& each : bin) {
+            if (!each.of->has_other_handles()) result += each.of->held_at(where);
+        }
     }
     return result;
 }

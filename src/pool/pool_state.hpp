@@ -35,6 +35,9 @@ public:
     void limit(std::uint64_t bytes);
     pool_statistics statistics();
 
+    /// Bytes at `where` of the buffers that are there to be acquired.
+    std::uint64_t held_at(space where);
+
 private:
     static constexpr std::size_t slots = 16;
 

@@ -1,5 +1,6 @@
 // tests/contract/cuda/pinned_test.cpp: pinned buffers, what may be pinned, and memory shared because it is.
 #include "contract/cuda/fixture.hpp"
+#include "unibuf/accelerator.hpp"
 #include "unibuf/statistics.hpp"
 
 namespace unibuf::contract {
@@ -49,6 +50,8 @@ TEST_F(cuda_test, counts_what_is_pinned_once) {
         buffer used(mebibyte, options);
         host_writes(used, noise(mebibyte));
         EXPECT_EQ(cuda::pinned_memory().held, before + mebibyte);
+        EXPECT_EQ(get_accelerator(host).memory().pinned, before + mebibyte);
+        EXPECT_EQ(get_accelerator(where_).memory().pinned, 0u);
         used.read(where_).release();  // uses what is pinned already
         EXPECT_EQ(used.placement(where_).placement, placement::shared);
         EXPECT_EQ(cuda::pinned_memory().held, before + mebibyte);

@@ -1,0 +1,30 @@
+// pool/all_pools.hpp: the pools of this process, for those who count what lies in them.
+#pragma once
+
+#include <cstdint>
+#include <mutex>
+#include <vector>
+
+#include "unibuf/space.hpp"
+
+namespace unibuf::detail {
+
+class pool_state;
+
+/// Any thread.
+class all_pools {
+public:
+    static all_pools& instance();
+
+    void add(pool_state& of);
+    void remove(pool_state& of) noexcept;
+
+    /// Bytes at `where`, as memory_in counts them, of the buffers that are there to be acquired.
+    std::uint64_t held_at(space where);
+
+private:
+    std::mutex mutex_;  // taken before that of a pool, which is taken before that of a buffer
+    std::vector<pool_state*> all_;
+};
+
+}  // namespace unibuf::detail
