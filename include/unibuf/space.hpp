@@ -62,14 +62,15 @@ struct device_info {
     bool aliases_host = false;       // can use the host's memory in place
     bool host_visible = false;       // can give memory that the host addresses too
     bool asynchronous = false;       // queues work; fences tell when it is done
-    std::uint64_t memory_bytes = 0;  // all of its memory; 0 where its driver does not say
+    std::uint64_t memory_bytes = 0;  // memory_info::total, when the space was found
     std::vector<device_property> properties = {};
 };
 
 /// Every space there is and every kind that is missing. Loads all drivers at the first call.
 UNIBUF_API std::vector<device_info> devices();
 
-/// How much memory a space has, in bytes.
+/// How much memory a space has, in bytes. Of the host: as far as the cgroups of this process let it have it (Linux,
+/// versions 1 and 2), and free without swapping; file cache that nobody has used for long is free.
 struct memory_info {
     std::uint64_t total = 0;            // 0 where its driver does not say
     std::optional<std::uint64_t> free;  // nothing where its driver does not say

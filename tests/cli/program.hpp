@@ -58,13 +58,13 @@ private:
     std::filesystem::path folder_;
 };
 
-/// Runs `program`, a path in the build folder, with these variables added to the environment.
+/// Runs `program`, a path in the build folder or an absolute one, with these variables added to the environment.
 inline outcome run(const std::string& program, std::vector<std::string> arguments,
                    const std::vector<std::pair<std::string, std::string>>& variables = {}, std::string out = {}) {
     const scratch streams;
     if (out.empty()) out = streams.file("out");
     const std::string err = streams.file("err");
-    std::string path = std::string(UNIBUF_BUILD_DIR) + "/" + program;
+    std::string path = (std::filesystem::path(UNIBUF_BUILD_DIR) / program).string();
 
     std::vector<std::string> environment;
     for (char** each = ::environ; *each; ++each) {

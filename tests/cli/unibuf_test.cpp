@@ -125,6 +125,36 @@ TEST(the_tool, lists_the_devices_in_columns) {
     EXPECT_EQ(lines.back(), "* the default device");
 }
 
+/// Puts a folder in the place of that of the cgroups, for the program that it becomes.
+outcome with_cgroups(const std::string& folder, arguments command) {
+    const std::string script = "mount --bind '" + folder + "' /sys/fs/cgroup && exec \"$0\" \"$@\"";
+    command.insert(command.begin(), {"-rm", "sh", "-c", script});
+    return run("/usr/bin/unshare", command, no_drivers);
+}
+
+TEST(the_tool, says_where_the_host_is_limited_by_a_cgroup) {
+    const scratch files;
+    std::filesystem::create_directory(files.file("memory"));  // where version 1 has it
+    std::ofstream(files.file("memory.max")) << (1 << 26);
+    std::ofstream(files.file("memory/memory.limit_in_bytes")) << (1 << 26);
+    if (const outcome tried = with_cgroups(files.file(""), {"true"}); tried.status != 0) {
+        GTEST_SKIP() << "no folder can be mounted here: " << tried.err;
+    }
+    if (text_of("/proc/self/cgroup").empty()) GTEST_SKIP() << "the system has no cgroups";
+    const std::string tool = std::string(UNIBUF_BUILD_DIR) + "/cli/unibuf";
+
+    const outcome json = with_cgroups(files.file(""), {tool, "devices", "--json"});
+    ASSERT_EQ(json.status, 0) << json.err;
+    const nlohmann::json host = nlohmann::json::parse(json.out).at(0);
+    EXPECT_EQ(host.at("memory_bytes"), 1 << 26);
+    EXPECT_LE(host.at("free_bytes"), 1 << 26);
+    EXPECT_EQ(host.at("properties").at("limited by cgroup"), "/");
+
+    const std::string line = lines_of(with_cgroups(files.file(""), {tool, "devices"}).out).at(1);
+    EXPECT_TRUE(line.starts_with("host *") && line.find("64.0 MiB") != std::string::npos) << line;
+    EXPECT_NE(line.find("within a cgroup's limit"), std::string::npos) << line;
+}
+
 TEST(the_tool, lists_what_drivers_say_where_that_is_asked_for) {
     for (const char* const flag : {"-v", "--verbose"}) {
         const outcome got = unibuf_with({"devices", flag});

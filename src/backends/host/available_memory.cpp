@@ -1,20 +1,122 @@
 // backends/host/available_memory.cpp
 #include "backends/host/available_memory.hpp"
 
+#include <unistd.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cstdint>
 #include <fstream>
 #include <limits>
-#include <string>
+#include <optional>
+#include <string_view>
+#include <system_error>
 
 namespace unibuf::backends {
+namespace {
 
-std::optional<std::uint64_t> available_memory() {
-    std::ifstream lines("/proc/meminfo");
-    for (std::string name; lines >> name; lines.ignore(std::numeric_limits<std::streamsize>::max(), '\n')) {
-        if (name != "MemAvailable:") continue;
-        std::uint64_t kib = 0;
-        if (lines >> kib) return kib * 1024;
+using std::filesystem::path;
+
+std::optional<std::uint64_t> number(const std::string& word) {
+    std::uint64_t result = 0;
+    const char* const end = word.data() + word.size();
+    const auto [read, failed] = std::from_chars(word.data(), end, result);
+    if (failed != std::errc() || read != end) return {};
+    return result;
+}
+
+/// Of a file that holds nothing else. Nothing where it says "max".
+std::optional<std::uint64_t> number_in(const path& file) {
+    std::ifstream words(file);
+    std::string word;
+    std::string another;
+    if (!(words >> word) || words >> another) return {};
+    return number(word);
+}
+
+/// Of the line that begins with `name`.
+std::optional<std::uint64_t> number_of(std::string_view name, const path& file) {
+    std::ifstream lines(file);
+    for (std::string word; lines >> word; lines.ignore(std::numeric_limits<std::streamsize>::max(), '\n')) {
+        if (word == name && lines >> word) return number(word);
     }
     return {};
+}
+
+/// What a version of cgroups calls it, and where systems mount it.
+struct version {
+    const char* mount;
+    const char* most;
+    const char* unslowed;  // who has more is slowed down; null where there is no such limit
+    const char* used;
+    const char* reclaimable;  // in memory.stat, of the group and all below: file cache that nobody has used for long
+};
+
+constexpr version version_1 = {"sys/fs/cgroup/memory", "memory.limit_in_bytes", nullptr, "memory.usage_in_bytes",
+                               "total_inactive_file"};
+constexpr version version_2 = {"sys/fs/cgroup", "memory.max", "memory.high", "memory.current", "inactive_file"};
+
+struct membership {
+    const version* of;
+    path group;
+};
+
+/// "4:cpu,memory:/a/b" or "0::/a/b". Where both are there, version 1 has the memory, and version 2 does not count it.
+std::optional<membership> own_group(const path& cgroups) {
+    std::optional<membership> result;
+    std::ifstream lines(cgroups);
+    for (std::string line; std::getline(lines, line);) {
+        const std::size_t first = line.find(':');
+        const std::size_t second = first == std::string::npos ? first : line.find(':', first + 1);
+        if (second == std::string::npos) continue;
+        const std::string controllers = "," + line.substr(first + 1, second - first - 1) + ",";
+        path group = line.substr(second + 1);
+        // One outside of the namespace cannot be seen: that of the namespace is.
+        if (!group.has_root_directory() || std::ranges::find(group, path("..")) != group.end()) group = "/";
+        if (controllers.find(",memory,") != std::string::npos) return membership{&version_1, std::move(group)};
+        if (line.starts_with("0::")) result = {&version_2, std::move(group)};
+    }
+    return result;
+}
+
+void limit(available& within, const version& names, const path& folder, const path& group) {
+    auto& [total, free] = within.memory;
+    const std::optional<std::uint64_t> most = number_in(folder / names.most);
+    if (most && *most < total) {
+        total = *most;
+        within.cgroup = group.string();
+    }
+    std::optional<std::uint64_t> unslowed = most;
+    if (names.unslowed) {
+        const std::optional<std::uint64_t> high = number_in(folder / names.unslowed);
+        if (high && (!most || *high < *most)) unslowed = high;
+    }
+    if (!free || !unslowed) return;
+    std::uint64_t used = number_in(folder / names.used).value_or(0);
+    used -= std::min(used, number_of(names.reclaimable, folder / "memory.stat").value_or(0));
+    free = std::min(*free, *unslowed - std::min(*unslowed, used));
+}
+
+}  // namespace
+
+available available_memory() {
+    memory_info machine{.total = static_cast<std::uint64_t>(::sysconf(_SC_PHYS_PAGES)) *
+                                 static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE)),
+                        .free = {}};
+    if (const auto kib = number_of("MemAvailable:", "/proc/meminfo")) machine.free = *kib * 1024;
+    return within_cgroups(machine, "/");
+}
+
+available within_cgroups(const memory_info& machine, const path& root) {
+    available result{.memory = machine, .cgroup = {}};
+    const std::optional<membership> own = own_group(root / "proc/self/cgroup");
+    if (!own) return result;
+    // In a container the path may be the machine's, and the mount the container's own group: what is not there limits
+    // nothing, and the mount itself is always looked at.
+    for (path group = own->group;; group = group.parent_path()) {
+        limit(result, *own->of, root / own->of->mount / group.relative_path(), group);
+        if (group == group.root_path()) return result;
+    }
 }
 
 }  // namespace unibuf::backends

@@ -1,12 +1,23 @@
-// backends/host/available_memory.hpp: what the system can give to programs.
+// backends/host/available_memory.hpp: what of the machine's memory this process may have.
 #pragma once
 
-#include <cstdint>
-#include <optional>
+#include <filesystem>
+#include <string>
+
+#include "unibuf/space.hpp"
 
 namespace unibuf::backends {
 
-/// In bytes, without swapping; nothing where the system does not say.
-std::optional<std::uint64_t> available_memory();
+struct available {
+    memory_info memory;  // free: without swapping, and without being slowed down
+    std::string cgroup;  // the one whose limit the total is; empty where it is the machine's
+};
+
+/// Now: files that the system makes at each call are read.
+available available_memory();
+
+/// `machine`, within the memory limits of the cgroups that this process is in, of version 2 or 1: the least wins. In
+/// `root` are the folders "proc" and "sys". What is missing there, or makes no sense, limits nothing.
+available within_cgroups(const memory_info& machine, const std::filesystem::path& root);
 
 }  // namespace unibuf::backends

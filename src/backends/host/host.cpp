@@ -1,6 +1,5 @@
 // backends/host/host.cpp: the host's own memory.
 #include <sys/mman.h>
-#include <unistd.h>
 
 #include <cerrno>
 #include <cstdlib>
@@ -104,17 +103,19 @@ private:
 class host_device final : public device {
 public:
     host_device() {
+        const available has = available_memory();
         const tracking::mechanism& finds = tracking::about();
-        about_.description = finds.finds_writes ? "host memory, where writes are found by " + finds.description
-                                                : "host memory, where writes are not found: " + finds.description;
+        about_.description =
+            fmt::format("host memory{}, where writes are {}{}", has.cgroup.empty() ? "" : " within a cgroup's limit",
+                        finds.finds_writes ? "found by " : "not found: ", finds.description);
         about_.own_memory = false;
         about_.addresses = true;
-        about_.memory_bytes =
-            static_cast<std::uint64_t>(::sysconf(_SC_PHYS_PAGES)) * static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
+        about_.memory_bytes = has.memory.total;
+        if (!has.cgroup.empty()) about_.properties.push_back({"limited by cgroup", has.cgroup});
     }
 
     const traits& about() const noexcept override { return about_; }
-    memory_info memory_now() override { return {.total = about_.memory_bytes, .free = available_memory()}; }
+    memory_info memory_now() override { return available_memory().memory; }
 
     std::unique_ptr<memory> allocate(const request& what) override {
         return std::make_unique<host_memory>(what.bytes, what.whole_pages);
