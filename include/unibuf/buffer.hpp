@@ -161,12 +161,14 @@ public:
     placement_info placement(space where) const;  // throws error(not_allocated) where there is no copy
 
 private:
+    friend class batch;
     friend class memory_pool;
     friend void detail::lease_together(std::span<const detail::wanted_bytes>, std::span<detail::lease_bytes>);
 
     buffer(detail::gate* gate, std::size_t begin, std::size_t bytes) noexcept
         : gate_(gate), begin_(begin), bytes_(bytes) {}
 
+    void sync(space where, std::size_t offset, std::size_t bytes);
     detail::demand demand_of(space where, access what, const access_options& options) const;
     detail::lease_bytes acquire_by_lock(space where, access what, const access_options& options) const;
     std::byte* host_by_lock();

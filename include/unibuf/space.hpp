@@ -95,8 +95,8 @@ inline constexpr std::uint64_t no_memory_limit = ~std::uint64_t{0};
 /// What is held beyond a new limit goes at once, as far as it can.
 UNIBUF_API void limit_memory(space where, std::uint64_t bytes);
 
-/// Gives back to the system what unibuf keeps of a space for later: blocks of small buffers that have gone, and what the
-/// driver keeps of the rest. Waits for work that may use it. Buffers that pools hold are theirs: memory_pool::trim.
+/// Gives back to the system what unibuf keeps of a space for later: blocks of small buffers that have gone, and what
+/// the driver keeps of the rest. Waits for work that may use it. Buffers that pools hold are theirs: memory_pool::trim.
 UNIBUF_API void trim_memory(space where);
 
 /// The space that `device()`, `sync_to_device()` and `mark_device_dirty()` mean when they are called: the one that was

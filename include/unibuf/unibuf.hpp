@@ -2,6 +2,7 @@
 #pragma once
 
 #include "unibuf/accelerator.hpp"
+#include "unibuf/batch.hpp"
 #include "unibuf/buffer.hpp"
 #include "unibuf/error.hpp"
 #include "unibuf/fence.hpp"

@@ -30,6 +30,12 @@ std::unique_ptr<memory> device::alias(std::span<std::byte>, const request&) {
 
 std::unique_ptr<memory> device::borrow(memory&, const request&) { return nullptr; }
 
+void device::move_many(direction way, std::span<const move_of> moves, std::vector<fence>& done) {
+    for (const auto& [of, offset, host] : moves) {
+        done.push_back(way == direction::to_device ? of->write(offset, host, {}) : of->read(offset, host, {}));
+    }
+}
+
 std::unique_ptr<pin> device::pin_pages(std::span<std::byte>) {
     throw error(error_code::unsupported, about().description + " has no use for pinned memory");
 }

@@ -52,6 +52,8 @@ struct part {
     std::size_t bytes = 0;
 };
 
+enum class direction { to_device, to_host };
+
 /// One allocation. Its destructor frees it, from any thread, and does not throw.
 ///
 /// Where work is queued, the functions may return before it is done: the fence tells. Without a queue they use one of
@@ -98,6 +100,13 @@ public:
     virtual fence publish_to_device(std::size_t offset, std::size_t bytes, access what, queue on);
 };
 
+/// A piece of one memory of a device, and the bytes of the host that go there, or come from there.
+struct move_of {
+    memory* of = nullptr;
+    std::size_t offset = 0;
+    std::span<std::byte> host;
+};
+
 /// Host memory stays where it is, for transfers without a detour, until this goes.
 class pin {
 public:
@@ -135,6 +144,10 @@ public:
     /// work that was submitted to the one whose turn ends; what the other one does next waits for that fence. The
     /// handle may be another one in each turn; between turns nobody asks this memory for anything else.
     virtual std::unique_ptr<memory> borrow(memory& of_another, const request& what);
+
+    /// Carries out memory::write or memory::read for all of these, which are apart and of this device, in as few calls
+    /// of the driver as it can. What was queued is done after all of `done`, also where it throws.
+    virtual void move_many(direction way, std::span<const move_of> moves, std::vector<fence>& done);
 
     /// Pins whole pages of the host, which outlive the result. Throws error(unsupported) where that is of no use.
     virtual std::unique_ptr<pin> pin_pages(std::span<std::byte> host);

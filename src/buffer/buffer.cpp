@@ -10,6 +10,7 @@
 
 #include "backends/spaces.hpp"
 #include "buffer/core.hpp"
+#include "unibuf/batch.hpp"
 #include "unibuf/error.hpp"
 
 namespace unibuf {
@@ -112,12 +113,14 @@ native_memory buffer::device_by_lock() {
 
 void buffer::release_device() { core_of(gate_).end_device_handles(); }
 
-void buffer::sync_to_host(std::size_t offset, std::size_t bytes) {
-    core_of(gate_).sync(unibuf::host, checked(core_of(gate_), begin_, bytes_, offset, bytes));
-}
+void buffer::sync_to_host(std::size_t offset, std::size_t bytes) { sync(unibuf::host, offset, bytes); }
+void buffer::sync_to_device(std::size_t offset, std::size_t bytes) { sync(backends::current_device(), offset, bytes); }
 
-void buffer::sync_to_device(std::size_t offset, std::size_t bytes) {
-    core_of(gate_).sync(backends::current_device(), checked(core_of(gate_), begin_, bytes_, offset, bytes));
+void buffer::sync(space where, std::size_t offset, std::size_t bytes) {
+    const byte_range range = checked(core_of(gate_), begin_, bytes_, offset, bytes);
+    core_of(gate_).check_has_copy();
+    if (batch* const by = batch::collecting_at(where)) return by->add(*this, range.begin - begin_, range.size());
+    core_of(gate_).sync(where, range);
 }
 
 void buffer::mark_host_dirty(std::size_t offset, std::size_t bytes) {
@@ -133,7 +136,10 @@ void buffer::mark_dirty(space where, std::size_t offset, std::size_t bytes) {
 }
 
 void buffer::prefetch(space where, const access_options& options) {
-    core_of(gate_).prefetch({.range = checked(core_of(gate_), begin_, bytes_, options.offset, options.count),
+    const byte_range range = checked(core_of(gate_), begin_, bytes_, options.offset, options.count);
+    batch* const by = options.on ? nullptr : batch::collecting_at(where);
+    if (by) return by->add(*this, range.begin - begin_, range.size());
+    core_of(gate_).prefetch({.range = range,
                              .where = where,
                              .what = access::read,
                              .why = cause::prefetch,
@@ -156,6 +162,11 @@ void buffer::fill(std::span<const std::byte> pattern) {
 }
 
 void buffer::copy_from(std::span<const std::byte> data, std::size_t offset) {
+    constexpr std::size_t small = 4096;
+    if (!data.empty() && data.size() <= small) {
+        const byte_range range = checked(core_of(gate_), begin_, bytes_, offset, data.size());
+        return core_of(gate_).put(range, data.data());
+    }
     const auto to = write(unibuf::host, {.offset = offset, .count = data.size()});
     if (!data.empty()) std::memcpy(to.data(), data.data(), data.size());
 }

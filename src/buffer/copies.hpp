@@ -106,6 +106,8 @@ public:
 
     std::vector<copy>::iterator begin() noexcept { return all_.begin(); }
     std::vector<copy>::iterator end() noexcept { return all_.end(); }
+    std::vector<copy>::const_iterator begin() const noexcept { return all_.begin(); }
+    std::vector<copy>::const_iterator end() const noexcept { return all_.end(); }
 
 private:
     class maker;

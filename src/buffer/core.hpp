@@ -15,6 +15,7 @@
 
 #include "buffer/copies.hpp"
 #include "buffer/host_writes.hpp"
+#include "buffer/joint_transfer.hpp"
 #include "buffer/lease_table.hpp"
 #include "buffer/pool_tag.hpp"
 #include "buffer/residents.hpp"
@@ -59,12 +60,24 @@ public:
     native_memory device_handle_of(byte_range range);
     void end_device_handles();
 
+    void check_has_copy() const;
     void sync(space where, byte_range range);
     void mark(space where, byte_range range);
     void prefetch(const demand& asked);
     void discard(space where, byte_range range);
     void discard_content(byte_range range);
     void fill(byte_range range, std::span<const std::byte> pattern);
+
+    /// A small host write, in one go.
+    void put(byte_range range, const std::byte* from);
+
+    /// Joins a transfer that makes `where` current, with ranges that are in order and apart. False, and nothing, where
+    /// that takes more than a move between the host and one device, or would have to wait: then sync() does it.
+    bool join(joint_transfer& transfer, space where, std::span<const byte_range> ranges);
+
+    /// The end of that; `moved` is what has arrived.
+    void leave(std::uint64_t claim, const coherence::step& like, std::span<const backends::move_of> moved,
+               const joint_transfer::clock& time) noexcept;
 
     // For others that need memory; see residents.hpp, which has the links.
     struct departure {
@@ -123,6 +136,10 @@ private:
     /// All of it: waits until nobody is excluded, the copy is there, and it is its turn.
     void take_turn(locked& lock, const demand& asked);
     lease_record solo_lease() const noexcept;
+
+    /// Nobody uses it, nothing is queued or out, and no two of its copies share memory.
+    bool is_settled() const noexcept;
+    std::vector<coherence::step> plan_sync(std::span<const byte_range> ranges, space where) const;
     void check_allowed(const demand& asked) const;
     void check_not_lost(const demand& asked);
     void check_allocated(const copy* there, space where, const char* verb) const;
@@ -130,6 +147,8 @@ private:
     void queue_all_work_of(space where, byte_range range, bool writes, queue on) noexcept;
     void poison_stale(byte_range range);
     void open();
+    void count(const coherence::step& of, cause why, std::span<const byte_range> moved,
+               std::chrono::steady_clock::time_point begin, std::chrono::steady_clock::time_point end);
     void tell_waiting() const noexcept {
         if (rare_) rare_->changed.notify_all();
     }

@@ -100,8 +100,6 @@ private:
     fence fill_range(const copy& at, byte_range range, std::span<const std::byte> pattern);
     void keep_queued(const coherence::step& step, const fence& done);
     void finish_started();
-    void count(const coherence::step& of, std::span<const byte_range> moved,
-               std::chrono::steady_clock::time_point begin);
     queue queue_at(coherence::space_id executor) const noexcept;
     [[noreturn]] void tell(const error& failure) const;
 
@@ -115,10 +113,11 @@ private:
 };
 
 /// In units of 65 us; comes round after three days.
-inline std::uint32_t ticks_now() noexcept {
-    const auto now = std::chrono::steady_clock::now().time_since_epoch();
-    return static_cast<std::uint32_t>(std::chrono::duration_cast<std::chrono::nanoseconds>(now).count() >> 16);
+inline std::uint32_t ticks_at(std::chrono::steady_clock::time_point when) noexcept {
+    const std::chrono::nanoseconds passed = when.time_since_epoch();
+    return static_cast<std::uint32_t>(passed.count() >> 16);
 }
+inline std::uint32_t ticks_now() noexcept { return ticks_at(std::chrono::steady_clock::now()); }
 
 template <class Finish>
 auto core::grant(const demand& asked, Finish finish) {

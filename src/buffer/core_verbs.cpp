@@ -98,14 +98,14 @@ void core::end_device_handles() {
     for (copy& each : copies_) each.handed_out = each.handed_out && each.where == coherence::host;
 }
 
+void core::check_has_copy() const {
+    const std::scoped_lock lock(mutex_);
+    if (copies_.allocated() != 0) return;
+    throw error(error_code::not_allocated,
+                name() + ": to synchronize was asked for, but it has no copy yet: access it first");
+}
+
 void core::sync(space where, byte_range range) {
-    {
-        const std::scoped_lock lock(mutex_);
-        if (copies_.allocated() == 0) {
-            throw error(error_code::not_allocated,
-                        name() + ": to synchronize was asked for, but it has no copy yet: access it first");
-        }
-    }
     grant({.range = range, .where = where, .what = access::read, .why = cause::sync}, [](copy&) {});
 }
 

@@ -102,7 +102,8 @@ void core::steps::start_together(std::span<const step> group) {
                    : each.does == step::kind::publish ? publish(each)
                                                       : zero(each);
         started(std::move(now));
-        if (each.does == step::kind::move) count(each, {&each.range, 1}, begin);
+        if (each.does != step::kind::move) continue;
+        core_.count(each, asked_.why, {&each.range, 1}, begin, std::chrono::steady_clock::now());
     }
 }
 

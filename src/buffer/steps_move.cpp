@@ -90,7 +90,10 @@ void core::steps::start_moves(std::span<const step> group) {
         moved.range = ranges[i];
         started({moved, done[i], std::move(guards[i])});
     }
-    if (!done.empty()) count(first, std::span(ranges).first(done.size()), begin);
+    if (!done.empty()) {
+        const std::span moved = std::span(ranges).first(done.size());
+        core_.count(first, asked_.why, moved, begin, std::chrono::steady_clock::now());
+    }
     if (failure) std::rethrow_exception(failure);
 }
 
@@ -129,25 +132,25 @@ bool core::steps::may_carry(byte_range gap, const step& along) const {
                                        [&](const coherence::queued_work& each) { return each.range.overlaps(gap); });
 }
 
-void core::steps::count(const step& of, std::span<const byte_range> moved,
-                        std::chrono::steady_clock::time_point begin) {
-    transfer made{.buffer = core_.id_,
+void core::count(const step& of, cause why, std::span<const byte_range> moved,
+                 std::chrono::steady_clock::time_point begin, std::chrono::steady_clock::time_point end) {
+    transfer made{.buffer = id_,
                   .from = space::from_id(of.from),
                   .to = space::from_id(of.to),
-                  .why = asked_.why,
+                  .why = why,
                   .begin = begin,
-                  .end = std::chrono::steady_clock::now()};
-    std::uint64_t bytes = 0;
-    for (const byte_range& each : moved) bytes += each.size();
-    trace::count_transfers(made.from, made.to, made.why, moved.size(), bytes);
-    const auto same = std::ranges::find_if(core_.transfers_, [&](const transfer_count& each) {
+                  .end = end};
+    std::uint64_t sum = 0;
+    for (const byte_range& each : moved) sum += each.size();
+    trace::count_transfers(made.from, made.to, made.why, moved.size(), sum);
+    const auto same = std::ranges::find_if(transfers_, [&](const transfer_count& each) {
         return each.from == made.from && each.to == made.to && each.why == made.why;
     });
-    if (same != core_.transfers_.end()) {
+    if (same != transfers_.end()) {
         same->transfers += moved.size();
-        same->bytes += bytes;
+        same->bytes += sum;
     } else {
-        core_.transfers_.push_back({made.from, made.to, made.why, moved.size(), bytes});
+        transfers_.push_back({made.from, made.to, made.why, moved.size(), sum});
     }
     transfer_observer* const observer = trace::observer();
     if (!observer) return;

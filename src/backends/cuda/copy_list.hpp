@@ -4,11 +4,10 @@
 #include <cstddef>
 #include <span>
 
+#include "backends/backend.hpp"
 #include "backends/cuda/api.hpp"
 
 namespace unibuf::backends::cuda {
-
-enum class direction { to_device, to_host };
 
 struct piece {
     device_pointer at = 0;

@@ -135,6 +135,11 @@ std::unique_ptr<pin> compute_device::pin_pages(std::span<std::byte> host) {
     return std::make_unique<pinned_pages>(known, host);
 }
 
+void compute_device::move_many(direction way, std::span<const move_of> moves, std::vector<fence>& done) {
+    in_use& with = used();
+    done.push_back(carry_many(with.context, with.ring, way, moves));
+}
+
 fence compute_device::record(queue on) {
     context& known = in();
     const context::scope current(known);

@@ -24,6 +24,7 @@ public:
     std::unique_ptr<memory> alias(std::span<std::byte> host, const request& what) override;
     std::unique_ptr<memory> borrow(memory& of_another, const request& what) override;
     std::unique_ptr<pin> pin_pages(std::span<std::byte> host) override;
+    void move_many(direction way, std::span<const move_of> moves, std::vector<fence>& done) override;
     fence record(queue on) override;
     bool order(const fence& before, queue on) override;
 

@@ -140,6 +140,29 @@ bool device_range::fill_at_once(device_pointer to, std::size_t bytes, std::span<
     return true;
 }
 
+/// Small pieces take the ring whether they are pinned or not: to ask costs as much as to copy them.
+fence carry_many(context& in, staging& ring, direction way, std::span<const move_of> moves) {
+    const context::scope current(in);
+    const stream_handle stream = in.stream_for({});
+    return in.queued(stream, [&] {
+        std::vector<piece> staged;
+        std::vector<piece> pinned;
+        const bool has_ring = ring.ready();
+        for (const auto& [of, offset, host] : moves) {
+            const piece made{static_cast<device_pointer>(of->handle()) + offset, host.data(), host.size()};
+            (made.bytes >= staging::needed && is_pinned(made.host) ? pinned : staged).push_back(made);
+        }
+        const auto at_once = [&](std::span<const piece> pieces, bool are_pinned) {
+            if (pieces.empty()) return;
+            in.check(enqueue(way, pieces, are_pinned, stream), fmt::format("{} copies", pieces.size()));
+        };
+        at_once(pinned, true);
+        if (!has_ring) return at_once(staged, false);
+        if (staged.empty()) return;
+        way == direction::to_device ? ring.write(staged, stream) : ring.read(staged, stream);
+    });
+}
+
 device_block::device_block(context& in, std::size_t bytes) : in_(in) {
     const context::scope current(in);
     const pool_handle pool = in.pool();

@@ -46,6 +46,9 @@ private:
     device_pointer address_ = 0;
 };
 
+/// device::move_many, of memories that are all device ranges.
+fence carry_many(context& in, staging& ring, direction way, std::span<const move_of> moves);
+
 /// Memory of the device, from its pool.
 class device_block final : public arena::block {
 public:

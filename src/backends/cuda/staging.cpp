@@ -17,10 +17,17 @@ struct parcel {
     std::byte* host;
 };
 
+/// Those that lie side by side in the block and on the device, as parts of an arena do, are one copy.
 std::vector<piece> staged(std::span<const parcel> packed) {
     std::vector<piece> pieces;
-    pieces.reserve(packed.size());
-    for (const parcel& each : packed) pieces.push_back(each.staged);
+    for (const parcel& each : packed) {
+        const bool continues = !pieces.empty() && pieces.back().at + pieces.back().bytes == each.staged.at;
+        if (continues) {
+            pieces.back().bytes += each.staged.bytes;
+        } else {
+            pieces.push_back(each.staged);
+        }
+    }
     return pieces;
 }
 

@@ -113,6 +113,15 @@ std::unique_ptr<memory> compute_device::alias(std::span<std::byte> host, const r
     return std::make_unique<cl::alias>(in(), native, host);
 }
 
+void compute_device::move_many(direction way, std::span<const move_of> moves, std::vector<fence>& done) {
+    if (!in().runs_native_functions()) return device::move_many(way, moves, done);
+    const cl_command_queue queue = in().queue_for({});
+    event copied;
+    const cl_int status = enqueue_copies(queue, moves, way, copied);
+    if (status != success) fail(status, fmt::format("{}: {} copies were asked for", about().description, moves.size()));
+    done.push_back(in().submitted(queue, std::move(copied)));
+}
+
 fence compute_device::record(queue on) {
     context& known = in();
     return known.mark(known.queue_for(on));

@@ -1,6 +1,7 @@
 // backends/opencl/native_copies.cpp
 #include "backends/opencl/native_copies.hpp"
 
+#include <cstring>
 #include <memory>
 #include <tuple>
 #include <vector>
@@ -19,15 +20,32 @@ struct copies {
 /// The driver copies it, and puts the address of the memory in.
 struct arguments {
     void* memory;
-    copies* todo;
+    copies* what;
 };
 
 void run(void* block) {
     const auto* const given = static_cast<const arguments*>(block);
-    const std::unique_ptr<const copies> todo(given->todo);
+    const std::unique_ptr<const copies> what(given->what);
     auto* const memory = static_cast<std::byte*>(given->memory);
-    const bool writes = todo->way == direction::to_device;
-    copy_parts(todo->parts, writes ? memory : todo->host, writes ? todo->host : memory);
+    const bool writes = what->way == direction::to_device;
+    copy_parts(what->parts, writes ? memory : what->host, writes ? what->host : memory);
+}
+
+/// Each between the host and a memory of its own, whose addresses stand behind the pointer to this.
+struct scattered_copies {
+    std::vector<move_of> moves;
+    direction way;
+};
+
+void run_scattered(void* block) {
+    auto* const* const given = static_cast<void* const*>(block);
+    const std::unique_ptr<const scattered_copies> what(static_cast<const scattered_copies*>(given[0]));
+    for (std::size_t i = 0; i < what->moves.size(); ++i) {
+        const move_of& each = what->moves[i];
+        std::byte* const at = static_cast<std::byte*>(given[1 + i]) + each.offset;
+        const bool writes = what->way == direction::to_device;
+        std::memcpy(writes ? at : each.host.data(), writes ? each.host.data() : at, each.host.size());
+    }
 }
 
 }  // namespace
@@ -40,12 +58,31 @@ bool runs_native_functions(cl_device_id device) {
 
 cl_int enqueue_copies(cl_command_queue queue, cl_mem memory, std::byte* host, std::span<const part> parts,
                       direction way, event& done) {
-    auto todo = std::make_unique<copies>(copies{host, {parts.begin(), parts.end()}, way});
-    arguments block{nullptr, todo.get()};
+    auto what = std::make_unique<copies>(copies{host, {parts.begin(), parts.end()}, way});
+    arguments block{nullptr, what.get()};
     const void* place = &block.memory;
     const cl_int status =
         api().clEnqueueNativeKernel(queue, run, &block, sizeof block, 1, &memory, &place, 0, nullptr, done.out());
-    if (status == success) std::ignore = todo.release();  // to the function, which runs once
+    if (status == success) std::ignore = what.release();  // to the function, which runs once
+    return status;
+}
+
+cl_int enqueue_copies(cl_command_queue queue, std::span<const move_of> moves, direction way, event& done) {
+    auto what = std::make_unique<scattered_copies>(scattered_copies{{moves.begin(), moves.end()}, way});
+    std::vector<void*> block(1 + moves.size());
+    block[0] = what.get();
+    std::vector<cl_mem> memories;
+    std::vector<const void*> places;
+    memories.reserve(moves.size());
+    places.reserve(moves.size());
+    for (const move_of& each : moves) {
+        places.push_back(&block[1 + memories.size()]);
+        memories.push_back(reinterpret_cast<cl_mem>(each.of->handle()));
+    }
+    const cl_int status = api().clEnqueueNativeKernel(
+        queue, run_scattered, block.data(), block.size() * sizeof block[0], static_cast<cl_uint>(moves.size()),
+        memories.data(), places.data(), 0, nullptr, done.out());
+    if (status == success) std::ignore = what.release();
     return status;
 }
 

@@ -8,8 +8,6 @@
 
 namespace unibuf::backends::cl {
 
-enum class direction { to_device, to_host };
-
 /// Whether `device` runs functions of this process as commands, as CPUs do.
 bool runs_native_functions(cl_device_id device);
 
@@ -17,5 +15,8 @@ bool runs_native_functions(cl_device_id device);
 /// costs a CPU as much as to copy some pages, so that parts as small as those are better copied by one.
 cl_int enqueue_copies(cl_command_queue queue, cl_mem memory, std::byte* host, std::span<const part> parts,
                       direction way, event& done);
+
+/// The same of parts of different memories, each with its own place at the host.
+cl_int enqueue_copies(cl_command_queue queue, std::span<const move_of> moves, direction way, event& done);
 
 }  // namespace unibuf::backends::cl

@@ -1,0 +1,122 @@
+// buffer/batch.cpp
+#include "unibuf/batch.hpp"
+
+#include <algorithm>
+#include <exception>
+#include <memory>
+#include <utility>
+
+#include "buffer/core.hpp"
+#include "buffer/joint_transfer.hpp"
+#include "unibuf/error.hpp"
+
+namespace unibuf {
+
+/// To be synced. Keeps the buffer.
+struct batch::range {
+    struct drop_handle {
+        void operator()(detail::core* of) const noexcept { of->drop_handle(); }
+    };
+    std::unique_ptr<detail::core, drop_handle> of;
+    byte_range bytes;
+};
+
+namespace {
+
+thread_local constinit batch* collecting = nullptr;
+
+// Buffers in one transfer: what is known of so many stays in a core's own cache until the transfer is done.
+constexpr std::size_t at_once = 512;
+
+/// By buffer, and by byte.
+constexpr auto before = [](const auto& a, const auto& b) {
+    return std::pair(a.of->id(), a.bytes.begin) < std::pair(b.of->id(), b.bytes.begin);
+};
+
+}  // namespace
+
+batch::batch(space to) : to_(to) {}
+
+batch::~batch() {
+    try {
+        submit();
+    } catch (const std::exception&) {  // nothing is lost: the next access moves it
+    }
+}
+
+std::size_t batch::size() const noexcept { return wanted_.size(); }
+
+void batch::write(buffer& to, std::span<const std::byte> data, std::size_t offset) {
+    to.copy_from(data, offset);
+    add(to, offset, data.size());
+}
+
+void batch::add(const buffer& of, std::size_t offset, std::size_t bytes) {
+    auto& core = static_cast<detail::core&>(*of.gate_);
+    const byte_range added{of.begin_ + offset, of.begin_ + offset + bytes};
+    if (added.empty()) return;
+    if (!wanted_.empty()) {
+        range& last = wanted_.back();
+        if (last.of.get() == &core && added.begin <= last.bytes.end && last.bytes.begin <= added.end) {
+            last.bytes = {std::min(last.bytes.begin, added.begin), std::max(last.bytes.end, added.end)};
+            return;
+        }
+    }
+    wanted_.push_back({nullptr, added});
+    core.add_handle();
+    wanted_.back().of.reset(&core);
+}
+
+void batch::submit() {
+    if (!std::ranges::is_sorted(wanted_, before)) std::ranges::sort(wanted_, before);
+    std::exception_ptr failure;
+    const auto attempt = [&](const auto& call) {
+        try {
+            call();
+        } catch (const std::exception&) {
+            if (!failure) failure = std::current_exception();
+        }
+    };
+    struct lone {
+        detail::core* of;
+        byte_range bytes;
+    };
+    std::vector<lone> alone;
+    detail::joint_transfer together;
+    const auto carry_out = [&] { attempt([&] { together.carry_out(); }); };
+    attempt([&] {
+        std::vector<byte_range> ranges;
+        std::size_t joined = 0;
+        for (auto next = wanted_.begin(); next != wanted_.end();) {
+            detail::core* const of = next->of.get();
+            ranges.clear();
+            for (; next != wanted_.end() && next->of.get() == of; ++next) {
+                if (!ranges.empty() && next->bytes.begin <= ranges.back().end) {
+                    ranges.back().end = std::max(ranges.back().end, next->bytes.end);
+                } else {
+                    ranges.push_back(next->bytes);
+                }
+            }
+            if (!of->join(together, to_, ranges)) {
+                for (const byte_range& each : ranges) alone.push_back({of, each});
+            } else if (++joined % at_once == 0) {
+                carry_out();
+            }
+        }
+    });
+    carry_out();
+    for (const lone& each : alone) {
+        attempt([&] { each.of->sync(to_, each.bytes); });
+    }
+    if (failure) std::rethrow_exception(failure);
+    wanted_.clear();
+}
+
+batch* batch::collecting_at(space where) noexcept {
+    return collecting && collecting->to_ == where ? collecting : nullptr;
+}
+
+batch::scope::scope(batch& by) noexcept : before_(std::exchange(collecting, &by)) {}
+batch::scope::~scope() { collecting = before_; }
+
+}  // namespace unibuf

@@ -1,0 +1,46 @@
+// buffer/joint_transfer.hpp: one transfer that many buffers make together.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "backends/backend.hpp"
+#include "coherence/plan.hpp"
+
+namespace unibuf::detail {
+
+class core;
+
+/// While it is a member, a buffer's range is claimed: nobody else gets to it.
+struct joint_transfer {
+    struct member {
+        core* of = nullptr;
+        std::uint64_t claim = 0;
+        std::size_t moves = 0;  // how many of them are its own
+    };
+
+    /// What one device does.
+    struct one_way {
+        coherence::step like;  // each of the moves, but for its range
+        std::vector<backends::move_of> moves;
+        std::vector<member> members;  // in the order of the moves
+    };
+
+    struct clock {
+        std::chrono::steady_clock::time_point begin;
+        std::chrono::steady_clock::time_point end;
+    };
+
+    std::vector<one_way> ways;
+    clock time{.begin = std::chrono::steady_clock::now(), .end = {}};
+
+    one_way& way_of(const coherence::step& like);
+
+    /// Moves what has joined, and lets all leave. The first failure, after which what it was about is as before.
+    void carry_out();
+};
+
+}  // namespace unibuf::detail
