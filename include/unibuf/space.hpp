@@ -92,7 +92,7 @@ inline constexpr std::uint64_t no_memory_limit = ~std::uint64_t{0};
 /// they have. An access for which nothing can go throws error(out_of_memory), after others have had a second to end
 /// theirs, and nothing is lost.
 ///
-/// What is held beyond a new limit goes at once, as far as it can.
+/// What is held beyond a new limit goes at once, as far as it can. Work that is queued on what goes is waited for.
 UNIBUF_API void limit_memory(space where, std::uint64_t bytes);
 
 /// Gives back to the system what unibuf keeps of a space for later: blocks of small buffers that have gone, and what

@@ -29,19 +29,18 @@ core::departure core::may_go(space where) noexcept {
 }
 
 std::uint64_t core::evict(space where) {
-    // Whoever needs the memory has others wait for it: nobody is waited for here.
-    demand asked{.range = directory_.whole(),
-                 .where = host,
-                 .what = access::read,
-                 .why = cause::eviction,
-                 .deadline = std::chrono::steady_clock::now()};
+    // Whoever needs the memory has others wait for it: their leases are not waited for here. Queued work is, which ends
+    // by itself.
+    demand asked{.range = directory_.whole(), .where = host, .what = access::read, .why = cause::eviction};
+    demand at_once = asked;
+    at_once.deadline = std::chrono::steady_clock::now();
     locked lock(*this);
     if (obstacle_to_evict(where) != obstacle::none) return 0;
     if (any_exposed_) find_host_writes(asked);
     for (;;) {
-        asked.range = coherence::only_at(directory_, directory_.whole(), where.id());
+        asked.range = at_once.range = coherence::only_at(directory_, directory_.whole(), where.id());
         if (asked.range.empty()) break;
-        take_turn(lock, asked);
+        take_turn(lock, at_once);
         check_not_contested(asked);
         steps(*this, lock, asked).run();
         if (obstacle_to_evict(where) != obstacle::none) return 0;

@@ -4,6 +4,7 @@
 #include <deque>
 #include <thread>
 
+#include "support/fake_device.hpp"
 #include "unit/common.hpp"
 
 namespace unibuf::test {
@@ -296,6 +297,28 @@ TEST_F(eviction, four_times_the_memory_goes_through_it) {
         EXPECT_LE(memory_in(device).held, 3 * size);
     }
     for (unsigned char i = 0; i < 12; ++i) EXPECT_EQ(content(all[i]), of(size, static_cast<unsigned char>(i + 3)));
+}
+
+TEST_F(eviction, comes_after_work_that_is_queued) {
+    fake_device& fake = fake_device::get({.asynchronous = true});
+    const std::size_t memories = fake.counts.memories;
+    int any = 0;
+    buffer newest(size);
+    buffer on_its_way(size);
+    on_its_way.copy_from(of(size, 2));
+    {
+        const auto written = newest.write(fake.where(), {.on = queue{&any}});
+        kernel_write(written.native(), 0, of(size, 1));
+    }
+    on_its_way.prefetch(fake.where(), {.on = queue{&any}});
+    limit_memory(fake.where(), 0);
+    EXPECT_EQ(fake.counts.memories, memories);
+    limit_memory(fake.where(), no_memory_limit);
+    EXPECT_EQ(newest.statistics().evictions, 1u);
+    EXPECT_EQ(on_its_way.statistics().evictions, 1u);
+    EXPECT_EQ(content(newest), of(size, 1));
+    EXPECT_EQ(content(on_its_way), of(size, 2));
+    EXPECT_TRUE(fake.misuse.empty());
 }
 
 }  // namespace
