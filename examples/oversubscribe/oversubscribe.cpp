@@ -1,0 +1,176 @@
+// examples/oversubscribe: a film of four times the memory that its device may use goes through several stages.
+//
+// No line of it moves anything: what a stage needs comes, and what was used least recently makes room.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cstdint>
+#include <cstdio>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "common/opencl_api.hpp"
+#include "unibuf/unibuf.hpp"
+
+namespace {
+
+namespace cl = examples::cl;
+
+using pixel = std::uint32_t;
+
+constexpr const char* kernel = R"(
+kernel void blend(global const uint* before, global const uint* now, global uint* to, uint stage) {
+    const size_t at = get_global_id(0);
+    to[at] = now[at] * (2 * stage + 3) + (before[at] ^ (now[at] >> 7));
+}
+)";
+
+/// The same on the host. Whole numbers, so that every bit of the result is known.
+constexpr pixel blend(pixel before, pixel now, pixel stage) { return now * (2 * stage + 3) + (before ^ (now >> 7)); }
+
+constexpr pixel original(std::size_t frame, std::size_t at) {
+    return static_cast<pixel>(frame * 2654435761U + at * 40503U);
+}
+
+struct film {
+    std::size_t frames = 16;
+    std::size_t pixels = std::size_t{1} << 20;
+    pixel stages = 4;
+
+    std::uint64_t frame_bytes() const { return pixels * sizeof(pixel); }
+
+    /// Of the film before a stage, and after it.
+    std::uint64_t bytes() const { return 2 * frames * frame_bytes(); }
+};
+
+/// The order in which a stage takes the frames: there and back in turns, as those that came last are still there.
+std::size_t frame_of(std::size_t i, pixel stage, const film& of) { return stage % 2 == 0 ? i : of.frames - 1 - i; }
+
+using frame = unibuf::unified_buffer<pixel>;
+
+/// What makes one frame of two. It has all three on the device at once.
+class stage_runner {
+public:
+    stage_runner(unibuf::space where, const film& of) : where_(where), pixels_(of.pixels) {
+        if (where.name().starts_with("opencl:")) {
+            on_ = unibuf::opencl::handles_of(where);
+            kernel_.emplace(*on_, kernel, "blend");
+        } else if (!where.name().starts_with("debug:")) {
+            throw std::runtime_error(where.name() + " has no kernel here: take debug:0 or an OpenCL device");
+        }
+    }
+
+    void run(const frame& before, const frame& now, frame& to, pixel stage) const {
+        const unibuf::access_options options{.on = on_ ? unibuf::opencl::queue_of(on_->queue) : unibuf::queue{}};
+        const auto a = before.read(where_, options);
+        const auto b = now.read(where_, options);
+        const auto c = to.write(where_, options);
+        if (!kernel_) {
+            std::ranges::transform(a, b, c.begin(), [=](pixel x, pixel y) { return blend(x, y, stage); });
+            return;
+        }
+        kernel_->set(0, unibuf::opencl::memory(a));
+        kernel_->set(1, unibuf::opencl::memory(b));
+        kernel_->set(2, unibuf::opencl::memory(c));
+        kernel_->set(3, stage);
+        kernel_->enqueue(pixels_, 1);
+    }
+
+private:
+    unibuf::space where_;
+    std::size_t pixels_;
+    std::optional<unibuf::opencl::handles> on_;
+    std::optional<cl::kernel_program> kernel_;
+};
+
+std::vector<std::vector<pixel>> run(unibuf::space where, const film& of) {
+    const stage_runner device(where, of);
+    unibuf::buffer_options options;
+    options.device = where;
+    options.hint = unibuf::memory_hint::gpu_preferred;  // also where the device could use the host's memory
+    std::vector<frame> now;
+    std::vector<frame> next;
+    for (std::size_t i = 0; i < of.frames; ++i) {
+        now.emplace_back(unibuf::shape{of.pixels}, options);
+        next.emplace_back(unibuf::shape{of.pixels}, options);
+        std::size_t at = 0;
+        for (pixel& each : now.back().write(unibuf::host)) each = original(i, at++);
+    }
+    for (pixel stage = 0; stage < of.stages; ++stage) {
+        for (std::size_t i = 0; i < of.frames; ++i) {
+            const std::size_t t = frame_of(i, stage, of);
+            device.run(now[t == 0 ? 0 : t - 1], now[t], next[t], stage);
+        }
+        std::swap(now, next);
+    }
+    std::vector<std::vector<pixel>> result;
+    for (const frame& each : now) each.copy_to(result.emplace_back(of.pixels));
+    return result;
+}
+
+/// Of plain memory, pixel by pixel.
+void check(const std::vector<std::vector<pixel>>& result, const film& of) {
+    std::vector<pixel> column(of.frames);
+    for (std::size_t at = 0; at < of.pixels; ++at) {
+        for (std::size_t t = 0; t < of.frames; ++t) column[t] = original(t, at);
+        for (pixel stage = 0; stage < of.stages; ++stage) {
+            for (std::size_t t = of.frames; t-- > 0;) column[t] = blend(column[t == 0 ? 0 : t - 1], column[t], stage);
+        }
+        for (std::size_t t = 0; t < of.frames; ++t) {
+            if (result[t][at] == column[t]) continue;
+            throw std::runtime_error(
+                fmt::format("frame {}, pixel {} is {} instead of {}", t, at, result[t][at], column[t]));
+        }
+    }
+}
+
+void report(const std::string& where, const film& of, bool as_json) {
+    const unibuf::statistics total = unibuf::total_statistics();
+    const unibuf::memory_usage memory = unibuf::memory_in(where);
+    if (as_json) {
+        const nlohmann::ordered_json row = {{"space", where},
+                                            {"data_bytes", of.bytes()},
+                                            {"limit_bytes", memory.limit},
+                                            {"peak_bytes", memory.peak},
+                                            {"bytes_moved", total.bytes_moved()},
+                                            {"evictions", total.evictions}};
+        fmt::print("{}\n", row.dump(2));
+        return;
+    }
+    fmt::print("{} frames of {} pixels through {} stages on {}, each bit as it should be\n", of.frames, of.pixels,
+               of.stages, where);
+    fmt::print("{:>14} bytes of data\n{:>14} bytes at most on the device\n{:>14} bytes there at its peak\n", of.bytes(),
+               memory.limit, memory.peak);
+    fmt::print("{:>14} bytes moved\n{:>14} evictions\n", total.bytes_moved(), total.evictions);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    try {
+        CLI::App app("A film goes through several stages on a device that has room for a quarter of it");
+        film of;
+        std::string where = "debug:0";
+        std::uint64_t limit = 0;
+        bool as_json = false;
+        app.add_option("--space", where, "debug:0, or an OpenCL device")->capture_default_str();
+        app.add_option("--frames", of.frames)->check(CLI::Range(1, 1 << 12))->capture_default_str();
+        app.add_option("--pixels", of.pixels, "Of each frame")->check(CLI::Range(1, 1 << 26))->capture_default_str();
+        app.add_option("--stages", of.stages)->check(CLI::Range(1, 1 << 10))->capture_default_str();
+        app.add_option("--limit", limit, "Bytes on the device; a quarter of the data, where it is not given");
+        app.add_flag("--json", as_json);
+        CLI11_PARSE(app, argc, argv);
+        unibuf::limit_memory(where, app.count("--limit") != 0 ? limit : of.bytes() / 4);
+        check(run(where, of), of);
+        report(where, of, as_json);
+    } catch (const std::exception& failed) {
+        std::fputs((std::string("oversubscribe: ") + failed.what() + '\n').c_str(), stderr);
+        return 1;
+    }
+    return 0;
+}
