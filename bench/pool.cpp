@@ -1,10 +1,13 @@
 // bench/pool.cpp: what a pool costs, and what it spares.
+#include <dlfcn.h>
 #include <unibuf/unibuf.hpp>
 
 #include <algorithm>
 #include <cstddef>
 #include <ctime>
 #include <memory>
+#include <stdexcept>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -14,8 +17,8 @@ namespace {
 
 constexpr std::size_t bytes = 1 << 16;
 
-/// Against the memory alone, from the heap.
-bench::figures pair() {
+/// Against the memory alone, from a heap.
+bench::figures pair_beside(const bench::body& heap) {
     unibuf::memory_pool pool;
     pool.reserve(1, bytes);
     return bench::in_ns(bench::race(bench::repeat([&pool] {
@@ -23,10 +26,45 @@ bench::figures pair() {
                                         benchmark::DoNotOptimize(taken);
                                         pool.release(std::move(taken));
                                     }),
-                                    bench::repeat([] {
-                                        std::unique_ptr<std::byte[]> taken(new std::byte[bytes]);
-                                        benchmark::DoNotOptimize(taken.get());
-                                    })));
+                                    heap));
+}
+
+bench::figures pair() {
+    return pair_beside(bench::repeat([] {
+        std::unique_ptr<std::byte[]> taken(new std::byte[bytes]);
+        benchmark::DoNotOptimize(taken.get());
+    }));
+}
+
+struct mimalloc {
+    void* (*take)(std::size_t);
+    void (*give_back)(void*);
+};
+
+/// Loaded for itself: a program that is linked with it has its malloc, and its operator new, in all other figures too.
+mimalloc load_mimalloc() {
+    const std::string library = UNIBUF_MIMALLOC;
+    if (library.empty()) {
+        throw unibuf::error(unibuf::error_code::device_unavailable,
+                            "libmimalloc-dev was not found when the benchmarks were configured");
+    }
+    void* const loaded = ::dlopen(library.c_str(), RTLD_NOW | RTLD_LOCAL);
+    if (!loaded) throw std::runtime_error(::dlerror());
+    const auto find = [&](const char* name) {
+        void* const found = ::dlsym(loaded, name);
+        if (!found) throw std::runtime_error(library + " has no " + name);
+        return found;
+    };
+    return {reinterpret_cast<void* (*)(std::size_t)>(find("mi_malloc")),
+            reinterpret_cast<void (*)(void*)>(find("mi_free"))};
+}
+
+bench::figures pair_beside_mimalloc() {
+    return pair_beside(bench::repeat([heap = load_mimalloc()] {
+        void* const taken = heap.take(bytes);
+        benchmark::DoNotOptimize(taken);
+        heap.give_back(taken);
+    }));
 }
 
 /// Against a buffer that is made each time, and written at the host.
@@ -81,6 +119,11 @@ const bench::declared pairs({.name = "pool.pair",
                              .unit = "ns",
                              .goal = bench::at_most(50),
                              .cases = {{"64 KiB, acquired and released", pair}}});
+
+const bench::declared pairs_beside_mimalloc({.name = "pool.pair.mimalloc",
+                                             .unit = "ns",
+                                             .goal = bench::at_most(50),
+                                             .cases = {{"64 KiB, mi_malloc and mi_free", pair_beside_mimalloc}}});
 
 const bench::declared used({.name = "pool.pair.used",
                             .unit = "ns",

@@ -14,6 +14,14 @@ if(NOT UNIBUF_SANITIZE)
     target_include_directories(unibuf_bench SYSTEM PRIVATE ${STB_INCLUDE_DIR})
     target_link_libraries(unibuf_bench PRIVATE unibuf benchmark::benchmark CLI11::CLI11 fmt::fmt-header-only
                                                nlohmann_json::nlohmann_json)
+    # Loaded by the one benchmark that is about it: linked, it would be the heap of all of them.
+    find_library(UNIBUF_MIMALLOC_LIBRARY mimalloc)
+    if(NOT UNIBUF_MIMALLOC_LIBRARY)
+        message(STATUS "libmimalloc-dev was not found: pool.pair.mimalloc will be skipped")
+        set(UNIBUF_MIMALLOC_LIBRARY "")
+    endif()
+    set_source_files_properties(${PROJECT_SOURCE_DIR}/bench/pool.cpp PROPERTIES
+                                COMPILE_DEFINITIONS UNIBUF_MIMALLOC="${UNIBUF_MIMALLOC_LIBRARY}")
     # For docs/write-tracking.md. It looks inside the library.
     add_executable(tracking_methods ${PROJECT_SOURCE_DIR}/bench/tracking_methods.cpp)
     target_link_libraries(tracking_methods PRIVATE unibuf_static fmt::fmt-header-only nlohmann_json::nlohmann_json)
