@@ -16,6 +16,7 @@
 
 #include "backends/backend.hpp"
 #include "backends/spaces.hpp"
+#include "unibuf/buffer.hpp"
 #include "unibuf/error.hpp"
 #include "unibuf/space.hpp"
 
@@ -23,10 +24,22 @@ namespace unibuf::contract {
 
 using bytes = std::vector<std::byte>;
 
+/// A queue of the program's own. What is on it waits until it is opened, or goes.
+class held_queue {
+public:
+    virtual ~held_queue() = default;
+    virtual queue name() const = 0;
+
+    /// In the place of a kernel: makes all of it `value`.
+    virtual void set(const native_memory& to, std::byte value) = 0;
+    virtual void open() = 0;
+};
+
 /// A space to test, found when its tests begin: finding it may throw why it is not there.
 struct subject {
     std::string name;
     std::function<space()> find;
+    std::function<std::unique_ptr<held_queue>(space)> hold_queue = {};
 
     friend void PrintTo(const subject& of, std::ostream* out) { *out << of.name; }
 };
@@ -75,6 +88,33 @@ class buffer_contract : public on_a_space {};
 /// Likewise: what the host writes through pointers.
 class host_write_contract : public on_a_space {};
 
+/// Likewise: memory that is short. Skips where no copy has memory of its own.
+class eviction_contract : public on_a_space {
+protected:
+    void SetUp() override;
+    void TearDown() override { limit_memory(where_, no_memory_limit); }
+
+    buffer mirrored() const;
+
+    /// From now on, beside what others hold there.
+    void make_room_for(std::size_t buffers) const { limit_memory(where_, limit_of(buffers)); }
+    std::uint64_t limit_of(std::size_t buffers) const;
+
+    bool has_copy(const buffer& of) const;
+
+    /// Content that only the device has.
+    void device_fills(buffer& to, std::byte value) const;
+
+    /// What the device has, read by making it the newest.
+    bytes device_reads(buffer& from) const;
+
+private:
+    std::uint64_t held_before_ = 0;
+};
+
+/// The same where work is queued.
+class queued_eviction_contract : public eviction_contract {};
+
 // Each waits until it is done.
 void put(backends::memory& to, std::size_t offset, std::span<const std::byte> content);
 bytes get(backends::memory& from, std::size_t offset, std::size_t count);
@@ -89,13 +129,23 @@ bytes get(backends::memory& from, std::size_t offset, std::size_t count);
 
 #define UNIBUF_BACKEND_CONTRACT(api, space_name) \
     UNIBUF_CONTRACT_PART(backend_contract, api, space_name, [] { return unibuf::space(space_name); })
-#define UNIBUF_BUFFER_CONTRACT(api, space_name)                                                       \
-    UNIBUF_CONTRACT_PART(buffer_contract, api, space_name, [] { return unibuf::space(space_name); }); \
-    UNIBUF_CONTRACT_PART(host_write_contract, api, space_name, [] { return unibuf::space(space_name); })
+#define UNIBUF_BUFFER_CONTRACT(api, space_name)                                                           \
+    UNIBUF_CONTRACT_PART(buffer_contract, api, space_name, [] { return unibuf::space(space_name); });     \
+    UNIBUF_CONTRACT_PART(host_write_contract, api, space_name, [] { return unibuf::space(space_name); }); \
+    UNIBUF_CONTRACT_PART(eviction_contract, api, space_name, [] { return unibuf::space(space_name); })
 
-#define UNIBUF_CONTRACT_OF(api, space_name, find)                  \
-    UNIBUF_CONTRACT_PART(backend_contract, api, space_name, find); \
-    UNIBUF_CONTRACT_PART(sharing_contract, api, space_name, find); \
-    UNIBUF_CONTRACT_PART(buffer_contract, api, space_name, find);  \
-    UNIBUF_CONTRACT_PART(host_write_contract, api, space_name, find)
+#define UNIBUF_CONTRACT_OF(api, space_name, find)                     \
+    UNIBUF_CONTRACT_PART(backend_contract, api, space_name, find);    \
+    UNIBUF_CONTRACT_PART(sharing_contract, api, space_name, find);    \
+    UNIBUF_CONTRACT_PART(buffer_contract, api, space_name, find);     \
+    UNIBUF_CONTRACT_PART(host_write_contract, api, space_name, find); \
+    UNIBUF_CONTRACT_PART(eviction_contract, api, space_name, find)
 #define UNIBUF_CONTRACT(api, space_name) UNIBUF_CONTRACT_OF(api, space_name, [] { return unibuf::space(space_name); })
+
+/// Beside UNIBUF_CONTRACT, where the program has queues of its own: hold_queue(space) makes a held_queue.
+#define UNIBUF_QUEUED_CONTRACT(api, space_name, find, hold_queue)                                                     \
+    namespace unibuf::contract {                                                                                      \
+    INSTANTIATE_TEST_SUITE_P(api, queued_eviction_contract, ::testing::Values(subject{space_name, find, hold_queue}), \
+                             name_of_subject);                                                                        \
+    }                                                                                                                 \
+    static_assert(true)

@@ -109,6 +109,38 @@ private:
     bool opened_ = false;
 };
 
+class held_opencl_queue final : public held_queue {
+public:
+    explicit held_opencl_queue(space where) : made_(make(where)), closed_(opencl::handles_of(where).context, made_) {}
+    ~held_opencl_queue() override {
+        closed_.open();
+        api().clReleaseCommandQueue(made_);
+    }
+    held_opencl_queue(const held_opencl_queue&) = delete;
+    held_opencl_queue& operator=(const held_opencl_queue&) = delete;
+
+    queue name() const override { return opencl::queue_of(made_); }
+    void set(const native_memory& to, std::byte value) override {
+        ok(api().clEnqueueFillBuffer(made_, opencl::memory(to), &value, 1, to.offset, to.bytes, 0, nullptr, nullptr));
+        ok(api().clFlush(made_));
+    }
+    void open() override { closed_.open(); }
+
+private:
+    static cl::cl_command_queue make(space where) {
+        const opencl::handles known = opencl::handles_of(where);
+        cl::cl_int status = cl::success;
+        const cl::cl_command_queue made = api().clCreateCommandQueue(known.context, known.device, 0, &status);
+        ok(status);
+        return made;
+    }
+
+    cl::cl_command_queue made_;
+    gate closed_;
+};
+
+std::unique_ptr<held_queue> hold_queue(space where) { return std::make_unique<held_opencl_queue>(where); }
+
 class opencl_test : public ::testing::Test {
 protected:
     void SetUp() override {
@@ -361,3 +393,5 @@ TEST_F(opencl_test, shows_the_host_after_work_on_the_queue_that_is_named) {
 
 UNIBUF_CONTRACT(opencl, "opencl:0");
 UNIBUF_CONTRACT_OF(opencl_adopted, "opencl:adopted", unibuf::contract::adopted);
+UNIBUF_QUEUED_CONTRACT(opencl, "opencl:0", [] { return unibuf::space("opencl:0"); }, hold_queue);
+UNIBUF_QUEUED_CONTRACT(opencl_adopted, "opencl:adopted", adopted, hold_queue);
