@@ -1,6 +1,8 @@
 // buffer/joint_transfer.cpp
 #include "buffer/joint_transfer.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <exception>
 
@@ -10,6 +12,14 @@
 
 namespace unibuf::detail {
 namespace {
+
+/// A backend does not know of which buffers it failed.
+error of_all(const joint_transfer::one_way& what, const error& failure) {
+    const space to = space::from_id(what.like.to);
+    return {failure.code(),
+            fmt::format("{} and {} others: to synchronize {} was asked for: {}", what.members.front().of->name(),
+                        what.members.size() - 1, to.name(), failure.what())};
+}
 
 /// Null where all went well. In any case nothing is under way any more.
 std::exception_ptr carry_out_one(const joint_transfer::one_way& what) {
@@ -21,14 +31,14 @@ std::exception_ptr carry_out_one(const joint_transfer::one_way& what) {
     std::exception_ptr failure;
     try {
         by.move_many(way, what.moves, done);
-    } catch (const error&) {
-        failure = std::current_exception();
+    } catch (const error& thrown) {
+        failure = std::make_exception_ptr(of_all(what, thrown));
     }
     for (const fence& each : done) {
         try {
             each.wait();
-        } catch (const error&) {
-            if (!failure) failure = std::current_exception();
+        } catch (const error& thrown) {
+            if (!failure) failure = std::make_exception_ptr(of_all(what, thrown));
         }
     }
     return failure;

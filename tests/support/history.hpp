@@ -55,7 +55,7 @@ struct operation {
 
     static constexpr std::uint8_t hold = 1;      // the lease, over the next operations
     static constexpr std::uint8_t on_queue = 2;  // the lease's or prefetch's work
-    static constexpr std::uint8_t partly = 4;    // not all that may be written is
+    static constexpr std::uint8_t partly = 4;    // not all that may be written is; a prefetch: as a batch
     static constexpr std::uint8_t give_up = 8;   // after an injected failure, instead of trying again
     static constexpr std::uint8_t beyond = 16;   // one byte more than there is
     static constexpr std::uint8_t look = 32;     // at the whole buffer afterwards, from another space

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "support/player.hpp"
+#include "unibuf/batch.hpp"
 
 namespace unibuf::test {
 namespace {
@@ -206,9 +207,16 @@ void player::prefetch(const operation& op) {
     const byte_range range = range_of(op, of.range);
     const place where = explicit_places[op.where % 3];
     asked_[where] = asked_[at_host] = true;
-    if (attempt(op, conflicts(range, access::read), [&] {
-            of.handle.prefetch(space_of(where), {.offset = range.begin - of.range.begin, .count = range.size()});
-        })) {
+    const std::size_t offset = range.begin - of.range.begin;
+    const auto in_a_batch = [&] {
+        batch all(space_of(where));
+        all.sync(of.handle.view(offset + range.size() / 2, range.size() - range.size() / 2));
+        all.sync(of.handle.view(offset, range.size() / 2));
+        all.submit();
+    };
+    const auto at_once = [&] { of.handle.prefetch(space_of(where), {.offset = offset, .count = range.size()}); };
+    if (attempt(op, conflicts(range, access::read),
+                [&] { (op.flags & operation::partly) != 0 ? in_a_batch() : at_once(); })) {
         expect_moves(range, where, true);
         oracle_.read(range, where);
     }
