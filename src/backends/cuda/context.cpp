@@ -118,6 +118,11 @@ fence context::mark_all() {
 void context::free_after_all(device_pointer address) {
     const std::scoped_lock lock(to_free_mutex_);
     to_free_.push_back(address);
+    free_all_left();
+}
+
+void context::free_all_left() {
+    if (to_free_.empty()) return;
     order(mark_all(), freeing_);
     while (!to_free_.empty()) {
         const device_pointer next = to_free_.back();
@@ -128,6 +133,10 @@ void context::free_after_all(device_pointer address) {
 
 void context::trim_pool() {
     if (!pool_) return;
+    {
+        const std::scoped_lock lock(to_free_mutex_);
+        free_all_left();
+    }
     check(api().cuStreamSynchronize(freeing_), "memory that was freed cannot be waited for");
     check(api().cuMemPoolTrimTo(pool_, 0), "memory cannot be given back");
 }

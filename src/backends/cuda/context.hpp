@@ -89,6 +89,7 @@ public:
 private:
     stream_handle make_stream();
     void check_named(stream_handle named);
+    void free_all_left();
 
     context_handle native_ = nullptr;
     device_ordinal ordinal_;

@@ -125,7 +125,7 @@ TEST_F(on_the_double, leaves_no_memory_behind) {
 }
 
 TEST_F(on_the_double, asks_its_pool_to_let_go_before_it_gives_up) {
-    if (control().calls(nullptr) == 0 && device().allocate({.bytes = 1}) && control().calls("cuMemAlloc") > 0) {
+    if (control().calls(nullptr) == 0 && device().allocate({.bytes = mebibyte}) && control().calls("cuMemAlloc") > 0) {
         GTEST_SKIP() << "without pools there is none";
     }
     control().fail("cuMemAllocFromPoolAsync", 0, 1, driver::out_of_memory);

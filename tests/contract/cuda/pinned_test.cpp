@@ -88,6 +88,7 @@ TEST_F(cuda_test, pins_no_more_than_it_may) {
 }
 
 TEST_F(on_the_double, says_when_the_system_pins_no_more) {
+    trim_memory(host);
     control().limit_pinned_memory(4096);
     buffer used = pinned_buffer(mebibyte);
     const std::uint64_t before = cuda::pinned_memory().held;
