@@ -26,36 +26,65 @@ void by_opencl(std::span<const std::byte> from, const unibuf::native_memory& to)
     bench::opencl::write(unibuf::opencl::handles_of(to.where).queue, unibuf::opencl::memory(to), from);
 }
 
-/// Against a program that has all of it in one array: writes that, and sends it in one piece.
-bench::figures ten_thousand(unibuf::space where, by_hand* in_one_piece) {
-    const bench::default_device device(where);
-    const std::vector<std::byte> content(buffers * bytes, std::byte{1});
-    std::vector<unibuf::buffer> all;
-    for (std::size_t i = 0; i < buffers; ++i) {
-        all.emplace_back(bytes, mirrored);
-        all.back().read(where).release();
+/// Mirrored buffers, and what is written to them.
+struct many {
+    explicit many(unibuf::space where) : there(where) {
+        for (std::size_t i = 0; i < buffers; ++i) {
+            all.emplace_back(bytes, mirrored);
+            all.back().read(where).release();
+        }
     }
+
+    std::span<const std::byte> part(std::size_t i) const { return std::span(content).subspan(i * bytes, bytes); }
+
+    void write_together() {
+        unibuf::batch updates(there);
+        for (std::size_t i = 0; i < buffers; ++i) updates.write(all[i], part(i));
+        updates.submit();
+    }
+
+    void write_alone() {
+        for (std::size_t i = 0; i < buffers; ++i) {
+            all[i].copy_from(part(i));
+            all[i].sync_to_device();
+        }
+    }
+
+    unibuf::space there;
+    std::vector<unibuf::buffer> all;
+    std::vector<std::byte> content = std::vector<std::byte>(buffers * bytes, std::byte{1});
+};
+
+/// Against a program that has all of it in one array: writes that, and sends it in one piece.
+bench::figures in_one_piece(unibuf::space where, by_hand* send) {
+    const bench::default_device device(where);
+    many small(where);
     unibuf::buffer whole(buffers * bytes, mirrored);
     std::byte* const array = whole.host();
     const unibuf::native_memory there = whole.device();
-    return bench::in_ns(bench::race(bench::repeat([&] {
-                                        unibuf::batch updates(where);
-                                        for (std::size_t i = 0; i < buffers; ++i) {
-                                            updates.write(all[i], std::span(content).subspan(i * bytes, bytes));
-                                        }
-                                        updates.submit();
-                                    }),
-                                    bench::repeat([&] {
-                                        std::memcpy(array, content.data(), content.size());
-                                        in_one_piece({array, content.size()}, there);
+    return bench::in_ns(bench::race(bench::repeat([&] { small.write_together(); }), bench::repeat([&] {
+                                        std::memcpy(array, small.content.data(), small.content.size());
+                                        send({array, small.content.size()}, there);
                                     })));
+}
+
+bench::figures one_by_one(unibuf::space where) {
+    const bench::default_device device(where);
+    many small(where);
+    return bench::in_ns(
+        bench::race(bench::repeat([&] { small.write_together(); }), bench::repeat([&] { small.write_alone(); })));
 }
 
 const bench::declared batches(
     {.name = "pool.batch_10000",
      .unit = "ns",
      .goal = bench::ratio_at_most(2),
-     .cases = {{"10,000 of 1 KiB to debug:0", [] { return ten_thousand("debug:0", by_memcpy); }},
-               {"10,000 of 1 KiB to opencl:0", [] { return ten_thousand("opencl:0", by_opencl); }}}});
+     .cases = {{"10,000 of 1 KiB to debug:0", [] { return in_one_piece("debug:0", by_memcpy); }},
+               {"10,000 of 1 KiB to opencl:0", [] { return in_one_piece("opencl:0", by_opencl); }}}});
+
+const bench::declared alone({.name = "pool.batch_10000.alone",
+                             .unit = "ns",
+                             .goal = bench::ratio_at_most(0.5),
+                             .cases = {{"10,000 of 1 KiB to opencl:0", [] { return one_by_one("opencl:0"); }}}});
 
 }  // namespace

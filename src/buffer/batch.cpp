@@ -15,7 +15,7 @@ namespace unibuf {
 /// To be synced. Keeps the buffer.
 struct batch::range {
     struct drop_handle {
-        void operator()(detail::core* of) const noexcept { of->drop_handle(); }
+        void operator()(detail::core* kept) const noexcept { kept->drop_handle(); }
     };
     std::unique_ptr<detail::core, drop_handle> of;
     byte_range bytes;
@@ -27,6 +27,9 @@ thread_local constinit batch* collecting = nullptr;
 
 // Buffers in one transfer: what is known of so many stays in a core's own cache until the transfer is done.
 constexpr std::size_t at_once = 512;
+
+// So many ranges before it is its turn, a buffer is asked for from memory.
+constexpr std::ptrdiff_t ahead = 8;
 
 /// By buffer, and by byte.
 constexpr auto before = [](const auto& a, const auto& b) {
@@ -88,6 +91,7 @@ void batch::submit() {
         std::vector<byte_range> ranges;
         std::size_t joined = 0;
         for (auto next = wanted_.begin(); next != wanted_.end();) {
+            if (wanted_.end() - next > ahead) (next + ahead)->of->fetch_ahead();
             detail::core* const of = next->of.get();
             ranges.clear();
             for (; next != wanted_.end() && next->of.get() == of; ++next) {

@@ -75,6 +75,12 @@ public:
     /// that takes more than a move between the host and one device, or would have to wait: then sync() does it.
     bool join(joint_transfer& transfer, space where, std::span<const byte_range> ranges);
 
+    /// Asks for it from memory, where it will soon be needed.
+    void fetch_ahead() const noexcept {
+        const char* const begin = reinterpret_cast<const char*>(this);
+        for (std::size_t line = 0; line < sizeof *this; line += 64) __builtin_prefetch(begin + line, 1);
+    }
+
     /// The end of that; `moved` is what has arrived.
     void leave(std::uint64_t claim, const coherence::step& like, std::span<const backends::move_of> moved,
                const joint_transfer::clock& time) noexcept;
@@ -139,7 +145,7 @@ private:
 
     /// Nobody uses it, nothing is queued or out, and no two of its copies share memory.
     bool is_settled() const noexcept;
-    std::vector<coherence::step> plan_sync(std::span<const byte_range> ranges, space where) const;
+    void plan_sync(std::span<const byte_range> ranges, space where, std::vector<coherence::step>& planned) const;
     void check_allowed(const demand& asked) const;
     void check_not_lost(const demand& asked);
     void check_allocated(const copy* there, space where, const char* verb) const;

@@ -31,24 +31,22 @@ void core::put(byte_range range, const std::byte* from) {
 }
 
 /// As coherence::plan: the usual answer without the work.
-std::vector<coherence::step> core::plan_sync(std::span<const byte_range> ranges, space where) const {
-    std::vector<coherence::step> planned;
+void core::plan_sync(std::span<const byte_range> ranges, space where, std::vector<coherence::step>& planned) const {
+    planned.clear();
     const coherence::knowledge& known = directory_.first();
     const bool alike = directory_.ranges() == 1 && known.what != coherence::content::unwritten && is_settled();
-    if (alike && coherence::has(known.current, where.id())) return planned;
+    if (alike && coherence::has(known.current, where.id())) return;
     if (alike && coherence::has(known.current, coherence::host)) {
-        planned.reserve(ranges.size());
         for (const byte_range& each : ranges) {
             planned.push_back({.does = coherence::step::kind::move, .range = each, .to = where.id()});
         }
-        return planned;
+        return;
     }
     for (const byte_range& each : ranges) {
         const auto more =
             coherence::plan(directory_, copies_.memories(), work_.ranges(), each, where.id(), access::read);
         planned.insert(planned.end(), more.begin(), more.end());
     }
-    return planned;
 }
 
 bool core::join(joint_transfer& transfer, space where, std::span<const byte_range> ranges) {
@@ -65,7 +63,8 @@ bool core::join(joint_transfer& transfer, space where, std::span<const byte_rang
         if (!coherence::contested_in(directory_, range).empty()) return false;
     }
     if (!work_.empty()) work_.forget_done();
-    const std::vector<coherence::step> planned = plan_sync(ranges, where);
+    std::vector<coherence::step>& planned = transfer.planned;
+    plan_sync(ranges, where, planned);
     if (planned.empty()) return true;
     const coherence::step& first = planned.front();
     for (const coherence::step& each : planned) {
@@ -100,9 +99,19 @@ void core::leave(std::uint64_t claim, const coherence::step& like, std::span<con
     leases_.remove(claim);
     tell_waiting();
     if (moved.empty()) return;
+    const auto range_of = [](const backends::move_of& each) {
+        return byte_range{each.offset, each.offset + each.host.size()};
+    };
+    if (moved.size() == 1) {
+        coherence::step only = like;
+        only.range = range_of(moved[0]);
+        count(only, cause::sync, {&only.range, 1}, time.begin, time.end);
+        coherence::complete(directory_, copies_.memories(), only);
+        return;
+    }
     std::vector<byte_range> ranges;
     ranges.reserve(moved.size());
-    for (const backends::move_of& each : moved) ranges.push_back({each.offset, each.offset + each.host.size()});
+    for (const backends::move_of& each : moved) ranges.push_back(range_of(each));
     count(like, cause::sync, ranges, time.begin, time.end);
     coherence::complete(directory_, copies_.memories(), like, byte_ranges::of(std::move(ranges)));
 }

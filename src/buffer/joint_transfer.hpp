@@ -35,6 +35,7 @@ struct joint_transfer {
     };
 
     std::vector<one_way> ways;
+    std::vector<coherence::step> planned;  // for the one that joins now
     clock time{.begin = std::chrono::steady_clock::now(), .end = {}};
 
     one_way& way_of(const coherence::step& like);

@@ -122,6 +122,19 @@ private:
     std::size_t last_ = 0;  // where the steps of the last piece begin
 };
 
+template <class Ranges>
+void complete_all(directory& known, const sharing& memories, const step& done, const Ranges& ranges) {
+    if (done.does == step::kind::wait) return;
+    known.update(ranges, [&](knowledge& k) {
+        if (done.does == step::kind::publish) {
+            if (!has(k.current, done.from)) return;
+            if (writes(done.what) && !k.exposed()) k.current &= ~memories.group(done.to);
+        }
+        k.current |= set_of(done.to);
+        if (k.what == content::written && std::popcount(k.current) > 1) k.what = content::settled;
+    });
+}
+
 }  // namespace
 
 std::vector<step> plan(const directory& known, const sharing& memories, std::span<const queued_work> queued,
@@ -132,15 +145,11 @@ std::vector<step> plan(const directory& known, const sharing& memories, std::spa
 }
 
 void complete(directory& known, const sharing& memories, const step& done, const byte_ranges& ranges) {
-    if (done.does == step::kind::wait) return;
-    known.update(ranges, [&](knowledge& k) {
-        if (done.does == step::kind::publish) {
-            if (!has(k.current, done.from)) return;
-            if (writes(done.what) && !k.exposed()) k.current &= ~memories.group(done.to);
-        }
-        k.current |= set_of(done.to);
-        if (k.what == content::written && std::popcount(k.current) > 1) k.what = content::settled;
-    });
+    complete_all(known, memories, done, ranges);
+}
+
+void complete(directory& known, const sharing& memories, const step& done) {
+    complete_all(known, memories, done, done.range);
 }
 
 void wrote(directory& known, byte_range range, space_id where) {

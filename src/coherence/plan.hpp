@@ -55,9 +55,7 @@ std::vector<step> plan(const directory& known, const sharing& memories, std::spa
 
 /// `done` has been carried out, on all of `ranges`.
 void complete(directory& known, const sharing& memories, const step& done, const byte_ranges& ranges);
-inline void complete(directory& known, const sharing& memories, const step& done) {
-    complete(known, memories, done, done.range);
-}
+void complete(directory& known, const sharing& memories, const step& done);
 
 /// The space `where` holds the newest content of `range` from now on, and nobody else does.
 void wrote(directory& known, byte_range range, space_id where);
