@@ -20,6 +20,9 @@ namespace {
 constexpr std::chrono::seconds patience(1);
 constexpr std::chrono::microseconds pause(100);
 
+/// Of the calling thread: what goes needs memory itself then, at the host, and waits for nobody.
+thread_local constinit bool making_room = false;
+
 struct drop_handle {
     void operator()(core* of) const noexcept { of->drop_handle(); }
 };
@@ -71,6 +74,7 @@ residents::outcome residents::make_room(space where, std::uint64_t bytes, const 
         }
     }
     std::ranges::sort(all, {}, &candidate::order);
+    const bool before = std::exchange(making_room, true);
     for (const candidate& each : all) {
         if (result.freed >= bytes) break;
         try {
@@ -79,11 +83,15 @@ residents::outcome residents::make_room(space where, std::uint64_t bytes, const 
             result.failure = failure.what();
         }
     }
+    making_room = before;
     return result;
 }
 
 room::room(const core& asking, space where, std::uint64_t bytes)
-    : asking_(asking), where_(where), bytes_(bytes), deadline_(std::chrono::steady_clock::now() + patience) {
+    : asking_(asking),
+      where_(where),
+      bytes_(bytes),
+      deadline_(std::chrono::steady_clock::now() + (making_room ? std::chrono::seconds(0) : patience)) {
     while (!trace::hold(where, bytes)) {
         const auto [held, limit] = std::pair(memory_in(where).held, memory_in(where).limit);
         if (held + bytes <= limit || make(held + bytes - limit)) continue;
