@@ -3,6 +3,7 @@
 #include <thread>
 
 #include "contract/contract.hpp"
+#include "unibuf/batch.hpp"
 #include "unibuf/unified_buffer.hpp"
 
 namespace unibuf::contract {
@@ -265,6 +266,33 @@ TEST_P(buffer_contract, starts_to_move_ahead) {
     moved.read(where_).release();
     EXPECT_EQ(moved.statistics().bytes_moved(), 16 * size);
     EXPECT_TRUE(same(device_reads(moved, where_), noise(16 * size)));
+}
+
+TEST_P(buffer_contract, takes_part_in_batches_both_ways) {
+    std::vector<buffer> all;
+    for (unsigned i = 0; i < 600; ++i) {
+        all.emplace_back(64 + i, buffer_options{.hint = memory_hint::gpu_preferred, .device = where_});
+        all.back().copy_from(noise(64 + i));
+        all.back().read(where_).release();
+    }
+    {
+        batch there(where_);
+        for (unsigned i = 0; i < all.size(); ++i) there.write(all[i], noise(40, i + 2), 10);
+        there.submit();
+    }
+    batch back(host);
+    for (buffer& each : all) {
+        EXPECT_EQ(each.state(), buffer_state::synchronized);
+        each.mark_dirty(where_);  // what arrived is what stands
+        back.sync(each);
+    }
+    back.submit();
+    for (unsigned i = 0; i < all.size(); ++i) {
+        bytes expected = noise(64 + i);
+        std::ranges::copy(noise(40, i + 2), expected.begin() + 10);
+        const auto got = all[i].read(host);
+        EXPECT_TRUE(same(got, expected)) << i;
+    }
 }
 
 TEST_P(buffer_contract, never_drops_the_last_current_copy) {

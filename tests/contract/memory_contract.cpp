@@ -225,6 +225,41 @@ TEST_P(backend_contract, serves_threads_with_parts_of_one_memory) {
     for (unsigned t = 0; t < 8; ++t) EXPECT_TRUE(same(get(*memory, t * part, part), noise(part, 100 * t + 8)));
 }
 
+TEST_P(backend_contract, moves_parts_of_many_memories_together) {
+    constexpr std::size_t many = 700;
+    constexpr std::size_t gap = 3;  // at both ends of each, where nothing may come
+    std::vector<std::unique_ptr<backends::memory>> memories;
+    std::vector<bytes> sent;
+    std::vector<bytes> fetched;
+    std::vector<backends::move_of> there;
+    std::vector<backends::move_of> back;
+    for (unsigned i = 0; i < many; ++i) {
+        const std::size_t count = i % 100 == 7 ? 200'000 : 1 + i;
+        memories.push_back(allocate(count + 2 * gap));
+        put(*memories.back(), 0, bytes(count + 2 * gap, std::byte{0xEE}));
+        sent.push_back(noise(count, i + 1));
+        fetched.emplace_back(count);
+    }
+    for (unsigned i = 0; i < many; ++i) {
+        there.push_back({memories[i].get(), gap, sent[i]});
+        back.push_back({memories[i].get(), gap, fetched[i]});
+    }
+    const auto move = [&](backends::direction way, std::span<const backends::move_of> moves) {
+        std::vector<fence> done;
+        device().move_many(way, moves, done);
+        for (const fence& each : done) each.wait();
+    };
+    move(backends::direction::to_device, there);
+    for (const std::size_t i : {std::size_t{0}, std::size_t{7}, std::size_t{300}, many - 1}) {
+        const std::size_t count = sent[i].size();
+        EXPECT_TRUE(same(get(*memories[i], gap, count), sent[i])) << i;
+        EXPECT_TRUE(same(get(*memories[i], 0, gap), bytes(gap, std::byte{0xEE}))) << i;
+        EXPECT_TRUE(same(get(*memories[i], gap + count, gap), bytes(gap, std::byte{0xEE}))) << i;
+    }
+    move(backends::direction::to_host, back);
+    EXPECT_EQ(fetched, sent);
+}
+
 TEST_P(backend_contract, frees_memory_on_another_thread) {
     auto memory = allocate(5000);
     put(*memory, 0, noise(5000));
