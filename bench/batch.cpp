@@ -6,6 +6,7 @@
 #include <span>
 #include <vector>
 
+#include "cuda.hpp"
 #include "default_device.hpp"
 #include "opencl.hpp"
 #include "race.hpp"
@@ -68,6 +69,21 @@ bench::figures in_one_piece(unibuf::space where, by_hand* send) {
                                     })));
 }
 
+/// By one call of the CUDA driver, from memory as pageable as that of the small ones.
+bench::figures in_one_piece_by_cuda() {
+    const unibuf::space where = bench::cuda::device_for(buffers * bytes);
+    many small(where);
+    unibuf::buffer whole(buffers * bytes, mirrored);
+    const auto lease = whole.write(where);
+    std::vector<std::byte> array(buffers * bytes);
+    const bench::cuda::stream plain;
+    return bench::in_ns(bench::race(bench::repeat([&] { small.write_together(); }), bench::repeat([&] {
+                                        std::memcpy(array.data(), small.content.data(), array.size());
+                                        plain.to_device(lease.native().handle, array);
+                                        plain.wait();
+                                    })));
+}
+
 bench::figures one_by_one(unibuf::space where) {
     const bench::default_device device(where);
     many small(where);
@@ -81,6 +97,11 @@ const bench::declared batches(
      .goal = bench::ratio_at_most(2),
      .cases = {{"10,000 of 1 KiB to debug:0", [] { return in_one_piece("debug:0", by_memcpy); }},
                {"10,000 of 1 KiB to opencl:0", [] { return in_one_piece("opencl:0", by_opencl); }}}});
+
+const bench::declared by_cuda({.name = "cuda.batch_10000",
+                               .unit = "ns",
+                               .goal = bench::ratio_at_most(2),
+                               .cases = {{"10,000 of 1 KiB to cuda:0", in_one_piece_by_cuda}}});
 
 const bench::declared alone({.name = "pool.batch_10000.alone",
                              .unit = "ns",

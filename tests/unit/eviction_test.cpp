@@ -1,8 +1,10 @@
 // tests/unit/eviction_test.cpp: memory that is short, and who goes.
+#include <array>
 #include <atomic>
 #include <chrono>
 #include <deque>
 #include <thread>
+#include <vector>
 
 #include "support/fake_device.hpp"
 #include "unit/common.hpp"
@@ -319,6 +321,45 @@ TEST_F(eviction, comes_after_work_that_is_queued) {
     EXPECT_EQ(content(newest), of(size, 1));
     EXPECT_EQ(content(on_its_way), of(size, 2));
     EXPECT_TRUE(fake.misuse.empty());
+}
+
+TEST_F(eviction, of_64_threads_with_a_pool_and_batches_loses_nothing) {
+    limit(16);
+    memory_pool pool;
+    std::atomic<int> wrong = 0;
+    {
+        std::vector<std::jthread> threads;
+        for (int t = 0; t != 64; ++t) {
+            threads.emplace_back([&, t] {
+                for (int round = 0; round != 10; ++round) {
+                    std::vector<buffer> mine;
+                    for (int i = 0; i != 2; ++i) mine.push_back(pool.acquire(size));
+                    batch there(device);
+                    for (std::size_t i = 0; i != mine.size(); ++i) {
+                        mine[i].fill(std::array{static_cast<std::byte>(t + static_cast<int>(i))});
+                        there.sync(mine[i]);
+                    }
+                    try {
+                        there.submit();
+                        std::ranges::fill(mine[0].write(device, {.count = 8}), std::byte{0xFF});
+                    } catch (const error& refused) {  // all others were leased for a second
+                        if (refused.code() != error_code::out_of_memory) ++wrong;
+                        std::ranges::fill(mine[0].write(host, {.count = 8}), std::byte{0xFF});
+                    }
+                    for (std::size_t i = 0; i != mine.size(); ++i) {
+                        const auto got = mine[i].read(host);
+                        const auto value = static_cast<std::byte>(t + static_cast<int>(i));
+                        wrong +=
+                            !std::ranges::all_of(got.begin() + 8, got.end(), [&](std::byte b) { return b == value; });
+                        wrong += got[0] != (i == 0 ? std::byte{0xFF} : value);
+                    }
+                    for (buffer& each : mine) pool.release(std::move(each));
+                }
+            });
+        }
+    }
+    EXPECT_EQ(wrong, 0);
+    EXPECT_LE(memory_in(device).held, 16 * size);
 }
 
 }  // namespace
