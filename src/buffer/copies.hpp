@@ -99,6 +99,7 @@ public:
     coherence::space_set allocated() const noexcept;
     coherence::sharing memories() const noexcept;
     const buffer_options& options() const noexcept { return options_; }
+    std::size_t bytes() const noexcept { return bytes_; }  // of each: of a pool's, those of its class
 
     /// Of one of these copies.
     placement_info placement_of(const copy& each) const;

@@ -50,7 +50,7 @@ std::uint64_t core::evict(space where) {
     drop_copy(where);
     ++with_rare().evictions;
     trace::count_eviction();
-    return bytes;
+    return copies_.bytes();
 }
 
 }  // namespace unibuf::detail
