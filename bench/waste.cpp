@@ -51,8 +51,10 @@ trace training() {
     }
     for (int step = 0; step < 20; ++step) {
         std::vector<std::size_t> outputs;
+        outputs.reserve(layers);
         for (std::size_t i = 0; i < layers; ++i) outputs.push_back(made.begin(reals(batch * width(i))));
         std::vector<std::size_t> gradients;
+        gradients.reserve(layers);
         std::size_t error = made.begin(reals(batch * width(layers - 1)));
         for (std::size_t i = layers; i-- > 0;) {
             gradients.push_back(made.begin(reals(width(i))));
@@ -87,6 +89,7 @@ trace random_sizes() {
 trace growing_sizes() {
     trace made;
     std::vector<std::pair<std::size_t, std::size_t>> arrays;
+    arrays.reserve(2000);
     for (std::size_t i = 0; i < 2000; ++i) arrays.emplace_back(made.begin(1000 + 2 * i), 1000 + 2 * i);
     for (int round = 0; round < 6; ++round) {
         for (auto& [id, bytes] : arrays) {
@@ -146,7 +149,7 @@ bench::figures of_arena(const trace& played) {
         [] { return unibuf::fence(); });
     std::map<std::size_t, std::uintptr_t> alive;
     return play(
-        played, [&](std::size_t id, std::size_t bytes) { alive[id] = tried.allocate(bytes); },
+        played, [&](std::size_t id, std::size_t bytes) { alive[id] = tried.allocate(bytes).address; },
         [&](std::size_t id, std::size_t bytes) {
             tried.free(alive[id], bytes);
             alive.erase(id);

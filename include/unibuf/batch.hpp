@@ -10,9 +10,9 @@
 
 namespace unibuf {
 
-/// Collects what is to be current at one space, and makes it so in one transfer from each space that has something
-/// newer. What is written or named twice moves once. Of a driver that takes lists of copies, one call; of others, one
-/// for each range.
+/// Collects what is to be current at one space, and makes it so in few transfers: one for each 512 buffers whose bytes
+/// come from the same space. What is written or named twice moves once. A driver that takes lists of copies gets them
+/// as lists; of others each range is a call.
 ///
 ///     unibuf::batch updates("cuda:0");
 ///     for (particle& each : changed) updates.write(each.state, each.bytes());
@@ -37,8 +37,8 @@ public:
         write(to.bytes(), std::as_bytes(data), offset * sizeof(T));
     }
 
-    /// All that the handle stands for is to be synced.
-    void sync(const buffer& of) { add(of, 0, of.size_bytes()); }
+    /// All that the handle stands for is to be synced. Throws error(not_allocated) where no copy exists at all.
+    void sync(const buffer& of);
 
     template <class T>
     void sync(const unified_buffer<T>& of) {

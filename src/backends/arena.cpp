@@ -1,13 +1,28 @@
 // backends/arena.cpp
 #include "backends/arena.hpp"
 
+#include <iterator>
 #include <new>
-#include <optional>
 #include <utility>
 
 #include "unibuf/error.hpp"
 
 namespace unibuf::backends {
+namespace {
+
+// Where a driver has no more, and work may be about to end that uses what was freed.
+constexpr std::chrono::seconds patience(1);
+
+/// Work that has failed uses nothing any more.
+bool is_over(const fence& work, std::chrono::nanoseconds timeout) {
+    try {
+        return work.wait(timeout);
+    } catch (const error&) {
+        return true;
+    }
+}
+
+}  // namespace
 
 arena::arena(const measures& of, maker make, marker mark) : of_(of), make_(std::move(make)), mark_(std::move(mark)) {}
 
@@ -15,21 +30,35 @@ std::size_t arena::rounded(std::size_t bytes) const noexcept {
     return (bytes + of_.granule - 1) / of_.granule * of_.granule;
 }
 
-std::uintptr_t arena::allocate(std::size_t bytes) {
+arena::place arena::allocate(std::size_t bytes) {
     bytes = rounded(bytes);
-    const std::scoped_lock lock(mutex_);
+    for (const auto deadline = clock::now() + patience;;) {
+        std::optional<error> failure;
+        {
+            const std::scoped_lock lock(mutex_);
+            if (const auto found = take(bytes)) return *found;
+            try {
+                add_block();
+                return take(bytes).value();
+            } catch (const error& thrown) {
+                if (thrown.code() != error_code::out_of_memory) throw;
+                failure = thrown;
+            }
+        }
+        if (!wait_for_oldest(deadline)) throw error(*failure);
+    }
+}
+
+std::optional<arena::place> arena::take(std::size_t bytes) {
     std::optional<std::uintptr_t> found = holes_.take(bytes);
     if (!found) {
         retire_freed();
-        reclaim(false);
+        reclaim();
         found = holes_.take(bytes);
     }
-    if (!found) {
-        add_block_or_wait(bytes);
-        found = holes_.take(bytes);
-    }
+    if (!found) return std::nullopt;
     bytes_ += bytes;
-    return *found;
+    return place{*found, std::prev(blocks_.upper_bound(*found))->first};
 }
 
 void arena::free(std::uintptr_t address, std::size_t bytes) noexcept {
@@ -41,10 +70,18 @@ void arena::free(std::uintptr_t address, std::size_t bytes) noexcept {
     }
 }
 
-bool arena::trim() {
+bool arena::trim(std::chrono::nanoseconds timeout) {
+    const auto now = clock::now();
+    const auto deadline = timeout > clock::time_point::max() - now ? clock::time_point::max() : now + timeout;
+    {
+        const std::scoped_lock lock(mutex_);
+        retire_freed();
+    }
+    while (wait_for_oldest(deadline)) {
+        const std::scoped_lock lock(mutex_);
+        reclaim();
+    }
     const std::scoped_lock lock(mutex_);
-    retire_freed();
-    reclaim(true);
     return drop_empty(0);
 }
 
@@ -63,38 +100,42 @@ void arena::retire_freed() {
     }
 }
 
-void arena::reclaim(bool wait) {
-    while (!retired_.empty()) {
-        const retired& oldest = retired_.front();
-        try {
-            if (!oldest.until.wait(wait ? forever : std::chrono::nanoseconds::zero())) break;
-        } catch (const error&) {  // work that has failed uses nothing any more
+/// What no work uses any more.
+void arena::reclaim() {
+    for (; !retired_.empty() && is_over(retired_.front().until, std::chrono::nanoseconds::zero());
+         retired_.pop_front()) {
+        std::vector<range>& ranges = retired_.front().ranges;
+        while (!ranges.empty()) {
+            const range back = ranges.back();
+            ranges.pop_back();
+            try {
+                holes_.give(back.begin, back.bytes);
+            } catch (const std::bad_alloc&) {  // what cannot be noted is not used again
+            }
         }
-        for (const range& each : oldest.ranges) holes_.give(each.begin, each.bytes);
-        retired_.pop_front();
     }
     drop_empty(1);
 }
 
-/// Afterwards there is a hole for `bytes`.
-void arena::add_block_or_wait(std::size_t bytes) {
-    try {
-        add_block();
-    } catch (const error& failure) {
-        if (failure.code() != error_code::out_of_memory) throw;
-        reclaim(true);
-        if (holes_.largest() < bytes) throw;
+/// Without the lock, so that others can free. False where there is nothing to wait for, or no time.
+bool arena::wait_for_oldest(clock::time_point deadline) {
+    fence oldest;
+    {
+        const std::scoped_lock lock(mutex_);
+        if (retired_.empty()) return false;
+        oldest = retired_.front().until;
     }
+    return is_over(oldest, deadline == clock::time_point::max() ? forever : deadline - clock::now());
 }
 
 void arena::add_block() {
     std::unique_ptr<block> made = make_(of_.block);
     const std::uintptr_t begin = made->address();
-    const auto place = blocks_.emplace(begin, std::move(made)).first;
+    const auto entry = blocks_.emplace(begin, std::move(made)).first;
     try {
         holes_.add_block(begin, of_.block);
     } catch (...) {
-        blocks_.erase(place);
+        blocks_.erase(entry);
         throw;
     }
 }

@@ -1,6 +1,7 @@
 // backends/arena.hpp: small allocations from large blocks, so that many of them do not cost as many calls of a driver.
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -8,6 +9,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <vector>
 
 #include "backends/holes.hpp"
@@ -38,12 +40,18 @@ public:
 
     bool serves(std::size_t bytes) const noexcept { return bytes <= of_.largest; }
 
-    /// An allocation of at most measures::largest, which holds anything. Throws what `make` throws.
-    std::uintptr_t allocate(std::size_t bytes);
+    struct place {
+        std::uintptr_t address = 0;
+        std::uintptr_t block = 0;  // the address of the block that it is a part of
+    };
+
+    /// At most measures::largest, which hold anything. Throws what `make` throws; where there is no room, after work
+    /// that uses what was freed has had a second to end.
+    place allocate(std::size_t bytes);
     void free(std::uintptr_t address, std::size_t bytes) noexcept;
 
     /// Waits for work, and gives back the blocks that nothing is left in: whether there were any.
-    bool trim();
+    bool trim(std::chrono::nanoseconds timeout = forever);
 
     struct usage {
         std::size_t blocks = 0;
@@ -53,6 +61,8 @@ public:
     usage used() const;
 
 private:
+    using clock = std::chrono::steady_clock;
+
     struct range {
         std::uintptr_t begin;
         std::size_t bytes;
@@ -66,8 +76,9 @@ private:
 
     std::size_t rounded(std::size_t bytes) const noexcept;
     void retire_freed();
-    void reclaim(bool wait);
-    void add_block_or_wait(std::size_t bytes);
+    std::optional<place> take(std::size_t bytes);
+    void reclaim();
+    bool wait_for_oldest(clock::time_point deadline);
     void add_block();
     bool drop_empty(std::size_t kept);
 

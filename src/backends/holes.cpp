@@ -58,8 +58,13 @@ void holes::give(std::uintptr_t begin, std::size_t bytes) {
 }
 
 void holes::add(std::uintptr_t begin, std::size_t bytes) {
-    by_place_.emplace(begin, bytes);
-    by_size_.emplace(bytes, begin);
+    const auto place = by_place_.emplace(begin, bytes).first;
+    try {
+        by_size_.emplace(bytes, begin);
+    } catch (...) {
+        by_place_.erase(place);
+        throw;
+    }
 }
 
 void holes::remove(places::iterator hole) {

@@ -6,6 +6,7 @@
 #include <memory>
 #include <utility>
 
+#include "backends/spaces.hpp"
 #include "buffer/core.hpp"
 #include "buffer/joint_transfer.hpp"
 #include "unibuf/error.hpp"
@@ -54,6 +55,11 @@ void batch::write(buffer& to, std::span<const std::byte> data, std::size_t offse
     add(to, offset, data.size());
 }
 
+void batch::sync(const buffer& of) {
+    static_cast<detail::core&>(*of.gate_).check_has_copy();
+    add(of, 0, of.size_bytes());
+}
+
 void batch::add(const buffer& of, std::size_t offset, std::size_t bytes) {
     auto& core = static_cast<detail::core&>(*of.gate_);
     const byte_range added{of.begin_ + offset, of.begin_ + offset + bytes};
@@ -86,10 +92,20 @@ void batch::submit() {
     };
     std::vector<lone> alone;
     detail::joint_transfer together;
-    const auto carry_out = [&] { attempt([&] { together.carry_out(); }); };
+    auto begin = wanted_.begin();
+    std::size_t joined = 0;
+    const auto carry_out = [&](auto end) {
+        if (const std::exception_ptr failed = together.carry_out()) {
+            if (!failure) failure = failed;
+            attempt([&] {
+                for (; begin != end; ++begin) alone.push_back({begin->of.get(), begin->bytes});
+            });
+        }
+        begin = end;
+        joined = 0;
+    };
     attempt([&] {
         std::vector<byte_range> ranges;
-        std::size_t joined = 0;
         for (auto next = wanted_.begin(); next != wanted_.end();) {
             if (wanted_.end() - next > ahead) (next + ahead)->of->fetch_ahead();
             detail::core* const of = next->of.get();
@@ -103,12 +119,12 @@ void batch::submit() {
             }
             if (!of->join(together, to_, ranges)) {
                 for (const byte_range& each : ranges) alone.push_back({of, each});
-            } else if (++joined % at_once == 0) {
-                carry_out();
+            } else if (++joined == at_once) {
+                carry_out(next);
             }
         }
     });
-    carry_out();
+    carry_out(wanted_.end());
     for (const lone& each : alone) {
         attempt([&] { each.of->sync(to_, each.bytes); });
     }
@@ -117,6 +133,7 @@ void batch::submit() {
 }
 
 batch* batch::collecting_at(space where) noexcept {
+    if (where == backends::host_as_device) where = host;
     return collecting && collecting->to_ == where ? collecting : nullptr;
 }
 

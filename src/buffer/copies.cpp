@@ -55,7 +55,8 @@ const copy* copies::find(space_id where) const noexcept { return const_cast<copi
 /// What is made for one access, on top of what is there.
 class copies::maker {
 public:
-    maker(const copies& there, const core& asking) : there_(there), asking_(asking) {}
+    maker(const copies& there, const core& asking, clock::time_point deadline)
+        : there_(there), asking_(asking), deadline_(deadline) {}
     ~maker() {
         for (const copy& each : made_) there_.forget(each);
     }
@@ -132,7 +133,7 @@ private:
     /// Memory that is counted, for which others may have to go.
     template <class Allocate>
     std::unique_ptr<backends::memory> allocate(space_id where, Allocate call) const {
-        return room(asking_, space::from_id(where), there_.bytes_).fill(call);
+        return room(asking_, space::from_id(where), there_.bytes_, deadline_).fill(call);
     }
 
     /// The device's use of memory that another device has; null where it has none that it could use.
@@ -196,6 +197,7 @@ private:
 
     const copies& there_;
     const core& asking_;
+    clock::time_point deadline_;
     std::vector<copy> made_;
 };
 
@@ -204,8 +206,8 @@ void copies::reserve(space_id where) {
     all_.reserve(all_.size() + (host_too ? 2 : 1));
 }
 
-std::vector<copy> copies::prepare(space_id where, const core& asking) const {
-    maker made(*this, asking);
+std::vector<copy> copies::prepare(space_id where, const core& asking, clock::time_point deadline) const {
+    maker made(*this, asking, deadline);
     made.make(where);
     return std::move(made).take();
 }

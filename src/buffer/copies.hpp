@@ -1,6 +1,7 @@
 // buffer/copies.hpp: the copies of one buffer, and how each space comes by its own.
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -70,8 +71,9 @@ public:
     /// The copy for `where`, which has none, and one for the host where it needs that: with memory that host and device
     /// share where that is wanted and can be had. They are to be added. Takes as long as the backend takes, and needs
     /// no lock as long as nobody adds or frees. Throws what the backend throws. `asking` is the buffer: others may have
-    /// to make room.
-    std::vector<copy> prepare(coherence::space_id where, const core& asking) const;
+    /// to make room, until the deadline.
+    std::vector<copy> prepare(coherence::space_id where, const core& asking,
+                              std::chrono::steady_clock::time_point deadline) const;
 
     /// Makes room for what may be prepared.
     void reserve(coherence::space_id where);

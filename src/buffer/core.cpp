@@ -113,7 +113,6 @@ void core::open() {
 }
 
 bool core::locked::wait_for_change(std::chrono::steady_clock::time_point deadline) {
-    using clock = std::chrono::steady_clock;
     std::condition_variable& changed = core_.with_rare().changed;
     ++core_.waiting_;
     std::cv_status status = std::cv_status::no_timeout;
@@ -222,7 +221,7 @@ bool core::make_copy(locked& lock, const demand& asked) {
     {
         const locked::pause unlocked(lock);
         try {
-            made = copies_.prepare(asked.where.id(), *this);
+            made = copies_.prepare(asked.where.id(), *this, asked.deadline);
         } catch (const error& thrown) {
             failure = thrown;
         } catch (const std::bad_alloc&) {

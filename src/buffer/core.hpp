@@ -83,7 +83,7 @@ public:
 
     /// The end of that; `moved` is what has arrived.
     void leave(std::uint64_t claim, const coherence::step& like, std::span<const backends::move_of> moved,
-               const joint_transfer::clock& time) noexcept;
+               std::chrono::steady_clock::time_point begin) noexcept;
 
     // For others that need memory; see residents.hpp, which has the links.
     struct departure {
@@ -94,8 +94,8 @@ public:
     departure may_go(space where) noexcept;
 
     /// Drops the copy at `where`; the host gets what is newest there. The bytes that were freed: 0 where something has
-    /// come in between.
-    std::uint64_t evict(space where);
+    /// come in between. Throws error(timeout) where work is queued on it still at the deadline.
+    std::uint64_t evict(space where, std::chrono::steady_clock::time_point deadline);
     resident_links& links() noexcept { return links_; }
 
     // For the pool that it belongs to, which has the one handle.
@@ -153,6 +153,8 @@ private:
     void queue_all_work_of(space where, byte_range range, bool writes, queue on) noexcept;
     void poison_stale(byte_range range);
     void open();
+    void has_moved(const coherence::step& like, std::span<const backends::move_of> moved,
+                   std::chrono::steady_clock::time_point begin);
     void count(const coherence::step& of, cause why, std::span<const byte_range> moved,
                std::chrono::steady_clock::time_point begin, std::chrono::steady_clock::time_point end);
     void tell_waiting() const noexcept {

@@ -4,6 +4,7 @@
 // take more than a move between the host and one device, does its sync alone.
 #include <algorithm>
 #include <cstring>
+#include <new>
 
 #include "buffer/core_access.hpp"
 
@@ -18,8 +19,8 @@ bool core::is_settled() const noexcept {
 void core::put(byte_range range, const std::byte* from) {
     const demand asked{.range = range, .where = host, .what = access::write, .why = cause::read_write};
     const auto write = [&](const copy& there) {
-        std::memcpy(there.memory->host_address() + range.begin, from, range.size());
         now_written(range, host);
+        std::memcpy(there.memory->host_address() + range.begin, from, range.size());
     };
     {
         check_allowed(asked);
@@ -89,30 +90,39 @@ bool core::join(joint_transfer& transfer, space where, std::span<const byte_rang
         throw;
     }
     copies_.find(first.to)->untouched = false;
-    if (resident_) used_ = ticks_at(transfer.time.begin);
+    if (resident_) used_ = ticks_at(transfer.begin);
     return true;
 }
 
 void core::leave(std::uint64_t claim, const coherence::step& like, std::span<const backends::move_of> moved,
-                 const joint_transfer::clock& time) noexcept {
+                 std::chrono::steady_clock::time_point begin) noexcept {
     const locked lock(*this);
     leases_.remove(claim);
     tell_waiting();
     if (moved.empty()) return;
+    try {
+        has_moved(like, moved, begin);
+    } catch (const std::bad_alloc&) {  // what cannot be noted is moved again
+    }
+}
+
+void core::has_moved(const coherence::step& like, std::span<const backends::move_of> moved,
+                     std::chrono::steady_clock::time_point begin) {
+    const auto end = std::chrono::steady_clock::now();
     const auto range_of = [](const backends::move_of& each) {
         return byte_range{each.offset, each.offset + each.host.size()};
     };
     if (moved.size() == 1) {
         coherence::step only = like;
         only.range = range_of(moved[0]);
-        count(only, cause::sync, {&only.range, 1}, time.begin, time.end);
+        count(only, cause::sync, {&only.range, 1}, begin, end);
         coherence::complete(directory_, copies_.memories(), only);
         return;
     }
     std::vector<byte_range> ranges;
     ranges.reserve(moved.size());
     for (const backends::move_of& each : moved) ranges.push_back(range_of(each));
-    count(like, cause::sync, ranges, time.begin, time.end);
+    count(like, cause::sync, ranges, begin, end);
     coherence::complete(directory_, copies_.memories(), like, byte_ranges::of(std::move(ranges)));
 }
 

@@ -28,10 +28,11 @@ core::departure core::may_go(space where) noexcept {
     return {.why = obstacle_to_evict(where), .current_elsewhere = elsewhere, .age = ticks_now() - used_};
 }
 
-std::uint64_t core::evict(space where) {
+std::uint64_t core::evict(space where, std::chrono::steady_clock::time_point deadline) {
     // Whoever needs the memory has others wait for it: their leases are not waited for here. Queued work is, which ends
     // by itself.
-    demand asked{.range = directory_.whole(), .where = host, .what = access::read, .why = cause::eviction};
+    demand asked{
+        .range = directory_.whole(), .where = host, .what = access::read, .why = cause::eviction, .deadline = deadline};
     demand at_once = asked;
     at_once.deadline = std::chrono::steady_clock::now();
     locked lock(*this);

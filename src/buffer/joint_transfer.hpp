@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <exception>
 #include <span>
 #include <vector>
 
@@ -29,19 +30,15 @@ struct joint_transfer {
         std::vector<member> members;  // in the order of the moves
     };
 
-    struct clock {
-        std::chrono::steady_clock::time_point begin;
-        std::chrono::steady_clock::time_point end;
-    };
-
     std::vector<one_way> ways;
     std::vector<coherence::step> planned;  // for the one that joins now
-    clock time{.begin = std::chrono::steady_clock::now(), .end = {}};
+    std::chrono::steady_clock::time_point begin = std::chrono::steady_clock::now();
 
     one_way& way_of(const coherence::step& like);
 
-    /// Moves what has joined, and lets all leave. The first failure, after which what it was about is as before.
-    void carry_out();
+    /// Moves what has joined, and lets all leave: others may join then. The first failure, or null. What it was about
+    /// is as before.
+    std::exception_ptr carry_out() noexcept;
 };
 
 }  // namespace unibuf::detail

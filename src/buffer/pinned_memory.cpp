@@ -51,17 +51,16 @@ arena& small_pinned(space by) {
     const std::scoped_lock lock(all.mutex);
     std::unique_ptr<arena>& found = all.of[by.id()];
     if (!found) {
-        // Buffers wait for the work that was queued with their memory before they free it.
         found = std::make_unique<arena>(
             small, [by](std::size_t bytes) { return std::make_unique<pinned_block>(by, backends::request{bytes}); },
-            [] { return fence(); });
+            [by] { return backends::device_of(by).record({}); });
     }
     return *found;
 }
 
 class part_of_block final : public pinned_memory {
 public:
-    part_of_block(arena& of, std::size_t bytes) : part_of_block(of, of.allocate(bytes), bytes) {}
+    part_of_block(arena& of, std::size_t bytes) : part_of_block(of, of.allocate(bytes).address, bytes) {}
     ~part_of_block() override { of_.free(handle(), bytes_); }
     part_of_block(const part_of_block&) = delete;
     part_of_block& operator=(const part_of_block&) = delete;
@@ -89,19 +88,25 @@ private:
 
 std::unique_ptr<backends::memory> allocate_pinned(space by, const backends::request& what) {
     arena& parts = small_pinned(by);
-    if (parts.serves(what.bytes)) return std::make_unique<part_of_block>(parts, what.bytes);
     try {
+        if (parts.serves(what.bytes)) return std::make_unique<part_of_block>(parts, what.bytes);
         return std::make_unique<own_block>(std::make_unique<pinned_block>(by, what));
     } catch (const error& failure) {
-        if (failure.code() != error_code::out_of_memory || !parts.trim()) throw;
+        if (failure.code() != error_code::out_of_memory) throw;
+        const bool helps = parts.trim(std::chrono::seconds(1)) || parts.serves(what.bytes);
+        if (!helps) throw;
         return std::make_unique<own_block>(std::make_unique<pinned_block>(by, what));
     }
 }
 
 void trim_pinned() {
     arenas& all = arenas::instance();
-    const std::scoped_lock lock(all.mutex);
-    for (const std::unique_ptr<arena>& each : all.of) {
+    for (std::size_t i = 0; i < max_spaces; ++i) {
+        arena* each = nullptr;
+        {
+            const std::scoped_lock lock(all.mutex);
+            each = all.of[i].get();
+        }
         if (each) each->trim();
     }
 }

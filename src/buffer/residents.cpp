@@ -23,6 +23,17 @@ constexpr std::chrono::microseconds pause(100);
 /// Of the calling thread: what goes needs memory itself then, at the host, and waits for nobody.
 thread_local constinit bool making_room = false;
 
+class makes_room {
+public:
+    makes_room() : before_(std::exchange(making_room, true)) {}
+    ~makes_room() { making_room = before_; }
+    makes_room(const makes_room&) = delete;
+    makes_room& operator=(const makes_room&) = delete;
+
+private:
+    bool before_;
+};
+
 struct drop_handle {
     void operator()(core* of) const noexcept { of->drop_handle(); }
 };
@@ -57,7 +68,8 @@ void residents::remove(core& of) noexcept {
     if (first_ == &of) first_ = links.after;
 }
 
-residents::outcome residents::make_room(space where, std::uint64_t bytes, const core* asking) {
+residents::outcome residents::make_room(space where, std::uint64_t bytes, clock::time_point deadline,
+                                        const core* asking) {
     outcome result;
     std::vector<candidate> all;
     {
@@ -74,24 +86,30 @@ residents::outcome residents::make_room(space where, std::uint64_t bytes, const 
         }
     }
     std::ranges::sort(all, {}, &candidate::order);
-    const bool before = std::exchange(making_room, true);
-    for (const candidate& each : all) {
-        if (result.freed >= bytes) break;
-        try {
-            result.freed += each.of->evict(where);
-        } catch (const error& failure) {
-            result.failure = failure.what();
+    const makes_room now;
+    // Those that work is queued on come last: to wait for it may not be needed.
+    for (const clock::time_point until : {clock::now(), deadline}) {
+        for (candidate& each : all) {
+            if (result.freed >= bytes) return result;
+            if (!each.of) continue;
+            try {
+                result.freed += each.of->evict(where, until);
+            } catch (const error& failure) {
+                result.failure = failure.what();
+                if (failure.code() == error_code::timeout) continue;
+            }
+            each.of.reset();
         }
     }
-    making_room = before;
     return result;
 }
 
-room::room(const core& asking, space where, std::uint64_t bytes)
+room::room(const core& asking, space where, std::uint64_t bytes, clock::time_point deadline)
     : asking_(asking),
       where_(where),
       bytes_(bytes),
-      deadline_(std::chrono::steady_clock::now() + (making_room ? std::chrono::seconds(0) : patience)) {
+      deadline_(deadline),
+      others_end_(clock::now() + (making_room ? std::chrono::seconds(0) : patience)) {
     while (!trace::hold(where, bytes)) {
         const auto [held, limit] = std::pair(memory_in(where).held, memory_in(where).limit);
         if (held + bytes <= limit || make(held + bytes - limit)) continue;
@@ -106,9 +124,9 @@ room::~room() {
 }
 
 bool room::make(std::uint64_t bytes) {
-    tried_ = residents::instance().make_room(where_, bytes, &asking_);
+    tried_ = residents::instance().make_room(where_, bytes, deadline_, &asking_);
     if (tried_.freed != 0) return true;
-    if (!tried_.busy || std::chrono::steady_clock::now() >= deadline_) return false;
+    if (!tried_.busy || clock::now() >= std::min(others_end_, deadline_)) return false;
     std::this_thread::sleep_for(pause);
     return true;
 }
@@ -130,7 +148,7 @@ namespace unibuf {
 void limit_memory(space where, std::uint64_t bytes) {
     trace::limit_memory(where, bytes);
     const std::uint64_t held = memory_in(where).held;
-    if (held > bytes) detail::residents::instance().make_room(where, held - bytes);
+    if (held > bytes) detail::residents::instance().make_room(where, held - bytes, detail::clock::time_point::max());
 }
 
 void trim_memory(space where) {

@@ -18,6 +18,8 @@ namespace unibuf::detail {
 
 class core;
 
+using clock = std::chrono::steady_clock;
+
 /// Of one buffer, in the list of all.
 struct resident_links {
     core* before = nullptr;
@@ -48,8 +50,8 @@ public:
     };
 
     /// Drops copies at `where` of others than the one that is `asking`, until so many `bytes` are free, or nothing more
-    /// can go. The caller holds no buffer's lock.
-    outcome make_room(space where, std::uint64_t bytes, const core* asking = nullptr);
+    /// can go. Waits for work that is queued on them until the deadline. The caller holds no buffer's lock.
+    outcome make_room(space where, std::uint64_t bytes, clock::time_point deadline, const core* asking = nullptr);
 
 private:
     std::mutex mutex_;
@@ -60,7 +62,7 @@ private:
 class room {
 public:
     /// Within the limit. Throws error(out_of_memory), which tells what is in the way.
-    room(const core& asking, space where, std::uint64_t bytes);
+    room(const core& asking, space where, std::uint64_t bytes, clock::time_point deadline);
 
     /// Counted no longer, unless it was kept.
     ~room();
@@ -90,7 +92,8 @@ private:
     const core& asking_;
     space where_;
     std::uint64_t bytes_;
-    std::chrono::steady_clock::time_point deadline_;
+    clock::time_point deadline_;
+    clock::time_point others_end_;  // their leases, or they are not waited for
     residents::outcome tried_;
     bool kept_ = false;
 };

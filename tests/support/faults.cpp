@@ -1,6 +1,8 @@
 // support/faults.cpp
 #include "support/faults.hpp"
 
+#include <new>
+
 #include <string>
 
 namespace unibuf::test {
@@ -15,6 +17,13 @@ void faults::arm(unsigned call, error_code code, bool half) {
     left_ = call;
     code_ = code;
     half_ = half;
+    host_memory_ = false;
+}
+
+void faults::arm_out_of_host_memory(unsigned call) {
+    arm(call, error_code::out_of_memory);
+    const std::scoped_lock lock(mutex_);
+    host_memory_ = true;
 }
 
 void faults::disarm() {
@@ -31,6 +40,7 @@ bool faults::strikes(std::string_view call) {
 }
 
 void faults::fail() const {
+    if (host_memory_) throw std::bad_alloc();
     throw error(code_, "a fake device failed, as it was told to, at: " + std::string(struck_));
 }
 

@@ -16,6 +16,8 @@ public:
     /// Lets the call number `call` from now on (1: the next) throw `code`. With `half`, a transfer copies half of its
     /// bytes first.
     void arm(unsigned call, error_code code, bool half = false);
+    /// The same, with std::bad_alloc.
+    void arm_out_of_host_memory(unsigned call);
     void disarm();
 
     /// What a fake device asks before each call: whether this is the one.
@@ -34,6 +36,7 @@ private:
     unsigned fired_ = 0;
     error_code code_ = error_code::transfer_failed;
     bool half_ = false;
+    bool host_memory_ = false;
     std::string_view struck_;
 };
 

@@ -80,6 +80,7 @@ private:
     void use_device(const operation& op);
     void mark(const operation& op);
     void synchronize(const operation& op, place where);
+    bool any_allocated();
     void prefetch(const operation& op);
     void discard(const operation& op);
     void fill(const operation& op);

@@ -185,8 +185,7 @@ void player::synchronize(const operation& op, place where) {
     part& of = part_of(op);
     const byte_range range = range_of(op, of.range);
     std::vector<error_code> must_fail = conflicts(range, access::read);
-    bool any = false;
-    for (const place each : {at_host, at_host_as_device, at_first, at_second}) any = any || allocated(each);
+    const bool any = any_allocated();
     if (!any) must_fail.push_back(error_code::not_allocated);
     if (any) asked_[where] = asked_[at_host] = true;
     const std::size_t offset = range.begin - of.range.begin;
@@ -202,11 +201,21 @@ void player::synchronize(const operation& op, place where) {
     }
 }
 
+bool player::any_allocated() {
+    bool any = false;
+    for (const place each : {at_host, at_host_as_device, at_first, at_second}) any = any || allocated(each);
+    return any;
+}
+
 void player::prefetch(const operation& op) {
     part& of = part_of(op);
     const byte_range range = range_of(op, of.range);
     const place where = explicit_places[op.where % 3];
-    asked_[where] = asked_[at_host] = true;
+    const bool together = (op.flags & operation::partly) != 0;
+    std::vector<error_code> must_fail = conflicts(range, access::read);
+    const bool refused = together && !any_allocated();
+    if (refused) must_fail.push_back(error_code::not_allocated);
+    if (!refused) asked_[where] = asked_[at_host] = true;
     const std::size_t offset = range.begin - of.range.begin;
     const auto in_a_batch = [&] {
         batch all(space_of(where));
@@ -215,8 +224,7 @@ void player::prefetch(const operation& op) {
         all.submit();
     };
     const auto at_once = [&] { of.handle.prefetch(space_of(where), {.offset = offset, .count = range.size()}); };
-    if (attempt(op, conflicts(range, access::read),
-                [&] { (op.flags & operation::partly) != 0 ? in_a_batch() : at_once(); })) {
+    if (attempt(op, must_fail, [&] { together ? in_a_batch() : at_once(); })) {
         expect_moves(range, where, true);
         oracle_.read(range, where);
     }

@@ -4,8 +4,10 @@
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
 
+#include <atomic>
 #include <limits>
 #include <set>
+#include <thread>
 #include <vector>
 
 #include "unibuf/error.hpp"
@@ -31,11 +33,11 @@ protected:
         std::set<std::uintptr_t>& alive_;
     };
 
-    /// Work that is done when it is told so.
+    /// Work that is done when it is told so, or waited for.
     struct manual final : fence::work {
-        explicit manual(const bool& done) : is_done(done) {}
-        bool wait(std::chrono::nanoseconds timeout) override { return is_done || (timeout == forever); }
-        const bool& is_done;
+        explicit manual(bool& done) : is_done(done) {}
+        bool wait(std::chrono::nanoseconds timeout) override { return is_done = is_done || timeout.count() > 0; }
+        bool& is_done;
     };
 
     static bool in_one_block(std::uintptr_t begin, std::size_t bytes) {
@@ -46,18 +48,22 @@ protected:
     std::uintptr_t next_ = small.block;
     std::size_t most_blocks_ = std::numeric_limits<std::size_t>::max();
     bool work_is_done_ = true;
+    bool may_mark_ = true;
     arena tried_{small,
                  [this](std::size_t bytes) {
                      if (alive_.size() >= most_blocks_) throw error(error_code::out_of_memory, "no more blocks");
                      next_ += bytes;  // blocks lie side by side
                      return std::make_unique<numbered>(next_ - bytes, alive_);
                  },
-                 [this] { return fence(std::make_shared<manual>(work_is_done_)); }};
+                 [this] {
+                     if (!may_mark_) throw error(error_code::transfer_failed, "not now");
+                     return fence(std::make_shared<manual>(work_is_done_));
+                 }};
 };
 
 TEST_F(an_arena, gives_parts_of_one_block) {
-    const std::uintptr_t first = tried_.allocate(100);
-    const std::uintptr_t second = tried_.allocate(1);
+    const std::uintptr_t first = tried_.allocate(100).address;
+    const std::uintptr_t second = tried_.allocate(1).address;
     EXPECT_EQ(alive_.size(), 1);
     EXPECT_EQ(first % small.granule, 0);
     EXPECT_EQ(second % small.granule, 0);
@@ -73,20 +79,20 @@ TEST_F(an_arena, serves_small_ones_only) {
 TEST_F(an_arena, gives_out_again_what_no_work_uses) {
     most_blocks_ = 1;
     std::vector<std::uintptr_t> all;
-    for (int i = 0; i != 4; ++i) all.push_back(tried_.allocate(1024));
+    for (int i = 0; i != 4; ++i) all.push_back(tried_.allocate(1024).address);
     for (const std::uintptr_t each : all) tried_.free(each, 1024);
     const std::set<std::uintptr_t> before(all.begin(), all.end());
     std::set<std::uintptr_t> after;
-    for (int i = 0; i != 4; ++i) after.insert(tried_.allocate(1024));
+    for (int i = 0; i != 4; ++i) after.insert(tried_.allocate(1024).address);
     EXPECT_EQ(after, before);
 }
 
 TEST_F(an_arena, takes_another_block_while_work_may_use_what_was_freed) {
     work_is_done_ = false;
     std::set<std::uintptr_t> before;
-    for (int i = 0; i != 4; ++i) before.insert(tried_.allocate(1024));
+    for (int i = 0; i != 4; ++i) before.insert(tried_.allocate(1024).address);
     for (const std::uintptr_t each : before) tried_.free(each, 1024);
-    for (int i = 0; i != 4; ++i) EXPECT_FALSE(before.contains(tried_.allocate(1024)));
+    for (int i = 0; i != 4; ++i) EXPECT_FALSE(before.contains(tried_.allocate(1024).address));
     EXPECT_EQ(alive_.size(), 2);
 }
 
@@ -94,16 +100,16 @@ TEST_F(an_arena, waits_for_work_where_no_block_can_be_had) {
     work_is_done_ = false;
     most_blocks_ = 1;
     std::uintptr_t last = 0;
-    for (int i = 0; i != 4; ++i) last = tried_.allocate(1024);
+    for (int i = 0; i != 4; ++i) last = tried_.allocate(1024).address;
     tried_.free(last, 1024);
-    EXPECT_EQ(tried_.allocate(1024), last);
+    EXPECT_EQ(tried_.allocate(1024).address, last);
     EXPECT_THROW(tried_.allocate(1024), error);
 }
 
 TEST_F(an_arena, joins_what_was_freed_into_room_for_larger_ones) {
     most_blocks_ = 1;
     std::vector<std::uintptr_t> all;
-    for (int i = 0; i != 64; ++i) all.push_back(tried_.allocate(64));
+    for (int i = 0; i != 64; ++i) all.push_back(tried_.allocate(64).address);
     for (std::size_t i = 0; i != 64; i += 2) tried_.free(all[i], 64);
     EXPECT_THROW(tried_.allocate(128), error) << "holes of 64 bytes, apart";
     for (std::size_t i = 1; i < 32; i += 2) tried_.free(all[i], 64);
@@ -112,7 +118,7 @@ TEST_F(an_arena, joins_what_was_freed_into_room_for_larger_ones) {
 
 TEST_F(an_arena, gives_back_blocks_that_nothing_is_left_in) {
     std::vector<std::uintptr_t> all;
-    for (int i = 0; i != 12; ++i) all.push_back(tried_.allocate(1024));
+    for (int i = 0; i != 12; ++i) all.push_back(tried_.allocate(1024).address);
     ASSERT_EQ(alive_.size(), 3);
     for (const std::uintptr_t each : all) {
         if (each != all[5]) tried_.free(each, 1024);
@@ -124,10 +130,43 @@ TEST_F(an_arena, gives_back_blocks_that_nothing_is_left_in) {
 
 TEST_F(an_arena, keeps_no_more_than_one_empty_block_for_later) {
     std::vector<std::uintptr_t> all;
-    for (int i = 0; i != 16; ++i) all.push_back(tried_.allocate(1024));
+    for (int i = 0; i != 16; ++i) all.push_back(tried_.allocate(1024).address);
     for (const std::uintptr_t each : all) tried_.free(each, 1024);
     tried_.allocate(64);
     EXPECT_EQ(alive_.size(), 1);
+}
+
+TEST_F(an_arena, marks_later_what_it_cannot_mark_now) {
+    most_blocks_ = 1;
+    may_mark_ = false;
+    std::uintptr_t last = 0;
+    for (int i = 0; i != 4; ++i) last = tried_.allocate(1024).address;
+    tried_.free(last, 1024);
+    EXPECT_THROW(tried_.allocate(1024), error);
+    may_mark_ = true;
+    EXPECT_EQ(tried_.allocate(1024).address, last);
+}
+
+TEST_F(an_arena, serves_threads) {
+    std::atomic<bool> wrong = false;
+    {
+        std::vector<std::jthread> threads;
+        for (int t = 0; t != 8; ++t) {
+            threads.emplace_back([&] {
+                for (std::size_t i = 0; i != 1000; ++i) {
+                    const std::size_t bytes = 64 + i % 900;
+                    const arena::place mine = tried_.allocate(bytes);
+                    wrong = wrong || mine.address / small.block * small.block != mine.block;
+                    tried_.free(mine.address, bytes);
+                    if (i % 100 == 0) tried_.trim();
+                }
+            });
+        }
+    }
+    EXPECT_FALSE(wrong);
+    tried_.trim();
+    EXPECT_EQ(tried_.used().bytes, 0);
+    EXPECT_TRUE(alive_.empty());
 }
 
 TEST_F(an_arena, has_no_two_allocations_in_one_place) {
@@ -140,13 +179,16 @@ TEST_F(an_arena, has_no_two_allocations_in_one_place) {
         for (const auto& [bytes, which] :
              *rc::gen::container<std::vector<std::pair<std::size_t, std::size_t>>>(rc::gen::pair(
                  rc::gen::inRange<std::size_t>(1, small.largest + 1), rc::gen::arbitrary<std::size_t>()))) {
+            work_is_done_ = which % 5 != 0;
             if (which % 3 == 0 && !all.empty()) {
                 const auto gone = all.begin() + static_cast<std::ptrdiff_t>(which % all.size());
                 tried_.free(gone->begin, gone->bytes);
                 all.erase(gone);
                 continue;
             }
-            const live made{tried_.allocate(bytes), bytes};
+            const arena::place place = tried_.allocate(bytes);
+            RC_ASSERT(place.block == place.address / small.block * small.block);
+            const live made{place.address, bytes};
             RC_ASSERT(in_one_block(made.begin, made.bytes));
             RC_ASSERT(alive_.contains(made.begin / small.block * small.block));
             for (const live& each : all) {
@@ -155,6 +197,7 @@ TEST_F(an_arena, has_no_two_allocations_in_one_place) {
             all.push_back(made);
         }
         for (const live& each : all) tried_.free(each.begin, each.bytes);
+        work_is_done_ = true;
         tried_.trim();
         RC_ASSERT(alive_.empty());
         RC_ASSERT(tried_.used().bytes == 0U);

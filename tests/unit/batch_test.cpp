@@ -199,7 +199,28 @@ TEST_F(a_batch, loses_nothing_where_transfers_fail) {
     }
 }
 
-TEST_F(a_batch, that_goes_submits_what_is_left_and_leaves_failures_to_the_next_access) {
+TEST_F(a_batch, claims_nothing_any_more_where_the_host_has_no_memory_left) {
+    buffer& first = mirrored(1);
+    buffer& second = mirrored(2);
+    tried_.write(first, of(3));
+    tried_.write(second, of(4));
+    faults::all().arm_out_of_host_memory(2);
+    EXPECT_THROW(tried_.submit(), std::bad_alloc);
+    faults::all().disarm();
+    for (const buffer* const each : {&first, &second}) {
+        EXPECT_TRUE(
+            std::ranges::equal(each->read(host, {.timeout = std::chrono::seconds(5)}), of(each == &first ? 3 : 4)));
+    }
+    EXPECT_EQ(at_device(first), of(3));
+    EXPECT_EQ(at_device(second), of(4));
+}
+
+TEST_F(a_batch, refuses_what_has_no_copy_at_all) {
+    const buffer fresh(size);
+    EXPECT_EQ(code_of([&] { tried_.sync(fresh); }), error_code::not_allocated);
+}
+
+TEST_F(a_batch, that_goes_submits_what_is_left_also_where_a_transfer_fails) {
     buffer& used = mirrored(1);
     {
         batch going(device);
@@ -211,7 +232,6 @@ TEST_F(a_batch, that_goes_submits_what_is_left_and_leaves_failures_to_the_next_a
         failing.write(used, of(3));
         faults::all().arm(1, error_code::transfer_failed);
     }
-    EXPECT_EQ(used.state(), buffer_state::host_dirty);
     EXPECT_EQ(at_device(used), of(3));
 }
 

@@ -24,8 +24,8 @@ std::optional<rectangle> as_rectangle(direction way, std::span<const piece> piec
     if (across_device > most_pitch || across_host > most_pitch) return std::nullopt;
     for (std::size_t row = 0; row < pieces.size(); ++row) {
         const piece& each = pieces[row];
-        const bool in_line = each.bytes == first.bytes && each.at == first.at + row * across_device &&
-                             each.host == first.host + row * across_host;
+        const bool in_line = each.allocation == first.allocation && each.bytes == first.bytes &&
+                             each.at == first.at + row * across_device && each.host == first.host + row * across_host;
         if (!in_line) return std::nullopt;
     }
     rectangle all{};

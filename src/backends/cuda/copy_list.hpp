@@ -10,6 +10,7 @@
 namespace unibuf::backends::cuda {
 
 struct piece {
+    device_pointer allocation = 0;  // of the driver, that `at` is in: no copy of the driver's spans two
     device_pointer at = 0;
     std::byte* host = nullptr;  // only read where it goes to the device
     std::size_t bytes = 0;

@@ -74,7 +74,10 @@ compute_device::in_use::in_use(const compute_device& of)
 }
 
 compute_device::in_use& compute_device::used() {
-    std::call_once(once_, [this] { used_ = std::make_unique<in_use>(*this); });
+    std::call_once(once_, [this] {
+        used_ = std::make_unique<in_use>(*this);
+        is_used_ = true;
+    });
     return *used_;
 }
 
@@ -90,6 +93,7 @@ memory_info compute_device::memory_now() {
 }
 
 void compute_device::trim() {
+    if (!is_used_) return;
     in_use& with = used();
     with.small.trim();
     const context::scope current(with.context);
@@ -102,7 +106,7 @@ std::unique_ptr<memory> compute_device::allocate(const request& what) {
     try {
         return make();
     } catch (const error& failure) {
-        if (failure.code() != error_code::out_of_memory || !with.small.trim()) throw;
+        if (failure.code() != error_code::out_of_memory || !with.small.trim(std::chrono::seconds(1))) throw;
         return make();
     }
 }

@@ -1,6 +1,7 @@
 // backends/cuda/device.hpp: one CUDA device, as a space.
 #pragma once
 
+#include <atomic>
 #include <memory>
 #include <mutex>
 
@@ -49,6 +50,7 @@ private:
     bool reads_pageable_ = false;
     std::once_flag once_;
     std::unique_ptr<in_use> used_;
+    std::atomic<bool> is_used_ = false;
 };
 
 }  // namespace unibuf::backends::cuda

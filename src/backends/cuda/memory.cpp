@@ -36,12 +36,12 @@ std::string device_range::asked(const char* what, std::size_t offset, std::size_
 }
 
 fence device_range::write(std::size_t offset, std::span<const std::byte> from, queue on) {
-    const piece all{address_ + offset, const_cast<std::byte*>(from.data()), from.size()};
+    const piece all = piece_at(offset, from);
     return carry(direction::to_device, {&all, 1}, on);
 }
 
 fence device_range::read(std::size_t offset, std::span<std::byte> to, queue on) {
-    const piece all{address_ + offset, to.data(), to.size()};
+    const piece all = piece_at(offset, to);
     return carry(direction::to_host, {&all, 1}, on);
 }
 
@@ -56,7 +56,7 @@ void device_range::read_parts(std::span<const part> parts, std::byte* host, queu
 std::vector<piece> device_range::pieces_of(std::span<const part> parts, std::byte* host) const {
     std::vector<piece> pieces;
     pieces.reserve(parts.size());
-    for (const part& each : parts) pieces.push_back({address_ + each.offset, host + each.offset, each.bytes});
+    for (const part& each : parts) pieces.push_back(piece_at(each.offset, {host + each.offset, each.bytes}));
     return pieces;
 }
 
@@ -146,18 +146,16 @@ fence carry_many(context& in, staging& ring, direction way, std::span<const move
     const stream_handle stream = in.stream_for({});
     return in.queued(stream, [&] {
         std::vector<piece> staged;
-        std::vector<piece> pinned;
         const bool has_ring = ring.ready();
         for (const auto& [of, offset, host] : moves) {
-            const piece made{static_cast<device_pointer>(of->handle()) + offset, host.data(), host.size()};
-            (made.bytes >= staging::needed && is_pinned(made.host) ? pinned : staged).push_back(made);
+            const piece made = dynamic_cast<device_range&>(*of).piece_at(offset, host);
+            const bool direct = !has_ring || (made.bytes >= staging::needed && is_pinned(made.host));
+            if (!direct) {
+                staged.push_back(made);
+            } else {
+                in.check(enqueue(way, {&made, 1}, true, stream), fmt::format("a copy of {} bytes", made.bytes));
+            }
         }
-        const auto at_once = [&](std::span<const piece> pieces, bool are_pinned) {
-            if (pieces.empty()) return;
-            in.check(enqueue(way, pieces, are_pinned, stream), fmt::format("{} copies", pieces.size()));
-        };
-        at_once(pinned, true);
-        if (!has_ring) return at_once(staged, false);
         if (staged.empty()) return;
         way == direction::to_device ? ring.write(staged, stream) : ring.read(staged, stream);
     });
@@ -201,7 +199,8 @@ device_memory::device_memory(context& in, staging& ring, arena& small, std::size
     : device_range(in, ring, bytes), small_(small) {
     const context::scope current(in);  // which refuses where the device is lost
     if (small.serves(bytes)) {
-        set_address(small.allocate(bytes));
+        const arena::place made = small.allocate(bytes);
+        set_address(made.address, made.block);
     } else {
         own_ = std::make_unique<device_block>(in, bytes);
         set_address(own_->address());

@@ -26,12 +26,21 @@ public:
     std::optional<fence> write_from(memory& other, std::size_t offset, std::size_t bytes, queue on) override;
     fence fill(std::size_t offset, std::size_t bytes, std::span<const std::byte> pattern, queue on) override;
 
+    /// For one copy of the driver.
+    piece piece_at(std::size_t offset, std::span<const std::byte> host) const noexcept {
+        return {allocation_, address_ + offset, const_cast<std::byte*>(host.data()), host.size()};
+    }
+
 protected:
     device_range(context& in, staging& ring, std::size_t bytes) noexcept : in_(in), ring_(ring), bytes_(bytes) {}
 
     context& in() const noexcept { return in_; }
     std::size_t bytes() const noexcept { return bytes_; }
-    void set_address(device_pointer address) noexcept { address_ = address; }
+    void set_address(device_pointer address, device_pointer allocation) noexcept {
+        address_ = address;
+        allocation_ = allocation;
+    }
+    void set_address(device_pointer address) noexcept { set_address(address, address); }
     device_pointer address() const noexcept { return address_; }
 
 private:
@@ -44,6 +53,7 @@ private:
     staging& ring_;
     std::size_t bytes_;
     device_pointer address_ = 0;
+    device_pointer allocation_ = 0;  // of the driver, that it is a part of
 };
 
 /// device::move_many, of memories that are all device ranges.

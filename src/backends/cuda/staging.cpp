@@ -21,7 +21,8 @@ struct parcel {
 std::vector<piece> staged(std::span<const parcel> packed) {
     std::vector<piece> pieces;
     for (const parcel& each : packed) {
-        const bool continues = !pieces.empty() && pieces.back().at + pieces.back().bytes == each.staged.at;
+        const bool continues = !pieces.empty() && pieces.back().allocation == each.staged.allocation &&
+                               pieces.back().at + pieces.back().bytes == each.staged.at;
         if (continues) {
             pieces.back().bytes += each.staged.bytes;
         } else {
@@ -43,7 +44,7 @@ public:
         for (std::size_t room = staging::block_bytes; room > 0 && !empty();) {
             const piece& next = left_.front();
             const std::size_t bytes = std::min(room, next.bytes - taken_);
-            packed.push_back({{next.at + taken_, block, bytes}, next.host + taken_});
+            packed.push_back({{next.allocation, next.at + taken_, block, bytes}, next.host + taken_});
             block += bytes;
             room -= bytes;
             taken_ += bytes;
