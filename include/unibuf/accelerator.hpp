@@ -30,9 +30,9 @@ public:
     /// What devices() tells of this space; loads no other driver.
     device_info properties() const;
 
-    /// Asked at each call: costs memory_of, and a short look at every buffer that lies in a pool. Other threads go on
-    /// meanwhile, so the figures are not all of one moment; but never is more pooled than held. Throws what memory_of
-    /// throws.
+    /// Asked at each call: costs memory_of, and a short look at every buffer that lies in a pool, which takes a lock
+    /// when it is acquired next. Other threads go on meanwhile, so the figures are not all of one moment; but never is
+    /// more pooled than held. Throws what memory_of throws.
     accelerator_memory memory() const;
 
     friend constexpr bool operator==(accelerator, accelerator) noexcept = default;

@@ -45,8 +45,8 @@ public:
         sync(of.bytes());
     }
 
-    /// Makes all of it current, and returns when it is. Where something fails, all else has been made current, and the
-    /// first failure is thrown; what could not be moved can be submitted again. Throws what buffer::sync_to_device
+    /// Makes all of it current, and returns when it is. Where a transfer fails, its buffers are tried one by one, and
+    /// the first failure is thrown; what could not be moved can be submitted again. Throws what buffer::sync_to_device
     /// throws.
     void submit();
 

@@ -327,6 +327,8 @@ TEST_F(eviction, of_64_threads_with_a_pool_and_batches_loses_nothing) {
     limit(16);
     memory_pool pool;
     std::atomic<int> wrong = 0;
+    std::atomic<int> granted = 0;
+    const std::uint64_t evictions = total_statistics().evictions;
     {
         std::vector<std::jthread> threads;
         for (int t = 0; t != 64; ++t) {
@@ -342,6 +344,7 @@ TEST_F(eviction, of_64_threads_with_a_pool_and_batches_loses_nothing) {
                     try {
                         there.submit();
                         std::ranges::fill(mine[0].write(device, {.count = 8}), std::byte{0xFF});
+                        ++granted;
                     } catch (const error& refused) {  // all others were leased for a second
                         if (refused.code() != error_code::out_of_memory) ++wrong;
                         std::ranges::fill(mine[0].write(host, {.count = 8}), std::byte{0xFF});
@@ -359,6 +362,8 @@ TEST_F(eviction, of_64_threads_with_a_pool_and_batches_loses_nothing) {
         }
     }
     EXPECT_EQ(wrong, 0);
+    EXPECT_GT(granted, 0);
+    EXPECT_GT(total_statistics().evictions, evictions);
     EXPECT_LE(memory_in(device).held, 16 * size);
 }
 
