@@ -39,7 +39,7 @@ arena::place arena::allocate(std::size_t bytes) {
             if (const auto found = take(bytes)) return *found;
             try {
                 add_block();
-                return take(bytes).value();
+                continue;
             } catch (const error& thrown) {
                 if (thrown.code() != error_code::out_of_memory) throw;
                 failure = thrown;

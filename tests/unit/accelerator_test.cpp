@@ -174,7 +174,8 @@ TEST_F(an_accelerator, counts_shared_memory_where_it_is_held) {
 }
 
 TEST_F(an_accelerator, counts_in_pools_what_is_held_when_all_of_it_lies_there) {
-    for (const std::size_t bytes : {std::size_t{64}, std::size_t{1000}, std::size_t{5000}}) pool_.reserve(3, bytes, device);
+    for (const std::size_t bytes : {std::size_t{64}, std::size_t{1000}, std::size_t{5000}})
+        pool_.reserve(3, bytes, device);
     const accelerator_memory now = get_accelerator(device).memory();
     EXPECT_EQ(now.pooled, now.held);
     EXPECT_EQ(detail::all_pools::instance().held_at(device), memory_in(device).held);
