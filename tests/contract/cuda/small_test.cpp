@@ -2,6 +2,7 @@
 #include <set>
 
 #include "contract/cuda/fixture.hpp"
+#include "unibuf/batch.hpp"
 
 namespace unibuf::contract {
 namespace {
@@ -29,6 +30,29 @@ TEST_F(on_the_double, ten_thousand_small_buffers_cost_few_calls_of_the_driver) {
     }
     trim_memory(where_);
     EXPECT_EQ(control().allocations(), before);
+}
+
+TEST_F(on_the_double, no_copy_of_a_batch_spans_two_blocks) {
+    trim_memory(where_);
+    std::vector<buffer> all;
+    for (unsigned i = 0; i != 4'500; ++i) {  // more than two blocks have room for, without a gap
+        all.push_back(mirrored(1024));
+        all.back().copy_from(noise(1024));
+        all.back().read(where_).release();
+    }
+    const std::span<buffer> part = std::span(all).subspan(100);  // so that blocks end within what moves together
+    batch there(where_);
+    for (unsigned i = 0; i != part.size(); ++i) there.write(part[i], noise(1024, i + 2));
+    control().reset();
+    there.submit();
+    EXPECT_LE(control().calls("cuMemcpyHtoDAsync"), 4'500 / 512 + 1 + 3);
+    batch back(host);
+    for (buffer& each : part) {
+        each.mark_dirty(where_);
+        back.sync(each);
+    }
+    back.submit();
+    for (unsigned i = 0; i != part.size(); ++i) EXPECT_TRUE(same(host_reads(part[i]), noise(1024, i + 2))) << i;
 }
 
 TEST_F(on_the_double, a_thousand_small_pinned_buffers_are_pinned_in_few_calls) {

@@ -11,6 +11,7 @@ namespace cuda_double {
 namespace {
 
 constexpr std::size_t page = 4096;
+constexpr std::size_t driver_block = std::size_t{2} << 20;
 constexpr std::size_t reserved_bytes = std::size_t{256} << 30;
 constexpr int garbage = 0xA5;  // what fresh memory holds: anything
 
@@ -30,7 +31,8 @@ addresses::addresses() : reserved_(address_of(reserve(reserved_bytes))), bytes_(
 
 region* addresses::allocate(std::size_t bytes, int device, pool_handle pool) {
     if (bytes > most_on_device || device_bytes(device) + bytes > most_on_device) return nullptr;
-    const std::size_t needed = whole_pages(bytes) + page;  // the last page stays closed
+    // The page behind stays closed. Large ones lie side by side, as a driver's do: no copy may span two.
+    const std::size_t needed = whole_pages(bytes) + (bytes % driver_block == 0 ? 0 : page);
     if (needed > reserved_bytes - taken_) stop("all addresses are used up: the double never uses one twice");
     std::byte* const made = bytes_ + taken_;
     if (::mprotect(made, whole_pages(bytes), PROT_READ | PROT_WRITE) != 0) return nullptr;
