@@ -1,6 +1,7 @@
 // tests/unit/eviction_test.cpp: memory that is short, and who goes.
 #include <array>
 #include <atomic>
+#include <barrier>
 #include <chrono>
 #include <deque>
 #include <thread>
@@ -329,6 +330,7 @@ TEST_F(eviction, of_64_threads_with_a_pool_and_batches_loses_nothing) {
     std::atomic<int> wrong = 0;
     std::atomic<int> granted = 0;
     const std::uint64_t evictions = total_statistics().evictions;
+    std::barrier all_have_some(64);
     {
         std::vector<std::jthread> threads;
         for (int t = 0; t != 64; ++t) {
@@ -356,6 +358,7 @@ TEST_F(eviction, of_64_threads_with_a_pool_and_batches_loses_nothing) {
                             !std::ranges::all_of(got.begin() + 8, got.end(), [&](std::byte b) { return b == value; });
                         wrong += got[0] != (i == 0 ? std::byte{0xFF} : value);
                     }
+                    all_have_some.arrive_and_wait();
                     for (buffer& each : mine) pool.release(std::move(each));
                 }
             });
