@@ -1,14 +1,13 @@
 // bench/batch.cpp: small writes of many buffers, sent together.
-#include <unibuf/opencl.hpp>
 #include <unibuf/unibuf.hpp>
 
 #include <cstring>
 #include <span>
 #include <vector>
 
+#include "by_hand.hpp"
 #include "cuda.hpp"
 #include "default_device.hpp"
-#include "opencl.hpp"
 #include "race.hpp"
 
 namespace {
@@ -16,16 +15,6 @@ namespace {
 constexpr std::size_t buffers = 10'000;
 constexpr std::size_t bytes = 1024;
 constexpr unibuf::buffer_options mirrored{.hint = unibuf::memory_hint::gpu_preferred};
-
-using by_hand = void(std::span<const std::byte> from, const unibuf::native_memory& to);
-
-void by_memcpy(std::span<const std::byte> from, const unibuf::native_memory& to) {
-    std::memcpy(reinterpret_cast<void*>(to.handle), from.data(), from.size());  // debug:0 is addressable
-}
-
-void by_opencl(std::span<const std::byte> from, const unibuf::native_memory& to) {
-    bench::opencl::write(unibuf::opencl::handles_of(to.where).queue, unibuf::opencl::memory(to), from);
-}
 
 /// Mirrored buffers, and what is written to them.
 struct many {
@@ -57,7 +46,7 @@ struct many {
 };
 
 /// Against a program that has all of it in one array: writes that, and sends it in one piece.
-bench::figures in_one_piece(unibuf::space where, by_hand* send) {
+bench::figures in_one_piece(unibuf::space where, bench::by_hand* send) {
     const bench::default_device device(where);
     many small(where);
     unibuf::buffer whole(buffers * bytes, mirrored);
@@ -95,8 +84,8 @@ const bench::declared batches(
     {.name = "pool.batch_10000",
      .unit = "ns",
      .goal = bench::ratio_at_most(2),
-     .cases = {{"10,000 of 1 KiB to debug:0", [] { return in_one_piece("debug:0", by_memcpy); }},
-               {"10,000 of 1 KiB to opencl:0", [] { return in_one_piece("opencl:0", by_opencl); }}}});
+     .cases = {{"10,000 of 1 KiB to debug:0", [] { return in_one_piece("debug:0", bench::by_memcpy); }},
+               {"10,000 of 1 KiB to opencl:0", [] { return in_one_piece("opencl:0", bench::by_opencl); }}}});
 
 const bench::declared by_cuda({.name = "cuda.batch_10000",
                                .unit = "ns",

@@ -1,6 +1,5 @@
 // bench/transfer.cpp: how fast bytes move from the host to a device.
 #include <fmt/format.h>
-#include <unibuf/opencl.hpp>
 #include <unibuf/unibuf.hpp>
 
 #include <cstring>
@@ -8,8 +7,8 @@
 #include <span>
 #include <utility>
 
+#include "by_hand.hpp"
 #include "default_device.hpp"
-#include "opencl.hpp"
 #include "race.hpp"
 
 namespace {
@@ -18,20 +17,9 @@ using unibuf::unified_buffer;
 
 constexpr std::size_t mib = std::size_t{1} << 20;
 
-/// How a program without the library sends bytes to the copy.
-using by_hand = void(std::span<const std::byte> from, const unibuf::native_memory& to);
-
-void by_memcpy(std::span<const std::byte> from, const unibuf::native_memory& to) {
-    std::memcpy(reinterpret_cast<void*>(to.handle), from.data(), from.size());  // debug:0 is addressable
-}
-
-void by_opencl(std::span<const std::byte> from, const unibuf::native_memory& to) {
-    bench::opencl::write(unibuf::opencl::handles_of(to.where).queue, unibuf::opencl::memory(to), from);
-}
-
 /// Both go between the same pages, all touched before, so that neither is lucky with its memory. Marking is not timed,
 /// but comes before both: debug:0 poisons what is stale, which leaves its copy in the cache.
-bench::figures whole(unibuf::space where, std::size_t bytes, by_hand* plainly) {
+bench::figures whole(unibuf::space where, std::size_t bytes, bench::by_hand* plainly) {
     const bench::default_device device(where);
     unibuf::buffer buffer(bytes, {.hint = unibuf::memory_hint::gpu_preferred});
     std::memset(buffer.write(unibuf::host).data(), 1, bytes);
@@ -47,7 +35,7 @@ bench::figures whole(unibuf::space where, std::size_t bytes, by_hand* plainly) {
 
 std::vector<bench::situation> to_each_device() {
     std::vector<bench::situation> cases;
-    for (const auto& [name, by] : {std::pair("debug:0", &by_memcpy), std::pair("opencl:0", &by_opencl)}) {
+    for (const auto& [name, by] : {std::pair("debug:0", &bench::by_memcpy), std::pair("opencl:0", &bench::by_opencl)}) {
         for (const std::size_t size : {16U, 64U, 256U}) {
             cases.push_back({fmt::format("{} MiB to {}", size, name),
                              [where = name, plainly = by, size] { return whole(where, size * mib, plainly); }});

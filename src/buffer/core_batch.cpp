@@ -17,7 +17,6 @@ bool core::is_settled() const noexcept {
 }
 
 void core::put(byte_range range, const std::byte* from) {
-    fetch_ahead();
     const demand asked{.range = range, .where = host, .what = access::write, .why = cause::read_write};
     const auto write = [&](const copy& there) {
         now_written(range, host);
