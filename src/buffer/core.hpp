@@ -181,6 +181,7 @@ private:
     void check_not_contested(const demand& asked) const;
     void check_no_pointers(byte_range range, const char* verb) const;
 
+    void wait_for_claims(std::unique_lock<std::mutex>& lock);
     void forget();
     obstacle obstacle_to_evict(space where) const noexcept;
     void drop_copy(space where);

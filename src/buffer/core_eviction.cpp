@@ -31,11 +31,11 @@ core::departure core::may_go(space where) noexcept {
 std::uint64_t core::evict(space where, std::chrono::steady_clock::time_point deadline) {
     // Whoever needs the memory has others wait for it: their leases are not waited for here. Queued work is, which ends
     // by itself.
+    locked lock(*this);
     demand asked{
         .range = directory_.whole(), .where = host, .what = access::read, .why = cause::eviction, .deadline = deadline};
     demand at_once = asked;
     at_once.deadline = std::chrono::steady_clock::now();
-    locked lock(*this);
     if (obstacle_to_evict(where) != obstacle::none) return 0;
     if (any_exposed_) find_host_writes(asked);
     for (;;) {

@@ -23,9 +23,7 @@ void core::recycle(std::uint64_t pool) {
     pool_tag* const known = rare_ ? rare_->pooled.get() : nullptr;
     if (!known || known->pool != pool) refuse(error_code::invalid_argument, "it is not of this pool");
     if (known->released) refuse(error_code::invalid_argument, "it was released before");
-    ++waiting_;
-    rare_->changed.wait(lock, [this] { return !leases_.any_claim(); });  // it may be evicted right now
-    --waiting_;
+    wait_for_claims(lock);
     lease_record held = solo_lease();
     if (const lease_record* const lease = leases_.excluding(directory_.whole(), access::read_write, this_thread())) {
         held = *lease;
@@ -36,8 +34,16 @@ void core::recycle(std::uint64_t pool) {
     if (!has_other_handles()) forget();
 }
 
+/// It may be evicted right now.
+void core::wait_for_claims(std::unique_lock<std::mutex>& lock) {
+    ++waiting_;
+    rare_->changed.wait(lock, [this] { return !leases_.any_claim(); });
+    --waiting_;
+}
+
 void core::forget_content() {
-    const std::scoped_lock lock(mutex_);
+    std::unique_lock lock(mutex_);
+    wait_for_claims(lock);
     forget();
 }
 
@@ -62,9 +68,10 @@ std::uint64_t core::held_at(space where) const {
 }
 
 void core::resize(std::size_t size_bytes) {
-    const locked lock(*this);
+    std::unique_lock lock(mutex_);
+    wait_for_claims(lock);
     bytes = size_bytes;
-    directory_ = coherence::directory(size_bytes);
+    forget();
 }
 
 }  // namespace unibuf::detail

@@ -35,9 +35,12 @@ protected:
 
     /// Work that is done when it is told so, or waited for.
     struct manual final : fence::work {
-        explicit manual(bool& done) : is_done(done) {}
-        bool wait(std::chrono::nanoseconds timeout) override { return is_done = is_done || timeout.count() > 0; }
-        bool& is_done;
+        explicit manual(std::atomic<bool>& done) : is_done(done) {}
+        bool wait(std::chrono::nanoseconds timeout) override {
+            if (timeout.count() > 0) is_done = true;
+            return is_done;
+        }
+        std::atomic<bool>& is_done;
     };
 
     static bool in_one_block(std::uintptr_t begin, std::size_t bytes) {
@@ -47,7 +50,7 @@ protected:
     std::set<std::uintptr_t> alive_;
     std::uintptr_t next_ = small.block;
     std::size_t most_blocks_ = std::numeric_limits<std::size_t>::max();
-    bool work_is_done_ = true;
+    std::atomic<bool> work_is_done_ = true;
     bool may_mark_ = true;
     arena tried_{small,
                  [this](std::size_t bytes) {
