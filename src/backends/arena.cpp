@@ -87,7 +87,7 @@ bool arena::trim(std::chrono::nanoseconds timeout) {
 
 arena::usage arena::used() const {
     const std::scoped_lock lock(mutex_);
-    return {.blocks = blocks_.size(), .block_bytes = blocks_.size() * of_.block, .bytes = bytes_};
+    return {.block_bytes = blocks_.size() * of_.block, .bytes = bytes_};
 }
 
 /// Where no fence can be had now, as while a stream is being captured, the next call does it.

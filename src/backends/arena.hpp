@@ -54,7 +54,6 @@ public:
     bool trim(std::chrono::nanoseconds timeout = forever);
 
     struct usage {
-        std::size_t blocks = 0;
         std::size_t block_bytes = 0;
         std::size_t bytes = 0;  // of allocations, rounded up
     };

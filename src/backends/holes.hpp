@@ -26,9 +26,6 @@ public:
     /// What take() has given.
     void give(std::uintptr_t begin, std::size_t bytes);
 
-    std::size_t blocks() const noexcept { return blocks_.size(); }
-    std::size_t largest() const noexcept { return by_size_.empty() ? 0 : by_size_.rbegin()->first; }
-
 private:
     using places = std::map<std::uintptr_t, std::size_t>;
 

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <exception>
-#include <memory>
 #include <utility>
 
 #include "backends/spaces.hpp"
@@ -15,10 +14,7 @@ namespace unibuf {
 
 /// To be synced. Keeps the buffer.
 struct batch::range {
-    struct drop_handle {
-        void operator()(detail::core* kept) const noexcept { kept->drop_handle(); }
-    };
-    std::unique_ptr<detail::core, drop_handle> of;
+    detail::core_handle of;
     byte_range bytes;
 };
 

@@ -143,6 +143,12 @@ lease_record core::solo_lease() const noexcept {
     return result;
 }
 
+bool core::is_settled() const noexcept {
+    const auto shared = [](const copy& each) { return each.placed == placement::shared; };
+    return leases_.empty() && solo_lease().thread == 0 && work_.empty() && !any_exposed_ && !any_lost_ &&
+           std::ranges::none_of(copies_, shared);
+}
+
 void core::wait_for_turn(locked& lock, const demand& asked) {
     bool in_time = true;
     for (;;) {

@@ -209,4 +209,11 @@ private:
     std::vector<transfer_count> transfers_;
 };
 
+struct drop_handle {
+    void operator()(core* of) const noexcept { of->drop_handle(); }
+};
+
+/// A handle that is given back.
+using core_handle = std::unique_ptr<core, drop_handle>;
+
 }  // namespace unibuf::detail

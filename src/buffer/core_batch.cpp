@@ -2,34 +2,11 @@
 //
 // A batch waits for nobody while it holds claims of other buffers: a buffer that would have it wait, or whose bytes
 // take more than a move between the host and one device, does its sync alone.
-#include <algorithm>
-#include <cstring>
 #include <new>
 
 #include "buffer/core_access.hpp"
 
 namespace unibuf::detail {
-
-bool core::is_settled() const noexcept {
-    const auto shared = [](const copy& each) { return each.placed == placement::shared; };
-    return leases_.empty() && solo_lease().thread == 0 && work_.empty() && !any_exposed_ && !any_lost_ &&
-           std::ranges::none_of(copies_, shared);
-}
-
-void core::put(byte_range range, const std::byte* from) {
-    const demand asked{.range = range, .where = host, .what = access::write, .why = cause::read_write};
-    const auto write = [&](const copy& there) {
-        now_written(range, host);
-        std::memcpy(there.memory->host_address() + range.begin, from, range.size());
-    };
-    {
-        check_allowed(asked);
-        const locked lock(*this);
-        const copy* const there = copies_.find(coherence::host);
-        if (there && is_settled()) return write(*there);
-    }
-    grant(asked, write);
-}
 
 /// As coherence::plan: the usual answer without the work.
 void core::plan_sync(std::span<const byte_range> ranges, space where, std::vector<coherence::step>& planned) const {

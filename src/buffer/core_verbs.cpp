@@ -1,6 +1,7 @@
 // buffer/core_verbs.cpp: what can be asked of a buffer.
 #include <fmt/format.h>
 
+#include <cstring>
 #include <optional>
 
 #include "backends/spaces.hpp"
@@ -195,6 +196,21 @@ void core::fill(byte_range range, std::span<const std::byte> pattern) {
     work.run();
     work.fill(pattern);
     now_written(range, asked.where);
+}
+
+void core::put(byte_range range, const std::byte* from) {
+    const demand asked{.range = range, .where = host, .what = access::write, .why = cause::read_write};
+    const auto write = [&](const copy& there) {
+        now_written(range, host);
+        std::memcpy(there.memory->host_address() + range.begin, from, range.size());
+    };
+    {
+        check_allowed(asked);
+        const locked lock(*this);
+        const copy* const there = copies_.find(coherence::host);
+        if (there && is_settled()) return write(*there);
+    }
+    grant(asked, write);
 }
 
 }  // namespace unibuf::detail

@@ -34,13 +34,9 @@ private:
     bool before_;
 };
 
-struct drop_handle {
-    void operator()(core* of) const noexcept { of->drop_handle(); }
-};
-
 /// A copy that could go: those with the least order first.
 struct candidate {
-    std::unique_ptr<core, drop_handle> of;
+    core_handle of;
     std::pair<bool, std::uint32_t> order;
 };
 
@@ -81,7 +77,7 @@ residents::outcome residents::make_room(space where, std::uint64_t bytes, clock:
             result.busy |= why == obstacle::busy;
             if (why != obstacle::none) continue;
             if (!each->add_handle_if_alive()) continue;
-            std::unique_ptr<core, drop_handle> kept(each);
+            core_handle kept(each);
             all.push_back({std::move(kept), {!elsewhere, ~age}});
         }
     }

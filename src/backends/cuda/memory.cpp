@@ -149,11 +149,11 @@ fence carry_many(context& in, staging& ring, direction way, std::span<const move
         const bool has_ring = ring.ready();
         for (const auto& [of, offset, host] : moves) {
             const piece made = dynamic_cast<device_range&>(*of).piece_at(offset, host);
-            const bool direct = !has_ring || (made.bytes >= staging::needed && is_pinned(made.host));
-            if (!direct) {
+            const bool pinned = made.bytes >= staging::needed && is_pinned(made.host);
+            if (has_ring && !pinned) {
                 staged.push_back(made);
             } else {
-                in.check(enqueue(way, {&made, 1}, true, stream), fmt::format("a copy of {} bytes", made.bytes));
+                in.check(enqueue(way, {&made, 1}, pinned, stream), fmt::format("a copy of {} bytes", made.bytes));
             }
         }
         if (staged.empty()) return;

@@ -1,4 +1,4 @@
-// accelerator/accelerator.cpp: gathers what backends, counters and pools know of a space.
+// pool/accelerator.cpp: gathers what backends, counters and pools know of a space.
 #include "unibuf/accelerator.hpp"
 
 #include <algorithm>
