@@ -11,6 +11,7 @@
 #include <string>
 
 #include "unibuf/detail/gate.hpp"
+#include "unibuf/copy_view.hpp"
 #include "unibuf/export.hpp"
 #include "unibuf/host_view.hpp"
 #include "unibuf/lease.hpp"
@@ -126,16 +127,29 @@ public:
     /// Says that handles from device() are not used any more: others may have the memory where it is short.
     void release_device();
 
+    /// The same as device(), in any space, with an end of its own. At the host it is for reading.
+    unibuf::copy_view copy_view(space where, std::size_t offset = 0, std::size_t bytes = rest);
+
+    /// Whether raw access at the host, or at the default device, would change nothing and wait for nothing. A check, as
+    /// such an access is; where it says no, the access finds out. Of the whole buffer.
+    bool is_current_at(space where) const noexcept { return gate_->is_current_at(where.id()); }
+
+    /// The same of marking it dirty.
+    bool is_newest_at(space where) const noexcept { return gate_->is_newest_at(where.id()); }
+
     // Makes the host, or the default device, current. Throws error(not_allocated) where no copy exists at all.
     void sync_to_host(std::size_t offset = 0, std::size_t bytes = rest);
     void sync_to_device(std::size_t offset = 0, std::size_t bytes = rest);
 
     // Says that the bytes at the host, at the default device or at `where` stand, and drops newer ones elsewhere.
     // Throws error(not_allocated) where there is no such copy. Device content counts as ready after all work that was
-    // submitted to that device until now.
+    // submitted to that device until now, or to the queue that options.on names.
     void mark_host_dirty(std::size_t offset = 0, std::size_t bytes = rest);
     void mark_device_dirty(std::size_t offset = 0, std::size_t bytes = rest);
-    void mark_dirty(space where, std::size_t offset = 0, std::size_t bytes = rest);
+    void mark_dirty(space where, std::size_t offset = 0, std::size_t bytes = rest) {
+        mark_dirty(where, {.offset = offset, .count = bytes});
+    }
+    void mark_dirty(space where, const access_options& options);
 
     /// Starts to make `where` current, and returns; accesses there wait for it.
     void prefetch(space where, const access_options& options = {});

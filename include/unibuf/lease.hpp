@@ -55,6 +55,8 @@ public:
         return data_;
     }
 
+    std::byte* address() const noexcept { return gate_ ? data_ : nullptr; }
+
     const native_memory& native() const {
         if (!gate_) refuse();
         return native_;
@@ -98,6 +100,9 @@ public:
     /// The elements. Throws error(invalid_argument) where the lease has ended, error(unsupported) where the host cannot
     /// address them. Costs the check.
     T* data() const { return reinterpret_cast<T*>(bytes_.data()); }
+    /// The same, but null where that throws.
+    T* address() const noexcept { return reinterpret_cast<T*>(bytes_.address()); }
+
     std::span<T> span() const { return {data(), size()}; }
     T* begin() const { return data(); }
     T* end() const { return data() + size(); }

@@ -72,6 +72,9 @@ public:
         return unibuf::host_view<T>(bytes_.hold_host(scaled(offset), scaled(count)));
     }
     native_memory device() { return bytes_.device(); }
+    unibuf::copy_view copy_view(space where, std::size_t offset = 0, std::size_t count = rest) {
+        return bytes_.copy_view(where, scaled(offset), scaled(count));
+    }
 
     void sync_to_host(std::size_t offset = 0, std::size_t count = rest) {
         bytes_.sync_to_host(scaled(offset), scaled(count));
@@ -88,6 +91,7 @@ public:
     void mark_dirty(space where, std::size_t offset = 0, std::size_t count = rest) {
         bytes_.mark_dirty(where, scaled(offset), scaled(count));
     }
+    void mark_dirty(space where, const access_options& options) { bytes_.mark_dirty(where, in_bytes(options)); }
     void prefetch(space where, const access_options& options = {}) { bytes_.prefetch(where, in_bytes(options)); }
     void discard(space where) { bytes_.discard(where); }
     void discard_content() { bytes_.discard_content(); }

@@ -111,6 +111,18 @@ native_memory buffer::device_by_lock() {
     return result;
 }
 
+unibuf::copy_view buffer::copy_view(space where, std::size_t offset, std::size_t bytes) {
+    detail::core& core = core_of(gate_);
+    return core.begin_copy_view(where, checked(core, begin_, bytes_, offset, bytes));
+}
+
+void copy_view::release() noexcept {
+    if (!gate_) return;
+    detail::core& core = core_of(std::exchange(gate_, nullptr));
+    core.end_copy_view(native_.where);
+    core.drop_handle();
+}
+
 void buffer::release_device() { core_of(gate_).end_device_handles(); }
 
 void buffer::sync_to_host(std::size_t offset, std::size_t bytes) { sync(unibuf::host, offset, bytes); }
@@ -123,16 +135,13 @@ void buffer::sync(space where, std::size_t offset, std::size_t bytes) {
     core_of(gate_).sync(where, range);
 }
 
-void buffer::mark_host_dirty(std::size_t offset, std::size_t bytes) {
-    core_of(gate_).mark(unibuf::host, checked(core_of(gate_), begin_, bytes_, offset, bytes));
-}
-
+void buffer::mark_host_dirty(std::size_t offset, std::size_t bytes) { mark_dirty(unibuf::host, offset, bytes); }
 void buffer::mark_device_dirty(std::size_t offset, std::size_t bytes) {
-    core_of(gate_).mark(backends::current_device(), checked(core_of(gate_), begin_, bytes_, offset, bytes));
+    mark_dirty(backends::current_device(), offset, bytes);
 }
 
-void buffer::mark_dirty(space where, std::size_t offset, std::size_t bytes) {
-    core_of(gate_).mark(where, checked(core_of(gate_), begin_, bytes_, offset, bytes));
+void buffer::mark_dirty(space where, const access_options& options) {
+    core_of(gate_).mark(demand_of(where, access::write, options));
 }
 
 void buffer::prefetch(space where, const access_options& options) {

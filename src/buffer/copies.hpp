@@ -22,7 +22,11 @@ struct copy {
     unibuf::placement placed = placement::mirrored;
     coherence::space_id lender = coherence::host;  // whose memory it is, of the host's copy and of shared ones
     bool has_turn = false;                         // with memory that it borrows
+    std::uint16_t views = 0;                       // that hold it there
     backends::memory* memory = nullptr;
+
+    /// Whether somebody may use its memory at any time, without a lease.
+    bool is_held() const noexcept { return handed_out || views != 0; }
 
     /// What few copies have.
     struct aside {

@@ -82,13 +82,15 @@ void core::open() {
     }
 #endif
     if (waiting_ != 0 || !leases_.empty() || ownerless_) return;
+    std::uint32_t found = 0;
     const coherence::knowledge& known = directory_.first();
     if (directory_.ranges() == 1 && work_.empty() && !known.lost && !known.contested) {
         const bool exposed = known.exposed() && writes()->holders().for_good(directory_.whole());
         if (coherence::has(known.current, coherence::host)) {
             const host_access allowed = copies_.options().access;
             const copy& there = *copies_.find(coherence::host);
-            std::uint32_t found = allowed == host_access::write_only ? 0 : host_readable;
+            found = host_current;
+            if (allowed != host_access::write_only) found |= host_readable;
             if (there.handed_out) found |= host_shown;
             if (allowed != host_access::read_only) {
                 const bool alone = known.current == coherence::set_of(coherence::host);
@@ -96,7 +98,6 @@ void core::open() {
                 if (exposed) found |= host_exposed;
             }
             host_address.store(there.memory->host_address(), std::memory_order_release);
-            ready.store(found, std::memory_order_release);
         }
         const std::uint8_t device = default_space.load(std::memory_order_relaxed);
         // A pointer to the host in the place of a device is a host pointer: one that may be written has to be out
@@ -104,10 +105,16 @@ void core::open() {
         const bool exposes = device == host_in_place_of_device && copies_.options().access != host_access::read_only;
         const bool settled = exposes ? exposed && known.out == coherence::pointers::assumed : !known.exposed();
         const copy* const there = device == no_space ? nullptr : copies_.find(device);
-        if (there && there->handed_out && coherence::has(known.current, device) && settled) {
-            device_handle.store(there->handle(), std::memory_order_release);
-            device_ready.store(++openings_ << 8 | device, std::memory_order_release);
+        if (there && coherence::has(known.current, device) && settled) {
+            found |= std::uint32_t{device} << device_shift;
+            const bool alone = known.current == coherence::set_of(device) && known.what == coherence::content::written;
+            if (alone && !backends::device_of(space::from_id(device)).about().asynchronous) found |= device_newest;
+            if (there->handed_out) {
+                device_handle.store(there->handle(), std::memory_order_release);
+                device_ready.store(++openings_ << 8 | device, std::memory_order_release);
+            }
         }
+        ready.store(found, std::memory_order_release);
     }
     solo.fetch_and(~by_lock, std::memory_order_release);
 }

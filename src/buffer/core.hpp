@@ -59,10 +59,12 @@ public:
     void end_view(byte_range range) noexcept;
     native_memory device_handle_of(byte_range range);
     void end_device_handles();
+    unibuf::copy_view begin_copy_view(space where, byte_range range);
+    void end_copy_view(space where) noexcept;
 
     void check_has_copy() const;
     void sync(space where, byte_range range);
-    void mark(space where, byte_range range);
+    void mark(const demand& asked);
     void prefetch(const demand& asked);
     void discard(space where, byte_range range);
     void discard_content(byte_range range);

@@ -16,7 +16,7 @@ obstacle core::obstacle_to_evict(space where) const noexcept {
         if (writes() && writes()->holders().any()) return obstacle::held;
         if (solo_lease().thread != 0) return solo_lease().thread == this_thread() ? obstacle::held : obstacle::busy;
     }
-    if (there->handed_out || any_lost_) return obstacle::held;
+    if (there->is_held() || any_lost_) return obstacle::held;
     if (leases_.any_claim()) return obstacle::busy;
     return leases_.of_this_thread_at(where) ? obstacle::held : leases_.any_at(where) ? obstacle::busy : obstacle::none;
 }

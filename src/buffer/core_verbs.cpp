@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <cstring>
+#include <limits>
 #include <optional>
 
 #include "backends/spaces.hpp"
@@ -99,6 +100,28 @@ void core::end_device_handles() {
     for (copy& each : copies_) each.handed_out = each.handed_out && each.where == coherence::host;
 }
 
+copy_view core::begin_copy_view(space where, byte_range range) {
+    const cause why = where == host ? cause::host_pointer : cause::device_handle;
+    return grant({.range = range, .where = where, .what = access::read, .why = why}, [&](copy& there) {
+        if (there.views == std::numeric_limits<std::uint16_t>::max()) {
+            throw error(error_code::unsupported, fmt::format("{}: {} views of the copy at {} are held", name(),
+                                                             there.views, where.name()));
+        }
+        ++there.views;
+        add_handle();
+        std::byte* const address = there.address();
+        const native_memory native{
+            .where = where, .handle = there.handle(), .offset = range.begin, .bytes = range.size()};
+        return unibuf::copy_view(*this, native, address ? address + range.begin : nullptr);
+    });
+}
+
+void core::end_copy_view(space where) noexcept {
+    const locked lock(*this);
+    copy* const there = copies_.find(where.id());
+    if (there && there->views != 0) --there->views;  // one that has parted from another's memory is another copy
+}
+
 void core::check_has_copy() const {
     const std::scoped_lock lock(mutex_);
     if (copies_.allocated() != 0) return;
@@ -110,14 +133,16 @@ void core::sync(space where, byte_range range) {
     grant({.range = range, .where = where, .what = access::read, .why = cause::sync}, [](copy&) {});
 }
 
-void core::mark(space where, byte_range range) {
+void core::mark(const demand& asked) {
+    const byte_range range = asked.range;
+    space where = asked.where;
     locked lock(*this);
     // The host in the place of a device is the host, whether device() was called or not.
     if (where == backends::host_as_device && !copies_.find(where.id())) where = host;
-    wait_for_turn(lock, {.range = range, .where = where, .what = access::write});
+    wait_for_turn(lock, {.range = range, .where = where, .what = access::write, .deadline = asked.deadline});
     check_allocated(copies_.find(where.id()), where, "to mark it dirty");
     work_.reserve(leases_.size() + 1);
-    queue_all_work_of(where, range, true, {});
+    queue_all_work_of(where, range, true, asked.on);
     if (const copy* const borrower = copies_.borrower_among(where.id())) where = space::from_id(borrower->holder());
     if (any_exposed_) writes()->forget(range);
     before_device_writes(where, range);
@@ -143,6 +168,11 @@ void core::discard(space where, byte_range range) {
         if (where == host && settles) return;  // the memory stays: pointers to it are out
     }
     if (where == host) check_no_pointers(range, "to discard the copy at host");
+    if (there->views != 0) {
+        throw error(error_code::access_conflict,
+                    fmt::format("{}: to discard the copy at {} was asked for, but views of it are held: end them first",
+                                name(), where.name()));
+    }
     if (range == directory_.whole() && there->borrows() && there->has_turn) {
         demand lender = asked;
         lender.where = space::from_id(there->lender);

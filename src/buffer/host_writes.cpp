@@ -64,6 +64,8 @@ void host_writes::expose(byte_range range, bool untouched) {
 }
 
 void host_writes::expose_again(byte_range range) {
+    const byte_ranges seen = std::exchange(unseen_, {}).clipped_to(range);
+    for (const byte_range& each : seen) coherence::expose(known_, known_.where(each, at_host), pointers::none);
     const auto forgotten = [](const knowledge& k) { return !k.exposed() && at_host(k); };
     for (const byte_range& held : holders_.of(range)) {
         for (const byte_range& piece : known_.where(held, forgotten)) expose(piece, false);
@@ -112,6 +114,7 @@ void host_writes::find(byte_range range, space where, access what) {
     const bool elsewhere = where != host;
     // Memory that a device shares may be handed back to the host, which must not undo what was written meanwhile.
     const bool changes_hands = elsewhere || what != access::read;
+    unseen_ = {};
     try {
         end_free(range);
         if (!watch_) {
@@ -133,9 +136,8 @@ void host_writes::find(byte_range range, space where, access what) {
             }
         } else {
             if (changes_hands) coherence::assume_host_writes(known_, range);
-            // A device that shares the memory has written it: what comes after that is found again.
             const auto unseen = [](const knowledge& k) { return k.out == pointers::assumed && !at_host(k); };
-            coherence::expose(known_, known_.where(range, unseen), pointers::none);
+            unseen_ = known_.where(range, unseen);
         }
         // The host may get some bytes of these units, while a device has newer ones in others.
         for (const byte_range& unit : units_.cut_by(range)) {

@@ -36,7 +36,8 @@ public:
     /// Bytes that nobody has written have no value that a write could leave as it was.
     void values_are_unknown() noexcept { values_known_ = false; }
 
-    /// The host has become current in some of `range`: what is held of that is exposed again.
+    /// The host has become current in some of `range`, which it looked for by find(): what is held of that is exposed
+    /// again.
     void expose_again(byte_range range);
 
     /// Before an access: tells what was written of `range` until now. Where it is not at the host, it is settled what
@@ -90,6 +91,7 @@ private:
     bool values_known_ = true;
     pointer_holders holders_;
     byte_ranges pending_;  // found, and not told yet
+    byte_ranges unseen_;   // written by a device that shares the memory: what comes after the host sees that is found
     unit_images images_;
     std::vector<tracking::part_history> parts_;
 };

@@ -79,6 +79,60 @@ TEST(buffer_states, move_where_the_default_device_is_the_host) {
     EXPECT_EQ(b.statistics().transfers_made(), 0u);
 }
 
+TEST(buffer_states, move_with_a_pointer_out_where_the_default_device_is_the_host) {
+    const default_device_is host_is_default(host);
+    for (const std::size_t count : {std::size_t{100}, std::size_t{100000}}) {
+        buffer b(count);
+        std::byte* const pointer = b.host();
+        const auto write = [&](buffer&) { pointer[50] = std::byte(std::to_integer<int>(pointer[50]) + 1); };
+        const std::vector<row> rows = {{"write", write, host_dirty},
+                                       {"sync", [](buffer& of) { of.sync_to_device(); }, synchronized},
+                                       {"write", write, host_dirty},
+                                       {"mark device", [](buffer& of) { of.mark_device_dirty(); }, device_dirty},
+                                       {"host", [](buffer& of) { of.host(); }, synchronized},
+                                       {"write", write, host_dirty},
+                                       {"mark device", [](buffer& of) { of.mark_device_dirty(); }, device_dirty},
+                                       {"view", [](buffer& of) { of.host_view(); }, synchronized},
+                                       {"write", write, host_dirty}};
+        for (const row& each : rows) {
+            each.does(b);
+            EXPECT_EQ(b.state(), each.then) << each.what << " of " << count;
+        }
+    }
+}
+
+TEST(buffer_states, say_where_access_costs_a_check) {
+    const space device("debug:0");
+    const default_device_is device_is_default(device);
+    buffer b(100);
+    EXPECT_FALSE(b.is_current_at(host));
+    b.write(host).release();
+    EXPECT_TRUE(b.is_current_at(host));
+    EXPECT_FALSE(b.is_current_at(device));
+    b.sync_to_device();
+    EXPECT_TRUE(b.is_current_at(host));
+    EXPECT_TRUE(b.is_current_at(device));
+    {
+        const auto lease = b.read(device);
+        EXPECT_FALSE(b.is_current_at(host));
+    }
+    EXPECT_FALSE(b.is_newest_at(host));
+    b.mark_device_dirty();
+    EXPECT_FALSE(b.is_current_at(host));
+    EXPECT_TRUE(b.is_current_at(device));
+    EXPECT_TRUE(b.is_newest_at(device));
+    EXPECT_FALSE(b.is_newest_at(host));
+    b.mark_host_dirty();
+    EXPECT_TRUE(b.is_newest_at(host));
+    EXPECT_FALSE(b.is_newest_at(device));
+    b.sync_to_device();
+    b.host()[0] = std::byte{1};
+    EXPECT_FALSE(b.is_current_at(device));
+    b.release_host();
+    b.sync_to_device();
+    EXPECT_TRUE(b.is_current_at(device));
+}
+
 TEST(buffer_states, have_no_byte_copied_where_the_default_device_is_the_host) {
     const default_device_is host_is_default(host);
     buffer b(100);

@@ -4,6 +4,7 @@
 #include <barrier>
 #include <chrono>
 #include <deque>
+#include <optional>
 #include <thread>
 #include <vector>
 
@@ -179,6 +180,41 @@ TEST_F(eviction, leaves_what_device_gave_a_handle_of_until_it_is_released) {
     limit(0);
     EXPECT_TRUE(there(first));
     set_default_device(host);
+}
+
+TEST_F(eviction, leaves_what_a_view_of_a_copy_holds) {
+    buffer& first = written(1);
+    {
+        copy_view one = first.copy_view(device);
+        const copy_view other = first.view(5, 7).copy_view(device);
+        EXPECT_EQ(one.data()[3], std::byte{1});
+        EXPECT_EQ(other.data(), one.data() + 5);
+        EXPECT_EQ(other.native().offset, 5U);
+        one.release();
+        one.release();
+        for (const int value : {2, 3, 4}) written(value);
+        EXPECT_TRUE(there(first));
+        const failure found = failure_of([&] {
+            first.sync_to_host();
+            first.discard(device);
+        });
+        EXPECT_EQ(found.code, error_code::access_conflict);
+        EXPECT_NE(found.message.find("views of it are held"), std::string::npos) << found.message;
+    }
+    first.discard(device);
+    EXPECT_FALSE(there(first));
+    const copy_view at_host = first.copy_view(host);
+    EXPECT_EQ(at_host.data()[3], std::byte{1});
+    EXPECT_EQ(first.state(), buffer_state::host_only);
+    EXPECT_EQ(failure_of([&] { first.discard(host); }).code, error_code::access_conflict);
+}
+
+TEST_F(eviction, a_view_of_a_copy_outlives_its_buffer) {
+    std::optional<buffer> b(size);
+    b->fill(of(1, 7));
+    const copy_view view = b->copy_view(device);
+    b.reset();
+    EXPECT_EQ(view.data()[size - 1], std::byte{7});
 }
 
 TEST_F(eviction, a_limit_of_zero_refuses_and_loses_nothing) {

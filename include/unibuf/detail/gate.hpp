@@ -34,6 +34,9 @@ struct gate {
     static constexpr std::uint32_t host_writable = 2;  // a host write lease changes nothing
     static constexpr std::uint32_t host_exposed = 4;   // host pointers are out already, and the host's copy is current
     static constexpr std::uint32_t host_shown = 8;     // the same of pointers for reading
+    static constexpr std::uint32_t host_current = 16;  // what host() and the like do changes nothing
+    static constexpr std::uint32_t device_newest = 32;  // to mark the device below dirty changes nothing
+    static constexpr std::uint32_t device_shift = 8;    // above it: the default device, where it is current like that
 
     // The one lease that is held without the lock: of all bytes, at the host. Bits: thread | access | by_lock.
     static constexpr std::uint64_t by_lock = 1;  // in `solo`: leases go by the lock now; in a ticket: this one did
@@ -68,6 +71,19 @@ struct gate {
         const bool free = solo.load(std::memory_order_acquire) == 0;
         return free && (ready.load(std::memory_order_acquire) & need) ? host_address.load(std::memory_order_acquire)
                                                                       : nullptr;
+    }
+
+    bool is_current_at(std::uint8_t where) const noexcept {
+        if (solo.load(std::memory_order_acquire) != 0) return false;
+        const std::uint32_t seen = ready.load(std::memory_order_acquire);
+        return where == 0 ? (seen & host_current) != 0 : seen >> device_shift == where;
+    }
+
+    bool is_newest_at(std::uint8_t where) const noexcept {
+        if (solo.load(std::memory_order_acquire) != 0) return false;
+        const std::uint32_t seen = ready.load(std::memory_order_acquire);
+        if (where == 0) return (seen & host_writable) != 0;
+        return (seen & device_newest) != 0 && seen >> device_shift == where;
     }
 
     /// Whether the device that is the default now has all bytes, with nothing to wait for.

@@ -1,0 +1,135 @@
+// access_type.cpp: the class Access, a lease for the time of a `with` statement.
+#include <nanobind/stl/string.h>
+
+#include <algorithm>
+#include <chrono>
+
+#include "module.hpp"
+#include "options.hpp"
+#include "typed_buffer.hpp"
+
+using namespace nanobind::literals;
+
+namespace unibuf::python {
+
+namespace {
+
+class access_block {
+public:
+    access_block(nb::object of, int what, nb::handle where, nb::ssize_t offset, nb::handle count, nb::handle timeout,
+                 nb::handle stream)
+        : of_(std::move(of)), what_(static_cast<access>(what)), where_(space_of(where)) {
+        options_ = range_of(offset, count, buffer().element().bytes);
+        options_.timeout = timeout_of(timeout);
+        options_.on = queue_of(stream);
+        // A part has one axis, and the whole its own.
+        if (options_.offset == 0 && options_.count == rest) shape_ = nb::borrow(buffer().shape());
+    }
+
+    nb::object enter() {
+        if (memory_.is_valid()) throw error(error_code::invalid_argument, "the block was entered already");
+        buffer().drop_idle_arrays();
+        memory_ = nb::cast(what_ == access::read ? memory(lease_by(&unibuf::buffer::read))
+                           : what_ == access::write ? memory(lease_by(&unibuf::buffer::write))
+                                                    : memory(lease_by(&unibuf::buffer::read_write)));
+        const auto& held = *nb::inst_ptr<memory>(memory_);
+        if (!shape_.is_valid()) shape_ = nb::make_tuple(held.size_bytes() / buffer().element().bytes);
+        array_ = buffer().array(memory_, where_, shape_);
+        return array_;
+    }
+
+    /// An array that is left is not written through any more; others made from it are as those of `host` and `device`
+    /// are.
+    void leave() {
+        if (!memory_.is_valid()) return;
+        nb::object array = std::move(array_), root = std::move(memory_);
+        memory& held = *nb::inst_ptr<memory>(root);
+        const bool array_left = Py_REFCNT(array.ptr()) > 1;
+        const bool is_numpy = held.data() != nullptr;
+        const Py_ssize_t known = 1 + (is_numpy ? 1 : 0);  // by `root` and the array
+        const bool others_left = Py_REFCNT(root.ptr()) > known;
+        if (!is_numpy) array.reset();
+        {
+            const nb::gil_scoped_release unlocked;
+            held.end();
+        }
+        if (!array_left && !others_left) return;
+        if (is_numpy && array_left) array.attr("setflags")("write"_a = false);
+        keep(held, others_left && !held.read_only());
+    }
+
+private:
+    typed_buffer& buffer() const { return *nb::inst_ptr<typed_buffer>(of_); }
+
+    /// In short turns, so that Ctrl-C is heard.
+    template <class Lease>
+    Lease lease_by(Lease (unibuf::buffer::*take)(space, const access_options&)) {
+        return lease_by([take](unibuf::buffer& of, space where, const access_options& options) {
+            return (of.*take)(where, options);
+        });
+    }
+    template <class Lease>
+    Lease lease_by(Lease (unibuf::buffer::*take)(space, const access_options&) const) {
+        return lease_by([take](unibuf::buffer& of, space where, const access_options& options) {
+            return (of.*take)(where, options);
+        });
+    }
+    template <class Take>
+    auto lease_by(Take take) {
+        using clock = std::chrono::steady_clock;
+        constexpr std::chrono::nanoseconds turn = std::chrono::milliseconds(200);
+        const auto begin = clock::now();
+        for (;;) {
+            const std::chrono::nanoseconds left =
+                options_.timeout == forever ? forever : options_.timeout - (clock::now() - begin);
+            access_options options = options_;
+            options.timeout = std::clamp(left, std::chrono::nanoseconds::zero(), turn);
+            try {
+                return buffer().access([&](unibuf::buffer& of) { return take(of, where_, options); });
+            } catch (const error& failure) {
+                if (failure.code() != error_code::timeout || left <= turn) throw;
+            }
+            if (PyErr_CheckSignals() != 0) nb::raise_python_error();
+        }
+    }
+
+    void keep(memory& held, bool to_write) {
+        const std::size_t offset = options_.offset;
+        const std::size_t count = options_.count;
+        try {
+            if (to_write && where_ == host) {
+                held.keep_by(buffer().access([&](unibuf::buffer& of) { return of.host_view(offset, count); }));
+            } else {
+                held.keep_by(
+                    buffer().access([&](unibuf::buffer& of) { return of.copy_view(where_, offset, count); }));
+            }
+        } catch (const error& failure) {
+            const std::string why =
+                std::string("arrays of a `with` block are used after it, and their memory cannot be kept: ") +
+                failure.what();
+            PyErr_WarnEx(PyExc_RuntimeWarning, why.c_str(), 1);
+            PyErr_Clear();
+        }
+    }
+
+    nb::object of_;
+    access what_;
+    space where_;
+    access_options options_;
+    nb::object shape_;
+    nb::object memory_;
+    nb::object array_;
+};
+
+}  // namespace
+
+void define_access(nb::module_& in) {
+    nb::class_<access_block>(in, "Access",
+                             "The right to touch a range in one space, for the time of a `with` statement; gives the "
+                             "array.")
+        .def(nb::init<nb::object, int, nb::handle, nb::ssize_t, nb::handle, nb::handle, nb::handle>(), "buffer"_a,
+             "what"_a, "space"_a.none(), "offset"_a, "count"_a.none(), "timeout"_a.none(), "stream"_a.none())
+        .def("__enter__", &access_block::enter)
+        .def("__exit__", [](access_block& self, const nb::args&) { self.leave(); });}
+
+}  // namespace unibuf::python

@@ -1,0 +1,294 @@
+// buffer_type.cpp: the class Buffer, the base of unibuf.UnifiedBuffer.
+#include <nanobind/stl/string.h>
+
+#include <new>
+#include <utility>
+
+#include "errors.hpp"
+#include "imported.hpp"
+#include "module.hpp"
+#include "options.hpp"
+#include "typed_buffer.hpp"
+
+using namespace nanobind::literals;
+
+namespace unibuf::python {
+
+namespace {
+
+typed_buffer& self_of(PyObject* self) { return *nb::inst_ptr<typed_buffer>(self); }
+
+/// The members of unibuf.BufferState, as buffer_state numbers them.
+PyObject* state_object(buffer_state state) {
+    static const nb::handle members = imported("unibuf.state", "by_number");
+    return Py_NewRef(PyTuple_GetItem(members.ptr(), static_cast<Py_ssize_t>(state)));
+}
+
+// What is asked for most often goes past nanobind.
+PyGetSetDef properties[] = {
+    {"host", [](PyObject* self, void*) { return guarded([&] { return self_of(self).host(); }); }, nullptr,
+     "The host's copy as a NumPy array, current when it is returned, writable at any time after that; the same array each "
+     "time, as long as the copy stays. A check where nothing has to move.", nullptr},
+    {"device", [](PyObject* self, void*) { return guarded([&] { return self_of(self).device(); }); }, nullptr,
+     "The default device's copy, current when it is returned: a cupy.ndarray, a pyopencl array, or, where the host is the "
+     "device, `host` itself. What is written to it at another device, mark_device_dirty tells.", nullptr},
+    {"state",
+     [](PyObject* self, void*) { return guarded([&] { return state_object(self_of(self).bytes().state()); }); }, nullptr,
+     "Which side is newest: a BufferState.", nullptr},
+    {"shape", [](PyObject* self, void*) { return Py_NewRef(self_of(self).shape().ptr()); }, nullptr,
+     "The extents, a tuple.", nullptr},
+    {"dtype", [](PyObject* self, void*) { return Py_NewRef(self_of(self).element().dtype.ptr()); }, nullptr,
+     "The numpy.dtype of the elements.", nullptr},
+    {"nbytes",
+     [](PyObject* self, void*) { return guarded([&] { return PyLong_FromSize_t(self_of(self).size_bytes()); }); },
+     nullptr, "The size in bytes.", nullptr},
+    {"size",
+     [](PyObject* self, void*) {
+         return guarded(
+             [&] { return PyLong_FromSize_t(self_of(self).size_bytes() / self_of(self).element().bytes); });
+     },
+     nullptr, "The number of elements.", nullptr},
+    {nullptr, nullptr, nullptr, nullptr, nullptr}};
+
+/// A mark of all of it, where it changes nothing; else the function of the same name with an underscore.
+PyObject* mark_all(PyObject* self, space where, const char* otherwise, PyObject* arguments, PyObject* names) {
+    const bool all = PyTuple_Size(arguments) == 0 && !names;
+    if (all && self_of(self).bytes().is_newest_at(where)) return Py_NewRef(Py_None);
+    nb::object function = nb::borrow(self).attr(otherwise);
+    return PyObject_Call(function.ptr(), arguments, names);
+}
+
+PyObject* mark_host(PyObject* self, PyObject* arguments, PyObject* names) {
+    return guarded([&] { return mark_all(self, host, "_mark_host_dirty", arguments, names); });
+}
+
+PyObject* mark_device(PyObject* self, PyObject* arguments, PyObject* names) {
+    return guarded([&] { return mark_all(self, default_space_now(), "_mark_device_dirty", arguments, names); });
+}
+
+template <class Function>
+PyCFunction as_method(Function* function) {
+    return reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(function));
+}
+
+PyMethodDef methods[] = {
+    {"mark_host_dirty", as_method(mark_host), METH_VARARGS | METH_KEYWORDS,
+     "mark_host_dirty($self, offset=0, count=None)\n--\n\n"
+     "Says that the host's bytes stand, and drops newer ones elsewhere. Raises BufferNotAllocatedError."},
+    {"mark_device_dirty", as_method(mark_device), METH_VARARGS | METH_KEYWORDS,
+     "mark_device_dirty($self, offset=0, count=None, stream=None)\n--\n\n"
+     "Says that the default device's bytes stand, and drops newer ones elsewhere. They are ready after all work that was "
+     "submitted to the device until now, or to `stream`. Raises BufferNotAllocatedError."},
+    {nullptr, nullptr, 0, nullptr}};
+
+PyType_Slot slots[] = {{Py_tp_getset, properties}, {Py_tp_methods, methods}, {0, nullptr}};
+
+void construct(typed_buffer* self, nb::handle shape, nb::handle dtype, bool pinned, const char* access, nb::handle hint,
+               nb::handle device, const char* tracking, bool uninitialized) {
+    std::size_t elements = 0;
+    nb::object extents = shape_of(shape, elements);
+    element_type element = element_type_of(dtype);
+    const buffer_options options = options_of(pinned, access, hint, device, tracking, uninitialized);
+    unibuf::buffer bytes(bytes_of(elements, element), options);
+    new (self) typed_buffer(std::move(bytes), std::move(element), std::move(extents), options);
+}
+
+/// Rows `offset` to `offset + count` of the first axis.
+nb::object view(nb::handle self, nb::ssize_t offset, nb::handle count) {
+    typed_buffer& of = self_of(self.ptr());
+    const Py_ssize_t axes = PyTuple_Size(of.shape().ptr());
+    if (axes == 0) throw error(error_code::invalid_argument, "a buffer without axes has no views");
+    const auto rows = nb::cast<std::size_t>(of.shape()[0]);
+    const std::size_t row_bytes = rows ? of.size_bytes() / rows : 0;
+    const access_options rows_asked = range_of(offset, count, 1);
+    const std::size_t rest_rows = rows_asked.offset <= rows ? rows - rows_asked.offset : 0;
+    const std::size_t asked = rows_asked.count == rest ? rest_rows : rows_asked.count;
+    if (rows_asked.offset > rows || asked > rest_rows) {
+        throw error(error_code::out_of_range,
+                    nb::str("rows {} to {} of a buffer with {} were asked for")
+                        .format(rows_asked.offset, rows_asked.offset + asked, rows)
+                        .c_str());
+    }
+    nb::object shape = nb::steal(PyTuple_GetSlice(of.shape().ptr(), 0, axes));
+    if (static_cast<std::size_t>(asked) != rows) {
+        nb::list extents(of.shape());
+        extents[0] = nb::int_(asked);
+        shape = nb::tuple(extents);
+    }
+    return make_buffer(self.type(), of.bytes().view(rows_asked.offset * row_bytes, asked * row_bytes), of.element(),
+                       std::move(shape), of.options());
+}
+
+void mark(typed_buffer& self, space where, nb::ssize_t offset, nb::handle count, nb::handle stream) {
+    access_options options = range_of(offset, count, self.element().bytes);
+    options.on = queue_of(stream);
+    options.timeout = std::chrono::nanoseconds::zero();
+    try {
+        return self.bytes().mark_dirty(where, options);
+    } catch (const error& failure) {
+        if (failure.code() != error_code::timeout) throw;
+    }
+    options.timeout = forever;
+    self.access([&](unibuf::buffer& of) { of.mark_dirty(where, options); });
+}
+
+/// The bytes of an object with the buffer protocol, for a while.
+class bytes_of_object {
+public:
+    bytes_of_object(nb::handle of, int flags) {
+        if (PyObject_GetBuffer(of.ptr(), &view_, flags) != 0) nb::raise_python_error();
+    }
+    ~bytes_of_object() { PyBuffer_Release(&view_); }
+    bytes_of_object(const bytes_of_object&) = delete;
+    bytes_of_object& operator=(const bytes_of_object&) = delete;
+
+    std::span<std::byte> span() const noexcept {
+        return {static_cast<std::byte*>(view_.buf), static_cast<std::size_t>(view_.len)};
+    }
+
+private:
+    Py_buffer view_{};
+};
+
+void copy_bytes_from(typed_buffer& self, nb::handle source, nb::ssize_t offset) {
+    const bytes_of_object data(source, PyBUF_C_CONTIGUOUS);
+    const access_options range = range_of(offset, nb::none(), self.element().bytes);
+    self.access([&](unibuf::buffer& of) { of.copy_from(data.span(), range.offset); });
+}
+
+void copy_bytes_to(typed_buffer& self, nb::handle target, nb::ssize_t offset) {
+    const bytes_of_object data(target, PyBUF_C_CONTIGUOUS | PyBUF_WRITABLE);
+    const access_options range = range_of(offset, nb::none(), self.element().bytes);
+    self.access([&](unibuf::buffer& of) { of.copy_to(data.span(), range.offset); });
+}
+
+nb::dict placement(typed_buffer& self, nb::handle where) {
+    const placement_info found = self.bytes().placement(space_of(where));
+    nb::dict result;
+    result["placement"] = found.placement == placement::shared ? "shared" : "mirrored";
+    result["pinned"] = found.pinned;
+    result["reason"] = found.reason;
+    return result;
+}
+
+}  // namespace
+
+std::size_t bytes_of(std::size_t elements, const element_type& element) {
+    std::size_t bytes = 0;
+    if (__builtin_mul_overflow(elements, element.bytes, &bytes) || bytes > static_cast<std::size_t>(PY_SSIZE_T_MAX)) {
+        throw error(error_code::out_of_memory, "a buffer of more bytes than can be addressed was asked for");
+    }
+    return bytes;
+}
+
+nb::object make_buffer(nb::handle type, unibuf::buffer bytes, element_type element, nb::object shape,
+                       const buffer_options& options) {
+    nb::object made = nb::inst_alloc(type);
+    new (nb::inst_ptr<typed_buffer>(made)) typed_buffer(std::move(bytes), std::move(element), std::move(shape), options);
+    nb::inst_mark_ready(made);
+    return made;
+}
+
+void define_buffer(nb::module_& in) {
+    nb::class_<typed_buffer>(in, "Buffer", nb::type_slots(slots), nb::is_weak_referenceable())
+        .def("__init__", construct, "shape"_a, "dtype"_a = nb::borrow(imported("numpy", "float32")), nb::kw_only(),
+             "pinned"_a = false, "access"_a = "read_write", "hint"_a = nb::none(), "device"_a = nb::none(),
+             "tracking"_a = "auto", "uninitialized"_a = false)
+        .def("view", view, "offset"_a, "count"_a = nb::none(),
+             nb::sig("def view(self, offset: int, count: int | None = None) -> typing.Self"),
+             "Rows `offset` to `offset + count` of the first axis: another handle of the same buffer, with its copies "
+             "and its state. Raises OutOfRangeError.")
+        .def(
+            "sync_to_host",
+            [](typed_buffer& self, nb::ssize_t offset, nb::handle count) {
+                const access_options range = range_of(offset, count, self.element().bytes);
+                self.access([&](unibuf::buffer& of) { of.sync_to_host(range.offset, range.count); });
+            },
+            "offset"_a = 0, "count"_a = nb::none(),
+            nb::sig("def sync_to_host(self, offset: int = 0, count: int | None = None) -> None"),
+            "Makes the host current. Raises BufferNotAllocatedError where no copy exists.")
+        .def(
+            "sync_to_device",
+            [](typed_buffer& self, nb::ssize_t offset, nb::handle count) {
+                self.drop_idle_arrays();
+                const access_options range = range_of(offset, count, self.element().bytes);
+                self.access([&](unibuf::buffer& of) { of.sync_to_device(range.offset, range.count); });
+            },
+            "offset"_a = 0, "count"_a = nb::none(),
+            nb::sig("def sync_to_device(self, offset: int = 0, count: int | None = None) -> None"),
+            "Makes the default device current. Raises BufferNotAllocatedError where no copy exists.")
+        .def(
+            "_mark_host_dirty",
+            [](typed_buffer& self, nb::ssize_t offset, nb::handle count) {
+                mark(self, host, offset, count, nb::none());
+            },
+            "offset"_a = 0, "count"_a = nb::none())
+        .def(
+            "_mark_device_dirty",
+            [](typed_buffer& self, nb::ssize_t offset, nb::handle count, nb::handle stream) {
+                mark(self, default_space_now(), offset, count, stream);
+            },
+            "offset"_a = 0, "count"_a = nb::none(), "stream"_a = nb::none())
+        .def(
+            "mark_dirty",
+            [](typed_buffer& self, nb::handle where, nb::ssize_t offset, nb::handle count, nb::handle stream) {
+                mark(self, space_of(where), offset, count, stream);
+            },
+            "space"_a, "offset"_a = 0, "count"_a = nb::none(), "stream"_a = nb::none(),
+            nb::sig("def mark_dirty(self, space: str, offset: int = 0, count: int | None = None, "
+                    "stream: typing.Any = None) -> None"),
+            "The same of any space.")
+        .def(
+            "prefetch",
+            [](typed_buffer& self, nb::handle where, nb::ssize_t offset, nb::handle count, nb::handle stream) {
+                self.drop_idle_arrays();
+                access_options options = range_of(offset, count, self.element().bytes);
+                options.on = queue_of(stream);
+                const space to = where.is_none() ? default_space_now() : space_of(where);
+                self.access([&](unibuf::buffer& of) { of.prefetch(to, options); });
+            },
+            "space"_a = nb::none(), "offset"_a = 0, "count"_a = nb::none(), "stream"_a = nb::none(),
+            nb::sig("def prefetch(self, space: str | None = None, offset: int = 0, count: int | None = None, "
+                    "stream: typing.Any = None) -> None"),
+            "Starts to make a space current, and returns; accesses there wait for it. None is the default device.")
+        .def(
+            "discard",
+            [](typed_buffer& self, nb::handle where) {
+                self.drop_idle_arrays();
+                const space at = space_of(where);
+                self.access([&](unibuf::buffer& of) { of.discard(at); });
+            },
+            "space"_a, nb::sig("def discard(self, space: str) -> None"),
+            "Drops the copy at a space. Raises AccessConflictError where nobody else is current, or arrays show it.")
+        .def(
+            "discard_content",
+            [](typed_buffer& self) {
+                self.drop_idle_arrays();
+                self.access([](unibuf::buffer& of) { of.discard_content(); });
+            },
+            "Drops the content: it reads as zero. Raises AccessConflictError while arrays of the host are held.")
+        .def("free", &typed_buffer::free,
+             "Drops every copy, and the content. Arrays that are held keep the memory that they show.")
+        .def("placement", placement, "space"_a, nb::sig("def placement(self, space: str) -> dict[str, typing.Any]"),
+             "How a space has its copy: `placement`, 'mirrored' or 'shared'; `pinned`; `reason`, why so. Raises "
+             "BufferNotAllocatedError where it has none.")
+        .def_prop_ro(
+            "id", [](typed_buffer& self) { return self.bytes().id(); },
+            "A number that no other buffer of this process has had.")
+        .def("_fill",
+             [](typed_buffer& self, const nb::bytes& pattern) {
+                 const std::span data(reinterpret_cast<const std::byte*>(pattern.c_str()), pattern.size());
+                 self.access([&](unibuf::buffer& of) { of.fill(data); });
+             })
+        .def("_options", [](const typed_buffer& self) { return options_as_dict(self.options()); })
+        .def("_copy_bytes_from", copy_bytes_from, "source"_a, "offset"_a = 0)
+        .def("_copy_bytes_to", copy_bytes_to, "target"_a, "offset"_a = 0)
+        .def("_statistics", [](typed_buffer& self) { return statistics_as_dict(self.bytes().statistics()); })
+        .def("_hold",
+             [](typed_buffer& self, nb::handle where) {
+                 const space at = space_of(where);
+                 return memory(self.access([&](unibuf::buffer& of) { return of.copy_view(at); }));
+             });
+}
+
+}  // namespace unibuf::python

@@ -1,0 +1,104 @@
+// element_type.cpp
+#include "element_type.hpp"
+
+#include <unibuf/error.hpp>
+#include <unordered_map>
+
+#include "imported.hpp"
+
+namespace unibuf::python {
+
+namespace {
+
+nb::handle dtype_class() {
+    static const nb::handle found = imported("numpy", "dtype");
+    return found;
+}
+
+nb::handle array_class() {
+    static const nb::handle found = imported("numpy", "ndarray");
+    return found;
+}
+
+element_type describe(nb::object dtype) {
+    if (nb::cast<bool>(dtype.attr("hasobject"))) {
+        throw nb::type_error(
+            nb::str("dtype {!r} refers to Python objects: elements are plain data").format(dtype).c_str());
+    }
+    const auto bytes = nb::cast<std::size_t>(dtype.attr("itemsize"));
+    if (bytes == 0) {
+        throw nb::type_error(nb::str("dtype {!r} has elements of no bytes").format(dtype).c_str());
+    }
+    return {std::move(dtype), bytes};
+}
+
+}  // namespace
+
+element_type element_type_of(nb::handle wanted) {
+    if (nb::isinstance(wanted, dtype_class())) return describe(nb::borrow(wanted));
+    if (!PyType_Check(wanted.ptr())) return describe(dtype_class()(wanted));
+    // numpy.float32 and the like: they are few, and live as long as the process.
+    static auto& known = *new std::unordered_map<PyObject*, element_type>;
+    const auto found = known.find(wanted.ptr());
+    if (found != known.end()) return found->second;
+    element_type result = describe(dtype_class()(wanted));
+    if (known.size() < 64) known.emplace(wanted.inc_ref().ptr(), result);
+    return result;
+}
+
+nb::object shape_of(nb::handle wanted, std::size_t& elements) {
+    constexpr std::size_t most_axes = 64;  // of a NumPy array
+    const bool one = PyIndex_Check(wanted.ptr());
+    nb::object shape;
+    if (one) {
+        shape = nb::steal(PyTuple_New(1));
+        nb::object extent = nb::steal(PyNumber_Index(wanted.ptr()));
+        if (!extent.is_valid()) nb::raise_python_error();
+        PyTuple_SetItem(shape.ptr(), 0, extent.release().ptr());
+    } else {
+        shape = nb::steal(PySequence_Tuple(wanted.ptr()));
+        if (!shape.is_valid()) nb::raise_python_error();
+    }
+    const auto axes = static_cast<std::size_t>(PyTuple_Size(shape.ptr()));
+    if (axes > most_axes) throw error(error_code::invalid_argument, "a shape has up to 64 axes");
+    elements = 1;
+    bool empty = false;
+    bool plain = true;
+    bool countable = true;
+    for (std::size_t axis = 0; axis < axes; ++axis) {
+        PyObject* const extent = PyTuple_GetItem(shape.ptr(), static_cast<Py_ssize_t>(axis));
+        plain &= PyLong_CheckExact(extent) != 0;
+        const Py_ssize_t count = PyNumber_AsSsize_t(extent, PyExc_OverflowError);
+        if (count == -1 && PyErr_Occurred()) {
+            if (!PyErr_ExceptionMatches(PyExc_OverflowError)) nb::raise_python_error();
+            PyErr_Clear();
+            countable = false;
+            continue;
+        }
+        if (count < 0) {
+            throw error(error_code::invalid_argument,
+                        nb::str("a shape has no negative extents; {!r} was asked for").format(shape).c_str());
+        }
+        empty |= count == 0;
+        countable &= !__builtin_mul_overflow(elements, static_cast<std::size_t>(count), &elements);
+    }
+    if (empty) {
+        elements = 0;
+    } else if (!countable) {
+        throw error(error_code::out_of_memory,
+                    nb::str("shape {!r} has more elements than memory has bytes").format(shape).c_str());
+    }
+    if (plain) return shape;
+    nb::object result = nb::steal(PyTuple_New(static_cast<Py_ssize_t>(axes)));
+    for (std::size_t axis = 0; axis < axes; ++axis) {
+        const auto index = static_cast<Py_ssize_t>(axis);
+        PyTuple_SetItem(result.ptr(), index, PyNumber_Index(PyTuple_GetItem(shape.ptr(), index)));
+    }
+    return result;
+}
+
+nb::object array_over(nb::handle memory, nb::handle shape, nb::handle dtype) {
+    return array_class()(shape, dtype, memory);
+}
+
+}  // namespace unibuf::python

@@ -1,0 +1,53 @@
+// errors.cpp
+#include "errors.hpp"
+
+#include <nanobind/nanobind.h>
+
+#include <new>
+#include <string>
+#include <unibuf/error.hpp>
+
+#include "imported.hpp"
+
+namespace unibuf::python {
+
+namespace nb = nanobind;
+
+namespace {
+
+void raise(const error& failure) {
+    static const nb::handle by_code = imported("unibuf.errors", "by_code");
+    const std::string code(to_string(failure.code()));
+    const nb::object type = by_code[code.c_str()];
+    PyErr_SetString(type.ptr(), failure.what());
+}
+
+}  // namespace
+
+void translate_errors() {
+    nb::register_exception_translator([](const std::exception_ptr& thrown, void*) {
+        try {
+            std::rethrow_exception(thrown);
+        } catch (const error& failure) {
+            raise(failure);
+        }
+    });
+}
+
+void raise_current() noexcept {
+    try {
+        try {
+            throw;
+        } catch (const error& failure) {
+            raise(failure);
+        }
+    } catch (nb::python_error& failure) {
+        failure.restore();
+    } catch (const std::bad_alloc&) {
+        PyErr_NoMemory();
+    } catch (const std::exception& failure) {
+        PyErr_SetString(PyExc_RuntimeError, failure.what());
+    }
+}
+
+}  // namespace unibuf::python

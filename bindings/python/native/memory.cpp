@@ -1,0 +1,73 @@
+// memory.cpp
+#include "memory.hpp"
+
+#include <nanobind/stl/string.h>
+
+#include <utility>
+
+namespace unibuf::python {
+
+memory::memory(host_view<std::byte> held)
+    : data_(held.data()), native_{host, reinterpret_cast<std::uintptr_t>(held.data()), 0, held.size()} {
+    held_ = std::move(held);
+}
+
+memory::memory(copy_view held) : data_(held.data()), native_(held.native()) { held_ = std::move(held); }
+
+memory::memory(lease<const std::byte> held) : read_only_(true) {
+    show(held);
+    held_ = std::move(held);
+}
+
+memory::memory(lease<std::byte> held) {
+    show(held);
+    held_ = std::move(held);
+}
+
+memory::memory(unibuf::buffer of, const std::byte* data)
+    : data_(const_cast<std::byte*>(data)),
+      native_{host, reinterpret_cast<std::uintptr_t>(data), 0, of.size_bytes()},
+      read_only_(true) {
+    held_ = std::move(of);
+}
+
+template <class Lease>
+void memory::show(const Lease& held) {
+    native_ = held.native();
+    data_ = const_cast<std::byte*>(held.address());
+}
+
+namespace {
+
+const memory& memory_of(PyObject* self) { return *nb::inst_ptr<memory>(self); }
+
+int get_buffer(PyObject* self, Py_buffer* view, int flags) {
+    const memory& of = memory_of(self);
+    view->obj = nullptr;
+    if (!of.data() && of.size_bytes() != 0) {
+        PyErr_Format(PyExc_BufferError, "memory at %s cannot be addressed by the host",
+                     of.native().where.name().c_str());
+        return -1;
+    }
+    static std::byte nothing{};
+    return PyBuffer_FillInfo(view, self, of.data() ? of.data() : &nothing, static_cast<Py_ssize_t>(of.size_bytes()),
+                             of.read_only(), flags);
+}
+
+PyType_Slot slots[] = {{Py_bf_getbuffer, reinterpret_cast<void*>(get_buffer)}, {0, nullptr}};
+
+}  // namespace
+
+void memory::define(nb::module_& in) {
+    nb::class_<memory>(in, "Memory", nb::type_slots(slots), nb::is_weak_referenceable(),
+                       "Bytes of one copy, held in place until this and every array over them has gone.")
+        .def_prop_ro("space", [](const memory& self) { return self.native().where.name(); }, "Where they are.")
+        .def_prop_ro("handle", [](const memory& self) { return self.native().handle; },
+                     "What the API of the space calls the copy: an address, a CUdeviceptr, a cl_mem, a GL buffer name.")
+        .def_prop_ro("offset", [](const memory& self) { return self.native().offset; },
+                     "Of the first byte inside it, in bytes.")
+        .def_prop_ro("nbytes", &memory::size_bytes)
+        .def_prop_ro("readonly", &memory::read_only);
+}
+
+}  // namespace unibuf::python

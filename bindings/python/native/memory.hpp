@@ -1,0 +1,53 @@
+// memory.hpp: what keeps the bytes of a copy in place while Python objects show them.
+#pragma once
+
+#include <nanobind/nanobind.h>
+
+#include <cstddef>
+#include <unibuf/unibuf.hpp>
+#include <variant>
+
+namespace unibuf::python {
+
+namespace nb = nanobind;
+
+/// Bytes of one copy, held until the last array over them has gone. It gives the buffer protocol where the host can
+/// address them.
+class memory {
+public:
+    explicit memory(host_view<std::byte> held);
+    explicit memory(copy_view held);
+    explicit memory(lease<const std::byte> held);
+    explicit memory(lease<std::byte> held);
+
+    /// The host's copy of one that the host only reads: until the buffer goes.
+    memory(unibuf::buffer of, const std::byte* data);
+
+    std::byte* data() const noexcept { return data_; }  // null where the host cannot address it
+    const native_memory& native() const noexcept { return native_; }
+    std::size_t size_bytes() const noexcept { return native_.bytes; }
+    bool read_only() const noexcept { return read_only_; }
+
+    /// Ends the lease; where arrays are left, `kept` holds the bytes for them from now on.
+    void end() noexcept { held_ = std::monostate(); }
+    template <class Held>
+    void keep_by(Held kept) {
+        held_ = std::move(kept);
+    }
+
+    /// How the classes of this module are told about it.
+    static void define(nb::module_& in);
+
+private:
+    template <class Lease>
+    void show(const Lease& held);
+
+    std::variant<std::monostate, host_view<std::byte>, copy_view, lease<const std::byte>, lease<std::byte>,
+                 unibuf::buffer>
+        held_;
+    std::byte* data_ = nullptr;
+    native_memory native_;
+    bool read_only_ = false;
+};
+
+}  // namespace unibuf::python

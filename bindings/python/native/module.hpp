@@ -1,0 +1,32 @@
+// module.hpp: the parts of the extension module unibuf._native, and what they share.
+#pragma once
+
+#include <nanobind/nanobind.h>
+
+#include <cstddef>
+#include <unibuf/unibuf.hpp>
+
+#include "element_type.hpp"
+
+namespace unibuf::python {
+
+namespace nb = nanobind;
+
+// Each adds its classes and functions.
+void define_buffer(nb::module_& in);
+void define_access(nb::module_& in);
+void define_pool(nb::module_& in);
+void define_spaces(nb::module_& in);
+void define_dlpack(nb::module_& in);
+
+/// Throws error(out_of_memory) where they cannot be addressed.
+std::size_t bytes_of(std::size_t elements, const element_type& element);
+
+/// An instance of `type`, which is Buffer or a class made from it.
+nb::object make_buffer(nb::handle type, unibuf::buffer bytes, element_type element, nb::object shape,
+                       const buffer_options& options);
+
+/// What the class Statistics of the package is made of.
+nb::dict statistics_as_dict(const statistics& of);
+
+}  // namespace unibuf::python

@@ -1,0 +1,117 @@
+// options.cpp
+#include "options.hpp"
+
+#include <nanobind/stl/string.h>
+
+#include <array>
+#include <cmath>
+#include <string>
+#include <string_view>
+#include <unibuf/cuda.hpp>
+#include <unibuf/error.hpp>
+#include <utility>
+
+#include "imported.hpp"
+
+namespace unibuf::python {
+
+namespace {
+
+template <class Value, std::size_t Count>
+Value choose(const char* what, std::string_view word, const std::array<std::pair<const char*, Value>, Count>& words) {
+    std::string allowed;
+    for (const auto& [name, value] : words) {
+        if (word == name) return value;
+        allowed += (allowed.empty() ? "'" : ", '") + std::string(name) + "'";
+    }
+    throw error(error_code::invalid_argument,
+                std::string(what) + " is one of " + allowed + "; '" + std::string(word) + "' was asked for");
+}
+
+template <class Value, std::size_t Count>
+nb::object word_for(Value value, const std::array<std::pair<const char*, Value>, Count>& words) {
+    for (const auto& [name, each] : words) {
+        if (each == value) return nb::str(name);
+    }
+    return nb::none();
+}
+
+constexpr std::array<std::pair<const char*, host_access>, 3> accesses{{{"read_write", host_access::read_write},
+                                                                       {"read_only", host_access::read_only},
+                                                                       {"write_only", host_access::write_only}}};
+constexpr std::array<std::pair<const char*, memory_hint>, 4> hints{{{"cpu_preferred", memory_hint::cpu_preferred},
+                                                                    {"gpu_preferred", memory_hint::gpu_preferred},
+                                                                    {"coherent", memory_hint::coherent},
+                                                                    {"streaming", memory_hint::streaming}}};
+constexpr std::array<std::pair<const char*, write_tracking>, 2> trackings{
+    {{"auto", write_tracking::automatic}, {"off", write_tracking::off}}};
+
+}  // namespace
+
+buffer_options options_of(bool pinned, const char* access, nb::handle hint, nb::handle device, const char* tracking,
+                          bool uninitialized) {
+    buffer_options result;
+    result.pinned = pinned;
+    result.uninitialized = uninitialized;
+    result.access = choose("access", access, accesses);
+    result.tracking = choose("tracking", tracking, trackings);
+    if (!hint.is_none()) result.hint = choose("hint", nb::cast<const char*>(hint), hints);
+    if (!device.is_none()) result.device = space_of(device);
+    return result;
+}
+
+nb::dict options_as_dict(const buffer_options& options) {
+    nb::dict result;
+    result["pinned"] = options.pinned;
+    result["access"] = word_for(options.access, accesses);
+    result["hint"] = word_for(options.hint, hints);
+    result["device"] = options.device ? nb::object(nb::str(options.device->name().c_str())) : nb::none();
+    result["tracking"] = word_for(options.tracking, trackings);
+    result["uninitialized"] = options.uninitialized;
+    return result;
+}
+
+space space_of(nb::handle name) {
+    if (!name.is_none() && !nb::isinstance<nb::str>(name)) {
+        throw nb::type_error(nb::str("a space is named by a str, as 'cuda:0'; {!r} was given").format(name).c_str());
+    }
+    const std::string wanted = name.is_none() ? "" : nb::cast<std::string>(name);
+    const nb::gil_scoped_release unlocked;
+    return wanted.empty() && name.is_none() ? default_device() : space(wanted);
+}
+
+std::chrono::nanoseconds timeout_of(nb::handle seconds) {
+    if (seconds.is_none()) return forever;
+    const auto wanted = nb::cast<double>(seconds);
+    if (!(wanted >= 0)) {
+        throw error(error_code::invalid_argument, "a timeout is a number of seconds, or None for ever");
+    }
+    constexpr double longest = 1e9;
+    return wanted > longest ? forever : std::chrono::nanoseconds(std::llround(wanted * 1e9));
+}
+
+access_options range_of(nb::ssize_t offset, nb::handle count, std::size_t element_bytes) {
+    const auto bytes = [&](nb::ssize_t elements, const char* what) {
+        if (elements < 0) {
+            throw error(error_code::out_of_range,
+                        std::string(what) + " is not negative; " + std::to_string(elements) + " was asked for");
+        }
+        std::size_t result = 0;
+        const bool too_many =
+            __builtin_mul_overflow(static_cast<std::size_t>(elements), element_bytes, &result) || result == rest;
+        return too_many ? rest - 1 : result;  // outside every buffer
+    };
+    access_options result;
+    result.offset = bytes(offset, "an offset");
+    if (!count.is_none()) result.count = bytes(nb::cast<nb::ssize_t>(count), "a count");
+    return result;
+}
+
+queue queue_of(nb::handle stream) {
+    if (stream.is_none()) return {};
+    static const nb::handle address_of = imported("unibuf._queues", "address_of");
+    const nb::object address = address_of(stream);
+    return cuda::queue_of(reinterpret_cast<CUstream_st*>(nb::cast<std::uintptr_t>(address)));
+}
+
+}  // namespace unibuf::python

@@ -1,0 +1,114 @@
+// spaces.cpp: devices, their memory and limits, and statistics of the process.
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
+
+#include <optional>
+#include <unibuf/opencl.hpp>
+
+#include "module.hpp"
+#include "options.hpp"
+
+using namespace nanobind::literals;
+
+namespace unibuf::python {
+
+namespace {
+
+nb::dict info_as_dict(const device_info& of) {
+    nb::dict properties;
+    for (const device_property& each : of.properties) properties[each.name.c_str()] = each.value;
+    nb::dict result;
+    result["name"] = of.name;
+    result["available"] = of.available;
+    result["reason"] = of.reason;
+    result["description"] = of.description;
+    result["own_memory"] = of.own_memory;
+    result["aliases_host"] = of.aliases_host;
+    result["host_visible"] = of.host_visible;
+    result["asynchronous"] = of.asynchronous;
+    result["memory_bytes"] = of.memory_bytes;
+    result["properties"] = properties;
+    return result;
+}
+
+nb::list all_devices() {
+    std::vector<device_info> found;
+    {
+        const nb::gil_scoped_release unlocked;
+        found = devices();
+    }
+    nb::list result;
+    for (const device_info& each : found) result.append(info_as_dict(each));
+    return result;
+}
+
+nb::object limit_or_none(std::uint64_t bytes) { return bytes == no_memory_limit ? nb::none() : nb::object(nb::int_(bytes)); }
+
+nb::dict memory_as_dict(const std::string& where) {
+    accelerator_memory found;
+    {
+        const nb::gil_scoped_release unlocked;
+        found = get_accelerator(space(where)).memory();
+    }
+    nb::dict result;
+    result["total"] = found.total;
+    result["free"] = found.free;
+    result["held"] = found.held;
+    result["peak"] = found.peak;
+    result["limit"] = limit_or_none(found.limit);
+    result["pooled"] = found.pooled;
+    result["pinned"] = found.pinned;
+    return result;
+}
+
+}  // namespace
+
+nb::dict statistics_as_dict(const statistics& of) {
+    nb::list transfers;
+    for (const transfer_count& each : of.transfers) {
+        transfers.append(nb::make_tuple(each.from.name(), each.to.name(), nb::str(to_string(each.why).data()),
+                                        each.transfers, each.bytes));
+    }
+    nb::dict result;
+    result["transfers"] = transfers;
+    result["publications"] = of.publications;
+    result["fence_waits"] = of.fence_waits;
+    result["evictions"] = of.evictions;
+    return result;
+}
+
+void define_spaces(nb::module_& in) {
+    in.def("devices", all_devices);
+    in.def("properties_of", [](const std::string& where) {
+        device_info found;
+        {
+            const nb::gil_scoped_release unlocked;
+            found = get_accelerator(space(where)).properties();
+        }
+        return info_as_dict(found);
+    });
+    in.def("memory_of", memory_as_dict);
+    in.def("default_device", [] { return space_of(nb::none()).name(); });
+    in.def("set_default_device", [](nb::handle where) {
+        const space wanted = space_of(where);
+        const nb::gil_scoped_release unlocked;
+        set_default_device(wanted);
+    });
+    in.def("limit_memory", [](nb::handle where, std::optional<std::uint64_t> bytes) {
+        const space at = space_of(where);
+        const nb::gil_scoped_release unlocked;
+        limit_memory(at, bytes.value_or(no_memory_limit));
+    }, "space"_a, "bytes"_a.none());
+    in.def("trim_memory", [](nb::handle where) {
+        const space at = space_of(where);
+        const nb::gil_scoped_release unlocked;
+        trim_memory(at);
+    });
+    in.def("opencl_queue", [](const std::string& where) {
+        return reinterpret_cast<std::uintptr_t>(opencl::handles_of(space(where)).queue);
+    });
+    in.def("total_statistics", [] { return statistics_as_dict(total_statistics()); });
+    in.def("reset_statistics", [] { reset_statistics(); });
+}
+
+}  // namespace unibuf::python

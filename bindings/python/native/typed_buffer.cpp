@@ -1,0 +1,150 @@
+// typed_buffer.cpp
+#include "typed_buffer.hpp"
+
+#include "imported.hpp"
+
+namespace unibuf::python {
+
+namespace {
+
+/// Those that show an array, in a ring; the one that was looked at longest ago comes first. The interpreter's lock
+/// guards it.
+typed_buffer* oldest = nullptr;
+
+}  // namespace
+
+space default_space_now() {
+    if (detail::default_space.load(std::memory_order_relaxed) == detail::no_space) {
+        const nb::gil_scoped_release unlocked;  // drivers are looked for
+        default_device();
+    }
+    return space::from_id(detail::default_space.load(std::memory_order_relaxed));
+}
+
+typed_buffer::typed_buffer(unibuf::buffer bytes, element_type element, nb::object shape, const buffer_options& options)
+    : bytes_(std::move(bytes)), element_(std::move(element)), shape_(std::move(shape)), options_(options) {}
+
+/// The last handle may wait for queued work.
+typed_buffer::~typed_buffer() {
+    unlink();
+    host_.drop();
+    device_.drop();
+    if (!bytes_ || !nb::is_alive()) return;
+    const nb::gil_scoped_release unlocked;
+    bytes_.reset();
+}
+
+void typed_buffer::refuse() {
+    throw error(error_code::invalid_argument, "the buffer was released to its pool: acquire another one");
+ }
+
+void typed_buffer::link() noexcept {
+    if (after_) return;
+    if (!oldest) {
+        before_ = after_ = oldest = this;
+        return;
+    }
+    after_ = oldest;
+    before_ = oldest->before_;
+    before_->after_ = after_->before_ = this;
+}
+
+void typed_buffer::unlink() noexcept {
+    if (!after_) return;
+    if (oldest == this) oldest = after_ == this ? nullptr : after_;
+    before_->after_ = after_;
+    after_->before_ = before_;
+    before_ = after_ = nullptr;
+}
+
+void typed_buffer::drop_idle_arrays() {
+    // Where the host is the device, they are one.
+    if (host_.is_idle()) host_.drop();
+    if (device_.is_idle()) device_.drop();
+    if (!host_.get() && !device_.get()) unlink();
+}
+
+bool typed_buffer::drop_idle_arrays_of_others(std::size_t looks) {
+    const typed_buffer* first = nullptr;
+    bool any = false;
+    for (std::size_t i = 0; i < looks && oldest && oldest != first; ++i) {
+        typed_buffer& each = *oldest;
+        if (!first) first = &each;
+        oldest = each.after_;  // to the end of the ring
+        if (&each == this) continue;
+        const bool idle = each.host_.is_idle() || each.device_.is_idle();
+        if (first == &each && idle) first = nullptr;
+        any |= idle;
+        if (idle) each.drop_idle_arrays();
+    }
+    return any;
+}
+
+nb::object typed_buffer::array(nb::handle held, space where, nb::handle shape) const {
+    if (nb::inst_ptr<memory>(held)->data() || where == unibuf::host) return array_over(held, shape, element_.dtype);
+    static const nb::handle wrap = imported("unibuf._device_arrays", "wrap");
+    return wrap(held, shape, element_.dtype);
+}
+
+nb::object typed_buffer::show(shown_array& in, std::uint32_t generation, memory held) {
+    const native_memory native = held.native();
+    nb::object root = nb::cast(std::move(held));
+    nb::object made = array(root, native.where, shape_);
+    if (generation != generation_) return made;  // of a buffer that was given away meanwhile
+    in.show(made, std::move(root), native);
+    link();
+    return made;
+}
+
+nb::object typed_buffer::host_by_access() {
+    if (device_.is_idle()) device_.drop();
+    drop_idle_arrays_of_others(2);
+    const std::uint32_t before = generation_;
+    if (options_.access == host_access::read_only) {
+        copy_view held = access([](unibuf::buffer& of) { return of.copy_view(unibuf::host); });
+        if (host_.is_over(held.native())) return nb::borrow(host_.get());
+        return show(host_, before, memory(std::move(held)));
+    }
+    host_view<std::byte> held = access([](unibuf::buffer& of) { return of.host_view(); });
+    memory found(std::move(held));
+    if (host_.is_over(found.native())) return nb::borrow(host_.get());
+    return show(host_, before, std::move(found));
+}
+
+nb::object typed_buffer::device_by_access() {
+    const space where = default_space_now();
+    if (where.id() == detail::host_in_place_of_device) {
+        nb::object result = host_by_access();
+        access([](unibuf::buffer& of) { of.sync_to_device(); });
+        return result;
+    }
+    if (host_.is_idle()) host_.drop();
+    drop_idle_arrays_of_others(2);
+    const std::uint32_t before = generation_;
+    memory found(access([where](unibuf::buffer& of) { return of.copy_view(where); }));
+    if (device_.is_over(found.native())) return nb::borrow(device_.get());
+    return show(device_, before, std::move(found));
+}
+
+void typed_buffer::free() {
+    unibuf::buffer fresh(size_bytes(), options_);
+    host_.drop();
+    device_.drop();
+    unlink();
+    ++generation_;
+    std::swap(*bytes_, fresh);
+    const nb::gil_scoped_release unlocked;
+    unibuf::buffer gone = std::move(fresh);
+}
+
+unibuf::buffer typed_buffer::take() {
+    unibuf::buffer result = std::move(bytes());
+    bytes_.reset();
+    ++generation_;
+    host_.drop();
+    device_.drop();
+    unlink();
+    return result;
+}
+
+}  // namespace unibuf::python

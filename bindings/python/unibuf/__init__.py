@@ -1,0 +1,43 @@
+"""One array, many memories: no stale read, no needless copy, and every copy can say why it happened."""
+
+from .accelerator import (
+    Accelerator,
+    AcceleratorMemory,
+    DeviceInfo,
+    default_device,
+    devices,
+    get_accelerator,
+    limit_memory,
+    set_default_device,
+    trim_memory,
+)
+from .buffer import UnifiedBuffer
+from .errors import (
+    AccessConflictError,
+    BufferNotAllocatedError,
+    DeviceLostError,
+    DeviceUnavailableError,
+    InvalidArgumentError,
+    LeaseTimeoutError,
+    OutOfMemoryError,
+    OutOfRangeError,
+    TransferFailedError,
+    UnibufError,
+    UnsupportedError,
+)
+from .pool import MemoryPool, PoolStatistics, get_memory_pool
+from .state import BufferState
+from .statistics import Statistics, TransferCount, reset_statistics, total_statistics
+from .views import CudaView
+
+__all__ = [name for name in dir() if not name.startswith("_") and name[0].isupper()] + [
+    "default_device",
+    "devices",
+    "get_accelerator",
+    "get_memory_pool",
+    "limit_memory",
+    "reset_statistics",
+    "set_default_device",
+    "total_statistics",
+    "trim_memory",
+]

@@ -1,0 +1,267 @@
+"""One array that lives on the host and on devices at the same time."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+import numpy as np
+
+from . import _native
+from .errors import BufferNotAllocatedError, InvalidArgumentError, UnsupportedError
+from .state import BufferState
+from .statistics import Statistics, from_native
+from .views import CudaView, cuda_view
+
+if TYPE_CHECKING:
+    from typing import Self
+
+    from numpy.typing import ArrayLike, DTypeLike, NDArray
+
+T = TypeVar("T", bound=np.generic)
+
+_READ, _WRITE, _READ_WRITE = 1, 2, 3
+
+
+class UnifiedBuffer(_native.Buffer, Generic[T]):
+    """A row-major array of `shape` that knows which of its bytes are current where.
+
+    No memory is taken before something is accessed. Bytes move only when they are touched where they are stale; what is
+    written through an array of `host`, whenever it was obtained, is found. Nothing written yet reads as zero.
+
+    Args:
+        shape: The extents, a tuple of ints or an int.
+        dtype: Of any plain data; what refers to Python objects is refused with TypeError.
+        pinned: Keep the host's copy page-locked, for faster CUDA transfers. Without CUDA it is not, and
+            `placement("host")` says why.
+        access: What the host does with it: "read_write", "read_only" (a device's output), "write_only" (its input).
+        hint: Who should have the memory: None, "cpu_preferred", "gpu_preferred", "coherent" or "streaming".
+        device: The space that the buffer is for; None for the default device.
+        tracking: "auto", or "off": the host counts as written as long as arrays of it are held.
+        uninitialized: Leave what nobody has written as it is.
+
+    All methods may be called from any thread; those that wait or move bytes let other Python threads run. `offset` and
+    `count` are elements in row-major order; a `space` is named as in devices(): "host", "cuda:0", "opencl:0".
+    """
+
+    __slots__ = ()
+
+    if TYPE_CHECKING:
+
+        @property
+        def host(self) -> NDArray[T]: ...
+        @property
+        def device(self) -> Any: ...
+        @property
+        def state(self) -> BufferState: ...
+        @property
+        def shape(self) -> tuple[int, ...]: ...
+        @property
+        def dtype(self) -> np.dtype[T]: ...
+        @property
+        def nbytes(self) -> int: ...
+        @property
+        def size(self) -> int: ...
+        def mark_host_dirty(self, offset: int = 0, count: int | None = None) -> None: ...
+        def mark_device_dirty(self, offset: int = 0, count: int | None = None, stream: Any = None) -> None: ...
+
+    # What it is
+
+    @property
+    def ndim(self) -> int:
+        return len(self.shape)
+
+    @property
+    def is_allocated(self) -> bool:
+        """Whether any copy exists."""
+        return self.state is not BufferState.UNINITIALIZED
+
+    @property
+    def pinned(self) -> bool:
+        """Whether the host's copy is page-locked now; `placement("host")["reason"]` says why not."""
+        return self.is_at("host") and bool(self.placement("host")["pinned"])
+
+    def is_at(self, space: str) -> bool:
+        """Whether there is a copy at a space, current or not."""
+        try:
+            self.placement(space)
+        except BufferNotAllocatedError:
+            return False
+        return True
+
+    @property
+    def statistics(self) -> Statistics:
+        """What was moved for this buffer, and why."""
+        return from_native(self._statistics())
+
+    def __repr__(self) -> str:
+        try:
+            return f"UnifiedBuffer(shape={self.shape}, dtype={self.dtype}, state={self.state})"
+        except InvalidArgumentError as failure:
+            return f"UnifiedBuffer(shape={self.shape}, dtype={self.dtype}: {failure})"
+
+    # Where it is
+
+    def cuda(self, index: int = 0) -> CudaView:
+        """The copy at a CUDA device, current now, for whoever takes the CUDA array interface or DLPack."""
+        return cuda_view(self, index)
+
+    @property
+    def metal(self) -> Any:
+        """An mlx.core.array over the buffer's memory; macOS only."""
+        raise UnsupportedError(_no_metal())
+
+    def allocate(self, *, host: bool = True, device: bool = True) -> Self:
+        """Makes the copies now that the first accesses would make. Returns the buffer."""
+        if host:
+            self._hold("host")
+        if device:
+            _ = self.device
+        return self
+
+    # Access for a while
+
+    def read(self, space: str | None = None, *, offset: int = 0, count: int | None = None,
+             timeout: float | None = None, stream: Any = None) -> _native.Access:
+        """`with buffer.read("cuda:0") as array:` the right to read there; nobody writes meanwhile.
+
+        Waits for accesses of other threads that exclude it, `timeout` seconds at most (then LeaseTimeoutError);
+        AccessConflictError within one thread. With a `stream` or queue of the device, transfers go there too, and the
+        host does not stop for them. A part has one axis. None is the default device. The array is for reading only, and
+        after the block it is stale memory at best.
+        """
+        return _native.Access(self, _READ, space, offset, count, timeout, stream)
+
+    def write(self, space: str | None = None, *, offset: int = 0, count: int | None = None,
+              timeout: float | None = None, stream: Any = None) -> _native.Access:
+        """The right to write; what was there before is not fetched, and unspecified."""
+        return _native.Access(self, _WRITE, space, offset, count, timeout, stream)
+
+    def read_write(self, space: str | None = None, *, offset: int = 0, count: int | None = None,
+                   timeout: float | None = None, stream: Any = None) -> _native.Access:
+        """The right to do both."""
+        return _native.Access(self, _READ_WRITE, space, offset, count, timeout, stream)
+
+    # Explicit
+
+    def mark_metal_dirty(self) -> None:
+        """Says that Metal's bytes stand. Raises BufferNotAllocatedError where Metal has none."""
+        if not self.is_allocated:
+            raise BufferNotAllocatedError("to mark the copy at metal dirty was asked for, but the buffer has no copy yet")
+        raise UnsupportedError(_no_metal())
+
+    def synchronize(self) -> None:
+        """Makes the host and the default device current, whichever lacks something."""
+        self.sync_to_host()
+        self.sync_to_device()
+
+    async def ensure_on_host(self) -> None:
+        """Makes the host current while the event loop goes on."""
+        await _aside(self._hold, "host")
+
+    async def ensure_on_device(self) -> None:
+        """Makes the default device current while the event loop goes on."""
+        await _aside(self.allocate)
+
+    # Whole arrays
+
+    def fill(self, value: Any) -> Self:
+        """Sets every element, on a device if one is current, and moves nothing. Returns the buffer."""
+        pattern = np.empty((), self.dtype)
+        pattern[()] = value
+        if self.nbytes:
+            self._fill(pattern.tobytes())
+        return self
+
+    def zeros(self) -> Self:
+        """Sets every byte to zero. Returns the buffer."""
+        if self.nbytes:
+            self._fill(b"\0" * self.dtype.itemsize)
+        return self
+
+    def copy_from(self, data: ArrayLike | UnifiedBuffer[Any]) -> Self:
+        """Copies an array of the same shape, as numpy.copyto does: safe casts, and those within a kind. Returns the
+        buffer."""
+        source = np.asarray(data)
+        if source.shape != self.shape:
+            raise InvalidArgumentError(f"data of shape {source.shape} was to be copied into a buffer of {self.shape}")
+        if not np.can_cast(source.dtype, self.dtype, "same_kind"):
+            raise InvalidArgumentError(f"data of {source.dtype} cannot be cast to {self.dtype} within its kind")
+        if source.dtype == self.dtype and source.flags.c_contiguous and source.flags.aligned:
+            self._copy_bytes_from(_bytes_of(source))
+        else:
+            with self.write("host") as array:
+                np.copyto(array, source, casting="same_kind")
+                del array
+        return self
+
+    def copy_to(self, out: NDArray[Any]) -> None:
+        """Copies into an array of the same shape, with the same casts."""
+        if not isinstance(out, np.ndarray):
+            raise TypeError(f"copy_to takes a numpy.ndarray; {type(out).__name__} was given")
+        if out.shape != self.shape:
+            raise InvalidArgumentError(f"a buffer of {self.shape} was to be copied into an array of shape {out.shape}")
+        if out.dtype == self.dtype and out.flags.c_contiguous and out.flags.writeable:
+            self._copy_bytes_to(_bytes_of(out))
+        else:
+            with self.read("host") as array:
+                np.copyto(out, array, casting="same_kind")
+                del array
+
+    def to_numpy(self) -> NDArray[T]:
+        """The content as an array of its own."""
+        result = np.empty(self.shape, self.dtype)
+        self._copy_bytes_to(_bytes_of(result))
+        return result
+
+    # As NumPy users expect; all of it is at the host
+
+    def __len__(self) -> int:
+        if not self.shape:
+            raise TypeError("len() of a buffer without axes")
+        return self.shape[0]
+
+    def __getitem__(self, key: Any) -> Any:
+        return self.host[key]
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        self.host[key] = value
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self.host)
+
+    def __array__(self, dtype: DTypeLike | None = None, copy: bool | None = None) -> NDArray[Any]:
+        if dtype is not None and np.dtype(dtype) != self.dtype:
+            if copy is False:
+                raise ValueError(f"{self.dtype} as {np.dtype(dtype)} takes a copy, and copy=False was asked for")
+            return self.host.astype(dtype)
+        return self.to_numpy() if copy else self.host
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return self.host.__dlpack_device__()
+
+    def __dlpack__(self, *, stream: Any = None, max_version: tuple[int, int] | None = None,
+                   dl_device: tuple[Any, int] | None = None, copy: bool | None = None) -> Any:
+        """Of the host's copy, or, for a CUDA `dl_device`, of the one there."""
+        if dl_device is not None and int(dl_device[0]) == CudaView.DLPACK_CUDA:
+            return self.cuda(dl_device[1]).__dlpack__(stream=stream, max_version=max_version, copy=copy)
+        return self.host.__dlpack__(stream=stream, max_version=max_version, dl_device=dl_device, copy=copy)
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        from ._pickle import reduce
+
+        return reduce(self, int(protocol))
+
+
+def _bytes_of(array: NDArray[Any]) -> NDArray[np.uint8]:
+    """The bytes of a C-contiguous array, also of types that have no buffer format."""
+    return array.reshape(-1).view(np.uint8)
+
+
+async def _aside(call: Any, *arguments: Any) -> None:
+    await asyncio.get_running_loop().run_in_executor(None, lambda: (call(*arguments), None)[1])
+
+
+def _no_metal() -> str:
+    return "metal is not available here: it needs macOS, and a unibuf that was built for it"

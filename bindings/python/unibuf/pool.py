@@ -1,0 +1,101 @@
+"""Buffers that are used again, with the memory that they have."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from . import _native
+from .buffer import UnifiedBuffer
+
+if TYPE_CHECKING:
+    from numpy.typing import DTypeLike
+
+
+@dataclass(frozen=True)
+class PoolStatistics:
+    hits: int  # acquisitions that were given a buffer that was there
+    misses: int  # and those for which one was made
+    held: int  # buffers that are there to be acquired
+    held_bytes: int
+    peak_bytes: int  # the most that all buffers of the pool, held or in use, had at one time
+
+
+class MemoryPool:
+    """Keeps released buffers, with their copies, and gives them to those who acquire one of the same size and options:
+    the one that was released last comes first. Any thread.
+
+    A buffer has room for up to an eighth more than was asked for, or 64 bytes, so that near sizes share them.
+    """
+
+    __slots__ = ("_pool",)
+
+    def __init__(self, *, _shared: bool = False) -> None:
+        self._pool = _native.Pool(_shared)
+
+    def acquire(
+        self,
+        shape: int | tuple[int, ...],
+        dtype: DTypeLike = np.float32,
+        *,
+        pinned: bool = False,
+        access: str = "read_write",
+        hint: str | None = None,
+        device: str | None = None,
+        tracking: str = "auto",
+        uninitialized: bool = False,
+    ) -> UnifiedBuffer[Any]:
+        """What was written before is not there: it reads as zero, unless `uninitialized` asks for it as it is."""
+        return self._pool.acquire(
+            UnifiedBuffer, shape, dtype, pinned, access, hint, device, tracking, uninitialized
+        )
+
+    def release(self, buffer: UnifiedBuffer[Any]) -> None:
+        """The buffer is not to be used any more. It is not given to anybody as long as arrays of it are held. Raises
+        AccessConflictError while it is leased, InvalidArgumentError where it is a view, not of this pool, or was
+        released before; it is the caller's still, then."""
+        self._pool.release(buffer)
+
+    @contextmanager
+    def scoped(self, shape: int | tuple[int, ...], dtype: DTypeLike = np.float32, **options: Any) -> Iterator[UnifiedBuffer[Any]]:
+        """`with pool.scoped((1000,)) as buffer:` released at the end."""
+        buffer = self.acquire(shape, dtype, **options)
+        try:
+            yield buffer
+        finally:
+            self.release(buffer)
+
+    def reserve(self, count: int, nbytes: int, space: str = "host") -> None:
+        """Makes buffers that can be acquired without allocating, with copies at the host and at `space`."""
+        self._pool.reserve(count, nbytes, space)
+
+    def trim(self, nbytes: int = 0) -> None:
+        """Frees buffers that are held, those that were released longest ago first, until at most `nbytes` are."""
+        self._pool.trim(nbytes)
+
+    def clear(self) -> None:
+        self.trim(0)
+
+    def limit(self, nbytes: int | None) -> None:
+        """Holds at most `nbytes` from now on; None for no limit."""
+        self._pool.limit(nbytes)
+
+    @property
+    def statistics(self) -> PoolStatistics:
+        return PoolStatistics(**self._pool.statistics())
+
+    def __repr__(self) -> str:
+        found = self.statistics
+        return f"MemoryPool({found.held} buffers of {found.held_bytes} bytes held, {found.hits} hits, {found.misses} misses)"
+
+
+_shared = MemoryPool(_shared=True)
+
+
+def get_memory_pool() -> MemoryPool:
+    """The one that the program shares, also with C++."""
+    return _shared

@@ -1,0 +1,100 @@
+"""The copy of one memory, for other libraries: it exposes that memory's protocols, and no others.
+
+An object that has the protocols of several memories at once gives each library the copy that it happens to ask for
+first. A view of one leaves no choice.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from . import _native
+from ._device_arrays import index_of, needed
+from .errors import InvalidArgumentError, UnsupportedError
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from .buffer import UnifiedBuffer
+
+_DLPACK_CODES = {"i": 0, "u": 1, "f": 2, "c": 5, "b": 6}
+_BFLOAT = 4
+
+
+class ImpossibleWithoutCopyError(UnsupportedError, BufferError, ValueError):
+    """copy=False was asked for where only a copy would do."""
+
+
+class CudaView:
+    """The copy at a CUDA device as it was when the view was made: current then, kept in place as long as the view or an
+    array made from it lives. What is written to it, mark_dirty tells."""
+
+    DLPACK_CUDA = 2
+    __slots__ = ("_memory", "dtype", "shape")
+
+    def __init__(self, memory: _native.Memory, shape: tuple[int, ...], dtype: np.dtype[Any]) -> None:
+        self._memory = memory
+        self.shape = shape
+        self.dtype = dtype
+
+    @property
+    def ptr(self) -> int:
+        """The CUdeviceptr of the first byte."""
+        return self._memory.handle + self._memory.offset
+
+    @property
+    def nbytes(self) -> int:
+        return self._memory.nbytes
+
+    @property
+    def space(self) -> str:
+        return self._memory.space
+
+    @property
+    def __cuda_array_interface__(self) -> dict[str, Any]:
+        return {
+            "shape": self.shape,
+            "typestr": self.dtype.str,
+            "descr": self.dtype.descr,
+            "data": (self.ptr if self.nbytes else 0, False),
+            "strides": None,
+            "stream": None,  # complete when the view was made
+            "version": 3,
+        }
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return self.DLPACK_CUDA, index_of(self.space)
+
+    def __dlpack__(self, *, stream: int | None = None, max_version: tuple[int, int] | None = None,
+                   dl_device: tuple[Any, int] | None = None, copy: bool | None = None) -> Any:
+        """A capsule over the same memory, ready on any stream. Raises BufferError for another device, and where a copy
+        is asked for."""
+        if stream == 0:
+            raise InvalidArgumentError("stream 0 is ambiguous in DLPack: 1 is the legacy default stream, 2 that of the thread")
+        here = self.__dlpack_device__()
+        if dl_device is not None and (int(dl_device[0]), dl_device[1]) != here:
+            raise ImpossibleWithoutCopyError(f"a view of {self.space} is at {here}, and exports nothing to {dl_device}")
+        if copy:
+            raise ImpossibleWithoutCopyError(f"a view of {self.space} copies nothing: copy what it exports")
+        code, bits = _dlpack_type(self.dtype)
+        versioned = max_version is not None and max_version[0] >= 1
+        return _native.dlpack(self._memory, self.shape, self.dtype.itemsize, code, bits, *here, versioned, 0)
+
+    def cupy(self) -> Any:
+        """A cupy.ndarray over the same memory."""
+        return needed("cupy", "CuPy", self.space, "DLPack and the CUDA array interface need none").asarray(self)
+
+    def __repr__(self) -> str:
+        return f"CudaView(shape={self.shape}, dtype={self.dtype}, space={self.space!r})"
+
+
+def cuda_view(buffer: UnifiedBuffer[Any], index: int) -> CudaView:
+    return CudaView(buffer._hold(f"cuda:{index}"), buffer.shape, buffer.dtype)
+
+
+def _dlpack_type(dtype: np.dtype[Any]) -> tuple[int, int]:
+    if dtype.name == "bfloat16":
+        return _BFLOAT, 16
+    if dtype.kind not in _DLPACK_CODES or not dtype.isnative:
+        raise UnsupportedError(f"DLPack has no type for {dtype}")
+    return _DLPACK_CODES[dtype.kind], dtype.itemsize * 8

@@ -1,0 +1,47 @@
+// unibuf/copy_view.hpp: a handle of a copy that says when it ends.
+#pragma once
+
+#include <cstddef>
+#include <utility>
+
+#include "unibuf/detail/gate.hpp"
+#include "unibuf/export.hpp"
+#include "unibuf/options.hpp"
+
+namespace unibuf {
+
+/// A copy that stays where it is while this is held: it is neither evicted, nor discarded, nor freed, also where the
+/// buffer is gone. It is no lease, and excludes nobody: what is written through the handle, buffer::mark_dirty tells;
+/// to write at the host is for host_view. Where CUDA and OpenGL take turns with one memory, it ends with the other's turn, as handles of device() do.
+///
+/// Movable. One view is used by one thread at a time.
+class copy_view {
+public:
+    copy_view(detail::gate& of, const native_memory& native, std::byte* data) noexcept
+        : gate_(&of), native_(native), data_(data) {}
+    copy_view(copy_view&& other) noexcept
+        : gate_(std::exchange(other.gate_, nullptr)), native_(other.native_), data_(other.data_) {}
+    copy_view& operator=(copy_view&& other) noexcept {
+        std::swap(gate_, other.gate_);
+        std::swap(native_, other.native_);
+        std::swap(data_, other.data_);
+        return *this;
+    }
+    ~copy_view() { release(); }
+
+    /// What the API of the space calls it; good until the view ends.
+    const native_memory& native() const noexcept { return native_; }
+
+    /// The first byte, where the host can address it; else null.
+    std::byte* data() const noexcept { return data_; }
+
+    /// Ends it now.
+    UNIBUF_API void release() noexcept;
+
+private:
+    detail::gate* gate_;
+    native_memory native_;
+    std::byte* data_;
+};
+
+}  // namespace unibuf
