@@ -13,7 +13,7 @@ help: ## This list
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' Makefile | expand -t 18
 
 all: build
-build: needs-demo-test ## Everything, into build/$PRESET (release, debug, clang)
+build: needs-demo-test build/venv ## Everything, into build/$PRESET (release, debug, clang)
 	cmake --preset $(PRESET)
 	cmake --build --preset $(PRESET)
 
@@ -23,7 +23,7 @@ demo: build/release/build.ninja ## Convolve a photograph on every memory (PICTUR
 	build/release/examples/conv2d --picture $(PICTURE) --output build/demo/edges.png \
 	    --mode all --space all --filter edge --size 2048x2400 --json build/demo/table.json
 
-test: needs-demo-test ## Build and run all tests
+test: needs-demo-test build/venv ## Build and run all tests
 	$(call check,$(PRESET))
 
 sanitize: needs-demo-test-lint ## All tests under ASan and UBSan, then threads under TSan, then a minute of fuzzing
@@ -34,7 +34,7 @@ sanitize: needs-demo-test-lint ## All tests under ASan and UBSan, then threads u
 	@mkdir -p build/fuzz/corpus
 	build/fuzz/tests/fuzz_buffer -max_total_time=60 -artifact_prefix=build/fuzz/ build/fuzz/corpus tests/fuzz/corpus
 
-bench: needs-demo-test ## Measure, into build/bench/summary.json
+bench: needs-demo-test build/venv ## Measure, into build/bench/summary.json
 	cmake --preset release
 	cmake --build --preset release --target unibuf_bench
 	@mkdir -p build/bench
@@ -63,7 +63,11 @@ lint: needs-demo-test-lint ## Layout, clang-tidy, scripts
 clean: ## Remove build/
 	rm -rf build
 
-.PHONY: help all build demo test sanitize bench gpu-check gpu-parts install format lint clean
+.PHONY: help all build demo test sanitize bench gpu-check gpu-parts install format lint clean build/venv
+
+# The Python that the package is built for and tested with.
+build/venv: needs-test
+	@scripts/python-environment.sh $@ tests/python/requirements.txt
 
 # needs-demo-test: the packages of these tiers.
 needs-%:
@@ -71,7 +75,7 @@ needs-%:
 
 # Enough for the demo and the package, where the packages for tests are not installed.
 build/release/build.ninja: | needs-demo
-	cmake --preset release -D UNIBUF_TESTS=OFF
+	cmake --preset release -D UNIBUF_TESTS=OFF -D UNIBUF_PYTHON=OFF
 
 # $(call check,PRESET): builds and runs the tests. CTest's own verdict counts too: it fails where a program cannot list its tests.
 define check

@@ -26,6 +26,6 @@ nanobind_add_stub(unibuf_python_stub MODULE unibuf._native OUTPUT ${package}/_na
                   PYTHON_PATH ${PROJECT_BINARY_DIR}/python DEPENDS unibuf_python)
 
 # The wheel has the library beside the module.
-install(TARGETS unibuf_python LIBRARY DESTINATION unibuf COMPONENT python)
-install(TARGETS unibuf LIBRARY DESTINATION unibuf COMPONENT python NAMELINK_SKIP)
-install(FILES ${package}/_native.pyi DESTINATION unibuf COMPONENT python)
+install(TARGETS unibuf_python LIBRARY DESTINATION unibuf COMPONENT python EXCLUDE_FROM_ALL)
+install(TARGETS unibuf LIBRARY DESTINATION unibuf COMPONENT python EXCLUDE_FROM_ALL NAMELINK_SKIP)
+install(FILES ${package}/_native.pyi DESTINATION unibuf COMPONENT python EXCLUDE_FROM_ALL)

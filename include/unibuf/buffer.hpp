@@ -23,6 +23,7 @@
 namespace unibuf {
 
 class memory_pool;
+class registry;
 
 namespace detail {
 struct demand;
@@ -177,6 +178,7 @@ public:
 private:
     friend class batch;
     friend class memory_pool;
+    friend class registry;
     friend void detail::lease_together(std::span<const detail::wanted_bytes>, std::span<detail::lease_bytes>);
 
     buffer(detail::gate* gate, std::size_t begin, std::size_t bytes) noexcept

@@ -10,6 +10,7 @@
 #include "unibuf/lease.hpp"
 #include "unibuf/memory_pool.hpp"
 #include "unibuf/options.hpp"
+#include "unibuf/registry.hpp"
 #include "unibuf/shape.hpp"
 #include "unibuf/space.hpp"
 #include "unibuf/state.hpp"

@@ -114,6 +114,7 @@ public:
 
 private:
     friend class memory_pool;
+    friend class registry;
 
     unified_buffer(buffer bytes, const unibuf::shape& shape) : bytes_(std::move(bytes)), shape_(shape) {}
 

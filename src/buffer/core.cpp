@@ -11,6 +11,7 @@
 #include "backends/spaces.hpp"
 #include "buffer/core_access.hpp"
 #include "coherence/state.hpp"
+#include "registry/names.hpp"
 #include "unibuf/error.hpp"
 
 #ifndef NDEBUG
@@ -33,6 +34,7 @@ core::core(std::size_t size_bytes, const buffer_options& options)
     : gate(size_bytes), id_(next_id()), directory_(size_bytes), copies_(size_bytes, options) {}
 
 core::~core() {
+    if (named_) names::instance().remove(*this);
     if (resident_) residents::instance().remove(*this);
     for (const coherence::queued_work& each : work_.ranges()) {
         try {
@@ -58,9 +60,14 @@ bool core::add_handle_if_alive() noexcept {
     return seen != 0;
 }
 
+void core::will_be_named() {
+    const std::scoped_lock lock(mutex_);
+    named_ = true;
+}
+
 void core::drop_handle() noexcept {
     // Of one that nobody can find but by a handle, nobody can take another one now.
-    const bool alone = handles_.load(std::memory_order_acquire) == 1 && !resident_;
+    const bool alone = handles_.load(std::memory_order_acquire) == 1 && !resident_ && !named_;
     if (!alone && handles_.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
     {
         // With the lock, so that a thread that has just ended a lease is out of it.

@@ -100,6 +100,9 @@ public:
     std::uint64_t evict(space where, std::chrono::steady_clock::time_point deadline);
     resident_links& links() noexcept { return links_; }
 
+    /// From now on its names go with it.
+    void will_be_named();
+
     // For the pool that it belongs to, which has the one handle.
     pool_tag& tag() noexcept { return *rare_->pooled; }
     bool has_other_handles() const noexcept { return handles_.load(std::memory_order_acquire) > 1; }
@@ -200,6 +203,7 @@ private:
     bool any_exposed_ : 1 = false;  // some range is exposed
     bool any_lost_ : 1 = false;     // some range may be lost
     bool resident_ : 1 = false;     // in the list of those with memory at a device
+    bool named_ : 1 = false;        // the registry may know it
     resident_links links_;
     std::uint64_t id_;
 

@@ -5,6 +5,7 @@
 
 #include "backends/spaces.hpp"
 #include "buffer/core_access.hpp"
+#include "registry/names.hpp"
 
 namespace unibuf::detail {
 
@@ -30,6 +31,7 @@ void core::recycle(std::uint64_t pool) {
     }
     if (held.thread != 0) refuse(error_code::access_conflict, describe(held) + " is held: end it first");
     known->released = true;
+    if (named_) names::instance().remove(*this);
     if (writes()) writes()->holders().end_pointers(directory_.whole());
     if (!has_other_handles()) forget();
 }

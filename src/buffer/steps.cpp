@@ -26,8 +26,9 @@ core::steps::~steps() {
 
 void core::steps::run() {
     if (!core_.work_.empty()) core_.work_.forget_done();
-    const std::vector<step> planned = coherence::plan(core_.directory_, core_.copies_.memories(), core_.work_.ranges(),
-                                                      asked_.range, asked_.where.id(), asked_.what);
+    std::vector<step> planned = coherence::plan(core_.directory_, core_.copies_.memories(), core_.work_.ranges(),
+                                                asked_.range, asked_.where.id(), asked_.what);
+    for (step& each : planned) each.found_later = asked_.why == cause::host_pointer;
     if (planned.empty()) return;
     claim(asked_.range);
     returns_early_ = may_return_early(planned);

@@ -128,7 +128,7 @@ void complete_all(directory& known, const sharing& memories, const step& done, c
     known.update(ranges, [&](knowledge& k) {
         if (done.does == step::kind::publish) {
             if (!has(k.current, done.from)) return;
-            if (writes(done.what) && !k.exposed()) k.current &= ~memories.group(done.to);
+            if (writes(done.what) && !k.exposed() && !done.found_later) k.current &= ~memories.group(done.to);
         }
         k.current |= set_of(done.to);
         if (k.what == content::written && std::popcount(k.current) > 1) k.what = content::settled;

@@ -36,6 +36,7 @@ struct step {
     space_id to = host;
     access what = access::read;
     std::uint64_t ticket = 0;
+    bool found_later = false;  // of a publication to write: those that were current stay so, until writes are found
 
     /// The same, on another range.
     bool is_like(step other) const noexcept {

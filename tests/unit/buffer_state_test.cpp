@@ -101,6 +101,21 @@ TEST(buffer_states, move_with_a_pointer_out_where_the_default_device_is_the_host
     }
 }
 
+TEST(buffer_states, stay_where_a_pointer_is_all_that_was_asked_for) {
+    for (const space device : {space(host), space("debug:0")}) {
+        const default_device_is it(device);
+        buffer b(100);
+        b.write(host).release();
+        b.sync_to_device();
+        b.host_view();
+        EXPECT_EQ(b.state(), synchronized);
+        b.mark_device_dirty();
+        b.sync_to_host();
+        b.host();
+        EXPECT_EQ(b.state(), synchronized);
+    }
+}
+
 TEST(buffer_states, say_where_access_costs_a_check) {
     const space device("debug:0");
     const default_device_is device_is_default(device);

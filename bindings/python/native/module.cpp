@@ -14,4 +14,5 @@ NB_MODULE(_native, in) {
     define_pool(in);
     define_spaces(in);
     define_dlpack(in);
+    define_registry(in);
 }

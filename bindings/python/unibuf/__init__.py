@@ -26,16 +26,40 @@ from .errors import (
     UnsupportedError,
 )
 from .pool import MemoryPool, PoolStatistics, get_memory_pool
+from .registry import Registry, registry
 from .state import BufferState
 from .statistics import Statistics, TransferCount, reset_statistics, total_statistics
 from .views import CudaView
 
-__all__ = [name for name in dir() if not name.startswith("_") and name[0].isupper()] + [
+__all__ = [
+    "Accelerator",
+    "AcceleratorMemory",
+    "AccessConflictError",
+    "BufferNotAllocatedError",
+    "BufferState",
+    "CudaView",
+    "DeviceInfo",
+    "DeviceLostError",
+    "DeviceUnavailableError",
+    "InvalidArgumentError",
+    "LeaseTimeoutError",
+    "MemoryPool",
+    "OutOfMemoryError",
+    "OutOfRangeError",
+    "PoolStatistics",
+    "Registry",
+    "Statistics",
+    "TransferCount",
+    "TransferFailedError",
+    "UnibufError",
+    "UnifiedBuffer",
+    "UnsupportedError",
     "default_device",
     "devices",
     "get_accelerator",
     "get_memory_pool",
     "limit_memory",
+    "registry",
     "reset_statistics",
     "set_default_device",
     "total_statistics",

@@ -1,0 +1,40 @@
+// registry_calls.cpp: buffers by name.
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include "module.hpp"
+#include "typed_buffer.hpp"
+
+using namespace nanobind::literals;
+
+namespace unibuf::python {
+
+namespace {
+
+void add(const std::string& name, typed_buffer& of, bool keep) {
+    std::vector<std::size_t> extents;
+    for (const nb::handle extent : of.shape()) extents.push_back(nb::cast<std::size_t>(extent));
+    const auto element = nb::cast<std::string>(of.element().dtype.attr("str"));
+    get_registry().add(name, of.bytes(), shape::of(extents), element, keep);
+}
+
+/// An instance of `type`, or None.
+nb::object find(nb::handle type, const std::string& name) {
+    std::optional<registered_buffer> found = get_registry().find(name);
+    if (!found) return nb::none();
+    nb::list extents;
+    for (const std::size_t extent : found->shape.extents()) extents.append(extent);
+    return make_buffer(type, std::move(found->bytes), element_type_of(nb::str(found->element.c_str())),
+                       nb::tuple(extents), {});
+}
+
+}  // namespace
+
+void define_registry(nb::module_& in) {
+    in.def("registry_add", add, "name"_a, "buffer"_a, "keep"_a);
+    in.def("registry_find", find, "type"_a, "name"_a);
+    in.def("registry_remove", [](const std::string& name) { return get_registry().remove(name); });
+    in.def("registry_names", [] { return get_registry().names(); });
+}
+
+}  // namespace unibuf::python

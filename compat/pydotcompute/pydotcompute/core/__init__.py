@@ -1,0 +1,1 @@
+"""Where PyDotCompute has its buffers, pools and devices."""

@@ -1,0 +1,5 @@
+"""Devices and their memory."""
+
+from unibuf import Accelerator, get_accelerator
+
+__all__ = ["Accelerator", "get_accelerator"]

@@ -1,0 +1,5 @@
+"""Buffers and their states."""
+
+from unibuf import BufferState, UnifiedBuffer
+
+__all__ = ["BufferState", "UnifiedBuffer"]

@@ -1,0 +1,88 @@
+// unibuf/registry.hpp: buffers by name, for parts of a program that share no variables, in whatever language.
+#pragma once
+
+#include <complex>
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "unibuf/export.hpp"
+#include "unibuf/shape.hpp"
+#include "unibuf/unified_buffer.hpp"
+
+namespace unibuf {
+
+namespace detail {
+
+/// As NumPy's array interface writes the type of an element: "<f4"; "|V12" for what is neither number nor bool.
+UNIBUF_API std::string element_name(char kind, std::size_t bytes);
+
+template <class T>
+inline constexpr bool is_complex = false;
+template <class T>
+inline constexpr bool is_complex<std::complex<T>> = true;
+
+template <class T>
+std::string element_name_of() {
+    constexpr char kind = std::is_same_v<T, bool>          ? 'b'
+                          : std::is_floating_point_v<T>    ? 'f'
+                          : is_complex<T>                  ? 'c'
+                          : !std::is_integral_v<T>         ? 'V'
+                          : std::is_signed_v<T>            ? 'i'
+                                                           : 'u';
+    return element_name(kind, sizeof(T));
+}
+
+}  // namespace detail
+
+/// What a name stands for.
+struct registered_buffer {
+    buffer bytes;
+    unibuf::shape shape;
+    std::string element;  // its type, as NumPy's array interface writes it: "<f4"
+};
+
+/// Names of buffers, or of parts of them. A name does not keep its buffer, unless that was asked for: it goes with the
+/// last handle, and with the release to a pool. Any thread; a lock and a look into a map for each call.
+class UNIBUF_API registry {
+public:
+    /// Throws error(invalid_argument) where the name is taken, or empty.
+    void add(std::string_view name, buffer& of, bool keep = false) {
+        add(name, of, shape(of.size_bytes()), detail::element_name('u', 1), keep);
+    }
+    void add(std::string_view name, buffer& of, const shape& extents, std::string_view element, bool keep = false);
+
+    template <class T>
+    void add(std::string_view name, unified_buffer<T>& of, bool keep = false) {
+        add(name, of.bytes(), of.shape(), detail::element_name_of<T>(), keep);
+    }
+
+    /// A handle, or nothing where nobody has the name.
+    std::optional<registered_buffer> find(std::string_view name) const;
+
+    /// Throws error(invalid_argument) where its elements are of another type.
+    template <class T>
+    std::optional<unified_buffer<T>> find(std::string_view name) const {
+        std::optional<registered_buffer> found = find(name);
+        if (!found) return std::nullopt;
+        if (found->element != detail::element_name_of<T>()) refuse(name, found->element, detail::element_name_of<T>());
+        return unified_buffer<T>(std::move(found->bytes), found->shape);
+    }
+
+    /// Whether there was one.
+    bool remove(std::string_view name);
+
+    std::vector<std::string> names() const;
+
+private:
+    [[noreturn]] static void refuse(std::string_view name, std::string_view is, std::string_view wanted);
+};
+
+/// The one of this process.
+UNIBUF_API registry& get_registry() noexcept;
+
+}  // namespace unibuf

@@ -1,0 +1,50 @@
+"""What the tests of the Python package share. UNIBUF_TEST_SPACES names the devices that they run on."""
+
+import os
+
+import numpy as np
+import pytest
+
+import unibuf
+
+SPACES = os.environ.get("UNIBUF_TEST_SPACES", "host debug:0 opencl:0").split()
+
+
+def usable(space):
+    """Skips the test where a device is missing, and says why."""
+    if space == "host":
+        return space
+    try:
+        unibuf.get_accelerator(space)
+    except unibuf.DeviceUnavailableError as missing:
+        pytest.skip(str(missing))
+    return space
+
+
+@pytest.fixture
+def default_device():
+    """Sets the default device; it is the host again after the test."""
+    yield lambda space: unibuf.set_default_device(usable(space))
+    unibuf.set_default_device("host")
+
+
+@pytest.fixture(params=SPACES)
+def device(request, default_device):
+    """Each device in its turn, as the default one. Of "host", the host is the device."""
+    default_device(request.param)
+    return request.param
+
+
+@pytest.fixture(autouse=True)
+def host_by_default():
+    unibuf.set_default_device("host")
+
+
+def as_numpy(array):
+    """What an array of any device holds."""
+    return np.array(array.get() if hasattr(array, "get") else array)
+
+
+@pytest.fixture
+def numpy_of():
+    return as_numpy
