@@ -81,6 +81,6 @@ build/release/build.ninja: | needs-demo
 define check
 cmake --preset $(1)
 cmake --build --preset $(1)
-@rm -f build/$(1)/tests.xml
+@rm -rf build/$(1)/tests.xml build/$(1)/python-tests/*
 @ctest --preset $(1); verdict=$$?; scripts/test-summary.py build/$(1)/tests.xml && exit $$verdict
 endef

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from conftest import SPACES
 from unibuf import AccessConflictError, BufferNotAllocatedError, BufferState, UnifiedBuffer
 
 N = 5000
@@ -114,9 +115,9 @@ def test_content_moves_with_the_states(device, numpy_of):
     assert numpy_of(buffer.device)[10] == 5
 
 
-def test_a_write_where_the_device_is_newer_is_not_lost_silently(device):
-    if device != "debug:0":
-        pytest.skip(f"{device} shares the host's memory, or its poison is not watched: there is one version")
+@pytest.mark.parametrize("space", [each for each in SPACES if each.startswith(("debug", "cuda"))])
+def test_a_write_where_the_device_is_newer_is_not_lost_silently(space, default_device):
+    default_device(space)
     buffer = UnifiedBuffer((N,))
     old = buffer.host
     old[:] = 1
