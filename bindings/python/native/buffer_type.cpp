@@ -119,6 +119,24 @@ nb::object view(nb::handle self, nb::ssize_t offset, nb::handle count) {
                        std::move(shape), of.options());
 }
 
+/// What has no copy yet gets one, as by any first access.
+void sync(typed_buffer& self, space where, nb::ssize_t offset, nb::handle count) {
+    self.drop_idle_arrays();
+    const access_options range = range_of(offset, count, self.element().bytes);
+    self.access([&](unibuf::buffer& of) {
+        const auto run = [&] {
+            where == host ? of.sync_to_host(range.offset, range.count) : of.sync_to_device(range.offset, range.count);
+        };
+        try {
+            return run();
+        } catch (const error& failure) {
+            if (failure.code() != error_code::not_allocated) throw;
+        }
+        of.copy_view(where.id() == detail::host_in_place_of_device ? host : where);
+        run();
+    });
+}
+
 void mark(typed_buffer& self, space where, nb::ssize_t offset, nb::handle count, nb::handle stream) {
     access_options options = range_of(offset, count, self.element().bytes);
     options.on = queue_of(stream);
@@ -200,23 +218,18 @@ void define_buffer(nb::module_& in) {
              "and its state. Raises OutOfRangeError.")
         .def(
             "sync_to_host",
-            [](typed_buffer& self, nb::ssize_t offset, nb::handle count) {
-                const access_options range = range_of(offset, count, self.element().bytes);
-                self.access([&](unibuf::buffer& of) { of.sync_to_host(range.offset, range.count); });
-            },
+            [](typed_buffer& self, nb::ssize_t offset, nb::handle count) { sync(self, host, offset, count); },
             "offset"_a = 0, "count"_a = nb::none(),
             nb::sig("def sync_to_host(self, offset: int = 0, count: int | None = None) -> None"),
-            "Makes the host current. Raises BufferNotAllocatedError where no copy exists.")
+            "Makes the host current.")
         .def(
             "sync_to_device",
             [](typed_buffer& self, nb::ssize_t offset, nb::handle count) {
-                self.drop_idle_arrays();
-                const access_options range = range_of(offset, count, self.element().bytes);
-                self.access([&](unibuf::buffer& of) { of.sync_to_device(range.offset, range.count); });
+                sync(self, default_space_now(), offset, count);
             },
             "offset"_a = 0, "count"_a = nb::none(),
             nb::sig("def sync_to_device(self, offset: int = 0, count: int | None = None) -> None"),
-            "Makes the default device current. Raises BufferNotAllocatedError where no copy exists.")
+            "Makes the default device current.")
         .def(
             "_mark_host_dirty",
             [](typed_buffer& self, nb::ssize_t offset, nb::handle count) {

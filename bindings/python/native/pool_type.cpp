@@ -66,7 +66,7 @@ void unlocked(const Act& act) {
 void define_pool(nb::module_& in) {
     nb::class_<pool>(in, "Pool")
         .def(nb::init<bool>(), "shared"_a)
-        .def("acquire", acquire, "type"_a, "shape"_a, "dtype"_a, "pinned"_a, "access"_a, "hint"_a, "device"_a,
+        .def("acquire", acquire, "type"_a, "shape"_a, "dtype"_a, "pinned"_a, "access"_a, "hint"_a.none(), "device"_a.none(),
              "tracking"_a, "uninitialized"_a)
         .def("release", release, "buffer"_a)
         .def("reserve",
