@@ -4,7 +4,6 @@ import os
 
 import numpy as np
 import pytest
-
 import unibuf
 
 SPACES = os.environ.get("UNIBUF_TEST_SPACES", "host debug:0 opencl:0").split()

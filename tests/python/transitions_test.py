@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-
 from conftest import SPACES
 from unibuf import AccessConflictError, BufferNotAllocatedError, BufferState, UnifiedBuffer
 
@@ -40,15 +39,33 @@ ACTIONS = {
 
 TABLES = {
     "as documented": [
-        ("host", H), ("device", S), ("write", HD), ("device", S), ("mark_device", DD), ("host", S), ("write", HD),
+        ("host", H),
+        ("device", S),
+        ("write", HD),
+        ("device", S),
+        ("mark_device", DD),
+        ("host", S),
+        ("write", HD),
     ],
     "state tracking": [("set", HD), ("sync_to_device", S)],
     "explicit": [
-        ("set", HD), ("sync_to_device", S), ("mark_device", DD), ("sync_to_host", S), ("host", S), ("to_numpy", S),
+        ("set", HD),
+        ("sync_to_device", S),
+        ("mark_device", DD),
+        ("sync_to_host", S),
+        ("host", S),
+        ("to_numpy", S),
     ],
     "marks": [
-        ("host", H), ("mark_host", HD), ("device", S), ("mark_host", HD), ("mark_device", DD), ("mark_device", DD),
-        ("synchronize", S), ("mark_host", HD), ("synchronize", S),
+        ("host", H),
+        ("mark_host", HD),
+        ("device", S),
+        ("mark_host", HD),
+        ("mark_device", DD),
+        ("mark_device", DD),
+        ("synchronize", S),
+        ("mark_host", HD),
+        ("synchronize", S),
     ],
     "items": [("item", HD), ("device", S), ("item", HD)],
     "whole arrays": [("fill", HD), ("device", S), ("copy_from", HD), ("device", S), ("to_numpy", S)],
@@ -136,7 +153,13 @@ def test_states_print_as_documented():
     buffer = UnifiedBuffer((100,), dtype=np.float32)
     assert f"{buffer.state}" == str(buffer.state) == "UNINITIALIZED"
     assert [state.value for state in BufferState] == [
-        "uninitialized", "host_only", "device_only", "synchronized", "host_dirty", "device_dirty", "mixed",
+        "uninitialized",
+        "host_only",
+        "device_only",
+        "synchronized",
+        "host_dirty",
+        "device_dirty",
+        "mixed",
     ]
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
+from functools import cache
 from importlib import import_module
 from types import ModuleType
 from typing import Any
@@ -33,7 +33,7 @@ def _cupy_array(memory: _native.Memory, shape: tuple[int, ...], dtype: Any) -> A
     return cupy.ndarray(shape, dtype, memptr=cupy.cuda.MemoryPointer(owner, memory.offset))
 
 
-@lru_cache(maxsize=None)
+@cache
 def _opencl_queue(space: str) -> Any:
     pyopencl = needed("pyopencl", "pyopencl", space, "unibuf works there without it, and shows no arrays")
     return pyopencl.CommandQueue.from_int_ptr(_native.opencl_queue(space), retain=True)

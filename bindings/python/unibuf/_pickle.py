@@ -17,7 +17,9 @@ def reduce(buffer: UnifiedBuffer[Any], protocol: int) -> tuple[Any, ...]:
     return rebuild, (type(buffer), buffer.shape, buffer.dtype, buffer._options(), data)
 
 
-def rebuild(kind: type[UnifiedBuffer[Any]], shape: tuple[int, ...], dtype: Any, options: dict[str, Any], data: Any) -> UnifiedBuffer[Any]:
+def rebuild(
+    kind: type[UnifiedBuffer[Any]], shape: tuple[int, ...], dtype: Any, options: dict[str, Any], data: Any
+) -> UnifiedBuffer[Any]:
     """A new buffer with that content at the host."""
     result = kind(shape, dtype, **options)
     if result.nbytes:

@@ -122,8 +122,15 @@ class UnifiedBuffer(_native.Buffer, Generic[T]):
 
     # Access for a while
 
-    def read(self, space: str | None = None, *, offset: int = 0, count: int | None = None,
-             timeout: float | None = None, stream: Any = None) -> _native.Access:
+    def read(
+        self,
+        space: str | None = None,
+        *,
+        offset: int = 0,
+        count: int | None = None,
+        timeout: float | None = None,
+        stream: Any = None,
+    ) -> _native.Access:
         """`with buffer.read("cuda:0") as array:` the right to read there; nobody writes meanwhile.
 
         Waits for accesses of other threads that exclude it, `timeout` seconds at most (then LeaseTimeoutError);
@@ -133,13 +140,27 @@ class UnifiedBuffer(_native.Buffer, Generic[T]):
         """
         return _native.Access(self, _READ, space, offset, count, timeout, stream)
 
-    def write(self, space: str | None = None, *, offset: int = 0, count: int | None = None,
-              timeout: float | None = None, stream: Any = None) -> _native.Access:
+    def write(
+        self,
+        space: str | None = None,
+        *,
+        offset: int = 0,
+        count: int | None = None,
+        timeout: float | None = None,
+        stream: Any = None,
+    ) -> _native.Access:
         """The right to write; what was there before is not fetched, and unspecified."""
         return _native.Access(self, _WRITE, space, offset, count, timeout, stream)
 
-    def read_write(self, space: str | None = None, *, offset: int = 0, count: int | None = None,
-                   timeout: float | None = None, stream: Any = None) -> _native.Access:
+    def read_write(
+        self,
+        space: str | None = None,
+        *,
+        offset: int = 0,
+        count: int | None = None,
+        timeout: float | None = None,
+        stream: Any = None,
+    ) -> _native.Access:
         """The right to do both."""
         return _native.Access(self, _READ_WRITE, space, offset, count, timeout, stream)
 
@@ -148,7 +169,9 @@ class UnifiedBuffer(_native.Buffer, Generic[T]):
     def mark_metal_dirty(self) -> None:
         """Says that Metal's bytes stand. Raises BufferNotAllocatedError where Metal has none."""
         if not self.is_allocated:
-            raise BufferNotAllocatedError("to mark the copy at metal dirty was asked for, but the buffer has no copy yet")
+            raise BufferNotAllocatedError(
+                "to mark the copy at metal dirty was asked for, but the buffer has no copy yet"
+            )
         raise UnsupportedError(_no_metal())
 
     def synchronize(self) -> None:
@@ -241,8 +264,14 @@ class UnifiedBuffer(_native.Buffer, Generic[T]):
     def __dlpack_device__(self) -> tuple[int, int]:
         return self.host.__dlpack_device__()
 
-    def __dlpack__(self, *, stream: Any = None, max_version: tuple[int, int] | None = None,
-                   dl_device: tuple[Any, int] | None = None, copy: bool | None = None) -> Any:
+    def __dlpack__(
+        self,
+        *,
+        stream: Any = None,
+        max_version: tuple[int, int] | None = None,
+        dl_device: tuple[Any, int] | None = None,
+        copy: bool | None = None,
+    ) -> Any:
         """Of the host's copy, or, for a CUDA `dl_device`, of the one there."""
         if dl_device is not None and int(dl_device[0]) == CudaView.DLPACK_CUDA:
             return self.cuda(dl_device[1]).__dlpack__(stream=stream, max_version=max_version, copy=copy)

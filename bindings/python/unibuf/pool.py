@@ -50,9 +50,7 @@ class MemoryPool:
         uninitialized: bool = False,
     ) -> UnifiedBuffer[Any]:
         """What was written before is not there: it reads as zero, unless `uninitialized` asks for it as it is."""
-        return self._pool.acquire(
-            UnifiedBuffer, shape, dtype, pinned, access, hint, device, tracking, uninitialized
-        )
+        return self._pool.acquire(UnifiedBuffer, shape, dtype, pinned, access, hint, device, tracking, uninitialized)
 
     def release(self, buffer: UnifiedBuffer[Any]) -> None:
         """The buffer is not to be used any more. It is not given to anybody as long as arrays of it are held. Raises
@@ -61,7 +59,9 @@ class MemoryPool:
         self._pool.release(buffer)
 
     @contextmanager
-    def scoped(self, shape: int | tuple[int, ...], dtype: DTypeLike = np.float32, **options: Any) -> Iterator[UnifiedBuffer[Any]]:
+    def scoped(
+        self, shape: int | tuple[int, ...], dtype: DTypeLike = np.float32, **options: Any
+    ) -> Iterator[UnifiedBuffer[Any]]:
         """`with pool.scoped((1000,)) as buffer:` released at the end."""
         buffer = self.acquire(shape, dtype, **options)
         try:

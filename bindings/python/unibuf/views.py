@@ -65,12 +65,20 @@ class CudaView:
     def __dlpack_device__(self) -> tuple[int, int]:
         return self.DLPACK_CUDA, index_of(self.space)
 
-    def __dlpack__(self, *, stream: int | None = None, max_version: tuple[int, int] | None = None,
-                   dl_device: tuple[Any, int] | None = None, copy: bool | None = None) -> Any:
+    def __dlpack__(
+        self,
+        *,
+        stream: int | None = None,
+        max_version: tuple[int, int] | None = None,
+        dl_device: tuple[Any, int] | None = None,
+        copy: bool | None = None,
+    ) -> Any:
         """A capsule over the same memory, ready on any stream. Raises BufferError for another device, and where a copy
         is asked for."""
         if stream == 0:
-            raise InvalidArgumentError("stream 0 is ambiguous in DLPack: 1 is the legacy default stream, 2 that of the thread")
+            raise InvalidArgumentError(
+                "stream 0 is ambiguous in DLPack: 1 is the legacy default stream, 2 that of the thread"
+            )
         here = self.__dlpack_device__()
         if dl_device is not None and (int(dl_device[0]), dl_device[1]) != here:
             raise ImpossibleWithoutCopyError(f"a view of {self.space} is at {here}, and exports nothing to {dl_device}")

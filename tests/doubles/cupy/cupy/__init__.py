@@ -6,9 +6,19 @@ import numpy
 
 
 class _Control(ctypes.Structure):
-    _fields_ = [(name, ctypes.c_void_p) for name in
-                ("reset", "fail", "lose", "limit_device_memory", "limit_pinned_memory", "calls", "bytes",
-                 "allocations")] + [("address", ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_uint64))]
+    _fields_ = [
+        (name, ctypes.c_void_p)
+        for name in (
+            "reset",
+            "fail",
+            "lose",
+            "limit_device_memory",
+            "limit_pinned_memory",
+            "calls",
+            "bytes",
+            "allocations",
+        )
+    ] + [("address", ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_uint64))]
 
 
 def _address(pointer):
