@@ -21,8 +21,11 @@ def _is_statement(line):
         body = ast.parse(line).body
     except SyntaxError:
         return False
-    plain = all(isinstance(each, ast.Import | ast.ImportFrom | ast.Assign | ast.AugAssign)
-                or (isinstance(each, ast.Expr) and isinstance(each.value, ast.Call)) for each in body)
+    plain = all(
+        isinstance(each, ast.Import | ast.ImportFrom | ast.Assign | ast.AugAssign)
+        or (isinstance(each, ast.Expr) and isinstance(each.value, ast.Call))
+        for each in body
+    )
     return plain and (bool(body) or line.startswith("# "))
 
 
@@ -43,7 +46,7 @@ def _from_text(text, fenced):
                 if lines == run[: len(lines)]:
                     if left:
                         yield "\n".join(left)
-                    left, run = [], run[len(lines):]
+                    left, run = [], run[len(lines) :]
                     yield code
                     break
             else:

@@ -110,7 +110,17 @@ def test_both_sides_hold_what_the_other_lacks(device):
     assert buffer.state is S
 
 
-@pytest.mark.parametrize("call", ["mark_host_dirty", "mark_device_dirty", "sync_to_host", "sync_to_device"])
+def test_the_first_synchronization_makes_a_copy(device):
+    assert UnifiedBuffer((N,)).state is U
+    buffer = UnifiedBuffer((N,))
+    buffer.sync_to_device()
+    assert buffer.state is (S if device == "host" else D)
+    buffer = UnifiedBuffer((N,))
+    buffer.sync_to_host()
+    assert buffer.state is H
+
+
+@pytest.mark.parametrize("call", ["mark_host_dirty", "mark_device_dirty"])
 def test_before_anything_is_allocated(device, call):
     buffer = UnifiedBuffer((N,))
     with pytest.raises(BufferNotAllocatedError, match="no copy"):

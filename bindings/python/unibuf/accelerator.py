@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from . import _native
-from .errors import UnsupportedError
 
 
 @dataclass(frozen=True)
@@ -59,11 +58,11 @@ class Accelerator:
         return AcceleratorMemory(**_native.memory_of(self._space))
 
     def get_memory_info(self) -> tuple[int, int]:
-        """Free and total bytes. Raises UnsupportedError where the driver does not say what is free: see `memory`."""
+        """Free and total bytes. Where the driver does not say what is free (`memory.free` is None), what other programs
+        hold is not known, and free is all that this process does not hold."""
         found = self.memory
-        if found.free is None:
-            raise UnsupportedError(f"the driver of {self._space} does not say how much memory is free")
-        return found.free, found.total
+        free = max(found.total - found.held, 0) if found.free is None else found.free
+        return free, found.total
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Accelerator) and self._space == other._space

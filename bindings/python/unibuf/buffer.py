@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
@@ -289,6 +288,8 @@ def _bytes_of(array: NDArray[Any]) -> NDArray[np.uint8]:
 
 
 async def _aside(call: Any, *arguments: Any) -> None:
+    import asyncio  # most programs need none
+
     await asyncio.get_running_loop().run_in_executor(None, lambda: (call(*arguments), None)[1])
 
 
