@@ -34,11 +34,12 @@ sanitize: needs-demo-test-lint ## All tests under ASan and UBSan, then threads u
 	@mkdir -p build/fuzz/corpus
 	build/fuzz/tests/fuzz_buffer -max_total_time=60 -artifact_prefix=build/fuzz/ build/fuzz/corpus tests/fuzz/corpus
 
-bench: needs-demo-test build/venv ## Measure, into build/bench/summary.json
+bench: needs-demo-test build/venv build/peers ## Measure, into build/bench/summary.json
 	cmake --preset release
-	cmake --build --preset release --target unibuf_bench
+	cmake --build --preset release --target unibuf_bench unibuf_python
 	@mkdir -p build/bench
 	build/release/bench/unibuf_bench --json build/bench/summary.json
+	PYTHONPATH=build/release/python:build/peers build/venv/bin/python bench/python/benchmarks.py --json build/bench/summary.json
 
 gpu-check: ## On a machine with an NVIDIA card: tests, interop and figures (PARTS=build/gpu-parts)
 	scripts/gpu-check.sh $(PARTS)
@@ -68,6 +69,10 @@ clean: ## Remove build/
 # The Python that the package is built for and tested with.
 build/venv: needs-test
 	@scripts/python-environment.sh $@ tests/python/requirements.txt
+
+build/peers: bench/python/requirements.txt | build/venv
+	build/venv/bin/python -m pip install --quiet --no-deps --upgrade --target $@ --requirement $<
+	@touch $@
 
 # needs-demo-test: the packages of these tiers.
 needs-%:

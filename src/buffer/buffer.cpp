@@ -33,6 +33,8 @@ byte_range checked(const detail::core& core, std::size_t begin, std::size_t byte
 
 std::chrono::steady_clock::time_point deadline_after(std::chrono::nanoseconds timeout) {
     using clock = std::chrono::steady_clock;
+    if (timeout == std::chrono::nanoseconds::zero()) return {};  // long past
+    if (timeout == forever) return clock::time_point::max();
     const clock::time_point now = clock::now();
     return timeout > clock::time_point::max() - now ? clock::time_point::max() : now + timeout;
 }

@@ -50,10 +50,25 @@ PyGetSetDef properties[] = {
      nullptr, "The number of elements.", nullptr},
     {nullptr, nullptr, nullptr, nullptr, nullptr}};
 
-/// A mark of all of it, where it changes nothing; else the function of the same name with an underscore.
+/// Only where that would wait for others is the interpreter's lock let go.
+void mark(typed_buffer& self, space where, access_options options) {
+    options.timeout = std::chrono::nanoseconds::zero();
+    try {
+        return self.bytes().mark_dirty(where, options);
+    } catch (const error& failure) {
+        if (failure.code() != error_code::timeout) throw;
+    }
+    options.timeout = forever;
+    self.access([&](unibuf::buffer& of) { of.mark_dirty(where, options); });
+}
+
+/// A mark of all of it; of a part, or after a stream, by the function of the same name with an underscore.
 PyObject* mark_all(PyObject* self, space where, const char* otherwise, PyObject* arguments, PyObject* names) {
-    const bool all = PyTuple_Size(arguments) == 0 && !names;
-    if (all && self_of(self).bytes().is_newest_at(where)) return Py_NewRef(Py_None);
+    if (PyTuple_Size(arguments) == 0 && !names) {
+        typed_buffer& of = self_of(self);
+        if (!of.bytes().is_newest_at(where)) mark(of, where, {});
+        return Py_NewRef(Py_None);
+    }
     nb::object function = nb::borrow(self).attr(otherwise);
     return PyObject_Call(function.ptr(), arguments, names);
 }
@@ -140,14 +155,7 @@ void sync(typed_buffer& self, space where, nb::ssize_t offset, nb::handle count)
 void mark(typed_buffer& self, space where, nb::ssize_t offset, nb::handle count, nb::handle stream) {
     access_options options = range_of(offset, count, self.element().bytes);
     options.on = queue_of(stream);
-    options.timeout = std::chrono::nanoseconds::zero();
-    try {
-        return self.bytes().mark_dirty(where, options);
-    } catch (const error& failure) {
-        if (failure.code() != error_code::timeout) throw;
-    }
-    options.timeout = forever;
-    self.access([&](unibuf::buffer& of) { of.mark_dirty(where, options); });
+    mark(self, where, options);
 }
 
 /// The bytes of an object with the buffer protocol, for a while.

@@ -114,7 +114,7 @@ nb::object typed_buffer::host_by_access() {
 nb::object typed_buffer::device_by_access() {
     const space where = default_space_now();
     if (where.id() == detail::host_in_place_of_device) {
-        nb::object result = host_by_access();
+        nb::object result = nb::steal(host());
         access([](unibuf::buffer& of) { of.sync_to_device(); });
         return result;
     }

@@ -1,0 +1,192 @@
+#!/usr/bin/env python3
+"""benchmarks.py --json SUMMARY.JSON: what the Python package costs, beside its limit, added to the summary of unibuf_bench.
+
+Each figure and its limit are medians over processes of pyperf, which runs this file again for each. PyDotCompute is the
+package of that name, not the one in compat/.
+"""
+
+import json
+import subprocess
+import sys
+import time
+import timeit
+from dataclasses import dataclass
+
+import numpy as np
+import pydotcompute
+import pyperf
+
+import unibuf
+
+ELEMENTS = 1000
+LARGE = 64 << 20  # elements of one byte, or 256 MiB of float32
+
+SEPARATE = "debug:0"  # a device with memory of its own, on any machine
+
+
+@dataclass
+class Claim:
+    name: str
+    unit: str
+    goal: str
+    reached: object  # (measured, ratio) -> bool
+    measured: tuple  # (statement, what it works on)
+    limit: tuple
+    note: str
+    scale: float = 1e9
+
+
+def unified(device=SEPARATE, elements=ELEMENTS, **options):
+    unibuf.set_default_device(device)
+    buffer = unibuf.UnifiedBuffer((elements,), np.float32, **options)
+    buffer.host[:] = 1
+    _ = buffer.device
+    return buffer
+
+
+def documented():
+    buffer = pydotcompute.UnifiedBuffer((ELEMENTS,), np.float32).allocate()
+    buffer.mark_host_dirty()
+    return buffer
+
+
+def marked_by_the_host():
+    buffer = unified()
+    buffer.mark_host_dirty()
+    return buffer
+
+
+def kept(array_of=lambda buffer: buffer.host):
+    """A large buffer, and an array that is kept and written through."""
+    buffer = unified(elements=LARGE)
+    return buffer, array_of(buffer)
+
+
+def untracked():
+    buffer = unified(elements=LARGE, tracking="off")
+    return buffer, buffer.host
+
+
+def seconds_to_import(module):
+    code = f"import time\nbegin = time.perf_counter()\nimport {module}\nprint(time.perf_counter() - begin)"
+    return float(subprocess.run([sys.executable, "-c", code], capture_output=True, check=True).stdout)
+
+
+def one_element(of):
+    buffer, array = of
+    array[LARGE // 2] += 1
+    _ = buffer.device
+
+
+def all_elements(of):
+    buffer, array = of
+    array.fill(2)
+    _ = buffer.device
+
+
+def whole_transfer(of):
+    of[0].mark_host_dirty()
+    _ = of[0].device
+
+
+def devices():
+    """Those that a copy is separate at, with what shows its array; the others are named in the note."""
+    found = {each.name: each for each in unibuf.devices()}
+    return [SEPARATE] + [name for name, each in found.items() if name.startswith("cuda:") and each.available][:1]
+
+
+def claims():
+    device = devices()[-1]
+    missing = "" if device.startswith("cuda") else "; skipped: no CUDA device, so nothing against CuPy and torch"
+    at_most = lambda bound: lambda measured, ratio: measured <= bound  # noqa: E731
+    ratio_at_most = lambda bound: lambda measured, ratio: ratio <= bound  # noqa: E731
+    return [
+        Claim("python.host", "ns", "<= 60 ns", at_most(60), ("x.host", unified), ("x.host", documented),
+              "limit: PyDotCompute's"),
+        Claim("python.device", "ns", "<= 80 ns", at_most(80), ("x.device", lambda: unified(device)),
+              ("x.device", documented), f"at {device}; limit: PyDotCompute's, of the host" + missing),
+        Claim("python.device_is_host", "ns", "<= 1000 ns", at_most(1000), ("x.device", lambda: unified("host")),
+              ("x.device", documented), "where the host is the device its writes are looked for at each access"),
+        Claim("python.construct", "ns", "<= 1000 ns", at_most(1000),
+              ("x((1000,), float32)", lambda: unibuf.UnifiedBuffer),
+              ("x((1000,), float32)", lambda: pydotcompute.UnifiedBuffer), "limit: PyDotCompute's"),
+        Claim("python.mark", "ns", "<= 60 ns", at_most(60), ("x.mark_host_dirty()", marked_by_the_host),
+              ("x.mark_host_dirty()", documented), "that changes nothing; limit: PyDotCompute's"),
+        Claim("python.mark_in_turns", "ns", "<= 600 ns", at_most(600),
+              ("x.mark_host_dirty(); x.mark_device_dirty()", unified),
+              ("x.mark_host_dirty(); x.mark_device_dirty()", documented), "two marks; limit: PyDotCompute's"),
+        Claim("python.to_numpy", "ms", "ratio <= 1.05", ratio_at_most(1.05),
+              ("x.to_numpy()", lambda: unified(elements=LARGE // 4)),
+              ("copy(x)", lambda: unified(elements=LARGE // 4).host), "64 MiB; limit: numpy.copy", 1e3),
+        Claim("python.one_element", "ms", "ratio <= 0.01", ratio_at_most(0.01), (one_element, kept),
+              (whole_transfer, kept), f"of 256 MiB, then .device at {SEPARATE}; limit: the whole", 1e3),
+        Claim("python.full_rewrite", "ms", "ratio <= 1.1", ratio_at_most(1.1), (all_elements, kept),
+              (all_elements, untracked), f"of 256 MiB, then .device at {SEPARATE}; limit: without tracking", 1e3),
+        Claim("python.import", "ms", "<= 150 ms", at_most(150), (seconds_to_import, "unibuf"),
+              (seconds_to_import, "numpy"), "limit: numpy alone, which it needs", 1e3),
+    ]  # fmt: skip
+
+
+def measure(runner, name, work):
+    """Seconds, by the median."""
+    what, of = work
+    if isinstance(what, str):
+        names = {"float32": np.float32, "copy": np.copy}
+        timer = timeit.Timer(what, "x = make()", globals={"make": of, **names})
+        return runner.bench_time_func(name, timer.timeit)
+    if what is seconds_to_import:
+        return runner.bench_time_func(name, lambda loops: sum(what(of) for _ in range(loops)))
+    made = []
+
+    def run(loops):
+        if not made:
+            made.append(of())
+            what(made[0])  # the first time is another
+        begin = time.perf_counter()
+        for _ in range(loops):
+            what(made[0])
+        return time.perf_counter() - begin
+
+    return runner.bench_time_func(name, run)
+
+
+def row(claim, measured, limit):
+    measured, limit = (claim.scale * each.median() for each in (measured, limit))
+    figures = {key: float(f"{value:.4g}") for key, value in
+               (("measured", measured), ("limit", limit), ("ratio", measured / limit))}  # fmt: skip
+    holds = claim.reached(measured, measured / limit)
+    return {"name": claim.name, "unit": claim.unit, **figures, "goal": claim.goal, "holds": holds, "note": claim.note}
+
+
+def add_to(path, rows):
+    try:
+        with open(path) as file:
+            others = [each for each in json.load(file) if not each["name"].startswith("python.")]
+    except FileNotFoundError:
+        others = []
+    with open(path, "w") as file:
+        json.dump(sorted(others + rows, key=lambda each: each["name"]), file, indent=4)
+
+
+def main():
+    runner = pyperf.Runner(
+        processes=4, values=4, warmups=1, min_time=0.05, add_cmdline_args=lambda command, _: command.extend(
+            ["--json", "worker"]))  # fmt: skip
+    runner.argparser.add_argument("--json", required=True, help="Where the summary is, or is to be")
+    runner.parse_args(["--inherit-environ=PYTHONPATH", "--quiet", *sys.argv[1:]])
+    rows = []
+    for claim in claims():
+        measured = measure(runner, claim.name, claim.measured)
+        limit = measure(runner, f"{claim.name}, limit", claim.limit)
+        if measured and limit and not runner.args.worker:
+            rows.append(row(claim, measured, limit))
+    if runner.args.worker:
+        return
+    for each in sorted(rows, key=lambda each: each["holds"], reverse=True):
+        print(f"{each['name']:<24} {each['measured']:>10} {each['limit']:>10}  {each['unit']:<9} {each['ratio']:>8}  "
+              f"{each['goal']:<16} {'holds' if each['holds'] else 'MISSED'}  {each['note']}")  # fmt: skip
+    add_to(runner.args.json, rows)
+
+
+if __name__ == "__main__":
+    main()
