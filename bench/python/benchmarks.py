@@ -15,7 +15,6 @@ from dataclasses import dataclass
 import numpy as np
 import pydotcompute
 import pyperf
-
 import unibuf
 
 ELEMENTS = 1000

@@ -7,6 +7,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string>
 
@@ -44,6 +45,11 @@ class UNIBUF_API buffer {
 public:
     /// Allocates no copy. About 50 ns.
     explicit buffer(std::size_t bytes, const buffer_options& options = {});
+
+    /// A buffer whose host copy is memory of the program's own, with the content that it has: nothing is copied. The
+    /// program may write it at any time, as through a pointer of host(). `keep` goes with the copy.
+    static buffer over(std::span<std::byte> memory, std::shared_ptr<void> keep, const buffer_options& options = {});
+
     buffer(buffer&& other) noexcept : gate_(other.gate_), begin_(other.begin_), bytes_(other.bytes_) {
         other.gate_ = nullptr;
     }

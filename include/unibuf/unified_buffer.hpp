@@ -4,6 +4,7 @@
 #include <concepts>
 #include <cstddef>
 #include <initializer_list>
+#include <memory>
 #include <span>
 #include <type_traits>
 #include <utility>
@@ -31,6 +32,12 @@ public:
     template <std::integral Extent>
     explicit unified_buffer(std::initializer_list<Extent> extents, const buffer_options& options = {})
         : unified_buffer(unibuf::shape::of(extents), options) {}
+
+    /// Of one axis, over memory of the program's own: see buffer::over.
+    static unified_buffer over(std::span<T> memory, std::shared_ptr<void> keep, const buffer_options& options = {}) {
+        return unified_buffer(buffer::over(std::as_writable_bytes(memory), std::move(keep), options),
+                              unibuf::shape(memory.size()));
+    }
 
     const unibuf::shape& shape() const noexcept { return shape_; }
     std::size_t size() const noexcept { return shape_.elements(); }

@@ -69,6 +69,9 @@ public:
     /// Whether it is pages of the host, from the system and of this memory alone.
     virtual bool whole_pages() const noexcept { return false; }
 
+    /// Whether nothing else lies in its first and last cache lines.
+    virtual bool has_whole_lines() const noexcept { return true; }
+
     /// Whether it reads as zero until something is written; where it does not, bytes that nobody has written are filled
     /// with zero before they are read.
     virtual bool starts_zero() const noexcept { return false; }

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "backends/host/callers_memory.hpp"
 #include "backends/spaces.hpp"
 #include "buffer/core.hpp"
 #include "unibuf/batch.hpp"
@@ -43,6 +44,12 @@ std::chrono::steady_clock::time_point deadline_after(std::chrono::nanoseconds ti
 
 buffer::buffer(std::size_t bytes, const buffer_options& options)
     : gate_(new detail::core(bytes, options)), begin_(0), bytes_(bytes) {}
+
+buffer buffer::over(std::span<std::byte> memory, std::shared_ptr<void> keep, const buffer_options& options) {
+    buffer made(memory.size(), options);
+    core_of(made.gate_).take_over(std::make_unique<backends::callers_memory>(memory, std::move(keep)));
+    return made;
+}
 
 buffer& buffer::operator=(buffer&& other) noexcept {
     buffer taken(std::move(other));  // what was here goes with it

@@ -167,7 +167,11 @@ private:
         const bool lent = on_host ? on_host->lender == where : lends(device.about(), there_.options_.hint);
         if (lent) return use(where, *(on_host ? on_host : &lend(device, where))->memory);
         if (device.about().aliases_host) {
-            std::byte* const address = make(coherence::host).memory->host_address();
+            const backends::memory& of_host = *make(coherence::host).memory;
+            if (!of_host.has_whole_lines()) {
+                throw error(error_code::unsupported, "the memory at the host is the program's, and no whole lines");
+            }
+            std::byte* const address = of_host.host_address();
             copy made;
             made.where = where;
             made.placed = placement::shared;

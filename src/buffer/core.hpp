@@ -44,6 +44,9 @@ public:
     /// Of a pool, with room for all sizes of its class.
     core(std::size_t size_bytes, const buffer_options& options, std::unique_ptr<pool_tag> of);
 
+    /// Its host copy is `memory`, with what that holds. Of a buffer that nobody knows yet.
+    void take_over(std::unique_ptr<backends::memory> memory);
+
     void add_handle() noexcept { handles_.fetch_add(1, std::memory_order_relaxed); }
     bool add_handle_if_alive() noexcept;
     void drop_handle() noexcept;

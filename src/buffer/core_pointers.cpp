@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include "buffer/core_access.hpp"
+#include "trace/counters.hpp"
 #include "unibuf/error.hpp"
 
 namespace unibuf::detail {
@@ -32,6 +33,19 @@ void core::give_host_pointer(byte_range range, bool view) {
     found->expose(range, there.untouched && there.memory->starts_zero());
     there.untouched = false;
     any_exposed_ = coherence::any_exposed(directory_);
+}
+
+void core::take_over(std::unique_ptr<backends::memory> memory) {
+    const locked lock(*this);
+    copies_.reserve(coherence::host);
+    std::vector<copy> made(1);
+    made.front().untouched = false;
+    made.front().memory = memory.get();
+    made.front().own = std::move(memory);
+    trace::hold_anyway(host, bytes);
+    copies_.add(std::move(made));
+    now_written(directory_.whole(), host);
+    if (copies_.options().access != host_access::read_only) give_host_pointer(directory_.whole(), false);
 }
 
 std::byte* core::begin_view(byte_range range) {

@@ -85,7 +85,7 @@ private:
             access_options options = options_;
             options.timeout = std::clamp(left, std::chrono::nanoseconds::zero(), turn);
             try {
-                return buffer().access([&](unibuf::buffer& of) { return take(of, where_, options); });
+                return buffer().access([&](unibuf::buffer& of) { return take(of, where_, options); }, where_);
             } catch (const error& failure) {
                 if (failure.code() != error_code::timeout || left <= turn) throw;
             }

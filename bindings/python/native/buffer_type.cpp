@@ -33,7 +33,7 @@ PyGetSetDef properties[] = {
      "The default device's copy, current when it is returned: a cupy.ndarray, a pyopencl array, or, where the host is the "
      "device, `host` itself. What is written to it at another device, mark_device_dirty tells.", nullptr},
     {"state",
-     [](PyObject* self, void*) { return guarded([&] { return state_object(self_of(self).bytes().state()); }); }, nullptr,
+     [](PyObject* self, void*) { return guarded([&] { return state_object(self_of(self).state()); }); }, nullptr,
      "Which side is newest: a BufferState.", nullptr},
     {"shape", [](PyObject* self, void*) { return Py_NewRef(self_of(self).shape().ptr()); }, nullptr,
      "The extents, a tuple.", nullptr},
@@ -50,23 +50,10 @@ PyGetSetDef properties[] = {
      nullptr, "The number of elements.", nullptr},
     {nullptr, nullptr, nullptr, nullptr, nullptr}};
 
-/// Only where that would wait for others is the interpreter's lock let go.
-void mark(typed_buffer& self, space where, access_options options) {
-    options.timeout = std::chrono::nanoseconds::zero();
-    try {
-        return self.bytes().mark_dirty(where, options);
-    } catch (const error& failure) {
-        if (failure.code() != error_code::timeout) throw;
-    }
-    options.timeout = forever;
-    self.access([&](unibuf::buffer& of) { of.mark_dirty(where, options); });
-}
-
 /// A mark of all of it; of a part, or after a stream, by the function of the same name with an underscore.
 PyObject* mark_all(PyObject* self, space where, const char* otherwise, PyObject* arguments, PyObject* names) {
     if (PyTuple_Size(arguments) == 0 && !names) {
-        typed_buffer& of = self_of(self);
-        if (!of.bytes().is_newest_at(where)) mark(of, where, {});
+        self_of(self).mark(where, {});
         return Py_NewRef(Py_None);
     }
     nb::object function = nb::borrow(self).attr(otherwise);
@@ -149,13 +136,13 @@ void sync(typed_buffer& self, space where, nb::ssize_t offset, nb::handle count)
         }
         of.copy_view(where.id() == detail::host_in_place_of_device ? host : where);
         run();
-    });
+    }, where);
 }
 
 void mark(typed_buffer& self, space where, nb::ssize_t offset, nb::handle count, nb::handle stream) {
     access_options options = range_of(offset, count, self.element().bytes);
     options.on = queue_of(stream);
-    mark(self, where, options);
+    self.mark(where, options);
 }
 
 /// The bytes of an object with the buffer protocol, for a while.
@@ -266,7 +253,7 @@ void define_buffer(nb::module_& in) {
                 access_options options = range_of(offset, count, self.element().bytes);
                 options.on = queue_of(stream);
                 const space to = where.is_none() ? default_space_now() : space_of(where);
-                self.access([&](unibuf::buffer& of) { of.prefetch(to, options); });
+                self.access([&](unibuf::buffer& of) { of.prefetch(to, options); }, to);
             },
             "space"_a = nb::none(), "offset"_a = 0, "count"_a = nb::none(), "stream"_a = nb::none(),
             nb::sig("def prefetch(self, space: str | None = None, offset: int = 0, count: int | None = None, "
@@ -301,6 +288,7 @@ void define_buffer(nb::module_& in) {
                  const std::span data(reinterpret_cast<const std::byte*>(pattern.c_str()), pattern.size());
                  self.access([&](unibuf::buffer& of) { of.fill(data); });
              })
+        .def("_share", [](typed_buffer& self, const std::string& description) { return self.share(description).name(); })
         .def("_options", [](const typed_buffer& self) { return options_as_dict(self.options()); })
         .def("_copy_bytes_from", copy_bytes_from, "source"_a, "offset"_a = 0)
         .def("_copy_bytes_to", copy_bytes_to, "target"_a, "offset"_a = 0)
@@ -308,7 +296,7 @@ void define_buffer(nb::module_& in) {
         .def("_hold",
              [](typed_buffer& self, nb::handle where) {
                  const space at = space_of(where);
-                 return memory(self.access([&](unibuf::buffer& of) { return of.copy_view(at); }));
+                 return memory(self.access([&](unibuf::buffer& of) { return of.copy_view(at); }, at));
              });
 }
 

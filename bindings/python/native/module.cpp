@@ -15,4 +15,5 @@ NB_MODULE(_native, in) {
     define_spaces(in);
     define_dlpack(in);
     define_registry(in);
+    define_sharing(in);
 }

@@ -19,6 +19,7 @@ void define_pool(nb::module_& in);
 void define_spaces(nb::module_& in);
 void define_dlpack(nb::module_& in);
 void define_registry(nb::module_& in);
+void define_sharing(nb::module_& in);
 
 /// Throws error(out_of_memory) where they cannot be addressed.
 std::size_t bytes_of(std::size_t elements, const element_type& element);

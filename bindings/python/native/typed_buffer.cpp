@@ -115,13 +115,13 @@ nb::object typed_buffer::device_by_access() {
     const space where = default_space_now();
     if (where.id() == detail::host_in_place_of_device) {
         nb::object result = nb::steal(host());
-        access([](unibuf::buffer& of) { of.sync_to_device(); });
+        access([](unibuf::buffer& of) { of.sync_to_device(); }, where);
         return result;
     }
     if (host_.is_idle()) host_.drop();
     drop_idle_arrays_of_others(2);
     const std::uint32_t before = generation_;
-    memory found(access([where](unibuf::buffer& of) { return of.copy_view(where); }));
+    memory found(access([where](unibuf::buffer& of) { return of.copy_view(where); }, where));
     if (device_.is_over(found.native())) return nb::borrow(device_.get());
     return show(device_, before, std::move(found));
 }
@@ -137,7 +137,72 @@ void typed_buffer::free() {
     unibuf::buffer gone = std::move(fresh);
 }
 
+shared_memory& typed_buffer::share(std::string_view description) {
+    if (shared_) return *shared_;
+    drop_idle_arrays();
+    if (host_.get()) {
+        throw error(error_code::access_conflict,
+                    "the buffer was to be shared, which gives it other memory, but arrays of the host are held");
+    }
+    auto made = shared_memory::create(size_bytes(), description);
+    access([&](unibuf::buffer& of) { of.copy_to(made->bytes()); });
+    attach(std::move(made));
+    return *shared_;
+}
+
+void typed_buffer::attach(std::shared_ptr<shared_memory> memory) {
+    options_.tracking = write_tracking::off;  // nobody sees what other processes write
+    unibuf::buffer over = unibuf::buffer::over(memory->bytes(), memory, options_);
+    over.release_host();
+    device_.drop();
+    host_.drop();
+    unlink();
+    ++generation_;
+    std::swap(bytes(), over);
+    shared_ = std::move(memory);
+    const nb::gil_scoped_release unlocked;
+    const unibuf::buffer gone = std::move(over);
+}
+
+/// Other processes may have written the host's copy at any time since the last look.
+void typed_buffer::look_at_others(space where) {
+    shared_->check_not_newer_elsewhere();
+    if (where == unibuf::host || !shared_->has_others()) return;
+    const buffer_state now = bytes().state();
+    if (now == buffer_state::synchronized || now == buffer_state::host_only) bytes().mark_host_dirty();
+}
+
+void typed_buffer::tell_others() {
+    const buffer_state now = bytes().state();
+    if (now == buffer_state::device_dirty || now == buffer_state::device_only || now == buffer_state::mixed) {
+        shared_->claim();
+    } else {
+        shared_->settle();
+    }
+}
+
+buffer_state typed_buffer::state() const {
+    return shared_ && shared_->is_newer_elsewhere() ? buffer_state::device_dirty : bytes().state();
+}
+
+/// Only where that would wait for others is the interpreter's lock let go.
+void typed_buffer::mark(space where, access_options options) {
+    if (!shared_ && options.count == rest && options.offset == 0 && !options.on && bytes().is_newest_at(where)) return;
+    if (shared_ && where == unibuf::host) shared_->settle_for_all();
+    options.timeout = std::chrono::nanoseconds::zero();
+    try {
+        if (!shared_) return bytes().mark_dirty(where, options);
+    } catch (const error& failure) {
+        if (failure.code() != error_code::timeout) throw;
+    }
+    options.timeout = forever;
+    access([&](unibuf::buffer& of) { of.mark_dirty(where, options); });
+}
+
 unibuf::buffer typed_buffer::take() {
+    if (shared_) {
+        throw error(error_code::invalid_argument, "a buffer that processes share was to be released to a pool");
+    }
     unibuf::buffer result = std::move(bytes());
     bytes_.reset();
     ++generation_;

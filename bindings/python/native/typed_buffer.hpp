@@ -12,6 +12,7 @@
 #include <unibuf/unibuf.hpp>
 
 #include "element_type.hpp"
+#include "shared_memory.hpp"
 #include "shown_array.hpp"
 
 namespace unibuf::python {
@@ -28,11 +29,13 @@ public:
 
     /// New references.
     PyObject* host() {
-        return host_.get() && bytes().is_current_at(unibuf::host) ? Py_NewRef(host_.get()) : host_by_access().release().ptr();
+        const bool shown = host_.get() && !shared_ && bytes().is_current_at(unibuf::host);
+        return shown ? Py_NewRef(host_.get()) : host_by_access().release().ptr();
     }
     PyObject* device() {
         const std::uint8_t where = detail::default_space.load(std::memory_order_relaxed);
-        const bool shown = device_.get() && device_.where().id() == where && bytes().is_current_at(device_.where());
+        const bool shown =
+            device_.get() && !shared_ && device_.where().id() == where && bytes().is_current_at(device_.where());
         return shown ? Py_NewRef(device_.get()) : device_by_access().release().ptr();
     }
 
@@ -47,10 +50,15 @@ public:
     }
     const unibuf::buffer& bytes() const { return const_cast<typed_buffer*>(this)->bytes(); }
 
-    /// Calls `act` with a handle, without the interpreter's lock. Where memory is short, idle arrays of other buffers
-    /// make room.
+    /// Calls `act`, which needs the content at `where`, with a handle, without the interpreter's lock. Where memory is
+    /// short, idle arrays of other buffers make room.
     template <class Act>
-    auto access(Act act);
+    auto access(Act act, space where = unibuf::host);
+
+    buffer_state state() const;
+
+    /// Marks of all or a part: `where` is newest.
+    void mark(space where, access_options options);
 
     /// Drops all copies; what arrays show stays theirs.
     void free();
@@ -60,6 +68,13 @@ public:
     void put_back(unibuf::buffer bytes) { bytes_.emplace(std::move(bytes)); }
 
     const buffer_options& options() const noexcept { return options_; }
+
+    /// Puts the host's copy into memory that other processes can have too, if it does not lie there already. Throws
+    /// error(access_conflict) while arrays of it are held.
+    shared_memory& share(std::string_view description);
+
+    /// The same of memory that another process made.
+    void attach(std::shared_ptr<shared_memory> memory);
 
     /// An array over `held`, of any memory.
     nb::object array(nb::handle held, space where, nb::handle shape) const;
@@ -73,6 +88,10 @@ private:
     nb::object device_by_access();
     nb::object show(shown_array& in, std::uint32_t generation, memory held);
 
+    // Around each access: what other processes have done, and what they have to know.
+    void look_at_others(space where);
+    void tell_others();
+
     /// The same of buffers that were not asked for an array lately: a few, or all. Whether any did.
     bool drop_idle_arrays_of_others(std::size_t looks);
 
@@ -82,7 +101,8 @@ private:
     buffer_options options_;
     shown_array host_;
     shown_array device_;
-    std::uint32_t generation_ = 0;  // of `bytes_`
+    std::uint32_t generation_ = 0;           // of `bytes_`
+    std::shared_ptr<shared_memory> shared_;  // null where no other process can have it
 
     // In the list of those that show an array.
     typed_buffer* before_ = nullptr;
@@ -92,18 +112,29 @@ private:
 };
 
 template <class Act>
-auto typed_buffer::access(Act act) {
+auto typed_buffer::access(Act act, space where) {
+    if (shared_) look_at_others(where);
     unibuf::buffer handle = bytes().view(0, size_bytes());
     const auto run = [&] {
         const nb::gil_scoped_release unlocked;
         return act(handle);
     };
+    const auto run_and_tell = [&] {
+        if constexpr (std::is_void_v<decltype(run())>) {
+            run();
+            if (shared_) tell_others();
+        } else {
+            auto result = run();
+            if (shared_) tell_others();
+            return result;
+        }
+    };
     try {
-        return run();
+        return run_and_tell();
     } catch (const error& failure) {
         if (failure.code() != error_code::out_of_memory || !drop_idle_arrays_of_others(~std::size_t{0})) throw;
     }
-    return run();
+    return run_and_tell();
 }
 
 }  // namespace unibuf::python

@@ -27,6 +27,7 @@ from .errors import (
 )
 from .pool import MemoryPool, PoolStatistics, get_memory_pool
 from .registry import Registry, registry
+from .sharing import attach, from_dlpack, from_numpy
 from .state import BufferState
 from .statistics import Statistics, TransferCount, reset_statistics, total_statistics
 from .views import CudaView
@@ -54,8 +55,11 @@ __all__ = [
     "UnibufError",
     "UnifiedBuffer",
     "UnsupportedError",
+    "attach",
     "default_device",
     "devices",
+    "from_dlpack",
+    "from_numpy",
     "get_accelerator",
     "get_memory_pool",
     "limit_memory",

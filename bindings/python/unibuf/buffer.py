@@ -119,6 +119,15 @@ class UnifiedBuffer(_native.Buffer, Generic[T]):
             _ = self.device
         return self
 
+    def share(self) -> str:
+        """Puts the host's copy into memory that other processes of this machine can have, and names it for
+        `unibuf.attach`. The content is copied there once, and device copies go; a second call only gives the name. The
+        name is good as long as this process has the buffer. Raises AccessConflictError while arrays of the host are
+        held."""
+        from .sharing import share
+
+        return share(self)
+
     # Access for a while
 
     def read(

@@ -7,10 +7,8 @@
 
 #include <fmt/format.h>
 
-#include "backends/backend.hpp"
-#include "backends/copy_parts.hpp"
+#include "backends/host/addressed_memory.hpp"
 #include "backends/host/available_memory.hpp"
-#include "backends/pattern.hpp"
 #include "tracking/watch.hpp"
 #include "unibuf/error.hpp"
 
@@ -28,7 +26,7 @@ constexpr std::size_t huge_page = std::size_t{2} << 20;
 
 /// From one page on, or where they were asked for: whole pages of an anonymous mapping, zero until they are touched and
 /// on the node that touches them first. Below: cache lines from the heap.
-class host_memory final : public memory {
+class host_memory final : public addressed_memory {
 public:
     explicit host_memory(std::size_t bytes, bool whole_pages)
         : bytes_(round_up(bytes, whole_pages || bytes >= page ? page : cache_line)) {
@@ -59,35 +57,8 @@ public:
     host_memory(const host_memory&) = delete;
     host_memory& operator=(const host_memory&) = delete;
 
-    std::byte* host_address() const noexcept override { return address_; }
     bool whole_pages() const noexcept override { return mapped(); }
     bool starts_zero() const noexcept override { return true; }
-    std::uintptr_t handle() const noexcept override { return reinterpret_cast<std::uintptr_t>(address_); }
-
-    fence write(std::size_t offset, std::span<const std::byte> from, queue) override {
-        std::memcpy(address_ + offset, from.data(), from.size());
-        return {};
-    }
-
-    fence read(std::size_t offset, std::span<std::byte> to, queue) override {
-        std::memcpy(to.data(), address_ + offset, to.size());
-        return {};
-    }
-
-    void write_parts(std::span<const part> parts, const std::byte* host, queue, std::vector<fence>& done) override {
-        copy_parts(parts, address_, host);
-        done.resize(parts.size());
-    }
-
-    void read_parts(std::span<const part> parts, std::byte* host, queue, std::vector<fence>& done) override {
-        copy_parts(parts, host, address_);
-        done.resize(parts.size());
-    }
-
-    fence fill(std::size_t offset, std::size_t bytes, std::span<const std::byte> pattern, queue) override {
-        repeat(pattern, {address_ + offset, bytes});
-        return {};
-    }
 
 private:
     bool mapped() const noexcept { return bytes_ >= page; }
@@ -97,7 +68,6 @@ private:
     }
 
     std::size_t bytes_;
-    std::byte* address_ = nullptr;
 };
 
 class host_device final : public device {

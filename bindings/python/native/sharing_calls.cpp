@@ -1,0 +1,80 @@
+// sharing_calls.cpp: buffers over memory that is there already: of this program, or of other processes.
+#include <nanobind/stl/string.h>
+
+#include <memory>
+
+#include "module.hpp"
+#include "shared_memory.hpp"
+#include "typed_buffer.hpp"
+
+using namespace nanobind::literals;
+
+namespace unibuf::python {
+
+namespace {
+
+/// A writable, C-contiguous object with the buffer protocol, as long as this lives; whichever thread ends it.
+class exported {
+public:
+    explicit exported(nb::handle of) {
+        if (PyObject_GetBuffer(of.ptr(), &view_, PyBUF_C_CONTIGUOUS | PyBUF_WRITABLE) != 0) nb::raise_python_error();
+    }
+    ~exported() {
+        if (!nb::is_alive()) return;
+        const nb::gil_scoped_acquire locked;
+        PyBuffer_Release(&view_);
+    }
+    exported(const exported&) = delete;
+    exported& operator=(const exported&) = delete;
+
+    std::span<std::byte> bytes() const noexcept {
+        return {static_cast<std::byte*>(view_.buf), static_cast<std::size_t>(view_.len)};
+    }
+
+private:
+    Py_buffer view_{};
+};
+
+nb::object over(nb::handle type, nb::handle content, nb::handle shape, nb::handle dtype) {
+    std::size_t elements = 0;
+    nb::object extents = shape_of(shape, elements);
+    element_type element = element_type_of(dtype);
+    auto keep = std::make_shared<exported>(content);
+    if (keep->bytes().size() != bytes_of(elements, element)) {
+        throw error(error_code::invalid_argument,
+                    nb::str("{} bytes were given for shape {} of {}").format(keep->bytes().size(), extents, dtype).c_str());
+    }
+    unibuf::buffer made = unibuf::buffer::over(keep->bytes(), keep);
+    return make_buffer(type, std::move(made), std::move(element), std::move(extents), {});
+}
+
+/// The memory behind a name that share() gave.
+class attachment {
+public:
+    explicit attachment(const std::string& name) : memory_(shared_memory::attach(name)) {}
+
+    std::string description() const { return memory_->description(); }
+
+    /// Makes it the host's copy of a new buffer.
+    void become(typed_buffer& of) const {
+        if (of.size_bytes() != memory_->bytes().size()) {
+            throw error(error_code::invalid_argument, "the shared memory has another size than it says");
+        }
+        of.attach(memory_);
+    }
+
+private:
+    std::shared_ptr<shared_memory> memory_;
+};
+
+}  // namespace
+
+void define_sharing(nb::module_& in) {
+    in.def("over", over, "type"_a, "content"_a, "shape"_a, "dtype"_a);
+    nb::class_<attachment>(in, "Attachment")
+        .def(nb::init<const std::string&>(), "name"_a)
+        .def("description", &attachment::description)
+        .def("become", &attachment::become, "buffer"_a);
+}
+
+}  // namespace unibuf::python

@@ -1,0 +1,71 @@
+"""Buffers over memory that is there already: of this program, or of other processes of this machine."""
+
+from __future__ import annotations
+
+import ast
+import sys
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from . import _native
+from .buffer import UnifiedBuffer
+from .errors import InvalidArgumentError, UnsupportedError
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+
+def from_numpy(array: NDArray[Any]) -> UnifiedBuffer[Any]:
+    """A buffer whose host copy is the array's memory, with what it holds: nothing is copied.
+
+    The array may be written at any time, and counts as written at each access elsewhere, but where its memory is whole
+    pages. Raises InvalidArgumentError where it is not C-contiguous or not writable.
+    """
+    if not array.flags.c_contiguous or not array.flags.writeable:
+        raise InvalidArgumentError(
+            "a buffer over an array needs it C-contiguous and writable: copy_from takes any, and copies"
+        )
+    return _native.over(UnifiedBuffer, array.reshape(-1).view(np.uint8), array.shape, array.dtype)
+
+
+def from_dlpack(source: Any) -> UnifiedBuffer[Any]:
+    """The same of what exports host memory by DLPack. Raises InvalidArgumentError where that is for reading only."""
+    return from_numpy(np.from_dlpack(source))
+
+
+def share(buffer: UnifiedBuffer[Any]) -> str:
+    """What UnifiedBuffer.share does."""
+    if sys.platform != "linux":
+        raise UnsupportedError("memory that processes share is a memfd, which needs Linux")
+    return buffer._share(repr((buffer.shape, _description_of(buffer.dtype), buffer._options())))
+
+
+def attach(name: str) -> UnifiedBuffer[Any]:
+    """The buffer that another process, or this one, shares under that name: its host copy is the same memory.
+
+    Each process has device copies of its own. What one writes at the host is found by the next device access of the
+    others, which then moves all of it. While one holds newer content on a device, the others' accesses raise
+    AccessConflictError; where it has ended with that, TransferFailedError, until mark_host_dirty says that the host's
+    bytes stand. The memory goes with the last process that has it. Raises InvalidArgumentError for a name whose giver
+    has ended or dropped the buffer.
+    """
+    memory = _native.Attachment(name)
+    shape, dtype, options = ast.literal_eval(memory.description())
+    result: UnifiedBuffer[Any] = UnifiedBuffer(shape, _dtype_of(dtype), **options)
+    memory.become(result)
+    return result
+
+
+def _description_of(dtype: np.dtype[Any]) -> Any:
+    if dtype.kind == "V" and dtype.names is None and dtype.subdtype is None and dtype.type is not np.void:
+        return f"{dtype.type.__module__}:{dtype.name}"  # of ml_dtypes
+    return np.lib.format.dtype_to_descr(dtype)
+
+
+def _dtype_of(description: Any) -> np.dtype[Any]:
+    if isinstance(description, str) and description.startswith("ml_dtypes:"):
+        import ml_dtypes  # the process that shares has it
+
+        return np.dtype(getattr(ml_dtypes, description.partition(":")[2]))
+    return np.lib.format.descr_to_dtype(description)

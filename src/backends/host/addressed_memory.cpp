@@ -1,0 +1,37 @@
+// backends/host/addressed_memory.cpp
+#include "backends/host/addressed_memory.hpp"
+
+#include <cstring>
+
+#include "backends/copy_parts.hpp"
+#include "backends/pattern.hpp"
+
+namespace unibuf::backends {
+
+fence addressed_memory::write(std::size_t offset, std::span<const std::byte> from, queue) {
+    std::memcpy(address_ + offset, from.data(), from.size());
+    return {};
+}
+
+fence addressed_memory::read(std::size_t offset, std::span<std::byte> to, queue) {
+    std::memcpy(to.data(), address_ + offset, to.size());
+    return {};
+}
+
+void addressed_memory::write_parts(std::span<const part> parts, const std::byte* host, queue,
+                                   std::vector<fence>& done) {
+    copy_parts(parts, address_, host);
+    done.resize(parts.size());
+}
+
+void addressed_memory::read_parts(std::span<const part> parts, std::byte* host, queue, std::vector<fence>& done) {
+    copy_parts(parts, host, address_);
+    done.resize(parts.size());
+}
+
+fence addressed_memory::fill(std::size_t offset, std::size_t bytes, std::span<const std::byte> pattern, queue) {
+    repeat(pattern, {address_ + offset, bytes});
+    return {};
+}
+
+}  // namespace unibuf::backends

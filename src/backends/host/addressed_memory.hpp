@@ -1,0 +1,27 @@
+// backends/host/addressed_memory.hpp: memory that the host addresses, and copies by itself.
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <vector>
+
+#include "backends/backend.hpp"
+
+namespace unibuf::backends {
+
+/// Whose memory it is, those know who are made from this.
+class addressed_memory : public memory {
+public:
+    std::byte* host_address() const noexcept override { return address_; }
+    std::uintptr_t handle() const noexcept override { return reinterpret_cast<std::uintptr_t>(address_); }
+    fence write(std::size_t offset, std::span<const std::byte> from, queue on) override;
+    fence read(std::size_t offset, std::span<std::byte> to, queue on) override;
+    void write_parts(std::span<const part> parts, const std::byte* host, queue on, std::vector<fence>& done) override;
+    void read_parts(std::span<const part> parts, std::byte* host, queue on, std::vector<fence>& done) override;
+    fence fill(std::size_t offset, std::size_t bytes, std::span<const std::byte> pattern, queue on) override;
+
+protected:
+    std::byte* address_ = nullptr;
+};
+
+}  // namespace unibuf::backends

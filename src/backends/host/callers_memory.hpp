@@ -1,0 +1,28 @@
+// backends/host/callers_memory.hpp: memory that a program has, as the host's copy of a buffer.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <utility>
+
+#include "backends/host/addressed_memory.hpp"
+
+namespace unibuf::backends {
+
+class callers_memory final : public addressed_memory {
+public:
+    callers_memory(std::span<std::byte> of, std::shared_ptr<void> keep) : bytes_(of.size()), keep_(std::move(keep)) {
+        address_ = of.data();
+    }
+
+    bool whole_pages() const noexcept override { return is_multiple_of(4096); }
+    bool has_whole_lines() const noexcept override { return is_multiple_of(64); }
+
+private:
+    bool is_multiple_of(std::size_t unit) const noexcept { return (handle() | bytes_) % unit == 0; }
+
+    std::size_t bytes_;
+    std::shared_ptr<void> keep_;
+};
+
+}  // namespace unibuf::backends

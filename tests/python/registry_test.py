@@ -1,0 +1,68 @@
+"""Buffers by name."""
+
+import numpy as np
+import pytest
+import unibuf
+from unibuf import UnifiedBuffer, registry
+
+
+@pytest.fixture(autouse=True)
+def empty():
+    yield
+    for name in list(registry):
+        del registry[name]
+
+
+def test_a_name_gives_the_same_buffer():
+    frames = UnifiedBuffer((2, 3), [("x", "f4"), ("n", "i2")])
+    registry["frames"] = frames
+    assert registry["frames"] is frames
+    assert "frames" in registry and list(registry) == ["frames"] and len(registry) == 1
+    del registry["frames"]
+    with pytest.raises(KeyError, match="frames"):
+        registry["frames"]
+    with pytest.raises(KeyError):
+        del registry["frames"]
+    assert registry.get("frames") is None and not registry.remove("frames")
+
+
+def test_names_keep_no_buffer_unless_told_to():
+    buffer = UnifiedBuffer((10,)).fill(3)
+    registry["weak"] = buffer
+    registry.add("kept", UnifiedBuffer((4, 5), np.int16).fill(7), keep=True)
+    del buffer
+    assert list(registry) == ["kept"]
+    found = registry["kept"]
+    assert (found.shape, found.dtype) == ((4, 5), np.int16)
+    assert found.to_numpy().sum() == 140
+
+
+def test_views_have_names_too():
+    buffer = UnifiedBuffer((10, 4)).fill(0)
+    registry.add("rows", buffer.view(2, 3), keep=True)
+    registry["rows"].host[:] = 1
+    assert buffer.to_numpy().sum() == 12
+
+
+def test_a_name_is_taken_until_it_is_given_again():
+    first, second = UnifiedBuffer((1,)), UnifiedBuffer((2,))
+    registry.add("name", first)
+    with pytest.raises(unibuf.InvalidArgumentError, match="taken"):
+        registry.add("name", second)
+    registry["name"] = second
+    assert registry["name"] is second
+
+
+def test_what_is_released_to_a_pool_has_no_name():
+    pool = unibuf.MemoryPool()
+    buffer = pool.acquire((10,))
+    registry["pooled"] = buffer
+    pool.release(buffer)
+    assert "pooled" not in registry
+
+
+def test_what_cannot_be_named_is_told():
+    with pytest.raises(ValueError, match="up to 8 axes"):
+        registry.add("deep", UnifiedBuffer((1,) * 9))
+    with pytest.raises(ValueError, match="empty name"):
+        registry.add("", UnifiedBuffer((1,)))

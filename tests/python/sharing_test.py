@@ -1,0 +1,279 @@
+"""Buffers over memory that is there already: of arrays, and of other processes."""
+
+import multiprocessing
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import ml_dtypes
+import numpy as np
+import pytest
+import unibuf
+from conftest import as_numpy, usable
+from unibuf import BufferState, UnifiedBuffer
+
+N = 50_000
+
+
+@pytest.fixture
+def other():
+    """Runs functions in one other process, which keeps what they leave in its globals."""
+    context = multiprocessing.get_context("spawn")
+    ours, theirs = context.Pipe()
+    process = context.Process(target=serve, args=(theirs,), daemon=True)
+    process.start()
+    theirs.close()
+
+    def call(function, *arguments):
+        ours.send((function, arguments))
+        result = ours.recv()
+        if isinstance(result, Exception):
+            raise result
+        return result
+
+    call.process = process
+    yield call
+    ours.close()
+    process.join(10)
+    process.kill()
+
+
+held = {}
+
+
+def serve(pipe):
+    while True:
+        try:
+            function, arguments = pipe.recv()
+        except EOFError:
+            return
+        try:
+            result = function(*arguments)
+        except Exception as failure:
+            result = failure
+        pipe.send(result)
+
+
+def attach(name):
+    held["buffer"] = unibuf.attach(name)
+    return held["buffer"].shape, held["buffer"].dtype, held["buffer"].state
+
+
+def total():
+    return float(held["buffer"].host.sum())
+
+
+def set_element(index, value):
+    held["buffer"].host[index] = value
+
+
+def device_newest(space, value):
+    unibuf.set_default_device(space)
+    array = held["buffer"].device
+    array[...] = value
+    held["buffer"].mark_device_dirty()
+    return held["buffer"].state
+
+
+def mirrored_newest(space, value):
+    with held["buffer"].write(usable(space)) as array:
+        array.fill(value)
+
+
+def on_device(space):
+    unibuf.set_default_device(space)
+    return as_numpy(held["buffer"].device)
+
+
+def sync_to_host():
+    held["buffer"].sync_to_host()
+
+
+def share_again():
+    return held["buffer"].share()
+
+
+def drop():
+    held.clear()
+
+
+def open_memory_files():
+    return [path for path in Path("/proc/self/fd").iterdir() if "memfd:unibuf" in os.path.realpath(path)]
+
+
+def test_both_processes_see_one_memory(other):
+    buffer = UnifiedBuffer((N,), np.float64)
+    buffer.host[:] = 1
+    name = buffer.share()
+    assert buffer.share() == name
+    assert other(attach, name) == ((N,), np.float64, BufferState.HOST_DIRTY)
+    assert other(total) == N
+    mine = buffer.host
+    mine[0] = 5
+    assert other(total) == N + 4
+    other(set_element, 1, 7)
+    assert mine[1] == 7
+    assert buffer.to_numpy()[1] == 7
+
+
+def test_what_one_writes_at_the_host_the_others_device_gets(other, default_device):
+    default_device("debug:0")
+    buffer = UnifiedBuffer((N,))
+    buffer.host[:] = 1
+    other(attach, buffer.share())
+    assert buffer.device[3] == 1
+    other(set_element, 3, 9)
+    assert buffer.device[3] == 9
+    assert buffer.state is BufferState.SYNCHRONIZED
+    buffer.host[4] = 8
+    assert other(on_device, "debug:0")[4] == 8
+
+
+def test_newer_content_on_the_others_device_is_no_stale_read(other):
+    buffer = UnifiedBuffer((N,))
+    buffer.host[:] = 1
+    other(attach, buffer.share())
+    assert other(device_newest, "debug:0", 2) is BufferState.DEVICE_DIRTY
+    assert buffer.state is BufferState.DEVICE_DIRTY
+    for access in (lambda: buffer.host, buffer.to_numpy, lambda: buffer.device, buffer.mark_device_dirty):
+        with pytest.raises(unibuf.AccessConflictError, match=f"process {other.process.pid}"):
+            access()
+    other(sync_to_host)
+    assert buffer.host[0] == 2
+    assert buffer.state is not BufferState.DEVICE_DIRTY
+
+
+def test_a_crash_with_newer_content_is_told_and_settled(other):
+    buffer = UnifiedBuffer((N,), hint="gpu_preferred")  # debug:0 would leave poison at the host
+    buffer.host[:] = 1
+    other(attach, buffer.share())
+    other(mirrored_newest, usable("opencl:0"), 2)
+    os.kill(other.process.pid, signal.SIGKILL)
+    other.process.join()
+    with pytest.raises(unibuf.TransferFailedError, match="has ended with newer content"):
+        _ = buffer.host
+    buffer.mark_host_dirty()
+    assert buffer.host.sum() == N
+    buffer.host[0] = 3
+    assert buffer.device[0] == 3
+
+
+def test_a_crash_leaves_the_other_side_usable_and_nothing_behind(other):
+    before = len(open_memory_files())
+    buffer = UnifiedBuffer((N,))
+    buffer.host[:] = 1
+    other(attach, buffer.share())
+    os.kill(other.process.pid, signal.SIGKILL)
+    other.process.join()
+    assert buffer.host.sum() == N
+    assert len(open_memory_files()) == before + 1
+    del buffer
+    assert len(open_memory_files()) == before
+    assert not [path for path in Path("/dev/shm").iterdir() if "unibuf" in path.name]
+
+
+def test_the_one_that_made_it_may_go_first(other):
+    code = "import sys, unibuf; b = unibuf.UnifiedBuffer((4,)).fill(6); print(b.share(), flush=True); sys.stdin.read()"
+    maker = subprocess.Popen([sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    name = maker.stdout.readline().strip()
+    buffer = unibuf.attach(name)
+    maker.kill()
+    maker.communicate()
+    assert buffer.to_numpy().tolist() == [6, 6, 6, 6]
+    with pytest.raises(unibuf.InvalidArgumentError, match="has ended"):
+        unibuf.attach(name)
+    other(attach, buffer.share())
+    assert other(total) == 24
+
+
+def test_names_that_are_none_or_no_longer_good():
+    for name in ("", "nonsense", "unibuf:1:2", f"unibuf:{os.getpid()}:99999:1"):
+        with pytest.raises(ValueError, match="was to be attached"):
+            unibuf.attach(name)
+    buffer = UnifiedBuffer((3,)).fill(1)
+    name = buffer.share()
+    del buffer
+    with pytest.raises(unibuf.InvalidArgumentError):
+        unibuf.attach(name)
+
+
+def test_sharing_is_refused_while_arrays_are_held():
+    buffer = UnifiedBuffer((N,))
+    array = buffer.host
+    with pytest.raises(unibuf.AccessConflictError, match="arrays of the host are held"):
+        buffer.share()
+    array[0] = 1
+    del array
+    assert unibuf.attach(buffer.share()).host[0] == 1
+
+
+@pytest.mark.parametrize(
+    "dtype", [np.int8, np.complex64, ">i4", [("x", "<f4"), ("y", "<i8", (2,))], "M8[ns]", "S7", ml_dtypes.bfloat16]
+)
+def test_shapes_types_and_options_are_told(dtype):
+    buffer = UnifiedBuffer((2, 3), dtype, hint="gpu_preferred")
+    buffer._copy_bytes_from(bytes(range(6)) * buffer.dtype.itemsize)
+    found = unibuf.attach(buffer.share())
+    assert (found.shape, found.dtype) == (buffer.shape, buffer.dtype)
+    assert found._options()["hint"] == "gpu_preferred"
+    assert found.to_numpy().tobytes() == buffer.to_numpy().tobytes()
+
+
+def test_empty_buffers_can_be_shared():
+    assert unibuf.attach(UnifiedBuffer((0, 3)).share()).shape == (0, 3)
+
+
+def test_a_shared_buffer_is_not_released_to_a_pool():
+    pool = unibuf.MemoryPool()
+    buffer = pool.acquire((10,))
+    buffer.share()
+    with pytest.raises(unibuf.InvalidArgumentError, match="processes share"):
+        pool.release(buffer)
+    assert buffer.host.sum() == 0
+
+
+# Over arrays
+
+
+def test_a_buffer_over_an_array_copies_nothing(device):
+    array = np.arange(N, dtype=np.float32)
+    buffer = unibuf.from_numpy(array)
+    assert np.shares_memory(buffer.host, array)
+    assert buffer.state is BufferState.HOST_DIRTY
+    shown = buffer.device
+    assert as_numpy(shown)[7] == 7
+    array[7] = 70
+    assert buffer.state is BufferState.HOST_DIRTY
+    assert as_numpy(buffer.device)[7] == 70
+    shown += 1
+    buffer.mark_device_dirty()
+    _ = buffer.host
+    assert array[8] == 9
+
+
+def test_the_array_lives_as_long_as_the_buffer():
+    array = np.ones(N)
+    before = sys.getrefcount(array)
+    buffer = unibuf.from_numpy(array)
+    assert sys.getrefcount(array) > before - 1
+    host = buffer.host
+    del buffer
+    assert host.sum() == N
+    del host
+    assert sys.getrefcount(array) == before
+
+
+@pytest.mark.parametrize("array", [np.ones((4, 4))[:, ::2], np.broadcast_to(np.ones(3), (2, 3)), np.asarray(b"abc")])
+def test_arrays_that_cannot_be_a_copy_are_refused(array):
+    array = array if array.shape else np.frombuffer(b"abc", np.uint8)
+    with pytest.raises(unibuf.InvalidArgumentError, match="copy_from"):
+        unibuf.from_numpy(array)
+
+
+def test_a_buffer_over_what_exports_dlpack():
+    array = np.arange(10.0)
+    buffer = unibuf.from_dlpack(array)
+    buffer.host[3] = 33
+    assert array[3] == 33
