@@ -12,7 +12,9 @@ memory::memory(host_view<std::byte> held)
     held_ = std::move(held);
 }
 
-memory::memory(copy_view held) : data_(held.data()), native_(held.native()) { held_ = std::move(held); }
+memory::memory(copy_view held, bool read_only) : data_(held.data()), native_(held.native()), read_only_(read_only) {
+    held_ = std::move(held);
+}
 
 memory::memory(lease<const std::byte> held) : read_only_(true) {
     show(held);
@@ -22,13 +24,6 @@ memory::memory(lease<const std::byte> held) : read_only_(true) {
 memory::memory(lease<std::byte> held) {
     show(held);
     held_ = std::move(held);
-}
-
-memory::memory(unibuf::buffer of, const std::byte* data)
-    : data_(const_cast<std::byte*>(data)),
-      native_{host, reinterpret_cast<std::uintptr_t>(data), 0, of.size_bytes()},
-      read_only_(true) {
-    held_ = std::move(of);
 }
 
 template <class Lease>
@@ -61,11 +56,13 @@ PyType_Slot slots[] = {{Py_bf_getbuffer, reinterpret_cast<void*>(get_buffer)}, {
 void memory::define(nb::module_& in) {
     nb::class_<memory>(in, "Memory", nb::type_slots(slots), nb::is_weak_referenceable(),
                        "Bytes of one copy, held in place until this and every array over them has gone.")
-        .def_prop_ro("space", [](const memory& self) { return self.native().where.name(); }, "Where they are.")
-        .def_prop_ro("handle", [](const memory& self) { return self.native().handle; },
-                     "What the API of the space calls the copy: an address, a CUdeviceptr, a cl_mem, a GL buffer name.")
-        .def_prop_ro("offset", [](const memory& self) { return self.native().offset; },
-                     "Of the first byte inside it, in bytes.")
+        .def_prop_ro(
+            "space", [](const memory& self) { return self.native().where.name(); }, "Where they are.")
+        .def_prop_ro(
+            "handle", [](const memory& self) { return self.native().handle; },
+            "What the API of the space calls the copy: an address, a CUdeviceptr, a cl_mem, a GL buffer name.")
+        .def_prop_ro(
+            "offset", [](const memory& self) { return self.native().offset; }, "Of the first byte inside it, in bytes.")
         .def_prop_ro("nbytes", &memory::size_bytes)
         .def_prop_ro("readonly", &memory::read_only);
 }

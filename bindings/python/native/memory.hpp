@@ -16,12 +16,9 @@ namespace nb = nanobind;
 class memory {
 public:
     explicit memory(host_view<std::byte> held);
-    explicit memory(copy_view held);
+    explicit memory(copy_view held, bool read_only = false);
     explicit memory(lease<const std::byte> held);
     explicit memory(lease<std::byte> held);
-
-    /// The host's copy of one that the host only reads: until the buffer goes.
-    memory(unibuf::buffer of, const std::byte* data);
 
     std::byte* data() const noexcept { return data_; }  // null where the host cannot address it
     const native_memory& native() const noexcept { return native_; }
@@ -42,9 +39,7 @@ private:
     template <class Lease>
     void show(const Lease& held);
 
-    std::variant<std::monostate, host_view<std::byte>, copy_view, lease<const std::byte>, lease<std::byte>,
-                 unibuf::buffer>
-        held_;
+    std::variant<std::monostate, host_view<std::byte>, copy_view, lease<const std::byte>, lease<std::byte>> held_;
     std::byte* data_ = nullptr;
     native_memory native_;
     bool read_only_ = false;

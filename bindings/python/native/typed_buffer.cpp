@@ -36,7 +36,7 @@ typed_buffer::~typed_buffer() {
 
 void typed_buffer::refuse() {
     throw error(error_code::invalid_argument, "the buffer was released to its pool: acquire another one");
- }
+}
 
 void typed_buffer::link() noexcept {
     if (after_) return;
@@ -103,7 +103,7 @@ nb::object typed_buffer::host_by_access() {
     if (options_.access == host_access::read_only) {
         copy_view held = access([](unibuf::buffer& of) { return of.copy_view(unibuf::host); });
         if (host_.is_over(held.native())) return nb::borrow(host_.get());
-        return show(host_, before, memory(std::move(held)));
+        return show(host_, before, memory(std::move(held), true));
     }
     host_view<std::byte> held = access([](unibuf::buffer& of) { return of.host_view(); });
     memory found(std::move(held));
@@ -113,7 +113,8 @@ nb::object typed_buffer::host_by_access() {
 
 nb::object typed_buffer::device_by_access() {
     const space where = default_space_now();
-    if (where.id() == detail::host_in_place_of_device) {
+    // What the host may only read, the device writes: through an array of its own.
+    if (where.id() == detail::host_in_place_of_device && options_.access != host_access::read_only) {
         nb::object result = nb::steal(host());
         access([](unibuf::buffer& of) { of.sync_to_device(); }, where);
         return result;
