@@ -5,23 +5,44 @@ from __future__ import annotations
 import pickle
 from typing import Any
 
-import numpy as np
-
+from . import _native
 from .buffer import UnifiedBuffer
+from .errors import DeviceUnavailableError
+
+Form = tuple[type[UnifiedBuffer[Any]], tuple[int, ...], Any, dict[str, Any]]
+
+
+def form_of(buffer: UnifiedBuffer[Any]) -> Form:
+    """All but the content."""
+    return type(buffer), buffer.shape, buffer.dtype, buffer._options()
+
+
+def content_of(buffer: UnifiedBuffer[Any]) -> _native.Memory | None:
+    """The host's copy, held in place; None where no bytes have to be sent: there are none, or nobody has written any."""
+    return buffer._hold("host") if buffer.nbytes and buffer.is_allocated else None
 
 
 def reduce(buffer: UnifiedBuffer[Any], protocol: int) -> tuple[Any, ...]:
     """From protocol 5 on the bytes go out of band where the pickler takes them so: nothing is copied here."""
-    content = buffer.host.reshape(-1).view(np.uint8)
-    data: Any = pickle.PickleBuffer(content) if protocol >= 5 else content.tobytes()
-    return rebuild, (type(buffer), buffer.shape, buffer.dtype, buffer._options(), data)
+    content: Any = content_of(buffer)
+    if content is not None:
+        content = pickle.PickleBuffer(content) if protocol >= 5 else bytes(content)
+    return rebuild, (*form_of(buffer), content)
 
 
 def rebuild(
-    kind: type[UnifiedBuffer[Any]], shape: tuple[int, ...], dtype: Any, options: dict[str, Any], data: Any
+    kind: type[UnifiedBuffer[Any]], shape: tuple[int, ...], dtype: Any, options: dict[str, Any], content: Any
 ) -> UnifiedBuffer[Any]:
-    """A new buffer with that content at the host."""
-    result = kind(shape, dtype, **options)
-    if result.nbytes:
-        result._copy_bytes_from(data)
+    """A new buffer with that content at the host. Where its device is missing, it is for the default device."""
+    try:
+        result = kind(shape, dtype, **options)
+    except DeviceUnavailableError:
+        result = kind(shape, dtype, **{**options, "device": None})
+    if content is None:
+        return result
+    if options["access"] == "read_only":  # accesses to write are refused
+        memoryview(result._hold("host"))[:] = memoryview(content)
+        result.mark_host_dirty()
+    else:
+        result._copy_bytes_from(content)
     return result
