@@ -11,8 +11,8 @@
 #include <span>
 #include <string>
 
-#include "unibuf/detail/gate.hpp"
 #include "unibuf/copy_view.hpp"
+#include "unibuf/detail/gate.hpp"
 #include "unibuf/export.hpp"
 #include "unibuf/host_view.hpp"
 #include "unibuf/lease.hpp"
@@ -136,6 +136,10 @@ public:
 
     /// The same as device(), in any space, with an end of its own. At the host it is for reading.
     unibuf::copy_view copy_view(space where, std::size_t offset = 0, std::size_t bytes = rest);
+
+    /// The same of a copy as it is, current or not: no access, so it waits for nobody, and may be asked for while
+    /// leases are held. Throws error(not_allocated) where there is no such copy.
+    unibuf::copy_view hold_copy(space where, std::size_t offset = 0, std::size_t bytes = rest);
 
     /// Whether raw access at the host, or at the default device, would change nothing and wait for nothing. A check, as
     /// such an access is; where it says no, the access finds out. Of the whole buffer.

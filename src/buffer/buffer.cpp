@@ -125,6 +125,11 @@ unibuf::copy_view buffer::copy_view(space where, std::size_t offset, std::size_t
     return core.begin_copy_view(where, checked(core, begin_, bytes_, offset, bytes));
 }
 
+unibuf::copy_view buffer::hold_copy(space where, std::size_t offset, std::size_t bytes) {
+    detail::core& core = core_of(gate_);
+    return core.hold_copy(where, checked(core, begin_, bytes_, offset, bytes));
+}
+
 void copy_view::release() noexcept {
     if (!gate_) return;
     detail::core& core = core_of(std::exchange(gate_, nullptr));

@@ -63,6 +63,7 @@ public:
     native_memory device_handle_of(byte_range range);
     void end_device_handles();
     unibuf::copy_view begin_copy_view(space where, byte_range range);
+    unibuf::copy_view hold_copy(space where, byte_range range);
     void end_copy_view(space where) noexcept;
 
     void check_has_copy() const;
@@ -157,6 +158,7 @@ private:
     void check_allowed(const demand& asked) const;
     void check_not_lost(const demand& asked);
     void check_allocated(const copy* there, space where, const char* verb) const;
+    unibuf::copy_view view_of(copy& there, space where, byte_range range);
     void now_written(byte_range range, space where);
     void queue_all_work_of(space where, byte_range range, bool writes, queue on) noexcept;
     void poison_stale(byte_range range);

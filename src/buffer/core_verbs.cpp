@@ -102,18 +102,27 @@ void core::end_device_handles() {
 
 copy_view core::begin_copy_view(space where, byte_range range) {
     const cause why = where == host ? cause::host_pointer : cause::device_handle;
-    return grant({.range = range, .where = where, .what = access::read, .why = why}, [&](copy& there) {
-        if (there.views == std::numeric_limits<std::uint16_t>::max()) {
-            throw error(error_code::unsupported, fmt::format("{}: {} views of the copy at {} are held", name(),
-                                                             there.views, where.name()));
-        }
-        ++there.views;
-        add_handle();
-        std::byte* const address = there.address();
-        const native_memory native{
-            .where = where, .handle = there.handle(), .offset = range.begin, .bytes = range.size()};
-        return unibuf::copy_view(*this, native, address ? address + range.begin : nullptr);
-    });
+    return grant({.range = range, .where = where, .what = access::read, .why = why},
+                 [&](copy& there) { return view_of(there, where, range); });
+}
+
+copy_view core::hold_copy(space where, byte_range range) {
+    const locked lock(*this);
+    copy* const there = copies_.find(where.id());
+    check_allocated(there, where, "to hold it");
+    return view_of(*there, where, range);
+}
+
+copy_view core::view_of(copy& there, space where, byte_range range) {
+    if (there.views == std::numeric_limits<std::uint16_t>::max()) {
+        throw error(error_code::unsupported,
+                    fmt::format("{}: {} views of the copy at {} are held", name(), there.views, where.name()));
+    }
+    ++there.views;
+    add_handle();
+    std::byte* const address = there.address();
+    const native_memory native{.where = where, .handle = there.handle(), .offset = range.begin, .bytes = range.size()};
+    return unibuf::copy_view(*this, native, address ? address + range.begin : nullptr);
 }
 
 void core::end_copy_view(space where) noexcept {

@@ -206,6 +206,24 @@ TEST_F(a_lease, may_outlive_its_buffer) {
     }
 }
 
+TEST_F(a_lease, leaves_its_copy_in_place_for_who_holds_that) {
+    const default_device_is debug(device);
+    for (const space where : {host, device}) {
+        auto whole = std::make_unique<buffer>(size);
+        EXPECT_EQ(failure_of([&] { whole->hold_copy(where); }).code, error_code::not_allocated);
+        auto held = whole->write(where);
+        const copy_view kept = whole->hold_copy(where, 3, 5);
+        EXPECT_EQ(kept.data(), held.data() + 3);
+        held[3] = std::byte{7};
+        std::thread([&] { held.release(); }).join();
+        whole->sync_to_host();
+        whole->sync_to_device();
+        EXPECT_EQ(failure_of([&] { whole->discard(where); }).code, error_code::access_conflict);
+        whole.reset();
+        EXPECT_EQ(kept.data()[0], std::byte{7});
+    }
+}
+
 TEST_F(a_lease, may_outlive_its_buffer_with_others) {
     const std::uint64_t before = memory_in_all().held;
     auto whole = std::make_unique<buffer>(size);
