@@ -178,7 +178,7 @@ def test_copies_are_independent(make):
 
 
 def test_where_the_receiver_lacks_the_device_it_is_for_the_default_one():
-    make, arguments = UnifiedBuffer((4,), device="debug:0").fill(3).__reduce_ex__(5)
+    make, arguments, _ = UnifiedBuffer((4,), device="debug:0").fill(3).__reduce_ex__(5)
     arguments[3]["device"] = "debug:99"
     back = make(*arguments)
     assert back._options()["device"] is None

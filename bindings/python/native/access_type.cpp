@@ -3,6 +3,9 @@
 
 #include <algorithm>
 #include <chrono>
+#include <optional>
+#include <string>
+#include <utility>
 
 #include "module.hpp"
 #include "options.hpp"
@@ -16,9 +19,9 @@ namespace {
 
 class access_block {
 public:
-    access_block(nb::object of, int what, nb::handle where, nb::ssize_t offset, nb::handle count, nb::handle timeout,
-                 nb::handle stream)
-        : of_(std::move(of)), what_(static_cast<access>(what)), where_(space_of(where)) {
+    access_block(nb::pointer_and_handle<typed_buffer> of, int what, nb::handle where, nb::ssize_t offset,
+                 nb::handle count, nb::handle timeout, nb::handle stream)
+        : of_(nb::borrow(of.h)), what_(static_cast<access>(what)), where_(space_of(where)) {
         options_ = range_of(offset, count, buffer().element().bytes);
         options_.timeout = timeout_of(timeout);
         options_.on = queue_of(stream);
@@ -27,14 +30,21 @@ public:
     }
 
     nb::object enter() {
-        if (memory_.is_valid()) throw error(error_code::invalid_argument, "the block was entered already");
+        if (handle_) throw error(error_code::invalid_argument, "the block was entered already");
         buffer().drop_idle_arrays();
-        memory_ = nb::cast(what_ == access::read ? memory(lease_by(&unibuf::buffer::read))
-                           : what_ == access::write ? memory(lease_by(&unibuf::buffer::write))
-                                                    : memory(lease_by(&unibuf::buffer::read_write)));
-        const auto& held = *nb::inst_ptr<memory>(memory_);
-        if (!shape_.is_valid()) shape_ = nb::make_tuple(held.size_bytes() / buffer().element().bytes);
-        array_ = buffer().array(memory_, where_, shape_);
+        handle_.emplace(buffer().handle());
+        try {
+            nb::object root = nb::cast(what_ == access::read    ? memory(lease_by(&unibuf::buffer::read))
+                                       : what_ == access::write ? memory(lease_by(&unibuf::buffer::write))
+                                                                : memory(lease_by(&unibuf::buffer::read_write)));
+            const auto& held = *nb::inst_ptr<memory>(root);
+            if (!shape_.is_valid()) shape_ = nb::make_tuple(held.size_bytes() / buffer().element().bytes);
+            array_ = buffer().array(root, where_, shape_);
+            memory_ = std::move(root);
+        } catch (...) {
+            drop_handle();
+            throw;
+        }
         return array_;
     }
 
@@ -49,13 +59,16 @@ public:
         const Py_ssize_t known = 1 + (is_numpy ? 1 : 0);  // by `root` and the array
         const bool others_left = Py_REFCNT(root.ptr()) > known;
         if (!is_numpy) array.reset();
+        std::optional<copy_view> kept;  // from before the end of the lease, so that nobody drops the copy in between
+        if (array_left || others_left) kept = hold();
         {
             const nb::gil_scoped_release unlocked;
             held.end();
         }
-        if (!array_left && !others_left) return;
         if (is_numpy && array_left) array.attr("setflags")("write"_a = false);
-        keep(held, others_left && !held.read_only());
+        if (kept) held.keep_by(*std::move(kept));
+        if (others_left && !held.read_only() && where_ == host) keep_to_write(held);
+        drop_handle();
     }
 
 private:
@@ -85,7 +98,8 @@ private:
             access_options options = options_;
             options.timeout = std::clamp(left, std::chrono::nanoseconds::zero(), turn);
             try {
-                return buffer().access([&](unibuf::buffer& of) { return take(of, where_, options); }, where_);
+                return buffer().access_by(
+                    *handle_, [&](unibuf::buffer& of) { return take(of, where_, options); }, where_);
             } catch (const error& failure) {
                 if (failure.code() != error_code::timeout || left <= turn) throw;
             }
@@ -93,26 +107,42 @@ private:
         }
     }
 
-    void keep(memory& held, bool to_write) {
-        const std::size_t offset = options_.offset;
-        const std::size_t count = options_.count;
+    std::optional<copy_view> hold() {
         try {
-            if (to_write && where_ == host) {
-                held.keep_by(buffer().access([&](unibuf::buffer& of) { return of.host_view(offset, count); }));
-            } else {
-                held.keep_by(
-                    buffer().access([&](unibuf::buffer& of) { return of.copy_view(where_, offset, count); }));
-            }
+            return handle_->hold_copy(where_, options_.offset, options_.count);
         } catch (const error& failure) {
-            const std::string why =
-                std::string("arrays of a `with` block are used after it, and their memory cannot be kept: ") +
-                failure.what();
-            PyErr_WarnEx(PyExc_RuntimeWarning, why.c_str(), 1);
-            PyErr_Clear();
+            warn("their memory cannot be kept", failure);
+            return std::nullopt;
         }
     }
 
+    void keep_to_write(memory& held) {
+        const std::size_t offset = options_.offset;
+        const std::size_t count = options_.count;
+        try {
+            held.keep_by(buffer().access_by(*handle_, [&](unibuf::buffer& of) { return of.host_view(offset, count); }));
+        } catch (const error& failure) {
+            warn("what they write is not found", failure);
+        }
+    }
+
+    static void warn(const char* what, const error& failure) {
+        const std::string why =
+            std::string("arrays of a `with` block are used after it, and ") + what + ": " + failure.what();
+        PyErr_WarnEx(PyExc_RuntimeWarning, why.c_str(), 1);
+        PyErr_Clear();
+    }
+
+    /// The last one may wait for queued work.
+    void drop_handle() {
+        std::optional<unibuf::buffer> gone;
+        std::swap(gone, handle_);
+        const nb::gil_scoped_release unlocked;
+        gone.reset();
+    }
+
     nb::object of_;
+    std::optional<unibuf::buffer> handle_;  // of the buffer as it was entered: `of_` may be freed, or released
     access what_;
     space where_;
     access_options options_;
@@ -127,9 +157,12 @@ void define_access(nb::module_& in) {
     nb::class_<access_block>(in, "Access",
                              "The right to touch a range in one space, for the time of a `with` statement; gives the "
                              "array.")
-        .def(nb::init<nb::object, int, nb::handle, nb::ssize_t, nb::handle, nb::handle, nb::handle>(), "buffer"_a,
-             "what"_a, "space"_a.none(), "offset"_a, "count"_a.none(), "timeout"_a.none(), "stream"_a.none())
+        .def(nb::init<nb::pointer_and_handle<typed_buffer>, int, nb::handle, nb::ssize_t, nb::handle, nb::handle,
+                      nb::handle>(),
+             "buffer"_a, "what"_a, "space"_a.none(), "offset"_a, "count"_a.none(), "timeout"_a.none(),
+             "stream"_a.none())
         .def("__enter__", &access_block::enter)
-        .def("__exit__", [](access_block& self, const nb::args&) { self.leave(); });}
+        .def("__exit__", [](access_block& self, const nb::args&) { self.leave(); });
+}
 
 }  // namespace unibuf::python

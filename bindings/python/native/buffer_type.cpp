@@ -16,7 +16,13 @@ namespace unibuf::python {
 
 namespace {
 
-typed_buffer& self_of(PyObject* self) { return *nb::inst_ptr<typed_buffer>(self); }
+/// Also of an object whose class has not called its base's __init__.
+typed_buffer& self_of(PyObject* self) {
+    if (!nb::inst_ready(self)) {
+        throw error(error_code::invalid_argument, "the buffer was used before UnifiedBuffer.__init__ was called");
+    }
+    return *nb::inst_ptr<typed_buffer>(self);
+}
 
 /// The members of unibuf.BufferState, as buffer_state numbers them.
 PyObject* state_object(buffer_state state) {
@@ -27,25 +33,28 @@ PyObject* state_object(buffer_state state) {
 // What is asked for most often goes past nanobind.
 PyGetSetDef properties[] = {
     {"host", [](PyObject* self, void*) { return guarded([&] { return self_of(self).host(); }); }, nullptr,
-     "The host's copy as a NumPy array, current when it is returned, writable at any time after that; the same array each "
-     "time, as long as the copy stays. A check where nothing has to move.", nullptr},
+     "The host's copy as a NumPy array, current when it is returned, writable at any time after that; the same array "
+     "each "
+     "time, as long as the copy stays. A check where nothing has to move.",
+     nullptr},
     {"device", [](PyObject* self, void*) { return guarded([&] { return self_of(self).device(); }); }, nullptr,
-     "The default device's copy, current when it is returned: a cupy.ndarray, a pyopencl array, or, where the host is the "
-     "device, `host` itself. What is written to it at another device, mark_device_dirty tells.", nullptr},
-    {"state",
-     [](PyObject* self, void*) { return guarded([&] { return state_object(self_of(self).state()); }); }, nullptr,
-     "Which side is newest: a BufferState.", nullptr},
-    {"shape", [](PyObject* self, void*) { return Py_NewRef(self_of(self).shape().ptr()); }, nullptr,
-     "The extents, a tuple.", nullptr},
-    {"dtype", [](PyObject* self, void*) { return Py_NewRef(self_of(self).element().dtype.ptr()); }, nullptr,
-     "The numpy.dtype of the elements.", nullptr},
+     "The default device's copy, current when it is returned: a cupy.ndarray, a pyopencl array, or, where the host is "
+     "the "
+     "device, `host` itself. What is written to it at another device, mark_device_dirty tells.",
+     nullptr},
+    {"state", [](PyObject* self, void*) { return guarded([&] { return state_object(self_of(self).state()); }); },
+     nullptr, "Which side is newest: a BufferState.", nullptr},
+    {"shape", [](PyObject* self, void*) { return guarded([&] { return Py_NewRef(self_of(self).shape().ptr()); }); },
+     nullptr, "The extents, a tuple.", nullptr},
+    {"dtype",
+     [](PyObject* self, void*) { return guarded([&] { return Py_NewRef(self_of(self).element().dtype.ptr()); }); },
+     nullptr, "The numpy.dtype of the elements.", nullptr},
     {"nbytes",
      [](PyObject* self, void*) { return guarded([&] { return PyLong_FromSize_t(self_of(self).size_bytes()); }); },
      nullptr, "The size in bytes.", nullptr},
     {"size",
      [](PyObject* self, void*) {
-         return guarded(
-             [&] { return PyLong_FromSize_t(self_of(self).size_bytes() / self_of(self).element().bytes); });
+         return guarded([&] { return PyLong_FromSize_t(self_of(self).size_bytes() / self_of(self).element().bytes); });
      },
      nullptr, "The number of elements.", nullptr},
     {nullptr, nullptr, nullptr, nullptr, nullptr}};
@@ -79,7 +88,8 @@ PyMethodDef methods[] = {
      "Says that the host's bytes stand, and drops newer ones elsewhere. Raises BufferNotAllocatedError."},
     {"mark_device_dirty", as_method(mark_device), METH_VARARGS | METH_KEYWORDS,
      "mark_device_dirty($self, offset=0, count=None, stream=None)\n--\n\n"
-     "Says that the default device's bytes stand, and drops newer ones elsewhere. They are ready after all work that was "
+     "Says that the default device's bytes stand, and drops newer ones elsewhere. They are ready after all work that "
+     "was "
      "submitted to the device until now, or to `stream`. Raises BufferNotAllocatedError."},
     {nullptr, nullptr, 0, nullptr}};
 
@@ -87,17 +97,17 @@ PyType_Slot slots[] = {{Py_tp_getset, properties}, {Py_tp_methods, methods}, {0,
 
 void construct(typed_buffer* self, nb::handle shape, nb::handle dtype, bool pinned, const char* access, nb::handle hint,
                nb::handle device, const char* tracking, bool uninitialized) {
-    std::size_t elements = 0;
-    nb::object extents = shape_of(shape, elements);
     element_type element = element_type_of(dtype);
+    std::size_t size = 0;
+    nb::object extents = shape_of(shape, element, size);
     const buffer_options options = options_of(pinned, access, hint, device, tracking, uninitialized);
-    unibuf::buffer bytes(bytes_of(elements, element), options);
+    unibuf::buffer bytes(size, options);
     new (self) typed_buffer(std::move(bytes), std::move(element), std::move(extents), options);
 }
 
 /// Rows `offset` to `offset + count` of the first axis.
-nb::object view(nb::handle self, nb::ssize_t offset, nb::handle count) {
-    typed_buffer& of = self_of(self.ptr());
+nb::object view(nb::pointer_and_handle<typed_buffer> self, nb::ssize_t offset, nb::handle count) {
+    typed_buffer& of = *self.p;
     const Py_ssize_t axes = PyTuple_Size(of.shape().ptr());
     if (axes == 0) throw error(error_code::invalid_argument, "a buffer without axes has no views");
     const auto rows = nb::cast<std::size_t>(of.shape()[0]);
@@ -106,10 +116,9 @@ nb::object view(nb::handle self, nb::ssize_t offset, nb::handle count) {
     const std::size_t rest_rows = rows_asked.offset <= rows ? rows - rows_asked.offset : 0;
     const std::size_t asked = rows_asked.count == rest ? rest_rows : rows_asked.count;
     if (rows_asked.offset > rows || asked > rest_rows) {
-        throw error(error_code::out_of_range,
-                    nb::str("rows {} to {} of a buffer with {} were asked for")
-                        .format(rows_asked.offset, rows_asked.offset + asked, rows)
-                        .c_str());
+        throw error(error_code::out_of_range, nb::str("rows {} to {} of a buffer with {} were asked for")
+                                                  .format(rows_asked.offset, rows_asked.offset + asked, rows)
+                                                  .c_str());
     }
     nb::object shape = nb::steal(PyTuple_GetSlice(of.shape().ptr(), 0, axes));
     if (static_cast<std::size_t>(asked) != rows) {
@@ -117,7 +126,7 @@ nb::object view(nb::handle self, nb::ssize_t offset, nb::handle count) {
         extents[0] = nb::int_(asked);
         shape = nb::tuple(extents);
     }
-    return make_buffer(self.type(), of.bytes().view(rows_asked.offset * row_bytes, asked * row_bytes), of.element(),
+    return make_buffer(self.h.type(), of.bytes().view(rows_asked.offset * row_bytes, asked * row_bytes), of.element(),
                        std::move(shape), of.options());
 }
 
@@ -125,18 +134,21 @@ nb::object view(nb::handle self, nb::ssize_t offset, nb::handle count) {
 void sync(typed_buffer& self, space where, nb::ssize_t offset, nb::handle count) {
     self.drop_idle_arrays();
     const access_options range = range_of(offset, count, self.element().bytes);
-    self.access([&](unibuf::buffer& of) {
-        const auto run = [&] {
-            where == host ? of.sync_to_host(range.offset, range.count) : of.sync_to_device(range.offset, range.count);
-        };
-        try {
-            return run();
-        } catch (const error& failure) {
-            if (failure.code() != error_code::not_allocated) throw;
-        }
-        of.copy_view(where.id() == detail::host_in_place_of_device ? host : where);
-        run();
-    }, where);
+    self.access(
+        [&](unibuf::buffer& of) {
+            const auto run = [&] {
+                where == host ? of.sync_to_host(range.offset, range.count)
+                              : of.sync_to_device(range.offset, range.count);
+            };
+            try {
+                return run();
+            } catch (const error& failure) {
+                if (failure.code() != error_code::not_allocated) throw;
+            }
+            of.copy_view(where.id() == detail::host_in_place_of_device ? host : where);
+            run();
+        },
+        where);
 }
 
 void mark(typed_buffer& self, space where, nb::ssize_t offset, nb::handle count, nb::handle stream) {
@@ -186,18 +198,11 @@ nb::dict placement(typed_buffer& self, nb::handle where) {
 
 }  // namespace
 
-std::size_t bytes_of(std::size_t elements, const element_type& element) {
-    std::size_t bytes = 0;
-    if (__builtin_mul_overflow(elements, element.bytes, &bytes) || bytes > static_cast<std::size_t>(PY_SSIZE_T_MAX)) {
-        throw error(error_code::out_of_memory, "a buffer of more bytes than can be addressed was asked for");
-    }
-    return bytes;
-}
-
 nb::object make_buffer(nb::handle type, unibuf::buffer bytes, element_type element, nb::object shape,
                        const buffer_options& options) {
     nb::object made = nb::inst_alloc(type);
-    new (nb::inst_ptr<typed_buffer>(made)) typed_buffer(std::move(bytes), std::move(element), std::move(shape), options);
+    new (nb::inst_ptr<typed_buffer>(made))
+        typed_buffer(std::move(bytes), std::move(element), std::move(shape), options);
     nb::inst_mark_ready(made);
     return made;
 }
@@ -288,16 +293,16 @@ void define_buffer(nb::module_& in) {
                  const std::span data(reinterpret_cast<const std::byte*>(pattern.c_str()), pattern.size());
                  self.access([&](unibuf::buffer& of) { of.fill(data); });
              })
-        .def("_share", [](typed_buffer& self, const std::string& description) { return self.share(description).name(); })
+        .def("_share",
+             [](typed_buffer& self, const std::string& description) { return self.share(description).name(); })
         .def("_options", [](const typed_buffer& self) { return options_as_dict(self.options()); })
         .def("_copy_bytes_from", copy_bytes_from, "source"_a, "offset"_a = 0)
         .def("_copy_bytes_to", copy_bytes_to, "target"_a, "offset"_a = 0)
         .def("_statistics", [](typed_buffer& self) { return statistics_as_dict(self.bytes().statistics()); })
-        .def("_hold",
-             [](typed_buffer& self, nb::handle where) {
-                 const space at = space_of(where);
-                 return memory(self.access([&](unibuf::buffer& of) { return of.copy_view(at); }, at));
-             });
+        .def("_hold", [](typed_buffer& self, nb::handle where) {
+            const space at = space_of(where);
+            return memory(self.access([&](unibuf::buffer& of) { return of.copy_view(at); }, at));
+        });
 }
 
 }  // namespace unibuf::python

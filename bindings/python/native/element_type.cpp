@@ -29,6 +29,10 @@ element_type describe(nb::object dtype) {
     if (bytes == 0) {
         throw nb::type_error(nb::str("dtype {!r} has elements of no bytes").format(dtype).c_str());
     }
+    if (!dtype.attr("subdtype").is_none()) {
+        throw nb::type_error(
+            nb::str("dtype {!r} is an array itself: its axes belong to the shape").format(dtype).c_str());
+    }
     return {std::move(dtype), bytes};
 }
 
@@ -46,22 +50,25 @@ element_type element_type_of(nb::handle wanted) {
     return result;
 }
 
-nb::object shape_of(nb::handle wanted, std::size_t& elements) {
+nb::object shape_of(nb::handle wanted, const element_type& element, std::size_t& bytes) {
     constexpr std::size_t most_axes = 64;  // of a NumPy array
-    const bool one = PyIndex_Check(wanted.ptr());
     nb::object shape;
-    if (one) {
-        shape = nb::steal(PyTuple_New(1));
-        nb::object extent = nb::steal(PyNumber_Index(wanted.ptr()));
-        if (!extent.is_valid()) nb::raise_python_error();
-        PyTuple_SetItem(shape.ptr(), 0, extent.release().ptr());
+    // An array of integers is an integer too, to look at: one without axes really is.
+    const nb::object one = nb::steal(PyIndex_Check(wanted.ptr()) ? PyNumber_Index(wanted.ptr()) : nullptr);
+    if (one.is_valid()) {
+        shape = nb::make_tuple(one);
     } else {
+        PyErr_Clear();
         shape = nb::steal(PySequence_Tuple(wanted.ptr()));
-        if (!shape.is_valid()) nb::raise_python_error();
+        if (!shape.is_valid()) {
+            PyErr_Clear();
+            throw nb::type_error(
+                nb::str("a shape is an int or a tuple of ints; {!r} was given").format(wanted).c_str());
+        }
     }
     const auto axes = static_cast<std::size_t>(PyTuple_Size(shape.ptr()));
     if (axes > most_axes) throw error(error_code::invalid_argument, "a shape has up to 64 axes");
-    elements = 1;
+    bytes = element.bytes;
     bool empty = false;
     bool plain = true;
     bool countable = true;
@@ -80,14 +87,14 @@ nb::object shape_of(nb::handle wanted, std::size_t& elements) {
                         nb::str("a shape has no negative extents; {!r} was asked for").format(shape).c_str());
         }
         empty |= count == 0;
-        countable &= !__builtin_mul_overflow(elements, static_cast<std::size_t>(count), &elements);
+        countable &= count == 0 || !__builtin_mul_overflow(bytes, static_cast<std::size_t>(count), &bytes);
     }
-    if (empty) {
-        elements = 0;
-    } else if (!countable) {
-        throw error(error_code::out_of_memory,
-                    nb::str("shape {!r} has more elements than memory has bytes").format(shape).c_str());
+    if (!countable || bytes > static_cast<std::size_t>(PY_SSIZE_T_MAX)) {
+        throw error(
+            error_code::out_of_memory,
+            nb::str("shape {!r} of {} has more bytes than can be addressed").format(shape, element.dtype).c_str());
     }
+    if (empty) bytes = 0;
     if (plain) return shape;
     nb::object result = nb::steal(PyTuple_New(static_cast<Py_ssize_t>(axes)));
     for (std::size_t axis = 0; axis < axes; ++axis) {

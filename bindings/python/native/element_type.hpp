@@ -17,9 +17,10 @@ struct element_type {
 /// What numpy.dtype(wanted) is. Throws TypeError where it is no plain data of some bytes.
 element_type element_type_of(nb::handle wanted);
 
-/// The tuple that `wanted`, an int or a sequence of them, is as a shape, and how many elements it has. Throws
-/// TypeError, error(invalid_argument) for negative extents, error(out_of_memory) for more than can be counted.
-nb::object shape_of(nb::handle wanted, std::size_t& elements);
+/// The tuple that `wanted`, an int or a sequence of them, is as a shape, and how many bytes such an array has. Throws
+/// TypeError, error(invalid_argument) for negative extents, error(out_of_memory) for more than can be addressed, also
+/// where an extent of zero comes with them, as NumPy does.
+nb::object shape_of(nb::handle wanted, const element_type& element, std::size_t& bytes);
 
 /// numpy.ndarray over the bytes of `memory`.
 nb::object array_over(nb::handle memory, nb::handle shape, nb::handle dtype);

@@ -43,6 +43,9 @@ void raise_current() noexcept {
         }
     } catch (nb::python_error& failure) {
         failure.restore();
+    } catch (const nb::builtin_exception& failure) {
+        PyErr_SetString(failure.type() == nb::exception_type::type_error ? PyExc_TypeError : PyExc_RuntimeError,
+                        failure.what());
     } catch (const std::bad_alloc&) {
         PyErr_NoMemory();
     } catch (const std::exception& failure) {

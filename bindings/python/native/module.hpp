@@ -3,7 +3,6 @@
 
 #include <nanobind/nanobind.h>
 
-#include <cstddef>
 #include <unibuf/unibuf.hpp>
 
 #include "element_type.hpp"
@@ -20,9 +19,6 @@ void define_spaces(nb::module_& in);
 void define_dlpack(nb::module_& in);
 void define_registry(nb::module_& in);
 void define_sharing(nb::module_& in);
-
-/// Throws error(out_of_memory) where they cannot be addressed.
-std::size_t bytes_of(std::size_t elements, const element_type& element);
 
 /// An instance of `type`, which is Buffer or a class made from it.
 nb::object make_buffer(nb::handle type, unibuf::buffer bytes, element_type element, nb::object shape,

@@ -55,7 +55,8 @@ buffer_options options_of(bool pinned, const char* access, nb::handle hint, nb::
     result.uninitialized = uninitialized;
     result.access = choose("access", access, accesses);
     result.tracking = choose("tracking", tracking, trackings);
-    if (!hint.is_none()) result.hint = choose("hint", nb::cast<const char*>(hint), hints);
+    if (!hint.is_none())
+        result.hint = choose("hint", plain_value<std::string>(hint, "a hint is a str, or None for none"), hints);
     if (!device.is_none()) result.device = space_of(device);
     return result;
 }
@@ -82,7 +83,7 @@ space space_of(nb::handle name) {
 
 std::chrono::nanoseconds timeout_of(nb::handle seconds) {
     if (seconds.is_none()) return forever;
-    const auto wanted = nb::cast<double>(seconds);
+    const auto wanted = plain_value<double>(seconds, "a timeout is a number of seconds, or None for ever");
     if (!(wanted >= 0)) {
         throw error(error_code::invalid_argument, "a timeout is a number of seconds, or None for ever");
     }
@@ -103,7 +104,13 @@ access_options range_of(nb::ssize_t offset, nb::handle count, std::size_t elemen
     };
     access_options result;
     result.offset = bytes(offset, "an offset");
-    if (!count.is_none()) result.count = bytes(nb::cast<nb::ssize_t>(count), "a count");
+    if (count.is_none()) return result;
+    if (!PyIndex_Check(count.ptr())) {
+        throw nb::type_error(nb::str("a count is an int, or None for the rest; {!r} was given").format(count).c_str());
+    }
+    const Py_ssize_t elements = PyNumber_AsSsize_t(count.ptr(), nullptr);  // what is too much is the most there is
+    if (elements == -1 && PyErr_Occurred()) nb::raise_python_error();
+    result.count = bytes(elements, "a count");
     return result;
 }
 

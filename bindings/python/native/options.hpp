@@ -22,6 +22,14 @@ space space_of(nb::handle name);
 /// Seconds, or None for ever. Throws error(invalid_argument) where they are negative or no number.
 std::chrono::nanoseconds timeout_of(nb::handle seconds);
 
+/// A `Value` of Python. Throws TypeError, naming what was given, where it is none.
+template <class Value>
+Value plain_value(nb::handle of, const char* what) {
+    Value result{};
+    if (nb::try_cast(of, result)) return result;
+    throw nb::type_error(nb::str("{}; {!r} was given").format(what, of).c_str());
+}
+
 /// Elements as bytes: `count` of them, or None for the rest, from `offset` on.
 access_options range_of(nb::ssize_t offset, nb::handle count, std::size_t element_bytes);
 

@@ -1,6 +1,6 @@
 // pool_type.cpp: the class MemoryPool's native side.
-#include <memory>
 #include <nanobind/stl/optional.h>
+#include <memory>
 
 #include <optional>
 
@@ -26,11 +26,11 @@ private:
 
 nb::object acquire(const pool& self, nb::handle type, nb::handle shape, nb::handle dtype, bool pinned,
                    const char* access, nb::handle hint, nb::handle device, const char* tracking, bool uninitialized) {
-    std::size_t elements = 0;
-    nb::object extents = shape_of(shape, elements);
     element_type element = element_type_of(dtype);
+    std::size_t size = 0;
+    nb::object extents = shape_of(shape, element, size);
     const buffer_options options = options_of(pinned, access, hint, device, tracking, uninitialized);
-    unibuf::buffer bytes = self.get().acquire(bytes_of(elements, element), options);
+    unibuf::buffer bytes = self.get().acquire(size, options);
     return make_buffer(type, std::move(bytes), std::move(element), std::move(extents), options);
 }
 
@@ -66,8 +66,8 @@ void unlocked(const Act& act) {
 void define_pool(nb::module_& in) {
     nb::class_<pool>(in, "Pool")
         .def(nb::init<bool>(), "shared"_a)
-        .def("acquire", acquire, "type"_a, "shape"_a, "dtype"_a, "pinned"_a, "access"_a, "hint"_a.none(), "device"_a.none(),
-             "tracking"_a, "uninitialized"_a)
+        .def("acquire", acquire, "type"_a, "shape"_a, "dtype"_a, "pinned"_a, "access"_a, "hint"_a.none(),
+             "device"_a.none(), "tracking"_a, "uninitialized"_a)
         .def("release", release, "buffer"_a)
         .def("reserve",
              [](const pool& self, std::size_t count, std::size_t bytes, nb::handle where) {
@@ -75,11 +75,12 @@ void define_pool(nb::module_& in) {
                  unlocked([&] { self.get().reserve(count, bytes, at); });
              })
         .def("trim", [](const pool& self, std::uint64_t bytes) { unlocked([&] { self.get().trim(bytes); }); })
-        .def("limit",
-             [](const pool& self, std::optional<std::uint64_t> bytes) {
-                 unlocked([&] { self.get().limit(bytes.value_or(no_memory_limit)); });
-             },
-             "bytes"_a.none())
+        .def(
+            "limit",
+            [](const pool& self, std::optional<std::uint64_t> bytes) {
+                unlocked([&] { self.get().limit(bytes.value_or(no_memory_limit)); });
+            },
+            "bytes"_a.none())
         .def("statistics", statistics_of);
 }
 

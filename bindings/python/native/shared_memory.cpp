@@ -100,7 +100,7 @@ std::shared_ptr<shared_memory> shared_memory::attach(const std::string& name) {
     const std::string path = "/proc/" + std::to_string(process) + "/fd/" + std::to_string(number);
     const int file = ::open(path.c_str(), O_RDWR | O_CLOEXEC);
     if (file < 0) refuse("the process that gave it has ended, has dropped the buffer, or is not this user's");
-    struct stat about {};
+    struct stat about{};
     const bool same = ::fstat(file, &about) == 0 && about.st_ino == inode && about.st_size >= static_cast<off_t>(page);
     if (!same || (::fcntl(file, F_GET_SEALS) & F_SEAL_SHRINK) == 0) {
         ::close(file);
@@ -128,7 +128,7 @@ shared_memory::~shared_memory() {
 }
 
 std::string shared_memory::name() const {
-    struct stat about {};
+    struct stat about{};
     if (::fstat(file_, &about) != 0) fail("shared memory is lost");
     char text[64];
     std::snprintf(text, sizeof text, format, static_cast<int>(::getpid()), file_,
@@ -152,12 +152,14 @@ void shared_memory::refuse(std::uint64_t holder) const {
     const std::string process = "process " + std::to_string(number_of(holder));
     if (identity_of(number_of(holder)) == holder) {
         throw error(error_code::access_conflict,
-                    process + " holds newer content of this shared buffer on a device of its own: let it call "
-                              "sync_to_host, or say by mark_host_dirty that what is at the host stands");
+                    process +
+                        " holds newer content of this shared buffer on a device of its own: let it call "
+                        "sync_to_host, or say by mark_host_dirty that what is at the host stands");
     }
     throw error(error_code::transfer_failed,
-                process + " has ended with newer content of this shared buffer on a device of its own, which is lost: "
-                          "mark_host_dirty says that what is at the host stands");
+                process +
+                    " has ended with newer content of this shared buffer on a device of its own, which is lost: "
+                    "mark_host_dirty says that what is at the host stands");
 }
 
 void shared_memory::check_not_newer_elsewhere() const {

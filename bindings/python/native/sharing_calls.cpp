@@ -36,13 +36,14 @@ private:
 };
 
 nb::object over(nb::handle type, nb::handle content, nb::handle shape, nb::handle dtype) {
-    std::size_t elements = 0;
-    nb::object extents = shape_of(shape, elements);
     element_type element = element_type_of(dtype);
+    std::size_t size = 0;
+    nb::object extents = shape_of(shape, element, size);
     auto keep = std::make_shared<exported>(content);
-    if (keep->bytes().size() != bytes_of(elements, element)) {
-        throw error(error_code::invalid_argument,
-                    nb::str("{} bytes were given for shape {} of {}").format(keep->bytes().size(), extents, dtype).c_str());
+    if (keep->bytes().size() != size) {
+        throw error(
+            error_code::invalid_argument,
+            nb::str("{} bytes were given for shape {} of {}").format(keep->bytes().size(), extents, dtype).c_str());
     }
     unibuf::buffer made = unibuf::buffer::over(keep->bytes(), keep);
     return make_buffer(type, std::move(made), std::move(element), std::move(extents), {});

@@ -21,8 +21,8 @@ public:
 
     /// `root` is what every array made from this one refers to: its references say whether there are any.
     void show(nb::object array, nb::object root, const native_memory& native) {
-        array_ = std::move(array);
-        root_ = std::move(root);
+        std::swap(array_, array);  // what the old ones call when they go may come back here
+        std::swap(root_, root);
         where_ = native.where;
         handle_ = native.handle;
         alone_ = Py_REFCNT(root_.ptr());
@@ -32,9 +32,7 @@ public:
     bool is_idle() const noexcept {
         return array_.is_valid() && Py_REFCNT(array_.ptr()) == 1 && Py_REFCNT(root_.ptr()) == alone_;
     }
-    void drop() noexcept {
-        nb::object array = std::move(array_), root = std::move(root_);  // what they call may come back here
-    }
+    void drop() noexcept { const shown_array gone = std::move(*this); }
 
 private:
     nb::object array_;

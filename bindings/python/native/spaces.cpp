@@ -42,7 +42,9 @@ nb::list all_devices() {
     return result;
 }
 
-nb::object limit_or_none(std::uint64_t bytes) { return bytes == no_memory_limit ? nb::none() : nb::object(nb::int_(bytes)); }
+nb::object limit_or_none(std::uint64_t bytes) {
+    return bytes == no_memory_limit ? nb::none() : nb::object(nb::int_(bytes));
+}
 
 nb::dict memory_as_dict(const std::string& where) {
     accelerator_memory found;
@@ -94,11 +96,14 @@ void define_spaces(nb::module_& in) {
         const nb::gil_scoped_release unlocked;
         set_default_device(wanted);
     });
-    in.def("limit_memory", [](nb::handle where, std::optional<std::uint64_t> bytes) {
-        const space at = space_of(where);
-        const nb::gil_scoped_release unlocked;
-        limit_memory(at, bytes.value_or(no_memory_limit));
-    }, "space"_a, "bytes"_a.none());
+    in.def(
+        "limit_memory",
+        [](nb::handle where, std::optional<std::uint64_t> bytes) {
+            const space at = space_of(where);
+            const nb::gil_scoped_release unlocked;
+            limit_memory(at, bytes.value_or(no_memory_limit));
+        },
+        "space"_a, "bytes"_a.none());
     in.def("trim_memory", [](nb::handle where) {
         const space at = space_of(where);
         const nb::gil_scoped_release unlocked;

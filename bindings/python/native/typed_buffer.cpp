@@ -1,6 +1,8 @@
 // typed_buffer.cpp
 #include "typed_buffer.hpp"
 
+#include <utility>
+
 #include "imported.hpp"
 
 namespace unibuf::python {
@@ -26,9 +28,7 @@ typed_buffer::typed_buffer(unibuf::buffer bytes, element_type element, nb::objec
 
 /// The last handle may wait for queued work.
 typed_buffer::~typed_buffer() {
-    unlink();
-    host_.drop();
-    device_.drop();
+    drop_arrays();
     if (!bytes_ || !nb::is_alive()) return;
     const nb::gil_scoped_release unlocked;
     bytes_.reset();
@@ -58,9 +58,9 @@ void typed_buffer::unlink() noexcept {
 }
 
 void typed_buffer::drop_idle_arrays() {
-    // Where the host is the device, they are one.
-    if (host_.is_idle()) host_.drop();
-    if (device_.is_idle()) device_.drop();
+    shown_array host, device;  // gone last: weak references to them may call what drops this
+    if (host_.is_idle()) host = std::exchange(host_, {});
+    if (device_.is_idle()) device = std::exchange(device_, {});
     if (!host_.get() && !device_.get()) unlink();
 }
 
@@ -128,14 +128,11 @@ nb::object typed_buffer::device_by_access() {
 }
 
 void typed_buffer::free() {
-    unibuf::buffer fresh(size_bytes(), options_);
-    host_.drop();
-    device_.drop();
-    unlink();
-    ++generation_;
-    std::swap(*bytes_, fresh);
+    unibuf::buffer gone(size_bytes(), options_);
+    std::swap(*bytes_, gone);
+    drop_arrays();
     const nb::gil_scoped_release unlocked;
-    unibuf::buffer gone = std::move(fresh);
+    const unibuf::buffer last = std::move(gone);
 }
 
 shared_memory& typed_buffer::share(std::string_view description) {
@@ -206,11 +203,14 @@ unibuf::buffer typed_buffer::take() {
     }
     unibuf::buffer result = std::move(bytes());
     bytes_.reset();
-    ++generation_;
-    host_.drop();
-    device_.drop();
-    unlink();
+    drop_arrays();
     return result;
+}
+
+void typed_buffer::drop_arrays() noexcept {
+    ++generation_;
+    unlink();
+    const shown_array host = std::exchange(host_, {}), device = std::exchange(device_, {});
 }
 
 }  // namespace unibuf::python

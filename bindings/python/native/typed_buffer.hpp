@@ -51,9 +51,17 @@ public:
     const unibuf::buffer& bytes() const { return const_cast<typed_buffer*>(this)->bytes(); }
 
     /// Calls `act`, which needs the content at `where`, with a handle, without the interpreter's lock. Where memory is
-    /// short, idle arrays of other buffers make room.
+    /// short, idle arrays of other buffers make room; where views are in the way, it may be idle arrays that are.
     template <class Act>
-    auto access(Act act, space where = unibuf::host);
+    auto access(Act act, space where = unibuf::host) {
+        unibuf::buffer handle = this->handle();
+        return access_by(handle, act, where);
+    }
+
+    /// The same with a handle of the caller's.
+    template <class Act>
+    auto access_by(unibuf::buffer& handle, Act act, space where = unibuf::host);
+    unibuf::buffer handle() { return bytes().view(0, size_bytes()); }
 
     buffer_state state() const;
 
@@ -87,6 +95,7 @@ private:
     nb::object host_by_access();
     nb::object device_by_access();
     nb::object show(shown_array& in, std::uint32_t generation, memory held);
+    void drop_arrays() noexcept;
 
     // Around each access: what other processes have done, and what they have to know.
     void look_at_others(space where);
@@ -112,9 +121,8 @@ private:
 };
 
 template <class Act>
-auto typed_buffer::access(Act act, space where) {
+auto typed_buffer::access_by(unibuf::buffer& handle, Act act, space where) {
     if (shared_) look_at_others(where);
-    unibuf::buffer handle = bytes().view(0, size_bytes());
     const auto run = [&] {
         const nb::gil_scoped_release unlocked;
         return act(handle);
@@ -132,7 +140,8 @@ auto typed_buffer::access(Act act, space where) {
     try {
         return run_and_tell();
     } catch (const error& failure) {
-        if (failure.code() != error_code::out_of_memory || !drop_idle_arrays_of_others(~std::size_t{0})) throw;
+        const bool helps = failure.code() == error_code::out_of_memory || failure.code() == error_code::access_conflict;
+        if (!helps || !drop_idle_arrays_of_others(~std::size_t{0})) throw;
     }
     return run_and_tell();
 }

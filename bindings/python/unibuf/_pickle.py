@@ -1,4 +1,4 @@
-"""Buffers in pickles: the content, taken by way of the host."""
+"""Buffers in pickles, and copies of them: the content, taken by way of the host."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 from . import _native
 from .buffer import UnifiedBuffer
-from .errors import DeviceUnavailableError
+from .errors import DeviceUnavailableError, InvalidArgumentError
 
 Form = tuple[type[UnifiedBuffer[Any]], tuple[int, ...], Any, dict[str, Any]]
 
@@ -27,17 +27,19 @@ def reduce(buffer: UnifiedBuffer[Any], protocol: int) -> tuple[Any, ...]:
     content: Any = content_of(buffer)
     if content is not None:
         content = pickle.PickleBuffer(content) if protocol >= 5 else bytes(content)
-    return rebuild, (*form_of(buffer), content)
+    state = getattr(buffer, "__dict__", None) or None  # of a class made from it
+    return rebuild, (*form_of(buffer), content), state
 
 
 def rebuild(
     kind: type[UnifiedBuffer[Any]], shape: tuple[int, ...], dtype: Any, options: dict[str, Any], content: Any
 ) -> UnifiedBuffer[Any]:
     """A new buffer with that content at the host. Where its device is missing, it is for the default device."""
+    result = kind.__new__(kind)
     try:
-        result = kind(shape, dtype, **options)
-    except DeviceUnavailableError:
-        result = kind(shape, dtype, **{**options, "device": None})
+        UnifiedBuffer.__init__(result, shape, dtype, **options)
+    except (DeviceUnavailableError, InvalidArgumentError):
+        UnifiedBuffer.__init__(result, shape, dtype, **{**options, "device": None})
     if content is None:
         return result
     if options["access"] == "read_only":  # accesses to write are refused

@@ -95,10 +95,12 @@ class UnifiedBuffer(_native.Buffer, Generic[T]):
         return from_native(self._statistics())
 
     def __repr__(self) -> str:
+        about = ""
         try:
-            return f"UnifiedBuffer(shape={self.shape}, dtype={self.dtype}, state={self.state})"
+            about = f"shape={self.shape}, dtype={self.dtype}"
+            return f"{type(self).__name__}({about}, state={self.state})"
         except InvalidArgumentError as failure:
-            return f"UnifiedBuffer(shape={self.shape}, dtype={self.dtype}: {failure})"
+            return f"{type(self).__name__}({about}: {failure})"
 
     # Where it is
 
