@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """extract.py BUILD OUTPUT DOCUMENT...: writes the code blocks of Markdown documents to files, and OUTPUT/blocks.cmake.
 
-A ```cpp block is a program; one without `int main` or a namespace of its own is put into a main. A comment before the block
+A ```cpp or ```python block is a program; one of C++ without `int main` or a namespace of its own is put into a main. A comment before the block
 changes that: `<!-- continues -->` joins it to the block before, `<!-- compile only -->` leaves it unrun. A ```sh block is run
 if it begins with `unibuf ` or `build/`.
 """
@@ -35,6 +35,7 @@ def blocks(document):
     """Yields (kind, source) for each block of a document; kind is run, compile or shell."""
     text = document.read_text()
     kind, source = None, ""
+    open_language = None  # that of the block which may be continued
     for block in BLOCK.finditer(text):
         language, body = block.groups()
         mark = MARK.search(text[: block.start()])
@@ -42,14 +43,16 @@ def blocks(document):
         line = text.count("\n", 0, block.start()) + 2
         if language == "sh" and body.startswith(("unibuf ", "build/")):
             yield "shell", body
-        elif language == "cpp":
-            body = f'#line {line} "{document}"\n{body}'
-            if mark == "continues":
+        elif language in ("cpp", "python"):
+            if language == "cpp":
+                body = f'#line {line} "{document}"\n{body}'
+            if mark == "continues" and language == open_language:
                 source += body
                 continue
             if source:
                 yield kind, source
-            kind, source = "compile" if mark == "compile only" else "run", body
+            kind = "python" if language == "python" else "compile" if mark == "compile only" else "run"
+            source, open_language = body, language
     if source:
         yield kind, source
 
@@ -73,6 +76,8 @@ def main(build, output, *documents):
             name = f"{document.stem}_{number}"
             if kind == "shell":
                 path, text = Path(output, f"{name}.sh"), source.replace("build/release/", f"{build}/")
+            elif kind == "python":
+                path, text = Path(output, f"{name}.py"), source
             else:
                 kind, text = program(kind, source)
                 path = Path(output, f"{name}.cpp")
