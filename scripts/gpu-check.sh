@@ -39,15 +39,21 @@ finish() {
     exit "$failed"
 }
 
+has_python() { "$python" -c 'import nanobind, numpy, pytest' 2>/dev/null; }
+
 build_all() {
     local options=(-G Ninja -B "$build" -D CMAKE_BUILD_TYPE=Release -D UNIBUF_TESTS=ON)
     if [[ -n $parts ]]; then options+=(-D "CMAKE_PREFIX_PATH=$(realpath "$parts")"); fi
+    local targets=(unibuf_cli conv2d unibuf_bench fault_tests contract_host contract_debug contract_opencl
+        contract_opengl contract_cuda cuda_double_tests cuda_cli_tests gpu_interop)
+    if has_python; then
+        options+=(-D UNIBUF_PYTHON=ON -D "Python_EXECUTABLE=$(command -v "$python")")
+        targets+=(unibuf_python)
+    fi
     cmake "${options[@]}" >"$build/configure.log" 2>&1 ||
         { cat "$build/configure.log"; return 1; }
     # The programs of tests and no others: documents and packages are the same everywhere.
-    cmake --build "$build" -j "$jobs" --target unibuf_cli conv2d unibuf_bench fault_tests contract_host contract_debug \
-        contract_opencl contract_opengl contract_cuda cuda_double_tests cuda_cli_tests gpu_interop \
-        >"$build/ninja.log" 2>&1 ||
+    cmake --build "$build" -j "$jobs" --target "${targets[@]}" >"$build/ninja.log" 2>&1 ||
         { grep -vE '^\[[0-9]+/[0-9]+\]' "$build/ninja.log"; return 1; }
     echo "built with $(c++ --version | head -n 1)"
 }
@@ -68,6 +74,14 @@ run_conv2d() {
     "$build/examples/conv2d" --picture "$picture" --output "$build/edges.png" --space cuda:0 --mode all \
         --size 4096x4096 --json "$build/conv2d.json" | tee "$build/conv2d.txt" &&
         awk '/zero-copy/ { print "zero-copy: " $NF " of copying" }' "$build/conv2d.txt"
+}
+
+# The package on this device, with the machine's own CuPy; with the double of it where the driver is one.
+run_python() {
+    local path=$build/python
+    if [[ $double == double ]]; then path+=:tests/doubles/cupy; fi
+    PYTHONPATH=$path PYTHONDONTWRITEBYTECODE=1 UNIBUF_TEST_SPACES=cuda:0 "$python" -m pytest -q \
+        tests/python/transitions_test.py tests/python/cuda_interop_test.py
 }
 
 run_bench() {
@@ -122,5 +136,10 @@ else
     run conv2d run_conv2d
 fi
 run interop "$python" tests/gpu/interop.py "$build/tests/libgpu_interop.so"
+if has_python; then
+    run python run_python
+else
+    row SKIP python "the package needs nanobind, numpy and pytest of $python"
+fi
 run benchmarks run_bench
 finish
