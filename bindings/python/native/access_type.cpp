@@ -21,7 +21,7 @@ class access_block {
 public:
     access_block(nb::pointer_and_handle<typed_buffer> of, int what, nb::handle where, nb::ssize_t offset,
                  nb::handle count, nb::handle timeout, nb::handle stream)
-        : of_(nb::borrow(of.h)), what_(static_cast<access>(what)), where_(space_of(where)) {
+        : of_(nb::borrow(of.h)), what_(static_cast<access>(what)), where_(space_of(where)), stream_(nb::borrow(stream)) {
         options_ = range_of(offset, count, buffer().element().bytes);
         options_.timeout = timeout_of(timeout);
         options_.on = queue_of(stream);
@@ -39,7 +39,7 @@ public:
                                                                 : memory(lease_by(&unibuf::buffer::read_write)));
             const auto& held = *nb::inst_ptr<memory>(root);
             if (!shape_.is_valid()) shape_ = nb::make_tuple(held.size_bytes() / buffer().element().bytes);
-            array_ = buffer().array(root, where_, shape_);
+            array_ = buffer().array(root, where_, shape_, stream_);
             memory_ = std::move(root);
         } catch (...) {
             drop_handle();
@@ -145,6 +145,7 @@ private:
     std::optional<unibuf::buffer> handle_;  // of the buffer as it was entered: `of_` may be freed, or released
     access what_;
     space where_;
+    nb::object stream_;
     access_options options_;
     nb::object shape_;
     nb::object memory_;

@@ -80,16 +80,16 @@ bool typed_buffer::drop_idle_arrays_of_others(std::size_t looks) {
     return any;
 }
 
-nb::object typed_buffer::array(nb::handle held, space where, nb::handle shape) const {
+nb::object typed_buffer::array(nb::handle held, space where, nb::handle shape, nb::handle stream) const {
     if (nb::inst_ptr<memory>(held)->data() || where == unibuf::host) return array_over(held, shape, element_.dtype);
     static const nb::handle wrap = imported("unibuf._device_arrays", "wrap");
-    return wrap(held, shape, element_.dtype);
+    return wrap(held, shape, element_.dtype, stream);
 }
 
 nb::object typed_buffer::show(shown_array& in, std::uint32_t generation, memory held) {
     const native_memory native = held.native();
     nb::object root = nb::cast(std::move(held));
-    nb::object made = array(root, native.where, shape_);
+    nb::object made = array(root, native.where, shape_, nb::none());
     if (generation != generation_) return made;  // of a buffer that was given away meanwhile
     in.show(made, std::move(root), native);
     link();

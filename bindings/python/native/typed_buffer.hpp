@@ -84,8 +84,8 @@ public:
     /// The same of memory that another process made.
     void attach(std::shared_ptr<shared_memory> memory);
 
-    /// An array over `held`, of any memory.
-    nb::object array(nb::handle held, space where, nb::handle shape) const;
+    /// An array over `held`, of any memory; its work goes to `stream`, where its library has arrays of a queue.
+    nb::object array(nb::handle held, space where, nb::handle shape, nb::handle stream) const;
 
     /// Lets go of arrays that nobody else has, so that neither tracking nor eviction has to mind them.
     void drop_idle_arrays();

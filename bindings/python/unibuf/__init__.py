@@ -1,5 +1,7 @@
 """One array, many memories: no stale read, no needless copy, and every copy can say why it happened."""
 
+import sys
+
 from .accelerator import (
     Accelerator,
     AcceleratorMemory,
@@ -31,6 +33,9 @@ from .sharing import attach, from_dlpack, from_numpy
 from .state import BufferState
 from .statistics import Statistics, TransferCount, reset_statistics, total_statistics
 from .views import CudaView
+
+if "distributed" in sys.modules:  # its workers send buffers to each other
+    from . import dask as dask
 
 __all__ = [
     "Accelerator",
