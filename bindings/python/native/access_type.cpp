@@ -56,9 +56,9 @@ public:
         memory& held = *nb::inst_ptr<memory>(root);
         const bool array_left = Py_REFCNT(array.ptr()) > 1;
         const bool is_numpy = held.data() != nullptr;
+        if (!is_numpy) array.reset();
         const Py_ssize_t known = 1 + (is_numpy ? 1 : 0);  // by `root` and the array
         const bool others_left = Py_REFCNT(root.ptr()) > known;
-        if (!is_numpy) array.reset();
         std::optional<copy_view> kept;  // from before the end of the lease, so that nobody drops the copy in between
         if (array_left || others_left) kept = hold();
         {
