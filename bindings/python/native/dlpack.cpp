@@ -83,7 +83,8 @@ nb::object export_as(const char* name, PyCapsule_Destructor destructor, nb::hand
         whole->extents[axes + axis] = stride;
         stride *= whole->extents[axis];
     }
-    whole->head.tensor = {.data = reinterpret_cast<void*>(of.native().handle),
+    // Not every consumer adds byte_offset.
+    whole->head.tensor = {.data = reinterpret_cast<void*>(of.native().handle + of.native().offset),
                           .device_type = device_type,
                           .device_id = device_id,
                           .ndim = static_cast<std::int32_t>(axes),
@@ -92,7 +93,7 @@ nb::object export_as(const char* name, PyCapsule_Destructor destructor, nb::hand
                           .type_lanes = static_cast<std::uint16_t>(item_bytes * 8 / static_cast<unsigned>(type_bits)),
                           .shape = whole->extents.data(),
                           .strides = whole->extents.data() + axes,
-                          .byte_offset = of.native().offset};
+                          .byte_offset = 0};
     whole->head.context = whole.get();
     whole->head.deleter = exported<Managed>::remove;
     if constexpr (std::is_same_v<Managed, managed_versioned>) {

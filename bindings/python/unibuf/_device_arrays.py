@@ -5,10 +5,14 @@ from __future__ import annotations
 from functools import cache
 from importlib import import_module
 from types import ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from . import _native
+from ._queues import address_of
 from .errors import DeviceUnavailableError
+
+if TYPE_CHECKING:
+    from .buffer import UnifiedBuffer
 
 
 def index_of(space: str) -> int:
@@ -25,8 +29,34 @@ def needed(module: str, package: str, space: str, otherwise: str) -> ModuleType:
         ) from failure
 
 
-def _cupy_array(memory: _native.Memory, shape: tuple[int, ...], dtype: Any) -> Any:
-    cupy = needed("cupy", "CuPy (cupy-cuda12x, cupy-cuda13x)", memory.space, "buffer.cuda() works without it")
+_CUPY = "CuPy (cupy-cuda12x, cupy-cuda13x)"
+_DLPACK_CUDA = (2, 13)  # a device's memory, and managed memory
+
+
+def cuda_array(of: Any) -> Any | None:
+    """The same memory as a cupy.ndarray, where it is a CUDA device's; else None."""
+    has_interface = hasattr(of, "__cuda_array_interface__")
+    if not has_interface:
+        device = getattr(of, "__dlpack_device__", None)
+        if device is None or int(device()[0]) not in _DLPACK_CUDA:
+            return None
+    cupy = needed("cupy", _CUPY, "CUDA devices", "copy what it has to the host first")
+    return cupy.asarray(of) if has_interface else cupy.from_dlpack(of)
+
+
+def copy_at_device(buffer: UnifiedBuffer[Any], source: Any) -> None:
+    """What a cupy.ndarray has becomes the buffer's content."""
+    current_stream = import_module("cupy").cuda.get_current_stream
+    with source.device:
+        stream = current_stream()
+        with buffer.write(f"cuda:{source.device.id}", stream=stream) as array:
+            array[...] = source
+            del array
+        stream.synchronize()  # its owner may free or write it from here on
+
+
+def _cupy_array(memory: _native.Memory, shape: tuple[int, ...], dtype: Any, _: Any) -> Any:
+    cupy = needed("cupy", _CUPY, memory.space, "buffer.cuda() works without it")
     owner = cupy.cuda.UnownedMemory(
         memory.handle, memory.offset + memory.nbytes, memory, device_id=index_of(memory.space)
     )
@@ -39,10 +69,15 @@ def _opencl_queue(space: str) -> Any:
     return pyopencl.CommandQueue.from_int_ptr(_native.opencl_queue(space), retain=True)
 
 
-def _opencl_array(memory: _native.Memory, shape: tuple[int, ...], dtype: Any) -> Any:
+def _opencl_array(memory: _native.Memory, shape: tuple[int, ...], dtype: Any, stream: Any) -> Any:
     queue = _opencl_queue(memory.space)
+    pyopencl = import_module("pyopencl")
+    if isinstance(stream, pyopencl.CommandQueue):
+        queue = stream
+    elif stream is not None:
+        queue = pyopencl.CommandQueue.from_int_ptr(address_of(stream), retain=True)
     arrays = import_module("pyopencl.array")
-    data = import_module("pyopencl").Buffer.from_int_ptr(memory.handle, retain=True)
+    data = pyopencl.Buffer.from_int_ptr(memory.handle, retain=True)
     data.unibuf_memory = memory  # views of the array share `data`, and so keep the copy in place
     return arrays.Array(queue, shape, dtype, data=data, offset=memory.offset)
 
@@ -50,7 +85,8 @@ def _opencl_array(memory: _native.Memory, shape: tuple[int, ...], dtype: Any) ->
 _makers = {"cuda": _cupy_array, "opencl": _opencl_array}
 
 
-def wrap(memory: _native.Memory, shape: tuple[int, ...], dtype: Any) -> Any:
-    """An array over memory that the host cannot address; where nobody has arrays for it, the memory itself."""
+def wrap(memory: _native.Memory, shape: tuple[int, ...], dtype: Any, stream: Any) -> Any:
+    """An array over memory that the host cannot address; where nobody has arrays for it, the memory itself. PyOpenCL's
+    work on theirs goes to `stream`, or to unibuf's own queue."""
     make = _makers.get(memory.space.partition(":")[0])
-    return make(memory, shape, dtype) if make else memory
+    return make(memory, shape, dtype, stream) if make else memory

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 import numpy as np
 
 from . import _native
+from ._device_arrays import copy_at_device, cuda_array
 from .errors import BufferNotAllocatedError, InvalidArgumentError, UnsupportedError
 from .state import BufferState
 from .statistics import Statistics, from_native
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 T = TypeVar("T", bound=np.generic)
 
 _READ, _WRITE, _READ_WRITE = 1, 2, 3
+_DLPACK_HOST = (1, 0)
 
 
 class UnifiedBuffer(_native.Buffer, Generic[T]):
@@ -214,14 +216,18 @@ class UnifiedBuffer(_native.Buffer, Generic[T]):
         return self
 
     def copy_from(self, data: ArrayLike | UnifiedBuffer[Any]) -> Self:
-        """Copies an array of the same shape, as numpy.copyto does: safe casts, and those within a kind. Returns the
-        buffer."""
-        source = np.asarray(data)
+        """Copies an array of the same shape, as numpy.copyto does: safe casts, and those within a kind. What is in a
+        CUDA device's memory is copied there, by CuPy. Returns the buffer."""
+        at_device = None if isinstance(data, (np.ndarray, UnifiedBuffer)) else cuda_array(data)
+        source = np.asarray(data) if at_device is None else at_device
         if source.shape != self.shape:
             raise InvalidArgumentError(f"data of shape {source.shape} was to be copied into a buffer of {self.shape}")
         if not np.can_cast(source.dtype, self.dtype, "same_kind"):
             raise InvalidArgumentError(f"data of {source.dtype} cannot be cast to {self.dtype} within its kind")
-        if source.dtype == self.dtype and source.flags.c_contiguous and source.flags.aligned:
+        if at_device is not None:
+            if self.nbytes:
+                copy_at_device(self, at_device)
+        elif source.dtype == self.dtype and source.flags.c_contiguous and source.flags.aligned:
             self._copy_bytes_from(_bytes_of(source))
         else:
             with self.write("host") as array:
@@ -272,7 +278,7 @@ class UnifiedBuffer(_native.Buffer, Generic[T]):
         return self.to_numpy() if copy else self.host
 
     def __dlpack_device__(self) -> tuple[int, int]:
-        return self.host.__dlpack_device__()
+        return _DLPACK_HOST  # `__dlpack__` takes the host's copy, and so moves; this does not
 
     def __dlpack__(
         self,

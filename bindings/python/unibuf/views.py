@@ -21,8 +21,8 @@ _DLPACK_CODES = {"i": 0, "u": 1, "f": 2, "c": 5, "b": 6}
 _BFLOAT = 4
 
 
-class ImpossibleWithoutCopyError(UnsupportedError, BufferError, ValueError):
-    """copy=False was asked for where only a copy would do."""
+class ExportError(UnsupportedError, BufferError, ValueError):
+    """What a library asked for cannot be exported to it."""
 
 
 class CudaView:
@@ -81,9 +81,9 @@ class CudaView:
             )
         here = self.__dlpack_device__()
         if dl_device is not None and (int(dl_device[0]), dl_device[1]) != here:
-            raise ImpossibleWithoutCopyError(f"a view of {self.space} is at {here}, and exports nothing to {dl_device}")
+            raise ExportError(f"a view of {self.space} is at {here}, and exports nothing to {dl_device}")
         if copy:
-            raise ImpossibleWithoutCopyError(f"a view of {self.space} copies nothing: copy what it exports")
+            raise ExportError(f"a view of {self.space} copies nothing: copy what it exports")
         code, bits = _dlpack_type(self.dtype)
         versioned = max_version is not None and max_version[0] >= 1
         return _native.dlpack(self._memory, self.shape, self.dtype.itemsize, code, bits, *here, versioned, 0)
@@ -104,5 +104,5 @@ def _dlpack_type(dtype: np.dtype[Any]) -> tuple[int, int]:
     if dtype.name == "bfloat16":
         return _BFLOAT, 16
     if dtype.kind not in _DLPACK_CODES or not dtype.isnative:
-        raise UnsupportedError(f"DLPack has no type for {dtype}")
+        raise ExportError(f"DLPack has no type for {dtype}")
     return _DLPACK_CODES[dtype.kind], dtype.itemsize * 8
