@@ -67,7 +67,10 @@ void define_pool(nb::module_& in) {
     nb::class_<pool>(in, "Pool")
         .def(nb::init<bool>(), "shared"_a)
         .def("acquire", acquire, "type"_a, "shape"_a, "dtype"_a, "pinned"_a, "access"_a, "hint"_a.none(),
-             "device"_a.none(), "tracking"_a, "uninitialized"_a)
+             "device"_a.none(), "tracking"_a, "uninitialized"_a,
+             nb::sig(
+                 "def acquire(self, type: type, shape: object, dtype: object, pinned: bool, access: str, hint: object, "
+                 "device: object, tracking: str, uninitialized: bool) -> typing.Any"))
         .def("release", release, "buffer"_a)
         .def("reserve",
              [](const pool& self, std::size_t count, std::size_t bytes, nb::handle where) {
@@ -81,7 +84,7 @@ void define_pool(nb::module_& in) {
                 unlocked([&] { self.get().limit(bytes.value_or(no_memory_limit)); });
             },
             "bytes"_a.none())
-        .def("statistics", statistics_of);
+        .def("statistics", statistics_of, nb::sig("def statistics(self) -> dict[str, typing.Any]"));
 }
 
 }  // namespace unibuf::python
