@@ -162,8 +162,10 @@ void define_access(nb::module_& in) {
                       nb::handle>(),
              "buffer"_a, "what"_a, "space"_a.none(), "offset"_a, "count"_a.none(), "timeout"_a.none(),
              "stream"_a.none())
-        .def("__enter__", &access_block::enter)
-        .def("__exit__", [](access_block& self, const nb::args&) { self.leave(); });
+        .def("__enter__", &access_block::enter, nb::sig("def __enter__(self) -> typing.Any"))
+        .def(
+            "__exit__", [](access_block& self, const nb::args&) { self.leave(); },
+            nb::sig("def __exit__(self, *args: object) -> None"));
 }
 
 }  // namespace unibuf::python

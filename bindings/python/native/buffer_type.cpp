@@ -30,7 +30,7 @@ PyObject* state_object(buffer_state state) {
     return Py_NewRef(PyTuple_GetItem(members.ptr(), static_cast<Py_ssize_t>(state)));
 }
 
-// What is asked for most often goes past nanobind.
+// What is asked for most often goes past nanobind. UnifiedBuffer has them, and states their types.
 PyGetSetDef properties[] = {
     {"host", [](PyObject* self, void*) { return guarded([&] { return self_of(self).host(); }); }, nullptr,
      "The host's copy as a NumPy array, current when it is returned, writable at any time after that; the same array "
@@ -93,7 +93,7 @@ PyMethodDef methods[] = {
      "submitted to the device until now, or to `stream`. Raises BufferNotAllocatedError."},
     {nullptr, nullptr, 0, nullptr}};
 
-PyType_Slot slots[] = {{Py_tp_getset, properties}, {Py_tp_methods, methods}, {0, nullptr}};
+PyType_Slot slots[] = {{Py_tp_methods, methods}, {0, nullptr}};
 
 void construct(typed_buffer* self, nb::handle shape, nb::handle dtype, bool pinned, const char* access, nb::handle hint,
                nb::handle device, const char* tracking, bool uninitialized) {
@@ -303,6 +303,12 @@ void define_buffer(nb::module_& in) {
             const space at = space_of(where);
             return memory(self.access([&](unibuf::buffer& of) { return of.copy_view(at); }, at));
         });
+    in.def("add_properties", [](nb::handle type) {
+        for (PyGetSetDef* each = properties; each->name; ++each) {
+            const nb::object made = nb::steal(PyDescr_NewGetSet(reinterpret_cast<PyTypeObject*>(type.ptr()), each));
+            type.attr(each->name) = made;
+        }
+    });
 }
 
 }  // namespace unibuf::python

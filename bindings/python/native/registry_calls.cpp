@@ -32,7 +32,8 @@ nb::object find(nb::handle type, const std::string& name) {
 
 void define_registry(nb::module_& in) {
     in.def("registry_add", add, "name"_a, "buffer"_a, "keep"_a);
-    in.def("registry_find", find, "type"_a, "name"_a);
+    in.def("registry_find", find, "type"_a, "name"_a,
+           nb::sig("def registry_find(type: type, name: str) -> typing.Any"));
     in.def("registry_remove", [](const std::string& name) { return get_registry().remove(name); });
     in.def("registry_names", [] { return get_registry().names(); });
 }

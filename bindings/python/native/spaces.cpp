@@ -80,16 +80,19 @@ nb::dict statistics_as_dict(const statistics& of) {
 }
 
 void define_spaces(nb::module_& in) {
-    in.def("devices", all_devices);
-    in.def("properties_of", [](const std::string& where) {
-        device_info found;
-        {
-            const nb::gil_scoped_release unlocked;
-            found = get_accelerator(space(where)).properties();
-        }
-        return info_as_dict(found);
-    });
-    in.def("memory_of", memory_as_dict);
+    in.def("devices", all_devices, nb::sig("def devices() -> list[dict[str, typing.Any]]"));
+    in.def(
+        "properties_of",
+        [](const std::string& where) {
+            device_info found;
+            {
+                const nb::gil_scoped_release unlocked;
+                found = get_accelerator(space(where)).properties();
+            }
+            return info_as_dict(found);
+        },
+        nb::sig("def properties_of(space: str) -> dict[str, typing.Any]"));
+    in.def("memory_of", memory_as_dict, nb::sig("def memory_of(space: str) -> dict[str, typing.Any]"));
     in.def("default_device", [] { return space_of(nb::none()).name(); });
     in.def("set_default_device", [](nb::handle where) {
         const space wanted = space_of(where);
@@ -112,7 +115,9 @@ void define_spaces(nb::module_& in) {
     in.def("opencl_queue", [](const std::string& where) {
         return reinterpret_cast<std::uintptr_t>(opencl::handles_of(space(where)).queue);
     });
-    in.def("total_statistics", [] { return statistics_as_dict(total_statistics()); });
+    in.def(
+        "total_statistics", [] { return statistics_as_dict(total_statistics()); },
+        nb::sig("def total_statistics() -> dict[str, typing.Any]"));
     in.def("reset_statistics", [] { reset_statistics(); });
 }
 

@@ -43,7 +43,8 @@ def rebuild(
     if content is None:
         return result
     if options["access"] == "read_only":  # accesses to write are refused
-        memoryview(result._hold("host"))[:] = memoryview(content)
+        memory: Any = result._hold("host")
+        memoryview(memory)[:] = memoryview(content)
         result.mark_host_dirty()
     else:
         result._copy_bytes_from(content)

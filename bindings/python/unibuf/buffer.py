@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any, Generic, TypedDict, TypeVar, overload
 
 import numpy as np
 
@@ -15,9 +15,19 @@ from .statistics import Statistics, from_native
 from .views import CudaView, cuda_view
 
 if TYPE_CHECKING:
-    from typing import Self
-
     from numpy.typing import ArrayLike, DTypeLike, NDArray
+    from typing_extensions import Self, Unpack
+
+    Shape = int | Sequence[int]
+
+    class Options(TypedDict, total=False):
+        pinned: bool
+        access: str
+        hint: str | None
+        device: str | None
+        tracking: str
+        uninitialized: bool
+
 
 T = TypeVar("T", bound=np.generic)
 
@@ -48,8 +58,15 @@ class UnifiedBuffer(_native.Buffer, Generic[T]):
 
     __slots__ = ()
 
-    if TYPE_CHECKING:
+    if TYPE_CHECKING:  # of the base class, with their types
 
+        @overload
+        def __init__(self: UnifiedBuffer[np.float32], shape: Shape, **options: Unpack[Options]) -> None: ...
+        @overload
+        def __init__(self, shape: Shape, dtype: type[T] | np.dtype[T], **options: Unpack[Options]) -> None: ...
+        @overload
+        def __init__(self: UnifiedBuffer[Any], shape: Shape, dtype: DTypeLike, **options: Unpack[Options]) -> None: ...
+        def __init__(self, *_: Any, **__: Any) -> None: ...
         @property
         def host(self) -> NDArray[T]: ...
         @property
@@ -66,6 +83,12 @@ class UnifiedBuffer(_native.Buffer, Generic[T]):
         def size(self) -> int: ...
         def mark_host_dirty(self, offset: int = 0, count: int | None = None) -> None: ...
         def mark_device_dirty(self, offset: int = 0, count: int | None = None, stream: Any = None) -> None: ...
+        def _fill(self, pattern: bytes) -> None: ...
+        def _options(self) -> dict[str, Any]: ...
+        def _copy_bytes_from(self, source: Any, offset: int = 0) -> None: ...
+        def _copy_bytes_to(self, target: Any, offset: int = 0) -> None: ...
+        def _statistics(self) -> dict[str, Any]: ...
+        def _hold(self, space: str) -> _native.Memory: ...
 
     # What it is
 
@@ -291,12 +314,16 @@ class UnifiedBuffer(_native.Buffer, Generic[T]):
         """Of the host's copy, or, for a CUDA `dl_device`, of the one there."""
         if dl_device is not None and int(dl_device[0]) == CudaView.DLPACK_CUDA:
             return self.cuda(dl_device[1]).__dlpack__(stream=stream, max_version=max_version, copy=copy)
-        return self.host.__dlpack__(stream=stream, max_version=max_version, dl_device=dl_device, copy=copy)
+        host: NDArray[Any] = self.host
+        return host.__dlpack__(stream=stream, max_version=max_version, dl_device=dl_device, copy=copy)
 
     def __reduce_ex__(self, protocol: Any) -> Any:
         from ._pickle import reduce
 
         return reduce(self, int(protocol))
+
+
+_native.add_properties(UnifiedBuffer)
 
 
 def _bytes_of(array: NDArray[Any]) -> NDArray[np.uint8]:

@@ -6,27 +6,27 @@ device when they are touched there. `import unibuf` does this too where `distrib
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import Any
 
-from dask.sizeof import sizeof
-from distributed.protocol import dask_deserialize, dask_serialize
-from distributed.protocol.pickle import dumps, loads
-
-from ._pickle import content_of, form_of, rebuild
+from ._pickle import Form, content_of, form_of, rebuild
 from .buffer import UnifiedBuffer
 
+_protocol: Any = import_module("distributed.protocol")
+_pickle: Any = import_module("distributed.protocol.pickle")
+_sizeof: Any = import_module("dask.sizeof").sizeof
 
-@dask_serialize.register(UnifiedBuffer)
+
 def serialize(buffer: UnifiedBuffer[Any]) -> tuple[dict[str, Any], list[memoryview]]:
     content: Any = content_of(buffer)
-    return {"form": dumps(form_of(buffer))}, [] if content is None else [memoryview(content)]
+    return {"form": _pickle.dumps(form_of(buffer))}, [] if content is None else [memoryview(content)]
 
 
-@dask_deserialize.register(UnifiedBuffer)
 def deserialize(header: dict[str, Any], frames: list[Any]) -> UnifiedBuffer[Any]:
-    return rebuild(*loads(header["form"]), frames[0] if frames else None)
+    form: Form = _pickle.loads(header["form"])
+    return rebuild(*form, frames[0] if frames else None)
 
 
-@sizeof.register(UnifiedBuffer)
-def nbytes(buffer: UnifiedBuffer[Any]) -> int:
-    return buffer.nbytes
+_protocol.dask_serialize.register(UnifiedBuffer, serialize)
+_protocol.dask_deserialize.register(UnifiedBuffer, deserialize)
+_sizeof.register(UnifiedBuffer, lambda buffer: buffer.nbytes)

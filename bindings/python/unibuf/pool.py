@@ -50,7 +50,10 @@ class MemoryPool:
         uninitialized: bool = False,
     ) -> UnifiedBuffer[Any]:
         """What was written before is not there: it reads as zero, unless `uninitialized` asks for it as it is."""
-        return self._pool.acquire(UnifiedBuffer, shape, dtype, pinned, access, hint, device, tracking, uninitialized)
+        found: UnifiedBuffer[Any] = self._pool.acquire(
+            UnifiedBuffer, shape, dtype, pinned, access, hint, device, tracking, uninitialized
+        )
+        return found
 
     def release(self, buffer: UnifiedBuffer[Any]) -> None:
         """The buffer is not to be used any more. It is not given to anybody as long as arrays of it are held. Raises

@@ -60,7 +60,8 @@ class Runtime:
     def resolve(self, request: Any) -> UnifiedBuffer[Any]:
         """The part of a buffer that a message names: `size` elements of the first axis of `buffer_id`, from `offset`.
         Raises KeyError."""
-        return self._buffers[request.buffer_id].view(request.offset, request.size)
+        buffer: UnifiedBuffer[Any] = self._buffers[request.buffer_id]
+        return buffer.view(request.offset, request.size)
 
     async def join(self) -> None:
         """Waits until all that was sent has been processed."""
