@@ -40,6 +40,10 @@ public:
             const auto& held = *nb::inst_ptr<memory>(root);
             if (!shape_.is_valid()) shape_ = nb::make_tuple(held.size_bytes() / buffer().element().bytes);
             array_ = buffer().array(root, where_, shape_, stream_);
+            if (where_ == host && !held.read_only()) {
+                inner_ = std::move(array_);  // what NumPy makes from its view refers to this
+                array_ = inner_.attr("view")();
+            }
             memory_ = std::move(root);
         } catch (...) {
             drop_handle();
@@ -58,7 +62,12 @@ public:
         const bool is_numpy = held.data() != nullptr;
         if (!is_numpy) array.reset();
         const Py_ssize_t known = 1 + (is_numpy ? 1 : 0);  // by `root` and the array
-        const bool others_left = Py_REFCNT(root.ptr()) > known;
+        bool others_left = Py_REFCNT(root.ptr()) > known;
+        if (const nb::object inner = std::move(inner_); inner.is_valid()) {
+            // What refers to the array itself is taken for its variable where it is one, as a memoryview where it is
+            // more.
+            others_left = others_left || Py_REFCNT(inner.ptr()) > 2 || Py_REFCNT(array.ptr()) > 2;
+        }
         std::optional<copy_view> kept;  // from before the end of the lease, so that nobody drops the copy in between
         if (array_left || others_left) kept = hold();
         {
@@ -149,6 +158,7 @@ private:
     access_options options_;
     nb::object shape_;
     nb::object memory_;
+    nb::object inner_;
     nb::object array_;
 };
 
