@@ -10,7 +10,6 @@ from conftest import SPACES, as_numpy
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule, run_state_machine_as_test
-
 from unibuf import AccessConflictError, BufferNotAllocatedError, BufferState, MemoryPool, UnifiedBuffer
 
 SMALL, PAGES = 60, 3500  # elements: told apart by comparing, and by pages

@@ -226,7 +226,7 @@ class UnifiedBuffer(_native.Buffer, Generic[T]):
 
     def fill(self, value: Any) -> Self:
         """Sets every element, on a device if one is current, and moves nothing. Returns the buffer."""
-        pattern = np.empty((), self.dtype)
+        pattern = np.zeros((), self.dtype)  # also between fields
         pattern[()] = value
         if self.nbytes:
             self._fill(pattern.tobytes())
@@ -239,14 +239,14 @@ class UnifiedBuffer(_native.Buffer, Generic[T]):
         return self
 
     def copy_from(self, data: ArrayLike | UnifiedBuffer[Any]) -> Self:
-        """Copies an array of the same shape, as numpy.copyto does: safe casts, and those within a kind. What is in a
-        CUDA device's memory is copied there, by CuPy. Returns the buffer."""
+        """Copies an array of the same shape, as numpy.copyto does: safe casts, and those within a kind; TypeError for
+        others. What is in a CUDA device's memory is copied there, by CuPy. Returns the buffer."""
         at_device = None if isinstance(data, (np.ndarray, UnifiedBuffer)) else cuda_array(data)
         source = np.asarray(data) if at_device is None else at_device
         if source.shape != self.shape:
             raise InvalidArgumentError(f"data of shape {source.shape} was to be copied into a buffer of {self.shape}")
         if not np.can_cast(source.dtype, self.dtype, "same_kind"):
-            raise InvalidArgumentError(f"data of {source.dtype} cannot be cast to {self.dtype} within its kind")
+            raise TypeError(f"data of {source.dtype} cannot be cast to {self.dtype} within its kind")
         if at_device is not None:
             if self.nbytes:
                 copy_at_device(self, at_device)

@@ -1,0 +1,154 @@
+"""The right to touch a buffer for a while, what is left of it, and the copies that come and go."""
+
+import threading
+
+import numpy as np
+import pytest
+from conftest import as_numpy
+from unibuf import (
+    AccessConflictError,
+    BufferNotAllocatedError,
+    BufferState,
+    LeaseTimeoutError,
+    UnibufError,
+    UnifiedBuffer,
+)
+
+
+def ones(shape=(4, 5), dtype=np.float32, **options):
+    return UnifiedBuffer(shape, dtype, **options).fill(1)
+
+
+
+def test_blocks(device):
+    buffer = ones()
+    with buffer.read("host") as array:
+        assert array.shape == (4, 5) and not array.flags.writeable
+        with buffer.read() as other:
+            assert (as_numpy(other) == 1).all()
+        for take in (buffer.write, buffer.read_write):
+            with pytest.raises(BufferError, match="the same thread holds a read lease"):
+                take("host").__enter__()
+    with buffer.read_write("host", offset=5, count=3) as array:
+        assert array.shape == (3,) and array.flags.writeable
+        array += 1
+        with buffer.write("host", offset=8) as rest:
+            assert rest.shape == (12,)
+            rest[:] = 3
+    assert buffer.to_numpy().ravel().tolist() == [1] * 5 + [2] * 3 + [3] * 12
+    for part in ({"count": 21}, {"offset": 21}, {"offset": 20, "count": 1}):
+        with pytest.raises(IndexError):
+            buffer.read("host", **part).__enter__()
+    block = buffer.read("host")
+    for _ in range(2):
+        with block, pytest.raises(ValueError, match="entered already"):
+            block.__enter__()
+
+
+def test_block_of_another_thread():
+    buffer, held, done = ones(), threading.Event(), threading.Event()
+
+    def hold():
+        with buffer.write("host"):
+            held.set()
+            done.wait()
+
+    thread = threading.Thread(target=hold)
+    thread.start()
+    held.wait()
+    try:
+        for error, timeout in ((LeaseTimeoutError, 0), (TimeoutError, 0.01), (UnibufError, np.float32(0.01))):
+            with pytest.raises(error, match="another thread kept a write lease"):
+                buffer.read("host", timeout=timeout).__enter__()
+    finally:
+        done.set()
+        thread.join()
+    with buffer.read("host", timeout=0) as array:
+        assert array.shape == (4, 5)
+
+
+@pytest.mark.parametrize("timeout, error", [("x", TypeError), (-1, ValueError), (float("nan"), ValueError), ([], TypeError)])
+def test_no_timeout(timeout, error):
+    with pytest.raises(error, match="a timeout is a number of seconds, or None for ever"):
+        ones().read("host", timeout=timeout)
+
+
+@pytest.mark.parametrize("space", ["nope", "", "host:0", "cuda", "metal:0"])
+def test_no_space(space):
+    with pytest.raises(ValueError, match="space"):
+        ones().read(space)
+
+
+@pytest.mark.parametrize("size", [20, 20000])
+def test_arrays_that_are_left_of_a_block(size, default_device):
+    default_device("debug:0")
+    buffer = UnifiedBuffer(size)
+    with buffer.write("host") as array:
+        array[:] = 1
+        part, raw = array[5:9], memoryview(array)
+    with pytest.raises(ValueError, match="read-only"):
+        array[0] = 2
+    assert buffer.device[6] == 1
+    part[1] = 7
+    assert buffer.state is BufferState.HOST_DIRTY and buffer.device[6] == 7
+    raw[7] = 8
+    assert buffer.device[7] == 8
+    with pytest.raises(AccessConflictError, match="pointers to the host's copy are out"):
+        buffer.discard_content()
+    del array, part, raw
+    buffer.discard_content()
+
+
+# Copies and their statistics
+
+
+def test_allocate_and_free(device):
+    buffer = UnifiedBuffer(1000)
+    assert not buffer.is_allocated and not buffer.is_at("host") and not buffer.is_at(device)
+    assert buffer.allocate(device=False) is buffer and buffer.is_allocated
+    assert buffer.is_at(device) == (device == "host")
+    assert buffer.allocate().is_at(device)
+    buffer.fill(3).free()
+    assert not buffer.is_allocated and not buffer.is_at("host") and not buffer.host.any()
+    with pytest.raises(BufferNotAllocatedError, match="no copy at debug:0"):
+        UnifiedBuffer(3).placement("debug:0")
+
+
+def test_discard():
+    buffer = ones()
+    with buffer.read("debug:0"):
+        pass
+    view = buffer.view(1, 2)
+    view.host.sum()  # the array is held by nobody but the view
+    buffer.discard("host")
+    assert buffer.state is BufferState.DEVICE_ONLY
+    with pytest.raises(BufferError, match="current nowhere else"):
+        buffer.discard("debug:0")
+    array = buffer.host
+    with pytest.raises(BufferError, match="pointers to the host's copy are out"):
+        buffer.discard("host")
+    assert (array == 1).all()
+    view.host.sum()
+    del array
+    buffer.discard_content()
+    assert not buffer.to_numpy().any()
+
+
+def test_statistics(default_device):
+    default_device("debug:0")
+    buffer = UnifiedBuffer(1000)
+    buffer.host[:] = 1
+    _ = buffer.device
+    buffer.mark_device_dirty()
+    with buffer.read("host"):
+        pass
+    with buffer.write("debug:0", count=10):
+        pass
+    buffer.to_numpy()
+    found = {(each.source, each.target, each.cause): (each.transfers, each.nbytes) for each in buffer.statistics.transfers}
+    assert found == {
+        ("host", "debug:0", "device_handle"): (1, 4000),
+        ("debug:0", "host", "read"): (1, 4000),
+        ("debug:0", "host", "copy_to"): (1, 40),
+    }
+    assert buffer.statistics.bytes_moved == 8040 and buffer.statistics.transfers_made == 3
