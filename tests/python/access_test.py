@@ -19,7 +19,6 @@ def ones(shape=(4, 5), dtype=np.float32, **options):
     return UnifiedBuffer(shape, dtype, **options).fill(1)
 
 
-
 def test_blocks(device):
     buffer = ones()
     with buffer.read("host") as array:
@@ -67,7 +66,9 @@ def test_block_of_another_thread():
         assert array.shape == (4, 5)
 
 
-@pytest.mark.parametrize("timeout, error", [("x", TypeError), (-1, ValueError), (float("nan"), ValueError), ([], TypeError)])
+@pytest.mark.parametrize(
+    "timeout, error", [("x", TypeError), (-1, ValueError), (float("nan"), ValueError), ([], TypeError)]
+)
 def test_no_timeout(timeout, error):
     with pytest.raises(error, match="a timeout is a number of seconds, or None for ever"):
         ones().read("host", timeout=timeout)
@@ -145,7 +146,9 @@ def test_statistics(default_device):
     with buffer.write("debug:0", count=10):
         pass
     buffer.to_numpy()
-    found = {(each.source, each.target, each.cause): (each.transfers, each.nbytes) for each in buffer.statistics.transfers}
+    found = {
+        (each.source, each.target, each.cause): (each.transfers, each.nbytes) for each in buffer.statistics.transfers
+    }
     assert found == {
         ("host", "debug:0", "device_handle"): (1, 4000),
         ("debug:0", "host", "read"): (1, 4000),

@@ -1,6 +1,5 @@
 """One buffer, as people who know NumPy expect it; and what it says to those who ask for what it cannot do."""
 
-
 import ml_dtypes
 import numpy as np
 import pytest
@@ -21,8 +20,22 @@ from unibuf import (
 )
 
 DTYPES = [
-    np.bool_, np.int8, np.uint64, np.float16, np.float32, np.complex128, ml_dtypes.bfloat16,
-    ml_dtypes.float8_e4m3fn, ">f8", ">u2", "M8[ns]", "m8[s]", "S5", "U3", "V7", np.dtype([("a", "i1"), ("b", ">f8", (2,))]),
+    np.bool_,
+    np.int8,
+    np.uint64,
+    np.float16,
+    np.float32,
+    np.complex128,
+    ml_dtypes.bfloat16,
+    ml_dtypes.float8_e4m3fn,
+    ">f8",
+    ">u2",
+    "M8[ns]",
+    "m8[s]",
+    "S5",
+    "U3",
+    "V7",
+    np.dtype([("a", "i1"), ("b", ">f8", (2,))]),
 ]
 
 
@@ -158,7 +171,13 @@ def test_refused_copies_change_nothing(device):
 
 def test_copy_to(device):
     buffer = UnifiedBuffer((4, 5)).copy_from(np.arange(20).reshape(4, 5))
-    for out in (np.empty((4, 5), "f4"), np.empty((4, 5)), np.empty((5, 4), "f4").T, np.empty((4, 5), ">f4"), buffer.host):
+    for out in (
+        np.empty((4, 5), "f4"),
+        np.empty((4, 5)),
+        np.empty((5, 4), "f4").T,
+        np.empty((4, 5), ">f4"),
+        buffer.host,
+    ):
         buffer.copy_to(out)
         assert np.array_equal(out, np.arange(20).reshape(4, 5))
     own = buffer.to_numpy()
@@ -213,7 +232,9 @@ def test_repr():
     assert "(3,)" in repr(buffer) and "released to its pool" in repr(buffer)
 
 
-@pytest.mark.parametrize("name", ["shape", "dtype", "host", "device", "state", "nbytes", "size", "ndim", "to_numpy", "view"])
+@pytest.mark.parametrize(
+    "name", ["shape", "dtype", "host", "device", "state", "nbytes", "size", "ndim", "to_numpy", "view"]
+)
 @pytest.mark.filterwarnings("ignore:nanobind")
 def test_before_its_init_it_refuses(name):
     made = UnifiedBuffer.__new__(UnifiedBuffer)

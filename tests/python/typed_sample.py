@@ -164,6 +164,15 @@ def named(buffer: UnifiedBuffer[np.float32]) -> None:
     assert_type(list(unibuf.registry), list[str])
 
 
+def there_already() -> None:
+    array = np.zeros(3)
+    assert_type(unibuf.from_numpy(array), UnifiedBuffer[Any])
+    assert_type(unibuf.from_dlpack(array), UnifiedBuffer[Any])
+    buffer = UnifiedBuffer((3,), np.int16)
+    assert_type(buffer.share(), str)
+    assert_type(unibuf.attach(buffer.share()), UnifiedBuffer[Any])
+
+
 def asked() -> None:
     for each in unibuf.devices():
         assert_type(each, DeviceInfo)
@@ -209,6 +218,7 @@ def main() -> None:
     named(buffer)
     created()
     pooled()
+    there_already()
     asked()
     dropped(buffer)
 

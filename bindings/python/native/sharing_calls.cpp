@@ -71,7 +71,8 @@ private:
 }  // namespace
 
 void define_sharing(nb::module_& in) {
-    in.def("over", over, "type"_a, "content"_a, "shape"_a, "dtype"_a);
+    in.def("over", over, "type"_a, "content"_a, "shape"_a, "dtype"_a,
+           nb::sig("def over(type: type, content: object, shape: object, dtype: object) -> typing.Any"));
     nb::class_<attachment>(in, "Attachment")
         .def(nb::init<const std::string&>(), "name"_a)
         .def("description", &attachment::description)

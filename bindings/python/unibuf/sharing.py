@@ -26,7 +26,8 @@ def from_numpy(array: NDArray[Any]) -> UnifiedBuffer[Any]:
         raise InvalidArgumentError(
             "a buffer over an array needs it C-contiguous and writable: copy_from takes any, and copies"
         )
-    return _native.over(UnifiedBuffer, array.reshape(-1).view(np.uint8), array.shape, array.dtype)
+    made: UnifiedBuffer[Any] = _native.over(UnifiedBuffer, array.reshape(-1).view(np.uint8), array.shape, array.dtype)
+    return made
 
 
 def from_dlpack(source: Any) -> UnifiedBuffer[Any]:
@@ -67,5 +68,6 @@ def _dtype_of(description: Any) -> np.dtype[Any]:
     if isinstance(description, str) and description.startswith("ml_dtypes:"):
         import ml_dtypes  # the process that shares has it
 
-        return np.dtype(getattr(ml_dtypes, description.partition(":")[2]))
+        found: np.dtype[Any] = np.dtype(getattr(ml_dtypes, description.partition(":")[2]))
+        return found
     return np.lib.format.descr_to_dtype(description)
