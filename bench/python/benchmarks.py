@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""benchmarks.py --json SUMMARY.JSON: what the Python package costs, beside its limit, added to the summary of unibuf_bench.
+"""benchmarks.py --json SUMMARY.JSON: what the Python package costs, beside its limit, into unibuf_bench's summary.
 
 Each figure and its limit are medians over processes of pyperf, which runs this file again for each. PyDotCompute is the
 package of that name, not the one in compat/.

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """stack.py: finds the edges in a stack of pictures, on the workers of a Dask cluster.
 
-The pictures are buffers: each is sent to one worker, once, and stays in that worker's host memory until somebody touches
-it on a device. The results come back as buffers too, and are compared with NumPy's of the same.
+The pictures are buffers: each is sent to one worker, once, and stays in that worker's host memory until somebody
+touches it on a device. The results come back as buffers too, and are compared with NumPy's of the same.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ def main() -> int:
 
         print("picture  worker  pixels on edges  as NumPy has it")
         wrong = 0
-        for number, (future, original, edges) in enumerate(zip(sent, pictures, found)):
+        for number, (future, original, edges) in enumerate(zip(sent, pictures, found, strict=True)):
             equal = np.allclose(edges, convolve_by_windows(original.host, EDGES), atol=1e-4)
             wrong += not equal
             worker = workers.index(where[future.key][0])

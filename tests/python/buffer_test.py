@@ -359,6 +359,7 @@ def test_errors_are_built_in_ones_too():
     for error, built_in in (
         (BufferNotAllocatedError, ValueError), (OutOfMemoryError, MemoryError), (DeviceUnavailableError, RuntimeError),
         (InvalidArgumentError, ValueError), (OutOfRangeError, IndexError), (AccessConflictError, BufferError),
-        (LeaseTimeoutError, TimeoutError), (UnsupportedError, NotImplementedError), (unibuf.TransferFailedError, OSError),
+        (LeaseTimeoutError, TimeoutError), (UnsupportedError, NotImplementedError),
+        (unibuf.TransferFailedError, OSError),
     ):  # fmt: skip
         assert issubclass(error, built_in) and issubclass(error, UnibufError)

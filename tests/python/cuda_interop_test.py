@@ -271,7 +271,7 @@ import numpy, unibuf
 buffer = unibuf.UnifiedBuffer((10,))
 buffer.host[:] = 1
 view = buffer.cuda(0)
-for use in (lambda: buffer.device, view.cupy, lambda: buffer.copy_from(view), lambda: buffer.read("cuda:0").__enter__()):
+for use in (lambda: buffer.device, view.cupy, lambda: buffer.copy_from(view), buffer.read("cuda:0").__enter__):
     try:
         use()
     except unibuf.DeviceUnavailableError as failure:

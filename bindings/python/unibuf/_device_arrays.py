@@ -1,4 +1,4 @@
-"""Arrays of other libraries over memory that unibuf holds: CuPy's and PyOpenCL's, imported when they are first needed."""
+"""Arrays of CuPy and PyOpenCL over memory that unibuf holds; both are imported when they are first needed."""
 
 from __future__ import annotations
 

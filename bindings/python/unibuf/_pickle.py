@@ -18,7 +18,7 @@ def form_of(buffer: UnifiedBuffer[Any]) -> Form:
 
 
 def content_of(buffer: UnifiedBuffer[Any]) -> _native.Memory | None:
-    """The host's copy, held in place; None where no bytes have to be sent: there are none, or nobody has written any."""
+    """The host's copy, held in place; None where no bytes have to be sent: none, or none that anybody wrote."""
     return buffer._hold("host") if buffer.nbytes and buffer.is_allocated else None
 
 

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from . import _native
 
 
-@dataclass(frozen=True)
-class DeviceInfo:
+class DeviceInfo(NamedTuple):
     """What a space is, or why it is missing."""
 
     name: str  # "opencl:0"; of a kind that is missing as a whole, the kind alone: "opencl"
@@ -20,11 +19,10 @@ class DeviceInfo:
     host_visible: bool  # can give memory that the host addresses too
     asynchronous: bool  # queues work; fences tell when it is done
     memory_bytes: int
-    properties: dict[str, str] = field(default_factory=dict)  # what the driver says beyond that
+    properties: dict[str, str]  # what the driver says beyond that
 
 
-@dataclass(frozen=True)
-class AcceleratorMemory:
+class AcceleratorMemory(NamedTuple):
     """Bytes: what the driver says of all programs, and what of it is this one's buffers'."""
 
     total: int  # 0 where the driver does not say

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -16,8 +15,7 @@ if TYPE_CHECKING:
     from numpy.typing import DTypeLike
 
 
-@dataclass(frozen=True)
-class PoolStatistics:
+class PoolStatistics(NamedTuple):
     hits: int  # acquisitions that were given a buffer that was there
     misses: int  # and those for which one was made
     held: int  # buffers that are there to be acquired
@@ -93,7 +91,7 @@ class MemoryPool:
 
     def __repr__(self) -> str:
         found = self.statistics
-        return f"MemoryPool({found.held} buffers of {found.held_bytes} bytes held, {found.hits} hits, {found.misses} misses)"
+        return f"MemoryPool({found.held} held, {found.held_bytes} bytes; {found.hits} hits, {found.misses} misses)"
 
 
 _shared = MemoryPool(_shared=True)

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from . import _native
 
 
-@dataclass(frozen=True)
-class TransferCount:
+class TransferCount(NamedTuple):
     """The transfers of one kind so far."""
 
     source: str  # a space
@@ -19,8 +17,7 @@ class TransferCount:
     nbytes: int
 
 
-@dataclass(frozen=True)
-class Statistics:
+class Statistics(NamedTuple):
     """Of one buffer, or of the process."""
 
     transfers: tuple[TransferCount, ...]
