@@ -116,7 +116,7 @@ nb::object typed_buffer::device_by_access() {
     // What the host may only read, the device writes: through an array of its own.
     if (where.id() == detail::host_in_place_of_device && options_.access != host_access::read_only) {
         nb::object result = nb::steal(host());
-        access([](unibuf::buffer& of) { of.sync_to_device(); }, where);
+        access([where](unibuf::buffer& of) { of.copy_view(where); }, where);  // also where others have freed it since
         return result;
     }
     if (host_.is_idle()) host_.drop();

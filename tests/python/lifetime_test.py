@@ -1,0 +1,393 @@
+"""What lives how long: references, memory, arrays that outlast their buffers, threads, signals, forks, the end."""
+
+import asyncio
+import gc
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+import weakref
+
+import numpy as np
+import pytest
+from conftest import SPACES, as_numpy, usable
+
+import unibuf
+from unibuf import BufferState, UnifiedBuffer
+
+N = 5000
+
+
+def held(space="host"):
+    gc.collect()
+    return unibuf.get_accelerator(space).memory.held
+
+
+# References and memory
+
+USES = {
+    "host": lambda b: b.host,
+    "device": lambda b: b.device,
+    "state": lambda b: (b.state, b.shape, b.dtype, b.size, b.nbytes, repr(b), b.statistics, b.pinned),
+    "block": lambda b: b.read("host").__enter__(),
+    "blocks": lambda b: [leave(b.read_write(space)) for space in ("host", None)],
+    "view": lambda b: b.view(1, 2).host,
+    "free": lambda b: b.fill(1).free(),
+    "marks": lambda b: (b.allocate(), b.mark_host_dirty(), b.mark_device_dirty(0, 3), b.synchronize()),
+    "copies": lambda b: (b.copy_from(b), b.copy_from(np.ones(N)), b.to_numpy(), np.array(b), list(b.view(0, 3))),
+    "errors": lambda b: [pytest.raises(Exception, call) for call in (lambda: b.view(-1), lambda: b.read("x"), lambda: b.copy_from(3))],
+    "pool": lambda b: [pool.release(pool.acquire((N,), b.dtype)) for pool in (unibuf.MemoryPool(),)],
+    "dlpack": lambda b: np.from_dlpack(b),
+}  # fmt: skip
+
+
+def leave(block):
+    with block as array:
+        return array
+
+
+@pytest.mark.parametrize("use", USES)
+def test_references_and_memory_stay_as_they_were(device, use):
+    dtype, shape = np.dtype([("a", "f4")] if use in ("host", "view", "block") else "f4"), tuple([N])
+    spaces = {"host", device}
+
+    def counts():
+        gc.collect()
+        return [sys.getrefcount(each) for each in (dtype, shape, UnifiedBuffer, N, BufferState.HOST_DIRTY)]
+
+    def once():
+        USES[use](UnifiedBuffer(shape, dtype))
+
+    for _ in range(3):
+        once()
+    before, memory = counts(), {space: held(space) for space in spaces}
+    for _ in range(50):
+        once()
+    assert all(abs(now - then) < 10 for now, then in zip(counts(), before, strict=True))
+    assert {space: held(space) for space in spaces} == memory
+
+
+def test_arrays_outlive_their_buffer(device):
+    memory = held()
+    buffer = UnifiedBuffer(N).fill(3)
+    part, shown = buffer.view(10, 20).host[5:], buffer.device
+    with buffer.read() as leased:
+        pass
+    gone = weakref.ref(buffer)
+    del buffer
+    assert gone() is None
+    others = [UnifiedBuffer(N).fill(9) for _ in range(4)]
+    assert all((as_numpy(each) == 3).all() for each in (part, shown, leased))
+    part[:] = 4
+    assert all((each.host == 9).all() for each in others)
+    del part, shown, leased, others
+    assert held() == memory
+
+
+def test_arrays_outlive_free_and_blocks(device):
+    buffer = UnifiedBuffer(N).fill(3)
+    array, shown = buffer.host, buffer.device
+    with buffer.read_write("host") as left:
+        part = left[3:]
+        buffer.free()
+        left += 1
+    others = [UnifiedBuffer(N).fill(9).allocate() for _ in range(4)]
+    assert (left == 4).all() and (part == 4).all() and not buffer.host.any()
+    assert (array == 4).all() and (as_numpy(shown) == (4 if array is shown else as_numpy(shown))).all()
+    part[:] = 5
+    assert (buffer.device is buffer.host or not as_numpy(buffer.device).any()) and (others[0].host == 9).all()
+    with buffer.read() as left:
+        buffer.free()
+    assert not as_numpy(left).any() and not buffer.is_allocated
+
+
+@pytest.mark.parametrize("what", ["host", "view", "block"])
+def test_a_pool_gives_nobody_a_buffer_whose_arrays_are_held(what, device):
+    pool = unibuf.MemoryPool()
+    buffer = pool.acquire(N)
+    number = buffer.id
+    if what == "block":
+        with buffer.write("host") as array:
+            kept = array[:]
+    else:
+        kept = buffer.host if what == "host" else buffer.view(5, 10).host[1:3]
+    kept[:] = 7
+    pool.release(buffer)
+    with pytest.raises(ValueError, match="released to its pool"):
+        _ = buffer.host
+    other = pool.acquire(N)
+    assert other.id != number and not other.host.any()
+    kept[:] = 8
+    assert not other.host.any() and (kept == 8).all()
+    pool.release(other)
+
+
+def test_idle_arrays_keep_no_memory_from_others(default_device):
+    default_device("debug:0")
+    many = [UnifiedBuffer(1 << 16).fill(i) for i in range(40)]
+    parts = [each.view(100, 5) for each in many]
+    unibuf.limit_memory("debug:0", held("debug:0") + (1 << 20))
+    begin = time.monotonic()
+    try:
+        for _ in range(3):
+            for i, (each, part) in enumerate(zip(many, parts, strict=True)):
+                assert each.device[7] == i and part.device[3] == i
+    finally:
+        unibuf.limit_memory("debug:0", None)
+    assert sum(each.statistics.evictions for each in many) > 40
+    assert time.monotonic() - begin < 30, "each of them waited for memory that nobody used"
+
+
+# Objects
+
+
+def test_weak_references_may_take_the_buffer_along(default_device):
+    default_device("debug:0")
+    buffers = {i: UnifiedBuffer(N).fill(i) for i in range(8)}
+    gone = []
+    watched = []
+    for i in range(8):  # the first go while the last are still made
+        root = buffers[i].host.base
+        watched.append(weakref.ref(root, lambda _, i=i: gone.append(buffers.pop(i, None))))
+        del root
+    for _ in range(20):
+        UnifiedBuffer(N).fill(1).host.sum()
+    assert len(gone) == 8 and not buffers
+
+
+def test_cycles_are_collected():
+    class Mine(UnifiedBuffer):
+        pass
+
+    memory = held()
+    for _ in range(3):
+        buffer = Mine(N)
+        buffer.me, buffer.array = buffer, buffer.host
+        gone = weakref.ref(buffer)
+        del buffer
+        gc.collect()
+        assert gone() is None
+    assert held() == memory
+
+
+# Threads
+
+
+def in_threads(*calls):
+    failures = []
+
+    def guarded(call):
+        try:
+            call()
+        except BaseException as failure:
+            failures.append(failure)
+
+    threads = [threading.Thread(target=guarded, args=(call,)) for call in calls]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    if failures:
+        raise failures[0]
+
+
+def test_many_threads_one_buffer(device):
+    buffer = UnifiedBuffer(N, np.int64)
+
+    def add(space):
+        for _ in range(100):
+            with buffer.read_write(space) as array:
+                if isinstance(array, np.ndarray):
+                    array += 1
+                else:
+                    array.set(array.get() + 1)
+
+    in_threads(*[lambda space=space: add(space) for space in ("host", device, "host", device)],
+               *[lambda: [(buffer.host, buffer.device, buffer.state, buffer[7]) for _ in range(100)]] * 2)  # fmt: skip
+    assert (buffer.host == 400).all()
+
+
+def test_many_threads_many_buffers(device):
+    pool = unibuf.MemoryPool()
+
+    def work(seed):
+        for i in range(60):
+            buffer = pool.acquire(N) if i % 2 else UnifiedBuffer(N)
+            value = seed * 1000 + i
+            buffer.host[:] = value
+            assert as_numpy(buffer.device)[i] == value
+            assert (buffer.view(10, 5).fill(-1).to_numpy() == -1).all() and buffer[20] == value
+            if i % 3 == 0:
+                buffer.host[3] = 1
+            if i % 2:
+                pool.release(buffer)
+
+    in_threads(*[lambda seed=seed: work(seed) for seed in range(6)])
+
+
+def test_threads_free_what_others_use(device):
+    buffer = UnifiedBuffer(N)
+    done = threading.Event()
+
+    def use():
+        while not done.is_set():
+            with buffer.read_write("host") as array:
+                array += 1
+                assert array.sum() is not None
+            _ = as_numpy(buffer.device), buffer.host[3], buffer.to_numpy()
+
+    def free():
+        for _ in range(200):
+            buffer.free()
+            time.sleep(0)
+        done.set()
+
+    in_threads(use, use, free)
+
+
+def blocked(buffer, seconds=None):
+    """Another thread that holds a write lease of the host until the event that it gives is set."""
+    have, done = threading.Event(), threading.Event()
+
+    def hold():
+        with buffer.write("host") as array:
+            array[:] = 1
+            have.set()
+            done.wait(seconds)
+
+    thread = threading.Thread(target=hold)
+    thread.start()
+    have.wait()
+    return thread, done
+
+
+@pytest.mark.parametrize("wait", ["host", "device", "to_numpy", "mark_host_dirty", "discard_content", "block"])
+def test_who_waits_lets_other_threads_run(wait, device):
+    buffer = UnifiedBuffer(N)
+    thread, done = blocked(buffer)
+    threading.Timer(0.05, done.set).start()  # a Python thread: it needs the interpreter
+    if wait == "block":
+        with buffer.read("host"):
+            pass
+    elif callable(found := getattr(buffer, wait)):
+        found()
+    thread.join()
+    assert buffer[3] == (0 if wait == "discard_content" else 1)
+
+
+def test_ctrl_c_ends_a_wait():
+    buffer = UnifiedBuffer(N)
+    thread, done = blocked(buffer)
+    threading.Timer(0.1, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            buffer.read("host").__enter__()
+    finally:
+        done.set()
+        thread.join()
+    with buffer.write("host", timeout=0):
+        pass
+
+
+# Event loops
+
+
+def test_the_event_loop_goes_on(device):
+    buffer = UnifiedBuffer(N)
+
+    async def main():
+        thread, done = blocked(buffer)
+        waits = [asyncio.create_task(call()) for call in (buffer.ensure_on_host, buffer.ensure_on_device)]
+        for _ in range(5):
+            await asyncio.sleep(0.01)
+            assert not any(wait.done() for wait in waits)
+        done.set()
+        await asyncio.gather(*waits)
+        thread.join()
+        assert buffer.state is (BufferState.SYNCHRONIZED if device != "host" else BufferState.SYNCHRONIZED)
+
+    asyncio.run(main())
+    assert (as_numpy(buffer.device) == 1).all()
+
+
+def test_errors_reach_who_awaits(default_device):
+    default_device("debug:0")
+    buffer = UnifiedBuffer(N).fill(1)
+    unibuf.limit_memory("debug:0", 0)
+    try:
+        with pytest.raises(MemoryError):
+            asyncio.run(buffer.ensure_on_device())
+    finally:
+        unibuf.limit_memory("debug:0", None)
+    assert (buffer.host == 1).all()
+
+
+# Processes
+
+
+def run(program, device, **options):
+    """In a process of its own, which has to end well and quietly."""
+    usable(device)
+    setup = f"import numpy as np, os, sys, threading, unibuf\nfrom unibuf import UnifiedBuffer\nunibuf.set_default_device({device!r})\n"
+    done = subprocess.run([sys.executable, "-c", setup + program], capture_output=True, text=True, timeout=60, **options)
+    assert (done.returncode, done.stderr) == (0, ""), done.stderr
+    return done.stdout
+
+
+ENDS = {
+    "all alive": """
+b = UnifiedBuffer(5000).fill(1); a = b.host; d = b.device; v = b.view(0, 5).host; lease = b.read(); held = lease.__enter__()
+pool = unibuf.MemoryPool(); p = pool.acquire(5000); q = p.host; pool.release(p); shared = unibuf.get_memory_pool().acquire(3).host
+class Mine(UnifiedBuffer):
+    def __del__(self): self.to_numpy()
+m = Mine(5000).fill(1); m.me = m; m.array = m.device; sys.m = m; n = Mine(5000)
+unibuf.registry.add("x", UnifiedBuffer(5000).fill(1), keep=True); r = unibuf.registry["x"].device
+c = UnifiedBuffer(5000); e = np.from_dlpack(c); f = c.__dlpack__(); g = memoryview(c.host)
+import atexit
+atexit.register(lambda: c.fill(2).to_numpy())
+""",
+    "a thread that waits": """
+b = UnifiedBuffer(5000); w = b.write("host"); w.__enter__(); begun = threading.Event()
+threading.Thread(target=lambda: (begun.set(), b.host), daemon=True).start()
+begun.wait(); import time; time.sleep(0.1)
+""",
+    "inside a block": "b = UnifiedBuffer(5000)\nwith b.write() as a, b.view(0, 0).read(): sys.exit(0)",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("space", SPACES)
+@pytest.mark.parametrize("end", ENDS)
+def test_the_end_is_quiet(end, space):
+    run(ENDS[end], space)
+
+
+@pytest.mark.parametrize("space", SPACES)
+def test_after_a_fork_the_child_reads_what_the_host_had(space):
+    found = run("""
+b = UnifiedBuffer(5000).fill(3); b.device; a = b.host; a[7] = 4
+c = UnifiedBuffer(5000); c.device; c.mark_device_dirty()
+child = os.fork()
+if child == 0:
+    assert b.host[7] == 4 and b.to_numpy()[8] == 3 and a[9] == 3
+    for other in (lambda: c.host, lambda: b.device, lambda: UnifiedBuffer(9).device):
+        try:
+            other()
+        except unibuf.DeviceLostError as lost:
+            assert str(lost)
+    fresh = UnifiedBuffer(9); fresh[3] = 5
+    assert fresh.to_numpy()[3] == 5
+    os._exit(0)
+import signal, time
+for _ in range(300):
+    pid, status = os.waitpid(child, os.WNOHANG)
+    if pid: break
+    time.sleep(0.1)
+else:
+    os.kill(child, signal.SIGKILL); sys.exit("the child hangs")
+a[8] = 6
+assert status == 0 and b.device is not None and b.to_numpy()[8] == 6
+print("both", end="")
+""", space)  # fmt: skip
+    assert found == "both"
