@@ -79,8 +79,8 @@ public:
         return unibuf::host_view<T>(bytes_.hold_host(scaled(offset), scaled(count)));
     }
     native_memory device() { return bytes_.device(); }
-    unibuf::copy_view copy_view(space where, std::size_t offset = 0, std::size_t count = rest, queue on = {}) {
-        return bytes_.copy_view(where, scaled(offset), scaled(count), on);
+    unibuf::copy_view copy_view(space where, std::size_t offset = 0, std::size_t count = rest) {
+        return bytes_.copy_view(where, scaled(offset), scaled(count));
     }
 
     void sync_to_host(std::size_t offset = 0, std::size_t count = rest) {

@@ -5,6 +5,7 @@ import pickle
 
 import numpy as np
 import pytest
+import unibuf
 from unibuf import BufferState, UnifiedBuffer
 
 STRUCTURED = np.dtype([("position", "<f4", (3,)), ("id", "<i8"), ("name", "S5")], align=True)
@@ -183,3 +184,36 @@ def test_where_the_receiver_lacks_the_device_it_is_for_the_default_one():
     back = make(*arguments)
     assert back._options()["device"] is None
     assert (back.host == 3).all()
+
+
+class Named(UnifiedBuffer):
+    """With an __init__ of its own, and attributes."""
+
+    def __init__(self, size, name):
+        super().__init__((size,), np.int32)
+        self.name = [name]
+
+
+@pytest.mark.parametrize("make", [copy.copy, copy.deepcopy, lambda buffer: pickle.loads(pickle.dumps(buffer))])
+def test_of_a_class_made_from_it(make):
+    buffer = Named(5, "x")
+    buffer.fill(3)
+    other = make(buffer)
+    assert type(other) is Named and other.name == ["x"] and (other.host == 3).all()
+    assert (other.name is buffer.name) == (make is copy.copy)
+    assert type(buffer.view(1, 2)) is Named and (buffer.view(1, 2).host == 3).all()
+
+
+def test_what_was_released_has_no_content():
+    pool = unibuf.MemoryPool()
+    buffer = pool.acquire(5)
+    pool.release(buffer)
+    for way in (pickle.dumps, copy.copy, copy.deepcopy):
+        with pytest.raises(ValueError, match="released to its pool"):
+            way(buffer)
+
+
+def test_what_is_there_twice_is_copied_once():
+    buffer = UnifiedBuffer(5).fill(2)
+    first, second = copy.deepcopy([buffer, buffer])
+    assert first is second and first is not buffer
