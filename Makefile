@@ -6,7 +6,8 @@ PICTURE ?= $(shell dpkg -L python-matplotlib-data | grep '/grace_hopper.jpg$$')
 export CMAKE_BUILD_PARALLEL_LEVEL ?= $(shell nproc)
 export CTEST_PARALLEL_LEVEL ?= $(shell nproc)
 
-code := $(wildcard include src cli examples bench tests)
+code := $(wildcard include src bindings cli examples bench tests)
+python := $(wildcard bindings/python compat examples bench/python tests/python tests/doubles/cupy)
 cpp = $(shell find $(code) -name '*.[ch]pp' -o -name '*.h')
 
 help: ## This list
@@ -51,11 +52,14 @@ install: build/release/build.ninja ## Install the library and its tool into PREF
 	cmake --build --preset release --target unibuf unibuf_cli
 	cmake --install build/release --prefix $(abspath $(PREFIX))
 
-format: needs-lint ## Lay out the code
+format: needs-lint build/venv ## Lay out the code
 	clang-format-19 -i $(cpp)
+	build/venv/bin/ruff format $(python)
 
-lint: needs-demo-test-lint ## Layout, clang-tidy, scripts
+lint: needs-demo-test-lint build/venv ## Layout, clang-tidy, scripts
 	clang-format-19 --dry-run --Werror $(cpp)
+	build/venv/bin/ruff format --check $(python)
+	build/venv/bin/ruff check $(python)
 	cmake --preset clang
 	run-clang-tidy-19 -quiet -p build/clang -j $(CMAKE_BUILD_PARALLEL_LEVEL) '^$(CURDIR)/(src|cli|examples|bench)/'
 	PYTHONPYCACHEPREFIX=build/pycache python3 -m py_compile scripts/*.py tests/docs/*.py tests/gpu/*.py

@@ -12,9 +12,8 @@ import weakref
 
 import numpy as np
 import pytest
-from conftest import SPACES, as_numpy, usable
-
 import unibuf
+from conftest import SPACES, as_numpy, usable
 from unibuf import BufferState, UnifiedBuffer
 
 N = 5000
@@ -37,7 +36,10 @@ USES = {
     "free": lambda b: b.fill(1).free(),
     "marks": lambda b: (b.allocate(), b.mark_host_dirty(), b.mark_device_dirty(0, 3), b.synchronize()),
     "copies": lambda b: (b.copy_from(b), b.copy_from(np.ones(N)), b.to_numpy(), np.array(b), list(b.view(0, 3))),
-    "errors": lambda b: [pytest.raises(Exception, call) for call in (lambda: b.view(-1), lambda: b.read("x"), lambda: b.copy_from(3))],
+    "errors": lambda b: [
+        pytest.raises(unibuf.UnibufError, call)
+        for call in (lambda: b.view(-1), lambda: b.read("x"), lambda: b.copy_from(3))
+    ],
     "pool": lambda b: [pool.release(pool.acquire((N,), b.dtype)) for pool in (unibuf.MemoryPool(),)],
     "dlpack": lambda b: np.from_dlpack(b),
 }  # fmt: skip
@@ -330,16 +332,21 @@ def test_errors_reach_who_awaits(default_device):
 def run(program, device, **options):
     """In a process of its own, which has to end well and quietly."""
     usable(device)
-    setup = f"import numpy as np, os, sys, threading, unibuf\nfrom unibuf import UnifiedBuffer\nunibuf.set_default_device({device!r})\n"
-    done = subprocess.run([sys.executable, "-c", setup + program], capture_output=True, text=True, timeout=60, **options)
+    setup = "import numpy as np, os, sys, threading, unibuf\nfrom unibuf import UnifiedBuffer\n"
+    setup += f"unibuf.set_default_device({device!r})\n"
+    done = subprocess.run(
+        [sys.executable, "-c", setup + program], capture_output=True, text=True, timeout=60, **options
+    )
     assert (done.returncode, done.stderr) == (0, ""), done.stderr
     return done.stdout
 
 
 ENDS = {
     "all alive": """
-b = UnifiedBuffer(5000).fill(1); a = b.host; d = b.device; v = b.view(0, 5).host; lease = b.read(); held = lease.__enter__()
-pool = unibuf.MemoryPool(); p = pool.acquire(5000); q = p.host; pool.release(p); shared = unibuf.get_memory_pool().acquire(3).host
+b = UnifiedBuffer(5000).fill(1); a = b.host; d = b.device; v = b.view(0, 5).host
+lease = b.read(); held = lease.__enter__()
+pool = unibuf.MemoryPool(); p = pool.acquire(5000); q = p.host; pool.release(p)
+shared = unibuf.get_memory_pool().acquire(3).host
 class Mine(UnifiedBuffer):
     def __del__(self): self.to_numpy()
 m = Mine(5000).fill(1); m.me = m; m.array = m.device; sys.m = m; n = Mine(5000)

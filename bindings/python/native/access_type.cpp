@@ -21,7 +21,10 @@ class access_block {
 public:
     access_block(nb::pointer_and_handle<typed_buffer> of, int what, nb::handle where, nb::ssize_t offset,
                  nb::handle count, nb::handle timeout, nb::handle stream)
-        : of_(nb::borrow(of.h)), what_(static_cast<access>(what)), where_(space_of(where)), stream_(nb::borrow(stream)) {
+        : of_(nb::borrow(of.h)),
+          what_(static_cast<access>(what)),
+          where_(space_of(where)),
+          stream_(nb::borrow(stream)) {
         options_ = range_of(offset, count, buffer().element().bytes);
         options_.timeout = timeout_of(timeout);
         options_.on = queue_of(stream);
