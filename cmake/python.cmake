@@ -12,7 +12,11 @@ nanobind_add_module(unibuf_python STABLE_ABI NB_STATIC NOMINSIZE NB_SUPPRESS_WAR
 target_link_libraries(unibuf_python PRIVATE unibuf)
 set_target_properties(unibuf_python PROPERTIES OUTPUT_NAME _native LIBRARY_OUTPUT_DIRECTORY ${package}
                                                INSTALL_RPATH $ORIGIN)
-target_compile_options(nanobind-static PRIVATE -w)
+foreach(library nanobind-static nanobind-static-abi3)
+    if(TARGET ${library})
+        target_compile_options(${library} PRIVATE -w)
+    endif()
+endforeach()
 
 # In the build folder the package is links to its sources.
 file(GLOB modules CONFIGURE_DEPENDS RELATIVE ${PROJECT_SOURCE_DIR}/bindings/python/unibuf

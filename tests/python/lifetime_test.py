@@ -332,7 +332,8 @@ def test_errors_reach_who_awaits(default_device):
 def run(program, device, **options):
     """In a process of its own, which has to end well and quietly."""
     usable(device)
-    setup = "import numpy as np, os, sys, threading, unibuf\nfrom unibuf import UnifiedBuffer\n"
+    setup = "import warnings; warnings.filterwarnings('ignore', 'This process')  # is multi-threaded, and forks\n"
+    setup += "import numpy as np, os, sys, threading, unibuf\nfrom unibuf import UnifiedBuffer\n"
     setup += f"unibuf.set_default_device({device!r})\n"
     done = subprocess.run(
         [sys.executable, "-c", setup + program], capture_output=True, text=True, timeout=60, **options
