@@ -27,6 +27,11 @@ demo: build/release/build.ninja ## Convolve a photograph on every memory (PICTUR
 test: needs-demo-test build/venv ## Build and run all tests
 	$(call check,$(PRESET))
 
+test-interop: needs-demo-test build/venv ## The Python package against JAX; torch and CuPy where they are
+	cmake --preset release
+	cmake --build --preset release --target unibuf_python
+	scripts/python-interop.sh
+
 sanitize: needs-demo-test-lint ## All tests under ASan and UBSan, then threads under TSan, then a minute of fuzzing
 	$(call check,asan)
 	$(call check,tsan)
@@ -68,7 +73,7 @@ lint: needs-demo-test-lint build/venv ## Layout, clang-tidy, scripts
 clean: ## Remove build/
 	rm -rf build
 
-.PHONY: help all build demo test sanitize bench gpu-check gpu-parts install format lint clean build/venv
+.PHONY: help all build demo test test-interop sanitize bench gpu-check gpu-parts install format lint clean build/venv
 
 # The Python that the package is built for and tested with.
 build/venv: needs-test

@@ -78,10 +78,12 @@ run_conv2d() {
 
 # The package on this device, with the machine's own CuPy; with the double of it where the driver is one.
 run_python() {
-    local path=$build/python
-    if [[ $double == double ]]; then path+=:tests/doubles/cupy; fi
-    PYTHONPATH=$path PYTHONDONTWRITEBYTECODE=1 UNIBUF_TEST_SPACES=cuda:0 "$python" -m pytest -q \
-        tests/python/transitions_test.py tests/python/cuda_interop_test.py
+    local path=$build/python files=(tests/python/transitions_test.py tests/python/interop)
+    if [[ $double == double ]]; then
+        path+=:tests/doubles/cupy
+        files=(tests/python/transitions_test.py tests/python/cuda_*_test.py)
+    fi
+    PYTHONPATH=$path PYTHONDONTWRITEBYTECODE=1 UNIBUF_TEST_SPACES=cuda:0 "$python" -m pytest -q "${files[@]}"
 }
 
 run_bench() {

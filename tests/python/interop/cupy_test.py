@@ -1,0 +1,38 @@
+"""CuPy, on a CUDA device."""
+
+import numpy as np
+import pytest
+
+import unibuf
+from unibuf import UnifiedBuffer
+
+cupy = pytest.importorskip("cupy")
+
+N = 64 * 1024
+
+
+def test_the_device_array_is_cupys(cuda):
+    unibuf.set_default_device(cuda)
+    buffer = UnifiedBuffer((N,)).copy_from(np.arange(N, dtype=np.float32))
+    array = buffer.device
+    assert isinstance(array, cupy.ndarray) and array is buffer.device
+    array += 1
+    buffer.mark_device_dirty()
+    assert np.array_equal(buffer.host, np.arange(N) + 1)
+
+
+def test_a_stream_of_cupys_orders_the_work(cuda):
+    buffer = UnifiedBuffer((N,)).fill(1)
+    stream = cupy.cuda.Stream(non_blocking=True)
+    with stream, buffer.read_write(cuda, stream=stream) as array:
+        for _ in range(100):
+            array += 1
+    assert buffer.host.sum() == 101 * N
+
+
+def test_arrays_of_cupy_are_copied_on_the_card(cuda):
+    source = cupy.arange(N, dtype=cupy.float32)
+    buffer = UnifiedBuffer((N,)).copy_from(source)
+    assert str(buffer.state) == "DEVICE_ONLY" or str(buffer.state) == "DEVICE_DIRTY"
+    assert buffer.statistics.transfers_made == 0
+    assert np.array_equal(buffer.host, np.arange(N))
