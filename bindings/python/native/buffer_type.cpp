@@ -188,7 +188,8 @@ void copy_bytes_to(typed_buffer& self, nb::handle target, nb::ssize_t offset) {
 }
 
 nb::dict placement(typed_buffer& self, nb::handle where) {
-    const placement_info found = self.bytes().placement(space_of(where));
+    const space at = space_of(where);  // lets go of the interpreter's lock: others may release the buffer
+    const placement_info found = self.bytes().placement(at);
     nb::dict result;
     result["placement"] = found.placement == placement::shared ? "shared" : "mirrored";
     result["pinned"] = found.pinned;
@@ -281,7 +282,10 @@ void define_buffer(nb::module_& in) {
             },
             "Drops the content: it reads as zero. Raises AccessConflictError while arrays of the host are held.")
         .def("free", &typed_buffer::free,
-             "Drops every copy, and the content. Arrays that are held keep the memory that they show.")
+             "Drops every copy, and the content. Arrays that are held keep the memory that they show; views, a name in "
+             "the "
+
+             "registry and a pool stay with what was there before.")
         .def("placement", placement, "space"_a, nb::sig("def placement(self, space: str) -> dict[str, typing.Any]"),
              "How a space has its copy: `placement`, 'mirrored' or 'shared'; `pinned`; `reason`, why so. Raises "
              "BufferNotAllocatedError where it has none.")

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from . import _native
 from .buffer import UnifiedBuffer
+from .errors import InvalidArgumentError
 
 if TYPE_CHECKING:
     from numpy.typing import DTypeLike
@@ -68,7 +69,8 @@ class MemoryPool:
         try:
             yield buffer
         finally:
-            self.release(buffer)
+            with suppress(InvalidArgumentError):  # one that was freed, or released by hand, is not the pool's any more
+                self.release(buffer)
 
     def reserve(self, count: int, nbytes: int, space: str = "host") -> None:
         """Makes buffers that can be acquired without allocating, with copies at the host and at `space`."""

@@ -1,0 +1,255 @@
+"""Many threads, event loops and Ctrl-C: each call does all of it or says why not, and nobody waits for nobody."""
+
+import asyncio
+import copy
+import gc
+import os
+import random
+import signal
+import threading
+import time
+
+import numpy as np
+import pytest
+import unibuf
+from conftest import as_numpy
+from unibuf import BufferState, UnifiedBuffer
+
+N = 5000
+
+def in_threads(*calls):
+    failures = []
+
+    def guarded(call):
+        try:
+            call()
+        except BaseException as failure:
+            failures.append(failure)
+
+    threads = [threading.Thread(target=guarded, args=(call,)) for call in calls]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    if failures:
+        raise failures[0]
+
+
+def test_many_threads_one_buffer(device):
+    buffer = UnifiedBuffer(N, np.int64)
+
+    def add(space):
+        for _ in range(100):
+            with buffer.read_write(space) as array:
+                if isinstance(array, np.ndarray):
+                    array += 1
+                else:
+                    array.set(array.get() + 1)
+
+    in_threads(*[lambda space=space: add(space) for space in ("host", device, "host", device)],
+               *[lambda: [(buffer.host, buffer.device, buffer.state, buffer[7]) for _ in range(100)]] * 2)  # fmt: skip
+    assert (buffer.host == 400).all()
+
+
+def test_many_threads_many_buffers(device):
+    pool = unibuf.MemoryPool()
+
+    def work(seed):
+        for i in range(60):
+            buffer = pool.acquire(N) if i % 2 else UnifiedBuffer(N)
+            value = seed * 1000 + i
+            buffer.host[:] = value
+            assert as_numpy(buffer.device)[i] == value
+            assert (buffer.view(10, 5).fill(-1).to_numpy() == -1).all() and buffer[20] == value
+            if i % 3 == 0:
+                buffer.host[3] = 1
+            if i % 2:
+                pool.release(buffer)
+
+    in_threads(*[lambda seed=seed: work(seed) for seed in range(6)])
+
+
+def test_threads_free_what_others_use(device):
+    buffer = UnifiedBuffer(N)
+    done = threading.Event()
+
+    def use():
+        while not done.is_set():
+            with buffer.read_write("host") as array:
+                array += 1
+                assert array.sum() is not None
+            _ = as_numpy(buffer.device), buffer.host[3], buffer.to_numpy()
+
+    def free():
+        for _ in range(200):
+            buffer.free()
+            time.sleep(0)
+        done.set()
+
+    in_threads(use, use, free)
+
+
+class Anything:
+    """What one thread does with buffers that others use, free and release at the same time, and with arrays that it
+    has kept: errors are the package's own, and the memory of what is shown stays."""
+
+    def __init__(self, shared, pool, device, seed):
+        self.shared, self.pool, self.device, self.random, self.kept = shared, pool, device, random.Random(seed), []
+
+    def run(self, steps):
+        acts = [getattr(self, name) for name in dir(self) if name.startswith("do_")]
+        for _ in range(steps):
+            i = self.random.randrange(len(self.shared))
+            buffer = self.shared[i]
+            try:
+                part = buffer.view(self.random.randrange(buffer.shape[0])) if self.random.random() < 0.4 else buffer
+                self.random.choice(acts)(part, i)
+            except ValueError as failure:  # InvalidArgumentError where it was released meanwhile
+                if "released to its pool" in str(failure):
+                    self.shared[i] = UnifiedBuffer(buffer.shape)
+                elif "read-only" not in str(failure):
+                    assert isinstance(failure, unibuf.UnibufError), failure
+            except unibuf.UnibufError:
+                pass
+            del self.kept[: len(self.kept) - 20]
+
+    def space(self):
+        return self.random.choice(["host", self.device, "debug:0"])
+
+    def keep(self, array):
+        if self.random.random() < 0.3:
+            self.kept.append(array)
+
+    def do_block(self, of, i):
+        take = self.random.choice([of.read, of.write, of.read_write])
+        with take(self.space(), timeout=self.random.choice([None, 0.01, 0])) as array:
+            if isinstance(array, np.ndarray) and array.flags.writeable:
+                array[:] = i
+                self.keep(array[:])
+            if self.random.random() < 0.1:
+                of.free()
+            self.keep(array)
+
+    def do_arrays(self, of, i):
+        for array in (of.host, of.device):
+            if isinstance(array, np.ndarray):
+                array[0] = i
+            self.keep(array)
+
+    def do_write_late(self, of, i):
+        for array in self.kept:
+            if isinstance(array, np.ndarray) and array.flags.writeable:
+                array[-1] = array[0] + 1
+
+    def do_copies(self, of, i):
+        of.copy_from(np.ones(of.shape))
+        copy.copy(of.fill(i)).to_numpy()
+
+    def do_marks(self, of, i):
+        of.mark_host_dirty()
+        of.mark_device_dirty(0, 1)
+        of.prefetch(self.space())
+        of.synchronize()
+
+    def do_drop(self, of, i):
+        self.random.choice([of.free, of.discard_content, lambda: of.discard(self.space())])()
+
+    def do_look(self, of, i):
+        assert (of.state, of.statistics, of.pinned, of.is_at("host"), repr(of)) is not None
+
+    def do_another(self, of, i):
+        self.pool.release(self.shared[i])
+        self.shared[i] = self.pool.acquire(self.random.choice([50, N, 70000]))
+
+
+@pytest.mark.filterwarnings("ignore:arrays of a `with` block")  # what a device had newer content of
+def test_anything_at_the_same_time(device):
+    memory = [unibuf.get_accelerator(space).memory.held for space in ("host", "debug:0")]
+    pool = unibuf.MemoryPool()
+    shared = [pool.acquire(n) for n in (50, N, 70000)]
+    unibuf.limit_memory("debug:0", memory[1] + (1 << 20))
+    try:
+        in_threads(*[lambda seed=seed: Anything(shared, pool, device, seed).run(1500) for seed in range(4)])
+    finally:
+        unibuf.limit_memory("debug:0", None)
+    shared.clear()
+    pool.clear()
+    gc.collect()
+    assert [unibuf.get_accelerator(space).memory.held for space in ("host", "debug:0")] == memory
+
+
+def blocked(buffer, seconds=None):
+    """Another thread that holds a write lease of the host until the event that it gives is set."""
+    have, done = threading.Event(), threading.Event()
+
+    def hold():
+        with buffer.write("host") as array:
+            array[:] = 1
+            have.set()
+            done.wait(seconds)
+
+    thread = threading.Thread(target=hold)
+    thread.start()
+    have.wait()
+    return thread, done
+
+
+@pytest.mark.parametrize("wait", ["host", "device", "to_numpy", "mark_host_dirty", "discard_content", "block"])
+def test_who_waits_lets_other_threads_run(wait, device):
+    buffer = UnifiedBuffer(N)
+    thread, done = blocked(buffer)
+    threading.Timer(0.05, done.set).start()  # a Python thread: it needs the interpreter
+    if wait == "block":
+        with buffer.read("host"):
+            pass
+    elif callable(found := getattr(buffer, wait)):
+        found()
+    thread.join()
+    assert buffer[3] == (0 if wait == "discard_content" else 1)
+
+
+def test_ctrl_c_ends_a_wait():
+    buffer = UnifiedBuffer(N)
+    thread, done = blocked(buffer)
+    threading.Timer(0.1, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            buffer.read("host").__enter__()
+    finally:
+        done.set()
+        thread.join()
+    with buffer.write("host", timeout=0):
+        pass
+
+
+# Event loops
+
+
+def test_the_event_loop_goes_on(device):
+    buffer = UnifiedBuffer(N)
+
+    async def main():
+        thread, done = blocked(buffer)
+        waits = [asyncio.create_task(call()) for call in (buffer.ensure_on_host, buffer.ensure_on_device)]
+        for _ in range(5):
+            await asyncio.sleep(0.01)
+            assert not any(wait.done() for wait in waits)
+        done.set()
+        await asyncio.gather(*waits)
+        thread.join()
+        assert buffer.state is BufferState.SYNCHRONIZED
+
+    asyncio.run(main())
+    assert (as_numpy(buffer.device) == 1).all()
+
+
+def test_errors_reach_who_awaits(default_device):
+    default_device("debug:0")
+    buffer = UnifiedBuffer(N).fill(1)
+    unibuf.limit_memory("debug:0", 0)
+    try:
+        with pytest.raises(MemoryError):
+            asyncio.run(buffer.ensure_on_device())
+    finally:
+        unibuf.limit_memory("debug:0", None)
+    assert (buffer.host == 1).all()
