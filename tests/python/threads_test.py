@@ -6,6 +6,7 @@ import gc
 import os
 import random
 import signal
+import sys
 import threading
 import time
 
@@ -176,6 +177,31 @@ def test_anything_at_the_same_time(device):
     pool.clear()
     gc.collect()
     assert [unibuf.get_accelerator(space).memory.held for space in ("host", "debug:0")] == memory
+
+
+def test_looks_while_others_release():
+    pool, done = unibuf.MemoryPool(), threading.Event()
+    shown = [pool.acquire(N)]
+
+    def release():
+        for _ in range(8000):
+            pool.release(shown[0])
+            shown[0] = pool.acquire(N)
+        done.set()
+
+    def look():
+        while not done.is_set():
+            try:
+                assert isinstance(shown[0].is_at("host"), bool)
+            except ValueError as failure:
+                assert "released to its pool" in str(failure)
+
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)  # who lets go of the interpreter's lock gets it back late
+    try:
+        in_threads(release, look, look)
+    finally:
+        sys.setswitchinterval(before)
 
 
 def blocked(buffer, seconds=None):
