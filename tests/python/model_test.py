@@ -365,7 +365,7 @@ def test_it_holds_what_an_array_would(space, hint, size, default_device):
     default_device(space)
     machine = type("Machine", (Model,), {"device": space, "hint": hint, "size": size})
     budget = settings(
-        max_examples=25,
+        max_examples=50,
         stateful_step_count=40,
         deadline=None,
         print_blob=True,

@@ -6,7 +6,6 @@ import pickle
 import numpy as np
 import pytest
 import unibuf
-from conftest import as_numpy
 from unibuf import BufferState, UnifiedBuffer
 
 STRUCTURED = np.dtype([("position", "<f4", (3,)), ("id", "<i8"), ("name", "S5")], align=True)

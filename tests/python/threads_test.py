@@ -9,6 +9,7 @@ import signal
 import sys
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -18,22 +19,12 @@ from unibuf import BufferState, UnifiedBuffer
 
 N = 5000
 
+
 def in_threads(*calls):
-    failures = []
-
-    def guarded(call):
-        try:
-            call()
-        except BaseException as failure:
-            failures.append(failure)
-
-    threads = [threading.Thread(target=guarded, args=(call,)) for call in calls]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    if failures:
-        raise failures[0]
+    """Raises what one of them raises."""
+    with ThreadPoolExecutor(len(calls)) as threads:
+        for each in [threads.submit(call) for call in calls]:
+            each.result()
 
 
 def test_many_threads_one_buffer(device):
@@ -165,6 +156,7 @@ class Anything:
 
 @pytest.mark.filterwarnings("ignore:arrays of a `with` block")  # what a device had newer content of
 def test_anything_at_the_same_time(device):
+    gc.collect()
     memory = [unibuf.get_accelerator(space).memory.held for space in ("host", "debug:0")]
     pool = unibuf.MemoryPool()
     shared = [pool.acquire(n) for n in (50, N, 70000)]

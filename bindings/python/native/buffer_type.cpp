@@ -282,10 +282,8 @@ void define_buffer(nb::module_& in) {
             },
             "Drops the content: it reads as zero. Raises AccessConflictError while arrays of the host are held.")
         .def("free", &typed_buffer::free,
-             "Drops every copy, and the content. Arrays that are held keep the memory that they show; views, a name in "
-             "the "
-
-             "registry and a pool stay with what was there before.")
+             "Drops every copy, and the content. Arrays that are held keep the memory that they show; views, a name "
+             "in the registry and a pool stay with what was there before.")
         .def("placement", placement, "space"_a, nb::sig("def placement(self, space: str) -> dict[str, typing.Any]"),
              "How a space has its copy: `placement`, 'mirrored' or 'shared'; `pinned`; `reason`, why so. Raises "
              "BufferNotAllocatedError where it has none.")

@@ -1,7 +1,6 @@
 """Libraries that are large, or that only some machines have."""
 
 import pytest
-
 import unibuf
 
 
