@@ -247,6 +247,32 @@ def test_copies_from_device_memory_stay_there(buffer, given, dtype):
     assert np.array_equal(target.host, CONTENT)
 
 
+FORK = """
+import os, warnings, unibuf
+warnings.filterwarnings("ignore", "This process")  # has threads, and forks
+unibuf.set_default_device("cuda:0")
+buffer, other = unibuf.UnifiedBuffer(5000).fill(1), unibuf.UnifiedBuffer(5000).fill(2)
+buffer.device
+buffer.mark_device_dirty()
+child = os.fork()
+if child == 0:
+    for access in (lambda: buffer.host, lambda: other.device, lambda: buffer.sync_to_host()):
+        try:
+            access()
+            os._exit(3)
+        except unibuf.DeviceLostError as failure:
+            assert "parent process" in str(failure), failure
+    os._exit(0 if (other.host == 2).all() else 4)
+assert os.waitpid(child, 0)[1] == 0
+assert (buffer.host == 1).all()
+"""
+
+
+def test_after_a_fork_the_device_is_the_parents():
+    done = subprocess.run([sys.executable, "-c", FORK], capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
 def test_copies_from_device_memory_are_checked(buffer):
     with pytest.raises(ValueError, match="shape"):
         UnifiedBuffer((N + 1,)).copy_from(buffer.device)

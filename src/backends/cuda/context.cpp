@@ -8,6 +8,9 @@
 namespace unibuf::backends::cuda {
 
 context::scope::scope(const context& of) {
+    if (of.born_ != process::forks()) {
+        throw error(error_code::device_lost, of.description_ + " belongs to the parent process");
+    }
     const result lost = of.lost_.load(std::memory_order_acquire);
     if (lost != success) {
         throw error(error_code::device_lost,

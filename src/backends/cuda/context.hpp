@@ -8,6 +8,7 @@
 
 #include "backends/cuda/error.hpp"
 #include "backends/cuda/event.hpp"
+#include "process/forks.hpp"
 #include "unibuf/fence.hpp"
 
 namespace unibuf::backends::cuda {
@@ -104,6 +105,7 @@ private:
     std::mutex to_free_mutex_;
     std::vector<device_pointer> to_free_;
     std::atomic<result> lost_ = success;
+    int born_ = process::forks();
 };
 
 }  // namespace unibuf::backends::cuda
