@@ -4,7 +4,6 @@
 #include <new>
 #include <utility>
 
-#include "errors.hpp"
 #include "imported.hpp"
 #include "module.hpp"
 #include "options.hpp"
@@ -15,85 +14,6 @@ using namespace nanobind::literals;
 namespace unibuf::python {
 
 namespace {
-
-/// Also of an object whose class has not called its base's __init__.
-typed_buffer& self_of(PyObject* self) {
-    if (!nb::inst_ready(self)) {
-        throw error(error_code::invalid_argument, "the buffer was used before UnifiedBuffer.__init__ was called");
-    }
-    return *nb::inst_ptr<typed_buffer>(self);
-}
-
-/// The members of unibuf.BufferState, as buffer_state numbers them.
-PyObject* state_object(buffer_state state) {
-    static const nb::handle members = imported("unibuf.state", "by_number");
-    return Py_NewRef(PyTuple_GetItem(members.ptr(), static_cast<Py_ssize_t>(state)));
-}
-
-// What is asked for most often goes past nanobind. UnifiedBuffer has them, and states their types.
-PyGetSetDef properties[] = {
-    {"host", [](PyObject* self, void*) { return guarded([&] { return self_of(self).host(); }); }, nullptr,
-     "The host's copy as a NumPy array, current when it is returned, writable at any time after that; the same array "
-     "each "
-     "time, as long as the copy stays. A check where nothing has to move.",
-     nullptr},
-    {"device", [](PyObject* self, void*) { return guarded([&] { return self_of(self).device(); }); }, nullptr,
-     "The default device's copy, current when it is returned: a cupy.ndarray, a pyopencl array, or, where the host is "
-     "the "
-     "device, `host` itself. What is written to it at another device, mark_device_dirty tells.",
-     nullptr},
-    {"state", [](PyObject* self, void*) { return guarded([&] { return state_object(self_of(self).state()); }); },
-     nullptr, "Which side is newest: a BufferState.", nullptr},
-    {"shape", [](PyObject* self, void*) { return guarded([&] { return Py_NewRef(self_of(self).shape().ptr()); }); },
-     nullptr, "The extents, a tuple.", nullptr},
-    {"dtype",
-     [](PyObject* self, void*) { return guarded([&] { return Py_NewRef(self_of(self).element().dtype.ptr()); }); },
-     nullptr, "The numpy.dtype of the elements.", nullptr},
-    {"nbytes",
-     [](PyObject* self, void*) { return guarded([&] { return PyLong_FromSize_t(self_of(self).size_bytes()); }); },
-     nullptr, "The size in bytes.", nullptr},
-    {"size",
-     [](PyObject* self, void*) {
-         return guarded([&] { return PyLong_FromSize_t(self_of(self).size_bytes() / self_of(self).element().bytes); });
-     },
-     nullptr, "The number of elements.", nullptr},
-    {nullptr, nullptr, nullptr, nullptr, nullptr}};
-
-/// A mark of all of it; of a part, or after a stream, by the function of the same name with an underscore.
-PyObject* mark_all(PyObject* self, space where, const char* otherwise, PyObject* arguments, PyObject* names) {
-    if (PyTuple_Size(arguments) == 0 && !names) {
-        self_of(self).mark(where, {});
-        return Py_NewRef(Py_None);
-    }
-    nb::object function = nb::borrow(self).attr(otherwise);
-    return PyObject_Call(function.ptr(), arguments, names);
-}
-
-PyObject* mark_host(PyObject* self, PyObject* arguments, PyObject* names) {
-    return guarded([&] { return mark_all(self, host, "_mark_host_dirty", arguments, names); });
-}
-
-PyObject* mark_device(PyObject* self, PyObject* arguments, PyObject* names) {
-    return guarded([&] { return mark_all(self, default_space_now(), "_mark_device_dirty", arguments, names); });
-}
-
-template <class Function>
-PyCFunction as_method(Function* function) {
-    return reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(function));
-}
-
-PyMethodDef methods[] = {
-    {"mark_host_dirty", as_method(mark_host), METH_VARARGS | METH_KEYWORDS,
-     "mark_host_dirty($self, offset=0, count=None)\n--\n\n"
-     "Says that the host's bytes stand, and drops newer ones elsewhere. Raises BufferNotAllocatedError."},
-    {"mark_device_dirty", as_method(mark_device), METH_VARARGS | METH_KEYWORDS,
-     "mark_device_dirty($self, offset=0, count=None, stream=None)\n--\n\n"
-     "Says that the default device's bytes stand, and drops newer ones elsewhere. They are ready after all work that "
-     "was "
-     "submitted to the device until now, or to `stream`. Raises BufferNotAllocatedError."},
-    {nullptr, nullptr, 0, nullptr}};
-
-PyType_Slot slots[] = {{Py_tp_methods, methods}, {0, nullptr}};
 
 void construct(typed_buffer* self, nb::handle shape, nb::handle dtype, bool pinned, const char* access, nb::handle hint,
                nb::handle device, const char* tracking, bool uninitialized) {
@@ -209,7 +129,7 @@ nb::object make_buffer(nb::handle type, unibuf::buffer bytes, element_type eleme
 }
 
 void define_buffer(nb::module_& in) {
-    nb::class_<typed_buffer>(in, "Buffer", nb::type_slots(slots), nb::is_weak_referenceable())
+    nb::class_<typed_buffer>(in, "Buffer", nb::type_slots(plain_methods()), nb::is_weak_referenceable())
         .def("__init__", construct, "shape"_a, "dtype"_a = nb::borrow(imported("numpy", "float32")), nb::kw_only(),
              "pinned"_a = false, "access"_a = "read_write", "hint"_a = nb::none(), "device"_a = nb::none(),
              "tracking"_a = "auto", "uninitialized"_a = false)
@@ -305,12 +225,6 @@ void define_buffer(nb::module_& in) {
             const space at = space_of(where);
             return memory(self.access([&](unibuf::buffer& of) { return of.copy_view(at); }, at));
         });
-    in.def("add_properties", [](nb::handle type) {
-        for (PyGetSetDef* each = properties; each->name; ++each) {
-            const nb::object made = nb::steal(PyDescr_NewGetSet(reinterpret_cast<PyTypeObject*>(type.ptr()), each));
-            type.attr(each->name) = made;
-        }
-    });
 }
 
 }  // namespace unibuf::python

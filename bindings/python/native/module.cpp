@@ -10,6 +10,7 @@ NB_MODULE(_native, in) {
     translate_errors();
     memory::define(in);
     define_buffer(in);
+    define_plain_properties(in);
     define_access(in);
     define_pool(in);
     define_spaces(in);

@@ -1,0 +1,99 @@
+// plain_calls.cpp: what is asked of a buffer most often goes past nanobind, whose calls take longer than these.
+#include "errors.hpp"
+#include "imported.hpp"
+#include "module.hpp"
+#include "typed_buffer.hpp"
+
+using namespace nanobind::literals;
+
+namespace unibuf::python {
+
+namespace {
+
+/// Also of an object whose class has not called its base's __init__.
+typed_buffer& self_of(PyObject* self) {
+    if (!nb::inst_ready(self)) {
+        throw error(error_code::invalid_argument, "the buffer was used before UnifiedBuffer.__init__ was called");
+    }
+    return *nb::inst_ptr<typed_buffer>(self);
+}
+
+template <auto Get>
+PyObject* get(PyObject* self, void*) {
+    return guarded([&] { return Get(self_of(self)); });
+}
+
+/// The members of unibuf.BufferState, as buffer_state numbers them.
+PyObject* state_of(const typed_buffer& of) {
+    static const nb::handle members = imported("unibuf.state", "by_number");
+    return Py_NewRef(PyTuple_GetItem(members.ptr(), static_cast<Py_ssize_t>(of.state())));
+}
+
+PyGetSetDef properties[] = {
+    {"host", get<[](typed_buffer& of) { return of.host(); }>, nullptr,
+     "The host's copy as a NumPy array, current when it is returned, writable at any time after that;\n"
+     "the same array each time, as long as the copy stays. A check where nothing has to move.",
+     nullptr},
+    {"device", get<[](typed_buffer& of) { return of.device(); }>, nullptr,
+     "The default device's copy, current when it is returned: a cupy.ndarray, a pyopencl array, or, where\n"
+     "the host is the device, `host` itself. What is written to it elsewhere, mark_device_dirty tells.",
+     nullptr},
+    {"state", get<state_of>, nullptr, "Which side is newest: a BufferState.", nullptr},
+    {"shape", get<[](typed_buffer& of) { return Py_NewRef(of.shape().ptr()); }>, nullptr, "The extents, a tuple.",
+     nullptr},
+    {"dtype", get<[](typed_buffer& of) { return Py_NewRef(of.element().dtype.ptr()); }>, nullptr,
+     "The numpy.dtype of the elements.", nullptr},
+    {"nbytes", get<[](typed_buffer& of) { return PyLong_FromSize_t(of.size_bytes()); }>, nullptr, "The size in bytes.",
+     nullptr},
+    {"size", get<[](typed_buffer& of) { return PyLong_FromSize_t(of.size_bytes() / of.element().bytes); }>, nullptr,
+     "The number of elements.", nullptr},
+    {nullptr, nullptr, nullptr, nullptr, nullptr}};
+
+/// A mark of all of it; of a part, or after a stream, by the function of the same name with an underscore.
+PyObject* mark(PyObject* self, space where, const char* otherwise, PyObject* arguments, PyObject* names) {
+    if (PyTuple_Size(arguments) == 0 && !names) {
+        self_of(self).mark(where, {});
+        return Py_NewRef(Py_None);
+    }
+    const nb::object function = nb::borrow(self).attr(otherwise);
+    return PyObject_Call(function.ptr(), arguments, names);
+}
+
+PyObject* mark_host(PyObject* self, PyObject* arguments, PyObject* names) {
+    return guarded([&] { return mark(self, host, "_mark_host_dirty", arguments, names); });
+}
+
+PyObject* mark_device(PyObject* self, PyObject* arguments, PyObject* names) {
+    return guarded([&] { return mark(self, default_space_now(), "_mark_device_dirty", arguments, names); });
+}
+
+PyCFunction as_method(PyCFunctionWithKeywords function) {
+    return reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(function));
+}
+
+PyMethodDef methods[] = {
+    {"mark_host_dirty", as_method(mark_host), METH_VARARGS | METH_KEYWORDS,
+     "mark_host_dirty($self, offset=0, count=None)\n--\n\n"
+     "Says that the host's bytes stand, and drops newer ones elsewhere. Raises BufferNotAllocatedError."},
+    {"mark_device_dirty", as_method(mark_device), METH_VARARGS | METH_KEYWORDS,
+     "mark_device_dirty($self, offset=0, count=None, stream=None)\n--\n\n"
+     "Says that the default device's bytes stand, and drops newer ones elsewhere. They are ready after all\n"
+     "work that was submitted to the device until now, or to `stream`. Raises BufferNotAllocatedError."},
+    {nullptr, nullptr, 0, nullptr}};
+
+PyType_Slot slots[] = {{Py_tp_methods, methods}, {0, nullptr}};
+
+}  // namespace
+
+PyType_Slot* plain_methods() { return slots; }
+
+void define_plain_properties(nb::module_& in) {
+    in.def("add_properties", [](nb::handle type) {
+        for (PyGetSetDef* each = properties; each->name; ++each) {
+            const nb::object made = nb::steal(PyDescr_NewGetSet(reinterpret_cast<PyTypeObject*>(type.ptr()), each));
+            type.attr(each->name) = made;
+        }
+    });
+}
+
+}  // namespace unibuf::python
