@@ -262,7 +262,11 @@ void player::look(place where) {
     before_ = oracle_;
     moved_before_ = whole().handle.statistics().bytes_moved();
     const byte_range all = whole().range;
+    const bool is_current = whole().handle.is_current_at(space_of(where));
     if (!excluded(all, access::read)) take_lease_at({}, where, all, access::read);
+    if (is_current && whole().handle.statistics().bytes_moved() != moved_before_) {
+        throw difference(fmt::format("place {} was current, and bytes moved", static_cast<int>(where)));
+    }
 }
 
 void player::finish() {
