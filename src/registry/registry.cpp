@@ -72,6 +72,7 @@ void names::remove(const core& of) noexcept {
 std::vector<std::string> names::all() const {
     const std::scoped_lock lock(mutex_);
     std::vector<std::string> result;
+    result.reserve(ranges_.size());
     for (const auto& [name, range] : ranges_) result.push_back(name);
     return result;
 }
@@ -93,8 +94,9 @@ void registry::add(std::string_view name, buffer& of, const shape& extents, std:
         range.kept.reset(&core);
     }
     if (detail::names::instance().add(name, std::move(range))) return;
-    throw error(error_code::invalid_argument,
-                fmt::format("{} was to be registered as '{}', which is taken: remove that name first", core.name(), name));
+    throw error(
+        error_code::invalid_argument,
+        fmt::format("{} was to be registered as '{}', which is taken: remove that name first", core.name(), name));
 }
 
 std::optional<registered_buffer> registry::find(std::string_view name) const {

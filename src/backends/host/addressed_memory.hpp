@@ -12,6 +12,8 @@ namespace unibuf::backends {
 /// Whose memory it is, those know who are made from this.
 class addressed_memory : public memory {
 public:
+    explicit addressed_memory(std::byte* address) noexcept : address_(address) {}
+
     std::byte* host_address() const noexcept override { return address_; }
     std::uintptr_t handle() const noexcept override { return reinterpret_cast<std::uintptr_t>(address_); }
     fence write(std::size_t offset, std::span<const std::byte> from, queue on) override;
@@ -20,8 +22,8 @@ public:
     void read_parts(std::span<const part> parts, std::byte* host, queue on, std::vector<fence>& done) override;
     fence fill(std::size_t offset, std::size_t bytes, std::span<const std::byte> pattern, queue on) override;
 
-protected:
-    std::byte* address_ = nullptr;
+private:
+    std::byte* address_;
 };
 
 }  // namespace unibuf::backends

@@ -11,9 +11,8 @@ namespace unibuf::backends {
 
 class callers_memory final : public addressed_memory {
 public:
-    callers_memory(std::span<std::byte> of, std::shared_ptr<void> keep) : bytes_(of.size()), keep_(std::move(keep)) {
-        address_ = of.data();
-    }
+    callers_memory(std::span<std::byte> of, std::shared_ptr<void> keep)
+        : addressed_memory(of.data()), bytes_(of.size()), keep_(std::move(keep)) {}
 
     bool whole_pages() const noexcept override { return is_multiple_of(4096); }
     bool has_whole_lines() const noexcept override { return is_multiple_of(64); }

@@ -28,43 +28,45 @@ constexpr std::size_t huge_page = std::size_t{2} << 20;
 /// on the node that touches them first. Below: cache lines from the heap.
 class host_memory final : public addressed_memory {
 public:
-    explicit host_memory(std::size_t bytes, bool whole_pages)
-        : bytes_(round_up(bytes, whole_pages || bytes >= page ? page : cache_line)) {
-        if (bytes_ < bytes) {
-            errno = ENOMEM;
-            refuse(bytes);
-        }
-        if (!mapped()) {
-            address_ = static_cast<std::byte*>(std::aligned_alloc(cache_line, bytes_));
-            if (!address_) refuse(bytes);
-            std::memset(address_, 0, bytes_);
-            return;
-        }
-        void* const pages = ::mmap(nullptr, bytes_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-        if (pages == MAP_FAILED) refuse(bytes);
-        address_ = static_cast<std::byte*>(pages);
-        if (bytes_ >= huge_page) ::madvise(address_, bytes_, MADV_HUGEPAGE);
-    }
+    host_memory(std::size_t bytes, bool whole_pages) : host_memory(bytes, rounded(bytes, whole_pages)) {}
 
     ~host_memory() override {
-        if (mapped()) {
-            ::munmap(address_, bytes_);
+        if (mapped(bytes_)) {
+            ::munmap(host_address(), bytes_);
         } else {
-            std::free(address_);
+            std::free(host_address());
         }
     }
 
     host_memory(const host_memory&) = delete;
     host_memory& operator=(const host_memory&) = delete;
 
-    bool whole_pages() const noexcept override { return mapped(); }
+    bool whole_pages() const noexcept override { return mapped(bytes_); }
     bool starts_zero() const noexcept override { return true; }
 
 private:
-    bool mapped() const noexcept { return bytes_ >= page; }
+    host_memory(std::size_t asked, std::size_t bytes) : addressed_memory(allocate(asked, bytes)), bytes_(bytes) {}
 
-    static std::size_t round_up(std::size_t bytes, std::size_t unit) noexcept {
-        return (bytes + unit - 1) / unit * unit;
+    static bool mapped(std::size_t bytes) noexcept { return bytes >= page; }
+
+    static std::size_t rounded(std::size_t bytes, bool whole_pages) {
+        const std::size_t unit = whole_pages || bytes >= page ? page : cache_line;
+        const std::size_t result = (bytes + unit - 1) / unit * unit;
+        if (result >= bytes) return result;
+        errno = ENOMEM;
+        refuse(bytes);
+    }
+
+    static std::byte* allocate(std::size_t asked, std::size_t bytes) {
+        if (!mapped(bytes)) {
+            void* const lines = std::aligned_alloc(cache_line, bytes);
+            if (!lines) refuse(asked);
+            return static_cast<std::byte*>(std::memset(lines, 0, bytes));
+        }
+        void* const pages = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        if (pages == MAP_FAILED) refuse(asked);
+        if (bytes >= huge_page) ::madvise(pages, bytes, MADV_HUGEPAGE);
+        return static_cast<std::byte*>(pages);
     }
 
     std::size_t bytes_;
