@@ -261,6 +261,15 @@ def test_the_event_loop_goes_on(device):
     assert (as_numpy(buffer.device) == 1).all()
 
 
+def test_what_is_newest_at_the_device_is_ensured_there_without_a_copy(default_device):
+    default_device("debug:0")
+    buffer = UnifiedBuffer(N)
+    with buffer.write("debug:0") as array:
+        array[:] = 1
+    asyncio.run(buffer.ensure_on_device())
+    assert buffer.statistics.transfers == () and buffer.state is BufferState.DEVICE_DIRTY
+
+
 def test_errors_reach_who_awaits(default_device):
     default_device("debug:0")
     buffer = UnifiedBuffer(N).fill(1)

@@ -221,7 +221,7 @@ class UnifiedBuffer(_native.Buffer, Generic[T]):
 
     async def ensure_on_device(self) -> None:
         """Makes the default device current while the event loop goes on."""
-        await _aside(self.allocate)
+        await _aside(lambda: self.allocate(host=False))
 
     # Whole arrays
 
