@@ -316,7 +316,9 @@ class UnifiedBuffer(_native.Buffer, Generic[T]):
         if dl_device is not None and int(dl_device[0]) == CudaView.DLPACK_CUDA:
             return self.cuda(dl_device[1]).__dlpack__(stream=stream, max_version=max_version, copy=copy)
         host: NDArray[Any] = self.host
-        return host.__dlpack__(stream=stream, max_version=max_version, dl_device=dl_device, copy=copy)
+        asked = {"stream": stream, "max_version": max_version, "dl_device": dl_device, "copy": copy}
+        # Before 2.1 NumPy knows `stream` alone.
+        return host.__dlpack__(**{name: value for name, value in asked.items() if value is not None})
 
     def __reduce_ex__(self, protocol: Any) -> Any:
         from ._pickle import reduce
