@@ -111,6 +111,14 @@ def test_what_is_no_message_is_refused():
             asyncio.run(program(request))
 
 
+def test_a_message_made_from_another_has_the_fields_of_both():
+    @message
+    class More(Plain):
+        size: int
+
+    assert More(1, 2) == More(value=1, size=2)
+
+
 def test_nobody_is_there():
     with pytest.raises(ProcessorNotFoundError, match="nobody"):
         asyncio.run(Runtime().send("nobody", Plain(1)))

@@ -12,7 +12,8 @@ T = TypeVar("T")
 
 def message(kind: type[T]) -> type[T]:
     """Makes a class a message; it becomes a dataclass if it is none yet."""
-    made = kind if dataclasses.is_dataclass(kind) else dataclasses.dataclass(kind)
+    is_one = "__dataclass_fields__" in kind.__dict__  # a class made from one has fields of its own to add
+    made = kind if is_one else dataclasses.dataclass(kind)
     made.__is_message__ = True  # type: ignore[attr-defined]
     return made
 
