@@ -63,6 +63,10 @@ public:
 
     std::size_t size_bytes() const noexcept { return bytes_; }
     std::uint64_t id() const noexcept;  // never used twice in a process
+    const buffer_options& options() const noexcept;
+
+    /// Whether nothing else keeps the buffer: no other handle, host_view or copy_view. A snapshot.
+    bool is_only_handle() const noexcept;
 
     // Leases. The copy at `where` is allocated if there is none, and made current. Waits for accesses that exclude this
     // one on other threads, at most options.timeout (then error(timeout)); error(access_conflict) within one thread.

@@ -71,6 +71,9 @@ buffer buffer::view(std::size_t offset, std::size_t bytes) {
 
 std::uint64_t buffer::id() const noexcept { return core_of(gate_).id(); }
 
+const buffer_options& buffer::options() const noexcept { return core_of(gate_).options(); }
+bool buffer::is_only_handle() const noexcept { return !core_of(gate_).has_other_handles(); }
+
 detail::demand buffer::demand_of(space where, access what, const access_options& options) const {
     return {.range = checked(core_of(gate_), begin_, bytes_, options.offset, options.count),
             .where = where,

@@ -124,6 +124,7 @@ public:
     placement_info placement(space where) const;
 
     std::uint64_t id() const noexcept { return id_; }
+    const buffer_options& options() const noexcept { return copies_.options(); }
 
     /// "buffer #7 (4096 bytes)"
     std::string name() const;

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "coherence/plan.hpp"
+#include "unibuf/detail/gate.hpp"
 #include "unibuf/error.hpp"
 
 namespace unibuf::detail {
@@ -136,7 +137,13 @@ void host_writes::find(byte_range range, space where, access what) {
             }
         } else {
             if (changes_hands) coherence::assume_host_writes(known_, range);
-            const auto unseen = [](const knowledge& k) { return k.out == pointers::assumed && !at_host(k); };
+            // To compare finds no write that leaves a byte as it was: the device has to have the same memory then.
+            const auto is_same = [&](const knowledge& k) {
+                return !watch_->compares() || k.current == coherence::set_of(host_in_place_of_device);
+            };
+            const auto unseen = [&](const knowledge& k) {
+                return k.out == pointers::assumed && !at_host(k) && is_same(k);
+            };
             unseen_ = known_.where(range, unseen);
         }
         // The host may get some bytes of these units, while a device has newer ones in others.

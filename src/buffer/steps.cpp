@@ -28,7 +28,11 @@ void core::steps::run() {
     if (!core_.work_.empty()) core_.work_.forget_done();
     std::vector<step> planned = coherence::plan(core_.directory_, core_.copies_.memories(), core_.work_.ranges(),
                                                 asked_.range, asked_.where.id(), asked_.what);
-    for (step& each : planned) each.found_later = asked_.why == cause::host_pointer;
+    if (asked_.why == cause::host_pointer) {
+        // Where writes are found by comparing, one that changes nothing is not: the device has to have the same memory.
+        const bool by_pages = core_.copies_.find(coherence::host)->memory->whole_pages();
+        for (step& each : planned) each.found_later = by_pages || each.from == host_in_place_of_device;
+    }
     if (planned.empty()) return;
     claim(asked_.range);
     returns_early_ = may_return_early(planned);

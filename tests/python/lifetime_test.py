@@ -162,12 +162,33 @@ def test_cycles_are_collected():
     memory = held()
     for _ in range(3):
         buffer = Mine(N)
-        buffer.me, buffer.array = buffer, buffer.host
+        buffer.me, buffer.array, buffer.block = buffer, buffer.host, buffer.read("host")
         gone = weakref.ref(buffer)
         del buffer
         gc.collect()
         assert gone() is None
     assert held() == memory
+
+
+def test_arrays_that_end_other_buffers_when_they_go(default_device):
+    """What a weak reference calls may change the list of idle arrays under way."""
+    default_device("debug:0")
+    others = {}
+
+    def drop(index):
+        others.pop(index, None)
+
+    kept = []
+    for index in range(20):
+        buffer = others[index] = UnifiedBuffer(N).fill(1)
+        kept.append(weakref.ref(buffer.host, lambda _, index=index: drop((index + 1) % 20)))
+    unibuf.limit_memory("debug:0", 0)
+    try:
+        with pytest.raises(MemoryError):  # idle arrays of all others go for it
+            _ = UnifiedBuffer(N).fill(1).device
+    finally:
+        unibuf.limit_memory("debug:0", None)
+    assert all(each() is None for each in kept)
 
 
 # Processes

@@ -130,3 +130,31 @@ def test_the_names_are_those_of_unibuf():
     from pydotcompute.core.unified_buffer import BufferState
 
     assert BufferState is unibuf.BufferState
+
+
+def test_a_name_has_one_processor():
+    async def program():
+        async with Runtime() as runtime:
+            for _ in range(2):
+
+                @runtime.processor("one")
+                async def process(request):
+                    pass
+
+    with pytest.raises(unibuf.InvalidArgumentError, match="already"):
+        asyncio.run(program())
+
+
+def test_a_processor_that_is_cancelled_by_its_own_work_stops_nobody():
+    async def program():
+        async with Runtime() as runtime:
+
+            @runtime.processor("cancelled")
+            async def process(request):
+                raise asyncio.CancelledError
+
+            await runtime.send("cancelled", Plain(1))
+            await asyncio.wait_for(runtime.join(), 10)
+
+    with pytest.raises(asyncio.CancelledError):
+        asyncio.run(program())

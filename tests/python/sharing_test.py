@@ -5,6 +5,8 @@ import os
 import signal
 import subprocess
 import sys
+import threading
+import time
 from pathlib import Path
 
 import ml_dtypes
@@ -97,6 +99,19 @@ def share_again():
 
 def drop():
     held.clear()
+
+
+def mark_host():
+    held["buffer"].mark_host_dirty()
+
+
+def share_or_wait(buffer):
+    """Another thread's use of the buffer may be in the way for a moment."""
+    while True:
+        try:
+            return buffer.share()
+        except unibuf.AccessConflictError:
+            time.sleep(0.001)
 
 
 def open_memory_files():
@@ -202,7 +217,7 @@ def test_names_that_are_none_or_no_longer_good():
 def test_sharing_is_refused_while_arrays_are_held():
     buffer = UnifiedBuffer((N,))
     array = buffer.host
-    with pytest.raises(unibuf.AccessConflictError, match="arrays of the host are held"):
+    with pytest.raises(unibuf.AccessConflictError, match="arrays or views of it are held"):
         buffer.share()
     array[0] = 1
     del array
@@ -232,6 +247,98 @@ def test_a_shared_buffer_is_not_released_to_a_pool():
     with pytest.raises(unibuf.InvalidArgumentError, match="processes share"):
         pool.release(buffer)
     assert buffer.host.sum() == 0
+
+
+def test_a_process_has_one_buffer_of_it():
+    buffer = UnifiedBuffer((N,)).fill(1)
+    again = unibuf.attach(buffer.share())
+    assert again.id == buffer.id
+    unibuf.set_default_device("debug:0")
+    again.device[3] = 9
+    again.mark_device_dirty()
+    assert buffer.host[3] == 9
+    assert list(unibuf.registry) == []
+
+
+def test_handles_look_at_others_too(other, default_device):
+    default_device("debug:0")
+    buffer = UnifiedBuffer((N,)).fill(1)
+    other(attach, buffer.share())
+    view = buffer.view(0, 10)
+    unibuf.registry.add("kept", buffer, keep=True)
+    assert view.device[3] == 1
+    other(set_element, 3, 9)
+    assert view.device[3] == 9
+    id_ = buffer.id
+    del buffer
+    other(set_element, 3, 10)
+    named = unibuf.registry["kept"]
+    assert named.id == id_ and named.device[3] == 10
+    unibuf.registry.remove("kept")
+
+
+def test_a_partial_write_of_ones_own_hides_nothing_of_others(other, default_device):
+    default_device("debug:0")
+    buffer = UnifiedBuffer((N,)).fill(1)
+    other(attach, buffer.share())
+    _ = buffer.device
+    buffer.host[0] = 2
+    other(set_element, N - 1, 9)
+    assert buffer.device[N - 1] == 9 and buffer.device[0] == 2
+
+
+def test_a_claim_that_was_overruled_is_dropped(other):
+    buffer = UnifiedBuffer((N,), hint="gpu_preferred").fill(1)
+    other(attach, buffer.share())
+    space = usable("opencl:0")
+    with buffer.write(space) as array:
+        array.fill(5)
+    other(mark_host)
+    other(set_element, 0, 7)
+    assert buffer.state is BufferState.HOST_DIRTY
+    assert buffer.host[0] == 7 and buffer.host[1] == 1
+
+
+def test_a_mark_that_is_refused_gives_up_no_claim(other):
+    buffer = UnifiedBuffer((N,)).fill(1)
+    other(attach, buffer.share())
+    other(device_newest, "debug:0", 2)
+    with pytest.raises(unibuf.UnibufError):
+        buffer.mark_host_dirty(N, 5)
+    with pytest.raises(unibuf.AccessConflictError):
+        _ = buffer.host
+
+
+def test_views_would_stay_behind():
+    buffer = UnifiedBuffer((N,)).fill(1)
+    view = buffer.view(0, 5)
+    with pytest.raises(unibuf.AccessConflictError, match="views"):
+        buffer.share()
+    with pytest.raises(unibuf.AccessConflictError, match="views"):
+        view.share()
+
+
+def test_a_buffer_that_was_freed_is_ones_own_again(other):
+    buffer = UnifiedBuffer((N,)).fill(1)
+    other(attach, buffer.share())
+    buffer.free()
+    buffer.fill(3)
+    assert other(total) == N
+    other(drop)
+    other(attach, buffer.share())
+    assert other(total) == 3 * N
+
+
+def test_many_threads_share_it_once():
+    buffer = UnifiedBuffer((N,)).fill(1)
+    names = set()
+    threads = [threading.Thread(target=lambda: names.add(share_or_wait(buffer))) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(names) == 1
+    assert unibuf.attach(names.pop()).id == buffer.id
 
 
 # Over arrays

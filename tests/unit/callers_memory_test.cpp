@@ -44,6 +44,19 @@ TEST(callers_memory, stays_as_long_as_the_copy) {
     EXPECT_TRUE(seen.expired());
 }
 
+TEST(callers_memory, is_that_of_a_buffer_like_any_other) {
+    std::vector<std::byte> memory(5000);
+    buffer b = buffer::over(memory, nullptr, {.hint = memory_hint::gpu_preferred});
+    EXPECT_EQ(b.options().hint, memory_hint::gpu_preferred);
+    EXPECT_TRUE(b.is_only_handle());
+    {
+        const buffer part = b.view(10, 20);
+        EXPECT_FALSE(b.is_only_handle());
+    }
+    const copy_view held = b.copy_view(host);
+    EXPECT_FALSE(b.is_only_handle());
+}
+
 TEST(callers_memory, is_neither_evicted_nor_discarded_while_the_program_may_write_it) {
     std::vector<std::byte> memory(5000, std::byte{1});
     buffer b = buffer::over(memory, nullptr);

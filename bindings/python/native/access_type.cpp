@@ -55,6 +55,22 @@ public:
         return array_;
     }
 
+    // For the collector of cycles: a block may lie in an attribute of its buffer.
+    static int traverse(PyObject* self, visitproc visit, void* arg) {
+        Py_VISIT(Py_TYPE(self));
+        if (!nb::inst_ready(self)) return 0;
+        const access_block& block = *nb::inst_ptr<access_block>(self);
+        Py_VISIT(block.of_.ptr());
+        Py_VISIT(block.stream_.ptr());
+        return 0;
+    }
+    static int clear(PyObject* self) {
+        access_block& block = *nb::inst_ptr<access_block>(self);
+        block.leave();
+        const nb::object of = std::move(block.of_), stream = std::move(block.stream_);
+        return 0;
+    }
+
     /// An array that is left is not written through any more; others made from it are as those of `host` and `device`
     /// are.
     void leave() {
@@ -168,7 +184,10 @@ private:
 }  // namespace
 
 void define_access(nb::module_& in) {
-    nb::class_<access_block>(in, "Access",
+    static PyType_Slot slots[] = {{Py_tp_traverse, reinterpret_cast<void*>(&access_block::traverse)},
+                                  {Py_tp_clear, reinterpret_cast<void*>(&access_block::clear)},
+                                  {0, nullptr}};
+    nb::class_<access_block>(in, "Access", nb::type_slots(slots),
                              "The right to touch a range in one space, for the time of a `with` statement; gives the "
                              "array.")
         .def(nb::init<nb::pointer_and_handle<typed_buffer>, int, nb::handle, nb::ssize_t, nb::handle, nb::handle,

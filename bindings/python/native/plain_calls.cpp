@@ -24,7 +24,7 @@ PyObject* get(PyObject* self, void*) {
 }
 
 /// The members of unibuf.BufferState, as buffer_state numbers them.
-PyObject* state_of(const typed_buffer& of) {
+PyObject* state_of(typed_buffer& of) {
     static const nb::handle members = imported("unibuf.state", "by_number");
     return Py_NewRef(PyTuple_GetItem(members.ptr(), static_cast<Py_ssize_t>(of.state())));
 }

@@ -24,8 +24,9 @@ nb::object find(nb::handle type, const std::string& name) {
     if (!found) return nb::none();
     nb::list extents;
     for (const std::size_t extent : found->shape.extents()) extents.append(extent);
+    const buffer_options options = found->bytes.options();
     return make_buffer(type, std::move(found->bytes), element_type_of(nb::str(found->element.c_str())),
-                       nb::tuple(extents), {});
+                       nb::tuple(extents), options);
 }
 
 }  // namespace

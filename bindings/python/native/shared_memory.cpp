@@ -108,7 +108,6 @@ std::shared_ptr<shared_memory> shared_memory::attach(const std::string& name) {
     }
     std::shared_ptr<shared_memory> made(new shared_memory(file, static_cast<std::size_t>(about.st_size)));
     if (made->head_->magic != magic || made->head_->bytes + page != made->mapped_) refuse("it is of another version");
-    ++made->head_->attached;
     return made;
 }
 
@@ -136,6 +135,14 @@ std::string shared_memory::name() const {
     return text;
 }
 
+std::string shared_memory::registered_name() const { return registered_name(name()); }
+
+std::string shared_memory::registered_name(const std::string& name) {
+    return "memory that processes share " + name.substr(name.rfind(':') + 1);
+}
+
+void shared_memory::count_attached() noexcept { ++head_->attached; }
+
 std::string shared_memory::description() const { return {head_->description, head_->described}; }
 std::span<std::byte> shared_memory::bytes() const noexcept {
     return {reinterpret_cast<std::byte*>(head_) + page, head_->bytes};
@@ -147,6 +154,8 @@ bool shared_memory::is_newer_elsewhere() const noexcept {
     const std::uint64_t holder = head_->newest_at.load();
     return holder != 0 && holder != this_process();
 }
+
+bool shared_memory::is_newest_here() const noexcept { return head_->newest_at.load() == this_process(); }
 
 void shared_memory::refuse(std::uint64_t holder) const {
     const std::string process = "process " + std::to_string(number_of(holder));

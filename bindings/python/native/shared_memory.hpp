@@ -27,6 +27,13 @@ public:
     shared_memory& operator=(const shared_memory&) = delete;
 
     std::string name() const;
+
+    /// What this process has it by in its registry, so that there is one buffer of it.
+    std::string registered_name() const;
+    static std::string registered_name(const std::string& name);
+
+    /// Another process has it too from now on.
+    void count_attached() noexcept;
     std::string description() const;
     std::span<std::byte> bytes() const noexcept;
 
@@ -38,7 +45,10 @@ public:
     /// Whether that is another one.
     bool is_newer_elsewhere() const noexcept;
 
-    /// Throws where it is: error(access_conflict), or error(transfer_failed) where that process has ended.
+    /// Whether it is this one.
+    bool is_newest_here() const noexcept;
+
+    /// Throws where it is another: error(access_conflict), or error(transfer_failed) where that process has ended.
     void check_not_newer_elsewhere() const;
 
     /// Makes this process that one. Throws as check_not_newer_elsewhere does.

@@ -2,6 +2,7 @@
 #include <nanobind/stl/string.h>
 
 #include <memory>
+#include <optional>
 
 #include "module.hpp"
 #include "shared_memory.hpp"
@@ -56,12 +57,24 @@ public:
 
     std::string description() const { return memory_->description(); }
 
+    /// A handle of the buffer that this process has of it already, or None.
+    nb::object known(nb::handle type, nb::handle shape, nb::handle dtype) const {
+        std::optional<registered_buffer> found = get_registry().find(memory_->registered_name());
+        if (!found) return nb::none();
+        element_type element = element_type_of(dtype);
+        std::size_t size = 0;
+        nb::object extents = shape_of(shape, element, size);
+        const buffer_options options = found->bytes.options();
+        return make_buffer(type, std::move(found->bytes), std::move(element), std::move(extents), options);
+    }
+
     /// Makes it the host's copy of a new buffer.
     void become(typed_buffer& of) const {
         if (of.size_bytes() != memory_->bytes().size()) {
             throw error(error_code::invalid_argument, "the shared memory has another size than it says");
         }
         of.attach(memory_);
+        memory_->count_attached();
     }
 
 private:
@@ -76,6 +89,8 @@ void define_sharing(nb::module_& in) {
     nb::class_<attachment>(in, "Attachment")
         .def(nb::init<const std::string&>(), "name"_a)
         .def("description", &attachment::description)
+        .def("known", &attachment::known, "type"_a, "shape"_a, "dtype"_a,
+             nb::sig("def known(self, type: type, shape: object, dtype: object) -> typing.Any"))
         .def("become", &attachment::become, "buffer"_a);
 }
 

@@ -1,6 +1,8 @@
 // typed_buffer.cpp
 #include "typed_buffer.hpp"
 
+#include <algorithm>
+#include <map>
 #include <utility>
 
 #include "imported.hpp"
@@ -12,8 +14,30 @@ namespace {
 /// Those that show an array, in a ring; the one that was looked at longest ago comes first. The interpreter's lock
 /// guards it.
 typed_buffer* oldest = nullptr;
+std::size_t shown = 0;  // of these
+
+/// Whether a device has bytes that the host lacks.
+bool has_newest_at_device(buffer_state state) noexcept {
+    return state == buffer_state::device_dirty || state == buffer_state::device_only || state == buffer_state::mixed;
+}
+
+/// By buffer::id; the interpreter's lock guards it.
+std::map<std::uint64_t, std::weak_ptr<shared_memory>>& all_shared() {
+    static auto& all = *new std::map<std::uint64_t, std::weak_ptr<shared_memory>>;
+    return all;
+}
+
+void remember_shared(std::uint64_t id, const std::shared_ptr<shared_memory>& memory) {
+    std::erase_if(all_shared(), [](const auto& each) { return each.second.expired(); });
+    all_shared()[id] = memory;
+}
 
 }  // namespace
+
+std::shared_ptr<shared_memory> shared_memory_of(const unibuf::buffer& of) {
+    const auto found = all_shared().find(of.id());
+    return found == all_shared().end() ? nullptr : found->second.lock();
+}
 
 space default_space_now() {
     if (detail::default_space.load(std::memory_order_relaxed) == detail::no_space) {
@@ -24,7 +48,9 @@ space default_space_now() {
 }
 
 typed_buffer::typed_buffer(unibuf::buffer bytes, element_type element, nb::object shape, const buffer_options& options)
-    : bytes_(std::move(bytes)), element_(std::move(element)), shape_(std::move(shape)), options_(options) {}
+    : bytes_(std::move(bytes)), element_(std::move(element)), shape_(std::move(shape)), options_(options) {
+    if (!all_shared().empty()) shared_ = shared_memory_of(*bytes_);
+}
 
 /// The last handle may wait for queued work.
 typed_buffer::~typed_buffer() {
@@ -40,6 +66,7 @@ void typed_buffer::refuse() {
 
 void typed_buffer::link() noexcept {
     if (after_) return;
+    ++shown;
     if (!oldest) {
         before_ = after_ = oldest = this;
         return;
@@ -51,6 +78,7 @@ void typed_buffer::link() noexcept {
 
 void typed_buffer::unlink() noexcept {
     if (!after_) return;
+    --shown;
     if (oldest == this) oldest = after_ == this ? nullptr : after_;
     before_->after_ = after_;
     after_->before_ = before_;
@@ -65,17 +93,13 @@ void typed_buffer::drop_idle_arrays() {
 }
 
 bool typed_buffer::drop_idle_arrays_of_others(std::size_t looks) {
-    const typed_buffer* first = nullptr;
     bool any = false;
-    for (std::size_t i = 0; i < looks && oldest && oldest != first; ++i) {
+    for (looks = std::min(looks, shown); looks != 0 && oldest; --looks) {
         typed_buffer& each = *oldest;
-        if (!first) first = &each;
         oldest = each.after_;  // to the end of the ring
-        if (&each == this) continue;
-        const bool idle = each.host_.is_idle() || each.device_.is_idle();
-        if (first == &each && idle) first = nullptr;
-        any |= idle;
-        if (idle) each.drop_idle_arrays();
+        if (&each == this || (!each.host_.is_idle() && !each.device_.is_idle())) continue;
+        any = true;
+        each.drop_idle_arrays();
     }
     return any;
 }
@@ -130,6 +154,7 @@ nb::object typed_buffer::device_by_access() {
 void typed_buffer::free() {
     unibuf::buffer gone(size_bytes(), options_);
     std::swap(*bytes_, gone);
+    const std::shared_ptr<shared_memory> memory = std::move(shared_);  // stays that of others
     drop_arrays();
     const nb::gil_scoped_release unlocked;
     const unibuf::buffer last = std::move(gone);
@@ -138,63 +163,73 @@ void typed_buffer::free() {
 shared_memory& typed_buffer::share(std::string_view description) {
     if (shared_) return *shared_;
     drop_idle_arrays();
-    if (host_.get()) {
-        throw error(error_code::access_conflict,
-                    "the buffer was to be shared, which gives it other memory, but arrays of the host are held");
-    }
+    check_alone();
     auto made = shared_memory::create(size_bytes(), description);
     access([&](unibuf::buffer& of) { of.copy_to(made->bytes()); });
+    if (shared_) return *shared_;  // another thread was first
+    check_alone();
     attach(std::move(made));
     return *shared_;
+}
+
+void typed_buffer::check_alone() {
+    if (!host_.get() && bytes().is_only_handle()) return;
+    throw error(error_code::access_conflict,
+                "the buffer was to be shared, which gives it other memory, but arrays or views of it are held, which "
+                "would stay behind: share it first");
 }
 
 void typed_buffer::attach(std::shared_ptr<shared_memory> memory) {
     options_.tracking = write_tracking::off;  // nobody sees what other processes write
     unibuf::buffer over = unibuf::buffer::over(memory->bytes(), memory, options_);
     over.release_host();
-    device_.drop();
-    host_.drop();
-    unlink();
-    ++generation_;
+    get_registry().add(memory->registered_name(), over);
+    drop_arrays();
     std::swap(bytes(), over);
     shared_ = std::move(memory);
+    remember_shared(bytes().id(), shared_);
     const nb::gil_scoped_release unlocked;
     const unibuf::buffer gone = std::move(over);
 }
 
-/// Other processes may have written the host's copy at any time since the last look.
-void typed_buffer::look_at_others(space where) {
-    shared_->check_not_newer_elsewhere();
-    if (where == unibuf::host || !shared_->has_others()) return;
-    const buffer_state now = bytes().state();
-    if (now == buffer_state::synchronized || now == buffer_state::host_only) bytes().mark_host_dirty();
+/// Other processes may have written the host's copy at any time since the last look, or have said that it stands.
+void typed_buffer::follow_others(const shared_memory& memory, unibuf::buffer& of, space where) {
+    memory.check_not_newer_elsewhere();
+    const bool newest_here = has_newest_at_device(of.state());
+    const bool overruled = newest_here && !memory.is_newest_here();
+    if (overruled || (!newest_here && where != unibuf::host && memory.has_others())) of.mark_host_dirty();
 }
 
-void typed_buffer::tell_others() {
-    const buffer_state now = bytes().state();
-    if (now == buffer_state::device_dirty || now == buffer_state::device_only || now == buffer_state::mixed) {
-        shared_->claim();
+void typed_buffer::tell_others(shared_memory& memory, const unibuf::buffer& of) {
+    if (has_newest_at_device(of.state())) {
+        memory.claim();
     } else {
-        shared_->settle();
+        memory.settle();
     }
 }
 
-buffer_state typed_buffer::state() const {
-    return shared_ && shared_->is_newer_elsewhere() ? buffer_state::device_dirty : bytes().state();
+buffer_state typed_buffer::state() {
+    if (shared_ && shared_->is_newer_elsewhere()) return buffer_state::device_dirty;
+    unibuf::buffer of = handle();
+    const nb::gil_scoped_release unlocked;
+    const buffer_state result = of.state();
+    const bool overruled = shared_ && has_newest_at_device(result) && !shared_->is_newest_here();
+    return overruled ? buffer_state::host_dirty : result;
 }
 
-/// Only where that would wait for others is the interpreter's lock let go.
 void typed_buffer::mark(space where, access_options options) {
-    if (!shared_ && options.count == rest && options.offset == 0 && !options.on && bytes().is_newest_at(where)) return;
-    if (shared_ && where == unibuf::host) shared_->settle_for_all();
-    options.timeout = std::chrono::nanoseconds::zero();
-    try {
-        if (!shared_) return bytes().mark_dirty(where, options);
-    } catch (const error& failure) {
-        if (failure.code() != error_code::timeout) throw;
+    const bool all = options.offset == 0 && options.count == rest;
+    if (!shared_ && all && !options.on && bytes().is_newest_at(where)) return;
+    if (!shared_ || !all || where != unibuf::host) {
+        access([&](unibuf::buffer& of) { of.mark_dirty(where, options); });
+        return;
     }
-    options.timeout = forever;
-    access([&](unibuf::buffer& of) { of.mark_dirty(where, options); });
+    // Over whatever other processes have newer.
+    unibuf::buffer of = handle();
+    const std::shared_ptr<shared_memory> memory = shared_;
+    const nb::gil_scoped_release unlocked;
+    of.mark_dirty(where, options);
+    memory->settle_for_all();
 }
 
 unibuf::buffer typed_buffer::take() {

@@ -17,6 +17,9 @@
 
 namespace unibuf::python {
 
+/// What processes share of a buffer, or null.
+std::shared_ptr<shared_memory> shared_memory_of(const unibuf::buffer& of);
+
 /// The default device as copies are numbered: where it is the host, the host in the place of a device.
 space default_space_now();
 
@@ -63,7 +66,7 @@ public:
     auto access_by(unibuf::buffer& handle, Act act, space where = unibuf::host);
     unibuf::buffer handle() { return bytes().view(0, size_bytes()); }
 
-    buffer_state state() const;
+    buffer_state state();
 
     /// Marks of all or a part: `where` is newest.
     void mark(space where, access_options options);
@@ -78,7 +81,7 @@ public:
     const buffer_options& options() const noexcept { return options_; }
 
     /// Puts the host's copy into memory that other processes can have too, if it does not lie there already. Throws
-    /// error(access_conflict) while arrays of it are held.
+    /// error(access_conflict) while arrays or other handles of the buffer are held: they would stay behind.
     shared_memory& share(std::string_view description);
 
     /// The same of memory that another process made.
@@ -97,9 +100,11 @@ private:
     nb::object show(shown_array& in, std::uint32_t generation, memory held);
     void drop_arrays() noexcept;
 
-    // Around each access: what other processes have done, and what they have to know.
-    void look_at_others(space where);
-    void tell_others();
+    void check_alone();
+
+    // Around each access to memory that other processes have too. The first needs no interpreter's lock.
+    static void follow_others(const shared_memory& memory, unibuf::buffer& of, space where);
+    static void tell_others(shared_memory& memory, const unibuf::buffer& of);
 
     /// The same of buffers that were not asked for an array lately: a few, or all. Whether any did.
     bool drop_idle_arrays_of_others(std::size_t looks);
@@ -122,28 +127,26 @@ private:
 
 template <class Act>
 auto typed_buffer::access_by(unibuf::buffer& handle, Act act, space where) {
-    if (shared_) look_at_others(where);
+    const std::shared_ptr<shared_memory> memory = shared_;
     const auto run = [&] {
         const nb::gil_scoped_release unlocked;
-        return act(handle);
-    };
-    const auto run_and_tell = [&] {
-        if constexpr (std::is_void_v<decltype(run())>) {
-            run();
-            if (shared_) tell_others();
+        if (memory) follow_others(*memory, handle, where);
+        if constexpr (std::is_void_v<decltype(act(handle))>) {
+            act(handle);
+            if (memory) tell_others(*memory, handle);
         } else {
-            auto result = run();
-            if (shared_) tell_others();
+            auto result = act(handle);
+            if (memory) tell_others(*memory, handle);
             return result;
         }
     };
     try {
-        return run_and_tell();
+        return run();
     } catch (const error& failure) {
         const bool helps = failure.code() == error_code::out_of_memory || failure.code() == error_code::access_conflict;
         if (!helps || !drop_idle_arrays_of_others(~std::size_t{0})) throw;
     }
-    return run_and_tell();
+    return run();
 }
 
 }  // namespace unibuf::python

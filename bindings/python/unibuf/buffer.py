@@ -149,9 +149,9 @@ class UnifiedBuffer(_native.Buffer, Generic[T]):
 
     def share(self) -> str:
         """Puts the host's copy into memory that other processes of this machine can have, and names it for
-        `unibuf.attach`. The content is copied there once, and device copies go; a second call only gives the name. The
-        name is good as long as this process has the buffer. Raises AccessConflictError while arrays of the host are
-        held."""
+        `unibuf.attach`. The content is copied there once; device copies go, and names in the registry. A second call
+        only gives the name, which is good as long as this process has the buffer. Raises AccessConflictError while
+        arrays or views of it are held, which would stay behind."""
         from .sharing import share
 
         return share(self)

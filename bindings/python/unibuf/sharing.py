@@ -53,6 +53,9 @@ def attach(name: str) -> UnifiedBuffer[Any]:
     """
     memory = _native.Attachment(name)
     shape, dtype, options = ast.literal_eval(memory.description())
+    known: UnifiedBuffer[Any] | None = memory.known(UnifiedBuffer, shape, _dtype_of(dtype))
+    if known is not None:
+        return known
     result: UnifiedBuffer[Any] = UnifiedBuffer(shape, _dtype_of(dtype), **options)
     memory.become(result)
     return result

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
-from unibuf import UnifiedBuffer, registry
+from unibuf import InvalidArgumentError, UnifiedBuffer, registry
 
 from .exceptions import ProcessorNotFoundError
 from .messages import check
@@ -35,11 +35,14 @@ class Runtime:
         self._queues: dict[str, asyncio.Queue[Any]] = {}
         self._tasks: list[asyncio.Task[None]] = []
         self._failure: BaseException | None = None
+        self._closing = False
 
     def processor(self, name: str) -> Callable[[Handler], Handler]:
         """Makes a coroutine function the one that processes what is sent to `name`."""
 
         def start(handler: Handler) -> Handler:
+            if name in self._queues:
+                raise InvalidArgumentError(f"there is a processor {name!r} already")
             queue: asyncio.Queue[Any] = asyncio.Queue(self._queue_size)
             self._queues[name] = queue
             self._tasks.append(asyncio.get_running_loop().create_task(self._serve(handler, queue)))
@@ -71,11 +74,13 @@ class Runtime:
 
     async def close(self) -> None:
         """Ends the processors; what they have not begun is dropped."""
+        self._closing = True
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
         self._tasks.clear()
         self._queues.clear()
+        self._closing = False
 
     async def __aenter__(self) -> Runtime:
         return self
@@ -92,7 +97,9 @@ class Runtime:
             request = await queue.get()
             try:
                 await handler(request)
-            except Exception as failure:
+            except (Exception, asyncio.CancelledError) as failure:
+                if self._closing:
+                    raise
                 self._failure = self._failure or failure
             finally:
                 queue.task_done()
