@@ -12,7 +12,8 @@ namespace unibuf {
 
 /// A copy that stays where it is while this is held: it is neither evicted, nor discarded, nor freed, also where the
 /// buffer is gone. It is no lease, and excludes nobody: what is written through the handle, buffer::mark_dirty tells;
-/// to write at the host is for host_view. Where CUDA and OpenGL take turns with one memory, it ends with the other's turn, as handles of device() do.
+/// to write at the host is for host_view. Where CUDA and OpenGL take turns with one memory, it ends with the other's
+/// turn, as handles of device() do.
 ///
 /// Movable. One view is used by one thread at a time.
 class copy_view {

@@ -28,12 +28,12 @@ inline constexpr bool is_complex<std::complex<T>> = true;
 
 template <class T>
 std::string element_name_of() {
-    constexpr char kind = std::is_same_v<T, bool>          ? 'b'
-                          : std::is_floating_point_v<T>    ? 'f'
-                          : is_complex<T>                  ? 'c'
-                          : !std::is_integral_v<T>         ? 'V'
-                          : std::is_signed_v<T>            ? 'i'
-                                                           : 'u';
+    constexpr char kind = std::is_same_v<T, bool>       ? 'b'
+                          : std::is_floating_point_v<T> ? 'f'
+                          : is_complex<T>               ? 'c'
+                          : !std::is_integral_v<T>      ? 'V'
+                          : std::is_signed_v<T>         ? 'i'
+                                                        : 'u';
     return element_name(kind, sizeof(T));
 }
 

@@ -100,14 +100,15 @@ private:
     nb::object show(shown_array& in, std::uint32_t generation, memory held);
     void drop_arrays() noexcept;
 
+    /// drop_idle_arrays of the buffers that were looked at longest ago: so many, or all. Whether any had one.
+    bool drop_idle_arrays_of_others(std::size_t looks);
+
+    /// Throws error(access_conflict) where arrays or other handles of the buffer are held.
     void check_alone();
 
     // Around each access to memory that other processes have too. The first needs no interpreter's lock.
     static void follow_others(const shared_memory& memory, unibuf::buffer& of, space where);
     static void tell_others(shared_memory& memory, const unibuf::buffer& of);
-
-    /// The same of buffers that were not asked for an array lately: a few, or all. Whether any did.
-    bool drop_idle_arrays_of_others(std::size_t looks);
 
     std::optional<unibuf::buffer> bytes_;
     element_type element_;

@@ -30,11 +30,11 @@ UNIBUF_API void end_by_lock(gate& of, std::uint64_t ticket) noexcept;
 
 struct gate {
     // What `ready` can say of the whole buffer.
-    static constexpr std::uint32_t host_readable = 1;  // a host read lease changes nothing
-    static constexpr std::uint32_t host_writable = 2;  // a host write lease changes nothing
-    static constexpr std::uint32_t host_exposed = 4;   // host pointers are out already, and the host's copy is current
-    static constexpr std::uint32_t host_shown = 8;     // the same of pointers for reading
-    static constexpr std::uint32_t host_current = 16;  // what host() and the like do changes nothing
+    static constexpr std::uint32_t host_readable = 1;   // a host read lease changes nothing
+    static constexpr std::uint32_t host_writable = 2;   // a host write lease changes nothing
+    static constexpr std::uint32_t host_exposed = 4;    // host pointers are out already, and the host's copy is current
+    static constexpr std::uint32_t host_shown = 8;      // the same of pointers for reading
+    static constexpr std::uint32_t host_current = 16;   // what host() and the like do changes nothing
     static constexpr std::uint32_t device_newest = 32;  // to mark the device below dirty changes nothing
     static constexpr std::uint32_t device_shift = 8;    // above it: the default device, where it is current like that
 
