@@ -5,6 +5,7 @@ Each figure and its limit are medians over processes of pyperf, which runs this 
 package of that name, not the one in compat/.
 """
 
+import importlib.util
 import json
 import subprocess
 import sys
@@ -88,6 +89,41 @@ def whole_transfer(of):
     _ = of[0].device
 
 
+def sent():
+    """A pinned buffer of 64 MiB, whose host copy is sent again and again."""
+    return unified("cuda:0", LARGE // 4, pinned=True)
+
+
+def send(buffer):
+    buffer.mark_host_dirty()
+    _ = buffer.device
+
+
+def send_by_cupy(array):
+    import cupy
+
+    cupy.asarray(array)
+    cupy.cuda.Device().synchronize()
+
+
+def send_by_torch(array):
+    import torch
+
+    torch.from_numpy(array).to("cuda")
+    torch.cuda.synchronize()
+
+
+def of_a_card():
+    """Against other libraries, from the same pinned memory."""
+    others = {"cupy": send_by_cupy, "torch": send_by_torch}
+    return [
+        Claim(f"python.to_device.{name}", "ms", "ratio <= 1.05", lambda measured, ratio: ratio <= 1.05,
+              (send, sent), (by, lambda: sent().host), f"64 MiB to cuda:0; limit: {name}'s", 1e3)
+        for name, by in others.items()
+        if importlib.util.find_spec(name)
+    ]  # fmt: skip
+
+
 def devices():
     """Those that a copy is separate at, with what shows its array; the others are named in the note."""
     found = {each.name: each for each in unibuf.devices()}
@@ -123,6 +159,7 @@ def claims():
               (all_elements, untracked), f"of 256 MiB, then .device at {SEPARATE}; limit: without tracking", 1e3),
         Claim("python.import", "ms", "<= 150 ms", at_most(150), (seconds_to_import, "unibuf"),
               (seconds_to_import, "numpy"), "limit: numpy alone, which it needs", 1e3),
+        *(of_a_card() if device.startswith("cuda") else []),
     ]  # fmt: skip
 
 
