@@ -10,6 +10,7 @@ set(package ${PROJECT_BINARY_DIR}/python/unibuf)
 file(GLOB native CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/bindings/python/native/*.cpp)
 nanobind_add_module(unibuf_python STABLE_ABI NB_STATIC NOMINSIZE NB_SUPPRESS_WARNINGS ${native})
 target_link_libraries(unibuf_python PRIVATE unibuf)
+target_compile_definitions(unibuf_python PRIVATE UNIBUF_VERSION="${PROJECT_VERSION}")
 set_target_properties(unibuf_python PROPERTIES OUTPUT_NAME _native LIBRARY_OUTPUT_DIRECTORY ${package}
                                                INSTALL_RPATH $ORIGIN)
 foreach(library nanobind-static nanobind-static-abi3)

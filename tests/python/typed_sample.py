@@ -178,6 +178,7 @@ def asked() -> None:
         assert_type(each, DeviceInfo)
         assert_type(each.name + each.reason + each.description, str)
         assert_type(each.properties, dict[str, str])
+    assert_type(unibuf.__version__, str)
     unibuf.set_default_device("host")
     assert_type(unibuf.default_device(), str)
     unibuf.limit_memory("host", None)

@@ -15,6 +15,7 @@ import unibuf
 buffer = unibuf.UnifiedBuffer((1000,))
 buffer.host[:] = 2
 assert buffer.device.sum() == 2000, buffer
+assert unibuf.__version__.count(".") == 2
 print(unibuf.__file__)
 """
 

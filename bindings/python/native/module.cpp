@@ -8,6 +8,7 @@ NB_MODULE(_native, in) {
     using namespace unibuf::python;
     nb::set_leak_warnings(false);  // buffers may be alive when the interpreter ends
     translate_errors();
+    in.attr("version") = UNIBUF_VERSION;
     memory::define(in);
     define_buffer(in);
     define_plain_properties(in);

@@ -2,6 +2,7 @@
 
 import sys
 
+from ._native import version as __version__
 from .accelerator import (
     Accelerator,
     AcceleratorMemory,
@@ -60,6 +61,7 @@ __all__ = [
     "UnibufError",
     "UnifiedBuffer",
     "UnsupportedError",
+    "__version__",
     "attach",
     "default_device",
     "devices",
