@@ -19,7 +19,7 @@ import pyperf
 import unibuf
 
 ELEMENTS = 1000
-LARGE = 64 << 20  # elements of one byte, or 256 MiB of float32
+LARGE = 64 << 20  # elements: 256 MiB of float32
 
 SEPARATE = "debug:0"  # a device with memory of its own, on any machine
 
@@ -56,15 +56,14 @@ def marked_by_the_host():
     return buffer
 
 
-def kept(array_of=lambda buffer: buffer.host):
+def kept(**options):
     """A large buffer, and an array that is kept and written through."""
-    buffer = unified(elements=LARGE)
-    return buffer, array_of(buffer)
+    buffer = unified(elements=LARGE, **options)
+    return buffer, buffer.host
 
 
 def untracked():
-    buffer = unified(elements=LARGE, tracking="off")
-    return buffer, buffer.host
+    return kept(tracking="off")
 
 
 def seconds_to_import(module):

@@ -1,5 +1,6 @@
 """What the tests of the Python package share. UNIBUF_TEST_SPACES names the devices that they run on."""
 
+import gc
 import os
 
 import numpy as np
@@ -47,3 +48,14 @@ def as_numpy(array):
 @pytest.fixture
 def numpy_of():
     return as_numpy
+
+
+def may_be_dropped(buffer):
+    """Whether nobody holds the copy at cuda:0 in place."""
+    gc.collect()
+    buffer.sync_to_host()
+    try:
+        buffer.discard("cuda:0")
+    except unibuf.AccessConflictError:
+        return False
+    return True

@@ -1,14 +1,13 @@
 """The copy at a CUDA device as DLPack capsules, read as their specification lays them out."""
 
 import ctypes
-import gc
 
 import cupy
 import numpy as np
 import pytest
 import unibuf
-from conftest import as_numpy
-from unibuf import AccessConflictError, UnifiedBuffer
+from conftest import as_numpy, may_be_dropped
+from unibuf import UnifiedBuffer
 
 N = 6000
 CONTENT = np.arange(N, dtype=np.float32)
@@ -77,17 +76,6 @@ def buffer():
     result = UnifiedBuffer((N,))
     result.host[:] = CONTENT
     return result
-
-
-def may_be_dropped(buffer):
-    """Whether nobody holds the device's copy in place."""
-    gc.collect()
-    buffer.sync_to_host()
-    try:
-        buffer.discard("cuda:0")
-    except AccessConflictError:
-        return False
-    return True
 
 
 @pytest.mark.parametrize("shape", [0, (0, 3), (3, 0)])

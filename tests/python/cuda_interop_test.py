@@ -10,8 +10,8 @@ import cupy
 import numpy as np
 import pytest
 import unibuf
-from conftest import as_numpy
-from unibuf import AccessConflictError, BufferState, UnifiedBuffer
+from conftest import as_numpy, may_be_dropped
+from unibuf import BufferState, UnifiedBuffer
 
 N = 6000
 CONTENT = np.arange(N, dtype=np.float32)
@@ -27,17 +27,6 @@ def buffer():
     result = UnifiedBuffer((N,))
     result.host[:] = CONTENT
     return result
-
-
-def may_be_dropped(buffer):
-    """Whether nobody holds the device's copy in place."""
-    gc.collect()
-    buffer.sync_to_host()
-    try:
-        buffer.discard("cuda:0")
-    except AccessConflictError:
-        return False
-    return True
 
 
 # A view of the copy

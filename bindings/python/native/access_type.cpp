@@ -3,8 +3,10 @@
 
 #include <algorithm>
 #include <chrono>
+#include <functional>
 #include <optional>
 #include <string>
+#include <type_traits>
 #include <utility>
 
 #include "module.hpp"
@@ -102,21 +104,9 @@ public:
 private:
     typed_buffer& buffer() const { return *nb::inst_ptr<typed_buffer>(of_); }
 
-    /// In short turns, so that Ctrl-C is heard.
-    template <class Lease>
-    Lease lease_by(Lease (unibuf::buffer::*take)(space, const access_options&)) {
-        return lease_by([take](unibuf::buffer& of, space where, const access_options& options) {
-            return (of.*take)(where, options);
-        });
-    }
-    template <class Lease>
-    Lease lease_by(Lease (unibuf::buffer::*take)(space, const access_options&) const) {
-        return lease_by([take](unibuf::buffer& of, space where, const access_options& options) {
-            return (of.*take)(where, options);
-        });
-    }
+    /// `take` is read, write or read_write of the buffer. In short turns, so that Ctrl-C is heard.
     template <class Take>
-    auto lease_by(Take take) {
+    std::invoke_result_t<Take, unibuf::buffer&, space, const access_options&> lease_by(Take take) {
         using clock = std::chrono::steady_clock;
         constexpr std::chrono::nanoseconds turn = std::chrono::milliseconds(200);
         const auto begin = clock::now();
@@ -127,7 +117,7 @@ private:
             options.timeout = std::clamp(left, std::chrono::nanoseconds::zero(), turn);
             try {
                 return buffer().access_by(
-                    *handle_, [&](unibuf::buffer& of) { return take(of, where_, options); }, where_);
+                    *handle_, [&](unibuf::buffer& of) { return std::invoke(take, of, where_, options); }, where_);
             } catch (const error& failure) {
                 if (failure.code() != error_code::timeout || left <= turn) throw;
             }

@@ -4,6 +4,7 @@
 #include <new>
 #include <utility>
 
+#include "bytes_of_object.hpp"
 #include "imported.hpp"
 #include "module.hpp"
 #include "options.hpp"
@@ -77,32 +78,14 @@ void mark(typed_buffer& self, space where, nb::ssize_t offset, nb::handle count,
     self.mark(where, options);
 }
 
-/// The bytes of an object with the buffer protocol, for a while.
-class bytes_of_object {
-public:
-    bytes_of_object(nb::handle of, int flags) {
-        if (PyObject_GetBuffer(of.ptr(), &view_, flags) != 0) nb::raise_python_error();
-    }
-    ~bytes_of_object() { PyBuffer_Release(&view_); }
-    bytes_of_object(const bytes_of_object&) = delete;
-    bytes_of_object& operator=(const bytes_of_object&) = delete;
-
-    std::span<std::byte> span() const noexcept {
-        return {static_cast<std::byte*>(view_.buf), static_cast<std::size_t>(view_.len)};
-    }
-
-private:
-    Py_buffer view_{};
-};
-
 void copy_bytes_from(typed_buffer& self, nb::handle source, nb::ssize_t offset) {
-    const bytes_of_object data(source, PyBUF_C_CONTIGUOUS);
+    const bytes_of_object data(source);
     const access_options range = range_of(offset, nb::none(), self.element().bytes);
     self.access([&](unibuf::buffer& of) { of.copy_from(data.span(), range.offset); });
 }
 
 void copy_bytes_to(typed_buffer& self, nb::handle target, nb::ssize_t offset) {
-    const bytes_of_object data(target, PyBUF_C_CONTIGUOUS | PyBUF_WRITABLE);
+    const bytes_of_object data(target, PyBUF_WRITABLE);
     const access_options range = range_of(offset, nb::none(), self.element().bytes);
     self.access([&](unibuf::buffer& of) { of.copy_to(data.span(), range.offset); });
 }

@@ -1,7 +1,7 @@
 // pool_type.cpp: the class MemoryPool's native side.
 #include <nanobind/stl/optional.h>
-#include <memory>
 
+#include <memory>
 #include <optional>
 
 #include "module.hpp"

@@ -135,10 +135,9 @@ std::string shared_memory::name() const {
     return text;
 }
 
-std::string shared_memory::registered_name() const { return registered_name(name()); }
-
-std::string shared_memory::registered_name(const std::string& name) {
-    return "memory that processes share " + name.substr(name.rfind(':') + 1);
+std::string shared_memory::registered_name() const {
+    const std::string known = name();
+    return "memory that processes share " + known.substr(known.rfind(':') + 1);
 }
 
 void shared_memory::count_attached() noexcept { ++head_->attached; }

@@ -30,12 +30,12 @@ public:
 
     /// What this process has it by in its registry, so that there is one buffer of it.
     std::string registered_name() const;
-    static std::string registered_name(const std::string& name);
+
+    std::string description() const;
+    std::span<std::byte> bytes() const noexcept;
 
     /// Another process has it too from now on.
     void count_attached() noexcept;
-    std::string description() const;
-    std::span<std::byte> bytes() const noexcept;
 
     /// Whether other processes have, or had, this memory too: they may write it at any time.
     bool has_others() const noexcept;

@@ -4,6 +4,7 @@
 #include <memory>
 #include <optional>
 
+#include "bytes_of_object.hpp"
 #include "module.hpp"
 #include "shared_memory.hpp"
 #include "typed_buffer.hpp"
@@ -14,39 +15,17 @@ namespace unibuf::python {
 
 namespace {
 
-/// A writable, C-contiguous object with the buffer protocol, as long as this lives; whichever thread ends it.
-class exported {
-public:
-    explicit exported(nb::handle of) {
-        if (PyObject_GetBuffer(of.ptr(), &view_, PyBUF_C_CONTIGUOUS | PyBUF_WRITABLE) != 0) nb::raise_python_error();
-    }
-    ~exported() {
-        if (!nb::is_alive()) return;
-        const nb::gil_scoped_acquire locked;
-        PyBuffer_Release(&view_);
-    }
-    exported(const exported&) = delete;
-    exported& operator=(const exported&) = delete;
-
-    std::span<std::byte> bytes() const noexcept {
-        return {static_cast<std::byte*>(view_.buf), static_cast<std::size_t>(view_.len)};
-    }
-
-private:
-    Py_buffer view_{};
-};
-
 nb::object over(nb::handle type, nb::handle content, nb::handle shape, nb::handle dtype) {
     element_type element = element_type_of(dtype);
     std::size_t size = 0;
     nb::object extents = shape_of(shape, element, size);
-    auto keep = std::make_shared<exported>(content);
-    if (keep->bytes().size() != size) {
+    auto keep = std::make_shared<bytes_of_object>(content, PyBUF_WRITABLE);
+    if (keep->span().size() != size) {
         throw error(
             error_code::invalid_argument,
-            nb::str("{} bytes were given for shape {} of {}").format(keep->bytes().size(), extents, dtype).c_str());
+            nb::str("{} bytes were given for shape {} of {}").format(keep->span().size(), extents, dtype).c_str());
     }
-    unibuf::buffer made = unibuf::buffer::over(keep->bytes(), keep);
+    unibuf::buffer made = unibuf::buffer::over(keep->span(), keep);
     return make_buffer(type, std::move(made), std::move(element), std::move(extents), {});
 }
 
