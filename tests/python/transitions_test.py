@@ -26,15 +26,12 @@ ACTIONS = {
     "mark_host": lambda b: b.mark_host_dirty(),
     "mark_device": lambda b: b.mark_device_dirty(),
     "mark_device_half": lambda b: b.mark_device_dirty(0, N // 2),
-    "write_late_half": lambda b: b.host.__setitem__(N - 1, b.host[N - 1] + 1),
     "fill": lambda b: b.fill(4),
     "copy_from": lambda b: b.copy_from(np.full(N, 6, np.float32)),
     "to_numpy": lambda b: b.to_numpy(),
-    "read_host": lambda b: b.read("host").__enter__().sum(),
     "free": lambda b: b.free(),
     "allocate_host": lambda b: b.allocate(device=False),
     "allocate": lambda b: b.allocate(),
-    "discard_content": lambda b: b.discard_content(),
 }
 
 TABLES = {

@@ -5,11 +5,12 @@ After any of them the buffer holds what it held before; nothing that was newest 
 
 
 class UnibufError(Exception):
-    """What every function of this package raises, beside TypeError for arguments of the wrong type."""
+    """What the functions of this package raise, beside TypeError for arguments of the wrong type, and what NumPy raises
+    for a value that an element cannot hold."""
 
 
 class BufferNotAllocatedError(UnibufError, ValueError):
-    """Marked or synchronized before any copy existed."""
+    """Marked, or asked about, before a copy existed there."""
 
 
 class OutOfMemoryError(UnibufError, MemoryError):

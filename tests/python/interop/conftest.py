@@ -4,11 +4,6 @@ import pytest
 import unibuf
 
 
-@pytest.fixture(autouse=True)
-def host_by_default():
-    unibuf.set_default_device("host")
-
-
 @pytest.fixture
 def cuda():
     """The first CUDA device."""
