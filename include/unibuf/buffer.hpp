@@ -35,6 +35,7 @@ struct placement_info {
     unibuf::placement placement = placement::mirrored;
     bool pinned = false;  // of the host's copy: see buffer_options::pinned
     std::string reason;
+    std::string mapping;  // how the host has memory of a device mapped: "to write, write-combined, coherent"
 };
 
 /// A handle to a buffer, or to a part of one. All handles of one buffer share its copies and its directory, and it

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "unibuf/export.hpp"
+#include "unibuf/space.hpp"
 
 namespace unibuf {
 
@@ -49,5 +50,11 @@ struct queue {
 
     explicit operator bool() const noexcept { return native != nullptr; }
 };
+
+/// Stands for all work that was submitted to a space until now: to that queue, or, where none is named, to the whole
+/// device, as far as its API can tell (see opencl::add_queue). Of a space that has no queues it is done. Throws
+/// error(device_lost), error(device_unavailable) where a context of the caller's cannot be had here, and
+/// error(invalid_argument) for a queue of another space.
+UNIBUF_API fence record_fence(space where, queue on = {});
 
 }  // namespace unibuf

@@ -30,10 +30,14 @@ public:
         return result;
     }
 
+    /// The same of a number that comes from outside: nothing where no space has it.
+    static std::optional<space> numbered(std::int64_t id) noexcept;
+
     /// The number of this space in this process; the host is 0.
     constexpr std::uint8_t id() const noexcept { return id_; }
 
-    std::string name() const;
+    /// Lives as long as the process.
+    const std::string& name() const noexcept;
 
     friend constexpr bool operator==(space, space) noexcept = default;
 

@@ -15,6 +15,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "unibuf/fence.hpp"
@@ -65,6 +66,9 @@ public:
 
     /// Where the host can address these bytes, or null.
     virtual std::byte* host_address() const noexcept { return nullptr; }
+
+    /// How the host has it mapped, for people; empty where that is not of interest.
+    virtual std::string_view how_mapped() const noexcept { return {}; }
 
     /// Whether it is pages of the host, from the system and of this memory alone.
     virtual bool whole_pages() const noexcept { return false; }

@@ -8,6 +8,7 @@
 #include <atomic>
 #include <mutex>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "unibuf/detail/gate.hpp"
@@ -39,6 +40,10 @@ public:
     }
 
     device& at(space where) noexcept { return *entries_[where.id()].load(std::memory_order_acquire)->found; }
+    bool has(std::int64_t id) noexcept {
+        return std::cmp_less(id, max_spaces) && entries_[static_cast<std::size_t>(id)].load(std::memory_order_acquire);
+    }
+
     const std::string& name_of(space where) noexcept {
         return entries_[where.id()].load(std::memory_order_acquire)->name;
     }
@@ -213,11 +218,18 @@ namespace unibuf {
 
 space::space(std::string_view name) : space(backends::table::instance().find(name)) {}
 
-std::string space::name() const { return backends::table::instance().name_of(*this); }
+std::optional<space> space::numbered(std::int64_t id) noexcept {
+    if (id < 0 || id == backends::host_as_device.id() || !backends::table::instance().has(id)) return std::nullopt;
+    return from_id(static_cast<std::uint8_t>(id));
+}
+
+const std::string& space::name() const noexcept { return backends::table::instance().name_of(*this); }
 
 std::vector<device_info> devices() { return backends::table::instance().list(); }
 
 memory_info memory_of(space where) { return backends::device_of(where).memory_now(); }
+
+fence record_fence(space where, queue on) { return backends::device_of(where).record(on); }
 
 space default_device() {
     const space current = backends::current_device();

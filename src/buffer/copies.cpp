@@ -287,7 +287,7 @@ coherence::sharing copies::memories() const noexcept {
 
 placement_info copies::placement_of(const copy& each) const {
     if (each.where == backends::host_as_device.id()) {
-        return {.placement = each.placed, .reason = "the default device is the host"};
+        return {.placement = each.placed, .reason = "the default device is the host", .mapping = {}};
     }
     std::string reason(choose_placement(options_.hint, device_at(each.where).about()).reason);
     if (each.where == coherence::host) {
@@ -298,7 +298,10 @@ placement_info copies::placement_of(const copy& each) const {
     const bool pinned = dynamic_cast<const pinned_memory*>(each.own.get()) != nullptr;
     if (pinned) reason += ", pinned";
     if (each.beside && !each.beside->remark.empty()) reason += ", but " + each.beside->remark;
-    return {.placement = each.placed, .pinned = pinned, .reason = std::move(reason)};
+    return {.placement = each.placed,
+            .pinned = pinned,
+            .reason = std::move(reason),
+            .mapping = std::string(each.memory->how_mapped())};
 }
 
 coherence::space_set copies::allocated() const noexcept {

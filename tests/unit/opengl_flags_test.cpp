@@ -83,7 +83,7 @@ TEST(opengl_flags, amd_uploads_are_write_combined) {
     const gl_mapping how = mapping_for(gl_vendor::amd, host_access::write_only, memory_hint::streaming);
     EXPECT_EQ(how.storage, gl::map_write | gl::map_persistent | gl::map_coherent);
     EXPECT_EQ(how.map, how.storage);
-    EXPECT_EQ(how.description, "write-combined, coherent");
+    EXPECT_EQ(how.description, "to write, write-combined, coherent");
 }
 
 TEST(opengl_flags, intel_and_the_unknown_are_coherent_everywhere) {
@@ -99,7 +99,7 @@ TEST(opengl_flags, nvidia_is_told_what_the_host_wrote) {
         const gl_mapping how = mapping_for(gl_vendor::nvidia, access, memory_hint::none);
         EXPECT_TRUE(how.explicit_flush);
         EXPECT_EQ(how.storage & gl::map_coherent, 0u);
-        EXPECT_EQ(how.description, "explicit flush");
+        EXPECT_TRUE(how.description.ends_with(", explicit flush")) << how.description;
     }
 }
 

@@ -42,10 +42,12 @@ gl_vendor vendor_of(const std::string& vendor, const std::string& renderer) {
     return gl_vendor::other;
 }
 
-std::string_view describe(bool write_combined, bool coherent, bool explicit_flush) {
-    if (explicit_flush) return "explicit flush";
-    if (write_combined) return "write-combined, coherent";
-    return coherent ? "coherent" : "cached, made visible by a barrier";
+std::string describe(host_access access, bool write_combined, bool coherent, bool explicit_flush) {
+    std::string text = access == host_access::read_only    ? "to read, cached"
+                       : access == host_access::write_only ? "to write"
+                                                           : "to read and write, cached";
+    if (write_combined) text += ", write-combined";
+    return text + (coherent ? ", coherent" : explicit_flush ? ", explicit flush" : ", made visible by a barrier");
 }
 
 }  // namespace
@@ -76,7 +78,7 @@ gl_mapping mapping_for(gl_vendor vendor, host_access access, memory_hint hint) {
     if (reads || hint == memory_hint::cpu_preferred) result.storage |= gl::client_storage;
 
     const bool write_combined = vendor == gl_vendor::amd && !reads;
-    result.description = describe(write_combined, coherent, result.explicit_flush);
+    result.description = describe(access, write_combined, coherent, result.explicit_flush);
     return result;
 }
 

@@ -1,6 +1,7 @@
 // backends/opengl/flags.hpp: which flags memory gets that host and device share. Pure.
 #pragma once
 
+#include <string>
 #include <string_view>
 
 #include "unibuf/options.hpp"
@@ -25,7 +26,7 @@ struct gl_mapping {
     unsigned storage = 0;         // of glNamedBufferStorage
     unsigned map = 0;             // of glMapNamedBufferRange
     bool explicit_flush = false;  // host writes are announced by glFlushMappedNamedBufferRange
-    std::string_view description;
+    std::string description;      // for people: "to write, write-combined, coherent"
 };
 
 /// AMD writes uploads through write-combined memory, Intel is coherent everywhere, NVIDIA is told which ranges the host

@@ -46,12 +46,13 @@ public:
         check_errors(gl, what, error_code::unsupported);
         if (!address) throw error(error_code::unsupported, what);
         mapped_ = static_cast<std::byte*>(address);
-        explicit_flush_ = how.explicit_flush;
+        how_ = how;
     }
 
     gl_buffer_object object() const { return {context_, name_}; }
 
     std::byte* host_address() const noexcept override { return mapped_; }
+    std::string_view how_mapped() const noexcept override { return how_.description; }
     std::uintptr_t handle() const noexcept override { return name_; }
 
     fence write(std::size_t offset, std::span<const std::byte> from, queue on) override {
@@ -76,7 +77,7 @@ public:
 
     fence publish_to_device(std::size_t offset, std::size_t bytes, access, queue on) override {
         context_->check_queue(on);
-        if (!explicit_flush_) return {};
+        if (!how_.explicit_flush) return {};
         return post(on, true, [=](const gl_api& gl, unsigned name) {
             gl.flush_mapped_buffer_range(name, static_cast<std::ptrdiff_t>(offset), static_cast<std::ptrdiff_t>(bytes));
         });
@@ -96,7 +97,7 @@ private:
     std::size_t bytes_;
     unsigned name_ = 0;
     std::byte* mapped_ = nullptr;
-    bool explicit_flush_ = false;
+    gl_mapping how_;
 };
 
 void check_size(const gl_context& context, std::size_t bytes) {

@@ -1,0 +1,33 @@
+// attempt.hpp: no exception leaves: it becomes a status, and the message of this thread.
+#pragma once
+
+#include <unibuf/unibuf.h>
+
+namespace unibuf::c {
+
+/// Inside a handler: the status of what was thrown, whose message is kept.
+unibuf_status note_failure() noexcept;
+
+/// Of this thread's last failure.
+const char* message() noexcept;
+
+template <class Work>
+unibuf_status attempt(const Work& work) noexcept {
+    try {
+        work();
+        return UNIBUF_OK;
+    } catch (...) {
+        return note_failure();
+    }
+}
+
+[[noreturn]] void refuse_null(const char* what);
+
+/// Throws where it is NULL, and says `what` was to be given.
+template <class T>
+T& given(T* pointer, const char* what) {
+    if (!pointer) refuse_null(what);
+    return *pointer;
+}
+
+}  // namespace unibuf::c

@@ -1,0 +1,115 @@
+// lease.cpp: leases that lie with the caller, and copies that are held in place.
+#include <cstddef>
+#include <memory>
+#include <new>
+#include <optional>
+#include <unibuf/error.hpp>
+#include <unibuf/lease_together.hpp>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "convert.hpp"
+#include "handles.hpp"
+
+using unibuf::detail::lease_bytes;
+
+static_assert(sizeof(lease_bytes) <= sizeof(unibuf_lease::reserved) && alignof(lease_bytes) <= alignof(std::uint64_t));
+
+struct unibuf_held {
+    std::variant<unibuf::host_view<std::byte>, unibuf::copy_view> copy;
+    std::size_t bytes;
+};
+
+namespace unibuf::c {
+namespace {
+
+lease_bytes* held_by(unibuf_lease& lease) noexcept {
+    return std::launder(reinterpret_cast<lease_bytes*>(&lease.reserved[0]));
+}
+
+void put(lease_bytes taken, unibuf_lease& lease) noexcept {
+    lease.data = taken.address();
+    lease.native = shown(taken.native());
+    new (&lease.reserved[0]) lease_bytes(std::move(taken));
+}
+
+}  // namespace
+}  // namespace unibuf::c
+
+using namespace unibuf::c;
+
+unibuf_status unibuf_acquire(unibuf_buffer* buffer, unibuf_space where, unibuf_access access,
+                             const unibuf_access_options* options, unibuf_lease* lease) {
+    return attempt([&] {
+        given(lease, "a place for the lease") = UNIBUF_LEASE_INIT;
+        put(bytes_of(buffer).acquire(space_of(where), access_of(access), access_options_of(options)), *lease);
+    });
+}
+
+unibuf_status unibuf_acquire_together(const unibuf_wanted_lease* wanted, size_t count, unibuf_lease* leases) {
+    return attempt([&] {
+        if (count == 0) return;
+        given(wanted, "a list of leases");
+        given(leases, "a place for the leases");
+        for (std::size_t i = 0; i < count; ++i) leases[i] = UNIBUF_LEASE_INIT;
+
+        std::vector<unibuf::detail::wanted_bytes> all;
+        for (std::size_t i = 0; i < count; ++i) {
+            const unibuf_wanted_lease& each = wanted[i];
+            all.push_back({&bytes_of(each.buffer), space_of(each.where), access_of(each.access),
+                           access_options_of(each.options)});
+        }
+        std::vector<lease_bytes> taken(count);
+        unibuf::detail::lease_together(all, taken);
+        for (std::size_t i = 0; i < count; ++i) put(std::move(taken[i]), leases[i]);
+    });
+}
+
+void unibuf_release(unibuf_lease* lease) {
+    // The first word of a lease that is held is its buffer.
+    if (!lease || lease->reserved[0] == 0) return;
+    std::destroy_at(held_by(*lease));
+    *lease = UNIBUF_LEASE_INIT;
+}
+
+unibuf_status unibuf_hold(unibuf_buffer* buffer, unibuf_space where, size_t offset, size_t size, unibuf_held** held) {
+    return attempt([&] {
+        unibuf::buffer& bytes = bytes_of(buffer);
+        const unibuf::space at = space_of(where);
+        const bool to_write = at == unibuf::host && bytes.options().access != unibuf::host_access::read_only;
+        if (to_write) {
+            auto view = bytes.host_view(offset, size);
+            const std::size_t count = view.size();
+            hand_out(held, "a place for what is held", std::move(view), count);
+        } else {
+            auto view = bytes.copy_view(at, offset, size);
+            const std::size_t count = view.native().bytes;
+            hand_out(held, "a place for what is held", std::move(view), count);
+        }
+    });
+}
+
+unibuf_status unibuf_held_native(const unibuf_held* held, unibuf_native* native) {
+    return attempt([&] {
+        unibuf_native& result = given(native, "a place for the handle");
+        const auto& copy = given(held, "what is held").copy;
+        if (const auto* view = std::get_if<unibuf::copy_view>(&copy)) {
+            result = shown(view->native());
+        } else {
+            result = {UNIBUF_HOST, reinterpret_cast<std::uintptr_t>(unibuf_held_data(held)), 0, held->bytes};
+        }
+    });
+}
+
+void* unibuf_held_data(const unibuf_held* held) {
+    if (!held) return nullptr;
+    return std::visit([](const auto& view) -> void* { return view.data(); }, held->copy);
+}
+
+void unibuf_let_go(unibuf_held* held) { delete held; }
+
+unibuf_status unibuf_native_address(const unibuf_native* native, void** address) {
+    return attempt(
+        [&] { given(address, "a place for the address") = native_of(given(native, "a handle")).as<std::byte>(); });
+}

@@ -1,0 +1,36 @@
+// unibuf/opencl.h: native handles of OpenCL spaces, for C. Needs no OpenCL headers, and works with them.
+#pragma once
+
+#include <unibuf/unibuf.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct _cl_context;        // cl_context points to it
+struct _cl_device_id;      // cl_device_id
+struct _cl_command_queue;  // cl_command_queue
+struct _cl_mem;            // cl_mem
+
+/// What a space works with; the queue is in order. They live as long as the process, or, where the caller brought them,
+/// are retained. UNIBUF_INVALID_ARGUMENT where `where` is no OpenCL space. Any of the pointers may be NULL.
+UNIBUF_C_API unibuf_status unibuf_opencl_handles(unibuf_space where, struct _cl_context** context,
+                                                 struct _cl_device_id** device, struct _cl_command_queue** queue);
+
+/// Makes a space of the caller's own context, device and in-order queue, which are retained. UNIBUF_INVALID_ARGUMENT
+/// where they do not belong together.
+UNIBUF_C_API unibuf_status unibuf_opencl_use(struct _cl_context* context, struct _cl_device_id* device,
+                                             struct _cl_command_queue* queue, unibuf_space* where);
+
+/// Tells of an in-order queue of the caller's: work on it is waited for where no queue is named.
+UNIBUF_C_API unibuf_status unibuf_opencl_add_queue(unibuf_space where, struct _cl_command_queue* queue);
+
+/// The queue that a lease's work is on: an in-order queue of the space's context.
+UNIBUF_C_API unibuf_queue unibuf_opencl_queue(struct _cl_command_queue* queue);
+
+/// The cl_mem of a copy. Its first byte is at `copy->offset` inside it.
+UNIBUF_C_API unibuf_status unibuf_opencl_memory(const unibuf_native* copy, struct _cl_mem** memory);
+
+#ifdef __cplusplus
+}
+#endif

@@ -1,0 +1,469 @@
+// unibuf/unibuf.h: the C API. One buffer, with copies on the host and on devices; bytes move when somebody needs them.
+//
+//  1. A function that can fail returns a unibuf_status: UNIBUF_OK, or what went wrong. unibuf_message() then says what
+//     was asked, of which buffer, and what is allowed. What it would have written through a pointer is left alone, and
+//     the buffer is as before, or better: newest content is never lost. A function without a status cannot fail.
+//  2. Handles are opaque, and belong to whoever got them. Each ends once, by the function that its type names; that one
+//     takes NULL too, and does nothing. Everywhere else NULL is UNIBUF_INVALID_ARGUMENT, unless it says what it means.
+//  3. Options may be NULL: the defaults. A struct of them starts as its UNIBUF_..._INIT.
+//  4. Offsets and sizes are bytes. UNIBUF_REST as a size: to the end.
+//  5. A string that is given belongs to unibuf, ends with a NUL and lives as long as the process, or as it says.
+//  6. Any thread may call any function, and different buffers never contend. But a handle ends, and a unibuf_lease is
+//     used, while no other thread uses it.
+//  7. No exception leaves. Where the host has no memory for bookkeeping: UNIBUF_OUT_OF_MEMORY.
+//  8. Numbers in enums stay as they are. Structs change with the major version only.
+//
+// What the words mean is in docs/concepts.md; what each function costs is what the C++ function of its name costs, and
+// a call: see docs/c.md.
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#if defined(_WIN32)
+#define UNIBUF_C_API
+#else
+#define UNIBUF_C_API __attribute__((visibility("default")))
+#endif
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+// ---- Errors ---------------------------------------------------------------------------------------------------------
+
+typedef enum unibuf_status {
+    UNIBUF_OK = 0,
+    UNIBUF_NOT_ALLOCATED = 1,       // marked or synchronized before any copy existed
+    UNIBUF_OUT_OF_MEMORY = 2,       // the space has no room, or the host none for bookkeeping
+    UNIBUF_DEVICE_UNAVAILABLE = 3,  // the space is known, but cannot be used here; the message says why
+    UNIBUF_DEVICE_LOST = 4,         // the device failed for good
+    UNIBUF_INVALID_ARGUMENT = 5,    // nonsense in a call
+    UNIBUF_OUT_OF_RANGE = 6,        // an offset or a size outside the buffer
+    UNIBUF_ACCESS_CONFLICT = 7,     // leases that exclude each other, or the last current copy at stake
+    UNIBUF_TRANSFER_FAILED = 8,     // bytes could not be moved; what was current still is
+    UNIBUF_TIMEOUT = 9,             // the time that the caller gave has passed
+    UNIBUF_UNSUPPORTED = 10         // nobody can do this here
+} unibuf_status;
+
+/// What the last failure on this thread was about; "" before the first. Lives until the next failure on this thread.
+UNIBUF_C_API const char* unibuf_message(void);
+
+/// "out_of_memory", and so on; "unknown" for what is none of them.
+UNIBUF_C_API const char* unibuf_status_name(unibuf_status status);
+
+// ---- Spaces ---------------------------------------------------------------------------------------------------------
+
+/// Where a copy can live: a small number, good as long as the process.
+typedef int32_t unibuf_space;
+#define UNIBUF_HOST 0
+#define UNIBUF_NO_SPACE (-1)
+
+/// By name: "host", "cuda:0", "opengl:0", "opencl:0", "debug:0". May load the driver behind it (hundreds of
+/// milliseconds, once). UNIBUF_DEVICE_UNAVAILABLE where it is not there; the message has the reason.
+UNIBUF_C_API unibuf_status unibuf_find_space(const char* name, unibuf_space* where);
+
+/// Its name; NULL for a number that is none.
+UNIBUF_C_API const char* unibuf_space_name(unibuf_space where);
+
+/// The space that unibuf_device and the like mean when they are called: the one that was set, else the first CUDA
+/// device, else the host.
+UNIBUF_C_API unibuf_status unibuf_default_device(unibuf_space* where);
+UNIBUF_C_API unibuf_status unibuf_set_default_device(unibuf_space where);
+
+/// Every space there is and every kind that is missing. Ends by unibuf_devices_destroy.
+typedef struct unibuf_devices unibuf_devices;
+
+typedef struct unibuf_device_property {
+    const char* name;
+    const char* value;
+} unibuf_device_property;
+
+/// What a space is, or why it is missing. The strings live as long as the list.
+typedef struct unibuf_device_info {
+    const char* name;         // "opencl:0"; of a kind that is missing as a whole, the kind alone: "opencl"
+    const char* reason;       // why it is not available; "" where it is
+    const char* description;  // as its driver names it
+    uint64_t memory_bytes;    // 0 where its driver does not say
+    const unibuf_device_property* properties;  // what else its driver says
+    size_t property_count;
+    bool available;
+    bool own_memory;    // memory of its own, apart from the host's
+    bool aliases_host;  // can use the host's memory in place
+    bool host_visible;  // can give memory that the host addresses too
+    bool asynchronous;  // queues work; fences tell when it is done
+} unibuf_device_info;
+
+/// Loads all drivers at the first call.
+UNIBUF_C_API unibuf_status unibuf_devices_list(unibuf_devices** devices);
+UNIBUF_C_API size_t unibuf_devices_count(const unibuf_devices* devices);  // 0 of NULL
+UNIBUF_C_API unibuf_status unibuf_devices_get(const unibuf_devices* devices, size_t index, unibuf_device_info* info);
+UNIBUF_C_API void unibuf_devices_destroy(unibuf_devices* devices);
+
+#define UNIBUF_UNKNOWN UINT64_MAX
+#define UNIBUF_NO_LIMIT UINT64_MAX
+
+/// The memory of a space, in bytes: what its driver says of all programs, and what of it is this one's buffers'.
+typedef struct unibuf_memory {
+    uint64_t total;   // 0 where the driver does not say
+    uint64_t free;    // UNIBUF_UNKNOWN where it does not say
+    uint64_t held;    // by all buffers; shared placement counts at the space that allocated it
+    uint64_t peak;    // the most that was held, since the process began or unibuf_reset_peak_memory
+    uint64_t limit;   // UNIBUF_NO_LIMIT unless one was set
+    uint64_t pooled;  // of `held`: of buffers that lie in pools
+    uint64_t pinned;  // of the host, kept pinned
+} unibuf_memory;
+
+UNIBUF_C_API unibuf_status unibuf_memory_of(unibuf_space where, unibuf_memory* memory);
+
+/// What all spaces together hold, and the most that they held.
+UNIBUF_C_API void unibuf_memory_held(uint64_t* held, uint64_t* peak);
+UNIBUF_C_API void unibuf_reset_peak_memory(void);
+
+/// The most that buffers may hold there from now on. Where it is reached, copies make room that are current elsewhere,
+/// then those that were used least recently, after they have been written back.
+UNIBUF_C_API unibuf_status unibuf_limit_memory(unibuf_space where, uint64_t bytes);
+
+/// Gives back to the system what unibuf keeps of a space for later.
+UNIBUF_C_API unibuf_status unibuf_trim_memory(unibuf_space where);
+
+// ---- Buffers --------------------------------------------------------------------------------------------------------
+
+/// A logical array of bytes, or a part of one. Ends by unibuf_destroy, or goes to unibuf_pool_release.
+typedef struct unibuf_buffer unibuf_buffer;
+
+/// A queue of device work that is the caller's: a cl_command_queue, a CUDA stream, an OpenGL context. Made by
+/// unibuf_opencl_queue and the like; NULL names none.
+typedef void* unibuf_queue;
+
+typedef enum unibuf_host_access {
+    UNIBUF_HOST_READ_WRITE = 0,
+    UNIBUF_HOST_READ_ONLY = 1,  // the device's output
+    UNIBUF_HOST_WRITE_ONLY = 2  // the device's input
+} unibuf_host_access;
+
+typedef enum unibuf_memory_hint {
+    UNIBUF_HINT_NONE = 0,           // shared where the device has no memory of its own, else mirrored
+    UNIBUF_HINT_CPU_PREFERRED = 1,  // shared
+    UNIBUF_HINT_GPU_PREFERRED = 2,  // mirrored
+    UNIBUF_HINT_COHERENT = 3,       // shared
+    UNIBUF_HINT_STREAMING = 4       // shared, write-combined where the platform has it
+} unibuf_memory_hint;
+
+typedef enum unibuf_write_tracking {
+    UNIBUF_TRACKING_AUTOMATIC = 0,  // what the program writes through pointers of unibuf_host is found
+    UNIBUF_TRACKING_OFF = 1         // the host counts as written as long as pointers are out
+} unibuf_write_tracking;
+
+typedef struct unibuf_options {
+    unibuf_host_access access;
+    unibuf_memory_hint hint;
+    unibuf_write_tracking tracking;
+    unibuf_space device;  // that the buffer is for; UNIBUF_NO_SPACE: the default device
+    bool pinned;          // keeps the host's copy page-locked, for CUDA
+    bool uninitialized;   // leaves bytes that nobody has written as they are, instead of zero
+} unibuf_options;
+
+#define UNIBUF_OPTIONS_INIT \
+    {UNIBUF_HOST_READ_WRITE, UNIBUF_HINT_NONE, UNIBUF_TRACKING_AUTOMATIC, UNIBUF_NO_SPACE, false, false}
+
+#define UNIBUF_REST SIZE_MAX
+#define UNIBUF_FOREVER INT64_MAX
+
+/// The part of a buffer that an access is about, how long it may wait, and the queue that its work is on.
+typedef struct unibuf_access_options {
+    size_t offset;
+    size_t size;
+    int64_t timeout_ns;
+    unibuf_queue queue;
+} unibuf_access_options;
+
+#define UNIBUF_ACCESS_INIT {0, UNIBUF_REST, UNIBUF_FOREVER, NULL}
+
+/// Allocates no copy.
+UNIBUF_C_API unibuf_status unibuf_create(size_t bytes, const unibuf_options* options, unibuf_buffer** buffer);
+
+/// A buffer whose host copy is memory of the program's own, with the content that it has. When the copy goes,
+/// `on_free(context)` is called, unless it is NULL; it must not call unibuf. Where this fails, it is not.
+UNIBUF_C_API unibuf_status unibuf_create_over(void* memory, size_t bytes, void (*on_free)(void* context), void* context,
+                                              const unibuf_options* options, unibuf_buffer** buffer);
+
+/// A handle of its own to a part. Overlapping views are coherent with each other; the buffer lives as long as one
+/// handle does.
+UNIBUF_C_API unibuf_status unibuf_view(unibuf_buffer* buffer, size_t offset, size_t size, unibuf_buffer** view);
+
+/// Of the last handle: waits for queued work, then frees the copies. Leases keep them until they end.
+UNIBUF_C_API void unibuf_destroy(unibuf_buffer* buffer);
+
+UNIBUF_C_API size_t unibuf_size(const unibuf_buffer* buffer);  // of what the handle stands for; 0 of NULL
+UNIBUF_C_API uint64_t unibuf_id(const unibuf_buffer* buffer);  // of the buffer, never used twice in a process
+
+// ---- Leases ---------------------------------------------------------------------------------------------------------
+
+typedef enum unibuf_access {
+    UNIBUF_READ = 1,
+    UNIBUF_WRITE = 2,  // discards the old contents, so nothing is fetched
+    UNIBUF_READ_WRITE = 3
+} unibuf_access;
+
+/// What the API of a space calls a copy. The headers unibuf/cuda.h, opencl.h and opengl.h give it its type.
+typedef struct unibuf_native {
+    unibuf_space where;
+    uintptr_t handle;  // a cl_mem, a buffer name, a CUdeviceptr, an address
+    size_t offset;     // of the first byte that was asked for
+    size_t size;
+} unibuf_native;
+
+/// The right to touch a range in one space under one access, until unibuf_release. It lies with the caller, and is not
+/// to be copied. One of UNIBUF_LEASE_INIT holds nothing.
+typedef struct unibuf_lease {
+    void* data;  // the first byte, where the host can address it; else NULL
+    unibuf_native native;
+    uint64_t reserved[8];
+} unibuf_lease;
+
+#define UNIBUF_LEASE_INIT {NULL, {0, 0, 0, 0}, {0}}
+
+/// Makes the copy at `where` if there is none, and current. Waits for accesses of other threads that exclude this one,
+/// at most the timeout; UNIBUF_ACCESS_CONFLICT within one thread. Memory of a UNIBUF_READ lease is for reading. What
+/// `lease` was before is of no interest; where this fails it holds nothing.
+UNIBUF_C_API unibuf_status unibuf_acquire(unibuf_buffer* buffer, unibuf_space where, unibuf_access access,
+                                          const unibuf_access_options* options, unibuf_lease* lease);
+
+typedef struct unibuf_wanted_lease {
+    unibuf_buffer* buffer;
+    unibuf_space where;
+    unibuf_access access;
+    const unibuf_access_options* options;
+} unibuf_wanted_lease;
+
+/// Takes `count` leases, or none. Threads that take theirs so never wait for each other in a circle.
+UNIBUF_C_API unibuf_status unibuf_acquire_together(const unibuf_wanted_lease* wanted, size_t count,
+                                                   unibuf_lease* leases);
+
+/// On whatever thread. Of a lease at a device, what was queued there is what later accesses wait for. Does nothing with
+/// one that holds nothing, or NULL.
+UNIBUF_C_API void unibuf_release(unibuf_lease* lease);
+
+// ---- Raw access: a lease taken and ended in one step ----------------------------------------------------------------
+
+/// To be written through at any time, until unibuf_release_host, unibuf_discard_content or the end of the buffer. What
+/// was written is found by the next access elsewhere, and only the pages that it touched move. Of a buffer that the
+/// host only reads it is for reading.
+UNIBUF_C_API unibuf_status unibuf_host(unibuf_buffer* buffer, void** pointer);
+
+/// For reading only, as long: costs nothing later.
+UNIBUF_C_API unibuf_status unibuf_host_to_read(unibuf_buffer* buffer, const void** pointer);
+
+/// Says that pointers from unibuf_host are not used any more.
+UNIBUF_C_API unibuf_status unibuf_release_host(unibuf_buffer* buffer);
+
+/// The default device's copy, for reading, or for writing that unibuf_mark_device_dirty tells of.
+UNIBUF_C_API unibuf_status unibuf_device(unibuf_buffer* buffer, unibuf_native* native);
+UNIBUF_C_API unibuf_status unibuf_release_device(unibuf_buffer* buffer);
+
+/// The first byte, where the handles of the space are addresses: at the host, at debug and CUDA devices. Elsewhere
+/// UNIBUF_UNSUPPORTED.
+UNIBUF_C_API unibuf_status unibuf_native_address(const unibuf_native* native, void** address);
+
+/// A copy that is held in place, as unibuf_host and unibuf_device give it, but with an end: unibuf_let_go. It is no
+/// lease, and excludes nobody; it keeps the buffer's memory, also where the buffer is gone.
+typedef struct unibuf_held unibuf_held;
+
+UNIBUF_C_API unibuf_status unibuf_hold(unibuf_buffer* buffer, unibuf_space where, size_t offset, size_t size,
+                                       unibuf_held** held);
+UNIBUF_C_API unibuf_status unibuf_held_native(const unibuf_held* held, unibuf_native* native);
+UNIBUF_C_API void* unibuf_held_data(const unibuf_held* held);  // NULL where the host cannot address it
+UNIBUF_C_API void unibuf_let_go(unibuf_held* held);
+
+// ---- What moves -----------------------------------------------------------------------------------------------------
+
+/// Make the host, or the default device, current. UNIBUF_NOT_ALLOCATED where no copy exists at all.
+UNIBUF_C_API unibuf_status unibuf_sync_to_host(unibuf_buffer* buffer, size_t offset, size_t size);
+UNIBUF_C_API unibuf_status unibuf_sync_to_device(unibuf_buffer* buffer, size_t offset, size_t size);
+
+/// Say that the bytes at the host, at the default device or at `where` stand, and drop newer ones elsewhere.
+/// UNIBUF_NOT_ALLOCATED where there is no such copy. Of the options, the last counts too: the work that wrote them.
+UNIBUF_C_API unibuf_status unibuf_mark_host_dirty(unibuf_buffer* buffer, size_t offset, size_t size);
+UNIBUF_C_API unibuf_status unibuf_mark_device_dirty(unibuf_buffer* buffer, size_t offset, size_t size);
+UNIBUF_C_API unibuf_status unibuf_mark_dirty(unibuf_buffer* buffer, unibuf_space where,
+                                             const unibuf_access_options* options);
+
+/// Starts to make `where` current, and returns; accesses there wait for it.
+UNIBUF_C_API unibuf_status unibuf_prefetch(unibuf_buffer* buffer, unibuf_space where,
+                                           const unibuf_access_options* options);
+
+/// Drops the copy at `where`. UNIBUF_ACCESS_CONFLICT, naming the range, where nobody else is current.
+UNIBUF_C_API unibuf_status unibuf_discard(unibuf_buffer* buffer, unibuf_space where);
+
+/// Drops the content: it reads as zero.
+UNIBUF_C_API unibuf_status unibuf_discard_content(unibuf_buffer* buffer);
+
+/// Repeats the pattern, whose size divides that of the handle. Runs on a device whose copy is current, else on the
+/// host.
+UNIBUF_C_API unibuf_status unibuf_fill(unibuf_buffer* buffer, const void* pattern, size_t pattern_size);
+
+/// By the host, all of it or nothing: UNIBUF_OUT_OF_RANGE where it does not fit.
+UNIBUF_C_API unibuf_status unibuf_copy_from(unibuf_buffer* buffer, const void* data, size_t size, size_t offset);
+UNIBUF_C_API unibuf_status unibuf_copy_to(unibuf_buffer* buffer, void* data, size_t size, size_t offset);
+
+// ---- What became of it ----------------------------------------------------------------------------------------------
+
+typedef enum unibuf_buffer_state {
+    UNIBUF_UNINITIALIZED = 0,  // no copy exists
+    UNIBUF_HOST_ONLY = 1,      // only a host copy exists, nothing written to it since it was allocated or last in step
+    UNIBUF_DEVICE_ONLY = 2,    // only device copies exist, likewise
+    UNIBUF_SYNCHRONIZED = 3,   // the host and at least one device copy are current everywhere
+    UNIBUF_HOST_DIRTY = 4,     // the host was written and no device copy has all of it yet
+    UNIBUF_DEVICE_DIRTY = 5,   // a device was written and the host lacks some of it
+    UNIBUF_MIXED = 6           // each side holds bytes that the other does not
+} unibuf_buffer_state;
+
+/// Of the whole buffer, of which the handle may be a part.
+UNIBUF_C_API unibuf_status unibuf_state(const unibuf_buffer* buffer, unibuf_buffer_state* state);
+UNIBUF_C_API const char* unibuf_state_name(unibuf_buffer_state state);  // "HOST_DIRTY"; "unknown" for none of them
+
+/// How a space has its copy, and why so. The strings live until this thread asks again.
+typedef struct unibuf_placement {
+    bool shared;  // the device and the host use one memory: nothing is copied; else each has its own
+    bool pinned;
+    const char* reason;
+    const char* mapping;  // how the host has memory of a device mapped; "" where it has not
+} unibuf_placement;
+
+/// UNIBUF_NOT_ALLOCATED where there is no copy.
+UNIBUF_C_API unibuf_status unibuf_placement_at(const unibuf_buffer* buffer, unibuf_space where,
+                                               unibuf_placement* placement);
+
+typedef enum unibuf_cause {
+    UNIBUF_CAUSE_READ = 0,
+    UNIBUF_CAUSE_READ_WRITE = 1,
+    UNIBUF_CAUSE_HOST_POINTER = 2,
+    UNIBUF_CAUSE_DEVICE_HANDLE = 3,
+    UNIBUF_CAUSE_SYNC = 4,
+    UNIBUF_CAUSE_PREFETCH = 5,
+    UNIBUF_CAUSE_COPY_TO = 6,
+    UNIBUF_CAUSE_EVICTION = 7
+} unibuf_cause;
+
+UNIBUF_C_API const char* unibuf_cause_name(unibuf_cause cause);  // "host_pointer"; "unknown" for none of them
+
+/// The transfers of one kind so far.
+typedef struct unibuf_transfer_count {
+    unibuf_space from;
+    unibuf_space to;
+    unibuf_cause cause;
+    uint64_t transfers;
+    uint64_t bytes;
+} unibuf_transfer_count;
+
+typedef struct unibuf_statistics {
+    uint64_t transfers;
+    uint64_t bytes_moved;
+    uint64_t publications;  // shared memory made visible: no byte moved
+    uint64_t fence_waits;   // times that the host stopped for a device
+    uint64_t evictions;     // copies that were dropped because others needed their memory
+} unibuf_statistics;
+
+/// Of one buffer, or, of NULL, of all since the process began or unibuf_reset_statistics.
+UNIBUF_C_API unibuf_status unibuf_statistics_of(const unibuf_buffer* buffer, unibuf_statistics* statistics);
+
+/// The same by kind: writes up to `capacity` of them, and to `count` how many there are.
+UNIBUF_C_API unibuf_status unibuf_transfers_of(const unibuf_buffer* buffer, unibuf_transfer_count* counts,
+                                               size_t capacity, size_t* count);
+UNIBUF_C_API unibuf_status unibuf_reset_statistics(void);
+
+/// One transfer, as an observer sees it. Times are those of CLOCK_MONOTONIC.
+typedef struct unibuf_transfer {
+    uint64_t buffer;  // unibuf_id
+    unibuf_space from;
+    unibuf_space to;
+    size_t offset;
+    size_t size;
+    unibuf_cause cause;
+    int64_t begin_ns;  // when it was asked of the backend
+    int64_t end_ns;    // when the call returned; queued work may still go on
+} unibuf_transfer;
+
+/// Sees every transfer after it was made, on the thread that made it; it must not touch the buffer. NULL: nobody does.
+/// It may be called for a moment after another has been set.
+UNIBUF_C_API unibuf_status unibuf_set_transfer_observer(void (*observer)(void* context, const unibuf_transfer* made),
+                                                        void* context);
+
+// ---- Fences ---------------------------------------------------------------------------------------------------------
+
+/// The completion of queued device work. Ends by unibuf_fence_destroy.
+typedef struct unibuf_fence unibuf_fence;
+
+/// Of all work submitted to that queue until now, or, where it is NULL, to the whole space.
+UNIBUF_C_API unibuf_status unibuf_record_fence(unibuf_space where, unibuf_queue queue, unibuf_fence** fence);
+
+/// Waits until that work is done. UNIBUF_TIMEOUT, and the fence stays usable; UNIBUF_DEVICE_LOST or
+/// UNIBUF_TRANSFER_FAILED where the work failed. Several threads may wait at once.
+UNIBUF_C_API unibuf_status unibuf_fence_wait(const unibuf_fence* fence, int64_t timeout_ns);
+UNIBUF_C_API void unibuf_fence_destroy(unibuf_fence* fence);  // waits for nothing
+
+// ---- Pools ----------------------------------------------------------------------------------------------------------
+
+/// Keeps released buffers, with their copies, for those who acquire one of the same size and options. Ends by
+/// unibuf_pool_destroy; buffers that are in use go on, as plain ones.
+typedef struct unibuf_pool unibuf_pool;
+
+typedef struct unibuf_pool_statistics {
+    uint64_t hits;    // acquisitions that were given a buffer that was there
+    uint64_t misses;  // and those for which one was made
+    uint64_t held;    // buffers that are there to be acquired
+    uint64_t held_bytes;
+    uint64_t peak_bytes;  // the most that all buffers of the pool, held or in use, had at one time
+} unibuf_pool_statistics;
+
+UNIBUF_C_API unibuf_status unibuf_pool_create(unibuf_pool** pool);
+UNIBUF_C_API void unibuf_pool_destroy(unibuf_pool* pool);
+
+/// The one that the process shares. It never ends, and unibuf_pool_destroy leaves it alone.
+UNIBUF_C_API unibuf_pool* unibuf_pool_shared(void);
+
+/// What was written before is not there: it reads as zero, unless `uninitialized` asks for it as it is.
+UNIBUF_C_API unibuf_status unibuf_pool_acquire(unibuf_pool* pool, size_t bytes, const unibuf_options* options,
+                                               unibuf_buffer** buffer);
+
+/// Ends the handle. UNIBUF_ACCESS_CONFLICT while it is leased, UNIBUF_INVALID_ARGUMENT where it is a view or not of
+/// this pool; it is the caller's still, then. NULL does nothing.
+UNIBUF_C_API unibuf_status unibuf_pool_release(unibuf_pool* pool, unibuf_buffer* buffer);
+
+/// Makes `count` buffers that can be acquired without allocating, with copies at the host and at `where`.
+UNIBUF_C_API unibuf_status unibuf_pool_reserve(unibuf_pool* pool, size_t count, size_t bytes, unibuf_space where,
+                                               const unibuf_options* options);
+UNIBUF_C_API unibuf_status unibuf_pool_trim(unibuf_pool* pool, uint64_t bytes);  // frees until at most so many are held
+UNIBUF_C_API unibuf_status unibuf_pool_limit(unibuf_pool* pool, uint64_t bytes);  // and from now on
+UNIBUF_C_API unibuf_status unibuf_pool_statistics_of(const unibuf_pool* pool, unibuf_pool_statistics* statistics);
+
+// ---- Batches --------------------------------------------------------------------------------------------------------
+
+/// Collects small writes and syncs of many buffers, and makes one space current in few transfers. One thread at a time;
+/// the buffers live until it was submitted. Ends by unibuf_batch_destroy, which submits what is left.
+typedef struct unibuf_batch unibuf_batch;
+
+UNIBUF_C_API unibuf_status unibuf_batch_create(unibuf_space to, unibuf_batch** batch);
+UNIBUF_C_API unibuf_status unibuf_batch_write(unibuf_batch* batch, unibuf_buffer* buffer, const void* data, size_t size,
+                                              size_t offset);
+UNIBUF_C_API unibuf_status unibuf_batch_sync(unibuf_batch* batch, const unibuf_buffer* buffer);
+UNIBUF_C_API unibuf_status unibuf_batch_submit(unibuf_batch* batch);
+UNIBUF_C_API void unibuf_batch_destroy(unibuf_batch* batch);
+
+// ---- Names ----------------------------------------------------------------------------------------------------------
+
+/// Gives a buffer a name by which other parts of the program find it, in whatever language, as an array of bytes.
+/// `keep`: the name keeps the buffer. UNIBUF_INVALID_ARGUMENT where the name is taken, or empty.
+UNIBUF_C_API unibuf_status unibuf_register(const char* name, unibuf_buffer* buffer, bool keep);
+
+/// A handle of the caller's own, or NULL where nobody has the name.
+UNIBUF_C_API unibuf_status unibuf_find(const char* name, unibuf_buffer** buffer);
+
+/// Takes the name away; `existed` may be NULL.
+UNIBUF_C_API unibuf_status unibuf_unregister(const char* name, bool* existed);
+
+#ifdef __cplusplus
+}
+#endif
