@@ -1,28 +1,35 @@
-# cmake/compiler.cmake: the language, the warnings and the sanitizers of everything that is built here.
+# cmake/compiler.cmake: the languages, the warnings and the sanitizers of everything that is built here.
 
 set(CMAKE_CXX_STANDARD 20)
 set(CMAKE_CXX_STANDARD_REQUIRED ON)
 set(CMAKE_CXX_EXTENSIONS OFF)
+set(CMAKE_C_STANDARD 11)
+set(CMAKE_C_STANDARD_REQUIRED ON)
+set(CMAKE_C_EXTENSIONS OFF)
+set(CMAKE_C_VISIBILITY_PRESET hidden)
 set(CMAKE_CXX_VISIBILITY_PRESET hidden)
 set(CMAKE_VISIBILITY_INLINES_HIDDEN ON)
 set(CMAKE_POSITION_INDEPENDENT_CODE ON)
 
 find_program(CCACHE ccache)
-if(CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
-    set(CMAKE_CXX_COMPILER_LAUNCHER ${CCACHE})
-endif()
+foreach(language C CXX)
+    if(CCACHE AND NOT CMAKE_${language}_COMPILER_LAUNCHER)
+        set(CMAKE_${language}_COMPILER_LAUNCHER ${CCACHE})
+    endif()
+endforeach()
 
-add_compile_options(
-    -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wsign-conversion -Wold-style-cast -Wcast-align -Wcast-qual
-    -Wformat=2 -Wnon-virtual-dtor -Woverloaded-virtual -Wextra-semi -Wundef -Wunused -Wdouble-promotion)
+set(warnings -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wsign-conversion -Wcast-align -Wcast-qual -Wformat=2 -Wundef
+             -Wunused -Wdouble-promotion)
+set(cxx_warnings -Wold-style-cast -Wnon-virtual-dtor -Woverloaded-virtual -Wextra-semi)
+add_compile_options("$<$<COMPILE_LANGUAGE:C,CXX>:${warnings}>" "$<$<COMPILE_LANGUAGE:CXX>:${cxx_warnings}>")
 if(UNIBUF_WERROR)
     add_compile_options(-Werror)
 endif()
 
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
-    add_compile_options(-Wduplicated-cond -Wduplicated-branches -Wlogical-op)
+    add_compile_options("$<$<COMPILE_LANGUAGE:C,CXX>:-Wduplicated-cond;-Wduplicated-branches;-Wlogical-op>")
     # GCC 12 sees overlaps in std::string that are not there (its bug 105651).
-    add_compile_options(-Wno-restrict)
+    add_compile_options($<$<COMPILE_LANGUAGE:CXX>:-Wno-restrict>)
 endif()
 
 if(UNIBUF_SANITIZE)

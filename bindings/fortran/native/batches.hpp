@@ -1,0 +1,9 @@
+// batches.hpp: syncs of a thread that move together.
+#pragma once
+
+namespace unibuf::fortran {
+
+/// Whether begin_batch() was called on this thread, and end_batch() not yet.
+bool batch_is_open() noexcept;
+
+}  // namespace unibuf::fortran

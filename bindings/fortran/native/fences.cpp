@@ -1,0 +1,62 @@
+// fences.cpp: gpu_fence_primitives.
+#include <ISO_Fortran_binding.h>
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <unibuf/error.hpp>
+#include <unibuf/fence.hpp>
+
+#include "gpu.hpp"
+#include "handles.hpp"
+#include "report.hpp"
+
+namespace unibuf::fortran {
+namespace {
+
+slots<fence>& fences() noexcept {
+    static auto& all = *new slots<fence>("a fence");
+    return all;
+}
+
+std::chrono::nanoseconds timeout_of(const std::int64_t* nanoseconds) {
+    if (!nanoseconds) return forever;
+    if (*nanoseconds >= 0) return std::chrono::nanoseconds(*nanoseconds);
+    throw error(error_code::invalid_argument, "a timeout of " + std::to_string(*nanoseconds) + " ns was given");
+}
+
+}  // namespace
+}  // namespace unibuf::fortran
+
+using namespace unibuf::fortran;
+
+extern "C" {
+
+handle unibuf_fortran_create_fence(const CFI_cdesc_t* device, int* stat, CFI_cdesc_t* errmsg) {
+    handle made;
+    carry_out(stat, errmsg, [&] {
+        const gpu at = gpu_at(gpu_named(text_of(device)));
+        made = fences().add(std::make_unique<unibuf::fence>(unibuf::record_fence(at.where, at.on)));
+    });
+    return made;
+}
+
+/// `done` takes the place of the error where time is up.
+void unibuf_fortran_wait_fence(const handle* fence, const std::int64_t* timeout, int* done, int* stat) {
+    carry_out(stat, nullptr, [&] {
+        const bool reached = fences().get(*fence).wait(timeout_of(timeout));
+        if (done) *done = reached ? 1 : 0;
+        if (reached || done) return;
+        throw unibuf::error(unibuf::error_code::timeout,
+                            "the work before a fence was not done after " + std::to_string(*timeout) + " ns");
+    });
+}
+
+int unibuf_fortran_fence_is_valid(const handle* fence) { return fences().has(*fence); }
+
+void unibuf_fortran_destroy_fence(const handle* fence, int* stat, CFI_cdesc_t* errmsg) {
+    carry_out(stat, errmsg, [&] { fences().remove(*fence); });
+}
+
+}  // extern "C"

@@ -1,0 +1,78 @@
+// handles.hpp: what a Fortran program holds of an object: a number that knows when the object has gone.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <unibuf/error.hpp>
+#include <utility>
+
+namespace unibuf::fortran {
+
+/// The parts of type(unified_buffer) and its like. Copies stand for the same object, which ends when one of them is
+/// destroyed; the others are told so.
+struct handle {
+    void* slot = nullptr;
+    std::int64_t generation = 0;
+};
+
+/// The objects of one type. A slot serves many of them, one after the other, and stays: a handle may always look.
+template <class T>
+class slots {
+public:
+    /// `noun` is what errors call them: "a buffer".
+    explicit slots(const char* noun) noexcept : noun_(noun) {}
+
+    handle add(std::unique_ptr<T> object) {
+        const std::lock_guard lock(mutex_);
+        if (!free_) free_ = &all_.emplace_back();
+        slot& taken = *std::exchange(free_, free_->next);
+        taken.object = std::move(object);
+        const std::int64_t generation = taken.generation.load(std::memory_order_relaxed) + 1;
+        taken.generation.store(generation, std::memory_order_release);
+        return {&taken, generation};
+    }
+
+    bool has(const handle& of) const noexcept {
+        const auto* const at = static_cast<const slot*>(of.slot);
+        return at && at->generation.load(std::memory_order_acquire) == of.generation;
+    }
+
+    /// Throws error(invalid_argument) where it was destroyed, or never made.
+    T& get(const handle& of) const {
+        if (!has(of)) refuse(of);
+        return *static_cast<slot*>(of.slot)->object;
+    }
+
+    /// Ends the handle and all its copies; throws as get() does.
+    std::unique_ptr<T> remove(const handle& of) {
+        const std::lock_guard lock(mutex_);
+        if (!has(of)) refuse(of);
+        auto* const at = static_cast<slot*>(of.slot);
+        at->generation.fetch_add(1, std::memory_order_release);
+        at->next = std::exchange(free_, at);
+        return std::move(at->object);
+    }
+
+private:
+    struct slot {
+        std::atomic<std::int64_t> generation = 0;  // odd while it has an object
+        std::unique_ptr<T> object;
+        slot* next = nullptr;
+    };
+
+    [[noreturn]] void refuse(const handle& of) const {
+        const char* const why = of.slot ? " that was destroyed was used" : " that was never made was used";
+        throw error(error_code::invalid_argument, std::string(noun_) + why);
+    }
+
+    const char* noun_;
+    std::mutex mutex_;
+    std::deque<slot> all_;
+    slot* free_ = nullptr;
+};
+
+}  // namespace unibuf::fortran

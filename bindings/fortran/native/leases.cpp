@@ -1,0 +1,97 @@
+// leases.cpp: acquire_buffer and release_buffer of a range.
+#include <ISO_Fortran_binding.h>
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <unibuf/error.hpp>
+#include <utility>
+
+#include "pointers.hpp"
+#include "report.hpp"
+#include "unified.hpp"
+
+namespace unibuf::fortran {
+namespace {
+
+struct leased {
+    detail::lease_bytes bytes;
+    handle of;
+};
+
+slots<leased>& leases() noexcept {
+    static auto& all = *new slots<leased>("a lease");
+    return all;
+}
+
+access access_of(int what) {
+    if (what >= 1 && what <= 3) return static_cast<access>(what);
+    throw error(error_code::invalid_argument, "the access " + std::to_string(what) +
+                                                  " was asked for: ACCESS_READ is 1, ACCESS_WRITE 2, "
+                                                  "ACCESS_READ_WRITE 3");
+}
+
+std::chrono::nanoseconds timeout_of(const std::int64_t* nanoseconds) {
+    return nanoseconds ? std::chrono::nanoseconds(*nanoseconds) : forever;
+}
+
+}  // namespace
+}  // namespace unibuf::fortran
+
+using namespace unibuf::fortran;
+
+extern "C" {
+
+handle unibuf_fortran_acquire(const handle* buffer, const CFI_cdesc_t* where, const int* what,
+                              const std::int64_t* offset, const std::int64_t* size, const std::int64_t* timeout,
+                              int* stat, CFI_cdesc_t* errmsg) {
+    handle made;
+    carry_out(stat, errmsg, [&] {
+        const extent part = extent_of(offset, size);
+        const unibuf::access_options options{
+            .offset = part.offset, .count = part.bytes, .timeout = timeout_of(timeout), .on = {}};
+        const unibuf::space at = gpu_named(text_of(where));
+        auto taken = buffers().get(*buffer).acquire(at, access_of(*what), options);
+        made = leases().add(std::make_unique<leased>(std::move(taken), *buffer));
+    });
+    return made;
+}
+
+void unibuf_fortran_release(const handle* lease, int* stat, CFI_cdesc_t* errmsg) {
+    carry_out(stat, errmsg, [&] {
+        const std::unique_ptr<leased> ending = leases().remove(*lease);
+        const bool written = ending->bytes.where() == unibuf::host && ending->bytes.what() != unibuf::access::read;
+        ending->bytes.end();
+        if (written && buffers().has(ending->of)) buffers().get(ending->of).show_what_is_new();
+    });
+}
+
+void unibuf_fortran_lease_pointer(const handle* lease, CFI_cdesc_t* pointer, const CFI_cdesc_t* shape, int* stat,
+                                  CFI_cdesc_t* errmsg) {
+    carry_out(stat, errmsg, [&] {
+        const leased& held = leases().get(*lease);
+        const shaped_range wanted(held.bytes.bytes(), pointer->elem_len, pointer->rank, shape, 0);
+        associate(*pointer, wanted, held.bytes.data());
+    });
+}
+
+void unibuf_fortran_locate_in_lease(const handle* lease, const int* rank, const int* element_size,
+                                    const CFI_cdesc_t* shape, void** address, std::int64_t* extents, int* stat) {
+    carry_out(stat, nullptr, [&] {
+        const leased& held = leases().get(*lease);
+        const auto each = static_cast<std::size_t>(*element_size);
+        const shaped_range wanted(held.bytes.bytes(), each, *rank, shape, 0);
+        for (int axis = 0; axis < *rank; ++axis) extents[axis] = wanted.extent(axis);
+        *address = held.bytes.data();
+    });
+}
+
+std::intptr_t unibuf_fortran_lease_handle(const handle* lease, std::int64_t* offset, int* stat, CFI_cdesc_t* errmsg) {
+    unibuf::native_memory native;
+    carry_out(stat, errmsg, [&] { native = leases().get(*lease).bytes.native(); });
+    if (offset) *offset = static_cast<std::int64_t>(native.offset);
+    return static_cast<std::intptr_t>(native.handle);
+}
+
+}  // extern "C"

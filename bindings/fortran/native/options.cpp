@@ -1,0 +1,63 @@
+// options.cpp
+#include "options.hpp"
+
+#include <string>
+#include <unibuf/error.hpp>
+
+#include "gpu.hpp"
+
+namespace unibuf::fortran {
+
+namespace {
+
+// The host's view of a buffer, from 1 on.
+host_access access_of(int mode) {
+    switch (mode) {
+        case 1:
+            return host_access::read_only;
+        case 2:
+            return host_access::write_only;
+        case 3:
+            return host_access::read_write;
+        default:
+            throw error(error_code::invalid_argument,
+                        "the access mode " + std::to_string(mode) +
+                            " was given: BUFFER_READ_ONLY is 1, BUFFER_WRITE_ONLY 2, BUFFER_READ_WRITE 3");
+    }
+}
+
+memory_hint hint_of(int hint) {
+    switch (hint) {
+        case 1:
+            return memory_hint::cpu_preferred;
+        case 2:
+            return memory_hint::gpu_preferred;
+        case 3:
+            return memory_hint::coherent;
+        case 4:
+            return memory_hint::streaming;
+        default:
+            throw error(error_code::invalid_argument,
+                        "the memory hint " + std::to_string(hint) +
+                            " was given: MEMORY_CPU_PREFERRED is 1, MEMORY_GPU_PREFERRED 2, MEMORY_COHERENT 3, "
+                            "MEMORY_STREAMING 4");
+    }
+}
+
+}  // namespace
+
+std::size_t size_of(std::int64_t bytes) {
+    if (bytes > 0) return static_cast<std::size_t>(bytes);
+    throw error(error_code::invalid_argument, "a size of " + std::to_string(bytes) + " bytes was asked for");
+}
+
+buffer_options options_of(const int* access, const int* hint, space where) {
+    buffer_options options;
+    if (access) options.access = access_of(*access);
+    options.hint = hint ? hint_of(*hint) : memory_hint::coherent;
+    if (copies_instead()) options.hint = memory_hint::gpu_preferred;
+    options.device = where;
+    return options;
+}
+
+}  // namespace unibuf::fortran

@@ -1,0 +1,50 @@
+// pointers.cpp
+#include "pointers.hpp"
+
+#include <string>
+#include <unibuf/error.hpp>
+
+#include "section.hpp"
+
+namespace unibuf::fortran {
+
+shaped_range::shaped_range(std::size_t bytes, std::size_t each, int rank, const CFI_cdesc_t* shape,
+                           std::int64_t offset) {
+    const std::int64_t available = static_cast<std::int64_t>(bytes / each) - offset;
+    if (offset < 0 || available < 0) {
+        throw error(error_code::out_of_range, "element " + std::to_string(offset) + " was asked for, of " +
+                                                  std::to_string(bytes / each) + " of " + std::to_string(each) +
+                                                  " bytes");
+    }
+    const CFI_index_t given = !shape ? rank : shape->rank == 1 ? shape->dim[0].extent : 0;
+    if (given != rank || (!shape && rank > 1)) {
+        throw error(error_code::invalid_argument,
+                    "a pointer of rank " + std::to_string(rank) + " needs a shape of as many extents");
+    }
+    std::int64_t elements = 1;
+    for (int axis = 0; axis < rank; ++axis) {
+        const auto at = static_cast<std::size_t>(axis);
+        extents_[at] = shape ? integer_at(*shape, at) : available;
+        if (extents_[at] < 0) {
+            throw error(error_code::invalid_argument, "an extent of " + std::to_string(extents_[at]) + " was given");
+        }
+        if (__builtin_mul_overflow(elements, extents_[at], &elements)) elements = available + 1;
+    }
+    if (elements > available) {
+        throw error(error_code::out_of_range, "a pointer to " + std::to_string(elements) + " elements of " +
+                                                  std::to_string(each) + " bytes was asked for; there are " +
+                                                  std::to_string(available));
+    }
+    first_ = static_cast<std::size_t>(offset) * each;
+}
+
+void associate(CFI_cdesc_t& pointer, const shaped_range& with, std::byte* base) {
+    auto stride = static_cast<CFI_index_t>(pointer.elem_len);
+    pointer.base_addr = base + with.offset();
+    for (int axis = 0; axis < pointer.rank; ++axis) {
+        pointer.dim[axis] = {.lower_bound = 1, .extent = with.extent(axis), .sm = stride};
+        stride *= with.extent(axis);
+    }
+}
+
+}  // namespace unibuf::fortran
