@@ -65,7 +65,8 @@ private:
     };
 
     [[noreturn]] void refuse(const handle& of) const {
-        const char* const why = of.slot ? " that was destroyed was used" : " that was never made was used";
+        const char* const why =
+            of.slot ? " was used that was destroyed" : " was used that was not created, or could not be";
         throw error(error_code::invalid_argument, std::string(noun_) + why);
     }
 

@@ -18,6 +18,7 @@ namespace {
 struct leased {
     detail::lease_bytes bytes;
     handle of;
+    extent part;
 };
 
 slots<leased>& leases() noexcept {
@@ -53,7 +54,7 @@ handle unibuf_fortran_acquire(const handle* buffer, const CFI_cdesc_t* where, co
             .offset = part.offset, .count = part.bytes, .timeout = timeout_of(timeout), .on = {}};
         const unibuf::space at = gpu_named(text_of(where));
         auto taken = buffers().get(*buffer).acquire(at, access_of(*what), options);
-        made = leases().add(std::make_unique<leased>(std::move(taken), *buffer));
+        made = leases().add(std::make_unique<leased>(std::move(taken), *buffer, part));
     });
     return made;
 }
@@ -61,9 +62,9 @@ handle unibuf_fortran_acquire(const handle* buffer, const CFI_cdesc_t* where, co
 void unibuf_fortran_release(const handle* lease, int* stat, CFI_cdesc_t* errmsg) {
     carry_out(stat, errmsg, [&] {
         const std::unique_ptr<leased> ending = leases().remove(*lease);
-        const bool written = ending->bytes.where() == unibuf::host && ending->bytes.what() != unibuf::access::read;
+        const bool at_host = ending->bytes.where() == unibuf::host;
         ending->bytes.end();
-        if (written && buffers().has(ending->of)) buffers().get(ending->of).show_what_is_new();
+        if (at_host && buffers().has(ending->of)) buffers().get(ending->of).released(ending->part);
     });
 }
 

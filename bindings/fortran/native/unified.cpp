@@ -27,7 +27,9 @@ extent extent_of(const std::int64_t* offset, const std::int64_t* bytes) {
 }
 
 unified::unified(buffer bytes, space where)
-    : unified(std::move(bytes), gpu_at(where), std::make_shared<std::atomic<int>>(0)) {
+    : bytes_(std::move(bytes)),
+      gpu_(gpu_at(where)),
+      common_(std::make_shared<common>(bytes_.view(0, bytes_.size_bytes()))) {
     bytes_.host();
     bytes_.release_host();
     bytes_.prefetch(gpu_.where, {.on = gpu_.on});
@@ -35,7 +37,7 @@ unified::unified(buffer bytes, space where)
 
 unified::~unified() {
     try {
-        end_turn_of_gpu({});  // the last handle waits for what is queued
+        turn_of_gpu({});  // the last handle waits for what is queued
     } catch (const std::exception&) {
         // The device is gone, and with it what it did.
     }
@@ -43,17 +45,17 @@ unified::~unified() {
 }
 
 std::unique_ptr<unified> unified::view(extent part) {
-    return std::unique_ptr<unified>(new unified(bytes_.view(part.offset, part.bytes), gpu_, shown_));
+    return std::unique_ptr<unified>(new unified(bytes_.view(part.offset, part.bytes), gpu_, common_));
 }
 
-void unified::end_turn_of_gpu(extent part) {
+void unified::turn_of_gpu(buffer& of, extent part) {
     if (!at_gpu()) return;
-    const access what = bytes_.options().access == host_access::write_only ? access::read : access::read_write;
-    bytes_.acquire(gpu_.where, what, {.offset = part.offset, .count = part.bytes, .on = gpu_.on}).end();
+    const access what = of.options().access == host_access::write_only ? access::read : access::read_write;
+    of.acquire(gpu_.where, what, {.offset = part.offset, .count = part.bytes, .on = gpu_.on}).end();
 }
 
 std::byte* unified::host_pointer() {
-    end_turn_of_gpu({});
+    turn_of_gpu({});
     return bytes_.host();
 }
 
@@ -73,45 +75,44 @@ extent unified::elements(std::int64_t offset, const section& of) const {
 
 void unified::write(const section& from, std::int64_t offset) {
     const extent part = elements(offset, from);
-    end_turn_of_gpu(part);
+    turn_of_gpu(part);
     auto lease = bytes_.acquire(host, access::write, {.offset = part.offset, .count = part.bytes});
     from.gather(lease.data());
     lease.end();
-    show_what_is_new(part);
+    turn_of_gpu(part);
 }
 
 void unified::read(const section& to, std::int64_t offset) {
     const extent part = elements(offset, to);
-    end_turn_of_gpu(part);
+    turn_of_gpu(part);
     const auto lease = bytes_.acquire(host, access::read, {.offset = part.offset, .count = part.bytes});
     to.scatter(lease.data());
 }
 
 detail::lease_bytes unified::acquire(space where, access what, const access_options& options) {
-    if (where == host) end_turn_of_gpu({.offset = options.offset, .bytes = options.count});
+    if (where == host) turn_of_gpu({.offset = options.offset, .bytes = options.count});
     return bytes_.acquire(where, what, options);
 }
 
 void unified::fill(const section& pattern) {
     std::vector<std::byte> repeated(pattern.bytes());
     pattern.gather(repeated.data());
-    end_turn_of_gpu({});
+    turn_of_gpu({});
     bytes_.fill(repeated);
-    show_what_is_new();
+    turn_of_gpu({});
 }
 
-void unified::show_what_is_new(extent part) {
-    if (at_gpu()) sync_to_gpu(part);
-}
 
 void unified::sync_to_gpu(extent part) {
+    // What was written through pointers is found by pages, which may reach beyond the part: a shader could write there.
+    if (at_gpu()) return turn_of_gpu(common_->whole, {});
     // A batch collects what names no queue.
     const queue on = batch_is_open() ? queue{} : gpu_.on;
     bytes_.prefetch(gpu_.where, {.offset = part.offset, .count = part.bytes, .on = on});
 }
 
 void unified::sync_from_gpu(extent part) {
-    end_turn_of_gpu(part);
+    turn_of_gpu(part);
     bytes_.sync_to_host(part.offset, part.bytes);
 }
 
@@ -125,7 +126,7 @@ native_memory unified::show_to_gpu() {
     const std::lock_guard lock(mutex_);
     if (!shown_copy_) {
         shown_copy_.emplace(bytes_.copy_view(gpu_.where));
-        shown_->fetch_add(1, std::memory_order_release);
+        common_->shown.fetch_add(1, std::memory_order_release);
     }
     return shown_copy_->native();
 }
@@ -144,7 +145,7 @@ void unified::take_back_from_gpu() noexcept {
     const std::lock_guard lock(mutex_);
     if (!shown_copy_) return;
     shown_copy_.reset();
-    shown_->fetch_sub(1, std::memory_order_release);
+    common_->shown.fetch_sub(1, std::memory_order_release);
 }
 
 slots<unified>& buffers() noexcept {

@@ -27,8 +27,10 @@ extent extent_of(const std::int64_t* offset, const std::int64_t* bytes);
 /// A buffer, or a part of one, with the device that it is for.
 ///
 /// Nobody tells when a shader runs. So from the moment that the device was shown the buffer (bound to a shader, or its
-/// handle given out) until that is taken back, the host takes turns with it: before each access of the host, all work
-/// that was submitted to the device counts as having used the buffer, and after each the device is made current.
+/// handle given out) until that is taken back, the two take turns. The device's begins after each access of the host,
+/// with all that the host has: from then on the device has the newest content, as far as its shaders may write. It ends
+/// before the next access of the host, after all work that was submitted until then. A pointer to the host's memory
+/// ends it when it is given out; it begins again with sync_to_gpu.
 class unified {
 public:
     /// Makes its copies at once, where that can still fail without harm.
@@ -53,8 +55,8 @@ public:
     void sync_to_gpu(extent part);
     void sync_from_gpu(extent part);
     detail::lease_bytes acquire(space where, access what, const access_options& options);
-    /// After the host has written: the device that was shown the buffer gets what is new.
-    void show_what_is_new(extent part = {});
+    /// Of what acquire() gave at the host, when that has ended.
+    void released(extent part) { turn_of_gpu(part); }
 
     void mark_host_dirty(extent part);
     void mark_device_dirty(extent part);
@@ -65,21 +67,27 @@ public:
     void take_back_from_gpu() noexcept;
 
 private:
-    /// Of all handles of one buffer: how many of them the device was shown.
-    using shown_count = std::shared_ptr<std::atomic<int>>;
+    /// What all handles of one buffer know.
+    struct common {
+        buffer whole;
+        std::atomic<int> shown = 0;  // handles that the device was shown
+    };
 
-    unified(buffer bytes, const gpu& where, shown_count shown)
-        : bytes_(std::move(bytes)), gpu_(where), shown_(std::move(shown)) {}
+    unified(buffer bytes, const gpu& where, std::shared_ptr<common> with)
+        : bytes_(std::move(bytes)), gpu_(where), common_(std::move(with)) {}
 
-    bool at_gpu() const noexcept { return shown_->load(std::memory_order_acquire) != 0; }
-    void end_turn_of_gpu(extent part);
+    bool at_gpu() const noexcept { return common_->shown.load(std::memory_order_acquire) != 0; }
+
+    /// Of its turn, the begin or the end; nothing where it has none.
+    void turn_of_gpu(buffer& of, extent part);
+    void turn_of_gpu(extent part) { turn_of_gpu(bytes_, part); }
 
     /// Where the elements of `of` lie from the element `offset` on. Throws error(out_of_range) where they do not fit.
     extent elements(std::int64_t offset, const section& of) const;
 
     buffer bytes_;
     gpu gpu_;
-    shown_count shown_;
+    std::shared_ptr<common> common_;
     std::mutex mutex_;  // of the copy that the device was shown by this handle
     std::optional<copy_view> shown_copy_;
 };
