@@ -2,6 +2,7 @@
 #include "attempt.hpp"
 
 #include <new>
+#include <stdexcept>
 #include <string>
 #include <unibuf/error.hpp>
 
@@ -54,6 +55,9 @@ unibuf_status note_failure() noexcept {
         last.keep(failure.what());
         return status_of(failure.code());
     } catch (const std::bad_alloc&) {
+        last.shown = no_memory;
+        return UNIBUF_OUT_OF_MEMORY;
+    } catch (const std::length_error&) {  // so many that no memory could list them
         last.shown = no_memory;
         return UNIBUF_OUT_OF_MEMORY;
     } catch (const std::exception& failure) {

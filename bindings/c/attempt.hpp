@@ -30,4 +30,13 @@ T& given(T* pointer, const char* what) {
     return *pointer;
 }
 
+/// Puts what `work` returns at `place`, which is looked at first: without one, nothing is done.
+template <class T, class Work>
+unibuf_status answer(T* place, const char* what, const Work& work) noexcept {
+    return attempt([&] {
+        T& result = given(place, what);
+        result = work();
+    });
+}
+
 }  // namespace unibuf::c

@@ -16,13 +16,15 @@ struct unibuf_batch {
 using namespace unibuf::c;
 
 unibuf_status unibuf_batch_create(unibuf_space to, unibuf_batch** batch) {
-    return attempt([&] { hand_out(batch, "a place for the batch", space_of(to)); });
+    return attempt([&] { hand_out(batch, "a place for the batch", [&] { return space_of(to); }); });
 }
 
 unibuf_status unibuf_batch_write(unibuf_batch* batch, unibuf_buffer* buffer, const void* data, size_t size,
                                  size_t offset) {
-    return attempt(
-        [&] { given(batch, "a batch").ranges.write(bytes_of(buffer), bytes_at<const std::byte>(data, size), offset); });
+    return attempt([&] {
+        unibuf::buffer& to = bytes_of(buffer);
+        given(batch, "a batch").ranges.write(to, bytes_beside<const std::byte>(to, data, size, offset), offset);
+    });
 }
 
 unibuf_status unibuf_batch_sync(unibuf_batch* batch, const unibuf_buffer* buffer) {

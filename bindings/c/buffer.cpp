@@ -1,7 +1,10 @@
 // buffer.cpp: buffers, and the verbs that move their bytes.
 #include <cstddef>
+#include <cstdint>
+#include <limits>
 #include <memory>
 #include <span>
+#include <string>
 #include <unibuf/error.hpp>
 #include <utility>
 
@@ -35,21 +38,28 @@ private:
 using namespace unibuf::c;
 
 unibuf_status unibuf_create(size_t bytes, const unibuf_options* options, unibuf_buffer** buffer) {
-    return attempt([&] { hand_out(buffer, "a place for the buffer", unibuf::buffer(bytes, options_of(options))); });
+    return attempt([&] {
+        hand_out(buffer, "a place for the buffer", [&] { return unibuf::buffer(bytes, options_of(options)); });
+    });
 }
 
 unibuf_status unibuf_create_over(void* memory, size_t bytes, void (*on_free)(void*), void* context,
                                  const unibuf_options* options, unibuf_buffer** buffer) {
     return attempt([&] {
+        if (bytes > std::numeric_limits<std::uintptr_t>::max() - reinterpret_cast<std::uintptr_t>(memory)) {
+            throw unibuf::error(unibuf::error_code::invalid_argument,
+                                std::to_string(bytes) + " bytes of the caller's do not fit behind their address");
+        }
         const auto keep = std::make_shared<callers_memory>(on_free, context);
         hand_out(buffer, "a place for the buffer",
-                 unibuf::buffer::over(bytes_at<std::byte>(memory, bytes), keep, options_of(options)));
+                 [&] { return unibuf::buffer::over(bytes_at<std::byte>(memory, bytes), keep, options_of(options)); });
         keep->arm();
     });
 }
 
 unibuf_status unibuf_view(unibuf_buffer* buffer, size_t offset, size_t size, unibuf_buffer** view) {
-    return attempt([&] { hand_out(view, "a place for the view", bytes_of(buffer).view(offset, size)); });
+    return attempt(
+        [&] { hand_out(view, "a place for the view", [&] { return bytes_of(buffer).view(offset, size); }); });
 }
 
 void unibuf_destroy(unibuf_buffer* buffer) { delete buffer; }
@@ -59,11 +69,11 @@ size_t unibuf_size(const unibuf_buffer* buffer) { return buffer ? buffer->bytes.
 uint64_t unibuf_id(const unibuf_buffer* buffer) { return buffer ? buffer->bytes.id() : 0; }
 
 unibuf_status unibuf_host(unibuf_buffer* buffer, void** pointer) {
-    return attempt([&] { given(pointer, "a place for the pointer") = bytes_of(buffer).host(); });
+    return answer(pointer, "a place for the pointer", [&] { return bytes_of(buffer).host(); });
 }
 
 unibuf_status unibuf_host_to_read(unibuf_buffer* buffer, const void** pointer) {
-    return attempt([&] { given(pointer, "a place for the pointer") = std::as_const(bytes_of(buffer)).host(); });
+    return answer(pointer, "a place for the pointer", [&] { return std::as_const(bytes_of(buffer)).host(); });
 }
 
 unibuf_status unibuf_release_host(unibuf_buffer* buffer) {
@@ -71,7 +81,7 @@ unibuf_status unibuf_release_host(unibuf_buffer* buffer) {
 }
 
 unibuf_status unibuf_device(unibuf_buffer* buffer, unibuf_native* native) {
-    return attempt([&] { given(native, "a place for the handle") = shown(bytes_of(buffer).device()); });
+    return answer(native, "a place for the handle", [&] { return shown(bytes_of(buffer).device()); });
 }
 
 unibuf_status unibuf_release_device(unibuf_buffer* buffer) {
@@ -115,9 +125,15 @@ unibuf_status unibuf_fill(unibuf_buffer* buffer, const void* pattern, size_t pat
 }
 
 unibuf_status unibuf_copy_from(unibuf_buffer* buffer, const void* data, size_t size, size_t offset) {
-    return attempt([&] { bytes_of(buffer).copy_from(bytes_at<const std::byte>(data, size), offset); });
+    return attempt([&] {
+        unibuf::buffer& to = bytes_of(buffer);
+        to.copy_from(bytes_beside<const std::byte>(to, data, size, offset), offset);
+    });
 }
 
 unibuf_status unibuf_copy_to(unibuf_buffer* buffer, void* data, size_t size, size_t offset) {
-    return attempt([&] { bytes_of(buffer).copy_to(bytes_at<std::byte>(data, size), offset); });
+    return attempt([&] {
+        const unibuf::buffer& from = bytes_of(buffer);
+        from.copy_to(bytes_beside<std::byte>(from, data, size, offset), offset);
+    });
 }

@@ -14,8 +14,10 @@ struct unibuf_fence {
 using namespace unibuf::c;
 
 unibuf_status unibuf_record_fence(unibuf_space where, unibuf_queue queue, unibuf_fence** fence) {
-    return attempt(
-        [&] { hand_out(fence, "a place for the fence", unibuf::record_fence(space_of(where), queue_of(queue))); });
+    return attempt([&] {
+        hand_out(fence, "a place for the fence",
+                 [&] { return unibuf::record_fence(space_of(where), queue_of(queue)); });
+    });
 }
 
 unibuf_status unibuf_fence_wait(const unibuf_fence* fence, int64_t timeout_ns) {

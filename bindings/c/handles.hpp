@@ -3,10 +3,10 @@
 
 #include <unibuf/unibuf.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <span>
 #include <unibuf/buffer.hpp>
-#include <utility>
 
 #include "attempt.hpp"
 
@@ -26,11 +26,18 @@ std::span<Byte> bytes_at(Void* data, std::size_t size) {
     return {static_cast<Byte*>(data), size};
 }
 
-/// Makes what the caller will end.
-template <class Handle, class... Parts>
-void hand_out(Handle** at, const char* what, Parts&&... parts) {
+/// The same beside the bytes of a buffer from `offset` on; UNIBUF_REST: as many as it has there.
+template <class Byte, class Void>
+std::span<Byte> bytes_beside(const buffer& of, Void* data, std::size_t size, std::size_t offset) {
+    if (size == UNIBUF_REST) size = of.size_bytes() - std::min(offset, of.size_bytes());
+    return bytes_at<Byte>(data, size);
+}
+
+/// Makes what the caller will end, of what `make` returns. The place is looked at first: without one, nothing is made.
+template <class Handle, class Make>
+void hand_out(Handle** at, const char* what, const Make& make) {
     Handle*& place = given(at, what);
-    place = new Handle{std::forward<Parts>(parts)...};
+    place = new Handle(make());
 }
 
 }  // namespace unibuf::c

@@ -50,9 +50,9 @@ unibuf_status unibuf_acquire(unibuf_buffer* buffer, unibuf_space where, unibuf_a
 unibuf_status unibuf_acquire_together(const unibuf_wanted_lease* wanted, size_t count, unibuf_lease* leases) {
     return attempt([&] {
         if (count == 0) return;
-        given(wanted, "a list of leases");
         given(leases, "a place for the leases");
         for (std::size_t i = 0; i < count; ++i) leases[i] = UNIBUF_LEASE_INIT;
+        given(wanted, "a list of leases");
 
         std::vector<unibuf::detail::wanted_bytes> all;
         for (std::size_t i = 0; i < count; ++i) {
@@ -75,18 +75,18 @@ void unibuf_release(unibuf_lease* lease) {
 
 unibuf_status unibuf_hold(unibuf_buffer* buffer, unibuf_space where, size_t offset, size_t size, unibuf_held** held) {
     return attempt([&] {
-        unibuf::buffer& bytes = bytes_of(buffer);
-        const unibuf::space at = space_of(where);
-        const bool to_write = at == unibuf::host && bytes.options().access != unibuf::host_access::read_only;
-        if (to_write) {
-            auto view = bytes.host_view(offset, size);
-            const std::size_t count = view.size();
-            hand_out(held, "a place for what is held", std::move(view), count);
-        } else {
+        hand_out(held, "a place for what is held", [&]() -> unibuf_held {
+            unibuf::buffer& bytes = bytes_of(buffer);
+            const unibuf::space at = space_of(where);
+            if (at == unibuf::host && bytes.options().access != unibuf::host_access::read_only) {
+                auto view = bytes.host_view(offset, size);
+                const std::size_t count = view.size();
+                return {std::move(view), count};
+            }
             auto view = bytes.copy_view(at, offset, size);
             const std::size_t count = view.native().bytes;
-            hand_out(held, "a place for what is held", std::move(view), count);
-        }
+            return {std::move(view), count};
+        });
     });
 }
 
@@ -110,6 +110,6 @@ void* unibuf_held_data(const unibuf_held* held) {
 void unibuf_let_go(unibuf_held* held) { delete held; }
 
 unibuf_status unibuf_native_address(const unibuf_native* native, void** address) {
-    return attempt(
-        [&] { given(address, "a place for the address") = native_of(given(native, "a handle")).as<std::byte>(); });
+    return answer(address, "a place for the address",
+                  [&] { return native_of(given(native, "a handle")).as<std::byte>(); });
 }

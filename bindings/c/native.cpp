@@ -83,7 +83,7 @@ unibuf_status unibuf_opencl_add_queue(unibuf_space where, struct _cl_command_que
 unibuf_queue unibuf_opencl_queue(struct _cl_command_queue* queue) { return unibuf::opencl::queue_of(queue).native; }
 
 unibuf_status unibuf_opencl_memory(const unibuf_native* copy, struct _cl_mem** memory) {
-    return attempt([&] { given(memory, "a place for the cl_mem") = unibuf::opencl::memory(copy_of(copy)); });
+    return answer(memory, "a place for the cl_mem", [&] { return unibuf::opencl::memory(copy_of(copy)); });
 }
 
 unibuf_status unibuf_opengl_run(unibuf_space where, void (*work)(void*), void* argument) {
@@ -101,16 +101,14 @@ unibuf_status unibuf_opengl_use_current_context(unibuf_space* where) {
 }
 
 unibuf_status unibuf_opengl_queue(unibuf_space where, unibuf_queue* queue) {
-    return attempt([&] { given(queue, "a place for the queue") = unibuf::opengl::queue_of(space_of(where)).native; });
+    return answer(queue, "a place for the queue", [&] { return unibuf::opengl::queue_of(space_of(where)).native; });
 }
 
 unibuf_status unibuf_opengl_function(unibuf_space where, const char* name, void** function) {
-    return attempt([&] {
-        given(function, "a place for the function") =
-            unibuf::opengl::function(space_of(where), &given(name, "the name of a function"));
-    });
+    return answer(function, "a place for the function",
+                  [&] { return unibuf::opengl::function(space_of(where), &given(name, "the name of a function")); });
 }
 
 unibuf_status unibuf_opengl_name(const unibuf_native* copy, uint32_t* name) {
-    return attempt([&] { given(name, "a place for the name") = unibuf::opengl::name(copy_of(copy)); });
+    return answer(name, "a place for the name", [&] { return unibuf::opengl::name(copy_of(copy)); });
 }

@@ -1,6 +1,5 @@
 // pool.cpp: buffers that are used again.
 #include <cstddef>
-#include <memory>
 #include <unibuf/memory_pool.hpp>
 #include <utility>
 
@@ -8,17 +7,18 @@
 #include "handles.hpp"
 
 struct unibuf_pool {
-    unibuf::memory_pool* buffers;  // the process's, or its own
+    unibuf::memory_pool* buffers;  // its own; null for the process's
 };
 
 namespace unibuf::c {
 namespace {
 
-memory_pool& buffers_of(unibuf_pool* pool) { return *given(pool, "a pool").buffers; }
+// That of the process is made by the first call that can say that there was no memory for it.
+constinit unibuf_pool shared_pool{nullptr};
 
-unibuf_pool& shared_pool() {
-    static unibuf_pool only{&get_memory_pool()};
-    return only;
+memory_pool& buffers_of(const unibuf_pool* pool) {
+    memory_pool* const own = given(pool, "a pool").buffers;
+    return own ? *own : get_memory_pool();
 }
 
 }  // namespace
@@ -27,25 +27,23 @@ unibuf_pool& shared_pool() {
 using namespace unibuf::c;
 
 unibuf_status unibuf_pool_create(unibuf_pool** pool) {
-    return attempt([&] {
-        auto buffers = std::make_unique<unibuf::memory_pool>();
-        hand_out(pool, "a place for the pool", buffers.get());
-        static_cast<void>(buffers.release());
-    });
+    return attempt([&] { hand_out(pool, "a place for the pool", [] { return new unibuf::memory_pool; }); });
 }
 
 void unibuf_pool_destroy(unibuf_pool* pool) {
-    if (!pool || pool == &shared_pool()) return;
+    if (!pool || pool == &shared_pool) return;
     delete pool->buffers;
     delete pool;
 }
 
-unibuf_pool* unibuf_pool_shared(void) { return &shared_pool(); }
+unibuf_pool* unibuf_pool_shared(void) { return &shared_pool; }
 
 unibuf_status unibuf_pool_acquire(unibuf_pool* pool, size_t bytes, const unibuf_options* options,
                                   unibuf_buffer** buffer) {
-    return attempt(
-        [&] { hand_out(buffer, "a place for the buffer", buffers_of(pool).acquire(bytes, options_of(options))); });
+    return attempt([&] {
+        hand_out(buffer, "a place for the buffer",
+                 [&] { return buffers_of(pool).acquire(bytes, options_of(options)); });
+    });
 }
 
 unibuf_status unibuf_pool_release(unibuf_pool* pool, unibuf_buffer* buffer) {
@@ -73,7 +71,7 @@ unibuf_status unibuf_pool_limit(unibuf_pool* pool, uint64_t bytes) {
 unibuf_status unibuf_pool_statistics_of(const unibuf_pool* pool, unibuf_pool_statistics* statistics) {
     return attempt([&] {
         unibuf_pool_statistics& result = given(statistics, "a place for the statistics");
-        const unibuf::pool_statistics found = given(pool, "a pool").buffers->statistics();
+        const unibuf::pool_statistics found = buffers_of(pool).statistics();
         result = {.hits = found.hits,
                   .misses = found.misses,
                   .held = found.held,

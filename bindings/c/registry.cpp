@@ -13,12 +13,9 @@ unibuf_status unibuf_register(const char* name, unibuf_buffer* buffer, bool keep
 
 unibuf_status unibuf_find(const char* name, unibuf_buffer** buffer) {
     return attempt([&] {
+        unibuf_buffer*& place = given(buffer, "a place for the buffer");
         auto found = unibuf::get_registry().find(&given(name, "a name"));
-        if (found) {
-            hand_out(buffer, "a place for the buffer", std::move(found->bytes));
-        } else {
-            given(buffer, "a place for the buffer") = nullptr;
-        }
+        place = found ? new unibuf_buffer(std::move(found->bytes)) : nullptr;
     });
 }
 

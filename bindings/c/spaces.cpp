@@ -29,8 +29,8 @@ const char* unibuf_status_name(unibuf_status status) {
 }
 
 unibuf_status unibuf_find_space(const char* name, unibuf_space* where) {
-    return attempt(
-        [&] { given(where, "a place for the space") = unibuf::space(&given(name, "the name of a space")).id(); });
+    return answer(where, "a place for the space",
+                  [&] { return unibuf::space(&given(name, "the name of a space")).id(); });
 }
 
 const char* unibuf_space_name(unibuf_space where) {
@@ -39,7 +39,7 @@ const char* unibuf_space_name(unibuf_space where) {
 }
 
 unibuf_status unibuf_default_device(unibuf_space* where) {
-    return attempt([&] { given(where, "a place for the space") = unibuf::default_device().id(); });
+    return answer(where, "a place for the space", [&] { return unibuf::default_device().id(); });
 }
 
 unibuf_status unibuf_set_default_device(unibuf_space where) {
@@ -48,12 +48,14 @@ unibuf_status unibuf_set_default_device(unibuf_space where) {
 
 unibuf_status unibuf_devices_list(unibuf_devices** devices) {
     return attempt([&] {
-        unibuf_devices found{unibuf::devices()};
-        for (const unibuf::device_info& each : found.all) {
-            auto& properties = found.properties.emplace_back();
-            for (const auto& [name, value] : each.properties) properties.push_back({name.c_str(), value.c_str()});
-        }
-        hand_out(devices, "a place for the devices", std::move(found));
+        hand_out(devices, "a place for the devices", [] {
+            unibuf_devices found{unibuf::devices()};
+            for (const unibuf::device_info& each : found.all) {
+                auto& properties = found.properties.emplace_back();
+                for (const auto& [name, value] : each.properties) properties.push_back({name.c_str(), value.c_str()});
+            }
+            return found;
+        });
     });
 }
 

@@ -65,8 +65,8 @@ statistics statistics_of(const unibuf_buffer* buffer) {
 using namespace unibuf::c;
 
 unibuf_status unibuf_state(const unibuf_buffer* buffer, unibuf_buffer_state* state) {
-    return attempt(
-        [&] { given(state, "a place for the state") = static_cast<unibuf_buffer_state>(bytes_of(buffer).state()); });
+    return answer(state, "a place for the state",
+                  [&] { return static_cast<unibuf_buffer_state>(bytes_of(buffer).state()); });
 }
 
 const char* unibuf_state_name(unibuf_buffer_state state) {

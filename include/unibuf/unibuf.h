@@ -6,7 +6,8 @@
 //  2. Handles are opaque, and belong to whoever got them. Each ends once, by the function that its type names; that one
 //     takes NULL too, and does nothing. Everywhere else NULL is UNIBUF_INVALID_ARGUMENT, unless it says what it means.
 //  3. Options may be NULL: the defaults. A struct of them starts as its UNIBUF_..._INIT.
-//  4. Offsets and sizes are bytes. UNIBUF_REST as a size: to the end.
+//  4. Offsets and sizes are bytes. UNIBUF_REST as a size: to the end of the handle, also where the caller's memory is
+//     filled or read.
 //  5. A string that is given belongs to unibuf, ends with a NUL and lives as long as the process, or as it says.
 //  6. Any thread may call any function, and different buffers never contend. But a handle ends, and a unibuf_lease is
 //     used, while no other thread uses it.
@@ -27,13 +28,20 @@
 #define UNIBUF_C_API __attribute__((visibility("default")))
 #endif
 
+// Any number of that width may come in: what is none of an enum's is refused, also where the library is C++.
+#ifdef __cplusplus
+#define UNIBUF_C_ENUM(name) enum name : int
+#else
+#define UNIBUF_C_ENUM(name) enum name
+#endif
+
 #ifdef __cplusplus
 extern "C" {
 #endif
 
 // ---- Errors ---------------------------------------------------------------------------------------------------------
 
-typedef enum unibuf_status {
+typedef UNIBUF_C_ENUM(unibuf_status){
     UNIBUF_OK = 0,
     UNIBUF_NOT_ALLOCATED = 1,       // marked or synchronized before any copy existed
     UNIBUF_OUT_OF_MEMORY = 2,       // the space has no room, or the host none for bookkeeping
@@ -137,13 +145,13 @@ typedef struct unibuf_buffer unibuf_buffer;
 /// unibuf_opencl_queue and the like; NULL names none.
 typedef void* unibuf_queue;
 
-typedef enum unibuf_host_access {
+typedef UNIBUF_C_ENUM(unibuf_host_access){
     UNIBUF_HOST_READ_WRITE = 0,
     UNIBUF_HOST_READ_ONLY = 1,  // the device's output
     UNIBUF_HOST_WRITE_ONLY = 2  // the device's input
 } unibuf_host_access;
 
-typedef enum unibuf_memory_hint {
+typedef UNIBUF_C_ENUM(unibuf_memory_hint){
     UNIBUF_HINT_NONE = 0,           // shared where the device has no memory of its own, else mirrored
     UNIBUF_HINT_CPU_PREFERRED = 1,  // shared
     UNIBUF_HINT_GPU_PREFERRED = 2,  // mirrored
@@ -151,7 +159,7 @@ typedef enum unibuf_memory_hint {
     UNIBUF_HINT_STREAMING = 4       // shared, write-combined where the platform has it
 } unibuf_memory_hint;
 
-typedef enum unibuf_write_tracking {
+typedef UNIBUF_C_ENUM(unibuf_write_tracking){
     UNIBUF_TRACKING_AUTOMATIC = 0,  // what the program writes through pointers of unibuf_host is found
     UNIBUF_TRACKING_OFF = 1         // the host counts as written as long as pointers are out
 } unibuf_write_tracking;
@@ -201,11 +209,9 @@ UNIBUF_C_API uint64_t unibuf_id(const unibuf_buffer* buffer);  // of the buffer,
 
 // ---- Leases ---------------------------------------------------------------------------------------------------------
 
-typedef enum unibuf_access {
-    UNIBUF_READ = 1,
-    UNIBUF_WRITE = 2,  // discards the old contents, so nothing is fetched
-    UNIBUF_READ_WRITE = 3
-} unibuf_access;
+typedef UNIBUF_C_ENUM(unibuf_access){UNIBUF_READ = 1,
+                                     UNIBUF_WRITE = 2,  // discards the old contents, so nothing is fetched
+                                     UNIBUF_READ_WRITE = 3} unibuf_access;
 
 /// What the API of a space calls a copy. The headers unibuf/cuda.h, opencl.h and opengl.h give it its type.
 typedef struct unibuf_native {
@@ -310,7 +316,7 @@ UNIBUF_C_API unibuf_status unibuf_copy_to(unibuf_buffer* buffer, void* data, siz
 
 // ---- What became of it ----------------------------------------------------------------------------------------------
 
-typedef enum unibuf_buffer_state {
+typedef UNIBUF_C_ENUM(unibuf_buffer_state){
     UNIBUF_UNINITIALIZED = 0,  // no copy exists
     UNIBUF_HOST_ONLY = 1,      // only a host copy exists, nothing written to it since it was allocated or last in step
     UNIBUF_DEVICE_ONLY = 2,    // only device copies exist, likewise
@@ -336,16 +342,10 @@ typedef struct unibuf_placement {
 UNIBUF_C_API unibuf_status unibuf_placement_at(const unibuf_buffer* buffer, unibuf_space where,
                                                unibuf_placement* placement);
 
-typedef enum unibuf_cause {
-    UNIBUF_CAUSE_READ = 0,
-    UNIBUF_CAUSE_READ_WRITE = 1,
-    UNIBUF_CAUSE_HOST_POINTER = 2,
-    UNIBUF_CAUSE_DEVICE_HANDLE = 3,
-    UNIBUF_CAUSE_SYNC = 4,
-    UNIBUF_CAUSE_PREFETCH = 5,
-    UNIBUF_CAUSE_COPY_TO = 6,
-    UNIBUF_CAUSE_EVICTION = 7
-} unibuf_cause;
+typedef UNIBUF_C_ENUM(unibuf_cause){UNIBUF_CAUSE_READ = 0,         UNIBUF_CAUSE_READ_WRITE = 1,
+                                    UNIBUF_CAUSE_HOST_POINTER = 2, UNIBUF_CAUSE_DEVICE_HANDLE = 3,
+                                    UNIBUF_CAUSE_SYNC = 4,         UNIBUF_CAUSE_PREFETCH = 5,
+                                    UNIBUF_CAUSE_COPY_TO = 6,      UNIBUF_CAUSE_EVICTION = 7} unibuf_cause;
 
 UNIBUF_C_API const char* unibuf_cause_name(unibuf_cause cause);  // "host_pointer"; "unknown" for none of them
 
