@@ -8,7 +8,7 @@ export CTEST_PARALLEL_LEVEL ?= $(shell nproc)
 
 code := $(wildcard include src bindings cli examples bench tests)
 python := $(wildcard bindings/python compat examples bench/python tests/python tests/doubles/cupy)
-cpp = $(shell find $(code) -name '*.[ch]pp' -o -name '*.h')
+cpp = $(shell find $(code) -name '*.[ch]pp' -o -name '*.[ch]')
 
 help: ## This list
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' Makefile | expand -t 18

@@ -9,7 +9,7 @@ import re
 import sys
 import xml.etree.ElementTree as xml
 
-REASON = re.compile(r": Skipped\n(.*?)\n*\[  SKIPPED \]", re.DOTALL)
+REASON = re.compile(r": Skipped\n(.*?)\n*\[  SKIPPED \]|^SKIP: (.*?)$", re.DOTALL | re.MULTILINE)  # GoogleTest's, tests/c's
 
 
 def outcome(case):
@@ -26,7 +26,7 @@ def reason(case):
     if case.find("skipped").get("type") == "pytest.skip":
         return case.find("skipped").get("message")
     found = REASON.search(case.findtext("system-out", ""))
-    return " ".join(found.group(1).split()) if found else "no reason given"
+    return " ".join(found.group(found.lastindex).split()) if found else "no reason given"
 
 
 def cases_of(test, folder):

@@ -1,0 +1,20 @@
+// tests/c/bad_input.h: what the parts of bad_input share.
+#pragma once
+
+#include "check.h"
+
+#define INVALID(part, call) CHECK_REFUSED(UNIBUF_INVALID_ARGUMENT, part, call)
+#define OUTSIDE(part, call) CHECK_REFUSED(UNIBUF_OUT_OF_RANGE, part, call)
+
+/// A program's own place, which a refused call leaves alone.
+#define no_buffer ((unibuf_buffer*)0x10)
+
+enum { size = 1000, spaces = 10 };
+
+extern const unibuf_space no_such_spaces[spaces];
+
+// Of a buffer of `size` bytes, whose content stays.
+void bad_places(unibuf_buffer* buffer);
+void bad_numbers(unibuf_buffer* buffer);
+void bad_ranges(unibuf_buffer* buffer);
+void bad_collections(unibuf_buffer* buffer);

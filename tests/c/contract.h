@@ -1,0 +1,60 @@
+// tests/c/contract.h: what the C API does at one space; each part is a function that is given the space.
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <unibuf/unibuf.h>
+
+enum { some_bytes = 100003 };  // more than pages, and no multiple of anything
+
+void contract_of_options(unibuf_space where);
+void contract_of_leases(unibuf_space where);
+void contract_of_leases_together(unibuf_space where);
+void contract_of_raw_access(unibuf_space where);
+
+void contract_of_states(unibuf_space where);
+void contract_of_ranges(unibuf_space where);
+void contract_of_content(unibuf_space where);
+void contract_of_views(unibuf_space where);
+
+void contract_of_statistics(unibuf_space where);
+void contract_of_causes(unibuf_space where);
+void contract_of_memory(unibuf_space where);
+void contract_of_devices(unibuf_space where);
+
+void contract_of_callers_memory(unibuf_space where);
+void contract_of_held_copies(unibuf_space where);
+void contract_of_pools(unibuf_space where);
+void contract_of_batches(unibuf_space where);
+void contract_of_fences(unibuf_space where);
+void contract_of_names(unibuf_space where);
+
+void contract_of_native_handles(unibuf_space where);
+
+// ---- What they share ----
+
+/// A buffer for that space.
+unibuf_buffer* made(size_t bytes, unibuf_space where, unibuf_memory_hint hint);
+
+/// Content that looks random, and is the same for the same `seed`; and whether bytes from `offset` of it are there.
+void host_writes(unibuf_buffer* buffer, unsigned seed);
+bool is_noise(const void* data, size_t offset, size_t size, unsigned seed);
+unsigned char noise_at(size_t offset, unsigned seed);
+
+/// What the host reads, by a copy.
+bool host_reads_noise(unibuf_buffer* buffer, unsigned seed);
+bool host_reads(unibuf_buffer* buffer, unsigned char each);
+
+/// The same of what the device has: it is made the newest, and read back.
+bool device_has_noise(unibuf_buffer* buffer, unibuf_space where, unsigned seed);
+
+/// Content that the device made.
+void device_fills(unibuf_buffer* buffer, unibuf_space where, unsigned char each);
+
+/// A lease taken and ended.
+void touch(unibuf_buffer* buffer, unibuf_space where, unibuf_access access, size_t offset, size_t size);
+
+unibuf_buffer_state state_of(const unibuf_buffer* buffer);
+uint64_t bytes_moved(const unibuf_buffer* buffer);
+bool is_shared(const unibuf_buffer* buffer, unibuf_space where);

@@ -1,0 +1,142 @@
+// tests/c/contract_content.c: which side is newest, and the verbs that move bytes.
+#include <string.h>
+
+#include "check.h"
+#include "contract.h"
+
+void contract_of_states(unibuf_space where) {
+    unibuf_buffer* const buffer = made(some_bytes, where, UNIBUF_HINT_GPU_PREFERRED);
+    CHECK(state_of(buffer) == UNIBUF_UNINITIALIZED);
+    CHECK_REFUSED(UNIBUF_NOT_ALLOCATED, "buffer", unibuf_sync_to_host(buffer, 0, UNIBUF_REST));
+    CHECK_STATUS(UNIBUF_NOT_ALLOCATED, unibuf_sync_to_device(buffer, 0, UNIBUF_REST));
+    CHECK_STATUS(UNIBUF_NOT_ALLOCATED, unibuf_mark_host_dirty(buffer, 0, UNIBUF_REST));
+    CHECK_STATUS(UNIBUF_NOT_ALLOCATED, unibuf_mark_device_dirty(buffer, 0, UNIBUF_REST));
+    CHECK_STATUS(UNIBUF_NOT_ALLOCATED, unibuf_mark_dirty(buffer, where, NULL));
+    CHECK(state_of(buffer) == UNIBUF_UNINITIALIZED);
+    touch(buffer, UNIBUF_HOST, UNIBUF_READ, 0, UNIBUF_REST);
+    CHECK(state_of(buffer) == UNIBUF_HOST_ONLY);
+    host_writes(buffer, 1);
+    CHECK(state_of(buffer) == UNIBUF_HOST_DIRTY);
+    CHECK_OK(unibuf_sync_to_device(buffer, 0, UNIBUF_REST));
+    CHECK(state_of(buffer) == UNIBUF_SYNCHRONIZED);
+    CHECK_OK(unibuf_mark_device_dirty(buffer, 0, UNIBUF_REST));
+    CHECK(state_of(buffer) == UNIBUF_DEVICE_DIRTY);
+    CHECK_OK(unibuf_sync_to_host(buffer, 0, UNIBUF_REST));
+    CHECK(state_of(buffer) == UNIBUF_SYNCHRONIZED);
+    CHECK_OK(unibuf_mark_host_dirty(buffer, 0, UNIBUF_REST));
+    CHECK(state_of(buffer) == UNIBUF_HOST_DIRTY);
+    if (where != UNIBUF_HOST) {
+        touch(buffer, where, UNIBUF_WRITE, 0, UNIBUF_REST);
+        CHECK(state_of(buffer) == UNIBUF_DEVICE_DIRTY);
+        touch(buffer, UNIBUF_HOST, UNIBUF_WRITE, 500, 100);
+        CHECK(state_of(buffer) == UNIBUF_MIXED);
+    }
+    unibuf_destroy(buffer);
+
+    if (where == UNIBUF_HOST) return;
+    unibuf_buffer* const there = made(some_bytes, where, UNIBUF_HINT_GPU_PREFERRED);
+    touch(there, where, UNIBUF_READ, 0, UNIBUF_REST);
+    CHECK(state_of(there) == UNIBUF_DEVICE_ONLY);
+    CHECK_STATUS(UNIBUF_NOT_ALLOCATED, unibuf_mark_host_dirty(there, 0, UNIBUF_REST));
+    unibuf_destroy(there);
+}
+
+void contract_of_ranges(unibuf_space where) {
+    unibuf_buffer* const buffer = made(some_bytes, where, UNIBUF_HINT_GPU_PREFERRED);
+    host_writes(buffer, 1);
+    CHECK_OK(unibuf_sync_to_device(buffer, 0, 1000));
+    uint64_t moved = where == UNIBUF_HOST ? 0 : 1000;
+    CHECK(bytes_moved(buffer) == moved);
+    CHECK_OK(unibuf_sync_to_device(buffer, 0, UNIBUF_REST));
+    moved = where == UNIBUF_HOST ? 0 : some_bytes;
+    CHECK(bytes_moved(buffer) == moved);
+
+    CHECK_OK(unibuf_mark_host_dirty(buffer, 5001, 77));
+    touch(buffer, where, UNIBUF_READ, 0, UNIBUF_REST);
+    moved += where == UNIBUF_HOST ? 0 : 77;
+    CHECK(bytes_moved(buffer) == moved);
+
+    CHECK_OK(unibuf_mark_device_dirty(buffer, 5000, 79));
+    CHECK_OK(unibuf_sync_to_host(buffer, 5000, 9));
+    moved += where == UNIBUF_HOST ? 0 : 9;
+    CHECK(bytes_moved(buffer) == moved);
+    CHECK(host_reads_noise(buffer, 1));
+    moved += where == UNIBUF_HOST ? 0 : 70;
+    CHECK(bytes_moved(buffer) == moved);
+
+    unibuf_access_options part = UNIBUF_ACCESS_INIT;
+    part.offset = 100;
+    part.size = 5;
+    CHECK_OK(unibuf_mark_dirty(buffer, UNIBUF_HOST, &part));
+    part.size = UNIBUF_REST;
+    CHECK_OK(unibuf_prefetch(buffer, where, &part));
+    touch(buffer, where, UNIBUF_READ, 0, UNIBUF_REST);
+    moved += where == UNIBUF_HOST ? 0 : 5;
+    CHECK(bytes_moved(buffer) == moved);
+
+    host_writes(buffer, 4);
+    CHECK_OK(unibuf_prefetch(buffer, where, NULL));
+    CHECK(device_has_noise(buffer, where, 4));
+    unibuf_destroy(buffer);
+}
+
+void contract_of_content(unibuf_space where) {
+    unibuf_buffer* const buffer = made(some_bytes - 3, where, UNIBUF_HINT_GPU_PREFERRED);
+    const uint32_t pattern = 0x04030201U;
+    CHECK_OK(unibuf_fill(buffer, &pattern, sizeof pattern));
+    unsigned char got[8] = {0};
+    CHECK_OK(unibuf_copy_to(buffer, got, 8, 2));
+    CHECK(memcmp(got, "\3\4\1\2\3\4\1\2", 8) == 0);
+
+    // At the device, where its copy is the newest: nothing is fetched.
+    device_fills(buffer, where, 9);
+    const uint64_t moved = bytes_moved(buffer);
+    CHECK_OK(unibuf_fill(buffer, "ab", 2));
+    CHECK(bytes_moved(buffer) == moved);
+    CHECK_OK(unibuf_copy_from(buffer, "XYZ", 3, 1));
+    CHECK_OK(unibuf_copy_to(buffer, got, 6, 0));
+    CHECK(memcmp(got, "aXYZab", 6) == 0);
+    CHECK_OK(unibuf_copy_from(buffer, NULL, 0, 0));
+
+    if (where != UNIBUF_HOST) {
+        device_fills(buffer, where, 7);
+        CHECK_REFUSED(UNIBUF_ACCESS_CONFLICT, unibuf_space_name(where), unibuf_discard(buffer, where));
+        CHECK_OK(unibuf_sync_to_host(buffer, 0, UNIBUF_REST));
+        CHECK_OK(unibuf_discard(buffer, where));
+        unibuf_placement placement = {0};
+        CHECK_STATUS(UNIBUF_NOT_ALLOCATED, unibuf_placement_at(buffer, where, &placement));
+        CHECK(host_reads(buffer, 7));
+    }
+    CHECK_OK(unibuf_discard_content(buffer));
+    CHECK(host_reads(buffer, 0));
+    unibuf_destroy(buffer);
+}
+
+void contract_of_views(unibuf_space where) {
+    unibuf_buffer* const whole = made(some_bytes, where, UNIBUF_HINT_NONE);
+    host_writes(whole, 1);
+    unibuf_buffer* view = NULL;
+    CHECK_OK(unibuf_view(whole, 1000, 5000, &view));
+    CHECK(unibuf_size(view) == 5000 && unibuf_id(view) == unibuf_id(whole));
+    unibuf_buffer* inner = NULL;
+    CHECK_OK(unibuf_view(view, 100, UNIBUF_REST, &inner));
+    CHECK(unibuf_size(inner) == 4900);
+    unsigned char got[10];
+    CHECK_OK(unibuf_copy_to(inner, got, 10, 20));
+    CHECK(is_noise(got, 1120, 10, 1));
+
+    device_fills(view, where, 6);
+    CHECK_OK(unibuf_copy_to(whole, got, 10, 995));
+    CHECK(is_noise(got, 995, 5, 1) && got[5] == 6 && got[9] == 6);
+    unibuf_lease lease;
+    CHECK_OK(unibuf_acquire(inner, where, UNIBUF_READ, NULL, &lease));
+    CHECK(lease.native.size == 4900 && (lease.native.offset == 1100 || where == UNIBUF_HOST));
+    CHECK_REFUSED(UNIBUF_ACCESS_CONFLICT, "read", unibuf_copy_from(whole, "x", 1, 1100));
+    unibuf_release(&lease);
+
+    // The buffer lives as long as one handle does.
+    unibuf_destroy(whole);
+    unibuf_destroy(view);
+    CHECK(host_reads(inner, 6));
+    unibuf_destroy(inner);
+}

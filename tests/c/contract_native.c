@@ -1,0 +1,209 @@
+// tests/c/contract_native.c: the handles that an API's own functions take: what they read is what the host wrote.
+#include <stdlib.h>
+#include <unibuf/cuda.h>
+#include <unibuf/opencl.h>
+#include <unibuf/opengl.h>
+
+#include "check.h"
+#include "contract.h"
+#include "driver.h"
+
+enum { first_byte = 1000, part_bytes = 500 };
+
+static unibuf_lease part_on(unibuf_buffer* buffer, unibuf_space where, unibuf_queue queue) {
+    unibuf_access_options options = UNIBUF_ACCESS_INIT;
+    options.offset = first_byte;
+    options.size = part_bytes;
+    options.queue = queue;
+    unibuf_lease lease;
+    CHECK_OK(unibuf_acquire(buffer, where, UNIBUF_READ, &options, &lease));
+    return lease;
+}
+
+/// What was queued there before is what a fence waits for.
+static void check_fence(unibuf_space where, struct _cl_context* context, struct _cl_command_queue* queue) {
+    void* const library = load("libOpenCL.so.1");
+    void* (*clCreateUserEvent)(void* context, int32_t* error);
+    int32_t (*clEnqueueMarkerWithWaitList)(void* queue, uint32_t count, void* const* events, void** made);
+    int32_t (*clSetUserEventStatus)(void* event, int32_t status);
+    int32_t (*clReleaseEvent)(void* event);
+    FUNCTION(library, clCreateUserEvent);
+    FUNCTION(library, clEnqueueMarkerWithWaitList);
+    FUNCTION(library, clSetUserEventStatus);
+    FUNCTION(library, clReleaseEvent);
+
+    int32_t error = 0;
+    void* const event = clCreateUserEvent(context, &error);
+    CHECK(error == 0);
+    CHECK(clEnqueueMarkerWithWaitList(queue, 1, &event, NULL) == 0);
+    unibuf_fence* fence = NULL;
+    CHECK_OK(unibuf_record_fence(where, unibuf_opencl_queue(queue), &fence));
+    CHECK_STATUS(UNIBUF_TIMEOUT, unibuf_fence_wait(fence, 0));
+    CHECK_REFUSED(UNIBUF_TIMEOUT, "2000000 ns", unibuf_fence_wait(fence, 2000000));
+    CHECK(clSetUserEventStatus(event, 0) == 0);
+    CHECK_OK(unibuf_fence_wait(fence, UNIBUF_FOREVER - 1));
+    unibuf_fence_destroy(fence);
+    CHECK(clReleaseEvent(event) == 0);
+}
+
+static void check_opencl(unibuf_space where, unibuf_buffer* buffer) {
+    struct _cl_context* context = NULL;
+    struct _cl_device_id* device = NULL;
+    struct _cl_command_queue* queue = NULL;
+    CHECK_OK(unibuf_opencl_handles(where, &context, &device, &queue));
+    CHECK(context && device && queue);
+    CHECK_OK(unibuf_opencl_handles(where, NULL, NULL, NULL));
+
+    void* const library = load("libOpenCL.so.1");
+    int32_t (*clEnqueueReadBuffer)(void* queue, void* memory, uint32_t blocks, size_t offset, size_t size, void* to,
+                                   uint32_t count, void* const* events, void** made);
+    FUNCTION(library, clEnqueueReadBuffer);
+    unibuf_lease lease = part_on(buffer, where, unibuf_opencl_queue(queue));
+    struct _cl_mem* memory = NULL;
+    CHECK_OK(unibuf_opencl_memory(&lease.native, &memory));
+    unsigned char got[part_bytes];
+    CHECK(clEnqueueReadBuffer(queue, memory, 1, lease.native.offset, part_bytes, got, 0, NULL, NULL) == 0);
+    CHECK(is_noise(got, first_byte, part_bytes, 1));
+    void* address = NULL;
+    CHECK_STATUS(UNIBUF_UNSUPPORTED, unibuf_native_address(&lease.native, &address));
+    CHECK(address == NULL);
+    unibuf_release(&lease);
+    check_fence(where, context, queue);
+}
+
+struct gl_read {
+    void (*get)(uint32_t name, ptrdiff_t offset, ptrdiff_t size, void* to);
+    uint32_t name;
+    size_t offset;
+    unsigned char got[part_bytes];
+};
+
+static void read_by_gl(void* argument) {
+    struct gl_read* const read = argument;
+    read->get(read->name, (ptrdiff_t)read->offset, part_bytes, read->got);
+}
+
+static void check_opengl(unibuf_space where, unibuf_buffer* buffer) {
+    unibuf_queue queue = NULL;
+    CHECK_OK(unibuf_opengl_queue(where, &queue));
+    CHECK(queue != NULL);
+    struct gl_read read = {.name = 0};
+    void* function = NULL;
+    CHECK_OK(unibuf_opengl_function(where, "glGetNamedBufferSubData", &function));
+    set_function((void*)&read.get, function);
+    unibuf_lease lease = part_on(buffer, where, queue);
+    CHECK_OK(unibuf_opengl_name(&lease.native, &read.name));
+    read.offset = lease.native.offset;
+    CHECK_OK(unibuf_opengl_run(where, read_by_gl, &read));
+    CHECK(is_noise(read.got, first_byte, part_bytes, 1));
+    void* address = NULL;
+    CHECK_STATUS(UNIBUF_UNSUPPORTED, unibuf_native_address(&lease.native, &address));
+    unibuf_release(&lease);
+}
+
+static void check_cuda(unibuf_space where, unibuf_buffer* buffer) {
+    int ordinal = -1;
+    struct CUctx_st* context = NULL;
+    CHECK_OK(unibuf_cuda_handles(where, &ordinal, &context));
+    CHECK(ordinal == 0 && context != NULL);
+    CHECK_OK(unibuf_cuda_handles(where, NULL, NULL));
+
+    void* const library = load("libcuda.so.1");
+    int (*cuCtxPushCurrent_v2)(struct CUctx_st* context);
+    int (*cuCtxPopCurrent_v2)(struct CUctx_st** context);
+    int (*cuStreamCreate)(struct CUstream_st** stream, unsigned flags);
+    int (*cuStreamDestroy_v2)(struct CUstream_st* stream);
+    int (*cuStreamSynchronize)(struct CUstream_st* stream);
+    int (*cuMemcpyDtoHAsync_v2)(void* to, uint64_t from, size_t size, struct CUstream_st* stream);
+    FUNCTION(library, cuCtxPushCurrent_v2);
+    FUNCTION(library, cuCtxPopCurrent_v2);
+    FUNCTION(library, cuStreamCreate);
+    FUNCTION(library, cuStreamDestroy_v2);
+    FUNCTION(library, cuStreamSynchronize);
+    FUNCTION(library, cuMemcpyDtoHAsync_v2);
+
+    CHECK(cuCtxPushCurrent_v2(context) == 0);
+    struct CUstream_st* stream = NULL;
+    CHECK(cuStreamCreate(&stream, 1) == 0);
+    unibuf_lease lease = part_on(buffer, where, unibuf_cuda_queue(stream));
+    uint64_t pointer = 0;
+    CHECK_OK(unibuf_cuda_pointer(&lease.native, &pointer));
+    CHECK(pointer == lease.native.handle + lease.native.offset);
+    void* address = NULL;
+    CHECK_OK(unibuf_native_address(&lease.native, &address));
+    CHECK((uintptr_t)address == pointer);
+    unsigned char* const got = malloc(part_bytes);
+    CHECK(cuMemcpyDtoHAsync_v2(got, pointer, part_bytes, stream) == 0);
+    CHECK(cuStreamSynchronize(stream) == 0);
+    CHECK(is_noise(got, first_byte, part_bytes, 1));
+    free(got);
+    unibuf_release(&lease);
+    lease = part_on(buffer, where, unibuf_cuda_queue(NULL));  // the legacy default stream
+    unibuf_release(&lease);
+    CHECK(unibuf_cuda_queue(NULL) != NULL);
+    CHECK_OK(unibuf_sync_to_host(buffer, 0, UNIBUF_REST));
+    CHECK(cuStreamDestroy_v2(stream) == 0);
+    CHECK(cuCtxPopCurrent_v2(&context) == 0);
+
+    uint64_t held = 1;
+    uint64_t limit = 0;
+    unibuf_cuda_pinned_memory(&held, &limit);
+    CHECK(limit > 0 && held <= limit);
+    unibuf_cuda_limit_pinned_memory(123456);
+    unibuf_cuda_pinned_memory(NULL, &limit);
+    CHECK(limit == 123456);
+}
+
+/// At memory that the host addresses: the handle is the address of its first byte.
+static void check_address(unibuf_space where, unibuf_buffer* buffer) {
+    unibuf_lease lease = part_on(buffer, where, NULL);
+    void* address = NULL;
+    CHECK_OK(unibuf_native_address(&lease.native, &address));
+    CHECK(address == lease.data);
+    CHECK(is_noise(address, first_byte, part_bytes, 1));
+    unibuf_release(&lease);
+}
+
+/// Those of other APIs are refused, and what they would have written is left alone.
+static void check_others(unibuf_space where, unibuf_buffer* buffer, const char* own) {
+    unibuf_lease lease = part_on(buffer, where, NULL);
+    if (strcmp(own, "cuda") != 0) {
+        int ordinal = 77;
+        uint64_t pointer = 77;
+        CHECK_REFUSED(UNIBUF_INVALID_ARGUMENT, unibuf_space_name(where), unibuf_cuda_handles(where, &ordinal, NULL));
+        CHECK_STATUS(UNIBUF_INVALID_ARGUMENT, unibuf_cuda_pointer(&lease.native, &pointer));
+        CHECK(ordinal == 77 && pointer == 77);
+    }
+    if (strcmp(own, "opencl") != 0) {
+        struct _cl_mem* memory = (void*)&lease;
+        CHECK_STATUS(UNIBUF_INVALID_ARGUMENT, unibuf_opencl_handles(where, NULL, NULL, NULL));
+        CHECK_STATUS(UNIBUF_INVALID_ARGUMENT, unibuf_opencl_memory(&lease.native, &memory));
+        CHECK_STATUS(UNIBUF_INVALID_ARGUMENT, unibuf_opencl_add_queue(where, (void*)&lease));
+        CHECK(memory == (void*)&lease);
+    }
+    if (strcmp(own, "opengl") != 0) {
+        uint32_t name = 77;
+        void* function = &name;
+        unibuf_queue queue = &name;
+        struct gl_read unused = {.name = 0};
+        CHECK_STATUS(UNIBUF_INVALID_ARGUMENT, unibuf_opengl_name(&lease.native, &name));
+        CHECK_STATUS(UNIBUF_INVALID_ARGUMENT, unibuf_opengl_function(where, "glFinish", &function));
+        CHECK_STATUS(UNIBUF_INVALID_ARGUMENT, unibuf_opengl_queue(where, &queue));
+        CHECK_STATUS(UNIBUF_INVALID_ARGUMENT, unibuf_opengl_run(where, read_by_gl, &unused));
+        CHECK(name == 77 && function == &name && queue == &name);
+    }
+    unibuf_release(&lease);
+}
+
+void contract_of_native_handles(unibuf_space where) {
+    unibuf_buffer* const buffer = made(some_bytes, where, UNIBUF_HINT_GPU_PREFERRED);
+    host_writes(buffer, 1);
+    char own[16] = {0};
+    strncpy(own, unibuf_space_name(where), strcspn(unibuf_space_name(where), ":"));
+    if (strcmp(own, "opencl") == 0) check_opencl(where, buffer);
+    if (strcmp(own, "opengl") == 0) check_opengl(where, buffer);
+    if (strcmp(own, "cuda") == 0) check_cuda(where, buffer);
+    if (strcmp(own, "host") == 0 || strcmp(own, "debug") == 0) check_address(where, buffer);
+    check_others(where, buffer, own);
+    unibuf_destroy(buffer);
+}
