@@ -53,8 +53,8 @@ gpu-check: ## On a machine with an NVIDIA card: tests, interop and figures (PART
 gpu-parts: needs-demo-test ## What gpu-check needs of Debian, into build/gpu-parts, to carry to such a machine
 	scripts/gpu-parts.sh build/gpu-parts
 
-install: build/release/build.ninja ## Install the library and its tool into PREFIX
-	cmake --build --preset release --target unibuf unibuf_cli
+install: build/release/build.ninja ## Install the libraries and the tool into PREFIX
+	cmake --build --preset release --target unibuf unibuf_c unibuf_cli
 	cmake --install build/release --prefix $(abspath $(PREFIX))
 
 format: needs-lint build/venv ## Lay out the code

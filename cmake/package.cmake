@@ -7,13 +7,22 @@ set(prefix_from_pc /)
 cmake_path(RELATIVE_PATH prefix_from_pc BASE_DIRECTORY /${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 
 configure_file(cmake/unibuf-config.cmake.in unibuf-config.cmake @ONLY)
-configure_file(cmake/unibuf.pc.in unibuf.pc @ONLY)
 write_basic_package_version_file(unibuf-config-version.cmake COMPATIBILITY SameMinorVersion)
 
-install(TARGETS unibuf EXPORT unibuf)
+# install_api(TARGET NAME): the target, with NAME-targets.cmake and NAME.pc.
+function(install_api target name)
+    configure_file(cmake/${name}.pc.in ${name}.pc @ONLY)
+    install(TARGETS ${target} EXPORT ${name})
+    install(EXPORT ${name} NAMESPACE unibuf:: FILE ${name}-targets.cmake DESTINATION ${config_dir})
+    install(FILES ${PROJECT_BINARY_DIR}/${name}.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+endfunction()
+
+# Beside the library, each other API is a component.
+install_api(unibuf unibuf)
+if(UNIBUF_C)
+    install_api(unibuf_c unibuf-c)
+endif()
 install(DIRECTORY include/ DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
-install(EXPORT unibuf NAMESPACE unibuf:: FILE unibuf-targets.cmake DESTINATION ${config_dir})
 install(FILES ${PROJECT_BINARY_DIR}/unibuf-config.cmake ${PROJECT_BINARY_DIR}/unibuf-config-version.cmake
         DESTINATION ${config_dir})
-install(FILES ${PROJECT_BINARY_DIR}/unibuf.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})

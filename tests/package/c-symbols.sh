@@ -1,0 +1,16 @@
+#!/bin/bash
+# c-symbols.sh LIBRARY HEADER...: it exports the names of c-symbols.txt, and the headers declare them, and nothing else.
+# A name that goes from the list breaks programs: that is for a new major version.
+set -euo pipefail
+
+library=$1
+shift
+list=$(dirname "$(realpath "$0")")/c-symbols.txt
+LC_ALL=C sort --check --unique "$list"
+echo "$(wc -l <"$list") symbols"
+
+echo "exported:"
+nm --dynamic --defined-only --format=posix "$library" | cut -d' ' -f1 | LC_ALL=C sort | diff "$list" -
+echo "declared:"
+# A declaration may go on over lines, from UNIBUF_C_API to its name and a parenthesis.
+sed 's://.*::' "$@" | tr '\n' ' ' | grep -oP 'UNIBUF_C_API\s[^(;]*?\K\bunibuf_\w+(?=\s*\()' | LC_ALL=C sort | diff "$list" -
