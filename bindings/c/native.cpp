@@ -36,7 +36,7 @@ unibuf_status unibuf_cuda_handles(unibuf_space where, int* ordinal, struct CUctx
 
 unibuf_queue unibuf_cuda_queue(struct CUstream_st* stream) { return unibuf::cuda::queue_of(stream).native; }
 
-unibuf_status unibuf_cuda_pointer(const unibuf_native* copy, uint64_t* pointer) {
+unibuf_status unibuf_cuda_pointer(const unibuf_native* copy, unsigned long long* pointer) {
     return attempt([&] {
         const unibuf::native_memory native = copy_of(copy);
         static_cast<void>(unibuf::cuda::handles_of(native.where));  // refuses what is elsewhere

@@ -18,7 +18,7 @@ UNIBUF_C_API unibuf_status unibuf_cuda_handles(unibuf_space where, int* ordinal,
 UNIBUF_C_API unibuf_queue unibuf_cuda_queue(struct CUstream_st* stream);
 
 /// The CUdeviceptr of the first byte of a copy.
-UNIBUF_C_API unibuf_status unibuf_cuda_pointer(const unibuf_native* copy, uint64_t* pointer);
+UNIBUF_C_API unibuf_status unibuf_cuda_pointer(const unibuf_native* copy, unsigned long long* pointer);
 
 /// Host memory that unibuf keeps pinned, and the most that it may, in bytes: half of the machine's, until it is set.
 UNIBUF_C_API void unibuf_cuda_pinned_memory(uint64_t* held, uint64_t* limit);

@@ -185,7 +185,7 @@ static void nothing_done(void) {
 static void native_handles(void) {
     unibuf_native native = {.where = UNIBUF_HOST, .handle = 16, .offset = 0, .size = 1};
     int ordinal = 77;
-    uint64_t pointer = 77;
+    unsigned long long pointer = 77;
     uint32_t name = 77;
     struct _cl_mem* memory = (void*)0x10;
     unibuf_space where = 77;

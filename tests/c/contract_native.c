@@ -114,7 +114,7 @@ static void check_cuda(unibuf_space where, unibuf_buffer* buffer) {
     int (*cuStreamCreate)(struct CUstream_st** stream, unsigned flags);
     int (*cuStreamDestroy_v2)(struct CUstream_st* stream);
     int (*cuStreamSynchronize)(struct CUstream_st* stream);
-    int (*cuMemcpyDtoHAsync_v2)(void* to, uint64_t from, size_t size, struct CUstream_st* stream);
+    int (*cuMemcpyDtoHAsync_v2)(void* to, unsigned long long from, size_t size, struct CUstream_st* stream);
     FUNCTION(library, cuCtxPushCurrent_v2);
     FUNCTION(library, cuCtxPopCurrent_v2);
     FUNCTION(library, cuStreamCreate);
@@ -126,7 +126,7 @@ static void check_cuda(unibuf_space where, unibuf_buffer* buffer) {
     struct CUstream_st* stream = NULL;
     CHECK(cuStreamCreate(&stream, 1) == 0);
     unibuf_lease lease = part_on(buffer, where, unibuf_cuda_queue(stream));
-    uint64_t pointer = 0;
+    unsigned long long pointer = 0;
     CHECK_OK(unibuf_cuda_pointer(&lease.native, &pointer));
     CHECK(pointer == lease.native.handle + lease.native.offset);
     void* address = NULL;
@@ -169,7 +169,7 @@ static void check_others(unibuf_space where, unibuf_buffer* buffer, const char* 
     unibuf_lease lease = part_on(buffer, where, NULL);
     if (strcmp(own, "cuda") != 0) {
         int ordinal = 77;
-        uint64_t pointer = 77;
+        unsigned long long pointer = 77;
         CHECK_REFUSED(UNIBUF_INVALID_ARGUMENT, unibuf_space_name(where), unibuf_cuda_handles(where, &ordinal, NULL));
         CHECK_STATUS(UNIBUF_INVALID_ARGUMENT, unibuf_cuda_pointer(&lease.native, &pointer));
         CHECK(ordinal == 77 && pointer == 77);
