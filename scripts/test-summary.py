@@ -9,7 +9,8 @@ import re
 import sys
 import xml.etree.ElementTree as xml
 
-REASON = re.compile(r": Skipped\n(.*?)\n*\[  SKIPPED \]|^SKIP: (.*?)$", re.DOTALL | re.MULTILINE)  # GoogleTest's, tests/c's
+# GoogleTest's, and that of tests/c.
+REASON = re.compile(r": Skipped\n(.*?)\n*\[  SKIPPED \]|^SKIP: (.*?)$", re.DOTALL | re.MULTILINE)
 
 
 def outcome(case):

@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 """extract.py BUILD OUTPUT DOCUMENT...: writes the code blocks of Markdown documents to files, and OUTPUT/blocks.cmake.
 
-A ```cpp or ```python block is a program; one of C++ without `int main` or a namespace of its own is put into a main. A comment before the block
-changes that: `<!-- continues -->` joins it to the block before, `<!-- compile only -->` leaves it unrun. A ```sh block is run
-if it begins with `unibuf ` or `build/`.
+A ```cpp, ```c or ```python block is a program; one of C++ or C without `int main` or a namespace of its own is put into
+a main, in C after a function `must` that ends the program where a call failed, if the block uses that. A comment before
+the block changes that: `<!-- continues -->` joins it to the block before, `<!-- compile only -->` leaves it unrun. A
+```sh block is run if it begins with `unibuf ` or `build/`.
 """
 
 import re
@@ -14,6 +15,23 @@ BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 MARK = re.compile(r"<!-- (.*?) -->\s*\Z")
 INCLUDE = re.compile(r"^#include .*$", re.MULTILINE)
 WHOLE = re.compile(r"^(int main|namespace )", re.MULTILINE)
+C_HEADERS = """\
+#include <assert.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unibuf/unibuf.h>
+"""
+MUST = """\
+static void must(unibuf_status status) {
+    if (status == UNIBUF_OK) return;
+    fprintf(stderr, "%s: %s\\n", unibuf_status_name(status), unibuf_message());
+    exit(1);
+}
+"""
 HEADERS = """\
 #include <algorithm>
 #include <array>
@@ -32,9 +50,9 @@ HEADERS = """\
 
 
 def blocks(document):
-    """Yields (kind, source) for each block of a document; kind is run, compile or shell."""
+    """Yields (kind, suffix, source) for each block of a document; kind is run, compile, python or shell."""
     text = document.read_text()
-    kind, source = None, ""
+    kind, suffix, source = None, None, ""
     open_language = None  # that of the block which may be continued
     for block in BLOCK.finditer(text):
         language, body = block.groups()
@@ -42,26 +60,29 @@ def blocks(document):
         mark = mark.group(1) if mark else ""
         line = text.count("\n", 0, block.start()) + 2
         if language == "sh" and body.startswith(("unibuf ", "build/")):
-            yield "shell", body
-        elif language in ("cpp", "python"):
-            if language == "cpp":
+            yield "shell", "sh", body
+        elif language in ("c", "cpp", "python"):
+            if language != "python":
                 body = f'#line {line} "{document}"\n{body}'
             if mark == "continues" and language == open_language:
                 source += body
                 continue
             if source:
-                yield kind, source
+                yield kind, suffix, source
             kind = "python" if language == "python" else "compile" if mark == "compile only" else "run"
+            suffix = "py" if language == "python" else language
             source, open_language = body, language
     if source:
-        yield kind, source
+        yield kind, suffix, source
 
 
-def program(kind, source):
+def program(kind, suffix, source):
     if WHOLE.search(source):
         return ("run" if kind == "run" and "int main" in source else "compile"), source
     includes = "\n".join(INCLUDE.findall(source))
-    return kind, f"{HEADERS}{includes}\nint main() {{\n{INCLUDE.sub('', source)}}}\n"
+    headers, arguments = (C_HEADERS, "void") if suffix == "c" else (HEADERS, "")
+    must = MUST if suffix == "c" and "must(" in source else ""
+    return kind, f"{headers}{includes}\n{must}int main({arguments}) {{\n{INCLUDE.sub('', source)}}}\n"
 
 
 def write(path, text):
@@ -72,15 +93,13 @@ def write(path, text):
 def main(build, output, *documents):
     calls = []
     for document in map(Path, documents):
-        for number, (kind, source) in enumerate(blocks(document), 1):
+        for number, (kind, suffix, text) in enumerate(blocks(document), 1):
             name = f"{document.stem}_{number}"
             if kind == "shell":
-                path, text = Path(output, f"{name}.sh"), source.replace("build/release/", f"{build}/")
-            elif kind == "python":
-                path, text = Path(output, f"{name}.py"), source
-            else:
-                kind, text = program(kind, source)
-                path = Path(output, f"{name}.cpp")
+                text = text.replace("build/release/", f"{build}/")
+            elif kind != "python":
+                kind, text = program(kind, suffix, text)
+            path = Path(output, f"{name}.{suffix}")
             write(path, text)
             calls.append(f"add_block({kind} {name} {path})\n")
     write(Path(output, "blocks.cmake"), "".join(calls))
