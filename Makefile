@@ -54,7 +54,7 @@ gpu-parts: needs-demo-test ## What gpu-check needs of Debian, into build/gpu-par
 	scripts/gpu-parts.sh build/gpu-parts
 
 install: build/release/build.ninja ## Install the libraries and the tool into PREFIX
-	cmake --build --preset release --target unibuf unibuf_c unibuf_cli
+	cmake --build --preset release --target unibuf unibuf_c unibuf_fortran unibuf_cli
 	cmake --install build/release --prefix $(abspath $(PREFIX))
 
 format: needs-lint build/venv ## Lay out the code

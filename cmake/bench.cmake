@@ -7,6 +7,11 @@ if(NOT UNIBUF_SANITIZE)
                                     ${PROJECT_SOURCE_DIR}/examples/common/*.cpp)
     list(REMOVE_ITEM sources ${PROJECT_SOURCE_DIR}/examples/conv2d/main.cpp
                              ${PROJECT_SOURCE_DIR}/bench/tracking_methods.cpp)
+    if(UNIBUF_FORTRAN)
+        list(APPEND sources ${PROJECT_SOURCE_DIR}/bench/fortran_calls.f90)
+    else()
+        list(REMOVE_ITEM sources ${PROJECT_SOURCE_DIR}/bench/fortran.cpp)
+    endif()
     # Arenas are measured without a device.
     list(APPEND sources ${PROJECT_SOURCE_DIR}/src/backends/arena.cpp ${PROJECT_SOURCE_DIR}/src/backends/holes.cpp)
     add_executable(unibuf_bench ${sources})
@@ -14,6 +19,10 @@ if(NOT UNIBUF_SANITIZE)
     target_include_directories(unibuf_bench SYSTEM PRIVATE ${STB_INCLUDE_DIR})
     target_link_libraries(unibuf_bench PRIVATE unibuf benchmark::benchmark CLI11::CLI11 fmt::fmt-header-only
                                                nlohmann_json::nlohmann_json)
+    if(UNIBUF_FORTRAN)
+        target_link_libraries(unibuf_bench PRIVATE unibuf::fortran)
+        target_compile_options(unibuf_bench PRIVATE $<$<COMPILE_LANGUAGE:Fortran>:-std=f2018>)
+    endif()
     # Loaded by the one benchmark that is about it: linked, it would be the heap of all of them.
     find_library(UNIBUF_MIMALLOC_LIBRARY mimalloc)
     if(NOT UNIBUF_MIMALLOC_LIBRARY)

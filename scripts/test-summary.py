@@ -9,8 +9,8 @@ import re
 import sys
 import xml.etree.ElementTree as xml
 
-# GoogleTest's, and that of tests/c.
-REASON = re.compile(r": Skipped\n(.*?)\n*\[  SKIPPED \]|^SKIP: (.*?)$", re.DOTALL | re.MULTILINE)
+# GoogleTest's, that of other programs, and that of Fortran programs, which stop.
+REASON = re.compile(r": Skipped\n(.*?)\n*\[  SKIPPED \]|^SKIP: (.*?)$|^ERROR STOP (.*?)$", re.DOTALL | re.MULTILINE)
 
 
 def outcome(case):

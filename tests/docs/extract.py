@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """extract.py BUILD OUTPUT DOCUMENT...: writes the code blocks of Markdown documents to files, and OUTPUT/blocks.cmake.
 
-A ```cpp, ```c or ```python block is a program; one of C++ or C without `int main` or a namespace of its own is put into
+A ```cpp, ```c, ```fortran or ```python block is a program; one of C++ or C without `int main` or a namespace of its own is put into
 a main, in C after a function `must` that ends the program where a call failed, if the block uses that. A comment before
 the block changes that: `<!-- continues -->` joins it to the block before, `<!-- compile only -->` leaves it unrun. A
 ```sh block is run if it begins with `unibuf ` or `build/`.
@@ -11,6 +11,7 @@ import re
 import sys
 from pathlib import Path
 
+SUFFIX = {"c": "c", "cpp": "cpp", "fortran": "f90", "python": "py"}
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 MARK = re.compile(r"<!-- (.*?) -->\s*\Z")
 INCLUDE = re.compile(r"^#include .*$", re.MULTILINE)
@@ -61,8 +62,8 @@ def blocks(document):
         line = text.count("\n", 0, block.start()) + 2
         if language == "sh" and body.startswith(("unibuf ", "build/")):
             yield "shell", "sh", body
-        elif language in ("c", "cpp", "python"):
-            if language != "python":
+        elif language in SUFFIX:
+            if language in ("c", "cpp"):
                 body = f'#line {line} "{document}"\n{body}'
             if mark == "continues" and language == open_language:
                 source += body
@@ -70,7 +71,7 @@ def blocks(document):
             if source:
                 yield kind, suffix, source
             kind = "python" if language == "python" else "compile" if mark == "compile only" else "run"
-            suffix = "py" if language == "python" else language
+            suffix = SUFFIX[language]
             source, open_language = body, language
     if source:
         yield kind, suffix, source
@@ -97,7 +98,7 @@ def main(build, output, *documents):
             name = f"{document.stem}_{number}"
             if kind == "shell":
                 text = text.replace("build/release/", f"{build}/")
-            elif kind != "python":
+            elif suffix in ("c", "cpp"):
                 kind, text = program(kind, suffix, text)
             path = Path(output, f"{name}.{suffix}")
             write(path, text)

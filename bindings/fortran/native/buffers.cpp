@@ -24,6 +24,7 @@ handle unibuf_fortran_create(const std::int64_t* size, const int* access, const 
         unibuf::buffer content(bytes, options_of(access, hint, where));
         made = buffers().add(std::make_unique<unified>(std::move(content), where));
     });
+    if (!made.slot) buffers().note_failure(unibuf::c::message());
     return made;
 }
 

@@ -6,6 +6,7 @@
 #include <deque>
 #include <memory>
 #include <mutex>
+#include <new>
 #include <string>
 #include <unibuf/error.hpp>
 #include <utility>
@@ -57,6 +58,15 @@ public:
         return std::move(at->object);
     }
 
+    /// Why this thread's last one was not created: told to who uses it nevertheless.
+    void note_failure(const char* why) noexcept {
+        try {
+            failed_ = why;
+        } catch (const std::bad_alloc&) {
+            failed_.clear();
+        }
+    }
+
 private:
     struct slot {
         std::atomic<std::int64_t> generation = 0;  // odd while it has an object
@@ -65,10 +75,13 @@ private:
     };
 
     [[noreturn]] void refuse(const handle& of) const {
-        const char* const why =
-            of.slot ? " was used that was destroyed" : " was used that was not created, or could not be";
-        throw error(error_code::invalid_argument, std::string(noun_) + why);
+        std::string why = noun_;
+        why += of.slot ? " was used that was destroyed" : " was used that was not created";
+        if (!of.slot && !failed_.empty()) why += ", or could not be: " + failed_;
+        throw error(error_code::invalid_argument, why);
     }
+
+    static inline thread_local std::string failed_;
 
     const char* noun_;
     std::mutex mutex_;

@@ -1,0 +1,96 @@
+// bench/fortran.cpp: the calls of Fortran programs, in bench/fortran_calls.f90.
+#include <unibuf/unibuf.hpp>
+
+#include <cstdint>
+#include <cstring>
+
+#include "race.hpp"
+
+extern "C" {
+int bench_fortran_make(std::int64_t count, int on_gl);
+void bench_fortran_destroy();
+void bench_fortran_bind();
+void bench_fortran_get_cpu_pointer();
+void bench_fortran_write_buffer();
+void bench_fortran_assign();
+void bench_fortran_sync();
+void bench_fortran_mark_and_sync();
+extern void* bench_fortran_pointer;
+}
+
+namespace {
+
+/// The buffer of fortran_calls.
+class fortran_buffer {
+public:
+    fortran_buffer(std::int64_t count, bool on_gl) {
+        if (on_gl) static_cast<void>(unibuf::space("opengl:0"));  // says why, where it is not there
+        if (bench_fortran_make(count, on_gl ? 1 : 0) != 0) {
+            throw unibuf::error(unibuf::error_code::device_unavailable, "the Fortran module has made no buffer");
+        }
+    }
+    ~fortran_buffer() { bench_fortran_destroy(); }
+    fortran_buffer(const fortran_buffer&) = delete;
+    fortran_buffer& operator=(const fortran_buffer&) = delete;
+};
+
+bench::figures get_cpu_pointer() {
+    const fortran_buffer buffer(1024, true);
+    bench_fortran_get_cpu_pointer();
+    return bench::in_ns(bench::race(bench::repeat([] {
+                                        bench_fortran_get_cpu_pointer();
+                                        benchmark::DoNotOptimize(bench_fortran_pointer);
+                                    }),
+                                    bench::repeat([] { benchmark::DoNotOptimize(bench_fortran_pointer); })));
+}
+
+bench::figures write_buffer(std::int64_t bytes, bool on_gl) {
+    const fortran_buffer buffer(bytes / 4, on_gl);
+    return bench::in_ns(
+        bench::race(bench::repeat([] { bench_fortran_write_buffer(); }), bench::repeat([] { bench_fortran_assign(); })));
+}
+
+/// The GPU has nothing to do: what is left is who has what, and a fence.
+bench::figures idle_sync() {
+    const fortran_buffer buffer(std::int64_t{1} << 20, true);
+    bench_fortran_bind();
+    return bench::in_ns(bench::race(bench::repeat([] { bench_fortran_sync(); }), bench::repeat([] {
+                                        const unibuf::space gl("opengl:0");
+                                        unibuf::record_fence(gl).wait();
+                                    })));
+}
+
+/// A cache line that moves; the limit, its copy, is taken off.
+bench::figures small_sync() {
+    const fortran_buffer buffer(16, false);
+    bench::figures taken =
+        bench::in_ns(bench::race(bench::repeat([] { bench_fortran_mark_and_sync(); }), bench::repeat([] {
+                                     static char from[64];
+                                     static char to[64];
+                                     benchmark::DoNotOptimize(from);
+                                     std::memcpy(to, from, sizeof(to));
+                                     benchmark::DoNotOptimize(to);
+                                 })));
+    taken.measured -= taken.limit;
+    return taken;
+}
+
+const bench::declared pointer({.name = "fortran.get_cpu_pointer",
+                               .unit = "ns",
+                               .goal = bench::at_most(10),
+                               .cases = {{"of a current buffer", get_cpu_pointer}}});
+
+const bench::declared writes({.name = "fortran.write_buffer",
+                              .unit = "ns",
+                              .goal = bench::ratio_at_most(1.02),
+                              .cases = {{"1 MiB, shared with OpenGL", [] { return write_buffer(1 << 20, true); }},
+                                        {"16 MiB, shared with OpenGL", [] { return write_buffer(1 << 24, true); }},
+                                        {"1 MiB, debug:0", [] { return write_buffer(1 << 20, false); }}}});
+
+const bench::declared syncs({.name = "fortran.sync",
+                             .unit = "ns",
+                             .goal = bench::at_most(20000),
+                             .cases = {{"to and from an idle GPU, 4 MiB bound to a shader", idle_sync},
+                                       {"64 bytes to debug:0", small_sync}}});
+
+}  // namespace

@@ -1,0 +1,66 @@
+!> What bench/fortran.cpp times, as a Fortran program would write it.
+module fortran_calls
+  use, intrinsic :: iso_c_binding, only: c_float, c_int, c_int64_t, c_ptr
+  use gpu_unified_buffers
+  implicit none
+  private
+
+  type(unified_buffer) :: buffer
+  real(c_float), allocatable :: source(:), plain(:)
+  type(c_ptr), public, bind(C, name='bench_fortran_pointer') :: pointer
+
+contains
+
+  !> Of `count` elements, at "opengl:0" or at "debug:0". Not 0 where the device is not there.
+  integer(c_int) function make(count, on_gl) bind(C, name='bench_fortran_make')
+    integer(c_int64_t), intent(in), value :: count
+    integer(c_int), intent(in), value :: on_gl
+
+    integer :: status
+
+    if (on_gl /= 0) then
+      call set_gpu_device('opengl:0', stat=status)
+    else
+      call set_gpu_device('debug:0', stat=status)
+    end if
+    make = status
+    if (status /= STATUS_OK) return
+    buffer = create_unified_buffer(4*count, BUFFER_READ_WRITE, stat=status)
+    make = status
+    allocate (source(count), plain(count))
+    source = 1
+    plain = 0
+  end function make
+
+  subroutine destroy() bind(C, name='bench_fortran_destroy')
+    call destroy_unified_buffer(buffer)
+    deallocate (source, plain)
+  end subroutine destroy
+
+  subroutine bind_to_shader() bind(C, name='bench_fortran_bind')
+    call bind_buffer_to_shader(buffer, 0)
+  end subroutine bind_to_shader
+
+  subroutine get() bind(C, name='bench_fortran_get_cpu_pointer')
+    pointer = get_cpu_pointer(buffer, 4)
+  end subroutine get
+
+  subroutine write() bind(C, name='bench_fortran_write_buffer')
+    call write_buffer(buffer, source)
+  end subroutine write
+
+  subroutine assign() bind(C, name='bench_fortran_assign')
+    plain = source
+  end subroutine assign
+
+  subroutine sync() bind(C, name='bench_fortran_sync')
+    call sync_to_gpu(buffer)
+    call sync_from_gpu(buffer)
+  end subroutine sync
+
+  subroutine mark_and_sync() bind(C, name='bench_fortran_mark_and_sync')
+    call mark_host_dirty(buffer)
+    call sync_to_gpu(buffer)
+  end subroutine mark_and_sync
+
+end module fortran_calls
