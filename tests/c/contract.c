@@ -120,6 +120,7 @@ int main(int argc, char** argv) {
 
     RUN(contract_of_options(where));
     RUN(contract_of_leases(where));
+    RUN(contract_of_one_thread(where));
     RUN(contract_of_leases_together(where));
     RUN(contract_of_raw_access(where));
     RUN(contract_of_states(where));

@@ -10,6 +10,7 @@ enum { some_bytes = 100003 };  // more than pages, and no multiple of anything
 
 void contract_of_options(unibuf_space where);
 void contract_of_leases(unibuf_space where);
+void contract_of_one_thread(unibuf_space where);
 void contract_of_leases_together(unibuf_space where);
 void contract_of_raw_access(unibuf_space where);
 

@@ -158,6 +158,28 @@ void contract_of_leases(unibuf_space where) {
     unibuf_release(&lease);
 }
 
+void contract_of_one_thread(unibuf_space where) {
+    unibuf_buffer* buffers[3];
+    unibuf_lease leases[3];
+    for (int i = 0; i < 3; ++i) {
+        buffers[i] = made(some_bytes, where, UNIBUF_HINT_NONE);
+        host_writes(buffers[i], 1);
+        CHECK_OK(unibuf_acquire(buffers[i], UNIBUF_HOST, UNIBUF_READ_WRITE, NULL, &leases[i]));
+    }
+    // It is the same thread, whatever it has done since it took the first.
+    unibuf_access_options at_most = UNIBUF_ACCESS_INIT;
+    at_most.timeout_ns = 1000000000;
+    for (int i = 0; i < 3; ++i) {
+        unibuf_lease refused;
+        CHECK_REFUSED(UNIBUF_ACCESS_CONFLICT, "same thread",
+                      unibuf_acquire(buffers[i], UNIBUF_HOST, UNIBUF_WRITE, &at_most, &refused));
+    }
+    for (int i = 0; i < 3; ++i) {
+        unibuf_release(&leases[i]);
+        unibuf_destroy(buffers[i]);
+    }
+}
+
 void contract_of_leases_together(unibuf_space where) {
     unibuf_buffer* const from = made(some_bytes, where, UNIBUF_HINT_NONE);
     unibuf_buffer* const to = made(some_bytes, where, UNIBUF_HINT_NONE);
