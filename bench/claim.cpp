@@ -17,13 +17,23 @@ std::vector<claim>& all() {
 }  // namespace
 
 double goal::margin(const figures& found) const noexcept {
-    const double figure = what_ == of::ratio ? found.ratio() : found.measured;
+    double figure = found.measured;
+    if (what_ == of::ratio) figure = found.ratio();
+    if (what_ == of::difference) figure = std::max(found.difference(), value_ * 1e-6);  // less than nothing is no more
     return side_ == bound::at_most ? value_ / figure : figure / value_;
 }
 
 std::string goal::text(std::string_view unit) const {
     const std::string_view side = side_ == bound::at_most ? "<=" : ">=";
-    return what_ == of::ratio ? fmt::format("ratio {} {}", side, value_) : fmt::format("{} {} {}", side, value_, unit);
+    switch (what_) {
+        case of::ratio:
+            return fmt::format("ratio {} {}", side, value_);
+        case of::difference:
+            return fmt::format("{} limit + {} {}", side, value_, unit);
+        case of::measured:
+            break;
+    }
+    return fmt::format("{} {} {}", side, value_, unit);
 }
 
 declared::declared(claim made) {

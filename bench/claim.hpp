@@ -20,12 +20,13 @@ struct figures {
     double limit = 0;
 
     double ratio() const noexcept { return measured / limit; }
+    double difference() const noexcept { return measured - limit; }
 };
 
-/// A bound on the measured figure, or on its ratio to the limit.
+/// A bound on the measured figure, on its ratio to the limit, or on what it is more than that.
 class goal {
 public:
-    enum class of { measured, ratio };
+    enum class of { measured, ratio, difference };
     enum class bound { at_most, at_least };
 
     constexpr goal(of what, bound side, double value) noexcept : what_(what), side_(side), value_(value) {}
@@ -33,7 +34,7 @@ public:
     /// 1 and above where the goal is reached; the more, the better.
     double margin(const figures& found) const noexcept;
 
-    /// "<= 2 ns", "ratio >= 0.97"
+    /// "<= 2 ns", "ratio >= 0.97", "<= limit + 5 ns"
     std::string text(std::string_view unit) const;
 
 private:
@@ -44,6 +45,7 @@ private:
 
 constexpr goal at_most(double value) noexcept { return {goal::of::measured, goal::bound::at_most, value}; }
 constexpr goal ratio_at_most(double value) noexcept { return {goal::of::ratio, goal::bound::at_most, value}; }
+constexpr goal more_at_most(double value) noexcept { return {goal::of::difference, goal::bound::at_most, value}; }
 constexpr goal ratio_at_least(double value) noexcept { return {goal::of::ratio, goal::bound::at_least, value}; }
 
 /// One situation that the claim is about. `measure` throws unibuf::error(device_unavailable) where hardware is missing.

@@ -69,17 +69,13 @@ To checked(From given, To last, const char* what) {
 
 }  // namespace
 
-space space_of(unibuf_space where) {
-    if (where == UNIBUF_HOST) return host;
+space found_space(unibuf_space where) {
     if (const auto found = space::numbered(where)) return *found;
     refuse("the space " + std::to_string(where) + " is none: unibuf_find_space gives their numbers");
 }
 
-access access_of(unibuf_access what) {
-    if (what < UNIBUF_READ || what > UNIBUF_READ_WRITE) {
-        refuse("the access " + std::to_string(number(what)) + " was asked for: read is 1, write 2, read_write 3");
-    }
-    return static_cast<access>(what);
+void refuse_access(unibuf_access what) {
+    refuse("the access " + std::to_string(number(what)) + " was asked for: read is 1, write 2, read_write 3");
 }
 
 buffer_options options_of(const unibuf_options* given) {
@@ -99,20 +95,15 @@ std::chrono::nanoseconds timeout_of(std::int64_t nanoseconds) {
     return nanoseconds == UNIBUF_FOREVER ? forever : std::chrono::nanoseconds(nanoseconds);
 }
 
-access_options access_options_of(const unibuf_access_options* given) {
-    if (!given) return {};
-    return {.offset = given->offset,
-            .count = given->size,
-            .timeout = timeout_of(given->timeout_ns),
-            .on = queue_of(given->queue)};
+access_options read_options(const unibuf_access_options& given) {
+    return {.offset = given.offset,
+            .count = given.size,
+            .timeout = timeout_of(given.timeout_ns),
+            .on = queue_of(given.queue)};
 }
 
 native_memory native_of(const unibuf_native& given) {
     return {.where = space_of(given.where), .handle = given.handle, .offset = given.offset, .bytes = given.size};
-}
-
-unibuf_native shown(const native_memory& copy) noexcept {
-    return {.where = copy.where.id(), .handle = copy.handle, .offset = copy.offset, .size = copy.bytes};
 }
 
 }  // namespace unibuf::c

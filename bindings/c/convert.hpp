@@ -10,14 +10,28 @@
 
 namespace unibuf::c {
 
-// All of these throw error(invalid_argument) for numbers that the header does not have.
-space space_of(unibuf_space where);
-access access_of(unibuf_access what);
+// All of these throw error(invalid_argument) for numbers that the header does not have. What an access of a current
+// copy needs is inline: it takes some nanoseconds.
+space found_space(unibuf_space where);
+inline space space_of(unibuf_space where) { return where == UNIBUF_HOST ? host : found_space(where); }
+
+[[noreturn]] void refuse_access(unibuf_access what);
+inline access access_of(unibuf_access what) {
+    if (what < UNIBUF_READ || what > UNIBUF_READ_WRITE) refuse_access(what);
+    return static_cast<access>(what);
+}
+
+access_options read_options(const unibuf_access_options& given);
+inline access_options access_options_of(const unibuf_access_options* given) {
+    return given ? read_options(*given) : access_options{};
+}
+
 buffer_options options_of(const unibuf_options* given);
-access_options access_options_of(const unibuf_access_options* given);
 native_memory native_of(const unibuf_native& given);
 
-unibuf_native shown(const native_memory& copy) noexcept;
+inline unibuf_native shown(const native_memory& copy) noexcept {
+    return {.where = copy.where.id(), .handle = copy.handle, .offset = copy.offset, .size = copy.bytes};
+}
 
 /// UNIBUF_FOREVER is without end; throws where it is negative.
 std::chrono::nanoseconds timeout_of(std::int64_t nanoseconds);

@@ -28,10 +28,12 @@ lease_bytes* held_by(unibuf_lease& lease) noexcept {
     return std::launder(reinterpret_cast<lease_bytes*>(&lease.reserved[0]));
 }
 
-void put(lease_bytes taken, unibuf_lease& lease) noexcept {
-    lease.data = taken.address();
-    lease.native = shown(taken.native());
-    new (&lease.reserved[0]) lease_bytes(std::move(taken));
+/// What `take` returns is made where it stays.
+template <class Take>
+void put(unibuf_lease& lease, const Take& take) {
+    const lease_bytes* const taken = new (&lease.reserved[0]) lease_bytes(take());
+    lease.data = taken->address();
+    lease.native = shown(taken->native());
 }
 
 }  // namespace
@@ -41,10 +43,12 @@ using namespace unibuf::c;
 
 unibuf_status unibuf_acquire(unibuf_buffer* buffer, unibuf_space where, unibuf_access access,
                              const unibuf_access_options* options, unibuf_lease* lease) {
-    return attempt([&] {
-        given(lease, "a place for the lease") = UNIBUF_LEASE_INIT;
-        put(bytes_of(buffer).acquire(space_of(where), access_of(access), access_options_of(options)), *lease);
+    const unibuf_status status = attempt([&] {
+        put(given(lease, "a place for the lease"),
+            [&] { return bytes_of(buffer).acquire(space_of(where), access_of(access), access_options_of(options)); });
     });
+    if (status != UNIBUF_OK && lease) *lease = UNIBUF_LEASE_INIT;
+    return status;
 }
 
 unibuf_status unibuf_acquire_together(const unibuf_wanted_lease* wanted, size_t count, unibuf_lease* leases) {
@@ -62,15 +66,16 @@ unibuf_status unibuf_acquire_together(const unibuf_wanted_lease* wanted, size_t 
         }
         std::vector<lease_bytes> taken(count);
         unibuf::detail::lease_together(all, taken);
-        for (std::size_t i = 0; i < count; ++i) put(std::move(taken[i]), leases[i]);
+        for (std::size_t i = 0; i < count; ++i) put(leases[i], [&] { return std::move(taken[i]); });
     });
 }
 
 void unibuf_release(unibuf_lease* lease) {
     // The first word of a lease that is held is its buffer.
     if (!lease || lease->reserved[0] == 0) return;
-    std::destroy_at(held_by(*lease));
-    *lease = UNIBUF_LEASE_INIT;
+    held_by(*lease)->end();
+    lease->data = nullptr;
+    lease->native = {};
 }
 
 unibuf_status unibuf_hold(unibuf_buffer* buffer, unibuf_space where, size_t offset, size_t size, unibuf_held** held) {
