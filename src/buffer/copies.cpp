@@ -56,7 +56,9 @@ const copy* copies::find(space_id where) const noexcept { return const_cast<copi
 class copies::maker {
 public:
     maker(const copies& there, const core& asking, clock::time_point deadline)
-        : there_(there), asking_(asking), deadline_(deadline) {}
+        : there_(there), asking_(asking), deadline_(deadline) {
+        made_.reserve(2);  // the host's and a device's: what is counted already is always kept
+    }
     ~maker() {
         for (const copy& each : made_) there_.forget(each);
     }
