@@ -20,6 +20,11 @@ static cl_command_queue (*clCreateCommandQueue)(cl_context context, cl_device_id
 static int32_t (*clEnqueueFillBuffer)(cl_command_queue queue, cl_mem memory, const void* pattern, size_t pattern_size,
                                       size_t offset, size_t size, uint32_t count, void* const* events, void** made);
 static int32_t (*clGetContextInfo)(cl_context context, uint32_t what, size_t room, void* value, size_t* size);
+static void* (*clCreateUserEvent)(cl_context context, int32_t* error);
+static int32_t (*clEnqueueBarrierWithWaitList)(cl_command_queue queue, uint32_t count, void* const* events,
+                                               void** made);
+static int32_t (*clSetUserEventStatus)(void* event, int32_t status);
+static int32_t (*clReleaseEvent)(void* event);
 static int32_t (*clReleaseContext)(cl_context context);
 static int32_t (*clReleaseCommandQueue)(cl_command_queue queue);
 
@@ -53,6 +58,27 @@ static void wrong_parts(cl_context context, cl_device_id device, cl_command_queu
     CHECK_STATUS(UNIBUF_INVALID_ARGUMENT, unibuf_opencl_add_queue(UNIBUF_HOST, queue));
     CHECK(none == 77);
     CHECK(clReleaseCommandQueue(out_of_order) == 0);
+}
+
+/// Of a queue that only a lease names: the host does not stop for what is on it, and what comes later waits for that.
+static void named_queue(cl_context context, unibuf_space mine, unibuf_buffer* buffer, cl_command_queue queue) {
+    int32_t error = 0;
+    void* const event = clCreateUserEvent(context, &error);
+    CHECK(error == 0);
+    CHECK(clEnqueueBarrierWithWaitList(queue, 1, &event, NULL) == 0);
+    unibuf_access_options options = UNIBUF_ACCESS_INIT;
+    options.queue = unibuf_opencl_queue(queue);
+    unibuf_lease lease;
+    CHECK_OK(unibuf_acquire(buffer, mine, UNIBUF_READ_WRITE, &options, &lease));
+    set(queue, &lease.native, 5);
+    unibuf_release(&lease);
+    unibuf_access_options at_once = UNIBUF_ACCESS_INIT;
+    at_once.timeout_ns = 20000000;
+    CHECK_STATUS(UNIBUF_TIMEOUT, unibuf_acquire(buffer, UNIBUF_HOST, UNIBUF_READ, &at_once, &lease));
+    CHECK(clSetUserEventStatus(event, 0) == 0);
+    CHECK(host_has(buffer, 5));
+    CHECK(clReleaseEvent(event) == 0);
+    CHECK(clReleaseCommandQueue(queue) == 0);
 }
 
 static void own_space(cl_context context, cl_device_id device, cl_command_queue queue) {
@@ -95,8 +121,9 @@ static void own_space(cl_context context, cl_device_id device, cl_command_queue 
     set(other, &native, 4);
     CHECK_OK(unibuf_mark_dirty(buffer, mine, &on));
     CHECK(host_has(buffer, 4));
-    unibuf_destroy(buffer);
     CHECK(clReleaseCommandQueue(other) == 0);
+    named_queue(context, mine, buffer, new_queue(context, device, 0));
+    unibuf_destroy(buffer);
 }
 
 /// unibuf keeps what it uses: the program may release its own references.
@@ -115,6 +142,10 @@ int main(void) {
     FUNCTION(library, clCreateCommandQueue);
     FUNCTION(library, clEnqueueFillBuffer);
     FUNCTION(library, clGetContextInfo);
+    FUNCTION(library, clCreateUserEvent);
+    FUNCTION(library, clEnqueueBarrierWithWaitList);
+    FUNCTION(library, clSetUserEventStatus);
+    FUNCTION(library, clReleaseEvent);
     FUNCTION(library, clReleaseContext);
     FUNCTION(library, clReleaseCommandQueue);
 
