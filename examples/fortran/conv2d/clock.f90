@@ -1,0 +1,34 @@
+!> How long something took.
+module conv2d_clock
+  use kinds, only: dp, i64
+  implicit none
+  private
+  public :: milliseconds, median
+
+contains
+
+  !> Since some moment before the program.
+  function milliseconds() result(now)
+    real(dp) :: now
+
+    integer(i64) :: count, rate
+
+    call system_clock(count, rate)
+    now = 1e3_dp*count/rate
+  end function milliseconds
+
+  pure function median(of) result(middle)
+    real(dp), intent(in) :: of(:)
+    real(dp) :: middle
+
+    integer :: i
+
+    ! The first whose place in order is the middle: as many values are below it, at most, as above.
+    middle = of(1)
+    do i = 1, size(of)
+      middle = of(i)
+      if (2*count(of < middle) <= size(of) .and. 2*count(of > middle) <= size(of)) return
+    end do
+  end function median
+
+end module conv2d_clock
