@@ -19,3 +19,8 @@ set(conv2d ${PROJECT_SOURCE_DIR}/examples/conv2d)
 add_fortran_example(conv2d_fortran conv2d ${conv2d}/picture.cpp ${conv2d}/stb.cpp ${conv2d}/opengl_api.cpp)
 target_link_libraries(conv2d_fortran PRIVATE examples_common)
 target_include_directories(conv2d_fortran SYSTEM PRIVATE ${STB_INCLUDE_DIR})
+
+set(common ${PROJECT_SOURCE_DIR}/examples/fortran/common/example_gpu.f90)
+foreach(example phase1_drop_in phase2_direct_access phase3_full_integration)
+    add_fortran_example(${example} ${example} ${common})
+endforeach()
