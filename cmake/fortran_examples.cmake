@@ -21,6 +21,7 @@ target_link_libraries(conv2d_fortran PRIVATE examples_common)
 target_include_directories(conv2d_fortran SYSTEM PRIVATE ${STB_INCLUDE_DIR})
 
 set(common ${PROJECT_SOURCE_DIR}/examples/fortran/common/example_gpu.f90)
+add_fortran_example(heat_fortran heat ${common})
 foreach(example phase1_drop_in phase2_direct_access phase3_full_integration)
     add_fortran_example(${example} ${example} ${common})
 endforeach()
