@@ -19,10 +19,11 @@ build: needs-demo-test build/venv ## Everything, into build/$PRESET (release, de
 	cmake --build --preset $(PRESET)
 
 demo: build/release/build.ninja ## Convolve a photograph on every memory (PICTURE=my.jpg)
-	cmake --build --preset release --target conv2d
+	cmake --build --preset release --target conv2d conv2d_fortran
 	@mkdir -p build/demo
 	build/release/examples/conv2d --picture $(PICTURE) --output build/demo/edges.png \
 	    --mode all --space all --filter edge --size 2048x2400 --json build/demo/table.json
+	build/release/examples/conv2d_fortran $(PICTURE) 2048 2400
 
 test: needs-demo-test build/venv ## Build and run all tests
 	$(call check,$(PRESET))
@@ -88,7 +89,7 @@ needs-%:
 	@scripts/install-dependencies.sh $(subst -, ,$*)
 
 # Enough for the demo and the package, where the packages for tests are not installed.
-build/release/build.ninja: | needs-demo
+build/release/build.ninja: CMakePresets.json | needs-demo
 	cmake --preset release -D UNIBUF_TESTS=OFF -D UNIBUF_PYTHON=OFF
 
 # $(call check,PRESET): builds and runs the tests. CTest's own verdict counts too: it fails where a program cannot list its tests.

@@ -4,7 +4,7 @@
 set -euo pipefail
 
 declare -A packages=(
-    [demo]="g++ make cmake ninja-build ccache libfmt-dev libcli11-dev nlohmann-json3-dev libstb-dev
+    [demo]="g++ gfortran fypp make cmake ninja-build ccache libfmt-dev libcli11-dev nlohmann-json3-dev libstb-dev
             libegl1 libegl-mesa0 libgl1-mesa-dri ocl-icd-libopencl1 pocl-opencl-icd python-matplotlib-data"
     [test]="gcc git python3 python3-dev python3-venv binutils pkg-config libgtest-dev libgmock-dev librapidcheck-dev libbenchmark-dev libmimalloc-dev
             valgrind"
