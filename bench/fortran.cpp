@@ -7,7 +7,7 @@
 #include "race.hpp"
 
 extern "C" {
-int bench_fortran_make(std::int64_t count, int on_gl);
+int bench_fortran_make(std::int64_t count, int device);
 void bench_fortran_destroy();
 void bench_fortran_bind();
 void bench_fortran_get_cpu_pointer();
@@ -20,12 +20,15 @@ extern void* bench_fortran_pointer;
 
 namespace {
 
+/// As fortran_calls numbers them.
+enum device { host, debug, opengl };
+
 /// The buffer of fortran_calls.
 class fortran_buffer {
 public:
-    fortran_buffer(std::int64_t count, bool on_gl) {
-        if (on_gl) static_cast<void>(unibuf::space("opengl:0"));  // says why, where it is not there
-        if (bench_fortran_make(count, on_gl ? 1 : 0) != 0) {
+    fortran_buffer(std::int64_t count, device at) {
+        if (at == opengl) static_cast<void>(unibuf::space("opengl:0"));  // says why, where it is not there
+        if (bench_fortran_make(count, at) != 0) {
             throw unibuf::error(unibuf::error_code::device_unavailable, "the Fortran module has made no buffer");
         }
     }
@@ -35,7 +38,7 @@ public:
 };
 
 bench::figures get_cpu_pointer() {
-    const fortran_buffer buffer(1024, true);
+    const fortran_buffer buffer(1024, opengl);
     bench_fortran_get_cpu_pointer();
     return bench::in_ns(bench::race(bench::repeat([] {
                                         bench_fortran_get_cpu_pointer();
@@ -44,15 +47,15 @@ bench::figures get_cpu_pointer() {
                                     bench::repeat([] { benchmark::DoNotOptimize(bench_fortran_pointer); })));
 }
 
-bench::figures write_buffer(std::int64_t bytes, bool on_gl) {
-    const fortran_buffer buffer(bytes / 4, on_gl);
-    return bench::in_ns(
-        bench::race(bench::repeat([] { bench_fortran_write_buffer(); }), bench::repeat([] { bench_fortran_assign(); })));
+bench::figures write_buffer(std::int64_t bytes, device at) {
+    const fortran_buffer buffer(bytes / 4, at);
+    return bench::in_ns(bench::race(bench::repeat([] { bench_fortran_write_buffer(); }),
+                                    bench::repeat([] { bench_fortran_assign(); })));
 }
 
 /// The GPU has nothing to do: what is left is who has what, and a fence.
 bench::figures idle_sync() {
-    const fortran_buffer buffer(std::int64_t{1} << 20, true);
+    const fortran_buffer buffer(std::int64_t{1} << 20, opengl);
     bench_fortran_bind();
     return bench::in_ns(bench::race(bench::repeat([] { bench_fortran_sync(); }), bench::repeat([] {
                                         const unibuf::space gl("opengl:0");
@@ -62,7 +65,7 @@ bench::figures idle_sync() {
 
 /// A cache line that moves; the limit, its copy, is taken off.
 bench::figures small_sync() {
-    const fortran_buffer buffer(16, false);
+    const fortran_buffer buffer(16, debug);
     bench::figures taken =
         bench::in_ns(bench::race(bench::repeat([] { bench_fortran_mark_and_sync(); }), bench::repeat([] {
                                      static char from[64];
@@ -83,9 +86,9 @@ const bench::declared pointer({.name = "fortran.get_cpu_pointer",
 const bench::declared writes({.name = "fortran.write_buffer",
                               .unit = "ns",
                               .goal = bench::ratio_at_most(1.02),
-                              .cases = {{"1 MiB, shared with OpenGL", [] { return write_buffer(1 << 20, true); }},
-                                        {"16 MiB, shared with OpenGL", [] { return write_buffer(1 << 24, true); }},
-                                        {"1 MiB, debug:0", [] { return write_buffer(1 << 20, false); }}}});
+                              .cases = {{"1 MiB, shared with OpenGL", [] { return write_buffer(1 << 20, opengl); }},
+                                        {"16 MiB, shared with OpenGL", [] { return write_buffer(1 << 24, opengl); }},
+                                        {"1 MiB, the host's", [] { return write_buffer(1 << 20, host); }}}});
 
 const bench::declared syncs({.name = "fortran.sync",
                              .unit = "ns",

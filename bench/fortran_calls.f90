@@ -11,22 +11,17 @@ module fortran_calls
 
 contains
 
-  !> Of `count` elements, at "opengl:0" or at "debug:0". Not 0 where the device is not there.
-  integer(c_int) function make(count, on_gl) bind(C, name='bench_fortran_make')
+  !> Of `count` elements, for the device `devices(device)`. Not 0 where that is not there.
+  integer(c_int) function make(count, device) bind(C, name='bench_fortran_make')
     integer(c_int64_t), intent(in), value :: count
-    integer(c_int), intent(in), value :: on_gl
+    integer(c_int), intent(in), value :: device
 
+    character(*), parameter :: devices(0:2) = [character(8) :: 'host', 'debug:0', 'opengl:0']
     integer :: status
 
-    if (on_gl /= 0) then
-      call set_gpu_device('opengl:0', stat=status)
-    else
-      call set_gpu_device('debug:0', stat=status)
-    end if
+    buffer = create_unified_buffer(4*count, BUFFER_READ_WRITE, device=devices(device), stat=status)
     make = status
     if (status /= STATUS_OK) return
-    buffer = create_unified_buffer(4*count, BUFFER_READ_WRITE, stat=status)
-    make = status
     allocate (source(count), plain(count))
     source = 1
     plain = 0

@@ -16,7 +16,7 @@ namespace unibuf::fortran {
 namespace {
 
 slots<fence>& fences() noexcept {
-    static auto& all = *new slots<fence>("a fence");
+    static constinit slots<fence> all("a fence");
     return all;
 }
 

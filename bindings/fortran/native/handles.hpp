@@ -3,7 +3,6 @@
 
 #include <atomic>
 #include <cstdint>
-#include <deque>
 #include <memory>
 #include <mutex>
 #include <new>
@@ -25,11 +24,11 @@ template <class T>
 class slots {
 public:
     /// `noun` is what errors call them: "a buffer".
-    explicit slots(const char* noun) noexcept : noun_(noun) {}
+    constexpr explicit slots(const char* noun) noexcept : noun_(noun) {}
 
     handle add(std::unique_ptr<T> object) {
         const std::lock_guard lock(mutex_);
-        if (!free_) free_ = &all_.emplace_back();
+        if (!free_) free_ = all_ = new slot(all_);
         slot& taken = *std::exchange(free_, free_->next);
         taken.object = std::move(object);
         const std::int64_t generation = taken.generation.load(std::memory_order_relaxed) + 1;
@@ -69,9 +68,12 @@ public:
 
 private:
     struct slot {
+        explicit slot(slot* made_before) noexcept : before(made_before) {}
+
         std::atomic<std::int64_t> generation = 0;  // odd while it has an object
         std::unique_ptr<T> object;
-        slot* next = nullptr;
+        slot* next = nullptr;  // of those without an object
+        slot* before;          // of all
     };
 
     [[noreturn]] void refuse(const handle& of) const {
@@ -85,7 +87,7 @@ private:
 
     const char* noun_;
     std::mutex mutex_;
-    std::deque<slot> all_;
+    slot* all_ = nullptr;  // never freed: threads may go on while the process ends
     slot* free_ = nullptr;
 };
 

@@ -22,7 +22,7 @@ struct leased {
 };
 
 slots<leased>& leases() noexcept {
-    static auto& all = *new slots<leased>("a lease");
+    static constinit slots<leased> all("a lease");
     return all;
 }
 

@@ -132,7 +132,7 @@ namespace {
 using namespace unibuf::fortran;
 
 slots<compute_shader>& shaders() noexcept {
-    static auto& all = *new slots<compute_shader>("a compute shader");
+    static constinit slots<compute_shader> all("a compute shader");
     return all;
 }
 

@@ -15,7 +15,7 @@ namespace unibuf::fortran {
 namespace {
 
 slots<memory_pool>& pools() noexcept {
-    static auto& all = *new slots<memory_pool>("a pool");
+    static constinit slots<memory_pool> all("a pool");
     return all;
 }
 

@@ -102,7 +102,6 @@ void unified::fill(const section& pattern) {
     turn_of_gpu({});
 }
 
-
 void unified::sync_to_gpu(extent part) {
     // What was written through pointers is found by pages, which may reach beyond the part: a shader could write there.
     if (at_gpu()) return turn_of_gpu(common_->whole, {});
@@ -149,7 +148,7 @@ void unified::take_back_from_gpu() noexcept {
 }
 
 slots<unified>& buffers() noexcept {
-    static auto& all = *new slots<unified>("a buffer");
+    static constinit slots<unified> all("a buffer");
     return all;
 }
 
