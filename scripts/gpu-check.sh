@@ -45,7 +45,8 @@ build_all() {
     local options=(-G Ninja -B "$build" -D CMAKE_BUILD_TYPE=Release -D UNIBUF_TESTS=ON)
     if [[ -n $parts ]]; then options+=(-D "CMAKE_PREFIX_PATH=$(realpath "$parts")"); fi
     local targets=(unibuf_cli conv2d unibuf_bench fault_tests contract_host contract_debug contract_opencl
-        contract_opengl contract_cuda cuda_double_tests cuda_cli_tests gpu_interop)
+        contract_opengl contract_cuda cuda_double_tests cuda_cli_tests gpu_interop
+        c_contract c_threads c_adopt_opencl c_adopt_opengl)
     if has_python; then
         options+=(-D UNIBUF_PYTHON=ON -D "Python_EXECUTABLE=$(command -v "$python")")
         targets+=(unibuf_python)
@@ -137,6 +138,7 @@ elif [[ ! -f $picture ]]; then
 else
     run conv2d run_conv2d
 fi
+run c "$build/tests/c/c_contract" cuda:0
 run interop "$python" tests/gpu/interop.py "$build/tests/libgpu_interop.so"
 if has_python; then
     run python run_python

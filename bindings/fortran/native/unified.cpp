@@ -37,7 +37,8 @@ unified::unified(buffer bytes, space where)
 
 unified::~unified() {
     try {
-        turn_of_gpu({});  // the last handle waits for what is queued
+        // The last handle waits for what is queued. Its own part may have gone to a pool.
+        turn_of_gpu(common_->whole, {});
     } catch (const std::exception&) {
         // The device is gone, and with it what it did.
     }
