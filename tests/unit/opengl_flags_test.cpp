@@ -147,5 +147,13 @@ TEST(opengl_platform, is_known_by_what_drivers_say) {
     }
 }
 
+TEST(opengl_flags, a_maker_has_a_name) {
+    EXPECT_EQ(vendor_named("nvidia"), gl_vendor::nvidia);
+    EXPECT_EQ(vendor_named("amd"), gl_vendor::amd);
+    EXPECT_EQ(vendor_named("intel"), gl_vendor::intel);
+    EXPECT_EQ(vendor_named("other"), gl_vendor::other);
+    EXPECT_EQ(vendor_named("Nvidia"), std::nullopt);
+}
+
 }  // namespace
 }  // namespace unibuf::backends

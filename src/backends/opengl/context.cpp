@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <cstdlib>
 #include <string_view>
 
 #include "backends/opengl/egl.hpp"
@@ -38,6 +39,11 @@ std::string gl_context::load() {
     }
     const std::string renderer = text(gl_, gl::renderer);
     platform_ = platform_of(text(gl_, gl::vendor), renderer);
+    if (const char* const named = std::getenv("UNIBUF_OPENGL_VENDOR")) {
+        const auto vendor = vendor_named(named);
+        if (!vendor) return fmt::format("UNIBUF_OPENGL_VENDOR is '{}': it is amd, intel, nvidia or other", named);
+        platform_.vendor = *vendor;
+    }
     description_ = fmt::format("{}, OpenGL {}", renderer, version);
     return {};
 }

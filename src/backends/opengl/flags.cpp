@@ -62,6 +62,14 @@ gl_platform platform_of(std::string_view vendor, std::string_view renderer) {
     return result;
 }
 
+std::optional<gl_vendor> vendor_named(std::string_view name) {
+    if (name == "amd") return gl_vendor::amd;
+    if (name == "intel") return gl_vendor::intel;
+    if (name == "nvidia") return gl_vendor::nvidia;
+    if (name == "other") return gl_vendor::other;
+    return std::nullopt;
+}
+
 gl_mapping mapping_for(gl_vendor vendor, host_access access, memory_hint hint) {
     const bool reads = access != host_access::write_only;
     const bool writes = access != host_access::read_only;

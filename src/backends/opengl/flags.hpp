@@ -1,6 +1,7 @@
 // backends/opengl/flags.hpp: which flags memory gets that host and device share. Pure.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -21,6 +22,9 @@ struct gl_platform {
 
 /// From the strings GL_VENDOR and GL_RENDERER.
 gl_platform platform_of(std::string_view vendor, std::string_view renderer);
+
+/// "amd", "intel", "nvidia", "other".
+std::optional<gl_vendor> vendor_named(std::string_view name);
 
 struct gl_mapping {
     unsigned storage = 0;         // of glNamedBufferStorage
