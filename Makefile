@@ -7,7 +7,7 @@ export CMAKE_BUILD_PARALLEL_LEVEL ?= $(shell nproc)
 export CTEST_PARALLEL_LEVEL ?= $(shell nproc)
 
 code := $(wildcard include src bindings cli examples bench tests)
-python := $(wildcard bindings/python compat examples bench/python tests/python tests/doubles/cupy)
+python := $(wildcard bindings/python compat examples bench/python tests/docs tests/fortran tests/python tests/doubles/cupy)
 cpp = $(shell find $(code) -name '*.[ch]pp' -o -name '*.[ch]')
 
 help: ## This list
@@ -67,9 +67,9 @@ lint: needs-demo-test-lint build/venv ## Layout, clang-tidy, scripts
 	build/venv/bin/ruff format --check $(python)
 	build/venv/bin/ruff check $(python)
 	cmake --preset clang
-	run-clang-tidy-19 -quiet -p build/clang -j $(CMAKE_BUILD_PARALLEL_LEVEL) '^$(CURDIR)/(src|cli|examples|bench)/'
+	run-clang-tidy-19 -quiet -p build/clang -j $(CMAKE_BUILD_PARALLEL_LEVEL) '^$(CURDIR)/(src|bindings/c|cli|examples|bench)/'
 	PYTHONPYCACHEPREFIX=build/pycache python3 -m py_compile scripts/*.py tests/docs/*.py tests/gpu/*.py
-	shellcheck .ci/run scripts/*.sh tests/package/*.sh
+	shellcheck .ci/run scripts/*.sh tests/package/*.sh tests/fortran/*.sh
 
 clean: ## Remove build/
 	rm -rf build

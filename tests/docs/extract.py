@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """extract.py BUILD OUTPUT DOCUMENT...: writes the code blocks of Markdown documents to files, and OUTPUT/blocks.cmake.
 
-A ```cpp, ```c, ```fortran or ```python block is a program; one of C++ or C without `int main` or a namespace of its own is put into
-a main, in C after a function `must` that ends the program where a call failed, if the block uses that. A comment before
-the block changes that: `<!-- continues -->` joins it to the block before, `<!-- compile only -->` leaves it unrun. A
+A ```cpp, ```c, ```fortran or ```python block is a program; one of C++ or C without `int main` or a namespace of its own
+is put into a main, in C after a function `must` that ends the program where a call failed, if the block uses that. A
+comment before the block changes that: `<!-- continues -->` joins it to the block before, `<!-- compile only -->` leaves it unrun. A
 ```sh block is run if it begins with `unibuf ` or `build/`.
 """
 
