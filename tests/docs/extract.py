@@ -3,8 +3,8 @@
 
 A ```cpp, ```c, ```fortran or ```python block is a program; one of C++ or C without `int main` or a namespace of its own
 is put into a main, in C after a function `must` that ends the program where a call failed, if the block uses that. A
-comment before the block changes that: `<!-- continues -->` joins it to the block before, `<!-- compile only -->` leaves it unrun. A
-```sh block is run if it begins with `unibuf ` or `build/`.
+comment before the block changes that: `<!-- continues -->` joins it to the block before, `<!-- compile only -->` leaves
+it unrun. A ```sh block is run if it begins with `unibuf ` or `build/`.
 """
 
 import re
