@@ -164,7 +164,8 @@ module gpu_unified_buffers
       integer(c_intptr_t) :: handle
     end function get_gpu_handle
 
-    !> Says that the GPU will not use it any more, by a binding or a handle.
+    !> Says that the GPU will not use it any more, by a binding or a handle. What it was given to do before is seen
+    !> by the host, as ever.
     subroutine release_gpu_handle(buffer, stat, errmsg) bind(C, name='unibuf_fortran_release_gpu_handle')
       import
       implicit none

@@ -246,8 +246,8 @@ contains
     buffer = create_unified_buffer(bytes, BUFFER_READ_WRITE, MEMORY_GPU_PREFERRED)
     call bind_buffer_to_shader(buffer, 0)
     call write_buffer(buffer, numbers)
-    call read_buffer(buffer, back)
     call release_gpu_handle(buffer)
+    call read_buffer(buffer, back)  ! what shaders did until then
     before = buffer_statistics(buffer)
     do k = 1, 5
       call read_buffer(buffer, back)

@@ -59,9 +59,7 @@ handle unibuf_fortran_pool_acquire(const handle* pool, const std::int64_t* size,
 void unibuf_fortran_pool_release(const handle* pool, const handle* buffer, int* stat, CFI_cdesc_t* errmsg) {
     carry_out(stat, errmsg, [&] {
         unibuf::memory_pool& into = pools().get(*pool);
-        unified& of = buffers().get(*buffer);
-        of.take_back_from_gpu();
-        into.release(std::move(of.bytes()));
+        buffers().get(*buffer).release_to(into);
         buffers().remove(*buffer);
     });
 }

@@ -2,7 +2,6 @@
 #include "unified.hpp"
 
 #include <cstdint>
-#include <limits>
 #include <string>
 #include <unibuf/error.hpp>
 #include <utility>
@@ -26,10 +25,27 @@ extent extent_of(const std::int64_t* offset, const std::int64_t* bytes) {
     return {.offset = offset ? counted(*offset, "an offset") : 0, .bytes = bytes ? counted(*bytes, "a size") : rest};
 }
 
+leased::leased(detail::lease_bytes bytes, extent part, std::shared_ptr<turns> with)
+    : bytes_(std::move(bytes)), part_(part), turns_(std::move(with)), elsewhere_(bytes_.where() != turns_->where()) {
+    if (elsewhere_) turns_->lease_begins(part_);
+}
+
+bool leased::leave() noexcept {
+    if (!elsewhere_) return false;
+    elsewhere_ = false;
+    turns_->lease_ends(part_);
+    return true;
+}
+
+void leased::end() {
+    bytes_.end();
+    if (leave()) turns_->turn_of_gpu(part_);
+}
+
 unified::unified(buffer bytes, space where)
     : bytes_(std::move(bytes)),
       gpu_(gpu_at(where)),
-      common_(std::make_shared<common>(bytes_.view(0, bytes_.size_bytes()))) {
+      turns_(std::make_shared<turns>(bytes_.view(0, bytes_.size_bytes()), gpu_)) {
     bytes_.host();
     bytes_.release_host();
     bytes_.prefetch(gpu_.where, {.on = gpu_.on});
@@ -42,21 +58,30 @@ unified::~unified() {
     } catch (const std::exception&) {
         // The device is gone, and with it what it did.
     }
-    take_back_from_gpu();
+    forget_copy();
 }
 
 std::unique_ptr<unified> unified::view(extent part) {
-    return std::unique_ptr<unified>(new unified(bytes_.view(part.offset, part.bytes), gpu_, common_));
+    return std::unique_ptr<unified>(
+        new unified(bytes_.view(part.offset, part.bytes), begin_ + part.offset, gpu_, turns_));
 }
 
-void unified::turn_of_gpu(buffer& of, extent part) {
-    if (!at_gpu()) return;
-    const access what = of.options().access == host_access::write_only ? access::read : access::read_write;
-    of.acquire(gpu_.where, what, {.offset = part.offset, .count = part.bytes, .on = gpu_.on}).end();
+extent unified::in_whole(extent part) {
+    static_cast<void>(bytes_.view(part.offset, part.bytes));
+    return placed(part);
+}
+
+extent unified::placed(extent part) const noexcept {
+    return {.offset = begin_ + part.offset, .bytes = part.bytes == rest ? size() - part.offset : part.bytes};
+}
+
+void unified::turn_of_gpu(extent part) {
+    if (turns_->at_gpu()) turns_->turn_of_gpu(placed(part));
 }
 
 std::byte* unified::host_pointer() {
     turn_of_gpu({});
+    turns_->pointer_given();
     return bytes_.host();
 }
 
@@ -80,19 +105,22 @@ void unified::write(const section& from, std::int64_t offset) {
     auto lease = bytes_.acquire(host, access::write, {.offset = part.offset, .count = part.bytes});
     from.gather(lease.data());
     lease.end();
-    turn_of_gpu(part);
+    turns_->was_written(placed(part));
 }
 
 void unified::read(const section& to, std::int64_t offset) {
     const extent part = elements(offset, to);
     turn_of_gpu(part);
-    const auto lease = bytes_.acquire(host, access::read, {.offset = part.offset, .count = part.bytes});
+    auto lease = bytes_.acquire(host, access::read, {.offset = part.offset, .count = part.bytes});
     to.scatter(lease.data());
+    lease.end();
+    turns_->was_read(placed(part));
 }
 
-detail::lease_bytes unified::acquire(space where, access what, const access_options& options) {
-    if (where == host) turn_of_gpu({.offset = options.offset, .bytes = options.count});
-    return bytes_.acquire(where, what, options);
+std::unique_ptr<leased> unified::acquire(space where, access what, const access_options& options) {
+    const extent part = in_whole({.offset = options.offset, .bytes = options.count});
+    if (where != gpu_.where) turns_->turn_of_gpu(part);
+    return std::make_unique<leased>(bytes_.acquire(where, what, options), part, turns_);
 }
 
 void unified::fill(const section& pattern) {
@@ -100,20 +128,26 @@ void unified::fill(const section& pattern) {
     pattern.gather(repeated.data());
     turn_of_gpu({});
     bytes_.fill(repeated);
-    turn_of_gpu({});
+    turns_->was_written(placed({}));
 }
 
 void unified::sync_to_gpu(extent part) {
-    // What was written through pointers is found by pages, which may reach beyond the part: a shader could write there.
-    if (at_gpu()) return turn_of_gpu(common_->whole, {});
+    if (turns_->at_gpu()) {
+        in_whole(part);
+        // What was written through pointers is found by pages, which may reach beyond the part: a shader could write
+        // there.
+        turns_->whole_turn_of_gpu();
+        return turns_->turn_of_pointers_ended();
+    }
     // A batch collects what names no queue.
     const queue on = batch_is_open() ? queue{} : gpu_.on;
     bytes_.prefetch(gpu_.where, {.offset = part.offset, .count = part.bytes, .on = on});
 }
 
 void unified::sync_from_gpu(extent part) {
-    turn_of_gpu(part);
+    if (turns_->at_gpu()) turns_->turn_of_gpu(in_whole(part));
     bytes_.sync_to_host(part.offset, part.bytes);
+    turns_->turn_of_pointers();
 }
 
 void unified::mark_host_dirty(extent part) { bytes_.mark_host_dirty(part.offset, part.bytes); }
@@ -122,13 +156,17 @@ void unified::mark_device_dirty(extent part) {
     bytes_.mark_dirty(gpu_.where, {.offset = part.offset, .count = part.bytes, .on = gpu_.on});
 }
 
-native_memory unified::show_to_gpu() {
-    const std::lock_guard lock(mutex_);
+native_memory unified::show() {
     if (!shown_copy_) {
         shown_copy_.emplace(bytes_.copy_view(gpu_.where));
-        common_->shown.fetch_add(1, std::memory_order_release);
+        turns_->show();
     }
     return shown_copy_->native();
+}
+
+native_memory unified::show_to_gpu() {
+    const std::lock_guard lock(mutex_);
+    return show();
 }
 
 void unified::bind_to_shader(int binding) {
@@ -137,15 +175,34 @@ void unified::bind_to_shader(int binding) {
                                                  ": shaders are OpenGL's; get_gpu_handle gives what other APIs need");
     }
     if (binding < 0) throw error(error_code::out_of_range, "a binding of " + std::to_string(binding) + " was given");
-    bind_storage(show_to_gpu(), static_cast<unsigned>(binding));
-    sync_to_gpu({});
+    std::unique_lock lock(mutex_);
+    const bool first = !shown_copy_;
+    try {
+        bind_storage(show(), static_cast<unsigned>(binding));
+        lock.unlock();
+        sync_to_gpu({});
+    } catch (...) {
+        if (lock) lock.unlock();
+        if (first) forget_copy();
+        throw;
+    }
 }
 
-void unified::take_back_from_gpu() noexcept {
+void unified::take_back_from_gpu() {
+    turn_of_gpu({});
+    forget_copy();
+}
+
+void unified::forget_copy() noexcept {
     const std::lock_guard lock(mutex_);
     if (!shown_copy_) return;
     shown_copy_.reset();
-    common_->shown.fetch_sub(1, std::memory_order_release);
+    turns_->take_back();
+}
+
+void unified::release_to(memory_pool& pool) {
+    turn_of_gpu({});
+    pool.release(std::move(bytes_));
 }
 
 slots<unified>& buffers() noexcept {

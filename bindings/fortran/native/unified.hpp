@@ -1,36 +1,50 @@
 // unified.hpp: what a type(unified_buffer) stands for.
 #pragma once
 
-#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <mutex>
 #include <optional>
 #include <unibuf/buffer.hpp>
+#include <unibuf/memory_pool.hpp>
 
 #include "gpu.hpp"
 #include "handles.hpp"
 #include "section.hpp"
+#include "turns.hpp"
 
 namespace unibuf::fortran {
-
-/// A range in bytes.
-struct extent {
-    std::size_t offset = 0;
-    std::size_t bytes = rest;
-};
 
 /// Of optional arguments. Throws error(out_of_range) for negative ones.
 extent extent_of(const std::int64_t* offset, const std::int64_t* bytes);
 
+/// A lease of a range of the whole buffer, which takes part in the turns.
+class leased {
+public:
+    leased(detail::lease_bytes bytes, extent part, std::shared_ptr<turns> with);
+    ~leased() { leave(); }
+    leased(const leased&) = delete;
+    leased& operator=(const leased&) = delete;
+
+    const detail::lease_bytes& bytes() const noexcept { return bytes_; }
+
+    /// Where it was not at the device, that has its turn then.
+    void end();
+
+private:
+    bool leave() noexcept;
+
+    detail::lease_bytes bytes_;
+    extent part_;
+    std::shared_ptr<turns> turns_;
+    bool elsewhere_;  // and known to the turns
+};
+
 /// A buffer, or a part of one, with the device that it is for.
 ///
-/// Nobody tells when a shader runs. So from the moment that the device was shown the buffer (bound to a shader, or its
-/// handle given out) until that is taken back, the two take turns. The device's begins after each access of the host,
-/// with all that the host has: from then on the device has the newest content, as far as its shaders may write. It ends
-/// before the next access of the host, after all work that was submitted until then. A pointer to the host's memory
-/// ends it when it is given out; it begins again with sync_to_gpu.
+/// It and the host take turns: see turns. A pointer to the host's memory makes it the host's turn when it is given out;
+/// the device's begins again with sync_to_gpu.
 class unified {
 public:
     /// Makes its copies at once, where that can still fail without harm.
@@ -43,7 +57,6 @@ public:
 
     std::size_t size() const noexcept { return bytes_.size_bytes(); }
     buffer& bytes() noexcept { return bytes_; }
-    space where() const noexcept { return gpu_.where; }
 
     placement_info placement() const { return bytes_.placement(gpu_.where); }
 
@@ -54,9 +67,7 @@ public:
 
     void sync_to_gpu(extent part);
     void sync_from_gpu(extent part);
-    detail::lease_bytes acquire(space where, access what, const access_options& options);
-    /// Of what acquire() gave at the host, when that has ended.
-    void released(extent part) { turn_of_gpu(part); }
+    std::unique_ptr<leased> acquire(space where, access what, const access_options& options);
 
     void mark_host_dirty(extent part);
     void mark_device_dirty(extent part);
@@ -64,30 +75,32 @@ public:
     /// What the device's API calls its copy, which stays in place until take_back_from_gpu().
     native_memory show_to_gpu();
     void bind_to_shader(int binding);
-    void take_back_from_gpu() noexcept;
+    /// After what it was given to do. Throws as an access does, and changes nothing then.
+    void take_back_from_gpu();
+
+    /// The handle is of no use then.
+    void release_to(memory_pool& pool);
 
 private:
-    /// What all handles of one buffer know.
-    struct common {
-        buffer whole;
-        std::atomic<int> shown = 0;  // handles that the device was shown
-    };
+    unified(buffer bytes, std::size_t begin, const gpu& where, std::shared_ptr<turns> with)
+        : bytes_(std::move(bytes)), begin_(begin), gpu_(where), turns_(std::move(with)) {}
 
-    unified(buffer bytes, const gpu& where, std::shared_ptr<common> with)
-        : bytes_(std::move(bytes)), gpu_(where), common_(std::move(with)) {}
+    /// The place of a part of this handle in the whole buffer. The first throws error(out_of_range) where it is not all
+    /// there.
+    extent in_whole(extent part);
+    extent placed(extent part) const noexcept;
 
-    bool at_gpu() const noexcept { return common_->shown.load(std::memory_order_acquire) != 0; }
-
-    /// Of its turn, the begin or the end; nothing where it has none.
-    void turn_of_gpu(buffer& of, extent part);
-    void turn_of_gpu(extent part) { turn_of_gpu(bytes_, part); }
+    void turn_of_gpu(extent part);
+    native_memory show();  // under the mutex
+    void forget_copy() noexcept;
 
     /// Where the elements of `of` lie from the element `offset` on. Throws error(out_of_range) where they do not fit.
     extent elements(std::int64_t offset, const section& of) const;
 
     buffer bytes_;
+    std::size_t begin_ = 0;  // in the whole buffer
     gpu gpu_;
-    std::shared_ptr<common> common_;
+    std::shared_ptr<turns> turns_;
     std::mutex mutex_;  // of the copy that the device was shown by this handle
     std::optional<copy_view> shown_copy_;
 };

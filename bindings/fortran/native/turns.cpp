@@ -1,0 +1,61 @@
+// turns.cpp
+#include "turns.hpp"
+
+#include <algorithm>
+
+namespace unibuf::fortran {
+
+void turns::turn_of_gpu(extent part) {
+    if (!at_gpu()) return;
+    const access what = whole_.options().access == host_access::write_only ? access::read : access::read_write;
+    const std::size_t end = part.offset + part.bytes;
+    for (std::size_t at = part.offset; at < end;) {
+        const extent next = next_not_leased(at, end);
+        if (next.bytes == 0) return;
+        whole_.acquire(gpu_.where, what, {.offset = next.offset, .count = next.bytes, .on = gpu_.on}).end();
+        at = next.offset + next.bytes;
+    }
+}
+
+extent turns::next_not_leased(std::size_t begin, std::size_t end) const {
+    const std::lock_guard lock(mutex_);
+    const auto covers = [&](const extent& of) { return of.offset <= begin && begin < of.offset + of.bytes; };
+    for (auto found = std::ranges::find_if(leased_, covers); found != leased_.end();
+         found = std::ranges::find_if(leased_, covers)) {
+        begin = found->offset + found->bytes;
+    }
+    for (const extent& each : leased_) {
+        if (each.offset >= begin) end = std::min(end, each.offset);
+    }
+    return {.offset = begin, .bytes = begin < end ? end - begin : 0};
+}
+
+void turns::lease_begins(extent part) {
+    const std::lock_guard lock(mutex_);
+    leased_.push_back(part);
+}
+
+void turns::lease_ends(extent part) noexcept {
+    const std::lock_guard lock(mutex_);
+    const auto same = [&](const extent& of) { return of.offset == part.offset && of.bytes == part.bytes; };
+    leased_.erase(std::ranges::find_if(leased_, same));
+}
+
+void turns::pointer_given() noexcept {
+    pointers_out_.store(true, std::memory_order_relaxed);
+    turn_of_pointers();
+}
+
+void turns::was_written(extent part) {
+    turn_of_gpu(part);
+    if (part.bytes == whole_.size_bytes()) turn_of_pointers_ended();
+}
+
+void turns::was_read(extent part) {
+    if (!at_gpu() || !pointers_out_.load(std::memory_order_relaxed)) return;
+    if (pointers_turn_.load(std::memory_order_relaxed)) return;
+    const buffer_state state = whole_.state();
+    if (state == buffer_state::host_dirty || state == buffer_state::mixed) turn_of_gpu(part);
+}
+
+}  // namespace unibuf::fortran

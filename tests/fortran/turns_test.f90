@@ -1,0 +1,245 @@
+!> turns_test: whose turn it is with a buffer that shaders use, at leases, views, pools and refusals.
+program turns_test
+  use checks
+  use gpu_compute_shaders
+  use gpu_unified_buffers
+  use kinds
+  implicit none
+
+  integer, parameter :: n = 4096
+  integer(i64), parameter :: bytes = 4*n
+  character, parameter :: new = new_line('a')
+  type(compute_shader) :: increment
+  integer :: status, hint, numbers(n)
+  character(500) :: message
+
+  increment = create_compute_shader( &
+              '#version 450' // new // 'layout(local_size_x = 64) in;' // new // &
+              'layout(std430, binding = 0) buffer numbers { int a[]; };' // new // &
+              'void main() { a[gl_GlobalInvocationID.x] += 1; }', stat=status, errmsg=message)
+  if (status == STATUS_DEVICE_UNAVAILABLE) call skip(trim(message))
+  do hint = MEMORY_CPU_PREFERRED, MEMORY_STREAMING
+    call taken_back()
+    call leased_twice()
+    call leased_in_part()
+    call leased_at_another_device()
+    call leased_and_destroyed()
+    call kept_pointer()
+    call refused_binding()
+    call refused_release()
+    call released_with_a_view()
+  end do
+  call ranges()
+  call destroy_compute_shader(increment)
+  call finish()
+
+contains
+
+  !> Of ones, and bound.
+  function bound() result(buffer)
+    type(unified_buffer) :: buffer
+
+    buffer = create_unified_buffer(bytes, BUFFER_READ_WRITE, hint)
+    call bind_buffer_to_shader(buffer, 0)
+    call write_buffer(buffer, spread(1, 1, n))
+  end function bound
+
+  subroutine dispatch()
+    call dispatch_compute(increment, n/64)
+  end subroutine dispatch
+
+  subroutine succeeded(what)
+    character(*), intent(in) :: what
+
+    character(13), parameter :: names(4) = [character(13) :: 'cpu_preferred', 'gpu_preferred', 'coherent', 'streaming']
+
+    if (status /= STATUS_OK) print '(a)', trim(message)
+    call check(status == STATUS_OK, what // ' (' // trim(names(hint)) // ')')
+  end subroutine succeeded
+
+  subroutine has(buffer, value, what)
+    type(unified_buffer), intent(in) :: buffer
+    integer, intent(in) :: value
+    character(*), intent(in) :: what
+
+    call read_buffer(buffer, numbers, stat=status, errmsg=message)
+    if (any(numbers /= value)) status = -1
+    call succeeded(what)
+  end subroutine has
+
+  subroutine taken_back()
+    type(unified_buffer) :: buffer
+
+    buffer = bound()
+    call dispatch()
+    call has(buffer, 2, 'a shader has run')
+    call dispatch()
+    call release_gpu_handle(buffer)
+    call has(buffer, 3, 'what shaders did before release_gpu_handle is there')
+    call destroy_unified_buffer(buffer)
+  end subroutine taken_back
+
+  subroutine leased_twice()
+    type(unified_buffer) :: buffer
+    type(buffer_lease) :: first, second
+
+    buffer = bound()
+    call dispatch()
+    first = acquire_buffer(buffer, 'host', ACCESS_READ)
+    second = acquire_buffer(buffer, 'host', ACCESS_READ, offset=1024_i64, stat=status, errmsg=message)
+    call succeeded('leases that read do not exclude each other')
+    call has(buffer, 2, 'nor does read_buffer')
+    if (status == STATUS_OK) call release_buffer(first, stat=status, errmsg=message)
+    call succeeded('one of them ends')
+    if (status == STATUS_OK) call release_buffer(second, stat=status, errmsg=message)
+    call succeeded('and the other')
+    call dispatch()
+    call has(buffer, 3, 'then it is the turn of shaders')
+    call destroy_unified_buffer(buffer)
+  end subroutine leased_twice
+
+  subroutine leased_in_part()
+    type(unified_buffer) :: buffer
+    type(buffer_lease) :: lease
+    integer, pointer, contiguous :: part(:) => null()
+
+    buffer = bound()
+    lease = acquire_buffer(buffer, 'host', ACCESS_READ_WRITE, size=bytes/2)
+    call write_buffer(buffer, spread(5, 1, n/2), int(n/2, i64))
+    call sync_to_gpu(buffer, stat=status, errmsg=message)
+    call succeeded('sync_to_gpu leaves out what is leased')
+    call get_pointer(lease, part)
+    part = 5
+    call release_buffer(lease)
+    call dispatch()
+    call has(buffer, 6, 'a shader sees what was written under a lease, and beside it')
+    call destroy_unified_buffer(buffer)
+  end subroutine leased_in_part
+
+  subroutine leased_at_another_device()
+    type(unified_buffer) :: buffer
+    type(buffer_lease) :: lease
+    integer, pointer, contiguous :: there(:) => null()
+
+    buffer = bound()
+    lease = acquire_buffer(buffer, 'debug:0', ACCESS_READ)
+    call release_buffer(lease)
+    call dispatch()
+    lease = acquire_buffer(buffer, 'debug:0', ACCESS_READ_WRITE)
+    call get_pointer(lease, there)
+    if (any(there /= 2)) status = -1
+    call succeeded('a lease at another device sees what a shader wrote')
+    there = 7
+    call release_buffer(lease)
+    call dispatch()
+    call has(buffer, 8, 'and a shader what was written there')
+    call destroy_unified_buffer(buffer)
+  end subroutine leased_at_another_device
+
+  subroutine leased_and_destroyed()
+    type(unified_buffer) :: buffer, view
+    type(buffer_lease) :: lease
+    integer, pointer, contiguous :: part(:) => null()
+
+    buffer = bound()
+    view = view_buffer(buffer, 0_i64, bytes)
+    call bind_buffer_to_shader(view, 0)
+    lease = acquire_buffer(buffer, 'host', ACCESS_WRITE)
+    call destroy_unified_buffer(buffer)
+    call get_pointer(lease, part)
+    part = 3
+    call release_buffer(lease)
+    call dispatch()
+    call has(view, 4, 'a shader sees what was written under a lease of a handle that has ended')
+    call destroy_unified_buffer(view)
+  end subroutine leased_and_destroyed
+
+  !> Where writes are not found, the host counts as written while a pointer is out: UNIBUF_TRACKING=off.
+  subroutine kept_pointer()
+    type(unified_buffer) :: buffer
+    integer, pointer, contiguous :: p(:) => null()
+    integer :: round
+
+    buffer = bound()
+    call get_pointer(buffer, p)
+    p = 0
+    call sync_to_gpu(buffer)
+    do round = 1, 5
+      call dispatch()
+      call read_buffer(buffer, numbers(:n/2))
+    end do
+    call has(buffer, 5, 'a pointer that is kept does not undo what shaders write')
+    call write_buffer(buffer, spread(10, 1, n))
+    do round = 11, 13
+      call dispatch()
+      call has(buffer, round, 'nor after write_buffer')
+    end do
+    call destroy_unified_buffer(buffer)
+  end subroutine kept_pointer
+
+  subroutine refused_binding()
+    type(unified_buffer) :: buffer
+    type(transfer_statistics) :: before, after
+
+    buffer = create_unified_buffer(bytes, BUFFER_READ_WRITE, hint)
+    call write_buffer(buffer, spread(1, 1, n))
+    call bind_buffer_to_shader(buffer, 100000, stat=status)
+    before = buffer_statistics(buffer)
+    call read_buffer(buffer, numbers)
+    after = buffer_statistics(buffer)
+    call check(status /= STATUS_OK .and. after%bytes_moved == before%bytes_moved .and. &
+               after%publications == before%publications, 'after a binding that was refused there are no turns')
+    call destroy_unified_buffer(buffer)
+  end subroutine refused_binding
+
+  subroutine refused_release()
+    type(buffer_pool) :: pool, other
+    type(unified_buffer) :: buffer
+
+    pool = create_buffer_pool()
+    other = create_buffer_pool()
+    buffer = acquire_buffer(pool, bytes, BUFFER_READ_WRITE, hint)
+    call bind_buffer_to_shader(buffer, 0)
+    call dispatch()
+    call has(buffer, 1, 'a shader has written a buffer of a pool')
+    call release_buffer(other, buffer, stat=status)
+    call check(status == STATUS_INVALID_ARGUMENT, 'another pool does not take it')
+    call dispatch()
+    call has(buffer, 2, 'a release that was refused leaves the turns')
+    call release_buffer(pool, buffer)
+    call destroy_buffer_pool(pool)
+    call destroy_buffer_pool(other)
+  end subroutine refused_release
+
+  subroutine released_with_a_view()
+    type(buffer_pool) :: pool
+    type(unified_buffer) :: buffer, view
+
+    pool = create_buffer_pool()
+    buffer = acquire_buffer(pool, bytes, BUFFER_READ_WRITE, hint)
+    view = view_buffer(buffer, 0_i64, bytes)
+    call bind_buffer_to_shader(view, 0)
+    call release_buffer(pool, buffer, stat=status, errmsg=message)
+    call succeeded('a buffer goes back to its pool while shaders use a view of it')
+    call dispatch()
+    call has(view, 1, 'the view goes on')
+    buffer = acquire_buffer(pool, bytes, BUFFER_READ_WRITE, hint)
+    call has(buffer, 0, 'and the next one is another')
+    call destroy_unified_buffer(view)
+    call release_buffer(pool, buffer)
+    call destroy_buffer_pool(pool)
+  end subroutine released_with_a_view
+
+  subroutine ranges()
+    type(unified_buffer) :: buffer
+
+    hint = MEMORY_GPU_PREFERRED
+    buffer = bound()
+    call sync_to_gpu(buffer, 8_i64, bytes, stat=status, errmsg=message)
+    call check(status == STATUS_OUT_OF_RANGE, 'a range past the end of a bound buffer: ' // trim(message))
+    call sync_from_gpu(buffer, bytes + 1, stat=status, errmsg=message)
+    call check(status == STATUS_OUT_OF_RANGE, 'or behind it: ' // trim(message))
+    call destroy_unified_buffer(buffer)
+  end subroutine ranges
+
+end program turns_test
