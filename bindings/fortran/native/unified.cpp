@@ -54,7 +54,7 @@ unified::unified(buffer bytes, space where)
 unified::~unified() {
     try {
         // The last handle waits for what is queued. Its own part may have gone to a pool.
-        turn_of_gpu(common_->whole, {});
+        turns_->whole_turn_of_gpu();
     } catch (const std::exception&) {
         // The device is gone, and with it what it did.
     }
