@@ -1,5 +1,6 @@
 !> threads_test: threads of OpenMP create, use and destroy buffers of their own, and share one.
 program threads_test
+  use omp_lib, only: omp_get_thread_num
   use checks
   use gpu_unified_buffers
   use kinds
@@ -13,6 +14,7 @@ program threads_test
   call set_gpu_device('debug:0')
   call own_buffers()
   call one_buffer()
+  call leases()
   call errors()
   call finish()
 
@@ -53,6 +55,42 @@ contains
     call check(all(total == rounds), 'threads write their parts of one buffer, and none is lost')
     call destroy_unified_buffer(shared)
   end subroutine one_buffer
+
+  !> Of a buffer that the GPU may use at any time.
+  subroutine leases()
+    type(unified_buffer) :: buffer
+    type(buffer_lease) :: lease, other
+    integer :: round, status
+
+    buffer = create_unified_buffer(4_i64, BUFFER_READ_WRITE, MEMORY_GPU_PREFERRED)
+    call check(get_gpu_handle(buffer) /= 0, 'the GPU has a handle of a buffer')
+    !$omp parallel num_threads(threads) private(round, lease)
+    do round = 1, rounds
+      lease = acquire_buffer(buffer, 'host', ACCESS_READ)
+      !$omp barrier
+      call release_buffer(lease)
+      !$omp barrier
+    end do
+    !$omp end parallel
+    call check(.true., 'threads read it at the same time')
+
+    wrong = 0
+    lease = acquire_buffer(buffer, 'host', ACCESS_WRITE)
+    !$omp parallel num_threads(2) private(other, status) reduction(+:wrong)
+    other = acquire_buffer(buffer, 'host', ACCESS_READ, timeout_ns=20000000_i64, stat=status)
+    if (omp_get_thread_num() == 1 .and. status /= STATUS_TIMEOUT) wrong = wrong + 1
+    !$omp end parallel
+    call check(wrong == 0, 'a thread waits for the lease of another as long as it wants to')
+    call release_buffer(lease)
+    lease = acquire_buffer(buffer, 'debug:0', ACCESS_WRITE)
+    !$omp parallel num_threads(2) private(other, status) reduction(+:wrong)
+    other = acquire_buffer(buffer, 'host', ACCESS_READ, timeout_ns=20000000_i64, stat=status)
+    if (omp_get_thread_num() == 1 .and. status /= STATUS_TIMEOUT) wrong = wrong + 1
+    !$omp end parallel
+    call check(wrong == 0, 'also at the GPU')
+    call release_buffer(lease)
+    call destroy_unified_buffer(buffer)
+  end subroutine leases
 
   !> The message is that of the thread's own failure.
   subroutine errors()

@@ -2,18 +2,41 @@
 #include "turns.hpp"
 
 #include <algorithm>
+#include <unibuf/error.hpp>
 
 namespace unibuf::fortran {
 
-void turns::turn_of_gpu(extent part) {
+namespace {
+
+using clock = std::chrono::steady_clock;
+using namespace std::chrono_literals;
+
+// Until leases are looked at again: one may have begun after the last look.
+constexpr std::chrono::nanoseconds first_wait = 1ms;
+constexpr std::chrono::nanoseconds longest_wait = 64ms;
+
+}  // namespace
+
+void turns::turn_of_gpu(extent part, std::chrono::nanoseconds timeout) {
     if (!at_gpu()) return;
     const access what = whole_.options().access == host_access::write_only ? access::read : access::read_write;
     const std::size_t end = part.offset + part.bytes;
+    const clock::time_point begin = clock::now();
+    std::chrono::nanoseconds wait = first_wait;
     for (std::size_t at = part.offset; at < end;) {
         const extent next = next_not_leased(at, end);
         if (next.bytes == 0) return;
-        whole_.acquire(gpu_.where, what, {.offset = next.offset, .count = next.bytes, .on = gpu_.on}).end();
-        at = next.offset + next.bytes;
+        const auto at_most = std::min(wait, timeout);
+        try {
+            whole_
+                .acquire(gpu_.where, what,
+                         {.offset = next.offset, .count = next.bytes, .timeout = at_most, .on = gpu_.on})
+                .end();
+            at = next.offset + next.bytes;
+        } catch (const error& failure) {
+            if (failure.code() != error_code::timeout || clock::now() - begin >= timeout) throw;
+            wait = std::min(2 * wait, longest_wait);
+        }
     }
 }
 

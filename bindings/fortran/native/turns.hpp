@@ -2,6 +2,7 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <cstddef>
 #include <mutex>
 #include <unibuf/buffer.hpp>
@@ -36,8 +37,8 @@ public:
     bool at_gpu() const noexcept { return shown_.load(std::memory_order_acquire) != 0; }
 
     /// Of the device's turn, the begin or the end; nothing where it has none. What is leased elsewhere stays there: the
-    /// device's turn of it begins when the lease ends.
-    void turn_of_gpu(extent part);
+    /// device's turn of it begins when the lease ends. Throws error(timeout) where others hold it at the device longer.
+    void turn_of_gpu(extent part, std::chrono::nanoseconds timeout = forever);
     void whole_turn_of_gpu() { turn_of_gpu({.offset = 0, .bytes = whole_.size_bytes()}); }
 
     // A lease elsewhere than at the device: from when it was granted until it has ended.

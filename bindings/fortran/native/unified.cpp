@@ -1,6 +1,7 @@
 // unified.cpp
 #include "unified.hpp"
 
+#include <chrono>
 #include <cstdint>
 #include <string>
 #include <unibuf/error.hpp>
@@ -119,8 +120,13 @@ void unified::read(const section& to, std::int64_t offset) {
 
 std::unique_ptr<leased> unified::acquire(space where, access what, const access_options& options) {
     const extent part = in_whole({.offset = options.offset, .bytes = options.count});
-    if (where != gpu_.where) turns_->turn_of_gpu(part);
-    return std::make_unique<leased>(bytes_.acquire(where, what, options), part, turns_);
+    access_options remaining = options;
+    if (where != gpu_.where && turns_->at_gpu()) {
+        const auto begin = std::chrono::steady_clock::now();
+        turns_->turn_of_gpu(part, options.timeout);
+        if (options.timeout != forever) remaining.timeout -= std::chrono::steady_clock::now() - begin;
+    }
+    return std::make_unique<leased>(bytes_.acquire(where, what, remaining), part, turns_);
 }
 
 void unified::fill(const section& pattern) {
