@@ -88,13 +88,25 @@ contains
 
   subroutine reading()
     integer :: back(5)
+    integer, allocatable :: none(:)
+    logical, pointer :: nobody
 
+    nullify (nobody)
     back = -7
     call read_buffer(buffer, back, stat=status, errmsg=message)
     call refused(STATUS_OUT_OF_RANGE, '5 elements', 'reading past the end')
     call check(all(back == -7), 'and leaves the array alone')
     call read_buffer(buffer, back(:1), -3_i64, stat=status, errmsg=message)
     call refused(STATUS_OUT_OF_RANGE, '-3', 'reading before the beginning')
+    call write_buffer(buffer, nobody, stat=status, errmsg=message)
+    call refused(STATUS_INVALID_ARGUMENT, 'not associated', 'writing from a pointer to nothing')
+    call fill_buffer(buffer, [integer ::], stat=status, errmsg=message)
+    call refused(STATUS_INVALID_ARGUMENT, 'pattern of 0', 'a pattern of nothing')
+    allocate (none(0))
+    call write_buffer(buffer, none)
+    call write_buffer(buffer, [integer ::])
+    call read_buffer(buffer, back(2:1))
+    call check(.true., 'arrays of no elements are allocated')
     call fill_buffer(buffer, [1, 2, 3], stat=status, errmsg=message)
     call refused(STATUS_INVALID_ARGUMENT, '12', 'a pattern that does not fit')
     call unharmed('that')
@@ -112,6 +124,7 @@ contains
   subroutine pointers()
     type(c_ptr) :: address
     integer, pointer :: p(:), q(:, :)
+    integer, allocatable :: none(:)
 
     address = get_cpu_pointer(buffer, 3, stat=status, errmsg=message)
     call refused(STATUS_INVALID_ARGUMENT, 'elements of 3 bytes', 'an element size that does not divide the buffer')
@@ -132,6 +145,10 @@ contains
     call refused(STATUS_INVALID_ARGUMENT, '-2', 'a negative extent')
     call get_pointer(buffer, q, [huge(1_i64), 3_i64], stat=status, errmsg=message)
     call refused(STATUS_OUT_OF_RANGE, 'elements', 'a shape that overflows')
+    call get_pointer(buffer, q, [huge(1_i64), huge(1_i64)], stat=status, errmsg=message)
+    call refused(STATUS_OUT_OF_RANGE, 'more than', 'and one that no integer counts')
+    call get_pointer(buffer, p, none, stat=status, errmsg=message)
+    call refused(STATUS_INVALID_ARGUMENT, 'shape', 'a shape that is not allocated')
     call get_pointer(buffer, q, [2.0, 2.0], stat=status, errmsg=message)
     call refused(STATUS_INVALID_ARGUMENT, 'integers', 'a shape of reals')
     call get_pointer(buffer, p, offset=5_i64, stat=status, errmsg=message)
@@ -148,7 +165,11 @@ contains
     call flush_buffer_range(buffer, 0_i64, 17, stat=status, errmsg=message)
     call refused(STATUS_OUT_OF_RANGE, '17', 'flushing past the end')
     call flush_buffer_range(buffer, 0_i64, 1.0, stat=status, errmsg=message)
-    call refused(STATUS_INVALID_ARGUMENT, 'integer', 'a size that is no integer')
+    call refused(STATUS_INVALID_ARGUMENT, 'the size of a range', 'a size that is no integer')
+    call flush_buffer_range(buffer, 0_i64, [4, 4], stat=status, errmsg=message)
+    call refused(STATUS_INVALID_ARGUMENT, 'one integer', 'two sizes')
+    call flush_buffer_range(buffer, 0_i64, [integer ::], stat=status, errmsg=message)
+    call refused(STATUS_INVALID_ARGUMENT, 'one integer', 'and none')
     call unharmed('these')
   end subroutine ranges
 

@@ -10,18 +10,20 @@ program stops
   type(compute_shader) :: shader
   type(gpu_fence) :: fence
   integer, pointer :: p(:, :)
+  integer :: number
   logical, pointer :: flags(:)
 
   call set_gpu_device('debug:0')
   buffer = create_unified_buffer(16_i64, BUFFER_READ_WRITE)
   nullify (p, flags)
+  number = 0
   select case (argument(1))
   case ('past_the_end')
     call write_buffer(buffer, [1, 2, 3, 4, 5])
   case ('logicals_past_the_end')
     call write_buffer(buffer, [.true.], 4_i64)
   case ('negative_offset')
-    call read_buffer(buffer, p, -1_i64)
+    call read_buffer(buffer, number, -1_i64)
   case ('zero_size')
     buffer = create_unified_buffer(0_i64, BUFFER_READ_WRITE)
   case ('wrong_element_size')

@@ -104,7 +104,11 @@ void unibuf_fortran_flush(const handle* buffer, const std::int64_t* offset, cons
                           CFI_cdesc_t* errmsg) {
     carry_out(stat, errmsg, [&] {
         unified& of = buffers().get(*buffer);
-        const std::int64_t bytes = integer_at(*size, 0);
+        constexpr const char* wanted = "the size of a range is one integer";
+        if (size->rank == 1 && size->dim[0].extent != 1) {
+            throw unibuf::error(unibuf::error_code::invalid_argument, wanted);
+        }
+        const std::int64_t bytes = integer_at(*size, 0, wanted);
         const extent part = extent_of(offset, &bytes);
         of.mark_host_dirty(part);
         of.sync_to_gpu(part);

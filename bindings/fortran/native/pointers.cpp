@@ -1,6 +1,7 @@
 // pointers.cpp
 #include "pointers.hpp"
 
+#include <limits>
 #include <string>
 #include <unibuf/error.hpp>
 
@@ -24,16 +25,19 @@ shaped_range::shaped_range(std::size_t bytes, std::size_t each, int rank, const 
     std::int64_t elements = 1;
     for (int axis = 0; axis < rank; ++axis) {
         const auto at = static_cast<std::size_t>(axis);
-        extents_[at] = shape ? integer_at(*shape, at) : available;
+        extents_[at] = shape ? integer_at(*shape, at, "a shape is an array of integers of rank 1") : available;
         if (extents_[at] < 0) {
             throw error(error_code::invalid_argument, "an extent of " + std::to_string(extents_[at]) + " was given");
         }
-        if (__builtin_mul_overflow(elements, extents_[at], &elements)) elements = available + 1;
+        if (__builtin_mul_overflow(elements, extents_[at], &elements)) {
+            elements = std::numeric_limits<std::int64_t>::max();
+        }
     }
     if (elements > available) {
-        throw error(error_code::out_of_range, "a pointer to " + std::to_string(elements) + " elements of " +
-                                                  std::to_string(each) + " bytes was asked for; there are " +
-                                                  std::to_string(available));
+        const bool counted = elements != std::numeric_limits<std::int64_t>::max();
+        throw error(error_code::out_of_range,
+                    "a pointer to " + (counted ? std::to_string(elements) : "more than 2**63") + " elements of " +
+                        std::to_string(each) + " bytes was asked for; there are " + std::to_string(available));
     }
     first_ = static_cast<std::size_t>(offset) * each;
 }

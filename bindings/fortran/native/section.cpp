@@ -11,7 +11,7 @@ section::section(const CFI_cdesc_t& of) : of_(of), bytes_(of.elem_len), run_byte
     bool together = true;
     for (int axis = 0; axis < of.rank; ++axis) {
         const auto& [lower, extent, stride] = of.dim[axis];
-        if (extent < 0) {
+        if (extent < 0 && of.base_addr) {
             throw error(error_code::invalid_argument,
                         "an assumed-size array has no last extent: pass a section of it, as in a(1:n)");
         }
@@ -21,6 +21,10 @@ section::section(const CFI_cdesc_t& of) : of_(of), bytes_(of.elem_len), run_byte
             ++run_axes_;
         }
         bytes_ *= static_cast<std::size_t>(extent);
+    }
+    // A constructor of no elements has no address either.
+    if (!of.base_addr && bytes_ != 0) {
+        throw error(error_code::invalid_argument, "what was given is not allocated, or not associated");
     }
 }
 
@@ -57,14 +61,14 @@ void section::scatter(const std::byte* from) const noexcept {
     });
 }
 
-std::int64_t integer_at(const CFI_cdesc_t& of, std::size_t index) {
+std::int64_t integer_at(const CFI_cdesc_t& of, std::size_t index, const char* wanted) {
     const auto* at = static_cast<const std::byte*>(of.base_addr);
-    if (of.rank == 1) at += of.dim[0].sm * static_cast<CFI_index_t>(index);
+    if (at && of.rank == 1) at += of.dim[0].sm * static_cast<CFI_index_t>(index);
     const auto as = [&]<class T>(T value) {
         std::memcpy(&value, at, sizeof(T));
         return static_cast<std::int64_t>(value);
     };
-    switch (of.rank <= 1 ? of.type : CFI_type_other) {
+    switch (at && of.rank <= 1 ? of.type : CFI_type_other) {
         case CFI_type_int8_t:
             return as(std::int8_t{});
         case CFI_type_int16_t:
@@ -74,7 +78,7 @@ std::int64_t integer_at(const CFI_cdesc_t& of, std::size_t index) {
         case CFI_type_int64_t:
             return as(std::int64_t{});
         default:
-            throw error(error_code::invalid_argument, "a shape is an array of integers of rank 1");
+            throw error(error_code::invalid_argument, wanted);
     }
 }
 

@@ -11,7 +11,8 @@ namespace unibuf::fortran {
 /// A section of any type and rank, wherever its elements lie.
 class section {
 public:
-    /// Throws error(invalid_argument) for an assumed-size array, whose last extent is not known.
+    /// Throws error(invalid_argument) for an assumed-size array, whose last extent is not known, and for one that is
+    /// not there.
     explicit section(const CFI_cdesc_t& of);
 
     std::size_t element_bytes() const noexcept { return of_.elem_len; }
@@ -31,7 +32,8 @@ private:
     int run_axes_;           // and the axes that make them
 };
 
-/// The elements of a scalar or an array of rank 1 of any kind of integer. Throws error(invalid_argument) for others.
-std::int64_t integer_at(const CFI_cdesc_t& of, std::size_t index);
+/// The elements of a scalar or an array of rank 1 of any kind of integer. Throws error(invalid_argument) for others,
+/// with the message `wanted`.
+std::int64_t integer_at(const CFI_cdesc_t& of, std::size_t index, const char* wanted);
 
 }  // namespace unibuf::fortran
