@@ -17,7 +17,7 @@ shaped_range::shaped_range(std::size_t bytes, std::size_t each, int rank, const 
                                                   std::to_string(bytes / each) + " of " + std::to_string(each) +
                                                   " bytes");
     }
-    const CFI_index_t given = !shape ? rank : shape->rank == 1 ? shape->dim[0].extent : 0;
+    const CFI_index_t given = !shape ? rank : shape->base_addr && shape->rank == 1 ? shape->dim[0].extent : -1;
     if (given != rank || (!shape && rank > 1)) {
         throw error(error_code::invalid_argument,
                     "a pointer of rank " + std::to_string(rank) + " needs a shape of as many extents");
