@@ -123,7 +123,7 @@ contains
 
   subroutine pointers()
     type(c_ptr) :: address
-    integer, pointer :: p(:), q(:, :)
+    integer, pointer :: p(:), q(:, :), one
     integer, allocatable :: none(:)
 
     address = get_cpu_pointer(buffer, 3, stat=status, errmsg=message)
@@ -133,7 +133,7 @@ contains
     call refused(STATUS_INVALID_ARGUMENT, 'elements of 0 bytes', 'an element size of 0')
     address = get_cpu_pointer(buffer, -4, stat=status, errmsg=message)
     call refused(STATUS_INVALID_ARGUMENT, '-4', 'a negative element size')
-    nullify (p, q)
+    nullify (p, q, one)
     call get_pointer(buffer, p, [5], stat=status, errmsg=message)
     call refused(STATUS_OUT_OF_RANGE, '5 elements', 'a pointer past the end')
     call check(.not. associated(p), 'and is not associated')
@@ -146,13 +146,19 @@ contains
     call get_pointer(buffer, q, [huge(1_i64), 3_i64], stat=status, errmsg=message)
     call refused(STATUS_OUT_OF_RANGE, 'elements', 'a shape that overflows')
     call get_pointer(buffer, q, [huge(1_i64), huge(1_i64)], stat=status, errmsg=message)
-    call refused(STATUS_OUT_OF_RANGE, 'more than', 'and one that no integer counts')
+    call refused(STATUS_OUT_OF_RANGE, 'or more', 'and one that no integer counts')
     call get_pointer(buffer, p, none, stat=status, errmsg=message)
-    call refused(STATUS_INVALID_ARGUMENT, 'shape', 'a shape that is not allocated')
+    call refused(STATUS_INVALID_ARGUMENT, 'needs a shape', 'a shape that is not allocated')
     call get_pointer(buffer, q, [2.0, 2.0], stat=status, errmsg=message)
     call refused(STATUS_INVALID_ARGUMENT, 'integers', 'a shape of reals')
     call get_pointer(buffer, p, offset=5_i64, stat=status, errmsg=message)
     call refused(STATUS_OUT_OF_RANGE, 'element 5', 'a pointer from behind the end')
+    call get_pointer(buffer, p, offset=-huge(1_i64) - 1, stat=status, errmsg=message)
+    call refused(STATUS_OUT_OF_RANGE, 'element -9223372036854775808', 'or from far before it')
+    call get_pointer(buffer, one, [integer ::])
+    call check(associated(one), 'the shape of a scalar has no extents')
+    call get_pointer(buffer, q, [huge(1_i64), 0_i64])
+    call check(size(q) == 0, 'an array of no elements fits, whatever its extents')
   end subroutine pointers
 
   subroutine ranges()

@@ -105,7 +105,7 @@ void unibuf_fortran_flush(const handle* buffer, const std::int64_t* offset, cons
     carry_out(stat, errmsg, [&] {
         unified& of = buffers().get(*buffer);
         constexpr const char* wanted = "the size of a range is one integer";
-        if (size->rank == 1 && size->dim[0].extent != 1) {
+        if (!size->base_addr || (size->rank == 1 && size->dim[0].extent != 1)) {
             throw unibuf::error(unibuf::error_code::invalid_argument, wanted);
         }
         const std::int64_t bytes = integer_at(*size, 0, wanted);

@@ -11,13 +11,13 @@ namespace unibuf::fortran {
 
 shaped_range::shaped_range(std::size_t bytes, std::size_t each, int rank, const CFI_cdesc_t* shape,
                            std::int64_t offset) {
-    const std::int64_t available = static_cast<std::int64_t>(bytes / each) - offset;
-    if (offset < 0 || available < 0) {
+    const auto all = static_cast<std::int64_t>(bytes / each);
+    if (offset < 0 || offset > all) {
         throw error(error_code::out_of_range, "element " + std::to_string(offset) + " was asked for, of " +
-                                                  std::to_string(bytes / each) + " of " + std::to_string(each) +
-                                                  " bytes");
+                                                  std::to_string(all) + " of " + std::to_string(each) + " bytes");
     }
-    const CFI_index_t given = !shape ? rank : shape->base_addr && shape->rank == 1 ? shape->dim[0].extent : -1;
+    const std::int64_t available = all - offset;
+    const CFI_index_t given = !shape ? rank : shape->rank == 1 && shape->base_addr ? shape->dim[0].extent : 0;
     if (given != rank || (!shape && rank > 1)) {
         throw error(error_code::invalid_argument,
                     "a pointer of rank " + std::to_string(rank) + " needs a shape of as many extents");
@@ -34,10 +34,10 @@ shaped_range::shaped_range(std::size_t bytes, std::size_t each, int rank, const 
         }
     }
     if (elements > available) {
-        const bool counted = elements != std::numeric_limits<std::int64_t>::max();
-        throw error(error_code::out_of_range,
-                    "a pointer to " + (counted ? std::to_string(elements) : "more than 2**63") + " elements of " +
-                        std::to_string(each) + " bytes was asked for; there are " + std::to_string(available));
+        const char* const what = elements == std::numeric_limits<std::int64_t>::max() ? " or more" : "";
+        throw error(error_code::out_of_range, "a pointer to " + std::to_string(elements) + what + " elements of " +
+                                                  std::to_string(each) + " bytes was asked for; there are " +
+                                                  std::to_string(available));
     }
     first_ = static_cast<std::size_t>(offset) * each;
 }
@@ -47,7 +47,7 @@ void associate(CFI_cdesc_t& pointer, const shaped_range& with, std::byte* base) 
     pointer.base_addr = base + with.offset();
     for (int axis = 0; axis < pointer.rank; ++axis) {
         pointer.dim[axis] = {.lower_bound = 1, .extent = with.extent(axis), .sm = stride};
-        stride *= with.extent(axis);
+        if (__builtin_mul_overflow(stride, with.extent(axis), &stride)) stride = 0;  // of an array of no elements
     }
 }
 

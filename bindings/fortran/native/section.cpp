@@ -63,12 +63,12 @@ void section::scatter(const std::byte* from) const noexcept {
 
 std::int64_t integer_at(const CFI_cdesc_t& of, std::size_t index, const char* wanted) {
     const auto* at = static_cast<const std::byte*>(of.base_addr);
-    if (at && of.rank == 1) at += of.dim[0].sm * static_cast<CFI_index_t>(index);
+    if (of.rank == 1) at += of.dim[0].sm * static_cast<CFI_index_t>(index);
     const auto as = [&]<class T>(T value) {
         std::memcpy(&value, at, sizeof(T));
         return static_cast<std::int64_t>(value);
     };
-    switch (at && of.rank <= 1 ? of.type : CFI_type_other) {
+    switch (of.rank <= 1 ? of.type : CFI_type_other) {
         case CFI_type_int8_t:
             return as(std::int8_t{});
         case CFI_type_int16_t:
