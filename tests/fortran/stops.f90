@@ -8,6 +8,7 @@ program stops
 
   type(unified_buffer) :: buffer, never
   type(compute_shader) :: shader
+  type(buffer_pool) :: pool
   type(gpu_fence) :: fence
   integer, pointer :: p(:, :)
   integer :: number
@@ -45,6 +46,11 @@ program stops
     call write_buffer(never, 1)
   case ('creation_failed')
     never = create_unified_buffer(huge(1_i64), BUFFER_READ_WRITE)
+    print '(a)', 'went on'
+    call write_buffer(never, 1)
+  case ('acquisition_failed')
+    pool = create_buffer_pool()
+    never = acquire_buffer(pool, huge(1_i64), BUFFER_READ_WRITE)
     print '(a)', 'went on'
     call write_buffer(never, 1)
   case ('no_fence')

@@ -53,6 +53,7 @@ handle unibuf_fortran_pool_acquire(const handle* pool, const std::int64_t* size,
         unibuf::buffer content = pools().get(*pool).acquire(size_of(*size), options_of(access, hint, where));
         made = buffers().add(std::make_unique<unified>(std::move(content), where));
     });
+    if (!made.slot) buffers().note_failure(unibuf::c::message());
     return made;
 }
 
