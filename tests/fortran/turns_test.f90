@@ -174,6 +174,17 @@ contains
       call dispatch()
       call has(buffer, round, 'nor after write_buffer')
     end do
+    call get_pointer(buffer, p)
+    do round = 1, 3
+      p = 20*round
+      call sync_to_gpu(buffer)
+      call dispatch()
+      call has(buffer, 20*round + 1, 'what is written through it after a read is there after sync_to_gpu')
+    end do
+    call dispatch()
+    call release_gpu_handle(buffer)
+    call bind_buffer_to_shader(buffer, 0)
+    call has(buffer, 62, 'and what a shader wrote before another binding')
     call destroy_unified_buffer(buffer)
   end subroutine kept_pointer
 

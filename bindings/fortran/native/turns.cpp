@@ -69,7 +69,13 @@ void turns::pointer_given() noexcept {
     turn_of_pointers();
 }
 
+void turns::take_back() noexcept {
+    forget_reads({.offset = 0, .bytes = whole_.size_bytes()});
+    shown_.fetch_sub(1, std::memory_order_release);
+}
+
 void turns::was_written(extent part) {
+    forget_reads(part);
     turn_of_gpu(part);
     if (part.bytes == whole_.size_bytes()) turn_of_pointers_ended();
 }
@@ -78,7 +84,33 @@ void turns::was_read(extent part) {
     if (!at_gpu() || !pointers_out_.load(std::memory_order_relaxed)) return;
     if (pointers_turn_.load(std::memory_order_relaxed)) return;
     const buffer_state state = whole_.state();
-    if (state == buffer_state::host_dirty || state == buffer_state::mixed) turn_of_gpu(part);
+    if (state != buffer_state::host_dirty && state != buffer_state::mixed) return;
+    turn_of_gpu(part);
+    const std::lock_guard lock(mutex_);
+    const std::size_t end = part.offset + part.bytes;
+    std::erase_if(read_, [&](const extent& of) { return part.offset <= of.offset && of.offset + of.bytes <= end; });
+    if (!read_.empty() && read_.back().offset + read_.back().bytes == part.offset) {
+        read_.back().bytes += part.bytes;
+    } else {
+        read_.push_back(part);
+    }
+}
+
+void turns::forget_reads(extent part) noexcept {
+    const std::lock_guard lock(mutex_);
+    const std::size_t end = part.offset + part.bytes;
+    std::erase_if(read_, [&](const extent& of) { return part.offset < of.offset + of.bytes && of.offset < end; });
+}
+
+void turns::begin_with_pointers() {
+    std::vector<extent> read;
+    {
+        const std::lock_guard lock(mutex_);
+        read.swap(read_);
+    }
+    for (const extent& each : read) whole_.mark_host_dirty(each.offset, each.bytes);
+    whole_turn_of_gpu();
+    turn_of_pointers_ended();
 }
 
 }  // namespace unibuf::fortran

@@ -33,7 +33,7 @@ public:
 
     /// The device was shown the buffer by one more handle, or by one less.
     void show() noexcept { shown_.fetch_add(1, std::memory_order_release); }
-    void take_back() noexcept { shown_.fetch_sub(1, std::memory_order_release); }
+    void take_back() noexcept;
     bool at_gpu() const noexcept { return shown_.load(std::memory_order_acquire) != 0; }
 
     /// Of the device's turn, the begin or the end; nothing where it has none. What is leased elsewhere stays there: the
@@ -50,12 +50,19 @@ public:
     void turn_of_pointers() noexcept { pointers_turn_.store(true, std::memory_order_relaxed); }
     void turn_of_pointers_ended() noexcept { pointers_turn_.store(false, std::memory_order_relaxed); }
 
+    /// sync_to_gpu: what was written through pointers stands, also where the host has read since its last turn.
+    void begin_with_pointers();
+
     /// After the host has written by a procedure.
     void was_written(extent part);
 
     /// After it has read by one. Where the program's writes are not found, the host counts as written while pointers
-    /// are out, which would undo what a shader writes next: but it is not the pointers' turn.
+    /// are out, which would undo what a shader writes next: but it is not the pointers' turn, unless sync_to_gpu says
+    /// so before the host's next access.
     void was_read(extent part);
+
+    /// What the host has read of `part` is not what sync_to_gpu is about: it was written since, here or there.
+    void forget_reads(extent part) noexcept;
 
 private:
     extent next_not_leased(std::size_t begin, std::size_t end) const;
@@ -67,6 +74,7 @@ private:
     std::atomic<bool> pointers_turn_ = false;
     mutable std::mutex mutex_;
     std::vector<extent> leased_;
+    std::vector<extent> read_;  // and given to the device again; of writes that are not found
 };
 
 }  // namespace unibuf::fortran

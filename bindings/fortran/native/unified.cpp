@@ -40,6 +40,7 @@ bool leased::leave() noexcept {
 
 void leased::end() {
     bytes_.end();
+    turns_->forget_reads(part_);
     if (leave()) turns_->turn_of_gpu(part_);
 }
 
@@ -142,8 +143,7 @@ void unified::sync_to_gpu(extent part) {
         in_whole(part);
         // What was written through pointers is found by pages, which may reach beyond the part: a shader could write
         // there.
-        turns_->whole_turn_of_gpu();
-        return turns_->turn_of_pointers_ended();
+        return turns_->begin_with_pointers();
     }
     // A batch collects what names no queue.
     const queue on = batch_is_open() ? queue{} : gpu_.on;
@@ -159,6 +159,7 @@ void unified::sync_from_gpu(extent part) {
 void unified::mark_host_dirty(extent part) { bytes_.mark_host_dirty(part.offset, part.bytes); }
 
 void unified::mark_device_dirty(extent part) {
+    turns_->forget_reads(in_whole(part));
     bytes_.mark_dirty(gpu_.where, {.offset = part.offset, .count = part.bytes, .on = gpu_.on});
 }
 
