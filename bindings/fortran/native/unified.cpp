@@ -55,8 +55,7 @@ unified::unified(buffer bytes, space where)
 
 unified::~unified() {
     try {
-        // The last handle waits for what is queued. Its own part may have gone to a pool.
-        turns_->whole_turn_of_gpu();
+        turn_of_gpu({});  // the last handle waits for what is queued
     } catch (const std::exception&) {
         // The device is gone, and with it what it did.
     }
