@@ -92,7 +92,7 @@ const bench::declared writes({.name = "fortran.write_buffer",
 
 const bench::declared syncs({.name = "fortran.sync",
                              .unit = "ns",
-                             .goal = bench::at_most(20000),
+                             .goal = bench::at_most(50000),
                              .cases = {{"to and from an idle GPU, 4 MiB bound to a shader", idle_sync},
                                        {"64 bytes to debug:0", small_sync}}});
 
