@@ -191,6 +191,8 @@ contains
     call release_buffer(lease)
     lease = acquire_buffer(buffer, 'host', 7, stat=status, errmsg=message)
     call check(status == STATUS_INVALID_ARGUMENT .and. index(message, 'ACCESS_READ') > 0, 'an access is 1, 2 or 3')
+    lease = acquire_buffer(buffer, 'host', ACCESS_READ, timeout_ns=-1_i64, stat=status, errmsg=message)
+    call check(status == STATUS_INVALID_ARGUMENT .and. index(message, '-1') > 0, 'a timeout is not negative')
     lease = acquire_buffer(buffer, 'nowhere', ACCESS_READ, stat=status, errmsg=message)
     call check(status == STATUS_INVALID_ARGUMENT, 'a memory has a name of unibuf')
     lease = acquire_buffer(buffer, 'host', ACCESS_READ, 36_i64, 8_i64, stat=status, errmsg=message)
@@ -200,8 +202,8 @@ contains
     call destroy_unified_buffer(buffer)
     call get_pointer(lease, p)
     p = 1
-    call release_buffer(lease)
-    call check(.true., 'a lease outlives its buffer')
+    call release_buffer(lease, stat=status)
+    call check(status == STATUS_OK, 'a lease outlives its buffer')
   end subroutine leases
 
   subroutine statistics()

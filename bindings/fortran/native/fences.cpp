@@ -1,7 +1,6 @@
 // fences.cpp: gpu_fence_primitives.
 #include <ISO_Fortran_binding.h>
 
-#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -10,6 +9,7 @@
 
 #include "gpu.hpp"
 #include "handles.hpp"
+#include "options.hpp"
 #include "report.hpp"
 
 namespace unibuf::fortran {
@@ -18,12 +18,6 @@ namespace {
 slots<fence>& fences() noexcept {
     static constinit slots<fence> all("a fence");
     return all;
-}
-
-std::chrono::nanoseconds timeout_of(const std::int64_t* nanoseconds) {
-    if (!nanoseconds) return forever;
-    if (*nanoseconds >= 0) return std::chrono::nanoseconds(*nanoseconds);
-    throw error(error_code::invalid_argument, "a timeout of " + std::to_string(*nanoseconds) + " ns was given");
 }
 
 }  // namespace

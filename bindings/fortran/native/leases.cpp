@@ -1,12 +1,12 @@
 // leases.cpp: acquire_buffer and release_buffer of a range.
 #include <ISO_Fortran_binding.h>
 
-#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <string>
 #include <unibuf/error.hpp>
 
+#include "options.hpp"
 #include "pointers.hpp"
 #include "report.hpp"
 #include "unified.hpp"
@@ -24,10 +24,6 @@ access access_of(int what) {
     throw error(error_code::invalid_argument, "the access " + std::to_string(what) +
                                                   " was asked for: ACCESS_READ is 1, ACCESS_WRITE 2, "
                                                   "ACCESS_READ_WRITE 3");
-}
-
-std::chrono::nanoseconds timeout_of(const std::int64_t* nanoseconds) {
-    return nanoseconds ? std::chrono::nanoseconds(*nanoseconds) : forever;
 }
 
 }  // namespace

@@ -60,4 +60,10 @@ buffer_options options_of(const int* access, const int* hint, space where) {
     return options;
 }
 
+std::chrono::nanoseconds timeout_of(const std::int64_t* nanoseconds) {
+    if (!nanoseconds) return forever;
+    if (*nanoseconds >= 0) return std::chrono::nanoseconds(*nanoseconds);
+    throw error(error_code::invalid_argument, "a timeout of " + std::to_string(*nanoseconds) + " ns was given");
+}
+
 }  // namespace unibuf::fortran

@@ -1,6 +1,7 @@
-// options.hpp: the arguments of create_unified_buffer as options.
+// options.hpp: arguments as options.
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <unibuf/options.hpp>
@@ -12,5 +13,8 @@ std::size_t size_of(std::int64_t bytes);
 
 /// BUFFER_READ_ONLY and so on; MEMORY_COHERENT and so on, which is the default.
 buffer_options options_of(const int* access, const int* hint, space where);
+
+/// Without end, where it is absent.
+std::chrono::nanoseconds timeout_of(const std::int64_t* nanoseconds);
 
 }  // namespace unibuf::fortran
