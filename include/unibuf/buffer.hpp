@@ -27,7 +27,7 @@ class memory_pool;
 class registry;
 
 namespace detail {
-struct demand;
+struct request;
 }
 
 /// How a space has its copy, and why so.
@@ -200,7 +200,7 @@ private:
         : gate_(gate), begin_(begin), bytes_(bytes) {}
 
     void sync(space where, std::size_t offset, std::size_t bytes);
-    detail::demand demand_of(space where, access what, const access_options& options) const;
+    detail::request request_of(space where, access what, const access_options& options) const;
     detail::lease_bytes acquire_by_lock(space where, access what, const access_options& options) const;
     std::byte* host_by_lock();
     const std::byte* host_to_read_by_lock() const;

@@ -6,8 +6,8 @@
 #include <utility>
 
 #include "backends/spaces.hpp"
-#include "buffer/core.hpp"
 #include "buffer/joint_transfer.hpp"
+#include "buffer/verbs.hpp"
 #include "unibuf/error.hpp"
 
 namespace unibuf {
@@ -113,7 +113,7 @@ void batch::submit() {
                     ranges.push_back(next->bytes);
                 }
             }
-            if (!of->join(together, to_, ranges)) {
+            if (!together.join(*of, to_, ranges)) {
                 for (const byte_range& each : ranges) alone.push_back({of, each});
             } else if (++joined == at_once) {
                 carry_out(next);
@@ -122,7 +122,7 @@ void batch::submit() {
     });
     carry_out(wanted_.end());
     for (const lone& each : alone) {
-        attempt([&] { each.of->sync(to_, each.bytes); });
+        attempt([&] { detail::bring(*each.of, {.range = each.bytes, .where = to_, .why = cause::sync}); });
     }
     if (failure) std::rethrow_exception(failure);
     wanted_.clear();

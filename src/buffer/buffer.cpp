@@ -10,7 +10,9 @@
 
 #include "backends/host/callers_memory.hpp"
 #include "backends/spaces.hpp"
-#include "buffer/core.hpp"
+#include "buffer/leases.hpp"
+#include "buffer/pointers.hpp"
+#include "buffer/verbs.hpp"
 #include "unibuf/batch.hpp"
 #include "unibuf/error.hpp"
 
@@ -47,7 +49,7 @@ buffer::buffer(std::size_t bytes, const buffer_options& options)
 
 buffer buffer::over(std::span<std::byte> memory, std::shared_ptr<void> keep, const buffer_options& options) {
     buffer made(memory.size(), options);
-    core_of(made.gate_).take_over(std::make_unique<backends::callers_memory>(memory, std::move(keep)));
+    detail::adopt(core_of(made.gate_), std::make_unique<backends::callers_memory>(memory, std::move(keep)));
     return made;
 }
 
@@ -74,7 +76,7 @@ std::uint64_t buffer::id() const noexcept { return core_of(gate_).id(); }
 const buffer_options& buffer::options() const noexcept { return core_of(gate_).options(); }
 bool buffer::is_only_handle() const noexcept { return !core_of(gate_).has_other_handles(); }
 
-detail::demand buffer::demand_of(space where, access what, const access_options& options) const {
+detail::request buffer::request_of(space where, access what, const access_options& options) const {
     return {.range = checked(core_of(gate_), begin_, bytes_, options.offset, options.count),
             .where = where,
             .what = what,
@@ -84,7 +86,7 @@ detail::demand buffer::demand_of(space where, access what, const access_options&
 }
 
 detail::lease_bytes buffer::acquire_by_lock(space where, access what, const access_options& options) const {
-    return core_of(gate_).lease(demand_of(where, what, options));
+    return detail::take_lease(core_of(gate_), request_of(where, what, options));
 }
 
 lease<const std::byte> buffer::read(space where, const access_options& options) const {
@@ -100,47 +102,49 @@ lease<std::byte> buffer::read_write(space where, const access_options& options) 
 }
 
 std::byte* buffer::host_by_lock() {
-    return core_of(gate_).host_pointer(checked(core_of(gate_), begin_, bytes_, 0, rest));
+    return detail::host_pointer(core_of(gate_), checked(core_of(gate_), begin_, bytes_, 0, rest));
 }
 
 const std::byte* buffer::host_to_read_by_lock() const {
-    return core_of(gate_).host_pointer_to_read(checked(core_of(gate_), begin_, bytes_, 0, rest));
+    return detail::host_pointer_to_read(core_of(gate_), checked(core_of(gate_), begin_, bytes_, 0, rest));
 }
 
-void buffer::release_host() { core_of(gate_).end_host_pointers(checked(core_of(gate_), begin_, bytes_, 0, rest)); }
+void buffer::release_host() {
+    detail::end_host_pointers(core_of(gate_), checked(core_of(gate_), begin_, bytes_, 0, rest));
+}
 
 detail::host_bytes buffer::hold_host(std::size_t offset, std::size_t bytes) {
     detail::core& core = core_of(gate_);
     const byte_range range = checked(core, begin_, bytes_, offset, bytes);
-    std::byte* const data = core.begin_view(range);
+    std::byte* const data = detail::begin_host_view(core, range);
     core.add_handle();
     return {core, data, range.begin, range.size()};
 }
 
 native_memory buffer::device_by_lock() {
-    native_memory result = core_of(gate_).device_handle_of(checked(core_of(gate_), begin_, bytes_, 0, rest));
+    native_memory result = detail::device_handle(core_of(gate_), checked(core_of(gate_), begin_, bytes_, 0, rest));
     if (result.where == backends::host_as_device) result.where = unibuf::host;
     return result;
 }
 
 unibuf::copy_view buffer::copy_view(space where, std::size_t offset, std::size_t bytes) {
     detail::core& core = core_of(gate_);
-    return core.begin_copy_view(where, checked(core, begin_, bytes_, offset, bytes));
+    return detail::begin_copy_view(core, where, checked(core, begin_, bytes_, offset, bytes));
 }
 
 unibuf::copy_view buffer::hold_copy(space where, std::size_t offset, std::size_t bytes) {
     detail::core& core = core_of(gate_);
-    return core.hold_copy(where, checked(core, begin_, bytes_, offset, bytes));
+    return detail::hold_copy(core, where, checked(core, begin_, bytes_, offset, bytes));
 }
 
 void copy_view::release() noexcept {
     if (!gate_) return;
     detail::core& core = core_of(std::exchange(gate_, nullptr));
-    core.end_copy_view(native_.where);
+    detail::end_copy_view(core, native_.where, {native_.offset, native_.offset + native_.bytes});
     core.drop_handle();
 }
 
-void buffer::release_device() { core_of(gate_).end_device_handles(); }
+void buffer::release_device() { detail::end_device_handles(core_of(gate_)); }
 
 void buffer::sync_to_host(std::size_t offset, std::size_t bytes) { sync(unibuf::host, offset, bytes); }
 void buffer::sync_to_device(std::size_t offset, std::size_t bytes) { sync(backends::current_device(), offset, bytes); }
@@ -149,7 +153,7 @@ void buffer::sync(space where, std::size_t offset, std::size_t bytes) {
     const byte_range range = checked(core_of(gate_), begin_, bytes_, offset, bytes);
     core_of(gate_).check_has_copy();
     if (batch* const by = batch::collecting_at(where)) return by->add(*this, range.begin - begin_, range.size());
-    core_of(gate_).sync(where, range);
+    detail::bring(core_of(gate_), {.range = range, .where = where, .why = cause::sync});
 }
 
 void buffer::mark_host_dirty(std::size_t offset, std::size_t bytes) { mark_dirty(unibuf::host, offset, bytes); }
@@ -158,25 +162,25 @@ void buffer::mark_device_dirty(std::size_t offset, std::size_t bytes) {
 }
 
 void buffer::mark_dirty(space where, const access_options& options) {
-    core_of(gate_).mark(demand_of(where, access::write, options));
+    detail::mark(core_of(gate_), request_of(where, access::write, options));
 }
 
 void buffer::prefetch(space where, const access_options& options) {
     const byte_range range = checked(core_of(gate_), begin_, bytes_, options.offset, options.count);
     batch* const by = options.on ? nullptr : batch::collecting_at(where);
     if (by) return by->add(*this, range.begin - begin_, range.size());
-    core_of(gate_).prefetch({.range = range,
-                             .where = where,
-                             .what = access::read,
-                             .why = cause::prefetch,
-                             .on = options.on,
-                             .may_return_early = true,
-                             .deadline = deadline_after(options.timeout)});
+    detail::bring(core_of(gate_), {.range = range,
+                                   .where = where,
+                                   .what = access::read,
+                                   .why = cause::prefetch,
+                                   .on = options.on,
+                                   .may_return_early = true,
+                                   .deadline = deadline_after(options.timeout)});
 }
 
-void buffer::discard(space where) { core_of(gate_).discard(where, checked(core_of(gate_), begin_, bytes_, 0, rest)); }
+void buffer::discard(space where) { detail::discard(core_of(gate_), where, checked(core_of(gate_), begin_, bytes_, 0, rest)); }
 
-void buffer::discard_content() { core_of(gate_).discard_content(checked(core_of(gate_), begin_, bytes_, 0, rest)); }
+void buffer::discard_content() { detail::discard_content(core_of(gate_), checked(core_of(gate_), begin_, bytes_, 0, rest)); }
 
 void buffer::fill(std::span<const std::byte> pattern) {
     if (pattern.empty() || bytes_ % pattern.size() != 0) {
@@ -184,23 +188,23 @@ void buffer::fill(std::span<const std::byte> pattern) {
                     fmt::format("{}: to fill {} bytes with a pattern of {} was asked for: it has to divide them",
                                 core_of(gate_).name(), bytes_, pattern.size()));
     }
-    if (bytes_ != 0) core_of(gate_).fill(checked(core_of(gate_), begin_, bytes_, 0, rest), pattern);
+    if (bytes_ != 0) detail::fill(core_of(gate_), checked(core_of(gate_), begin_, bytes_, 0, rest), pattern);
 }
 
 void buffer::copy_from(std::span<const std::byte> data, std::size_t offset) {
     constexpr std::size_t small = 4096;
     if (!data.empty() && data.size() <= small) {
         const byte_range range = checked(core_of(gate_), begin_, bytes_, offset, data.size());
-        return core_of(gate_).put(range, data.data());
+        return detail::put(core_of(gate_), range, data.data());
     }
     const auto to = write(unibuf::host, {.offset = offset, .count = data.size()});
     if (!data.empty()) std::memcpy(to.data(), data.data(), data.size());
 }
 
 void buffer::copy_to(std::span<std::byte> data, std::size_t offset) const {
-    detail::demand asked = demand_of(unibuf::host, access::read, {.offset = offset, .count = data.size()});
+    detail::request asked = request_of(unibuf::host, access::read, {.offset = offset, .count = data.size()});
     asked.why = cause::copy_to;
-    const detail::lease_bytes from = core_of(gate_).lease(asked);
+    const detail::lease_bytes from = detail::take_lease(core_of(gate_), asked);
     if (!data.empty()) std::memcpy(data.data(), from.data(), data.size());
 }
 
@@ -214,7 +218,7 @@ namespace detail {
 void host_bytes::end() noexcept {
     if (!gate_) return;
     core& core = core_of(std::exchange(gate_, nullptr));
-    core.end_view({offset_, offset_ + bytes_});
+    end_host_view(core, {offset_, offset_ + bytes_});
     core.drop_handle();
 }
 
@@ -228,19 +232,19 @@ void check_is_address(space where) {
 void lease_together(std::span<const wanted_bytes> wanted, std::span<lease_bytes> taken) {
     struct turn {
         core* of;
-        demand asked;
+        request asked;
         lease_bytes* taken;
     };
     std::vector<turn> turns;
     for (std::size_t i = 0; i < wanted.size(); ++i) {
         const auto& [of, where, what, options] = wanted[i];
-        turns.push_back({&core_of(of->gate_), of->demand_of(where, what, options), &taken[i]});
+        turns.push_back({&core_of(of->gate_), of->request_of(where, what, options), &taken[i]});
         turns.back().asked.begins_later = true;
     }
     // All threads go through buffers, and through the bytes of one, in the same order: no circle.
     std::ranges::sort(turns, {}, [](const turn& each) { return std::pair(each.of->id(), each.asked.range.begin); });
-    for (const turn& each : turns) *each.taken = each.of->lease(each.asked);
-    for (const turn& each : turns) each.of->begin(each.asked);
+    for (const turn& each : turns) *each.taken = take_lease(*each.of, each.asked);
+    for (const turn& each : turns) begin_lease(*each.of, each.asked);
 }
 
 void lease_bytes::refuse() const {

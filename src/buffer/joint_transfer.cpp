@@ -1,13 +1,15 @@
-// buffer/joint_transfer.cpp
+// buffer/joint_transfer.cpp: how buffers join a transfer, and leave it.
 #include "buffer/joint_transfer.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <exception>
+#include <new>
 
 #include "backends/spaces.hpp"
-#include "buffer/core.hpp"
+#include "buffer/counts.hpp"
+#include "buffer/passage.hpp"
 #include "unibuf/error.hpp"
 
 namespace unibuf::detail {
@@ -39,7 +41,70 @@ void move_all(const joint_transfer::one_way& what) {
     if (failure) std::rethrow_exception(failure);
 }
 
+/// The end of a claim; `moved` has arrived.
+void leave(core& of, std::uint64_t claim, const coherence::step& like, std::span<const backends::move_of> moved,
+           clock::time_point begin) noexcept {
+    lock through(of);
+    through->holds.remove(claim);
+    through->tell_waiting();
+    if (moved.empty()) return;
+    try {
+        std::vector<byte_range> ranges;
+        ranges.reserve(moved.size());
+        for (const backends::move_of& each : moved) ranges.push_back({each.offset, each.offset + each.host.size()});
+        count_transfers(through, like, cause::sync, ranges, begin, clock::now());
+        coherence::complete(through->directory, through->copies.memories(), like, byte_ranges::of(std::move(ranges)));
+    } catch (const std::bad_alloc&) {  // what cannot be noted is moved again
+    }
+}
+
 }  // namespace
+
+bool joint_transfer::join(core& of, space where, std::span<const byte_range> ranges) {
+    const request asked{.range = {ranges.front().begin, ranges.back().end},
+                        .where = where,
+                        .what = access::read,
+                        .why = cause::sync,
+                        .waits_for_holds = false};
+    lock through(of);
+    const bool alone = !through->copies.find(where.id()) || through->copies.borrower_among(where.id()) ||
+                       through->any_lost || (through->any_exposed && where == host) ||  // arrivals are told from writes
+                       through->holds.excluding(asked.range, asked.what, this_thread()).thread != 0;
+    if (alone) return false;
+    try {
+        const passage way(through, asked);
+    } catch (const error&) {  // it is told when the buffer is synced alone
+        return false;
+    }
+    if (!through->holds.work().empty()) through->holds.work().forget_done();
+    planned.clear();
+    for (const byte_range& each : ranges) plan_for(*through.operator->(), asked, each, planned);
+    if (planned.empty()) return true;
+    const coherence::step& first = planned.front();
+    for (const coherence::step& each : planned) {
+        const bool by_one_device = each.from == coherence::host || each.to == coherence::host;
+        if (each.does != coherence::step::kind::move || !each.is_like(first) || !by_one_device) return false;
+    }
+    backends::memory* const device = through->copies.find(executor_of(first))->memory;
+    std::byte* const address = through->copies.find(coherence::host)->memory->host_address();
+    one_way& way = way_of(first);
+    const std::size_t others = way.members.size();
+    const std::size_t moves_of_others = way.moves.size();
+    try {
+        for (const coherence::step& each : planned) {
+            way.moves.push_back({device, each.range.begin, {address + each.range.begin, each.range.size()}});
+        }
+        way.members.push_back({&of, 0, planned.size()});
+        way.members.back().claim = through->holds.add(
+            {.range = asked.range, .thread = this_thread(), .where = where, .what = asked.what, .claim = true});
+    } catch (...) {
+        way.moves.resize(moves_of_others);
+        way.members.resize(others);
+        throw;
+    }
+    through->copies.find(first.to)->untouched = false;
+    return true;
+}
 
 joint_transfer::one_way& joint_transfer::way_of(const coherence::step& like) {
     const auto found = std::ranges::find_if(ways, [&](const one_way& each) { return each.like.is_like(like); });
@@ -62,7 +127,7 @@ std::exception_ptr joint_transfer::carry_out() noexcept {
         }
         std::span<const backends::move_of> moves = each.moves;
         for (const member& one : each.members) {
-            one.of->leave(one.claim, each.like, moves.first(moved ? one.moves : 0), begin);
+            leave(*one.of, one.claim, each.like, moves.first(moved ? one.moves : 0), begin);
             moves = moves.subspan(one.moves);
         }
         each.moves.clear();

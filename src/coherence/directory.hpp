@@ -30,8 +30,9 @@ struct knowledge {
     space_set current = 0;  // the spaces that see the newest content
     content what = content::unwritten;
     pointers out = pointers::none;
-    bool lost = false;  // the work that was to make these bytes has failed: nobody reads them before they are written
-    bool contested = false;  // the host was written too: nobody reads them before it is said which of the two stands
+    bool open : 1 = false;  // the one device that is current may write these bytes at any time, without a word
+    bool lost : 1 = false;  // the work that was to make these bytes has failed: nobody reads them before they are written
+    bool contested : 1 = false;  // the host was written too: nobody reads them before it is said which of the two stands
 
     bool exposed() const noexcept { return out != pointers::none; }
     bool watched() const noexcept { return out == pointers::watched; }
@@ -40,6 +41,23 @@ struct knowledge {
     friend bool operator==(const knowledge&, const knowledge&) = default;
 };
 static_assert(sizeof(knowledge) == 8, "one for each range of each buffer");
+
+/// What is known of all bytes of a buffer together.
+struct summary {
+    space_set current = 0;          // the spaces that are current in all bytes
+    space_set written_by = 0;       // set where all bytes were written by one space: that one
+    bool all_exposed = true;
+    bool all_assumed = true;        // pointers::assumed
+    bool any_exposed = false;
+    bool any_open = false;
+    bool any_lost = false;
+    bool any_contested = false;
+
+    /// Whether `where` alone is current in all bytes, and has written them.
+    bool written_at(space_id where) const noexcept { return written_by == set_of(where); }
+
+    friend bool operator==(const summary&, const summary&) = default;
+};
 
 /// A map of byte ranges, each with what is known of it. Neighbours that are known alike are one range, so a buffer that
 /// is whole everywhere is one range and needs no memory beyond this object. Looking up is logarithmic in the number of
@@ -54,6 +72,9 @@ public:
 
     /// What is known of the first range: of all bytes where ranges() is 1.
     const knowledge& first() const noexcept { return first_; }
+
+    /// Linear in the number of distinct kinds of knowledge, not in that of the ranges.
+    coherence::summary summarize() const noexcept;
 
     /// Calls visit(byte_range, const knowledge&) for each piece of `range`, in order.
     template <class Visit>
@@ -82,15 +103,35 @@ public:
         return result;
     }
 
-    /// Calls change(knowledge&) for each piece of `range`, in order. Splits at its ends, and joins what has become
-    /// alike.
+    /// The first piece of `range` of which is(const knowledge&) holds. Empty where there is none.
+    template <class Is>
+    byte_range first_where(byte_range range, Is is) const {
+        byte_range result;
+        for_each(range, [&](byte_range piece, const knowledge& k) {
+            if (result.empty() && std::invoke(is, k)) result = piece;
+        });
+        return result;
+    }
+
+    /// Calls change(knowledge&), which depends on nothing else, for each piece of `range`. Splits at its ends, and joins
+    /// what has become alike.
     template <class Change>
     void update(byte_range range, Change change) {
         range = range.clipped_to(whole());
         if (range.empty()) return;
+        if (range == whole() && later_.empty()) return change(first_);
         const std::size_t first = split(range.begin);
         const std::size_t last = split(range.end);
-        for (std::size_t i = first; i < last; ++i) change(known(i));
+        for (std::size_t i = first; i < last; ++i) {  // what may fail comes before the first change
+            knowledge next = known(i);
+            change(next);
+            share_of(next);
+        }
+        for (std::size_t i = first; i < last; ++i) {
+            const knowledge before = known(i);
+            change(known(i));
+            count(before, known(i), begin_of(i + 1) - begin_of(i));
+        }
         join(first, last);
     }
 
@@ -127,13 +168,21 @@ public:
         replace(next);
     }
 
-    friend bool operator==(const directory&, const directory&) = default;
+    friend bool operator==(const directory& one, const directory& other) noexcept {
+        return one.bytes_ == other.bytes_ && one.first_ == other.first_ && one.later_ == other.later_;
+    }
 
 private:
     struct segment {
         std::size_t begin;
         knowledge known;
         friend bool operator==(const segment&, const segment&) = default;
+    };
+
+    /// How many bytes are known alike.
+    struct share {
+        knowledge known;
+        std::size_t bytes;
     };
 
     std::size_t begin_of(std::size_t index) const noexcept {
@@ -148,12 +197,15 @@ private:
     void join(std::size_t first, std::size_t last);
     void replace(const std::vector<segment>& all);
     void give_back();
+    share& share_of(const knowledge& k);
+    void count(const knowledge& before, const knowledge& after, std::size_t bytes) noexcept;
 
     static constexpr std::size_t few = 8;
 
     std::size_t bytes_;
     knowledge first_;
     std::vector<segment> later_;
+    std::vector<share> shares_;  // of all bytes, where there is more than one range
 };
 
 }  // namespace unibuf::coherence

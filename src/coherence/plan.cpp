@@ -16,8 +16,13 @@ space_id source_among(space_set current) noexcept { return static_cast<space_id>
 /// Builds the steps of one access, piece by piece.
 class planner {
 public:
-    planner(const sharing& memories, std::span<const queued_work> queued, space_id where, access what)
-        : memories_(memories), queued_(queued), where_(where), what_(what), group_(memories.group(where)) {}
+    planner(const sharing& memories, std::span<const queued_work> queued, const request& asked)
+        : memories_(memories),
+          queued_(queued),
+          where_(asked.where),
+          what_(asked.what),
+          found_later_(asked.found_later),
+          group_(memories.group(asked.where)) {}
 
     void add_piece(byte_range piece, const knowledge& known) {
         steps_of_piece_.clear();
@@ -31,9 +36,10 @@ public:
         append();
     }
 
-    std::vector<step> result() && {
-        waits_.insert(waits_.end(), steps_.begin(), steps_.end());
-        return std::move(waits_);
+    /// Work is waited for before anything else is done.
+    void add_to(std::vector<step>& steps) const {
+        steps.insert(steps.end(), waits_.begin(), waits_.end());
+        steps.insert(steps.end(), steps_.begin(), steps_.end());
     }
 
 private:
@@ -74,7 +80,7 @@ private:
 
     void publish(space_id from, space_id to, access what) {
         wait_for_work_on(from, what);
-        emit({.does = step::kind::publish, .from = from, .to = to, .what = what});
+        emit({.does = step::kind::publish, .from = from, .to = to, .what = what, .found_later = has(found_later_, from)});
     }
 
     void emit(step next) {
@@ -113,6 +119,7 @@ private:
     std::span<const queued_work> queued_;
     space_id where_;
     access what_;
+    space_set found_later_;
     space_set group_;  // the spaces that share the memory of `where_`
 
     byte_range piece_;
@@ -122,126 +129,50 @@ private:
     std::size_t last_ = 0;  // where the steps of the last piece begin
 };
 
-template <class Ranges>
-void complete_all(directory& known, const sharing& memories, const step& done, const Ranges& ranges) {
-    if (done.does == step::kind::wait) return;
-    known.update(ranges, [&](knowledge& k) {
-        if (done.does == step::kind::publish) {
-            if (!has(k.current, done.from)) return;
-            if (writes(done.what) && !k.exposed() && !done.found_later) k.current &= ~memories.group(done.to);
-        }
-        k.current |= set_of(done.to);
-        if (k.what == content::written && std::popcount(k.current) > 1) k.what = content::settled;
-    });
+/// The answer of the usual case: one memory of its own, known alike everywhere, and nothing to wait for.
+void plan_alike(const knowledge& known, const request& asked, std::vector<step>& steps) {
+    if (asked.what == access::write || has(known.current, asked.where) || asked.range.empty()) return;
+    step next{.does = step::kind::zero, .range = asked.range, .to = asked.where};
+    if (known.what != content::unwritten) {
+        next.does = step::kind::move;
+        next.from = source_among(known.current);
+    }
+    steps.push_back(next);
 }
 
 }  // namespace
 
+void plan(const directory& known, const sharing& memories, std::span<const queued_work> queued, const request& asked,
+          std::vector<step>& steps) {
+    if (known.ranges() == 1 && queued.empty() && !memories.any_shared()) {
+        return plan_alike(known.first(), {asked.range.clipped_to(known.whole()), asked.where, asked.what}, steps);
+    }
+    planner made(memories, queued, asked);
+    known.for_each(asked.range, [&](byte_range piece, const knowledge& of_piece) { made.add_piece(piece, of_piece); });
+    made.add_to(steps);
+}
+
 std::vector<step> plan(const directory& known, const sharing& memories, std::span<const queued_work> queued,
-                       byte_range range, space_id where, access what) {
-    planner steps(memories, queued, where, what);
-    known.for_each(range, [&](byte_range piece, const knowledge& piece_known) { steps.add_piece(piece, piece_known); });
-    return std::move(steps).result();
+                       const request& asked) {
+    std::vector<step> steps;
+    plan(known, memories, queued, asked, steps);
+    return steps;
 }
 
-void complete(directory& known, const sharing& memories, const step& done, const byte_ranges& ranges) {
-    complete_all(known, memories, done, ranges);
+void plan_to_drop(std::span<const queued_work> queued, byte_range range, std::vector<step>& steps) {
+    for (const queued_work& each : queued) {
+        if (each.range.overlaps(range)) steps.push_back({.range = each.range, .from = each.where, .ticket = each.ticket});
+    }
 }
 
-void complete(directory& known, const sharing& memories, const step& done) {
-    complete_all(known, memories, done, done.range);
-}
-
-void wrote(directory& known, byte_range range, space_id where) {
-    known.update(range, [&](knowledge& k) {
-        k = {.current = set_of(where), .what = content::written, .out = k.out};
-        if (k.out == pointers::fresh) k.out = pointers::assumed;
+space_id place_to_fill(const directory& known, byte_range range, space_set allocated) {
+    space_set complete = allocated;
+    known.for_each(range, [&](byte_range, const knowledge& k) {
+        complete &= k.taken_for_written() ? set_of(host) : k.current;
     });
-}
-
-void expose(directory& known, const byte_ranges& ranges, pointers how) {
-    known.update(ranges, [&](knowledge& k) { k.out = how; });
-}
-
-bool any_exposed(const directory& known) { return known.any(known.whole(), &knowledge::exposed); }
-
-void assume_host_writes(directory& known, byte_range range) {
-    known.update(range, [](knowledge& k) {
-        if (k.taken_for_written()) k = {.current = set_of(host), .what = content::written, .out = k.out};
-    });
-}
-
-void found_host_writes(directory& known, const byte_ranges& ranges) {
-    known.update(ranges, [](knowledge& k) {
-        if (!k.exposed()) return;
-        if (!has(k.current, host)) {
-            k.contested |= k.out == pointers::watched;
-            return;
-        }
-        const pointers out = k.out == pointers::fresh ? pointers::assumed : k.out;
-        k = {.current = set_of(host), .what = content::written, .out = out};
-    });
-}
-
-void settle_without(directory& known, byte_range range, space_id where) {
-    known.update(range, [&](knowledge& k) {
-        if (!k.contested || (where != host && !has(k.current, where))) return;
-        if (where != host) k = {.current = set_of(host), .what = content::written, .out = k.out};
-        k.contested = false;
-    });
-}
-
-byte_range contested_in(const directory& known, byte_range range) {
-    byte_range result;
-    known.for_each(range, [&](byte_range piece, const knowledge& k) {
-        if (k.contested && result.empty()) result = piece;
-    });
-    return result;
-}
-
-byte_range only_at(const directory& known, byte_range range, space_id where) {
-    byte_range result;
-    const space_set others = ~set_of(where);
-    known.for_each(range, [&](byte_range piece, const knowledge& k) {
-        const bool last = k.what != content::unwritten && has(k.current, where) && (k.current & others) == 0;
-        const bool may_be_newer = k.exposed() && where == host;
-        if ((last || may_be_newer) && result.empty()) result = piece;
-    });
-    return result;
-}
-
-void drop(directory& known, byte_range range, space_id where) {
-    known.update(range, [&](knowledge& k) { k.current &= ~set_of(where); });
-}
-
-void hand_over(directory& known, space_id from, space_id to) {
-    known.update(known.whole(), [&](knowledge& k) {
-        if (has(k.current, from)) k.current = (k.current & ~set_of(from)) | set_of(to);
-    });
-}
-
-void did_not_arrive(directory& known, byte_range range, space_id where) {
-    known.update(range, [&](knowledge& k) {
-        if (!has(k.current, where)) return;
-        const space_set others = k.current & ~set_of(where);
-        if (others != 0 || k.what == content::unwritten) {
-            k.current = others;
-        } else {
-            k.lost = true;
-        }
-    });
-}
-
-byte_range lost_in(const directory& known, byte_range range) {
-    byte_range result;
-    known.for_each(range, [&](byte_range piece, const knowledge& k) {
-        if (k.lost && result.empty()) result = piece;
-    });
-    return result;
-}
-
-void drop_content(directory& known, byte_range range) {
-    known.update(range, [](knowledge& k) { k = {}; });
+    space_id place = host;
+    for_each_space(complete, [&](space_id each) { place = each; });
+    return place;
 }
 
 }  // namespace unibuf::coherence

@@ -35,8 +35,13 @@ public:
     }
 
     constexpr space_id hub(space_id space) const noexcept { return hubs_[space]; }
-    constexpr void share(space_id space, space_id hub) noexcept { hubs_[space] = hub; }
-    constexpr void separate(space_id space) noexcept { hubs_[space] = space; }
+    constexpr void share(space_id space, space_id hub) noexcept {
+        hubs_[space] = hub;
+        any_shared_ |= space != hub;
+    }
+
+    /// Whether any two spaces share a memory.
+    constexpr bool any_shared() const noexcept { return any_shared_; }
 
     /// All spaces that use the memory of `space`, itself among them.
     constexpr space_set group(space_id space) const noexcept {
@@ -49,6 +54,7 @@ public:
 
 private:
     std::array<space_id, max_spaces> hubs_{};
+    bool any_shared_ = false;
 };
 
 }  // namespace unibuf::coherence

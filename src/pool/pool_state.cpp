@@ -5,6 +5,7 @@
 #include <ranges>
 #include <utility>
 
+#include "buffer/reuse.hpp"
 #include "pool/all_pools.hpp"
 #include "pool/size_classes.hpp"
 
@@ -96,13 +97,13 @@ core* pool_state::acquire(std::size_t bytes, const buffer_options& options) {
     }
     count(cache.hits);
     found->tag().released = false;
-    if (found->bytes != bytes) found->resize(bytes);
+    if (found->bytes != bytes) resize(*found, bytes);
     return found;
 }
 
 void pool_state::release(core& of) {
     thread_cache& cache = mine();
-    of.recycle(id_);  // nothing fails from here on
+    recycle(of, id_);  // nothing fails from here on
     if (limit_.load(std::memory_order_relaxed) != no_memory_limit || of.has_other_handles()) return keep(of);
     core* const before = slot_of(cache, of.tag().key).exchange(&of, std::memory_order_acq_rel);
     if (before) keep(*before);
@@ -124,7 +125,7 @@ core* pool_state::take_from_bins(const pool_key& key) {
         if (all.empty()) bins_.erase(bin);
         bin_bytes_ -= key.size_class;
     }
-    result->forget_content();  // views may have written it since it was released
+    forget_content(*result);  // views may have written it since it was released
     return result;
 }
 

@@ -88,7 +88,7 @@ void registry::add(std::string_view name, buffer& of, const shape& extents, std:
                               .bytes = of.bytes_,
                               .shape = extents,
                               .element = std::string(element)};
-    core.will_be_named();
+    core.will_be_named([](const detail::core& gone) { detail::names::instance().remove(gone); });
     if (keep) {
         core.add_handle();
         range.kept.reset(&core);

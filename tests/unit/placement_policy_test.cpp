@@ -1,5 +1,5 @@
 // tests/unit/placement_policy_test.cpp: which devices share the host's memory, hint by hint.
-#include "buffer/placement_policy.hpp"
+#include "memory/placement_policy.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // tests/unit/plan_test.cpp: what is done for an access, example by example.
-#include "coherence/plan.hpp"
+#include "coherence/transitions.hpp"
 
 #include <gtest/gtest.h>
 
@@ -15,7 +15,7 @@ protected:
     plan_of() { memories.share(b, host); }
 
     std::vector<step> steps(byte_range range, space_id where, access what) {
-        return plan(known, memories, queued, range, where, what);
+        return plan(known, memories, queued, {range, where, what});
     }
 
     /// Makes `where` hold all, written.

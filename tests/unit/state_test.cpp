@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "coherence/plan.hpp"
+#include "coherence/transitions.hpp"
 
 namespace unibuf::coherence {
 namespace {

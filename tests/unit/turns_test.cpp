@@ -3,7 +3,7 @@
 
 #include <thread>
 
-#include "coherence/plan.hpp"
+#include "coherence/transitions.hpp"
 #include "support/fake_device.hpp"
 #include "support/faults.hpp"
 #include "unit/common.hpp"

@@ -1,0 +1,110 @@
+// backends/host/pinned_memory.cpp
+#include "backends/host/pinned_memory.hpp"
+
+#include <array>
+#include <mutex>
+#include <utility>
+
+#include "backends/arena.hpp"
+#include "backends/spaces.hpp"
+#include "unibuf/error.hpp"
+
+namespace unibuf::backends {
+namespace {
+
+// Pages are what can be pinned, and watched. Blocks of less than a huge page are not made one, which would be split.
+constexpr arena::measures small{.block = std::size_t{1} << 20, .granule = 4096, .largest = std::size_t{128} << 10};
+
+class pinned_block final : public arena::block {
+public:
+    pinned_block(space by, request what) {
+        what.whole_pages = true;
+        pages_ = device_of(host).allocate(what);
+        pin_ = device_of(by).pin_pages({pages_->host_address(), what.bytes});
+    }
+
+    std::uintptr_t address() const noexcept override { return pages_->handle(); }
+    bool starts_zero() const noexcept { return pages_->starts_zero(); }
+
+private:
+    std::unique_ptr<memory> pages_;
+    std::unique_ptr<pin> pin_;  // goes first
+};
+
+/// One for each device; never destroyed, as buffers may go when static objects do.
+struct arenas {
+    std::mutex mutex;
+    std::array<std::unique_ptr<arena>, max_spaces> of;
+
+    static arenas& instance() {
+        static auto* const only = new arenas;
+        return *only;
+    }
+};
+
+arena& small_pinned(space by) {
+    arenas& all = arenas::instance();
+    const std::scoped_lock lock(all.mutex);
+    std::unique_ptr<arena>& found = all.of[by.id()];
+    if (!found) {
+        found = std::make_unique<arena>(
+            small, [by](std::size_t bytes) { return std::make_unique<pinned_block>(by, request{bytes}); },
+            [by] { return device_of(by).record({}); });
+    }
+    return *found;
+}
+
+class part_of_block final : public pinned_memory {
+public:
+    part_of_block(arena& of, std::size_t bytes) : part_of_block(of, of.allocate(bytes).address, bytes) {}
+    ~part_of_block() override { of_.free(handle(), bytes_); }
+    part_of_block(const part_of_block&) = delete;
+    part_of_block& operator=(const part_of_block&) = delete;
+
+private:
+    part_of_block(arena& of, std::uintptr_t at, std::size_t bytes)
+        : pinned_memory(reinterpret_cast<std::byte*>(at)), of_(of), bytes_(bytes) {}
+
+    arena& of_;
+    std::size_t bytes_;
+};
+
+class own_block final : public pinned_memory {
+public:
+    explicit own_block(std::unique_ptr<pinned_block> made)
+        : pinned_memory(reinterpret_cast<std::byte*>(made->address())), made_(std::move(made)) {}
+
+    bool starts_zero() const noexcept override { return made_->starts_zero(); }
+
+private:
+    std::unique_ptr<pinned_block> made_;
+};
+
+}  // namespace
+
+std::unique_ptr<memory> allocate_pinned(space by, const request& what) {
+    arena& parts = small_pinned(by);
+    try {
+        if (parts.serves(what.bytes)) return std::make_unique<part_of_block>(parts, what.bytes);
+        return std::make_unique<own_block>(std::make_unique<pinned_block>(by, what));
+    } catch (const error& failure) {
+        if (failure.code() != error_code::out_of_memory) throw;
+        const bool helps = parts.trim(std::chrono::seconds(1)) || parts.serves(what.bytes);
+        if (!helps) throw;
+        return std::make_unique<own_block>(std::make_unique<pinned_block>(by, what));
+    }
+}
+
+void trim_pinned() {
+    arenas& all = arenas::instance();
+    for (std::size_t i = 0; i < max_spaces; ++i) {
+        arena* each = nullptr;
+        {
+            const std::scoped_lock lock(all.mutex);
+            each = all.of[i].get();
+        }
+        if (each) each->trim();
+    }
+}
+
+}  // namespace unibuf::backends

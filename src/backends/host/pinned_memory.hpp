@@ -1,0 +1,26 @@
+// backends/host/pinned_memory.hpp: the host's memory, pinned for as long as it is there.
+#pragma once
+
+#include <memory>
+
+#include "backends/host/addressed_memory.hpp"
+#include "unibuf/space.hpp"
+
+namespace unibuf::backends {
+
+/// Pinned for the device at `by`; small ones are parts of larger blocks, as pinning takes long.
+/// Throws error(out_of_memory), and error(unsupported) where pinning is of no use to the device.
+std::unique_ptr<memory> allocate_pinned(space by, const request& what);
+
+/// Gives back the blocks that nothing is left in.
+void trim_pinned();
+
+class pinned_memory : public addressed_memory {
+public:
+    bool whole_pages() const noexcept override { return true; }
+
+protected:
+    using addressed_memory::addressed_memory;
+};
+
+}  // namespace unibuf::backends

@@ -1,0 +1,102 @@
+// buffer/borrowing.cpp: hands a memory over, or gives each device one of its own.
+#include "buffer/borrowing.hpp"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "backends/spaces.hpp"
+#include "buffer/transfers.hpp"
+#include "buffer/waits.hpp"
+#include "trace/counters.hpp"
+
+namespace unibuf::detail {
+namespace {
+
+using coherence::space_id;
+
+/// Makes the memory the space's of the access. False, and why, where it was not to be had: all is as before.
+bool hand_over(lock& through, const request& asked, std::string& why) {
+    claim whole(through);
+    whole.take(through->whole(), asked);
+    const copy& borrower = *through->copies.borrower_among(asked.where.id());
+    backends::memory& memory = *borrower.memory;
+    const space_id device = borrower.where;
+    const space_id before = borrower.holder();
+    const space_id now = asked.where.id();
+    work made{.done = {}, .on = asked.on};
+    try {
+        wait_for_work_at(through, before, true, asked.deadline);
+        through->holds.work().reserve(through->holds.size() + 2);
+    } catch (const error& failure) {
+        tell_of_access(through.of(), asked, failure);
+    }
+    try {
+        const queue on = queue_at(asked, device);
+        const std::size_t bytes = through.of().bytes;
+        const lock::pause unlocked(through);
+        made.done = now == device ? memory.publish_to_device(0, bytes, access::read_write, on)
+                                  : memory.publish_to_host(0, bytes, access::read_write, on);
+    } catch (const error& failure) {
+        if (now != device) tell_of_access(through.of(), asked, failure);
+        why = fmt::format("sharing failed: {}", failure.what());
+        return false;
+    }
+    trace::count_publication();
+    ++through->with_rare().publications;
+    through->copies.find(device)->has_turn = now == device;
+    coherence::hand_over(through->directory, before, now);
+    if (!made.done.native()) return true;
+    through->holds.work().add({.range = through->whole(), .where = now, .writes = true}, made);
+    return true;
+}
+
+/// Ends the sharing: the space of the access, which does not have the memory, has no copy then.
+void part(lock& through, const request& asked, std::string why) {
+    claim whole(through);
+    whole.take(through->whole(), asked);
+    const space_id where = asked.where.id();
+    try {
+        // The memory of a lender goes on, with the other copy.
+        if (through->copies.find(where)->borrows()) wait_for_work_at(through, where, false, asked.deadline);
+    } catch (const error& failure) {
+        tell_of_access(through.of(), asked, failure);
+    }
+    through->holds.end_handles(where, through->whole());
+    through->copies.part(where, std::move(why));
+}
+
+}  // namespace
+
+bool take_memory(lock& through, const request& asked) {
+    const space_id where = asked.where.id();
+    const copy* const borrower = through->copies.borrower_among(where);
+    if (!borrower || borrower->holder() == where || asked.range.empty()) return false;
+    if (through->making_copy || through->holds.any_claim()) {
+        const auto quiet = [&] { return !through->making_copy && !through->holds.any_claim(); };
+        through.wait_until(quiet, asked.hold_deadline(), [&] {
+            return fmt::format("{}: its memory was to go to {}, but another thread moved bytes for all of the time that "
+                               "was given",
+                               through.of().name(), asked.where.name());
+        });
+        return true;
+    }
+    const space other = space::from_id(borrower->holder());
+    std::string why;
+    if (through->holds.any_at(other)) {
+        why = fmt::format("{} and {} were in use at the same time", other.name(), asked.where.name());
+    } else if (hand_over(through, asked, why)) {
+        return true;
+    }
+    part(through, asked, std::move(why));
+    return true;
+}
+
+void give_memory_back(lock& through, const request& asked, const copy& borrower) {
+    request lender = asked;
+    lender.where = space::from_id(borrower.lender);
+    std::string why;
+    hand_over(through, lender, why);
+}
+
+}  // namespace unibuf::detail

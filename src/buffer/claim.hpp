@@ -1,0 +1,34 @@
+// buffer/claim.hpp: what keeps others off a range while an access has let go of the lock.
+#pragma once
+
+#include "buffer/lock.hpp"
+#include "buffer/request.hpp"
+
+namespace unibuf::detail {
+
+/// Taken and ended with the lock held. Once it is there, it covers what it was first asked for.
+class claim {
+public:
+    explicit claim(lock& through) noexcept : lock_(through) {}
+    ~claim() {
+        if (ticket_ == 0) return;
+        lock_->holds.remove(ticket_);
+        lock_->tell_waiting();
+    }
+    claim(const claim&) = delete;
+    claim& operator=(const claim&) = delete;
+
+    void take(byte_range range, const request& asked) {
+        if (ticket_ != 0) return;
+        ticket_ = lock_->holds.add(
+            {.range = range, .thread = this_thread(), .where = asked.where, .what = asked.what, .claim = true});
+    }
+
+    std::uint64_t ticket() const noexcept { return ticket_; }
+
+private:
+    lock& lock_;
+    std::uint64_t ticket_ = 0;
+};
+
+}  // namespace unibuf::detail

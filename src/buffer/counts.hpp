@@ -1,0 +1,16 @@
+// buffer/counts.hpp: counts what a buffer has moved.
+#pragma once
+
+#include <chrono>
+#include <span>
+
+#include "buffer/lock.hpp"
+#include "coherence/plan.hpp"
+
+namespace unibuf::detail {
+
+/// The step `of` was carried out on the ranges `moved`; the observer is told of each.
+void count_transfers(lock& through, const coherence::step& of, cause why, std::span<const byte_range> moved,
+                     std::chrono::steady_clock::time_point begin, std::chrono::steady_clock::time_point end);
+
+}  // namespace unibuf::detail

@@ -1,0 +1,63 @@
+// buffer/eviction.cpp: how a buffer gives up a copy whose memory others need.
+#include "backends/spaces.hpp"
+#include "buffer/passage.hpp"
+#include "buffer/verbs.hpp"
+#include "trace/counters.hpp"
+
+namespace unibuf::detail {
+namespace {
+
+obstacle obstacle_to_evict(const guarded& state, space where) noexcept {
+    if (state.making_copy) return obstacle::busy;
+    const copy* const there = state.copies.find(where.id());
+    const bool own = there && there->placed == placement::mirrored && there->lender == coherence::host;
+    if (!own || state.copies.used_by_others(where.id())) return obstacle::absent;
+    if (where == host) {
+        if (state.copies.memories().group(coherence::host) != coherence::set_of(coherence::host)) {
+            return obstacle::absent;
+        }
+        if (!coherence::only_at(state.directory, state.whole(), coherence::host).empty()) return obstacle::absent;
+    }
+    if (state.holds.pins(where.id()) || state.any_lost) return obstacle::held;
+    if (state.holds.any_claim()) return obstacle::busy;
+    if (state.holds.of_this_thread_at(where)) return obstacle::held;
+    return state.holds.any_at(where) ? obstacle::busy : obstacle::none;
+}
+
+}  // namespace
+
+resident::departure core::may_go(space where) noexcept {
+    const std::unique_lock guard(mutex_, std::try_to_lock);
+    if (!guard) return {.why = obstacle::busy};
+    const bool elsewhere = coherence::only_at(state_.directory, state_.whole(), where.id()).empty();
+    return {.why = obstacle_to_evict(state_, where), .current_elsewhere = elsewhere, .age = ticks_now() - state_.used};
+}
+
+std::uint64_t core::evict(space where, clock::time_point deadline) {
+    // Whoever needs the memory has others wait for it: their leases are not waited for here. Queued work is, which ends
+    // by itself.
+    lock through(*this);
+    const auto may_go_now = [&] { return obstacle_to_evict(*through.operator->(), where) == obstacle::none; };
+    if (!may_go_now()) return 0;
+    request back{.range = through->whole(),
+                 .where = host,
+                 .what = access::read,
+                 .why = cause::eviction,
+                 .deadline = deadline,
+                 .waits_for_holds = false};
+    if (through->any_exposed) find_host_writes(through, back);
+    for (;;) {
+        back.range = coherence::only_at(through->directory, through->whole(), where.id());
+        if (back.range.empty()) break;
+        passage(through, back).bring();
+        if (!may_go_now()) return 0;
+    }
+    back.range = through->whole();
+    wait_for_all_work(through, back);
+    drop_copy(through, where);
+    ++through->with_rare().evictions;
+    trace::count_eviction();
+    return through->copies.bytes();
+}
+
+}  // namespace unibuf::detail

@@ -1,0 +1,131 @@
+// buffer/holds.cpp: questions to the table of holds.
+#include "buffer/holds.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace unibuf::detail {
+
+std::string describe(const hold& of) {
+    static constexpr const char* names[] = {"", "read", "write", "read-write"};
+    return fmt::format("a {} {} of bytes [{}, {}) at {}", names[static_cast<int>(of.what)],
+                       of.claim ? "transfer" : "lease", of.range.begin, of.range.end, of.where.name());
+}
+
+std::uint64_t holds::add(hold added) {
+    added.ticket = ++last_;
+    exclusive_.push_back(added);
+    return added.ticket;
+}
+
+hold holds::remove(std::uint64_t ticket) noexcept {
+    const auto found = std::ranges::find(exclusive_, ticket, &hold::ticket);
+    const hold result = *found;
+    *found = exclusive_.back();
+    exclusive_.pop_back();
+    return result;
+}
+
+hold holds::solo() const noexcept {
+    const std::uint64_t word = gate_.solo.load(std::memory_order_acquire);
+    hold result;
+    result.range = {0, gate_.bytes};
+    result.what = gate::access_of(word);
+    result.thread = gate::thread_of(word);
+    return result;
+}
+
+hold holds::excluding(byte_range range, access what, std::uint32_t thread) const noexcept {
+    hold result = solo();
+    if (result.thread != 0 && !result.excludes(range, what)) result.thread = 0;
+    if (result.thread == thread) return result;
+    for (const hold& each : exclusive_) {
+        if (!each.excludes(range, what)) continue;
+        result = each;
+        if (each.thread == thread) break;
+    }
+    return result;
+}
+
+bool holds::any_claim() const noexcept { return std::ranges::any_of(exclusive_, &hold::claim); }
+
+bool holds::any_at(space where) const noexcept {
+    const bool unlocked = where == host && solo().thread != 0;
+    return unlocked || std::ranges::any_of(exclusive_, [&](const hold& each) {
+               return !each.claim && each.where == where && !each.range.empty();
+           });
+}
+
+bool holds::of_this_thread_at(space where) const noexcept {
+    const bool unlocked = where == host && solo().thread == this_thread();
+    return unlocked || std::ranges::any_of(exclusive_, [&](const hold& each) {
+               return !each.claim && each.where == where && each.thread == this_thread();
+           });
+}
+
+bool holds::any_other(byte_range range, std::uint64_t ticket) const noexcept {
+    return solo().thread != 0 || std::ranges::any_of(exclusive_, [&](const hold& each) {
+               return each.ticket != ticket && each.range.overlaps(range);
+           });
+}
+
+holds::undeclared& holds::with_undeclared() {
+    if (!undeclared_) undeclared_ = std::make_unique<undeclared>();
+    return *undeclared_;
+}
+
+held_ranges& holds::writers_of_host() { return with_undeclared().writers_of_host; }
+
+held_ranges& holds::readers_at(coherence::space_id where) {
+    std::vector<readers>& all = with_undeclared().at;
+    const auto found = std::ranges::find(all, where, &readers::where);
+    return found != all.end() ? found->held : all.emplace_back(readers{where, {}}).held;
+}
+
+const held_ranges* holds::find_readers_at(coherence::space_id where) const noexcept {
+    if (!undeclared_) return nullptr;
+    const auto found = std::ranges::find(undeclared_->at, where, &readers::where);
+    return found != undeclared_->at.end() ? &found->held : nullptr;
+}
+
+bool holds::handle_is_out(coherence::space_id where) const noexcept {
+    const held_ranges* const held = find_readers_at(where);
+    return held && held->any_pointer();
+}
+
+bool holds::view_is_out(coherence::space_id where) const noexcept {
+    const held_ranges* const held = find_readers_at(where);
+    return held && held->any_view();
+}
+
+bool holds::pins(coherence::space_id where) const noexcept {
+    const held_ranges* const held = find_readers_at(where);
+    return (held && held->any()) || (where == coherence::host && host_is_held_for_writing());
+}
+
+void holds::end_handles(coherence::space_id where, byte_range range) {
+    if (find_readers_at(where)) readers_at(where).end_pointers(range);
+}
+
+void holds::end_view(coherence::space_id where, byte_range range) noexcept {
+    if (find_readers_at(where)) readers_at(where).end_view(range);
+}
+
+const char* holds::broken_rule() const {
+    std::vector<hold> all = exclusive_;
+    if (const hold unlocked = solo(); unlocked.thread != 0) all.push_back(unlocked);
+    for (std::size_t i = 0; i < all.size(); ++i) {
+        const hold& one = all[i];
+        if (one.ticket > last_ || (one.ticket == 0 && i < exclusive_.size())) return "a hold has no ticket";
+        for (std::size_t j = i + 1; j < all.size(); ++j) {
+            const hold& other = all[j];
+            if (one.claim != other.claim || !one.range.overlaps(other.range)) continue;
+            if (one.claim) return "two accesses move the same bytes";
+            if (one.what != access::read || other.what != access::read) return "two leases exclude each other";
+        }
+    }
+    return nullptr;
+}
+
+}  // namespace unibuf::detail

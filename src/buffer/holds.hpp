@@ -1,0 +1,138 @@
+// buffer/holds.hpp: who may touch which bytes of a buffer, and where: one table for each buffer.
+//
+// A hold is exclusive or undeclared. Leases, and claims of accesses that are under way, are exclusive: two that share a
+// byte exclude each other, unless both are leases that only read. Undeclared holds exclude nobody and may be used at any
+// time, without a word: pointers, views and standing holds. Queued work is what the lease of a device leaves behind.
+//
+// What always holds of a table (holds::broken_rule tells, and debug builds ask after each operation):
+//  1. Two leases that share a byte only read.
+//  2. Two claims share no byte.
+//  3. A ticket stands for one hold, and is never 0.
+//  4. A view is counted as often as it was added and not ended; a pointer once, however often it was given out.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "buffer/work_list.hpp"
+#include "coherence/byte_range.hpp"
+#include "coherence/spaces.hpp"
+#include "tracking/held_ranges.hpp"
+#include "unibuf/detail/gate.hpp"
+#include "unibuf/options.hpp"
+#include "unibuf/space.hpp"
+
+namespace unibuf::detail {
+
+/// An exclusive hold.
+struct hold {
+    std::uint64_t ticket = 0;
+    byte_range range{};
+    queue on{};
+    std::uint32_t thread = 0;
+    space where{};
+    access what = access::read;
+    bool claim = false;  // of an access that is under way: it excludes readers too
+
+    bool excludes(byte_range other, access other_what) const noexcept {
+        return range.overlaps(other) && (claim || what != access::read || other_what != access::read);
+    }
+};
+
+/// "a write lease of bytes [0, 64) at host"
+std::string describe(const hold& of);
+
+/// Not thread-safe: the buffer's lock guards it.
+class holds {
+public:
+    /// `of` has the one lease that is taken without the lock; it counts in every question below.
+    explicit holds(const gate& of) noexcept : gate_(of) {}
+
+    // Exclusive holds.
+
+    /// Whether there is any but the lease that is taken without the lock.
+    bool empty() const noexcept { return exclusive_.empty(); }
+    std::size_t size() const noexcept { return exclusive_.size(); }
+
+    /// Gives the hold a ticket, and keeps it.
+    std::uint64_t add(hold added);
+
+    /// Takes the hold out. With room for it in work(), nothing is allocated when it becomes queued work.
+    hold remove(std::uint64_t ticket) noexcept;
+
+    /// The lease that was taken without the lock; its thread is 0 where there is none.
+    hold solo() const noexcept;
+
+    /// A hold that excludes this access: one of the same thread if there is one. Its thread is 0 where there is none.
+    hold excluding(byte_range range, access what, std::uint32_t thread) const noexcept;
+
+    /// Whether some access is moving bytes.
+    bool any_claim() const noexcept;
+
+    /// Whether anybody has a lease of some bytes there; or the calling thread.
+    bool any_at(space where) const noexcept;
+    bool of_this_thread_at(space where) const noexcept;
+
+    /// Whether any but the hold of `ticket` has a byte of it.
+    bool any_other(byte_range range, std::uint64_t ticket) const noexcept;
+
+    // Undeclared holds.
+
+    /// Pointers and views through which the host's copy may be written.
+    held_ranges& writers_of_host();
+    bool host_is_held_for_writing(byte_range range) const noexcept {
+        return undeclared_ && undeclared_->writers_of_host.any(range);
+    }
+    bool host_is_held_for_writing() const noexcept { return undeclared_ && undeclared_->writers_of_host.any(); }
+    bool host_is_held_for_good(byte_range range) const noexcept {
+        return undeclared_ && undeclared_->writers_of_host.for_good(range);
+    }
+
+    /// Holds of the copy at `where` that nobody writes through without saying so: handles and views of any space, and
+    /// pointers of the host for reading.
+    held_ranges& readers_at(coherence::space_id where);
+    const held_ranges* find_readers_at(coherence::space_id where) const noexcept;
+
+    /// Whether a plain handle, or a pointer for reading, of the copy at `where` is out.
+    bool handle_is_out(coherence::space_id where) const noexcept;
+    bool view_is_out(coherence::space_id where) const noexcept;
+
+    /// Whether the copy at `where` has to stay where it is.
+    bool pins(coherence::space_id where) const noexcept;
+
+    void end_handles(coherence::space_id where, byte_range range);
+    void end_view(coherence::space_id where, byte_range range) noexcept;
+
+    /// Ends all undeclared holds: there are no views.
+    void forget_undeclared() noexcept { undeclared_.reset(); }
+
+    // Queued work.
+
+    work_list& work() noexcept { return work_; }
+    const work_list& work() const noexcept { return work_; }
+
+    /// What is broken of what always holds; null where nothing is.
+    const char* broken_rule() const;
+
+private:
+    struct readers {
+        coherence::space_id where;
+        held_ranges held;
+    };
+    struct undeclared {
+        held_ranges writers_of_host;
+        std::vector<readers> at;
+    };
+
+    undeclared& with_undeclared();
+
+    const gate& gate_;
+    std::vector<hold> exclusive_;
+    std::uint64_t last_ = 0;
+    std::unique_ptr<undeclared> undeclared_;
+    work_list work_;
+};
+
+}  // namespace unibuf::detail

@@ -1,0 +1,52 @@
+// buffer/invariants.cpp: walkers over what a buffer guards; each names the rule that it finds broken.
+#include "buffer/invariants.hpp"
+
+#include <cstdio>
+#include <cstdlib>
+
+#include "coherence/state.hpp"
+
+namespace unibuf::detail {
+namespace {
+
+/// Queued work and holds are about copies that exist.
+const char* broken_copies(const guarded& state) {
+    const auto has_copy = [&](coherence::space_id where) { return state.copies.find(where) != nullptr; };
+    for (const coherence::queued_work& each : state.holds.work().ranges()) {
+        if (!has_copy(each.where)) return "work is queued on a copy that is not there";
+        if (!state.whole().contains(each.range)) return "work is queued on bytes that are not there";
+        if (!state.holds.work().find(each.ticket)) return "queued work has no fence";
+    }
+    return nullptr;
+}
+
+const char* broken_flags(const guarded& state) {
+    const bool exposed = coherence::any_exposed(state.directory);
+    if (exposed && !state.any_exposed) return "ranges are exposed, and nobody looks";
+    if ((state.any_exposed || state.holds.host_is_held_for_writing()) && !state.writes()) {
+        return "pointers are out, and nobody finds what they write";
+    }
+    if (!coherence::lost_in(state.directory, state.whole()).empty() && !state.any_lost) {
+        return "ranges are lost, and nobody looks";
+    }
+    return nullptr;
+}
+
+const char* broken_rule(const guarded& state) {
+    if (const char* const broken = coherence::broken_rule(state.directory, state.copies.allocated())) return broken;
+    if (const char* const broken = state.holds.broken_rule()) return broken;
+    if (const char* const broken = state.copies.broken_rule()) return broken;
+    if (const char* const broken = broken_copies(state)) return broken;
+    return broken_flags(state);
+}
+
+}  // namespace
+
+void check_invariants(const std::string& name, const guarded& state) {
+    const char* const broken = broken_rule(state);
+    if (!broken) return;
+    std::fprintf(stderr, "unibuf: %s: %s\n", name.c_str(), broken);
+    std::abort();
+}
+
+}  // namespace unibuf::detail

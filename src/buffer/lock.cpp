@@ -1,0 +1,86 @@
+// buffer/lock.cpp: the gate shuts with the lock, and opens after it.
+#include "buffer/lock.hpp"
+
+#include <algorithm>
+
+#include "backends/spaces.hpp"
+#include "buffer/gate_bits.hpp"
+
+#ifndef NDEBUG
+#include "buffer/invariants.hpp"
+#endif
+
+namespace unibuf::detail {
+
+lock::lock(core& of) : core_(of), mutex_(of.mutex_) {
+    of.solo.fetch_or(gate::by_lock, std::memory_order_acq_rel);
+    of.ready.store(0, std::memory_order_relaxed);
+    of.device_ready.store(no_space, std::memory_order_relaxed);
+}
+
+lock::~lock() { open_gate(); }
+
+bool lock::wait_for_change(clock::time_point deadline) {
+    guarded& state = core_.state_;
+    std::condition_variable& changed = state.with_rare().changed;
+    ++state.waiting;
+    std::cv_status status = std::cv_status::no_timeout;
+    if (backends::help_others) {
+        // What this thread waits for may wait for this thread.
+        {
+            const pause unlocked(*this);
+            backends::help_others();
+        }
+        changed.wait_until(mutex_, std::min(deadline, clock::now() + std::chrono::milliseconds(1)));
+        if (clock::now() >= deadline) status = std::cv_status::timeout;
+    } else if (deadline == clock::time_point::max()) {
+        changed.wait(mutex_);
+    } else {
+        status = changed.wait_until(mutex_, deadline);
+    }
+    --state.waiting;
+    return status == std::cv_status::no_timeout;
+}
+
+bool lock::is_last() const noexcept {
+    const guarded& state = core_.state_;
+    return state.ownerless && state.holds.empty() && state.holds.solo().thread == 0;
+}
+
+bool lock::leave_to_leases() noexcept {
+    guarded& state = core_.state_;
+    state.ownerless = !state.holds.empty() || state.holds.solo().thread != 0;
+    return state.ownerless;
+}
+
+void lock::open_gate() noexcept {
+    guarded& state = core_.state_;
+#ifndef NDEBUG
+    check_invariants(core_.name(), state);
+#endif
+    if (state.waiting != 0 || !state.holds.empty() || state.ownerless) return;
+    const std::uint8_t device = default_space.load(std::memory_order_relaxed);
+    const copy* const at_host = state.copies.find(coherence::host);
+    const copy* const at_device = device == no_space ? nullptr : state.copies.find(device);
+    const gate_bits bits = bits_of({
+        .known = state.directory.summarize(),
+        .allowed = state.copies.options().access,
+        .busy = !state.holds.work().empty(),
+        .host_written_for_good = state.holds.host_is_held_for_good(state.whole()),
+        .host_shown = state.holds.handle_is_out(coherence::host),
+        .device = at_device ? device : no_space,
+        .device_waits = at_device && backends::device_of(space::from_id(device)).about().asynchronous,
+        .handle_is_out = at_device && state.holds.handle_is_out(device),
+    });
+    if (bits.ready & gate::host_current) {
+        core_.host_address.store(at_host->memory->host_address(), std::memory_order_release);
+    }
+    if (bits.device_ready) {
+        core_.device_handle.store(at_device->handle(), std::memory_order_release);
+        core_.device_ready.store(++state.openings << 8 | device, std::memory_order_release);
+    }
+    core_.ready.store(bits.ready, std::memory_order_release);
+    core_.solo.fetch_and(~gate::by_lock, std::memory_order_release);
+}
+
+}  // namespace unibuf::detail

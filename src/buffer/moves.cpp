@@ -1,0 +1,83 @@
+// buffer/moves.cpp: the routes between two memories.
+#include "buffer/moves.hpp"
+
+#include <algorithm>
+#include <optional>
+
+#include "memory/transfer_costs.hpp"
+
+namespace unibuf::detail {
+namespace {
+
+constexpr std::size_t staging_bytes = std::size_t{4} << 20;
+
+/// Between two devices that only the host reaches.
+void move_staged(backends::memory& from, backends::memory& to, byte_range range) {
+    std::vector<std::byte> staging(std::min(range.size(), staging_bytes));
+    for (std::size_t offset = range.begin; offset < range.end; offset += staging.size()) {
+        const std::span piece(staging.data(), std::min(staging.size(), range.end - offset));
+        from.read(offset, piece, {}).wait();
+        to.write(offset, piece, {}).wait();
+    }
+}
+
+fence move_between_devices(backends::memory& from, backends::memory& to, byte_range range, queue on) {
+    if (const std::optional<fence> done = to.write_from(from, range.begin, range.size(), on)) return *done;
+    if (!to.host_address()) {
+        move_staged(from, to, range);
+        return {};
+    }
+    from.read(range.begin, {to.host_address() + range.begin, range.size()}, {}).wait();  // not the target's own work
+    return {};
+}
+
+/// Whether `gap` may be moved again.
+bool may_carry(const guarded& state, byte_range gap, const coherence::step& along, std::uint64_t ticket) {
+    const coherence::space_set ends = coherence::set_of(along.from) | coherence::set_of(along.to);
+    if (state.copies.memories().group(along.to) != coherence::set_of(along.to)) return false;
+    if (state.holds.any_other(gap, ticket)) return false;
+    const bool is_needed = state.directory.any(gap, [&](const coherence::knowledge& k) {
+        const bool written_unseen = k.exposed() && along.to == coherence::host;
+        return (k.current & ends) != ends || k.lost || written_unseen;
+    });
+    return !is_needed && std::ranges::none_of(state.holds.work().ranges(), [&](const coherence::queued_work& each) {
+        return each.range.overlaps(gap);
+    });
+}
+
+}  // namespace
+
+void move_ranges(backends::memory& from, backends::memory& to, bool to_host, std::span<const byte_range> ranges,
+                 queue on, std::vector<fence>& done) {
+    std::byte* const host = to_host ? to.host_address() : from.host_address();
+    if (!host) {
+        for (const byte_range& each : ranges) done.push_back(move_between_devices(from, to, each, on));
+        return;
+    }
+    if (ranges.size() == 1) {
+        const std::span bytes(host + ranges[0].begin, ranges[0].size());
+        done.push_back(to_host ? from.read(ranges[0].begin, bytes, on) : to.write(ranges[0].begin, bytes, on));
+        return;
+    }
+    std::vector<backends::part> parts;
+    parts.reserve(ranges.size());
+    for (const byte_range& each : ranges) parts.push_back({each.begin, each.size()});
+    to_host ? from.read_parts(parts, host, on, done) : to.write_parts(parts, host, on, done);
+}
+
+std::vector<byte_range> joined_over_gaps(lock& through, const std::vector<byte_range>& ranges,
+                                         const coherence::step& along, coherence::space_id executor,
+                                         std::uint64_t ticket) {
+    const bool any_near = joined(ranges, widest_gap, [](byte_range) { return true; }).size() < ranges.size();
+    if (!any_near) return ranges;
+    std::size_t gap = 0;
+    {
+        const lock::pause unlocked(through);  // it may be measured now
+        gap = worthwhile_gap(executor);
+    }
+    if (gap == 0) return ranges;
+    return joined(ranges, gap,
+                  [&](byte_range each) { return may_carry(*through.operator->(), each, along, ticket); });
+}
+
+}  // namespace unibuf::detail

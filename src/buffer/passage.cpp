@@ -1,0 +1,213 @@
+// buffer/passage.cpp: the stages of an access, in their order.
+#include "buffer/passage.hpp"
+
+#include <fmt/format.h>
+
+#include <optional>
+#include <utility>
+
+#include "backends/spaces.hpp"
+#include "buffer/borrowing.hpp"
+#include "buffer/poison.hpp"
+
+namespace unibuf::detail {
+namespace {
+
+std::string describe_wanted(const request& asked) {
+    return describe({.range = asked.range, .where = asked.where, .what = asked.what});
+}
+
+/// Makes the copy at the space of the access where there is none. True where the lock was let go meanwhile: while a
+/// driver allocates, which may take long, and others make room.
+bool make_copy(lock& through, const request& asked) {
+    if (through->copies.find(asked.where.id())) return false;
+    core& of = through.of();
+    const auto text = [&] { return fmt::format("{}: a copy at {} was asked for", of.name(), asked.where.name()); };
+    if (through->making_copy) {
+        through.wait_until([&] { return !through->making_copy; }, asked.hold_deadline(), [&] {
+            return text() + ", but another thread was making one for all of the given time";
+        });
+        return true;
+    }
+    through->copies.reserve(asked.where.id());
+    through->making_copy = true;
+    if (!through->resident && asked.where != host && asked.where != backends::host_as_device) {
+        residents::instance().add(of);
+        through->resident = true;
+        through->used = ticks_now();
+    }
+    ++through->waiting;  // keeps the gate shut
+    std::vector<copy> made;
+    std::optional<error> failure;
+    {
+        const lock::pause unlocked(through);
+        try {
+            made = through->copies.prepare(asked.where.id(), of, asked.hold_deadline());
+        } catch (const error& thrown) {
+            failure = thrown;
+        } catch (const std::bad_alloc&) {
+            failure.emplace(error_code::out_of_memory, "the host has no memory for bookkeeping");
+        }
+    }
+    --through->waiting;
+    through->making_copy = false;
+    through->tell_waiting();
+    if (failure) throw error(failure->code(), fmt::format("{}: {}", text(), failure->what()));
+    through->copies.add(std::move(made));
+    return true;
+}
+
+}  // namespace
+
+passage::passage(lock& through, const request& asked)
+    : lock_(through), asked_(asked), transfers_(through, asked_) {
+    if (asked_.to == purpose::use) check_allowed(lock_.of(), asked_);
+    if (lock_->resident) lock_->used = ticks_now();
+    enter();
+    find();
+    check();
+}
+
+void passage::enter() {
+    if (asked_.to == purpose::declare) {
+        // The host in the place of a device is the host, whether device() was called or not.
+        if (asked_.where == backends::host_as_device && !at()) asked_.where = host;
+        wait_for_holds(lock_, asked_);
+        check_allocated(lock_.of(), at(), asked_.where, "to mark it dirty");
+        return;
+    }
+    if (asked_.to == purpose::drop) {
+        do {
+            wait_for_holds(lock_, asked_);
+        } while (lock_->making_copy && lock_.wait_for_change(asked_.hold_deadline()));
+        return;
+    }
+    do {
+        wait_for_holds(lock_, asked_);
+        choose_place();
+    } while (make_copy(lock_, asked_) || take_memory(lock_, asked_));
+}
+
+void passage::choose_place() {
+    if (asked_.to != purpose::fill) return;
+    asked_.where = space::from_id(
+        coherence::place_to_fill(lock_->directory, asked_.range, lock_->copies.allocated()));
+}
+
+void passage::find() {
+    if (!lock_->any_exposed) return;
+    if (asked_.to == purpose::declare) return lock_->writes()->forget(asked_.range);
+    find_host_writes(lock_, asked_);
+}
+
+void passage::check() const {
+    if (asked_.to != purpose::use || asked_.what == access::write) return;
+    check_not_lost(lock_, asked_);
+    check_not_contested(lock_, asked_);
+}
+
+void passage::bring() {
+    if (asked_.what != access::read) before_device_writes(lock_, asked_.range, asked_.where);
+    std::vector<coherence::step> steps;
+    if (!lock_->holds.work().empty()) lock_->holds.work().forget_done();
+    plan_for(*lock_.operator->(), asked_, asked_.range, steps);
+    transfers_.run(steps);
+    if (lock_->any_exposed && asked_.where == host) lock_->writes()->expose_again(asked_.range);
+}
+
+void passage::fill(std::span<const std::byte> pattern) { transfers_.fill(pattern); }
+
+void wait_for_holds(lock& through, const request& asked) {
+    hold other;
+    const auto free = [&] {
+        other = through->holds.excluding(asked.range, asked.what, this_thread());
+        if (other.thread != this_thread() || other.claim) return other.thread == 0;
+        throw error(error_code::access_conflict,
+                    fmt::format("{}: {} was asked for while the same thread holds {}: end that one first",
+                                through.of().name(), describe_wanted(asked), describe(other)));
+    };
+    through.wait_until(free, asked.hold_deadline(), [&] {
+        return fmt::format("{}: {} was asked for, but another thread kept {} for all of the time that was given",
+                           through.of().name(), describe_wanted(asked), describe(other));
+    });
+}
+
+void wait_for_all_work(lock& through, const request& asked) {
+    std::vector<coherence::step> steps;
+    coherence::plan_to_drop(through->holds.work().ranges(), asked.range, steps);
+    transfers(through, asked).run(steps);
+}
+
+void find_host_writes(lock& through, const request& asked) {
+    through->writes()->find(asked.range, asked.where, asked.what);
+    through->any_exposed =
+        through->holds.host_is_held_for_writing() || coherence::any_exposed(through->directory);
+}
+
+void plan_for(const guarded& state, const request& asked, byte_range range, std::vector<coherence::step>& steps) {
+    coherence::space_set found_later = 0;
+    if (asked.why == cause::host_pointer) {
+        // Where writes are found by comparing, one that changes nothing is not: the device has to have the same memory.
+        const bool by_pages = state.copies.find(coherence::host)->memory->whole_pages();
+        found_later = by_pages ? ~coherence::space_set{0} : coherence::set_of(host_in_place_of_device);
+    }
+    coherence::plan(state.directory, state.copies.memories(), state.holds.work().ranges(),
+                    {.range = range, .where = asked.where.id(), .what = asked.what, .found_later = found_later}, steps);
+}
+
+void now_written(lock& through, byte_range range, space where) {
+    coherence::wrote(through->directory, range, where.id());
+    through->copies.find(where.id())->untouched = false;
+    if (copy* const at_host = through->copies.find(coherence::host)) at_host->untouched = false;
+    poison_stale(*through.operator->(), range);
+}
+
+void before_device_writes(lock& through, byte_range range, space where) {
+    if (where == host || !through->any_exposed) return;
+    const bool share = coherence::has(through->copies.memories().group(where.id()), coherence::host);
+    through->writes()->before_device_writes(range, share);
+}
+
+void check_allowed(const core& of, const request& asked) {
+    if (asked.where != host || asked.why == cause::host_pointer) return;
+    const host_access allowed = of.options().access;
+    if (allowed == host_access::read_only && asked.what != access::read) {
+        throw error(error_code::invalid_argument, of.name() + " was created read_only: the host may not write it");
+    }
+    if (allowed == host_access::write_only && asked.what != access::write) {
+        throw error(error_code::invalid_argument, of.name() + " was created write_only: the host may not read it");
+    }
+}
+
+void check_allocated(const core& of, const copy* there, space where, const char* verb) {
+    if (there) return;
+    throw error(error_code::not_allocated, fmt::format("{}: {} was asked for, but there is no copy at {} yet: access "
+                                                       "it first",
+                                                       of.name(), verb, where.name()));
+}
+
+void check_not_lost(lock& through, const request& asked) {
+    if (!through->any_lost) return;
+    const byte_range lost = coherence::lost_in(through->directory, asked.range);
+    if (lost.empty()) {
+        through->any_lost = !coherence::lost_in(through->directory, through->whole()).empty();
+        return;
+    }
+    throw error(error_code::transfer_failed,
+                fmt::format("{}: {} was asked for, but bytes [{}, {}) were lost when queued work failed: write them "
+                            "again, or use discard_content",
+                            through.of().name(), describe_wanted(asked), lost.begin, lost.end));
+}
+
+void check_not_contested(lock& through, const request& asked) {
+    if (!through->any_exposed) return;
+    const byte_range contested = coherence::contested_in(through->directory, asked.range);
+    if (contested.empty()) return;
+    throw error(
+        error_code::access_conflict,
+        fmt::format("{}: {} was asked for, but bytes [{}, {}) were written at the host, through a pointer, while a "
+                    "device had newer ones: mark_host_dirty, mark_device_dirty or discard says which stand",
+                    through.of().name(), describe_wanted(asked), contested.begin, contested.end));
+}
+
+}  // namespace unibuf::detail

@@ -1,0 +1,79 @@
+// buffer/passage.hpp: the one way through an access. Every verb is a request to it.
+//
+// The order is the design:
+//   enter        wait until no hold excludes the access, make the copy where there is none, and make the memory the
+//                space's where two devices use it by turns; each of these may let go of the lock, so all are looked at
+//                again until none has to wait
+//   find         tell the directory what the program wrote at the host through pointers: what moves depends on it
+//   check        the last point of refusal: until here nothing has changed but what was found
+//   plan         coherence says which steps it takes
+//   carry out    steps are done without the lock, behind a claim; each that is done is told to the directory at once,
+//                so that after a failure it is as before, or better
+//   grant        the verb makes of it what it is for: a lease, a pointer, a mark
+#pragma once
+
+#include <vector>
+
+#include "buffer/lock.hpp"
+#include "buffer/request.hpp"
+#include "buffer/transfers.hpp"
+#include "coherence/plan.hpp"
+
+namespace unibuf::detail {
+
+/// One access, from entering to granting. The lock that it goes by is held when a function returns, and the claim stays
+/// until the passage goes.
+class passage {
+public:
+    /// Enters, finds, and checks. Throws error(access_conflict), error(timeout), error(not_allocated),
+    /// error(invalid_argument), and what a backend throws where a copy is made.
+    passage(lock& through, const request& asked);
+
+    /// Plans, and carries out.
+    void bring();
+
+    /// Repeats `pattern` over the range, which has been brought.
+    void fill(std::span<const std::byte> pattern);
+
+    /// The copy at the space of the access; null where it is to drop, and there is none.
+    copy* at() const noexcept { return lock_->copies.find(asked_.where.id()); }
+    space where() const noexcept { return asked_.where; }
+
+private:
+    void enter();
+    void choose_place();
+    void find();
+    void check() const;
+    void prepare_for_writes();
+
+    lock& lock_;
+    request asked_;
+    transfers transfers_;
+};
+
+/// Waits until no hold excludes the access. Throws error(access_conflict) where one of the same thread does, and
+/// error(timeout).
+void wait_for_holds(lock& through, const request& asked);
+
+/// Waits for all work that is queued on the range of the access.
+void wait_for_all_work(lock& through, const request& asked);
+
+/// Tells the directory what the program wrote through pointers.
+void find_host_writes(lock& through, const request& asked);
+
+/// The steps that grant a request.
+void plan_for(const guarded& state, const request& asked, byte_range range, std::vector<coherence::step>& steps);
+
+/// The space `where`, which has a copy, holds the newest content of `range` from now on.
+void now_written(lock& through, byte_range range, space where);
+
+/// Before a device becomes the only one that is current in `range`: what the host writes there later is a conflict.
+void before_device_writes(lock& through, byte_range range, space where);
+
+/// The host's access mode, as it was asked for at the creation. Throws error(invalid_argument).
+void check_allowed(const core& of, const request& asked);
+void check_allocated(const core& of, const copy* there, space where, const char* verb);
+void check_not_lost(lock& through, const request& asked);
+void check_not_contested(lock& through, const request& asked);
+
+}  // namespace unibuf::detail

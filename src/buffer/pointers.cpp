@@ -1,0 +1,144 @@
+// buffer/pointers.cpp: gives pointers, handles and views out, and takes them back.
+#include "buffer/pointers.hpp"
+
+#include <fmt/format.h>
+
+#include "backends/spaces.hpp"
+#include "buffer/passage.hpp"
+#include "trace/counters.hpp"
+
+namespace unibuf::detail {
+namespace {
+
+/// Pointers, or a view, of the host's copy, which is there and current, go out: what is written through them is found
+/// from now on.
+void expose_host(lock& through, byte_range range, bool view) {
+    copy& there = *through->copies.find(coherence::host);
+    std::unique_ptr<host_writes>& writes = through->with_rare().writes;
+    held_ranges& writers = through->holds.writers_of_host();
+    if (!writes) {
+        const std::span memory(there.memory->host_address(), through.of().bytes);
+        const bool wanted = through->copies.options().tracking == write_tracking::automatic;
+        auto watch = wanted ? tracking::make_watch(memory, there.memory->whole_pages()) : nullptr;
+        writes = std::make_unique<host_writes>(through->directory, writers, memory, std::move(watch));
+        if (through->copies.options().uninitialized) writes->values_are_unknown();
+    }
+    view ? writers.add_view(range) : writers.add_pointer(range);
+    writes->expose(range, there.untouched && there.memory->starts_zero());
+    there.untouched = false;
+    through->any_exposed = coherence::any_exposed(through->directory);
+}
+
+std::byte* expose_by_access(core& of, byte_range range, bool view) {
+    lock through(of);
+    passage way(through,
+                {.range = range, .where = host, .what = access::read_write, .why = cause::host_pointer});
+    way.bring();
+    expose_host(through, range, view);
+    return way.at()->memory->host_address() + range.begin;
+}
+
+unibuf::copy_view view_of(lock& through, const copy& there, space where, byte_range range) {
+    through->holds.readers_at(where.id()).add_view(range);
+    through.of().add_handle();
+    std::byte* const address = there.address();
+    const native_memory native{.where = where, .handle = there.handle(), .offset = range.begin, .bytes = range.size()};
+    return unibuf::copy_view(through.of(), native, address ? address + range.begin : nullptr);
+}
+
+}  // namespace
+
+std::byte* host_pointer(core& of, byte_range range) {
+    if (of.options().access == host_access::read_only) return const_cast<std::byte*>(host_pointer_to_read(of, range));
+    return expose_by_access(of, range, false);
+}
+
+const std::byte* host_pointer_to_read(core& of, byte_range range) {
+    lock through(of);
+    passage way(through, {.range = range, .where = host, .what = access::read, .why = cause::host_pointer});
+    way.bring();
+    through->holds.readers_at(coherence::host).add_pointer(through->whole());
+    return way.at()->memory->host_address() + range.begin;
+}
+
+void end_host_pointers(core& of, byte_range range) {
+    lock through(of);
+    if (range == through->whole()) through->holds.end_handles(coherence::host, range);
+    if (through->holds.host_is_held_for_writing()) through->holds.writers_of_host().end_pointers(range);
+}
+
+std::byte* begin_host_view(core& of, byte_range range) {
+    if (of.options().access == host_access::read_only) {
+        throw error(error_code::invalid_argument, of.name() + " was created read_only: the host may not write it");
+    }
+    return expose_by_access(of, range, true);
+}
+
+void end_host_view(core& of, byte_range range) noexcept {
+    const lock through(of);
+    through->holds.writers_of_host().end_view(range);
+}
+
+native_memory device_handle(core& of, byte_range range) {
+    const space where = backends::current_device();
+    lock through(of);
+    passage(through, {.range = range, .where = where, .what = access::read, .why = cause::device_handle}).bring();
+    if (where == backends::host_as_device && of.options().access != host_access::read_only) {
+        // The pointer is one of the host, too, and nobody has let go of the lock since.
+        passage(through, {.range = range, .where = host, .what = access::read, .why = cause::host_pointer}).bring();
+        expose_host(through, range, false);
+    }
+    through->holds.readers_at(where.id()).add_pointer(through->whole());
+    const copy& there = *through->copies.find(where.id());
+    return {.where = where, .handle = there.handle(), .offset = range.begin, .bytes = range.size()};
+}
+
+void end_device_handles(core& of) {
+    const lock through(of);
+    for (const copy& each : through->copies) {
+        if (each.where != coherence::host) through->holds.end_handles(each.where, through->whole());
+    }
+}
+
+copy_view begin_copy_view(core& of, space where, byte_range range) {
+    const cause why = where == host ? cause::host_pointer : cause::device_handle;
+    lock through(of);
+    passage way(through, {.range = range, .where = where, .what = access::read, .why = why});
+    way.bring();
+    return view_of(through, *way.at(), where, range);
+}
+
+copy_view hold_copy(core& of, space where, byte_range range) {
+    lock through(of);
+    const copy* const there = through->copies.find(where.id());
+    check_allocated(of, there, where, "to hold it");
+    return view_of(through, *there, where, range);
+}
+
+void end_copy_view(core& of, space where, byte_range range) noexcept {
+    const lock through(of);
+    through->holds.end_view(where.id(), range);
+}
+
+void adopt(core& of, std::unique_ptr<backends::memory> memory) {
+    lock through(of);
+    through->copies.reserve(coherence::host);
+    std::vector<copy> made(1);
+    made.front().untouched = false;
+    made.front().memory = memory.get();
+    made.front().own = std::move(memory);
+    trace::hold_anyway(host, of.bytes);
+    through->copies.add(std::move(made));
+    now_written(through, through->whole(), host);
+    if (of.options().access != host_access::read_only) expose_host(through, through->whole(), false);
+}
+
+void check_no_pointers(lock& through, byte_range range, const char* verb) {
+    if (!through->holds.host_is_held_for_writing(range)) return;
+    throw error(error_code::access_conflict,
+                fmt::format("{}: {} was asked for, but pointers to the host's copy are out: end their views, or call "
+                            "release_host",
+                            through.of().name(), verb));
+}
+
+}  // namespace unibuf::detail

@@ -1,0 +1,46 @@
+// buffer/poison.cpp: finds the stale bytes of each copy.
+#include "buffer/poison.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <optional>
+
+#include "backends/spaces.hpp"
+
+namespace unibuf::detail {
+namespace {
+
+void poison(copy& at, byte_range range) {
+    std::memset(at.memory->host_address() + range.begin, static_cast<int>(backends::poison), range.size());
+}
+
+}  // namespace
+
+void poison_stale(guarded& state, byte_range range) {
+    if (!state.copies.any_poisons()) return;
+    const auto queued = state.holds.work().ranges();
+    for (copy& each : state.copies) {
+        if (each.placed != placement::mirrored || !each.memory->host_address()) continue;
+        std::optional<host_writes::own_write> guard;
+        if (each.where == coherence::host && state.any_exposed) guard.emplace(*state.writes(), range);
+        const coherence::space_set sharers = state.copies.memories().group(each.where);
+        state.directory.for_each(range, [&](byte_range piece, const coherence::knowledge& k) {
+            if (k.what == coherence::content::unwritten || (k.current & sharers) != 0) return;
+            const bool in_use = std::ranges::any_of(queued, [&](const coherence::queued_work& work) {
+                return work.where == each.where && work.range.overlaps(piece);  // a transfer may still read it
+            });
+            if (in_use) return;
+            each.untouched = false;
+            poison(each, piece);
+        });
+    }
+}
+
+void poison_all(guarded& state) {
+    if (!state.copies.any_poisons()) return;
+    for (copy& each : state.copies) {
+        if (backends::device_of(space::from_id(each.where)).about().poisons_stale) poison(each, state.whole());
+    }
+}
+
+}  // namespace unibuf::detail

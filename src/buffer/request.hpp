@@ -1,0 +1,38 @@
+// buffer/request.hpp: an access as it was asked for.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+
+#include "coherence/byte_range.hpp"
+#include "memory/limits.hpp"
+#include "unibuf/options.hpp"
+#include "unibuf/statistics.hpp"
+
+namespace unibuf::detail {
+
+/// What an access is about.
+enum class purpose : std::uint8_t {
+    use,      // the content is made current at the space, and the memory the space's to use
+    fill,     // as use, at the space where nothing has to be fetched for it: coherence chooses that
+    declare,  // the caller says that the bytes at the space stand: nothing is fetched, and no copy is made
+    drop,     // the copy goes: nothing is fetched, and work that is queued on it is waited for
+};
+
+struct request {
+    byte_range range{};
+    space where{};
+    access what = access::read;
+    cause why = cause::read;
+    queue on = {};
+    bool may_return_early = false;  // transfers may go on after the call
+    bool begins_later = false;      // what a lease writes becomes newest with begin_lease, not with the grant
+    clock::time_point deadline = clock::time_point::max();
+    purpose to = purpose::use;
+    bool waits_for_holds = true;  // else it is refused where holds of others are in the way
+
+    /// Until when holds of others may be in the way.
+    clock::time_point hold_deadline() const noexcept { return waits_for_holds ? deadline : clock::time_point{}; }
+};
+
+}  // namespace unibuf::detail

@@ -1,0 +1,60 @@
+// buffer/reuse.cpp: what is left of a buffer when it is released.
+#include "buffer/reuse.hpp"
+
+#include <fmt/format.h>
+
+#include "buffer/lock.hpp"
+#include "buffer/poison.hpp"
+
+namespace unibuf::detail {
+namespace {
+
+/// It may be evicted right now.
+void wait_for_claims(lock& through) {
+    through.wait_until([&] { return !through->holds.any_claim(); }, clock::time_point::max(), [] { return ""; });
+}
+
+void forget(lock& through) {
+    rare& of_few = *through->scarce;
+    of_few.writes.reset();
+    of_few.publications = of_few.fence_waits = of_few.evictions = 0;
+    through->holds.forget_undeclared();
+    through->transfers.clear();
+    through->any_exposed = through->any_lost = false;
+    through->directory = coherence::directory(through.of().bytes);
+    poison_all(*through.operator->());
+}
+
+}  // namespace
+
+void recycle(core& of, std::uint64_t pool) {
+    const auto refuse = [&](error_code code, const std::string& why) {
+        throw error(code, fmt::format("{}: to release it was asked for, but {}", of.name(), why));
+    };
+    lock through(of);
+    pool_tag* const known = through->scarce ? through->scarce->pooled.get() : nullptr;
+    if (!known || known->pool != pool) refuse(error_code::invalid_argument, "it is not of this pool");
+    if (known->released) refuse(error_code::invalid_argument, "it was released before");
+    wait_for_claims(through);
+    const hold held = through->holds.excluding(through->whole(), access::read_write, this_thread());
+    if (held.thread != 0) refuse(error_code::access_conflict, describe(held) + " is held: end it first");
+    known->released = true;
+    if (through->scarce->forget_names) through->scarce->forget_names(of);
+    if (through->holds.host_is_held_for_writing()) through->holds.writers_of_host().end_pointers(through->whole());
+    if (!of.has_other_handles()) forget(through);
+}
+
+void forget_content(core& of) {
+    lock through(of);
+    wait_for_claims(through);
+    forget(through);
+}
+
+void resize(core& of, std::size_t bytes) {
+    lock through(of);
+    wait_for_claims(through);
+    of.bytes = bytes;
+    forget(through);
+}
+
+}  // namespace unibuf::detail

@@ -1,0 +1,22 @@
+// buffer/reuse.hpp: a buffer that a pool gives out again.
+//
+// No handle but that of the caller is of use meanwhile, so nothing but leases and eviction can happen.
+#pragma once
+
+#include <cstdint>
+
+#include "buffer/core.hpp"
+
+namespace unibuf::detail {
+
+/// Ends what was given out. Throws error(access_conflict) while it is leased, error(invalid_argument) where it is not
+/// of this pool, or was released already.
+void recycle(core& of, std::uint64_t pool);
+
+/// Its copies stay, and nothing of them is content any more.
+void forget_content(core& of);
+
+/// The same, with another size within its class.
+void resize(core& of, std::size_t bytes);
+
+}  // namespace unibuf::detail

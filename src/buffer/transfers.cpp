@@ -1,0 +1,257 @@
+// buffer/transfers.cpp: starts steps, finishes them, and tells the directory which are done.
+#include "buffer/transfers.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <iterator>
+
+#include "backends/pattern.hpp"
+#include "backends/spaces.hpp"
+#include "buffer/counts.hpp"
+#include "buffer/moves.hpp"
+#include "buffer/waits.hpp"
+#include "trace/counters.hpp"
+#include "unibuf/error.hpp"
+
+namespace unibuf::detail {
+
+using coherence::space_id;
+using coherence::step;
+
+void transfers::run(const std::vector<step>& planned) {
+    if (planned.empty()) return;
+    claim(asked_.range);
+    executor_ = asked_.where.id();
+    returns_early_ = may_return_early(planned);
+    started_.reserve(planned.size());
+    try {
+        carry_out(planned);
+    } catch (const error& failure) {
+        tell_of_access(lock_.of(), asked_, failure);
+    }
+}
+
+/// Where one device carries out all of it, so that what comes later can be ordered behind it there.
+bool transfers::may_return_early(const std::vector<step>& planned) {
+    const bool wanted = asked_.may_return_early || (asked_.on && asked_.where != host);
+    if (!wanted || (asked_.where == host && lock_->any_exposed)) return false;  // found writes are told from arrivals
+    for (const step& each : planned) {
+        if (each.does == step::kind::wait) continue;
+        const bool by_way_of_host = each.from != coherence::host && each.to != coherence::host;
+        if (each.does == step::kind::move && by_way_of_host) return false;
+        if (executor_ == coherence::host) executor_ = executor_of(each);
+        if (executor_of(each) != executor_) return false;
+    }
+    return executor_ != coherence::host;
+}
+
+void transfers::carry_out(const std::vector<step>& planned) {
+    try {
+        for (auto next = planned.begin(); next != planned.end();) {
+            // Moves between the same two memories are independent of each other, and may be under way together.
+            const auto end = std::find_if(next, planned.end(), [&](const step& each) {
+                return each.does != next->does || each.from != next->from || each.to != next->to;
+            });
+            finish_started();
+            start({next, end});
+            next = end;
+        }
+    } catch (...) {
+        try {
+            finish_started();
+        } catch (const std::exception&) {  // the first failure is the one to tell of
+        }
+        throw;
+    }
+    finish_started();
+}
+
+void transfers::start(std::span<const step> group) {
+    if (group[0].does == step::kind::move) return start_moves(group);
+    for (const step& each : group) {
+        if (each.does == step::kind::wait) {
+            wait(each.ticket);
+            continue;
+        }
+        in_flight now{each, {}, {}};
+        if (each.does == step::kind::publish) now.guard = guard(each.range, each.to);
+        now.done = each.does == step::kind::publish ? publish(each) : zero(each);
+        started(std::move(now));
+    }
+}
+
+/// Moves between the same two memories, which the device between them may do in one call.
+void transfers::start_moves(std::span<const step> group) {
+    const step& first = group.front();
+    const std::vector<byte_range> ranges = ranges_to_move(group);
+    backends::memory& from = *lock_->copies.find(first.from)->memory;
+    copy& target = *lock_->copies.find(first.to);
+    target.untouched = false;
+    const queue on = queue_at(asked_, executor_of(first));
+    const auto begin = std::chrono::steady_clock::now();
+    std::vector<fence> done;
+    done.reserve(ranges.size());
+    std::vector<std::optional<host_writes::own_write>> guards;
+    guards.reserve(ranges.size());
+    for (const byte_range& each : ranges) guards.push_back(guard(each, first.to));
+    std::exception_ptr failure;
+    {
+        const lock::pause unlocked(lock_);
+        try {
+            move_ranges(from, *target.memory, first.to == coherence::host, ranges, on, done);
+        } catch (...) {
+            failure = std::current_exception();
+        }
+    }
+    for (std::size_t i = 0; i < done.size(); ++i) {
+        step moved = first;
+        moved.range = ranges[i];
+        started({moved, done[i], std::move(guards[i])});
+    }
+    if (!done.empty()) {
+        const std::span moved = std::span(ranges).first(done.size());
+        count_transfers(lock_, first, asked_.why, moved, begin, std::chrono::steady_clock::now());
+    }
+    if (failure) std::rethrow_exception(failure);
+}
+
+/// The ranges of the group, some of them joined over what lies between. That is no longer current where it goes until
+/// it has arrived.
+std::vector<byte_range> transfers::ranges_to_move(std::span<const step> group) {
+    const step& first = group.front();
+    std::vector<byte_range> ranges;
+    ranges.reserve(group.size());
+    for (const step& each : group) ranges.push_back(each.range);
+    if (ranges.size() == 1) return ranges;
+    std::vector<byte_range> wider = joined_over_gaps(lock_, ranges, first, executor_of(first), claim_.ticket());
+    if (wider.size() < ranges.size()) {
+        for (const byte_range& each : wider) coherence::drop(lock_->directory, each, first.to);
+    }
+    return wider;
+}
+
+/// While bytes arrive at the host that it lacks.
+std::optional<host_writes::own_write> transfers::guard(byte_range range, space_id to) {
+    if (to != coherence::host || !lock_->any_exposed) return std::nullopt;
+    const auto lacks = [](const coherence::knowledge& k) { return !coherence::has(k.current, coherence::host); };
+    if (!lock_->directory.any(range, lacks)) return std::nullopt;
+    return std::optional<host_writes::own_write>(std::in_place, *lock_->writes(), range);
+}
+
+void transfers::started(in_flight now) {
+    const step does = now.step;
+    const fence done = now.done;
+    started_.push_back(std::move(now));  // There is room. What fails from here on, the step is waited for.
+    if (!returns_early_ || !done.native()) return;
+    keep_queued(does, done);
+    coherence::complete(lock_->directory, lock_->copies.memories(), does);
+    started_.pop_back();
+}
+
+/// Waits for what was started, and tells the directory.
+void transfers::finish_started() {
+    std::exception_ptr failure;
+    std::vector<byte_range> done;
+    for (auto each = started_.begin(); each != started_.end(); ++each) {
+        try {
+            if (each->done.native()) {
+                const lock::pause unlocked(lock_);
+                each->done.wait();
+            }
+            done.push_back(each->step.range);
+        } catch (...) {
+            if (!failure) failure = std::current_exception();
+        }
+        const auto next = std::next(each);
+        if (next != started_.end() && next->step.is_like(each->step)) continue;
+        coherence::complete(lock_->directory, lock_->copies.memories(), each->step, byte_ranges::of(std::move(done)));
+        done.clear();
+    }
+    started_.clear();
+    if (failure) std::rethrow_exception(failure);
+}
+
+/// What goes on after the call: both ends of it stay as they are until then.
+void transfers::keep_queued(const step& step, const fence& done) {
+    work_list& queued = lock_->holds.work();
+    const work made{.done = done, .on = asked_.on, .transfer = true};
+    queued.reserve(lock_->holds.size() + 2);
+    queued.add({.range = step.range, .where = step.to, .writes = true}, made);
+    if (step.does != step::kind::zero) queued.add({.range = step.range, .where = step.from}, made);
+}
+
+/// Where the device can order what comes next behind the work, the host does not stop for it.
+void transfers::wait(std::uint64_t ticket) {
+    const work* const found = lock_->holds.work().find(ticket);
+    if (!found) return;
+    const bool ordered =
+        returns_early_ && backends::device_of(space::from_id(executor_)).order(found->done, asked_.on);
+    if (!ordered) wait_for_work(lock_, ticket, asked_.deadline);
+}
+
+fence transfers::publish(const step& step) {
+    const space_id device = executor_of(step);
+    const copy& used_by_device = *lock_->copies.find(device);
+    trace::count_publication();
+    ++lock_->with_rare().publications;
+    if (used_by_device.on_host()) return {};  // the host in the place of a device
+    backends::memory& shared = *used_by_device.memory;
+    const lock::pause unlocked(lock_);
+    const auto offset = step.range.begin;
+    const auto bytes = step.range.size();
+    return device == step.from ? shared.publish_to_host(offset, bytes, step.what, queue_at(asked_, device))
+                               : shared.publish_to_device(offset, bytes, step.what, queue_at(asked_, device));
+}
+
+fence transfers::zero(const step& step) {
+    const copy& at = *lock_->copies.find(step.to);
+    if (lock_->copies.options().uninitialized || (at.untouched && at.memory->starts_zero())) return {};
+    static constexpr std::array nothing{std::byte{0}};
+    return fill_range(at, step.range, nothing);
+}
+
+void transfers::fill(std::span<const std::byte> pattern) {
+    claim(asked_.range);
+    copy& at = *lock_->copies.find(asked_.where.id());
+    at.untouched = false;
+    lock_->holds.work().reserve(lock_->holds.size() + 1);
+    fence done;
+    try {
+        done = fill_range(at, asked_.range, pattern);
+    } catch (const error& failure) {
+        // Where others have the content, what a fill that failed has left is not relied on.
+        const byte_range only = coherence::only_at(lock_->directory, asked_.range, asked_.where.id());
+        if (only.empty()) coherence::drop(lock_->directory, asked_.range, asked_.where.id());
+        tell_of_access(lock_.of(), asked_, failure);
+    }
+    if (done.native()) {
+        lock_->holds.work().add({.range = asked_.range, .where = asked_.where.id(), .writes = true},
+                                {.done = done, .on = {}, .transfer = true});
+    }
+}
+
+fence transfers::fill_range(const copy& at, byte_range range, std::span<const std::byte> pattern) {
+    backends::memory& memory = *at.memory;
+    const space_id where = at.where;
+    const bool on_host = at.on_host();
+    const auto own = on_host ? guard(range, coherence::host) : std::nullopt;
+    const lock::pause unlocked(lock_);
+    if (on_host) {
+        backends::repeat(pattern, {memory.host_address() + range.begin, range.size()});
+        return {};
+    }
+    return memory.fill(range.begin, range.size(), pattern, queue_at(asked_, where));
+}
+
+queue queue_at(const request& asked, space_id executor) noexcept {
+    return executor == asked.where.id() || asked.where == host ? asked.on : queue{};
+}
+
+void tell_of_access(const core& of, const request& asked, const error& failure) {
+    const hold wanted{.range = asked.range, .where = asked.where, .what = asked.what};
+    throw error(failure.code(), fmt::format("{}: {} was asked for: {}", of.name(), describe(wanted), failure.what()));
+}
+
+}  // namespace unibuf::detail

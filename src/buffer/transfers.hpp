@@ -1,0 +1,71 @@
+// buffer/transfers.hpp: carries out what the coherence core asks for, for one access.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "buffer/claim.hpp"
+#include "buffer/lock.hpp"
+#include "buffer/request.hpp"
+#include "coherence/plan.hpp"
+
+namespace unibuf::detail {
+
+/// The space whose backend carries out `step`.
+inline coherence::space_id executor_of(const coherence::step& step) noexcept {
+    return step.to == coherence::host ? step.from : step.to;
+}
+
+/// While it exists, its claim keeps others off the range. Called with the lock held, which is let go while bytes move.
+class transfers {
+public:
+    transfers(lock& through, const request& asked) noexcept : lock_(through), asked_(asked), claim_(through) {}
+
+    /// Does all of it. Where it throws, the directory tells what was done until then.
+    void run(const std::vector<coherence::step>& planned);
+
+    /// Repeats `pattern` over the range of the access, at its space.
+    void fill(std::span<const std::byte> pattern);
+
+    void claim(byte_range range) { claim_.take(range, asked_); }
+
+private:
+    struct in_flight {
+        coherence::step step;
+        fence done;
+        std::optional<host_writes::own_write> guard;
+    };
+
+    bool may_return_early(const std::vector<coherence::step>& planned);
+    void carry_out(const std::vector<coherence::step>& planned);
+    void start(std::span<const coherence::step> group);
+    void start_moves(std::span<const coherence::step> group);
+    void started(in_flight now);
+    void finish_started();
+    void keep_queued(const coherence::step& step, const fence& done);
+    void wait(std::uint64_t ticket);
+
+    fence publish(const coherence::step& step);
+    fence zero(const coherence::step& step);
+    fence fill_range(const copy& at, byte_range range, std::span<const std::byte> pattern);
+    std::optional<host_writes::own_write> guard(byte_range range, coherence::space_id to);
+    std::vector<byte_range> ranges_to_move(std::span<const coherence::step> group);
+
+    lock& lock_;
+    const request& asked_;
+    detail::claim claim_;
+    bool returns_early_ = false;                      // what is started is queued, and nobody waits
+    coherence::space_id executor_ = coherence::host;  // the one device that does it all then
+    std::vector<in_flight> started_;
+};
+
+/// The queue that the caller named, for work of the device that it is of: of an access at the host, the device whose
+/// bytes come.
+queue queue_at(const request& asked, coherence::space_id executor) noexcept;
+
+/// A backend does not know of which buffer it failed, nor what for.
+[[noreturn]] void tell_of_access(const core& of, const request& asked, const error& failure);
+
+}  // namespace unibuf::detail

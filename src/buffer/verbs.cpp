@@ -1,0 +1,121 @@
+// buffer/verbs.cpp: requests, and what is made of them once they are granted.
+#include "buffer/verbs.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "backends/spaces.hpp"
+#include "buffer/borrowing.hpp"
+#include "buffer/leases.hpp"
+#include "buffer/passage.hpp"
+#include "buffer/pointers.hpp"
+
+namespace unibuf::detail {
+namespace {
+
+/// Nobody uses it, nothing is queued or out, and no two of its copies share memory: then a write at the host changes
+/// nothing but the directory.
+bool is_settled(const guarded& state) {
+    const auto shared = [](const copy& each) { return each.placed == placement::shared; };
+    return state.holds.empty() && state.holds.solo().thread == 0 && state.holds.work().empty() && !state.any_exposed &&
+           !state.any_lost && std::ranges::none_of(state.copies, shared);
+}
+
+}  // namespace
+
+void bring(core& of, const request& asked) {
+    lock through(of);
+    passage(through, asked).bring();
+}
+
+void mark(core& of, request asked) {
+    asked.to = purpose::declare;
+    asked.what = access::write;
+    lock through(of);
+    passage way(through, asked);
+    space where = way.where();
+    through->holds.work().reserve(through->holds.size() + 1);
+    queue_work_of(through, where, asked.range, true, asked.on);
+    if (const copy* const borrower = through->copies.borrower_among(where.id())) {
+        where = space::from_id(borrower->holder());
+    }
+    before_device_writes(through, asked.range, where);
+    now_written(through, asked.range, where);
+}
+
+void fill(core& of, byte_range range, std::span<const std::byte> pattern) {
+    lock through(of);
+    passage way(through, {.range = range, .where = host, .what = access::write, .to = purpose::fill});
+    way.bring();
+    way.fill(pattern);
+    now_written(through, range, way.where());
+}
+
+void put(core& of, byte_range range, const std::byte* from) {
+    const request asked{.range = range, .where = host, .what = access::write, .why = cause::read_write};
+    lock through(of);
+    const auto write = [&](const copy& there) {
+        now_written(through, range, host);
+        std::memcpy(there.memory->host_address() + range.begin, from, range.size());
+    };
+    const copy* const there = through->copies.find(coherence::host);
+    if (there && is_settled(*through.operator->())) {
+        check_allowed(of, asked);
+        return write(*there);
+    }
+    passage way(through, asked);
+    way.bring();
+    write(*way.at());
+}
+
+void discard(core& of, space where, byte_range range) {
+    const request asked{.range = range, .where = where, .what = access::write, .to = purpose::drop};
+    lock through(of);
+    passage way(through, asked);
+    const copy* const there = way.at();
+    if (!there) return;
+    const bool settles = !coherence::contested_in(through->directory, range).empty();
+    coherence::settle_without(through->directory, range, where.id());
+    if (where == host && settles) return;  // the memory stays: pointers to it are out
+    if (where == host) check_no_pointers(through, range, "to discard the copy at host");
+    if (through->holds.view_is_out(where.id())) {
+        throw error(error_code::access_conflict,
+                    fmt::format("{}: to discard the copy at {} was asked for, but views of it are held: end them first",
+                                of.name(), where.name()));
+    }
+    const bool all = range == through->whole();
+    if (all && there->borrows() && there->has_turn) give_memory_back(through, asked, *there);
+    const byte_range only = coherence::only_at(through->directory, range, where.id());
+    if (!only.empty()) {
+        throw error(
+            error_code::access_conflict,
+            fmt::format("{}: to discard the copy at {} was asked for, but bytes [{}, {}) are current nowhere else: "
+                        "synchronize another space first, or use discard_content",
+                        of.name(), where.name(), only.begin, only.end));
+    }
+    wait_for_all_work(through, asked);
+    if (all) return drop_copy(through, where);
+    coherence::drop(through->directory, range, where.id());
+}
+
+void drop_copy(lock& through, space where) {
+    coherence::drop(through->directory, through->whole(), where.id());
+    if (where == host && through->scarce) {
+        through->scarce->writes.reset();
+        through->any_exposed = false;
+    }
+    through->holds.end_handles(where.id(), through->whole());
+    through->copies.free(where.id());
+}
+
+void discard_content(core& of, byte_range range) {
+    lock through(of);
+    wait_for_holds(through, {.range = range, .where = host, .what = access::write});
+    if (through->holds.host_is_held_for_writing()) through->holds.writers_of_host().end_pointers(range);
+    check_no_pointers(through, range, "to discard its content");
+    coherence::drop_content(through->directory, range);
+}
+
+}  // namespace unibuf::detail

@@ -1,0 +1,27 @@
+// buffer/verbs.hpp: what else can be asked of a buffer. Each is a request to the one way (passage.hpp).
+#pragma once
+
+#include <cstddef>
+#include <span>
+
+#include "buffer/lock.hpp"
+#include "buffer/request.hpp"
+
+namespace unibuf::detail {
+
+/// Makes the space current, and leaves nothing behind: a sync, or a prefetch.
+void bring(core& of, const request& asked);
+
+void mark(core& of, request asked);
+void fill(core& of, byte_range range, std::span<const std::byte> pattern);
+
+/// Writes at the host, in one go.
+void put(core& of, byte_range range, const std::byte* from);
+
+void discard(core& of, space where, byte_range range);
+void discard_content(core& of, byte_range range);
+
+/// Drops the copy at `where`, which is current elsewhere and has no work under way.
+void drop_copy(lock& through, space where);
+
+}  // namespace unibuf::detail

@@ -1,0 +1,92 @@
+// buffer/waits.cpp: fences are waited for without the lock.
+#include "buffer/waits.hpp"
+
+#include <algorithm>
+#include <vector>
+
+#include "trace/counters.hpp"
+
+namespace unibuf::detail {
+namespace {
+
+/// What failed work was to write: nor have transfers written it that were queued behind it, though they may end well.
+/// Of the caller's own work nobody knows what it has written.
+std::vector<coherence::queued_work> missing_after(const guarded& state, const fence& failed) {
+    const work_list& all = state.holds.work();
+    const auto is_transfer_of = [&](const coherence::queued_work& each, const fence& done) {
+        const work& queued = *all.find(each.ticket);
+        return queued.transfer && queued.done.native() == done.native();
+    };
+    std::vector<coherence::queued_work> missing;
+    const auto add_written_by = [&](const fence& done, byte_range within) {
+        for (coherence::queued_work each : all.ranges()) {
+            if (!each.writes || !is_transfer_of(each, done)) continue;
+            each.range = each.range.clipped_to(within);
+            const auto known = [&](const coherence::queued_work& other) {
+                return other.where == each.where && other.range.contains(each.range);
+            };
+            if (std::ranges::none_of(missing, known)) missing.push_back(each);
+        }
+    };
+    add_written_by(failed, state.whole());
+    for (std::size_t next = 0; next != missing.size();) {
+        const auto [ticket, range, where, writes] = missing[next++];
+        for (const coherence::queued_work& each : all.ranges()) {
+            const bool copied_on = !each.writes && each.where == where && each.range.overlaps(range);
+            if (!copied_on) continue;
+            const work& copying = *all.find(each.ticket);
+            if (copying.transfer) add_written_by(copying.done, range);
+        }
+    }
+    return missing;
+}
+
+void forget_failed(guarded& state, const fence& failed) {
+    for (const coherence::queued_work& each : missing_after(state, failed)) {
+        coherence::did_not_arrive(state.directory, each.range, each.where);
+        state.any_lost = true;
+    }
+    state.holds.work().remove_all_of(failed);
+}
+
+}  // namespace
+
+void wait_for_work(lock& through, std::uint64_t ticket, clock::time_point deadline) {
+    const work* const found = through->holds.work().find(ticket);
+    if (!found) return;
+    const fence done = found->done;
+    const auto reached_in = [&](std::chrono::nanoseconds time) {
+        const lock::pause unlocked(through);
+        try {
+            return done.wait(time);
+        } catch (const error&) {
+            return done.wait(time);  // Work that has failed says so again; a driver that could not tell may tell now.
+        }
+    };
+    bool reached = false;
+    try {
+        reached = reached_in(std::chrono::nanoseconds::zero());
+        if (!reached) {
+            trace::count_fence_wait();
+            ++through->with_rare().fence_waits;
+            const bool forever_long = deadline == clock::time_point::max();
+            reached = reached_in(forever_long ? forever : deadline - clock::now());
+        }
+    } catch (...) {
+        forget_failed(*through.operator->(), done);
+        throw;
+    }
+    if (!reached) throw error(error_code::timeout, "work queued before is not done in the time that was given");
+    through->holds.work().remove(ticket);
+}
+
+void wait_for_work_at(lock& through, coherence::space_id where, bool transfers_only, clock::time_point deadline) {
+    std::vector<std::uint64_t> tickets;
+    for (const coherence::queued_work& each : through->holds.work().ranges()) {
+        if (each.where != where) continue;
+        if (!transfers_only || through->holds.work().find(each.ticket)->transfer) tickets.push_back(each.ticket);
+    }
+    for (const std::uint64_t ticket : tickets) wait_for_work(through, ticket, deadline);
+}
+
+}  // namespace unibuf::detail

@@ -1,0 +1,130 @@
+// coherence/transitions.cpp
+#include "coherence/transitions.hpp"
+
+#include <bit>
+
+namespace unibuf::coherence {
+namespace {
+
+bool writes(access what) noexcept { return what != access::read; }
+
+template <class Ranges>
+void complete_all(directory& known, const sharing& memories, const step& done, const Ranges& ranges) {
+    if (done.does == step::kind::wait) return;
+    known.update(ranges, [&](knowledge& k) {
+        if (done.does == step::kind::publish) {
+            if (!has(k.current, done.from)) return;
+            if (writes(done.what) && !k.exposed() && !done.found_later) k.current &= ~memories.group(done.to);
+        }
+        k.current |= set_of(done.to);
+        if (k.what == content::written && std::popcount(k.current) > 1) k.what = content::settled;
+    });
+}
+
+}  // namespace
+
+void complete(directory& known, const sharing& memories, const step& done, const byte_ranges& ranges) {
+    complete_all(known, memories, done, ranges);
+}
+
+void complete(directory& known, const sharing& memories, const step& done) {
+    complete_all(known, memories, done, done.range);
+}
+
+void wrote(directory& known, byte_range range, space_id where) {
+    known.update(range, [&](knowledge& k) {
+        k = {.current = set_of(where), .what = content::written, .out = k.out};
+        if (k.out == pointers::fresh) k.out = pointers::assumed;
+    });
+}
+
+void open(directory& known, byte_range range, space_id where) {
+    wrote(known, range, where);
+    known.update(range, [](knowledge& k) { k.open = true; });
+}
+
+void pause(directory& known, byte_range range) {
+    known.update(range, [](knowledge& k) { k.open = false; });
+}
+
+void expose(directory& known, const byte_ranges& ranges, pointers how) {
+    known.update(ranges, [&](knowledge& k) { k.out = how; });
+}
+
+bool any_exposed(const directory& known) { return known.any(known.whole(), &knowledge::exposed); }
+
+void assume_host_writes(directory& known, byte_range range) {
+    known.update(range, [](knowledge& k) {
+        if (k.taken_for_written()) k = {.current = set_of(host), .what = content::written, .out = k.out};
+    });
+}
+
+void found_host_writes(directory& known, const byte_ranges& ranges) {
+    known.update(ranges, [](knowledge& k) {
+        if (!k.exposed()) return;
+        if (!has(k.current, host)) {
+            k.contested |= k.out == pointers::watched;
+            return;
+        }
+        const pointers out = k.out == pointers::fresh ? pointers::assumed : k.out;
+        k = {.current = set_of(host), .what = content::written, .out = out};
+    });
+}
+
+void settle_without(directory& known, byte_range range, space_id where) {
+    known.update(range, [&](knowledge& k) {
+        if (!k.contested || (where != host && !has(k.current, where))) return;
+        if (where != host) k = {.current = set_of(host), .what = content::written, .out = k.out};
+        k.contested = false;
+    });
+}
+
+void drop(directory& known, byte_range range, space_id where) {
+    known.update(range, [&](knowledge& k) { k.current &= ~set_of(where); });
+}
+
+void hand_over(directory& known, space_id from, space_id to) {
+    known.update(known.whole(), [&](knowledge& k) {
+        if (has(k.current, from)) k.current = (k.current & ~set_of(from)) | set_of(to);
+    });
+}
+
+void did_not_arrive(directory& known, byte_range range, space_id where) {
+    known.update(range, [&](knowledge& k) {
+        if (!has(k.current, where)) return;
+        const space_set others = k.current & ~set_of(where);
+        if (others != 0 || k.what == content::unwritten) {
+            k.current = others;
+        } else {
+            k.lost = true;
+            k.open = false;
+        }
+    });
+}
+
+void drop_content(directory& known, byte_range range) {
+    known.update(range, [](knowledge& k) { k = {}; });
+}
+
+byte_range contested_in(const directory& known, byte_range range) {
+    return known.first_where(range, [](const knowledge& k) { return k.contested; });
+}
+
+byte_range lost_in(const directory& known, byte_range range) {
+    return known.first_where(range, [](const knowledge& k) { return k.lost; });
+}
+
+byte_range open_elsewhere_in(const directory& known, byte_range range, space_id where) {
+    return known.first_where(range, [&](const knowledge& k) { return k.open && !has(k.current, where); });
+}
+
+byte_range only_at(const directory& known, byte_range range, space_id where) {
+    const space_set others = ~set_of(where);
+    return known.first_where(range, [&](const knowledge& k) {
+        const bool last = k.what != content::unwritten && has(k.current, where) && (k.current & others) == 0;
+        const bool may_be_newer = k.exposed() && where == host;
+        return last || may_be_newer;
+    });
+}
+
+}  // namespace unibuf::coherence

@@ -1,0 +1,158 @@
+// memory/limits.cpp
+#include "memory/limits.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "backends/spaces.hpp"
+#include "backends/host/pinned_memory.hpp"
+#include "trace/counters.hpp"
+
+namespace unibuf::detail {
+namespace {
+
+// Others end their leases and transfers by themselves; two that wait for each other's memory would not.
+constexpr std::chrono::seconds patience(1);
+constexpr std::chrono::microseconds pause(100);
+
+/// Of the calling thread: what goes needs memory itself then, at the host, and waits for nobody.
+thread_local constinit bool making_room = false;
+
+class makes_room {
+public:
+    makes_room() : before_(std::exchange(making_room, true)) {}
+    ~makes_room() { making_room = before_; }
+    makes_room(const makes_room&) = delete;
+    makes_room& operator=(const makes_room&) = delete;
+
+private:
+    bool before_;
+};
+
+struct give_handle_back {
+    void operator()(resident* of) const noexcept { of->give_handle_back(); }
+};
+
+/// A copy that could go: those with the least order first.
+struct candidate {
+    std::unique_ptr<resident, give_handle_back> of;
+    std::pair<bool, std::uint32_t> order;
+};
+
+}  // namespace
+
+residents& residents::instance() {
+    static auto* const only = new residents;  // buffers may go when static objects do
+    return *only;
+}
+
+void residents::add(resident& added) noexcept {
+    const std::scoped_lock lock(mutex_);
+    if (added.before_ || added.after_ || first_ == &added) return;
+    added.after_ = first_;
+    if (first_) first_->before_ = &added;
+    first_ = &added;
+}
+
+void residents::remove(resident& gone) noexcept {
+    const std::scoped_lock lock(mutex_);
+    resident* const before = std::exchange(gone.before_, nullptr);
+    resident* const after = std::exchange(gone.after_, nullptr);
+    if (after) after->before_ = before;
+    if (before) before->after_ = after;
+    if (first_ == &gone) first_ = after;
+}
+
+residents::outcome residents::make_room(space where, std::uint64_t bytes, clock::time_point deadline,
+                                        const resident* asking) {
+    outcome result;
+    std::vector<candidate> all;
+    {
+        const std::scoped_lock lock(mutex_);
+        for (resident* each = first_; each; each = each->after_) {
+            if (each == asking) continue;
+            const auto [why, elsewhere, age] = each->may_go(where);
+            result.held += why == obstacle::held;
+            result.busy |= why == obstacle::busy;
+            if (why != obstacle::none) continue;
+            if (!each->add_handle_if_alive()) continue;
+            decltype(candidate::of) kept(each);
+            all.push_back({std::move(kept), {!elsewhere, ~age}});
+        }
+    }
+    std::ranges::sort(all, {}, &candidate::order);
+    const makes_room now;
+    // Those that work is queued on come last: to wait for it may not be needed.
+    for (const clock::time_point until : {clock::now(), deadline}) {
+        for (candidate& each : all) {
+            if (result.freed >= bytes) return result;
+            if (!each.of) continue;
+            try {
+                result.freed += each.of->evict(where, until);
+            } catch (const error& failure) {
+                result.failure = failure.what();
+                if (failure.code() == error_code::timeout) continue;
+            }
+            each.of.reset();
+        }
+    }
+    return result;
+}
+
+room::room(const resident& asking, space where, std::uint64_t bytes, clock::time_point deadline)
+    : asking_(asking),
+      where_(where),
+      bytes_(bytes),
+      deadline_(deadline),
+      others_end_(clock::now() + (making_room ? std::chrono::seconds(0) : patience)) {
+    while (!trace::hold(where, bytes)) {
+        const auto [held, limit] = std::pair(memory_in(where).held, memory_in(where).limit);
+        if (held + bytes <= limit || make(held + bytes - limit)) continue;
+        if (trace::hold(where, bytes)) break;  // others have let go between the two looks
+        refuse(fmt::format("{} bytes were asked for at {}, which is limited to {} and holds {}", bytes, where.name(),
+                           limit, held));
+    }
+}
+
+room::~room() {
+    if (!kept_) trace::let_go(where_, bytes_);
+}
+
+bool room::make(std::uint64_t bytes) {
+    tried_ = residents::instance().make_room(where_, bytes, deadline_, &asking_);
+    if (tried_.freed != 0) return true;
+    if (!tried_.busy || clock::now() >= std::min(others_end_, deadline_)) return false;
+    std::this_thread::sleep_for(pause);
+    return true;
+}
+
+void room::refuse(std::string why) const {
+    if (tried_.held != 0) {
+        why += fmt::format("; {} copies there have to stay, as they are leased or plain handles of them are out",
+                           tried_.held);
+    }
+    if (tried_.busy) why += "; others were in use by other threads all the time";
+    if (!tried_.failure.empty()) why += "; another one could not be written back: " + tried_.failure;
+    throw error(error_code::out_of_memory, why);
+}
+
+}  // namespace unibuf::detail
+
+namespace unibuf {
+
+void limit_memory(space where, std::uint64_t bytes) {
+    trace::limit_memory(where, bytes);
+    const std::uint64_t held = memory_in(where).held;
+    if (held > bytes) detail::residents::instance().make_room(where, held - bytes, detail::clock::time_point::max());
+}
+
+void trim_memory(space where) {
+    backends::device_of(where).trim();
+    if (where == host) backends::trim_pinned();
+}
+
+}  // namespace unibuf

@@ -1,0 +1,63 @@
+// tracking/held_ranges.hpp: which bytes somebody may touch at any time, without a word.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+
+#include "coherence/byte_ranges.hpp"
+
+namespace unibuf::detail {
+
+/// How many hold each byte. Adding and removing are logarithmic in the number of ends of held ranges, and linear in the
+/// ends within the range itself, however many holders there are. Removing what was added allocates nothing.
+class coverage {
+public:
+    void add(byte_range range);
+    void remove(byte_range range) noexcept;
+
+    bool any() const noexcept { return !ends_.empty(); }
+    bool any(byte_range range) const noexcept;
+
+    /// Adds the pieces of `range` that are held to `to`.
+    void collect(byte_range range, byte_ranges& to) const;
+
+private:
+    struct end {
+        std::uint32_t holders = 0;  // of the bytes from here to the next end
+        std::uint32_t uses = 0;     // by held ranges that begin or end here
+    };
+    using all_ends = std::map<std::size_t, end>;
+
+    all_ends::iterator use(std::size_t offset);
+    void leave(std::size_t offset) noexcept;
+
+    all_ends ends_;
+};
+
+/// Undeclared holds of one kind at one space: pointers, which end all at once, and views, which end one by one.
+class held_ranges {
+public:
+    void add_pointer(byte_range range) { pointers_.add(range); }
+    void add_view(byte_range range) { views_.add(range); }
+
+    void end_pointers(byte_range range) { pointers_.take_out(range); }
+    void end_view(byte_range range) noexcept { views_.remove(range); }
+
+    bool any() const noexcept { return !pointers_.empty() || views_.any(); }
+    bool any(byte_range range) const noexcept { return pointers_.bytes_in(range) != 0 || views_.any(range); }
+    bool any_pointer() const noexcept { return !pointers_.empty(); }
+    bool any_view() const noexcept { return views_.any(); }
+
+    /// Whether pointers, which nobody ends one by one, cover all of `range`.
+    bool for_good(byte_range range) const noexcept { return pointers_.bytes_in(range) == range.size(); }
+
+    /// What of `range` somebody holds.
+    byte_ranges of(byte_range range) const;
+
+private:
+    byte_ranges pointers_;
+    coverage views_;
+};
+
+}  // namespace unibuf::detail

@@ -1,0 +1,308 @@
+// tracking/host_writes.cpp
+#include "tracking/host_writes.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "coherence/transitions.hpp"
+#include "unibuf/detail/gate.hpp"
+#include "unibuf/error.hpp"
+
+namespace unibuf::detail {
+
+using coherence::directory;
+using coherence::knowledge;
+using coherence::pointers;
+using tracking::part_bytes;
+
+namespace {
+
+bool at_host(const knowledge& k) { return coherence::has(k.current, coherence::host); }
+bool only_at_host(const knowledge& k) { return k.current == coherence::set_of(coherence::host); }
+bool is_fresh(const knowledge& k) { return k.out == pointers::fresh; }
+bool is_newer_elsewhere(const knowledge& k) { return k.watched() && !at_host(k); }
+
+/// Of bytes that a device has newer, those that the program has written, as far as an image can tell.
+void apply(directory& to, const byte_ranges& found, const unit_images& images) {
+    byte_ranges written;
+    for (const byte_range& each : found) {
+        to.for_each(each, [&](byte_range piece, const knowledge& k) {
+            if (k.exposed() && at_host(k)) written.add(piece);
+            if (is_newer_elsewhere(k)) written.add(images.differing(piece));
+        });
+    }
+    coherence::found_host_writes(to, written);
+}
+
+}  // namespace
+
+host_writes::host_writes(directory& known, const held_ranges& writers, std::span<std::byte> host,
+                         std::unique_ptr<tracking::watch> by)
+    : known_(known), writers_(writers), host_(host), watch_(std::move(by)), images_(host) {
+    if (!watch_) return;
+    units_ = {.each = watch_->unit(), .memory = host.size()};
+    parts_.resize(host.size() / part_bytes + 1);
+}
+
+void host_writes::expose(byte_range range, bool untouched) {
+    const auto choose = [&](const knowledge& k) {
+        if (k.exposed()) return k.out;
+        if (!watch_) return pointers::assumed;
+        const bool unwritten = k.what == coherence::content::unwritten;
+        if (unwritten && !values_known_ && watch_->compares()) return pointers::assumed;
+        if (unwritten && untouched) return pointers::fresh;
+        // All of it moves at the next access elsewhere.
+        if (k.what == coherence::content::written && only_at_host(k)) return pointers::assumed;
+        return pointers::watched;
+    };
+    try {
+        const auto is_new = [&](const knowledge& k) { return !k.exposed() && choose(k) == pointers::watched; };
+        for (const byte_range& piece : known_.where(range, is_new)) arm(piece);
+        known_.update(range, [&](knowledge& k) { k.out = choose(k); });
+    } catch (const error&) {
+        give_up();
+        coherence::expose(known_, range, pointers::assumed);
+    }
+}
+
+void host_writes::expose_again(byte_range range) {
+    const byte_ranges seen = std::exchange(unseen_, {}).clipped_to(range);
+    for (const byte_range& each : seen) coherence::expose(known_, known_.where(each, at_host), pointers::none);
+    const auto forgotten = [](const knowledge& k) { return !k.exposed() && at_host(k); };
+    for (const byte_range& held : writers_.of(range)) {
+        for (const byte_range& piece : known_.where(held, forgotten)) expose(piece, false);
+    }
+}
+
+/// Begins to watch `range`. What others know of the units at its ends is kept.
+void host_writes::arm(byte_range range) {
+    if (const byte_range inner = units_.within(range); !inner.empty()) watch_->arm(inner);
+    for (const byte_range& unit : units_.cut_by(range)) {
+        if (!known_.any(unit, &knowledge::watched)) {
+            watch_->arm(unit);
+            continue;
+        }
+        std::vector<byte_range> found;  // scanning arms again
+        watch_->scan(unit, found);
+        byte_ranges others = byte_ranges::of(std::move(found));
+        others.take_out(range);
+        pending_.add(others);
+    }
+}
+
+void host_writes::scan(const byte_ranges& ranges) {
+    std::vector<byte_range> found;
+    for (const byte_range& each : ranges) watch_->scan(each, found);
+    pending_.add(byte_ranges::of(std::move(found)));
+}
+
+/// Looks at all that somebody may have written of `range`, and keeps what is found.
+void host_writes::collect(byte_range range) {
+    scan(known_.where(range, &knowledge::watched));
+    std::vector<byte_range> found;
+    for (const byte_range& piece : known_.where(range, is_fresh)) watch_->touched(piece, found);
+    pending_.add(byte_ranges::of(std::move(found)));
+}
+
+void host_writes::apply_pending(byte_range range) {
+    apply(known_, pending_.clipped_to(range), images_);
+    pending_.take_out(range);
+}
+
+bool host_writes::newer_elsewhere(byte_range unit) const { return known_.any(unit, is_newer_elsewhere); }
+
+void host_writes::find(byte_range range, space where, access what) {
+    if (range.empty()) return;
+    const bool elsewhere = where != host;
+    // Memory that a device shares may be handed back to the host, which must not undo what was written meanwhile.
+    const bool changes_hands = elsewhere || what != access::read;
+    unseen_ = {};
+    try {
+        end_free(range);
+        if (!watch_) {
+            if (changes_hands) coherence::assume_host_writes(known_, range);
+            return;
+        }
+        const auto needed = [&](const knowledge& k) {
+            return k.exposed() && (changes_hands ? !only_at_host(k) : !at_host(k));
+        };
+        if (!elsewhere && !known_.any(units_.around(range), needed)) return;
+        collect(range);
+        forget_images(range);
+        const byte_ranges found = pending_.clipped_to(range);
+        apply_pending(range);
+        if (elsewhere) {
+            for (byte_range part = range; part.begin < range.end; part.begin = part.end) {
+                part.end = std::min(range.end, (part.begin / part_bytes + 1) * part_bytes);
+                decide(part, found.bytes_in(part));
+            }
+        } else {
+            if (changes_hands) coherence::assume_host_writes(known_, range);
+            // To compare finds no write that leaves a byte as it was: the device has to have the same memory then.
+            const auto is_same = [&](const knowledge& k) {
+                return !watch_->compares() || k.current == coherence::set_of(host_in_place_of_device);
+            };
+            const auto unseen = [&](const knowledge& k) {
+                return k.out == pointers::assumed && !at_host(k) && is_same(k);
+            };
+            unseen_ = known_.where(range, unseen);
+        }
+        // The host may get some bytes of these units, while a device has newer ones in others.
+        for (const byte_range& unit : units_.cut_by(range)) {
+            if (newer_elsewhere(unit) && !images_.has(unit)) take_image(unit, unit);
+        }
+    } catch (const error&) {
+        give_up();
+        end_free(range);
+        if (changes_hands) coherence::assume_host_writes(known_, range);
+    }
+}
+
+/// Whether a part, of which so many bytes were found `written`, is watched until the next round.
+void host_writes::decide(byte_range part, std::size_t written) {
+    const auto at_host_and = [](pointers how) {
+        return [how](const knowledge& k) { return k.out == how && at_host(k); };
+    };
+    const bool assumed = known_.any(part, at_host_and(pointers::assumed));
+    const bool fresh = known_.any(part, at_host_and(pointers::fresh));
+    const bool watched = known_.any(part, at_host_and(pointers::watched));
+    if (!assumed && !fresh && !watched) return;
+
+    tracking::part_history& history = parts_[part.begin / part_bytes];
+    const bool watch = fresh || watch_->compares() || tracking::watch_next(history, !assumed, written, part.size());
+
+    if (assumed) coherence::assume_host_writes(known_, part);
+    if (!watch) {
+        const byte_ranges given_up = known_.where(part, at_host_and(pointers::watched));
+        for (const byte_range& each : given_up) watch_->disarm(each);
+        coherence::expose(known_, given_up, pointers::assumed);
+        coherence::assume_host_writes(known_, part);
+        return;
+    }
+    if (assumed) {
+        const byte_ranges again = known_.where(part, at_host_and(pointers::assumed));
+        for (const byte_range& each : again) {
+            arm(each);
+            coherence::expose(known_, each, pointers::watched);
+        }
+    }
+    if (!fresh) return;
+    for (const byte_range& each : known_.where(part, at_host_and(pointers::fresh))) {
+        // Others may be watched in the units at its ends: those are taken for touched.
+        std::vector<byte_range> touched = units_.cut_by(each);
+        for (const byte_range& edge : touched) arm(edge.clipped_to(each));
+        if (const byte_range inner = units_.within(each); !inner.empty()) watch_->arm_fresh(inner, touched);
+        coherence::expose(known_, each, pointers::watched);
+        coherence::found_host_writes(known_, byte_ranges::of(std::move(touched)).clipped_to(each));
+    }
+}
+
+directory host_writes::look() {
+    if (!watch_) return known_;
+    try {
+        collect(known_.whole());
+    } catch (const error&) {
+        give_up();
+        return known_;
+    }
+    directory result = known_;
+    apply(result, pending_, images_);
+    // What was touched is found again each time it is looked for; all else is kept for those that need it.
+    pending_.take_out(known_.where(known_.whole(), is_fresh));
+    return result;
+}
+
+void host_writes::before_device_writes(byte_range range, bool share) {
+    const auto unwatched = [](const knowledge& k) { return k.exposed() && !k.watched(); };
+    try {
+        for (const byte_range& piece : known_.where(range, &knowledge::exposed)) {
+            if (!watch_ || share) {
+                if (watch_) watch_->disarm(piece);
+                coherence::expose(known_, piece, pointers::assumed);
+                continue;
+            }
+            for (const byte_range& each : known_.where(piece, unwatched)) {
+                arm(each);
+                coherence::expose(known_, each, pointers::watched);
+            }
+            images_.expect_no_more(piece);
+            images_.forget(piece, [&](byte_range unit) { return !piece.contains(unit) && newer_elsewhere(unit); });
+            for (const byte_range& unit : units_.cut_by(piece)) {
+                take_image(unit, unit.clipped_to(piece));
+                images_.expect(unit, unit.clipped_to(piece));
+            }
+        }
+    } catch (const error&) {
+        give_up();
+    }
+}
+
+/// An image is of one moment, in which nobody wrote the unit.
+void host_writes::take_image(byte_range unit, byte_range part) {
+    if (!images_.has(unit)) part = unit;
+    bool written = true;
+    for (int tries = 0; written && tries < 4; ++tries) {
+        images_.take(unit, part);
+        std::vector<byte_range> found;
+        watch_->scan(unit, found);
+        written = !found.empty();
+        pending_.add(byte_ranges::of(std::move(found)));
+    }
+}
+
+/// Of units in which no device has newer content any more. Where `range` was expected to get some, that is over.
+void host_writes::forget_images(byte_range range) {
+    images_.expect_no_more(range);
+    images_.forget(range, [&](byte_range unit) { return newer_elsewhere(unit); });
+}
+
+/// An image that is older than what the program wrote last would take that for written again.
+void host_writes::refresh_image(byte_range unit) {
+    if (!images_.has(unit)) return take_image(unit, unit);
+    if (images_.being_written(unit)) return;
+    const auto told_by_unit = [](const knowledge& k) { return !is_newer_elsewhere(k); };
+    for (const byte_range& piece : known_.where(unit, told_by_unit)) take_image(unit, piece);
+}
+
+void host_writes::forget(byte_range range) {
+    if (!watch_) return;
+    try {
+        scan(known_.where(range, &knowledge::watched));
+    } catch (const error&) {  // it will be found that it cannot be watched
+    }
+    pending_.take_out(range);
+    forget_images(range);
+}
+
+/// Ends what nobody holds any more: what was written through it is told.
+void host_writes::end_free(byte_range range) {
+    if (writers_.for_good(range)) return;
+    byte_ranges free = range;
+    free.take_out(writers_.of(range));
+    const auto ends = [](const knowledge& k) { return k.exposed() && !k.contested; };
+    for (const byte_range& part : free) {
+        for (const byte_range& piece : known_.where(part, ends)) {
+            if (watch_) {
+                collect(piece);
+                apply_pending(piece);
+                watch_->disarm(piece);
+            }
+            coherence::assume_host_writes(known_, piece);
+            known_.update(piece, [](knowledge& k) {
+                if (!k.contested) k.out = pointers::none;
+            });
+        }
+    }
+}
+
+/// What was written since the last scan is not known.
+void host_writes::give_up() {
+    watch_.reset();
+    images_.forget_all();
+    pending_ = {};
+    known_.update(known_.whole(), [](knowledge& k) {
+        if (k.exposed()) k.out = pointers::assumed;
+    });
+}
+
+}  // namespace unibuf::detail

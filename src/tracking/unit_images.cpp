@@ -1,0 +1,71 @@
+// tracking/unit_images.cpp
+#include "tracking/unit_images.hpp"
+
+#include <cstring>
+#include <iterator>
+
+namespace unibuf::detail {
+
+/// The first image that ends behind the beginning of `range`.
+unit_images::images::iterator unit_images::first_in(byte_range range) {
+    auto result = images_.upper_bound(range.begin);
+    if (result != images_.begin() && range.begin < unit_of(*std::prev(result)).end) --result;
+    return result;
+}
+
+unit_images::images::const_iterator unit_images::first_in(byte_range range) const {
+    return const_cast<unit_images*>(this)->first_in(range);
+}
+
+void unit_images::copy(byte_range part, byte_range unit, image& to) const {
+    std::memcpy(to.bytes.data() + (part.begin - unit.begin), memory_.data() + part.begin, part.size());
+}
+
+void unit_images::take(byte_range unit, byte_range part) {
+    const auto [made, is_new] = images_.try_emplace(unit.begin);
+    if (is_new) made->second.bytes.resize(unit.size());
+    copy(part, unit, made->second);
+}
+
+void unit_images::take_written(byte_range range) {
+    for (auto each = first_in(range); each != images_.end() && each->first < range.end; ++each) {
+        const byte_range unit = unit_of(*each);
+        copy(range.clipped_to(unit), unit, each->second);
+    }
+}
+
+void unit_images::expect_no_more(byte_range range) {
+    for (auto each = first_in(range); each != images_.end() && each->first < range.end; ++each) {
+        each->second.expected.take_out(range);
+    }
+}
+
+byte_ranges unit_images::end_writing(byte_range unit) {
+    image& of = images_.at(unit.begin);
+    byte_ranges result;
+    if (--of.writers == 0) add_differing(unit, unit, of, result);
+    return result;
+}
+
+void unit_images::add_differing(byte_range part, byte_range unit, const image& from, byte_ranges& result) const {
+    const auto now = memory_.subspan(part.begin, part.size());
+    const auto then = std::span(from.bytes).subspan(part.begin - unit.begin, part.size());
+    for (std::size_t i = 0; i < now.size(); ++i) {
+        if (now[i] != then[i]) result.add({part.begin + i, part.begin + i + 1});
+    }
+}
+
+byte_ranges unit_images::differing(byte_range range) const {
+    byte_ranges result;
+    std::size_t done = range.begin;
+    for (auto each = first_in(range); each != images_.end() && each->first < range.end; ++each) {
+        const byte_range unit = unit_of(*each);
+        result.add({done, unit.begin});
+        add_differing(range.clipped_to(unit), unit, each->second, result);
+        done = unit.end;
+    }
+    result.add({done, range.end});
+    return result;
+}
+
+}  // namespace unibuf::detail

@@ -1,0 +1,73 @@
+// tracking/unit_images.hpp: what units of the host's copy held, byte by byte.
+#pragma once
+
+#include <cstddef>
+#include <iterator>
+#include <map>
+#include <span>
+#include <vector>
+
+#include "coherence/byte_ranges.hpp"
+
+namespace unibuf::detail {
+
+/// A write is found by its unit. In a unit of which a device has newer content in some bytes, or into which unibuf
+/// itself writes some, an image tells which bytes the program has written.
+class unit_images {
+public:
+    explicit unit_images(std::span<const std::byte> memory) : memory_(memory) {}
+
+    bool has(byte_range unit) const noexcept { return images_.contains(unit.begin); }
+    bool being_written(byte_range unit) const { return images_.at(unit.begin).writers != 0; }
+
+    /// Makes `part` of the image of `unit` what it holds now. Where there was no image, it is all of it.
+    void take(byte_range unit, byte_range part);
+
+    /// unibuf has written `range`: that is no write of the program.
+    void take_written(byte_range range);
+
+    /// While unibuf writes a part of `unit`, of which there is an image.
+    void begin_writing(byte_range unit) { ++images_.at(unit.begin).writers; }
+
+    /// What else was written meanwhile; empty while others write it still.
+    byte_ranges end_writing(byte_range unit);
+
+    /// Of `range`, what is not as in an image; all of it where there is none.
+    byte_ranges differing(byte_range range) const;
+
+    /// A device is about to have newer content in `part`; or that has come to pass by now, or never will.
+    void expect(byte_range unit, byte_range part) { images_.at(unit.begin).expected.add(part); }
+    void expect_no_more(byte_range range);
+
+    /// Forgets those of `range` that nobody writes, for which nothing is expected, and that are not `needed`.
+    template <class Needed>
+    void forget(byte_range range, Needed needed) {
+        for (auto each = first_in(range); each != images_.end() && each->first < range.end;) {
+            const byte_range unit = unit_of(*each);
+            const bool keep = each->second.writers != 0 || !each->second.expected.empty() || needed(unit);
+            each = keep ? std::next(each) : images_.erase(each);
+        }
+    }
+    void forget_all() noexcept { images_.clear(); }
+
+private:
+    struct image {
+        std::vector<std::byte> bytes;
+        byte_ranges expected;
+        unsigned writers = 0;
+    };
+    using images = std::map<std::size_t, image>;  // by the unit's begin
+
+    static byte_range unit_of(const images::value_type& of) noexcept {
+        return {of.first, of.first + of.second.bytes.size()};
+    }
+    void copy(byte_range part, byte_range unit, image& to) const;
+    void add_differing(byte_range part, byte_range unit, const image& from, byte_ranges& result) const;
+    images::iterator first_in(byte_range range);
+    images::const_iterator first_in(byte_range range) const;
+
+    std::span<const std::byte> memory_;
+    images images_;
+};
+
+}  // namespace unibuf::detail
