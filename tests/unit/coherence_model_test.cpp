@@ -173,6 +173,7 @@ public:
         visit(directory(bytes_));
         while (!to_do_.empty()) {
             const directory known = directory_of(to_do_.back(), bytes_);
+            from_ = to_do_.back();
             to_do_.pop_back();
             for (std::size_t begin = 0; begin < bytes_; ++begin) {
                 for (std::size_t end = begin + 1; end <= bytes_; ++end) {
@@ -205,9 +206,10 @@ private:
             }
             mark(known, range, where);
             discard(known, range, where);
-            change(known, [&](directory& d) {
-                if (!d.any(range, is_open)) did_not_arrive(d, range, where);
-            });
+            // Nothing stays under way to the host while pointers to it are out, nor where a standing hold is open.
+            const bool may_fail = !known.any(
+                range, [&](const knowledge& k) { return k.open || (where == host && k.exposed()); });
+            if (may_fail) change(known, [&](directory& d) { did_not_arrive(d, range, where); });
             if (where != host) borrow(known, where);
         }
         fill(known, range);
@@ -265,7 +267,6 @@ private:
         visit(known);
         if (what != access::write && !contested_in(known, range).empty()) return;  // refused
         if (what != access::write && !lost_in(known, range).empty()) return;
-        if (what != access::read) before_writes(known, range, where);
         for (const space_set found_later : {space_set{0}, ~space_set{0}}) {
             if (found_later != 0 && (where != host || what != access::read_write)) continue;
             carry_out(known, {range, where, what, found_later}, holder);
@@ -302,9 +303,14 @@ private:
             }
         }
         if (where != host && what == access::read_write) {  // a standing hold opens
-            change(after, [&](directory& d) { open(d, range, where); });
+            change(after, [&](directory& d) {
+                before_writes(d, range, where);
+                open(d, range, where);
+            });
         }
-        if (what != access::read) wrote(after, range, where);
+        if (what == access::read) return;
+        before_writes(after, range, where);  // what was armed for a failed access is disarmed
+        wrote(after, range, where);
         visit(after);
     }
 
@@ -369,8 +375,7 @@ private:
         if (all != expected) fail(known, "the summary is wrong");
     }
 
-    void fail(const directory& known, const std::string& why, byte_range range = {}, space_id where = 0,
-              access what = access::read) {
+    static std::string text_of(const directory& known) {
         std::string state;
         known.for_each(known.whole(), [&](byte_range r, const knowledge& k) {
             state += " [" + std::to_string(r.begin) + "," + std::to_string(r.end) + ") current " +
@@ -378,8 +383,14 @@ private:
                      std::to_string(static_cast<int>(k.out)) + (k.open ? " open" : "") + (k.lost ? " lost" : "") +
                      (k.contested ? " contested" : "");
         });
-        ADD_FAILURE() << why << "\n  directory:" << state << "\n  access " << static_cast<int>(what) << " of ["
-                      << range.begin << "," << range.end << ") at space " << static_cast<int>(where);
+        return state;
+    }
+
+    void fail(const directory& known, const std::string& why, byte_range range = {}, space_id where = 0,
+              access what = access::read) const {
+        ADD_FAILURE() << why << "\n  directory:" << text_of(known) << "\n  access " << static_cast<int>(what) << " of ["
+                      << range.begin << "," << range.end << ") at space " << static_cast<int>(where)
+                      << "\n  reached from:" << text_of(directory_of(from_, bytes_));
     }
 
     const sharing& memories_;
@@ -387,6 +398,7 @@ private:
     std::size_t bytes_;
     std::vector<bool> seen_;
     std::vector<std::uint32_t> to_do_;
+    std::uint32_t from_ = 0;  // the state that is operated on
     std::size_t states_ = 0;
     std::size_t operations_ = 0;
 };
@@ -405,7 +417,7 @@ protected:
         checked.explore();
         std::cout << "[  MODEL   ] " << GetParam().name << ", " << bytes << " bytes, " << int{spaces}
                   << " spaces: " << checked.states() << " states, " << checked.operations() << " operations\n";
-        EXPECT_GT(checked.states(), 90u);
+        EXPECT_GT(checked.states(), 50u);
     }
 };
 
