@@ -18,6 +18,7 @@
 #include "unibuf/lease.hpp"
 #include "unibuf/lease_together.hpp"
 #include "unibuf/options.hpp"
+#include "unibuf/standing_hold.hpp"
 #include "unibuf/state.hpp"
 #include "unibuf/statistics.hpp"
 
@@ -145,6 +146,11 @@ public:
     /// The same of a copy as it is, current or not: no access, so it waits for nobody, and may be asked for while
     /// leases are held. Throws error(not_allocated) where there is no such copy.
     unibuf::copy_view hold_copy(space where, std::size_t offset = 0, std::size_t bytes = rest);
+
+    /// Lets the device `where` use its copy at any time until the hold ends, to read, or to read and write: a buffer that
+    /// is bound to a shader, a raw handle that is kept. Throws as a lease does; error(invalid_argument) for `write`, and
+    /// at the host; error(access_conflict) where another standing hold is in the way.
+    standing_hold bind(space where, access what, const standing_options& options = {});
 
     /// Whether raw access at the host, or at the default device, would change nothing and wait for nothing. A check, as
     /// such an access is; where it says no, the access finds out. Of the whole buffer.

@@ -83,6 +83,12 @@ public:
         return bytes_.copy_view(where, scaled(offset), scaled(count));
     }
 
+    standing_hold bind(space where, access what, standing_options options = {}) {
+        options.offset = scaled(options.offset);
+        options.count = scaled(options.count);
+        return bytes_.bind(where, what, options);
+    }
+
     void sync_to_host(std::size_t offset = 0, std::size_t count = rest) {
         bytes_.sync_to_host(scaled(offset), scaled(count));
     }

@@ -92,6 +92,14 @@ bool take_memory(lock& through, const request& asked) {
     return true;
 }
 
+void stop_borrowing(lock& through, const request& asked) {
+    const copy* const borrower = through->copies.borrower_among(asked.where.id());
+    if (!borrower) return;
+    request other = asked;
+    other.where = space::from_id(borrower->where == asked.where.id() ? borrower->lender : borrower->where);
+    part(through, other, fmt::format("a standing hold at {} keeps the memory", asked.where.name()));
+}
+
 void give_memory_back(lock& through, const request& asked, const copy& borrower) {
     request lender = asked;
     lender.where = space::from_id(borrower.lender);

@@ -12,6 +12,7 @@
 #include "backends/spaces.hpp"
 #include "buffer/leases.hpp"
 #include "buffer/pointers.hpp"
+#include "buffer/standing.hpp"
 #include "buffer/verbs.hpp"
 #include "unibuf/batch.hpp"
 #include "unibuf/error.hpp"
@@ -135,6 +136,14 @@ unibuf::copy_view buffer::copy_view(space where, std::size_t offset, std::size_t
 unibuf::copy_view buffer::hold_copy(space where, std::size_t offset, std::size_t bytes) {
     detail::core& core = core_of(gate_);
     return detail::hold_copy(core, where, checked(core, begin_, bytes_, offset, bytes));
+}
+
+standing_hold buffer::bind(space where, access what, const standing_options& options) {
+    const access_options asked{
+        .offset = options.offset, .count = options.count, .timeout = options.timeout, .on = options.on};
+    detail::request bound = request_of(where, what, asked);
+    bound.why = cause::device_handle;
+    return detail::begin_standing(core_of(gate_), bound, options);
 }
 
 void copy_view::release() noexcept {

@@ -112,6 +112,58 @@ void holds::end_view(coherence::space_id where, byte_range range) noexcept {
     if (find_readers_at(where)) readers_at(where).end_view(range);
 }
 
+byte_ranges holds::exclusively_held(byte_range range) const {
+    if (solo().thread != 0) return range;
+    byte_ranges result;
+    for (const hold& each : exclusive_) result.add(each.range.clipped_to(range));
+    return result;
+}
+
+std::uint64_t holds::add_standing(standing added) {
+    added.ticket = ++last_;
+    readers_at(added.where.id()).add_view(added.range);
+    try {
+        with_undeclared().standing_holds.push_back(std::move(added));
+    } catch (...) {
+        end_view(added.where.id(), added.range);
+        throw;
+    }
+    return last_;
+}
+
+void holds::remove_standing(std::uint64_t ticket) noexcept {
+    const standing* const gone = find_standing(ticket);
+    end_view(gone->where.id(), gone->range);
+    std::erase_if(undeclared_->standing_holds, [&](const standing& each) { return each.ticket == ticket; });
+}
+
+std::vector<standing>& holds::standing_holds() noexcept {
+    static constinit std::vector<standing> none;  // stays empty
+    return undeclared_ ? undeclared_->standing_holds : none;
+}
+
+standing* holds::find_standing(std::uint64_t ticket) noexcept {
+    std::vector<standing>& all = standing_holds();
+    const auto found = std::ranges::find(all, ticket, &standing::ticket);
+    return found != all.end() ? &*found : nullptr;
+}
+
+std::size_t holds::index_of_standing(std::uint64_t ticket) noexcept {
+    const auto after = std::ranges::upper_bound(standing_holds(), ticket, {}, &standing::ticket);
+    return static_cast<std::size_t>(after - standing_holds().begin()) - 1;
+}
+
+const standing* holds::standing_against(byte_range range, space where, access what,
+                                        const coherence::sharing& memories) const noexcept {
+    if (!undeclared_) return nullptr;
+    for (const standing& each : undeclared_->standing_holds) {
+        const bool one_memory = each.where == where || memories.hub(each.where.id()) == memories.hub(where.id());
+        const bool only_read = each.what == access::read && what == access::read;
+        if (each.range.overlaps(range) && !one_memory && !only_read) return &each;
+    }
+    return nullptr;
+}
+
 const char* holds::broken_rule() const {
     std::vector<hold> all = exclusive_;
     if (const hold unlocked = solo(); unlocked.thread != 0) all.push_back(unlocked);

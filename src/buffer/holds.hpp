@@ -8,7 +8,8 @@
 //  1. Two leases that share a byte only read.
 //  2. Two claims share no byte.
 //  3. A ticket stands for one hold, and is never 0.
-//  4. A view is counted as often as it was added and not ended; a pointer once, however often it was given out.
+//  4. Standing holds that share a byte are at one memory, or only read.
+//  5. A view is counted as often as it was added and not ended; a pointer once, however often it was given out.
 #pragma once
 
 #include <cstdint>
@@ -23,6 +24,7 @@
 #include "unibuf/detail/gate.hpp"
 #include "unibuf/options.hpp"
 #include "unibuf/space.hpp"
+#include "unibuf/standing_hold.hpp"
 
 namespace unibuf::detail {
 
@@ -39,6 +41,19 @@ struct hold {
     bool excludes(byte_range other, access other_what) const noexcept {
         return range.overlaps(other) && (claim || what != access::read || other_what != access::read);
     }
+};
+
+/// A device may use the range at any time: see standing.hpp.
+struct standing {
+    std::uint64_t ticket = 0;
+    byte_range range{};
+    space where{};
+    access what = access::read;
+    queue on{};
+    std::shared_ptr<const standing_options> how{};
+    byte_ranges paused{};        // stays elsewhere, although nobody holds it: until the hold is resumed
+    std::string broken{};        // why bytes that were to be given back are paused
+    bool told_to_pause = false;  // by `how->pause`; `how->resume` has not been called since
 };
 
 /// "a write lease of bytes [0, 64) at host"
@@ -78,6 +93,9 @@ public:
     /// Whether any but the hold of `ticket` has a byte of it.
     bool any_other(byte_range range, std::uint64_t ticket) const noexcept;
 
+    /// The bytes of `range` that exclusive holds have.
+    byte_ranges exclusively_held(byte_range range) const;
+
     // Undeclared holds.
 
     /// Pointers and views through which the host's copy may be written.
@@ -105,6 +123,19 @@ public:
     void end_handles(coherence::space_id where, byte_range range);
     void end_view(coherence::space_id where, byte_range range) noexcept;
 
+    std::uint64_t add_standing(standing added);
+    void remove_standing(std::uint64_t ticket) noexcept;
+    std::vector<standing>& standing_holds() noexcept;
+    bool any_standing() const noexcept { return undeclared_ && !undeclared_->standing_holds.empty(); }
+    standing* find_standing(std::uint64_t ticket) noexcept;
+
+    /// Where it stands among the standing holds; of one that has gone, where the one before it stood.
+    std::size_t index_of_standing(std::uint64_t ticket) noexcept;
+
+    /// One that may not stand beside such a hold, or null.
+    const standing* standing_against(byte_range range, space where, access what,
+                                     const coherence::sharing& memories) const noexcept;
+
     /// Ends all undeclared holds: there are no views.
     void forget_undeclared() noexcept { undeclared_.reset(); }
 
@@ -124,6 +155,7 @@ private:
     struct undeclared {
         held_ranges writers_of_host;
         std::vector<readers> at;
+        std::vector<standing> standing_holds;  // by ticket
     };
 
     undeclared& with_undeclared();

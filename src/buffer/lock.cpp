@@ -5,6 +5,7 @@
 
 #include "backends/spaces.hpp"
 #include "buffer/gate_bits.hpp"
+#include "buffer/standing.hpp"
 
 #ifndef NDEBUG
 #include "buffer/invariants.hpp"
@@ -18,7 +19,10 @@ lock::lock(core& of) : core_(of), mutex_(of.mutex_) {
     of.device_ready.store(no_space, std::memory_order_relaxed);
 }
 
-lock::~lock() { open_gate(); }
+lock::~lock() {
+    if (core_.state_.holds.any_standing()) open_again(*this);
+    open_gate();
+}
 
 bool lock::wait_for_change(clock::time_point deadline) {
     guarded& state = core_.state_;

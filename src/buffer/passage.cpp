@@ -9,6 +9,7 @@
 #include "backends/spaces.hpp"
 #include "buffer/borrowing.hpp"
 #include "buffer/poison.hpp"
+#include "buffer/standing.hpp"
 
 namespace unibuf::detail {
 namespace {
@@ -64,6 +65,9 @@ passage::passage(lock& through, const request& asked)
     if (asked_.to == purpose::use) check_allowed(lock_.of(), asked_);
     if (lock_->resident) lock_->used = ticks_now();
     enter();
+    if (lock_->holds.any_standing() || lock_->directory.summarize().any_open) {
+        pause_elsewhere(lock_, asked_, transfers_.own_claim());
+    }
     find();
     check();
 }
@@ -101,6 +105,7 @@ void passage::find() {
 }
 
 void passage::check() const {
+    if (lock_->holds.any_standing()) check_not_broken(lock_, asked_);
     if (asked_.to != purpose::use || asked_.what == access::write) return;
     check_not_lost(lock_, asked_);
     check_not_contested(lock_, asked_);

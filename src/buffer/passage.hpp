@@ -4,6 +4,7 @@
 //   enter        wait until no hold excludes the access, make the copy where there is none, and make the memory the
 //                space's where two devices use it by turns; each of these may let go of the lock, so all are looked at
 //                again until none has to wait
+//   pause        make standing holds elsewhere quiet, in just the bytes that are asked for
 //   find         tell the directory what the program wrote at the host through pointers: what moves depends on it
 //   check        the last point of refusal: until here nothing has changed but what was found
 //   plan         coherence says which steps it takes
@@ -25,7 +26,7 @@ namespace unibuf::detail {
 /// until the passage goes.
 class passage {
 public:
-    /// Enters, finds, and checks. Throws error(access_conflict), error(timeout), error(not_allocated),
+    /// Enters, pauses, finds, and checks. Throws error(access_conflict), error(timeout), error(not_allocated),
     /// error(invalid_argument), and what a backend throws where a copy is made.
     passage(lock& through, const request& asked);
 

@@ -5,6 +5,7 @@
 
 #include "backends/spaces.hpp"
 #include "buffer/passage.hpp"
+#include "buffer/standing.hpp"
 #include "trace/counters.hpp"
 
 namespace unibuf::detail {
@@ -23,6 +24,7 @@ void expose_host(lock& through, byte_range range, bool view) {
         writes = std::make_unique<host_writes>(through->directory, writers, memory, std::move(watch));
         if (through->copies.options().uninitialized) writes->values_are_unknown();
     }
+    pause_for_pointer(through, range);
     view ? writers.add_view(range) : writers.add_pointer(range);
     writes->expose(range, there.untouched && there.memory->starts_zero());
     there.untouched = false;
@@ -64,7 +66,9 @@ const std::byte* host_pointer_to_read(core& of, byte_range range) {
 void end_host_pointers(core& of, byte_range range) {
     lock through(of);
     if (range == through->whole()) through->holds.end_handles(coherence::host, range);
-    if (through->holds.host_is_held_for_writing()) through->holds.writers_of_host().end_pointers(range);
+    if (!through->holds.host_is_held_for_writing()) return;
+    through->holds.writers_of_host().end_pointers(range);
+    end_pause_of_pointers(through, range);
 }
 
 std::byte* begin_host_view(core& of, byte_range range) {
@@ -75,8 +79,9 @@ std::byte* begin_host_view(core& of, byte_range range) {
 }
 
 void end_host_view(core& of, byte_range range) noexcept {
-    const lock through(of);
+    lock through(of);
     through->holds.writers_of_host().end_view(range);
+    end_pause_of_pointers(through, range);
 }
 
 native_memory device_handle(core& of, byte_range range) {

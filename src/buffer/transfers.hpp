@@ -30,6 +30,7 @@ public:
     void fill(std::span<const std::byte> pattern);
 
     void claim(byte_range range) { claim_.take(range, asked_); }
+    detail::claim& own_claim() noexcept { return claim_; }
 
 private:
     struct in_flight {

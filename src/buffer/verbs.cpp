@@ -11,6 +11,7 @@
 #include "buffer/leases.hpp"
 #include "buffer/passage.hpp"
 #include "buffer/pointers.hpp"
+#include "buffer/standing.hpp"
 
 namespace unibuf::detail {
 namespace {
@@ -115,6 +116,7 @@ void discard_content(core& of, byte_range range) {
     wait_for_holds(through, {.range = range, .where = host, .what = access::write});
     if (through->holds.host_is_held_for_writing()) through->holds.writers_of_host().end_pointers(range);
     check_no_pointers(through, range, "to discard its content");
+    check_no_standing(through, range, "to discard its content");
     coherence::drop_content(through->directory, range);
 }
 

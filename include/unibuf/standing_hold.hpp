@@ -1,0 +1,88 @@
+// unibuf/standing_hold.hpp: a device that may use a buffer whenever it likes, and tells nobody.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <utility>
+
+#include "unibuf/detail/gate.hpp"
+#include "unibuf/export.hpp"
+#include "unibuf/fence.hpp"
+#include "unibuf/options.hpp"
+
+namespace unibuf {
+
+/// When bytes that were taken from a standing hold by an access elsewhere are given back to it.
+enum class reopening : std::uint8_t {
+    at_once,  // as soon as nobody elsewhere holds them
+    told,     // with standing_hold::resume
+};
+
+/// The part of a buffer, in elements, that a standing hold is about, and how its device becomes quiet.
+///
+/// Where the device queues work, it is quiet when all work is done that was submitted until then: to the queue `on`, or
+/// to the whole device where none is named. Where it does not, work there is done when the call returns; what other
+/// threads do there is stopped by `pause`, and goes on after `resume`. These two are called with no lock held, on the
+/// thread whose access takes the bytes or gives them back. Where `pause` throws, that access fails with it.
+struct standing_options {
+    std::size_t offset = 0;
+    std::size_t count = rest;
+    std::chrono::nanoseconds timeout = forever;
+    queue on = {};
+    reopening opens = reopening::at_once;
+    std::function<void()> pause = {};
+    std::function<void()> resume = {};
+};
+
+/// The right of one device to read, or to read and write, a range at any time until it ends: a buffer that is bound to
+/// a shader, a raw handle that is kept, a graph. buffer::bind gives it.
+///
+/// While its bytes are open, the device has the newest content, as far as anybody can know. An access elsewhere waits
+/// until the device is quiet, takes just the bytes that it asks for, and gives them back when it ends, with what it has
+/// written; a read costs a transfer of what it asks for, as nobody tells what the device wrote. A pointer to the host's
+/// copy, given out while the hold is there, takes its bytes until it is released, its view ends, or resume(). What a
+/// pointer writes while its bytes are open is a conflict, where writes are found: see buffer::host.
+///
+/// The copy stays where it is: it is neither evicted nor discarded, and its buffer goes into no pool. Standing holds that
+/// share a byte are at one memory, or only read. Movable. Keeps the buffer. One hold is used by one thread at a time.
+class standing_hold {
+public:
+    /// Holds nothing.
+    standing_hold() noexcept = default;
+    standing_hold(detail::gate& of, std::uint64_t ticket, const native_memory& native) noexcept
+        : gate_(&of), ticket_(ticket), native_(native) {}
+    standing_hold(standing_hold&& other) noexcept
+        : gate_(std::exchange(other.gate_, nullptr)), ticket_(other.ticket_), native_(other.native_) {}
+    standing_hold& operator=(standing_hold&& other) noexcept {
+        std::swap(gate_, other.gate_);
+        std::swap(ticket_, other.ticket_);
+        std::swap(native_, other.native_);
+        return *this;
+    }
+    ~standing_hold() { release(); }
+
+    /// What the API of the space calls the copy; good until the hold ends.
+    const native_memory& native() const noexcept { return native_; }
+
+    /// Gives the device all bytes that were taken from it, with the newest content; those that are leased elsewhere
+    /// when their leases end. Throws error(transfer_failed) where that fails, or has failed before, and
+    /// error(access_conflict) where the host has written bytes that were open: then these stay taken.
+    UNIBUF_API void resume();
+
+    /// Waits until the device is quiet, and takes all bytes from it until resume().
+    UNIBUF_API void pause();
+
+    /// Ends it now. The work that the device was given until now is what later accesses wait for; nothing waits here.
+    UNIBUF_API void release() noexcept;
+
+    explicit operator bool() const noexcept { return gate_ != nullptr; }
+
+private:
+    detail::gate* gate_ = nullptr;
+    std::uint64_t ticket_ = 0;
+    native_memory native_;
+};
+
+}  // namespace unibuf
