@@ -10,6 +10,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <utility>
 
 #include "unibuf/copy_view.hpp"
 #include "unibuf/detail/gate.hpp"
@@ -52,9 +53,12 @@ public:
     /// program may write it at any time, as through a pointer of host(). `keep` goes with the copy.
     static buffer over(std::span<std::byte> memory, std::shared_ptr<void> keep, const buffer_options& options = {});
 
-    buffer(buffer&& other) noexcept : gate_(other.gate_), begin_(other.begin_), bytes_(other.bytes_) {
-        other.gate_ = nullptr;
-    }
+    /// `other` is a handle of no buffer then: its size and its id are 0, it may be assigned to and destroyed, and all
+    /// else throws error(invalid_argument).
+    buffer(buffer&& other) noexcept
+        : gate_(std::exchange(other.gate_, &detail::no_buffer)),
+          begin_(std::exchange(other.begin_, 0)),
+          bytes_(std::exchange(other.bytes_, 0)) {}
     buffer& operator=(buffer&& other) noexcept;
 
     /// Of the last handle: waits for queued work, then frees the copies. Leases that are held keep them until they end.
@@ -71,7 +75,8 @@ public:
     bool is_only_handle() const noexcept;
 
     // Leases. The copy at `where` is allocated if there is none, and made current. Waits for accesses that exclude this
-    // one on other threads, at most options.timeout (then error(timeout)); error(access_conflict) within one thread.
+    // one on other threads, at most options.timeout (then error(timeout); of a negative one error(invalid_argument)),
+    // and a read at most 10 ms for writers that wait themselves; error(access_conflict) within one thread.
     // With options.on, the lease's work is on that queue: transfers go there too, and the host does not stop for them.
     lease<const std::byte> read(space where, const access_options& options = {}) const;
     lease<std::byte> write(space where, const access_options& options = {});
@@ -89,7 +94,8 @@ public:
     }
 
     detail::lease_bytes acquire(space where, access what, const access_options& options) const {
-        if (where.id() == 0 && bytes_ == gate_->bytes && options.offset == 0 && options.count == rest) {
+        const bool whole = options.offset == 0 && options.count == rest && options.timeout.count() >= 0;
+        if (where.id() == 0 && bytes_ == gate_->bytes && whole) {
             if (const std::uint64_t ticket = gate_->take_solo(what)) {
                 std::byte* const data = gate_->host_address.load(std::memory_order_relaxed);
                 const native_memory native{unibuf::host, reinterpret_cast<std::uintptr_t>(data), 0, bytes_};
@@ -106,7 +112,8 @@ public:
     /// docs/write-tracking.md. Where writes cannot be found, all that was handed out counts as written each time.
     /// What is written where a device has newer content is a conflict: the next access of those bytes throws
     /// error(access_conflict), until mark_host_dirty, mark_device_dirty or discard says which of the two stands.
-    /// Of a buffer that the host only reads (host_access::read_only) it is for reading.
+    /// Of a buffer that the host only reads (host_access::read_only) it is for reading; of one that it only writes
+    /// (host_access::write_only) for writing, and the pointer for reading below is refused.
     std::byte* host() {
         std::byte* const address = gate_->host_if(detail::gate::host_exposed);
         return address ? address + begin_ : host_by_lock();
@@ -176,14 +183,16 @@ public:
     /// Starts to make `where` current, and returns; accesses there wait for it.
     void prefetch(space where, const access_options& options = {});
 
-    /// Drops the copy at `where`. Throws error(access_conflict), naming the range, where nobody else is current.
+    /// Drops the copy at `where`. Throws error(access_conflict), naming the range, where nobody else is current, and
+    /// where a pointer, a view or a handle of device() is out. Where two versions are newest that of `where` goes, and
+    /// a copy that is held stays where it is.
     void discard(space where);
 
     /// Drops the content: nobody has written it any more, and it reads as zero.
     void discard_content();
 
-    /// Repeats `pattern`, whose size divides that of the handle. Runs on a device whose copy is current, else on the
-    /// host.
+    /// Repeats `pattern`, whose size divides that of the handle; of an empty handle any will do. Runs on a device whose
+    /// copy is current, else on the host.
     void fill(std::span<const std::byte> pattern);
 
     // By the host. The first throws error(out_of_range) where the data does not fit.

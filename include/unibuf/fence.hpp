@@ -31,8 +31,12 @@ public:
     /// Waits until the work before this fence is done, at most `timeout`.
     ///
     /// True when it is done; false on timeout, and the fence stays usable.
-    /// Throws error(device_lost) or error(transfer_failed). Any thread; several may wait at once.
-    bool wait(std::chrono::nanoseconds timeout = forever) const { return !queued_ || queued_->wait(timeout); }
+    /// Throws error(device_lost), error(transfer_failed), or error(invalid_argument) of a negative time. Any thread;
+    /// several may wait at once.
+    bool wait(std::chrono::nanoseconds timeout = forever) const {
+        if (timeout < std::chrono::nanoseconds::zero()) refuse(timeout);
+        return !queued_ || queued_->wait(timeout);
+    }
 
     bool done() const { return wait(std::chrono::nanoseconds::zero()); }
 
@@ -40,6 +44,8 @@ public:
     work* native() const noexcept { return queued_.get(); }
 
 private:
+    [[noreturn]] static void refuse(std::chrono::nanoseconds timeout);
+
     std::shared_ptr<work> queued_;
 };
 

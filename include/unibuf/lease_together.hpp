@@ -36,7 +36,8 @@ struct wanted_lease {
     detail::wanted_bytes bytes;
 };
 
-/// Takes all of these leases, or none: where one fails, nothing has become newest, and nothing is held.
+/// Takes all of these leases, or none: where one fails, nothing has become newest, and nothing is held. Where two of
+/// them exclude each other, or one of them a lease of this thread, nothing has moved either.
 ///
 ///     auto [from, to] = unibuf::lease_together(image.to_read(gpu), edges.to_write(gpu));
 ///

@@ -19,7 +19,7 @@ enum class access : std::uint8_t { read = 1, write = 2, read_write = 3 };
 enum class host_access : std::uint8_t {
     read_write,
     read_only,   // the device's output
-    write_only,  // the device's input
+    write_only,  // the device's input: host() and host_view() are for writing
 };
 
 /// Who should have the memory.

@@ -39,6 +39,15 @@ public:
                               unibuf::shape(memory.size()));
     }
 
+    /// `other` has no elements then, and no buffer: see buffer.hpp.
+    unified_buffer(unified_buffer&& other) noexcept
+        : bytes_(std::move(other.bytes_)), shape_(std::exchange(other.shape_, unibuf::shape(std::size_t{0}))) {}
+    unified_buffer& operator=(unified_buffer&& other) noexcept {
+        bytes_ = std::move(other.bytes_);
+        shape_ = this == &other ? shape_ : std::exchange(other.shape_, unibuf::shape(std::size_t{0}));
+        return *this;
+    }
+
     const unibuf::shape& shape() const noexcept { return shape_; }
     std::size_t size() const noexcept { return shape_.elements(); }
     std::size_t size_bytes() const noexcept { return bytes_.size_bytes(); }

@@ -52,12 +52,12 @@ void batch::write(buffer& to, std::span<const std::byte> data, std::size_t offse
 }
 
 void batch::sync(const buffer& of) {
-    static_cast<detail::core&>(*of.gate_).check_has_copy();
+    detail::core_of(of.gate_).check_has_copy();
     add(of, 0, of.size_bytes());
 }
 
 void batch::add(const buffer& of, std::size_t offset, std::size_t bytes) {
-    auto& core = static_cast<detail::core&>(*of.gate_);
+    detail::core& core = detail::core_of(of.gate_);
     const byte_range added{of.begin_ + offset, of.begin_ + offset + bytes};
     if (added.empty()) return;
     if (!wanted_.empty()) {
@@ -122,7 +122,7 @@ void batch::submit() {
     });
     carry_out(wanted_.end());
     for (const lone& each : alone) {
-        attempt([&] { detail::bring(*each.of, {.range = each.bytes, .where = to_, .why = cause::sync}); });
+        attempt([&] { detail::bring(*each.of, {.range = each.bytes, .where = to_, .why = cause::sync, .verb = "to synchronize"}); });
     }
     if (failure) std::rethrow_exception(failure);
     wanted_.clear();

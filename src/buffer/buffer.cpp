@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <iterator>
 #include <utility>
 #include <vector>
 
@@ -20,7 +21,7 @@
 namespace unibuf {
 namespace {
 
-detail::core& core_of(detail::gate* gate) noexcept { return static_cast<detail::core&>(*gate); }
+using detail::core_of;
 
 /// Bytes [offset, offset + count) of a handle, `rest` meaning to its end, as a range of its buffer.
 byte_range checked(const detail::core& core, std::size_t begin, std::size_t bytes, std::size_t offset,
@@ -35,8 +36,12 @@ byte_range checked(const detail::core& core, std::size_t begin, std::size_t byte
     return {begin + offset, begin + offset + (count == rest ? bytes - offset : count)};
 }
 
-std::chrono::steady_clock::time_point deadline_after(std::chrono::nanoseconds timeout) {
+std::chrono::steady_clock::time_point deadline_after(const detail::core& core, std::chrono::nanoseconds timeout) {
     using clock = std::chrono::steady_clock;
+    if (timeout < std::chrono::nanoseconds::zero()) {
+        throw error(error_code::invalid_argument,
+                    fmt::format("{}: a timeout of {} ns was asked for", core.name(), timeout.count()));
+    }
     if (timeout == std::chrono::nanoseconds::zero()) return {};  // long past
     if (timeout == forever) return clock::time_point::max();
     const clock::time_point now = clock::now();
@@ -63,7 +68,7 @@ buffer& buffer::operator=(buffer&& other) noexcept {
 }
 
 buffer::~buffer() {
-    if (gate_) core_of(gate_).drop_handle();
+    if (gate_ != &detail::no_buffer) core_of(gate_).drop_handle();
 }
 
 buffer buffer::view(std::size_t offset, std::size_t bytes) {
@@ -72,10 +77,16 @@ buffer buffer::view(std::size_t offset, std::size_t bytes) {
     return {gate_, range.begin, range.size()};
 }
 
-std::uint64_t buffer::id() const noexcept { return core_of(gate_).id(); }
+std::uint64_t buffer::id() const noexcept { return gate_ == &detail::no_buffer ? 0 : core_of(gate_).id(); }
 
-const buffer_options& buffer::options() const noexcept { return core_of(gate_).options(); }
-bool buffer::is_only_handle() const noexcept { return !core_of(gate_).has_other_handles(); }
+const buffer_options& buffer::options() const noexcept {
+    static constexpr buffer_options none;
+    return gate_ == &detail::no_buffer ? none : core_of(gate_).options();
+}
+
+bool buffer::is_only_handle() const noexcept {
+    return gate_ != &detail::no_buffer && !core_of(gate_).has_other_handles();
+}
 
 detail::request buffer::request_of(space where, access what, const access_options& options) const {
     return {.range = checked(core_of(gate_), begin_, bytes_, options.offset, options.count),
@@ -83,7 +94,7 @@ detail::request buffer::request_of(space where, access what, const access_option
             .what = what,
             .why = what == access::read ? cause::read : cause::read_write,
             .on = options.on,
-            .deadline = deadline_after(options.timeout)};
+            .deadline = deadline_after(core_of(gate_), options.timeout)};
 }
 
 detail::lease_bytes buffer::acquire_by_lock(space where, access what, const access_options& options) const {
@@ -162,7 +173,7 @@ void buffer::sync(space where, std::size_t offset, std::size_t bytes) {
     const byte_range range = checked(core_of(gate_), begin_, bytes_, offset, bytes);
     core_of(gate_).check_has_copy();
     if (batch* const by = batch::collecting_at(where)) return by->add(*this, range.begin - begin_, range.size());
-    detail::bring(core_of(gate_), {.range = range, .where = where, .why = cause::sync});
+    detail::bring(core_of(gate_), {.range = range, .where = where, .why = cause::sync, .verb = "to synchronize"});
 }
 
 void buffer::mark_host_dirty(std::size_t offset, std::size_t bytes) { mark_dirty(unibuf::host, offset, bytes); }
@@ -184,7 +195,8 @@ void buffer::prefetch(space where, const access_options& options) {
                                    .why = cause::prefetch,
                                    .on = options.on,
                                    .may_return_early = true,
-                                   .deadline = deadline_after(options.timeout)});
+                                   .deadline = deadline_after(core_of(gate_), options.timeout),
+                                   .verb = "to prefetch"});
 }
 
 void buffer::discard(space where) { detail::discard(core_of(gate_), where, checked(core_of(gate_), begin_, bytes_, 0, rest)); }
@@ -192,12 +204,14 @@ void buffer::discard(space where) { detail::discard(core_of(gate_), where, check
 void buffer::discard_content() { detail::discard_content(core_of(gate_), checked(core_of(gate_), begin_, bytes_, 0, rest)); }
 
 void buffer::fill(std::span<const std::byte> pattern) {
-    if (pattern.empty() || bytes_ % pattern.size() != 0) {
+    const byte_range range = checked(core_of(gate_), begin_, bytes_, 0, rest);
+    const bool fits = pattern.empty() ? bytes_ == 0 : bytes_ % pattern.size() == 0;
+    if (!fits) {
         throw error(error_code::invalid_argument,
                     fmt::format("{}: to fill {} bytes with a pattern of {} was asked for: it has to divide them",
                                 core_of(gate_).name(), bytes_, pattern.size()));
     }
-    if (bytes_ != 0) detail::fill(core_of(gate_), checked(core_of(gate_), begin_, bytes_, 0, rest), pattern);
+    if (bytes_ != 0) detail::fill(core_of(gate_), range, pattern);
 }
 
 void buffer::copy_from(std::span<const std::byte> data, std::size_t offset) {
@@ -213,6 +227,7 @@ void buffer::copy_from(std::span<const std::byte> data, std::size_t offset) {
 void buffer::copy_to(std::span<std::byte> data, std::size_t offset) const {
     detail::request asked = request_of(unibuf::host, access::read, {.offset = offset, .count = data.size()});
     asked.why = cause::copy_to;
+    asked.verb = "copy_to of";
     const detail::lease_bytes from = detail::take_lease(core_of(gate_), asked);
     if (!data.empty()) std::memcpy(data.data(), from.data(), data.size());
 }
@@ -252,6 +267,13 @@ void lease_together(std::span<const wanted_bytes> wanted, std::span<lease_bytes>
     }
     // All threads go through buffers, and through the bytes of one, in the same order: no circle.
     std::ranges::sort(turns, {}, [](const turn& each) { return std::pair(each.of->id(), each.asked.range.begin); });
+    for (auto each = turns.begin(); each != turns.end(); ++each) {
+        for (auto next = std::next(each); next != turns.end() && next->of == each->of; ++next) {
+            if (next->asked.range.begin >= each->asked.range.end) break;
+            check_apart(*each->of, each->asked, next->asked);
+        }
+    }
+    for (const turn& each : turns) check_before_lease(*each.of, each.asked);
     for (const turn& each : turns) *each.taken = take_lease(*each.of, each.asked);
     for (const turn& each : turns) begin_lease(*each.of, each.asked);
 }

@@ -116,6 +116,11 @@ void core::check_has_copy() const {
                 name() + ": to synchronize was asked for, but it has no copy yet: access it first");
 }
 
+core& core_of(gate* of) {
+    if (of != &no_buffer) return static_cast<core&>(*of);
+    throw error(error_code::invalid_argument, "a buffer was used that was moved from");
+}
+
 std::uint32_t number_thread() noexcept {
     static std::atomic<std::uint32_t> last;
     thread_number = last.fetch_add(1, std::memory_order_relaxed) + 1;

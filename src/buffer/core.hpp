@@ -20,6 +20,7 @@
 
 #include "buffer/holds.hpp"
 #include "buffer/pool_tag.hpp"
+#include "buffer/waiting_writers.hpp"
 #include "coherence/transitions.hpp"
 #include "memory/copies.hpp"
 #include "memory/limits.hpp"
@@ -32,7 +33,8 @@ class core;
 
 /// What few buffers need.
 struct rare {
-    std::condition_variable changed;             // a hold ended
+    std::condition_variable changed;              // a hold ended, or a writer waits no more
+    waiting_writers writers_in_line;
     std::unique_ptr<host_writes> writes;         // from the first pointer to the host's copy on
     std::unique_ptr<pool_tag> pooled;            // null where the buffer belongs to no pool
     void (*forget_names)(const core&) = nullptr;  // set where the registry may know the buffer
@@ -52,7 +54,7 @@ struct guarded {
     std::unique_ptr<rare> scarce;
     std::vector<transfer_count> transfers;
 
-    std::uint32_t used = 0;        // when some copy was accessed by the lock: see ticks_now
+    clock::time_point used{};      // when some copy was used by the lock, so that who goes first is exact
     std::uint32_t openings = 0;    // how often gate::device_ready was set
     std::uint16_t waiting = 0;     // threads that have let go of the lock within an access
     bool making_copy : 1 = false;  // one of those who wait
@@ -74,14 +76,12 @@ struct guarded {
     }
 
     byte_range whole() const noexcept { return directory.whole(); }
-};
 
-/// In units of 65 us; comes round after three days.
-inline std::uint32_t ticks_at(clock::time_point when) noexcept {
-    const std::chrono::nanoseconds passed = when.time_since_epoch();
-    return static_cast<std::uint32_t>(passed.count() >> 16);
-}
-inline std::uint32_t ticks_now() noexcept { return ticks_at(clock::now()); }
+    /// Whether the space uses the host's memory.
+    bool shares_host(space where) const noexcept {
+        return coherence::has(copies.memories().group(where.id()), coherence::host);
+    }
+};
 
 class core final : public gate, public resident {
 public:
@@ -141,6 +141,9 @@ private:
     std::uint64_t id_;
     guarded state_;
 };
+
+/// The buffer of a handle. Throws error(invalid_argument) where the handle was moved from.
+core& core_of(gate* of);
 
 struct drop_handle {
     void operator()(core* of) const noexcept { of->drop_handle(); }

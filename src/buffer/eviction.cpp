@@ -30,7 +30,7 @@ resident::departure core::may_go(space where) noexcept {
     const std::unique_lock guard(mutex_, std::try_to_lock);
     if (!guard) return {.why = obstacle::busy};
     const bool elsewhere = coherence::only_at(state_.directory, state_.whole(), where.id()).empty();
-    return {.why = obstacle_to_evict(state_, where), .current_elsewhere = elsewhere, .age = ticks_now() - state_.used};
+    return {.why = obstacle_to_evict(state_, where), .current_elsewhere = elsewhere, .used = state_.used};
 }
 
 std::uint64_t core::evict(space where, clock::time_point deadline) {

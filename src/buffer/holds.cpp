@@ -64,6 +64,11 @@ bool holds::of_this_thread_at(space where) const noexcept {
            });
 }
 
+bool holds::of_this_thread() const noexcept {
+    return solo().thread == this_thread() ||
+           std::ranges::any_of(exclusive_, [](const hold& each) { return each.thread == this_thread(); });
+}
+
 bool holds::any_other(byte_range range, std::uint64_t ticket) const noexcept {
     return solo().thread != 0 || std::ranges::any_of(exclusive_, [&](const hold& each) {
                return each.ticket != ticket && each.range.overlaps(range);
@@ -164,18 +169,18 @@ const standing* holds::standing_against(byte_range range, space where, access wh
     return nullptr;
 }
 
-const char* holds::broken_rule() const {
-    std::vector<hold> all = exclusive_;
-    if (const hold unlocked = solo(); unlocked.thread != 0) all.push_back(unlocked);
-    for (std::size_t i = 0; i < all.size(); ++i) {
-        const hold& one = all[i];
-        if (one.ticket > last_ || (one.ticket == 0 && i < exclusive_.size())) return "a hold has no ticket";
-        for (std::size_t j = i + 1; j < all.size(); ++j) {
-            const hold& other = all[j];
-            if (one.claim != other.claim || !one.range.overlaps(other.range)) continue;
-            if (one.claim) return "two accesses move the same bytes";
-            if (one.what != access::read || other.what != access::read) return "two leases exclude each other";
-        }
+const char* holds::broken_rule() const noexcept {
+    const auto broken_pair = [](const hold& one, const hold& other) -> const char* {
+        if (one.claim != other.claim || !one.range.overlaps(other.range)) return nullptr;
+        if (one.claim) return "two accesses move the same bytes";
+        return one.what == access::read && other.what == access::read ? nullptr : "two leases exclude each other";
+    };
+    const hold unlocked = solo();
+    for (auto each = exclusive_.begin(); each != exclusive_.end(); ++each) {
+        if (each->ticket == 0 || each->ticket > last_) return "a hold has no ticket";
+        const char* broken = unlocked.thread != 0 ? broken_pair(*each, unlocked) : nullptr;
+        for (auto next = each + 1; next != exclusive_.end() && !broken; ++next) broken = broken_pair(*each, *next);
+        if (broken) return broken;
     }
     return nullptr;
 }

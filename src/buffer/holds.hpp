@@ -90,6 +90,9 @@ public:
     bool any_at(space where) const noexcept;
     bool of_this_thread_at(space where) const noexcept;
 
+    /// Whether the calling thread has any exclusive hold.
+    bool of_this_thread() const noexcept;
+
     /// Whether any but the hold of `ticket` has a byte of it.
     bool any_other(byte_range range, std::uint64_t ticket) const noexcept;
 
@@ -145,7 +148,7 @@ public:
     const work_list& work() const noexcept { return work_; }
 
     /// What is broken of what always holds; null where nothing is.
-    const char* broken_rule() const;
+    const char* broken_rule() const noexcept;
 
 private:
     struct readers {

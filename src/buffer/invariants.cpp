@@ -42,10 +42,10 @@ const char* broken_rule(const guarded& state) {
 
 }  // namespace
 
-void check_invariants(const std::string& name, const guarded& state) {
+void check_invariants(const core& of, const guarded& state) noexcept {
     const char* const broken = broken_rule(state);
     if (!broken) return;
-    std::fprintf(stderr, "unibuf: %s: %s\n", name.c_str(), broken);
+    std::fprintf(stderr, "unibuf: %s: %s\n", of.name().c_str(), broken);
     std::abort();
 }
 

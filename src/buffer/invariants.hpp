@@ -1,13 +1,11 @@
 // buffer/invariants.hpp: what debug builds check of a buffer after every operation.
 #pragma once
 
-#include <string>
-
 #include "buffer/core.hpp"
 
 namespace unibuf::detail {
 
-/// Says which rule is broken, and aborts; returns where none is.
-void check_invariants(const std::string& name, const guarded& state);
+/// Says which rule is broken, and aborts; returns where none is. Allocates nothing then.
+void check_invariants(const core& of, const guarded& state) noexcept;
 
 }  // namespace unibuf::detail

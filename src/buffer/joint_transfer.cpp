@@ -10,6 +10,7 @@
 #include "backends/spaces.hpp"
 #include "buffer/counts.hpp"
 #include "buffer/passage.hpp"
+#include "buffer/waits.hpp"
 #include "unibuf/error.hpp"
 
 namespace unibuf::detail {
@@ -71,12 +72,16 @@ bool joint_transfer::join(core& of, space where, std::span<const byte_range> ran
                        through->any_lost || (through->any_exposed && where == host) ||  // arrivals are told from writes
                        through->holds.excluding(asked.range, asked.what, this_thread()).thread != 0;
     if (alone) return false;
+    if (!through->holds.work().empty()) through->holds.work().forget_done();
+    if (through->any_exposed && !through->shares_host(where) &&
+        !work_in_host_memory(*through.operator->(), asked.range).empty()) {
+        return false;
+    }
     try {
         const passage way(through, asked);
     } catch (const error&) {  // it is told when the buffer is synced alone
         return false;
     }
-    if (!through->holds.work().empty()) through->holds.work().forget_done();
     planned.clear();
     for (const byte_range& each : ranges) plan_for(*through.operator->(), asked, each, planned);
     if (planned.empty()) return true;

@@ -1,9 +1,11 @@
 // buffer/leases.cpp: leases that go by the lock.
 #include "buffer/leases.hpp"
 
+#include <fmt/format.h>
+
+#include <array>
 #include <memory>
 #include <mutex>
-#include <optional>
 
 #include "backends/spaces.hpp"
 #include "buffer/passage.hpp"
@@ -11,20 +13,26 @@
 namespace unibuf::detail {
 namespace {
 
-/// Asks the device for a fence when somebody waits, as it could give none before.
+/// All work of a device up to when it is asked for: where the device could not record what there was, whoever needs the
+/// bytes next asks it again. One for each device, so that the end of a lease allocates nothing.
 class unrecorded final : public fence::work {
 public:
-    explicit unrecorded(backends::device& of) noexcept : of_(of) {}
+    explicit unrecorded(space where) noexcept : where_(where) {}
     bool wait(std::chrono::nanoseconds timeout) override {
-        const std::scoped_lock lock(mutex_);
-        if (!recorded_) recorded_ = of_.record({});
-        return recorded_->wait(timeout);
+        return backends::device_of(where_).record({}).wait(timeout);
+    }
+
+    static fence at(space where) {
+        static std::mutex mutex;
+        static std::array<fence, max_spaces> made;
+        const std::scoped_lock guard(mutex);
+        fence& found = made[where.id()];
+        if (!found.native()) found = fence(std::make_shared<unrecorded>(where));
+        return found;
     }
 
 private:
-    std::mutex mutex_;
-    backends::device& of_;
-    std::optional<fence> recorded_;
+    space where_;
 };
 
 void end_lease(core& of, std::uint64_t ticket) noexcept {
@@ -49,9 +57,7 @@ lease_bytes take_lease(core& of, const request& asked) {
     lock through(of);
     passage way(through, asked);
     way.bring();
-    if (backends::device_of(asked.where).about().asynchronous) {
-        through->holds.work().reserve(through->holds.size() + 1);
-    }
+    reserve_queued_work(through, asked.where);
     const std::uint64_t ticket = through->holds.add(
         {.range = asked.range, .on = asked.on, .thread = this_thread(), .where = asked.where, .what = asked.what});
     if (asked.what != access::read && !asked.begins_later) {
@@ -72,7 +78,34 @@ lease_bytes take_lease(core& of, const request& asked) {
 
 void begin_lease(core& of, const request& leased) {
     lock through(of);
-    if (leased.what != access::read) now_written(through, leased.range, leased.where);
+    if (leased.what == access::read) return;
+    if (through->shares_host(leased.where)) before_device_writes(through, leased.range, leased.where);
+    now_written(through, leased.range, leased.where);
+}
+
+void check_apart(const core& of, const request& one, const request& other) {
+    const hold first{.range = one.range, .where = one.where, .what = one.what};
+    if (!first.excludes(other.range, other.what)) return;
+    throw error(error_code::access_conflict,
+                fmt::format("{}: {} and {} were asked for together, and exclude each other", of.name(), describe(one),
+                            describe(other)));
+}
+
+void check_before_lease(core& of, const request& asked) {
+    check_allowed(of, asked);
+    lock through(of);
+    const hold other = through->holds.excluding(asked.range, asked.what, this_thread());
+    if (other.thread != 0) return check_not_own(of, asked, other);
+    if (through->any_exposed) find_host_writes(through, asked);
+    if (asked.what == access::write) return;
+    check_not_lost(through, asked);
+    check_not_contested(through, asked);
+}
+
+void reserve_queued_work(lock& through, space where) {
+    if (!backends::device_of(where).about().asynchronous) return;
+    through->holds.work().reserve(through->holds.size() + 1);
+    unrecorded::at(where);
 }
 
 void queue_work_of(lock& through, space where, byte_range range, bool writes, queue on) noexcept {
@@ -82,7 +115,7 @@ void queue_work_of(lock& through, space where, byte_range range, bool writes, qu
     try {
         done = device.record(on);
     } catch (const std::exception&) {
-        done = fence(std::make_shared<unrecorded>(device));
+        done = unrecorded::at(where);
     }
     if (!done.native()) return;
     through->holds.work().add({.range = range, .where = where.id(), .writes = writes}, {.done = done, .on = on});

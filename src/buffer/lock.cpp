@@ -60,7 +60,7 @@ bool lock::leave_to_leases() noexcept {
 void lock::open_gate() noexcept {
     guarded& state = core_.state_;
 #ifndef NDEBUG
-    check_invariants(core_.name(), state);
+    check_invariants(core_, state);
 #endif
     if (state.waiting != 0 || !state.holds.empty() || state.ownerless) return;
     const std::uint8_t device = default_space.load(std::memory_order_relaxed);

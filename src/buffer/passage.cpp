@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <optional>
 #include <utility>
 
@@ -10,12 +11,26 @@
 #include "buffer/borrowing.hpp"
 #include "buffer/poison.hpp"
 #include "buffer/standing.hpp"
+#include "buffer/waits.hpp"
 
 namespace unibuf::detail {
 namespace {
 
-std::string describe_wanted(const request& asked) {
-    return describe({.range = asked.range, .where = asked.where, .what = asked.what});
+/// A reader lets writers of its bytes that wait go first, for a while. True where it has waited. One that holds a lease
+/// of this buffer passes, as they may wait for that.
+bool let_writers_in(lock& through, const request& asked, clock::time_point& patient_until) {
+    const rare* const of_few = through->scarce.get();
+    if (asked.what != access::read || !of_few || !of_few->writers_in_line.any(asked.range)) return false;
+    if (through->holds.of_this_thread()) return false;
+    const clock::time_point now = clock::now();
+    if (patient_until == clock::time_point{}) {
+        const auto patience = readers_patience.load(std::memory_order_relaxed);
+        const clock::time_point latest = asked.hold_deadline();
+        patient_until = patience == forever ? latest : std::min(latest, now + patience);
+    }
+    if (now >= patient_until) return false;
+    through.wait_for_change(patient_until);
+    return true;
 }
 
 /// Makes the copy at the space of the access where there is none. True where the lock was let go meanwhile: while a
@@ -35,7 +50,7 @@ bool make_copy(lock& through, const request& asked) {
     if (!through->resident && asked.where != host && asked.where != backends::host_as_device) {
         residents::instance().add(of);
         through->resident = true;
-        through->used = ticks_now();
+        through->used = clock::now();
     }
     ++through->waiting;  // keeps the gate shut
     std::vector<copy> made;
@@ -63,7 +78,7 @@ bool make_copy(lock& through, const request& asked) {
 passage::passage(lock& through, const request& asked)
     : lock_(through), asked_(asked), transfers_(through, asked_) {
     if (asked_.to == purpose::use) check_allowed(lock_.of(), asked_);
-    if (lock_->resident) lock_->used = ticks_now();
+    if (lock_->resident) lock_->used = clock::now();
     enter();
     if (lock_->holds.any_standing() || lock_->directory.summarize().any_open) {
         pause_elsewhere(lock_, asked_, transfers_.own_claim());
@@ -100,7 +115,10 @@ void passage::choose_place() {
 
 void passage::find() {
     if (!lock_->any_exposed) return;
-    if (asked_.to == purpose::declare) return lock_->writes()->forget(asked_.range);
+    if (asked_.to == purpose::declare) {
+        wait_for_work_in_host_memory(lock_, asked_);
+        return lock_->writes()->forget(asked_.range);
+    }
     find_host_writes(lock_, asked_);
 }
 
@@ -112,7 +130,9 @@ void passage::check() const {
 }
 
 void passage::bring() {
-    if (asked_.what != access::read) before_device_writes(lock_, asked_.range, asked_.where);
+    // Where the memory is the host's too, the program's writes are told from the device's until those begin.
+    const bool later = asked_.begins_later && lock_->shares_host(asked_.where);
+    if (asked_.what != access::read && !later) before_device_writes(lock_, asked_.range, asked_.where);
     std::vector<coherence::step> steps;
     if (!lock_->holds.work().empty()) lock_->holds.work().forget_done();
     plan_for(*lock_.operator->(), asked_, asked_.range, steps);
@@ -122,18 +142,37 @@ void passage::bring() {
 
 void passage::fill(std::span<const std::byte> pattern) { transfers_.fill(pattern); }
 
+std::string describe(const request& asked) {
+    if (!asked.verb) return describe(hold{.range = asked.range, .where = asked.where, .what = asked.what});
+    return fmt::format("{} bytes [{}, {}) at {}", asked.verb, asked.range.begin, asked.range.end, asked.where.name());
+}
+
+void check_not_own(const core& of, const request& asked, const hold& other) {
+    if (other.thread != this_thread() || other.claim) return;
+    throw error(error_code::access_conflict,
+                fmt::format("{}: {} was asked for while the same thread holds {}: end that one first", of.name(),
+                            describe(asked), describe(other)));
+}
+
 void wait_for_holds(lock& through, const request& asked) {
+    std::optional<waiting_writers::entry> in_line;
+    clock::time_point patient_until{};
     hold other;
     const auto free = [&] {
-        other = through->holds.excluding(asked.range, asked.what, this_thread());
-        if (other.thread != this_thread() || other.claim) return other.thread == 0;
-        throw error(error_code::access_conflict,
-                    fmt::format("{}: {} was asked for while the same thread holds {}: end that one first",
-                                through.of().name(), describe_wanted(asked), describe(other)));
+        do {
+            other = through->holds.excluding(asked.range, asked.what, this_thread());
+        } while (other.thread == 0 && let_writers_in(through, asked, patient_until));
+        if (other.thread == 0) return true;
+        check_not_own(through.of(), asked, other);
+        if (asked.what != access::read && !in_line) {
+            rare& of_few = through->with_rare();
+            in_line.emplace(of_few.writers_in_line, asked.range, of_few.changed);
+        }
+        return false;
     };
     through.wait_until(free, asked.hold_deadline(), [&] {
         return fmt::format("{}: {} was asked for, but another thread kept {} for all of the time that was given",
-                           through.of().name(), describe_wanted(asked), describe(other));
+                           through.of().name(), describe(asked), describe(other));
     });
 }
 
@@ -144,6 +183,7 @@ void wait_for_all_work(lock& through, const request& asked) {
 }
 
 void find_host_writes(lock& through, const request& asked) {
+    wait_for_work_in_host_memory(through, asked);
     through->writes()->find(asked.range, asked.where, asked.what);
     through->any_exposed =
         through->holds.host_is_held_for_writing() || coherence::any_exposed(through->directory);
@@ -162,6 +202,7 @@ void plan_for(const guarded& state, const request& asked, byte_range range, std:
 
 void now_written(lock& through, byte_range range, space where) {
     coherence::wrote(through->directory, range, where.id());
+    if (through->any_exposed && where != host) through->writes()->device_has_written(range);
     through->copies.find(where.id())->untouched = false;
     if (copy* const at_host = through->copies.find(coherence::host)) at_host->untouched = false;
     poison_stale(*through.operator->(), range);
@@ -169,8 +210,7 @@ void now_written(lock& through, byte_range range, space where) {
 
 void before_device_writes(lock& through, byte_range range, space where) {
     if (where == host || !through->any_exposed) return;
-    const bool share = coherence::has(through->copies.memories().group(where.id()), coherence::host);
-    through->writes()->before_device_writes(range, share);
+    through->writes()->before_device_writes(range, through->shares_host(where));
 }
 
 void check_allowed(const core& of, const request& asked) {
@@ -201,7 +241,7 @@ void check_not_lost(lock& through, const request& asked) {
     throw error(error_code::transfer_failed,
                 fmt::format("{}: {} was asked for, but bytes [{}, {}) were lost when queued work failed: write them "
                             "again, or use discard_content",
-                            through.of().name(), describe_wanted(asked), lost.begin, lost.end));
+                            through.of().name(), describe(asked), lost.begin, lost.end));
 }
 
 void check_not_contested(lock& through, const request& asked) {
@@ -212,7 +252,7 @@ void check_not_contested(lock& through, const request& asked) {
         error_code::access_conflict,
         fmt::format("{}: {} was asked for, but bytes [{}, {}) were written at the host, through a pointer, while a "
                     "device had newer ones: mark_host_dirty, mark_device_dirty or discard says which stand",
-                    through.of().name(), describe_wanted(asked), contested.begin, contested.end));
+                    through.of().name(), describe(asked), contested.begin, contested.end));
 }
 
 }  // namespace unibuf::detail

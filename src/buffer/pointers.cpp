@@ -33,8 +33,11 @@ void expose_host(lock& through, byte_range range, bool view) {
 
 std::byte* expose_by_access(core& of, byte_range range, bool view) {
     lock through(of);
-    passage way(through,
-                {.range = range, .where = host, .what = access::read_write, .why = cause::host_pointer});
+    passage way(through, {.range = range,
+                          .where = host,
+                          .what = access::read_write,
+                          .why = cause::host_pointer,
+                          .verb = view ? "a host_view of" : "host() of"});
     way.bring();
     expose_host(through, range, view);
     return way.at()->memory->host_address() + range.begin;
@@ -56,8 +59,15 @@ std::byte* host_pointer(core& of, byte_range range) {
 }
 
 const std::byte* host_pointer_to_read(core& of, byte_range range) {
+    if (of.options().access == host_access::write_only) {
+        throw error(error_code::invalid_argument, of.name() + " was created write_only: the host may not read it");
+    }
     lock through(of);
-    passage way(through, {.range = range, .where = host, .what = access::read, .why = cause::host_pointer});
+    passage way(through, {.range = range,
+                          .where = host,
+                          .what = access::read,
+                          .why = cause::host_pointer,
+                          .verb = "host() of"});
     way.bring();
     through->holds.readers_at(coherence::host).add_pointer(through->whole());
     return way.at()->memory->host_address() + range.begin;
@@ -87,7 +97,7 @@ void end_host_view(core& of, byte_range range) noexcept {
 native_memory device_handle(core& of, byte_range range) {
     const space where = backends::current_device();
     lock through(of);
-    passage(through, {.range = range, .where = where, .what = access::read, .why = cause::device_handle}).bring();
+    passage(through, {.range = range, .where = where, .what = access::read, .why = cause::device_handle, .verb = "device() of"}).bring();
     if (where == backends::host_as_device && of.options().access != host_access::read_only) {
         // The pointer is one of the host, too, and nobody has let go of the lock since.
         passage(through, {.range = range, .where = host, .what = access::read, .why = cause::host_pointer}).bring();
@@ -108,7 +118,7 @@ void end_device_handles(core& of) {
 copy_view begin_copy_view(core& of, space where, byte_range range) {
     const cause why = where == host ? cause::host_pointer : cause::device_handle;
     lock through(of);
-    passage way(through, {.range = range, .where = where, .what = access::read, .why = why});
+    passage way(through, {.range = range, .where = where, .what = access::read, .why = why, .verb = "a copy_view of"});
     way.bring();
     return view_of(through, *way.at(), where, range);
 }

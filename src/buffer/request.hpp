@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <string>
 
 #include "coherence/byte_range.hpp"
 #include "memory/limits.hpp"
@@ -29,10 +30,14 @@ struct request {
     bool begins_later = false;      // what a lease writes becomes newest with begin_lease, not with the grant
     clock::time_point deadline = clock::time_point::max();
     purpose to = purpose::use;
+    const char* verb = nullptr;    // of what is no lease, before "bytes [0, 64) at host": "to fill"
     bool waits_for_holds = true;  // else it is refused where holds of others are in the way
 
     /// Until when holds of others may be in the way.
     clock::time_point hold_deadline() const noexcept { return waits_for_holds ? deadline : clock::time_point{}; }
 };
+
+/// What was asked for: "a read lease of bytes [0, 64) at host", "to fill bytes [0, 64) at host".
+std::string describe(const request& asked);
 
 }  // namespace unibuf::detail

@@ -213,18 +213,26 @@ void end_pause_of_pointers(lock& through, byte_range range) noexcept {
     }
 }
 
+/// Why its bytes that could be given to the device stay elsewhere until the hold is resumed.
+void note_broken(lock& through, std::uint64_t ticket, const char* why) noexcept {
+    try {
+        standing& broken = *through->holds.find_standing(ticket);
+        broken.paused.add(to_open(*through.operator->(), broken));
+        broken.broken = why;
+    } catch (const std::bad_alloc&) {  // the next access tries again
+    }
+}
+
 void open_again(lock& through) noexcept {
     for (std::size_t i = 0; i < through->holds.standing_holds().size(); ++i) {
         const std::uint64_t ticket = through->holds.standing_holds()[i].ticket;
         try {
             open_all(through, ticket);
+        } catch (const error& failure) {
+            // Contested bytes say so themselves, and are open again when it is settled which version stands.
+            if (failure.code() != error_code::access_conflict) note_broken(through, ticket, failure.what());
         } catch (const std::exception& failure) {
-            try {
-                standing& broken = *through->holds.find_standing(ticket);
-                broken.paused.add(to_open(*through.operator->(), broken));
-                broken.broken = failure.what();
-            } catch (const std::bad_alloc&) {  // the next access tries again
-            }
+            note_broken(through, ticket, failure.what());
         }
         i = through->holds.index_of_standing(ticket);
     }

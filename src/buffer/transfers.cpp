@@ -250,8 +250,7 @@ queue queue_at(const request& asked, space_id executor) noexcept {
 }
 
 void tell_of_access(const core& of, const request& asked, const error& failure) {
-    const hold wanted{.range = asked.range, .where = asked.where, .what = asked.what};
-    throw error(failure.code(), fmt::format("{}: {} was asked for: {}", of.name(), describe(wanted), failure.what()));
+    throw error(failure.code(), fmt::format("{}: {} was asked for: {}", of.name(), describe(asked), failure.what()));
 }
 
 }  // namespace unibuf::detail

@@ -24,6 +24,16 @@ bool is_settled(const guarded& state) {
            !state.any_lost && std::ranges::none_of(state.copies, shared);
 }
 
+void check_not_held(lock& through, space where) {
+    const bool view = through->holds.view_is_out(where.id());
+    if (!view && !through->holds.handle_is_out(where.id())) return;
+    const char* const who = view            ? "views of it are held: end them first"
+                            : where == host ? "pointers to it are out: call release_host first"
+                                            : "handles of it are out: call release_device first";
+    throw error(error_code::access_conflict, fmt::format("{}: to discard the copy at {} was asked for, but {}",
+                                                         through.of().name(), where.name(), who));
+}
+
 }  // namespace
 
 void bring(core& of, const request& asked) {
@@ -34,10 +44,11 @@ void bring(core& of, const request& asked) {
 void mark(core& of, request asked) {
     asked.to = purpose::declare;
     asked.what = access::write;
+    asked.verb = "to mark dirty";
     lock through(of);
     passage way(through, asked);
     space where = way.where();
-    through->holds.work().reserve(through->holds.size() + 1);
+    reserve_queued_work(through, where);
     queue_work_of(through, where, asked.range, true, asked.on);
     if (const copy* const borrower = through->copies.borrower_among(where.id())) {
         where = space::from_id(borrower->holder());
@@ -48,14 +59,14 @@ void mark(core& of, request asked) {
 
 void fill(core& of, byte_range range, std::span<const std::byte> pattern) {
     lock through(of);
-    passage way(through, {.range = range, .where = host, .what = access::write, .to = purpose::fill});
+    passage way(through, {.range = range, .where = host, .what = access::write, .to = purpose::fill, .verb = "to fill"});
     way.bring();
     way.fill(pattern);
     now_written(through, range, way.where());
 }
 
 void put(core& of, byte_range range, const std::byte* from) {
-    const request asked{.range = range, .where = host, .what = access::write, .why = cause::read_write};
+    const request asked{.range = range, .where = host, .what = access::write, .why = cause::read_write, .verb = "copy_from to"};
     lock through(of);
     const auto write = [&](const copy& there) {
         now_written(through, range, host);
@@ -72,20 +83,16 @@ void put(core& of, byte_range range, const std::byte* from) {
 }
 
 void discard(core& of, space where, byte_range range) {
-    const request asked{.range = range, .where = where, .what = access::write, .to = purpose::drop};
+    const request asked{.range = range, .where = where, .what = access::write, .to = purpose::drop, .verb = "to discard the copy of"};
     lock through(of);
     passage way(through, asked);
     const copy* const there = way.at();
     if (!there) return;
     const bool settles = !coherence::contested_in(through->directory, range).empty();
     coherence::settle_without(through->directory, range, where.id());
-    if (where == host && settles) return;  // the memory stays: pointers to it are out
+    if (settles && (where == host || through->holds.pins(where.id()))) return;  // the memory stays
     if (where == host) check_no_pointers(through, range, "to discard the copy at host");
-    if (through->holds.view_is_out(where.id())) {
-        throw error(error_code::access_conflict,
-                    fmt::format("{}: to discard the copy at {} was asked for, but views of it are held: end them first",
-                                of.name(), where.name()));
-    }
+    check_not_held(through, where);
     const bool all = range == through->whole();
     if (all && there->borrows() && there->has_turn) give_memory_back(through, asked, *there);
     const byte_range only = coherence::only_at(through->directory, range, where.id());
@@ -113,7 +120,7 @@ void drop_copy(lock& through, space where) {
 
 void discard_content(core& of, byte_range range) {
     lock through(of);
-    wait_for_holds(through, {.range = range, .where = host, .what = access::write});
+    wait_for_holds(through, {.range = range, .where = host, .what = access::write, .verb = "to discard the content of"});
     if (through->holds.host_is_held_for_writing()) through->holds.writers_of_host().end_pointers(range);
     check_no_pointers(through, range, "to discard its content");
     check_no_standing(through, range, "to discard its content");

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <vector>
 
+#include "buffer/claim.hpp"
+#include "buffer/transfers.hpp"
 #include "trace/counters.hpp"
 
 namespace unibuf::detail {
@@ -70,7 +72,8 @@ void wait_for_work(lock& through, std::uint64_t ticket, clock::time_point deadli
             trace::count_fence_wait();
             ++through->with_rare().fence_waits;
             const bool forever_long = deadline == clock::time_point::max();
-            reached = reached_in(forever_long ? forever : deadline - clock::now());
+            const std::chrono::nanoseconds left = deadline - clock::now();
+            reached = reached_in(forever_long ? forever : std::max(left, std::chrono::nanoseconds::zero()));
         }
     } catch (...) {
         forget_failed(*through.operator->(), done);
@@ -78,6 +81,34 @@ void wait_for_work(lock& through, std::uint64_t ticket, clock::time_point deadli
     }
     if (!reached) throw error(error_code::timeout, "work queued before is not done in the time that was given");
     through->holds.work().remove(ticket);
+}
+
+void wait_for_work_in_host_memory(lock& through, const request& asked) {
+    if (through->holds.work().empty() || asked.where == host || through->shares_host(asked.where)) return;
+    through->holds.work().forget_done();
+    const std::vector<std::uint64_t> tickets = work_in_host_memory(*through.operator->(), asked.range);
+    if (tickets.empty()) return;
+    claim keep(through);
+    keep.take(asked.range, asked);
+    try {
+        for (const std::uint64_t ticket : tickets) wait_for_work(through, ticket, asked.deadline);
+    } catch (const error& failure) {
+        // What has failed matters to whoever reads it.
+        if (asked.what != access::write || failure.code() == error_code::timeout) {
+            tell_of_access(through.of(), asked, failure);
+        }
+    }
+}
+
+std::vector<std::uint64_t> work_in_host_memory(const guarded& state, byte_range range) {
+    std::vector<std::uint64_t> result;
+    const byte_range around = state.writes()->around(range);
+    for (const coherence::queued_work& each : state.holds.work().ranges()) {
+        const bool lands_there =
+            each.writes && each.range.overlaps(around) && state.shares_host(space::from_id(each.where));
+        if (lands_there) result.push_back(each.ticket);
+    }
+    return result;
 }
 
 void wait_for_work_at(lock& through, coherence::space_id where, bool transfers_only, clock::time_point deadline) {

@@ -2,14 +2,23 @@
 #pragma once
 
 #include <cstdint>
+#include <vector>
 
 #include "buffer/lock.hpp"
+#include "buffer/request.hpp"
 
 namespace unibuf::detail {
 
 /// Waits for the queued work `ticket`, and forgets it. Throws error(timeout), and what the work failed with: then the
 /// directory knows what is lost. Lets go of the lock.
 void wait_for_work(lock& through, std::uint64_t ticket, clock::time_point deadline);
+
+/// Waits for work of devices that write in the host's memory, before an access at a device that does not use that memory
+/// begins to watch it: what such work writes would be taken for writes of the program. Pointers are out.
+void wait_for_work_in_host_memory(lock& through, const request& asked);
+
+/// The tickets of what writes there, in the units that `range` has a byte of.
+std::vector<std::uint64_t> work_in_host_memory(const guarded& state, byte_range range);
 
 /// Waits for all work of the space `where`, or for unibuf's own transfers there.
 void wait_for_work_at(lock& through, coherence::space_id where, bool transfers_only, clock::time_point deadline);

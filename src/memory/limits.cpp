@@ -40,7 +40,7 @@ struct give_handle_back {
 /// A copy that could go: those with the least order first.
 struct candidate {
     std::unique_ptr<resident, give_handle_back> of;
-    std::pair<bool, std::uint32_t> order;
+    std::pair<bool, clock::time_point> order;
 };
 
 }  // namespace
@@ -75,13 +75,13 @@ residents::outcome residents::make_room(space where, std::uint64_t bytes, clock:
         const std::scoped_lock lock(mutex_);
         for (resident* each = first_; each; each = each->after_) {
             if (each == asking) continue;
-            const auto [why, elsewhere, age] = each->may_go(where);
+            const auto [why, elsewhere, used] = each->may_go(where);
             result.held += why == obstacle::held;
             result.busy |= why == obstacle::busy;
             if (why != obstacle::none) continue;
             if (!each->add_handle_if_alive()) continue;
             decltype(candidate::of) kept(each);
-            all.push_back({std::move(kept), {!elsewhere, ~age}});
+            all.push_back({std::move(kept), {!elsewhere, used}});
         }
     }
     std::ranges::sort(all, {}, &candidate::order);

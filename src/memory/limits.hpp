@@ -32,7 +32,7 @@ public:
     struct departure {
         obstacle why = obstacle::none;
         bool current_elsewhere = false;
-        std::uint32_t age = 0;  // since it was used
+        clock::time_point used{};  // last
     };
 
     /// What is in the way of dropping the copy at `where`. Waits for nobody.

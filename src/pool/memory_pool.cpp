@@ -17,7 +17,9 @@ buffer memory_pool::acquire(std::size_t bytes, const buffer_options& options) {
 }
 
 void memory_pool::release(buffer&& of) {
-    if (!of.gate_) throw error(error_code::invalid_argument, "a buffer was to be released twice, or was moved from");
+    if (of.gate_ == &detail::no_buffer) {
+        throw error(error_code::invalid_argument, "a buffer was to be released twice, or was moved from");
+    }
     auto& core = static_cast<detail::core&>(*of.gate_);
     if (of.begin_ != 0 || of.bytes_ != core.bytes) {
         throw error(error_code::invalid_argument,
@@ -25,7 +27,8 @@ void memory_pool::release(buffer&& of) {
                                 of.bytes_));
     }
     state_->release(core);
-    of.gate_ = nullptr;
+    of.gate_ = &detail::no_buffer;
+    of.bytes_ = 0;
 }
 
 void memory_pool::reserve(std::size_t count, std::size_t bytes, space where, const buffer_options& options) {

@@ -81,7 +81,7 @@ std::vector<std::string> names::all() const {
 
 void registry::add(std::string_view name, buffer& of, const shape& extents, std::string_view element, bool keep) {
     if (name.empty()) throw error(error_code::invalid_argument, "a buffer was to be registered under an empty name");
-    auto& core = static_cast<detail::core&>(*of.gate_);
+    detail::core& core = detail::core_of(of.gate_);
     detail::named_range range{.of = &core,
                               .kept = nullptr,
                               .begin = of.begin_,

@@ -44,4 +44,9 @@ error::~error() = default;
 
 fence::work::~work() = default;
 
+void fence::refuse(std::chrono::nanoseconds timeout) {
+    throw error(error_code::invalid_argument,
+                "a timeout of " + std::to_string(timeout.count()) + " ns was asked for, to wait for a fence");
+}
+
 }  // namespace unibuf

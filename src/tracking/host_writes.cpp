@@ -225,9 +225,12 @@ void host_writes::before_device_writes(byte_range range, bool share) {
                 arm(each);
                 coherence::expose(known_, each, pointers::watched);
             }
-            images_.expect_no_more(piece);
-            images_.forget(piece, [&](byte_range unit) { return !piece.contains(unit) && newer_elsewhere(unit); });
-            for (const byte_range& unit : units_.cut_by(piece)) {
+            forget_images(piece);
+            // A unit inside that a device has newer in parts keeps its image: the access may still be refused.
+            std::vector<byte_range> units = units_.cut_by(piece);
+            const std::vector<byte_range> inside = images_.inside(piece);
+            units.insert(units.end(), inside.begin(), inside.end());
+            for (const byte_range& unit : units) {
                 take_image(unit, unit.clipped_to(piece));
                 images_.expect(unit, unit.clipped_to(piece));
             }
@@ -235,6 +238,12 @@ void host_writes::before_device_writes(byte_range range, bool share) {
     } catch (const error&) {
         give_up();
     }
+}
+
+/// Where a device has all of a unit, whatever the host writes there is a conflict, and needs no image.
+void host_writes::device_has_written(byte_range range) {
+    images_.expect_no_more(range);
+    images_.forget(range, [&](byte_range unit) { return !range.contains(unit); });
 }
 
 /// An image is of one moment, in which nobody wrote the unit.

@@ -43,6 +43,9 @@ public:
     /// is watched until the next one, and that begins now, before any byte is copied.
     void find(byte_range range, space where, access what);
 
+    /// What a write to `range` may be found by: all units that it has a byte of.
+    byte_range around(byte_range range) const noexcept { return watch_ ? units_.around(range) : range; }
+
     /// What the directory would tell now, with what was written everywhere.
     coherence::directory look();
 
@@ -50,6 +53,10 @@ public:
     /// of the host are conflicts from now on; not where they `share` the memory, where nobody can tell them from the
     /// device's own.
     void before_device_writes(byte_range range, bool share);
+
+    /// What before_device_writes prepared has come to pass: a device has newer content in all of `range`. It may also
+    /// never come, where the access is refused; then all that was known before is still known.
+    void device_has_written(byte_range range);
 
     /// Forgets what was written of `range` until now: somebody has said what stands.
     void forget(byte_range range);

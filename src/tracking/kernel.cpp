@@ -75,6 +75,14 @@ kernel& kernel::instance() {
     return *only;
 }
 
+bool kernel::is_off() noexcept {
+    static const bool off = [] {
+        const char* const chosen = std::getenv("UNIBUF_TRACKING");
+        return chosen && std::string_view(chosen) == "off";
+    }();
+    return off;
+}
+
 std::size_t kernel::page() noexcept {
     static const auto size = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
     return size;
@@ -83,9 +91,7 @@ std::size_t kernel::page() noexcept {
 kernel::kernel() : forks_(process::forks()), missing_(open()) {}
 
 std::string kernel::open() {
-    if (const char* const chosen = std::getenv("UNIBUF_TRACKING"); chosen && std::string_view(chosen) == "off") {
-        return "UNIBUF_TRACKING is off";
-    }
+    if (is_off()) return "UNIBUF_TRACKING is off";
     const auto failed = [](const char* what) { return fmt::format("{}: {}", what, std::strerror(errno)); };
     faults_ = static_cast<int>(::syscall(SYS_userfaultfd, O_CLOEXEC | O_NONBLOCK | user_mode_only));
     if (faults_ < 0) return failed("userfaultfd is refused");

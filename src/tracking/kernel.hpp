@@ -17,6 +17,9 @@ public:
 
     static std::size_t page() noexcept;
 
+    /// Whether the environment says so: UNIBUF_TRACKING=off.
+    static bool is_off() noexcept;
+
     /// Why it cannot be used; empty where it can.
     const std::string& missing() const noexcept { return missing_; }
 

@@ -17,6 +17,14 @@ unit_images::images::const_iterator unit_images::first_in(byte_range range) cons
     return const_cast<unit_images*>(this)->first_in(range);
 }
 
+std::vector<byte_range> unit_images::inside(byte_range range) const {
+    std::vector<byte_range> result;
+    for (auto each = first_in(range); each != images_.end() && each->first < range.end; ++each) {
+        if (range.contains(unit_of(*each))) result.push_back(unit_of(*each));
+    }
+    return result;
+}
+
 void unit_images::copy(byte_range part, byte_range unit, image& to) const {
     std::memcpy(to.bytes.data() + (part.begin - unit.begin), memory_.data() + part.begin, part.size());
 }

@@ -20,6 +20,9 @@ public:
     bool has(byte_range unit) const noexcept { return images_.contains(unit.begin); }
     bool being_written(byte_range unit) const { return images_.at(unit.begin).writers != 0; }
 
+    /// The units inside `range` that have an image.
+    std::vector<byte_range> inside(byte_range range) const;
+
     /// Makes `part` of the image of `unit` what it holds now. Where there was no image, it is all of it.
     void take(byte_range unit, byte_range part);
 

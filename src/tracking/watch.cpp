@@ -9,7 +9,7 @@ namespace unibuf::tracking {
 
 std::unique_ptr<watch> make_watch(std::span<std::byte> memory, bool whole_pages) {
     const std::size_t page = kernel::page();
-    if (memory.empty()) return nullptr;
+    if (memory.empty() || kernel::is_off()) return nullptr;
     if (!whole_pages) {
         if (memory.size() >= page) return nullptr;
         return std::make_unique<shadow_watch>(memory);

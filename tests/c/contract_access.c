@@ -113,8 +113,9 @@ static void* acquire_elsewhere(void* argument) {
     return NULL;
 }
 
-static struct attempt on_another_thread(unibuf_buffer* buffer, unibuf_space where, unibuf_access access) {
-    struct attempt other = {buffer, where, access, 1000000, UNIBUF_OK, false};
+static struct attempt on_another_thread(unibuf_buffer* buffer, unibuf_space where, unibuf_access access,
+                                        int64_t timeout_ns) {
+    struct attempt other = {buffer, where, access, timeout_ns, UNIBUF_OK, false};
     pthread_t thread;
     CHECK(pthread_create(&thread, NULL, acquire_elsewhere, &other) == 0);
     CHECK(pthread_join(thread, NULL) == 0);
@@ -140,15 +141,15 @@ void contract_of_leases(unibuf_space where) {
     // Readers share; a writer is refused in this thread, and waits in another.
     unibuf_lease second = UNIBUF_LEASE_INIT;
     CHECK_OK(unibuf_acquire(buffer, where, UNIBUF_READ, NULL, &second));
-    CHECK(on_another_thread(buffer, where, UNIBUF_READ).status == UNIBUF_OK);
+    CHECK(on_another_thread(buffer, where, UNIBUF_READ, UNIBUF_FOREVER).status == UNIBUF_OK);
     unibuf_release(&second);
     CHECK_REFUSED(UNIBUF_ACCESS_CONFLICT, "write", unibuf_acquire(buffer, where, UNIBUF_WRITE, NULL, &second));
     CHECK(second.data == NULL && second.native.size == 0 && second.reserved[0] == 0);
-    const struct attempt late = on_another_thread(buffer, where, UNIBUF_READ_WRITE);
+    const struct attempt late = on_another_thread(buffer, where, UNIBUF_READ_WRITE, 1000000);
     CHECK(late.status == UNIBUF_TIMEOUT && late.message_is_here);
     unibuf_release(&lease);
     CHECK(lease.data == NULL && lease.native.size == 0);
-    CHECK(on_another_thread(buffer, where, UNIBUF_READ_WRITE).status == UNIBUF_OK);
+    CHECK(on_another_thread(buffer, where, UNIBUF_READ_WRITE, UNIBUF_FOREVER).status == UNIBUF_OK);
     unibuf_release(&lease);  // does nothing
 
     // A lease outlives its buffer.
@@ -167,12 +168,10 @@ void contract_of_one_thread(unibuf_space where) {
         CHECK_OK(unibuf_acquire(buffers[i], UNIBUF_HOST, UNIBUF_READ_WRITE, NULL, &leases[i]));
     }
     // It is the same thread, whatever it has done since it took the first.
-    unibuf_access_options at_most = UNIBUF_ACCESS_INIT;
-    at_most.timeout_ns = 1000000000;
     for (int i = 0; i < 3; ++i) {
         unibuf_lease refused;
         CHECK_REFUSED(UNIBUF_ACCESS_CONFLICT, "same thread",
-                      unibuf_acquire(buffers[i], UNIBUF_HOST, UNIBUF_WRITE, &at_most, &refused));
+                      unibuf_acquire(buffers[i], UNIBUF_HOST, UNIBUF_WRITE, NULL, &refused));
     }
     for (int i = 0; i < 3; ++i) {
         unibuf_release(&leases[i]);

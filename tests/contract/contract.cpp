@@ -11,6 +11,7 @@ GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(buffer_contract);
 GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(host_write_contract);
 GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(eviction_contract);
 GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(queued_eviction_contract);
+GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(queued_work_contract);
 
 std::string name_of_subject(const ::testing::TestParamInfo<subject>& of) {
     std::string name = of.param.name;

@@ -115,6 +115,9 @@ private:
 /// The same where work is queued.
 class queued_eviction_contract : public eviction_contract {};
 
+/// Likewise: work of the buffer that is queued, where a pointer of the host is out.
+class queued_work_contract : public on_a_space {};
+
 // Each waits until it is done.
 void put(backends::memory& to, std::size_t offset, std::span<const std::byte> content);
 bytes get(backends::memory& from, std::size_t offset, std::size_t count);
@@ -146,6 +149,8 @@ bytes get(backends::memory& from, std::size_t offset, std::size_t count);
 #define UNIBUF_QUEUED_CONTRACT(api, space_name, find, hold_queue)                                                     \
     namespace unibuf::contract {                                                                                      \
     INSTANTIATE_TEST_SUITE_P(api, queued_eviction_contract, ::testing::Values(subject{space_name, find, hold_queue}), \
+                             name_of_subject);                                                                        \
+    INSTANTIATE_TEST_SUITE_P(api, queued_work_contract, ::testing::Values(subject{space_name, find, hold_queue}),     \
                              name_of_subject);                                                                        \
     }                                                                                                                 \
     static_assert(true)

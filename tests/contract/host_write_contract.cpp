@@ -10,6 +10,7 @@
 #include <thread>
 
 #include "contract/contract.hpp"
+#include "tracking/kernel.hpp"
 #include "tracking/watch.hpp"
 #include "unibuf/buffer.hpp"
 #include "unibuf/transfer_cost.hpp"
@@ -46,7 +47,9 @@ std::uint64_t moved_by_reading(buffer& from, space where) {
 }
 
 /// Whether writes of a buffer of this size are found on this machine.
-bool finds(std::size_t count) { return count < page || tracking::about().finds_writes; }
+bool finds(std::size_t count) {
+    return tracking::about().finds_writes || (count < page && !tracking::kernel::is_off());
+}
 
 /// How the program writes: as itself, or by the kernel in its name.
 void store(std::span<std::byte> to, std::span<const std::byte> content, unsigned how) {

@@ -186,7 +186,7 @@ contains
     call read_buffer(buffer, x, 9_i64)
     call check(x == 9, 'what was written under it is there')
 
-    lease = acquire_buffer(buffer, argument(1), ACCESS_READ, timeout_ns=1000000000_i64)
+    lease = acquire_buffer(buffer, argument(1), ACCESS_READ, timeout_ns=huge(1_i64))
     call check(lease_handle(lease) /= 0 .or. argument(1) == 'host', 'a lease at the GPU has its handle')
     call release_buffer(lease)
     lease = acquire_buffer(buffer, 'host', 7, stat=status, errmsg=message)

@@ -99,10 +99,11 @@ private:
     std::array<bool, places> asked_{};  // spaces that may have a copy
     bool leases_go_last_;
     bool joins_parts_;
-    unsigned fired_ = 0;      // failures that were injected, as far as we have seen
-    unsigned may_tell_ = 0;   // how often operations may still tell of them
-    bool clean_ = true;       // none was in this history
-    bool tried_once_ = true;  // the last operation succeeded at its first attempt
+    unsigned fired_ = 0;       // failures that were injected, as far as we have seen
+    unsigned may_tell_ = 0;    // how often operations may still tell of them
+    bool clean_ = true;        // none was in this history
+    bool host_shown_ = false;  // pointers for reading are out
+    bool tried_once_ = true;   // the last operation succeeded at its first attempt
 };
 
 }  // namespace unibuf::test

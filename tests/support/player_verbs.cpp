@@ -121,6 +121,7 @@ void player::use_host(const operation& op) {
         oracle_.expose(of.range);
         pointers_.push_back({data, of.range});
     }
+    host_shown_ |= !exposes;
     if (op.does == verb::host_read) return;
     const byte_range to = exposes ? written_part(op, of.range) : range_of(op, of.range);
     if (!exposes && excluded(to, access::write)) return;
@@ -241,8 +242,10 @@ void player::discard(const operation& op) {
         return;
     }
     std::vector<error_code> must_fail = conflicts(of.range, access::write);
-    // What the oracle cannot vouch for, the buffer may refuse to drop.
-    const bool may_refuse = must_fail.empty() && (!clean_ || !oracle_.may_drop(of.range, where));
+    of.handle.release_device();
+    // What the oracle cannot vouch for, the buffer may refuse to drop, and what pointers for reading are out to.
+    const bool shown = where == at_host && host_shown_;
+    const bool may_refuse = must_fail.empty() && (!clean_ || shown || !oracle_.may_drop(of.range, where));
     bool refused = false;
     if (attempt(op, must_fail,
                 [&] {

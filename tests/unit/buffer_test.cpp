@@ -312,6 +312,8 @@ TEST_F(a_buffer, may_hold_nothing) {
     none.discard_content();
     EXPECT_EQ(none.placement(device).placement, placement::mirrored);
     EXPECT_EQ(none.state(), buffer_state::synchronized);
+    none.release_host();
+    none.release_device();
     none.discard(host);
     none.discard(device);
     EXPECT_EQ(none.state(), buffer_state::uninitialized);

@@ -35,9 +35,7 @@ protected:
         return made;
     }
 
-    /// Later than whatever was used before.
     void use(buffer& of, access what = access::read, int value = 0) const {
-        std::this_thread::sleep_for(1ms);
         if (what == access::read) {
             EXPECT_TRUE(of.read(device).data());
         } else {
@@ -80,6 +78,18 @@ TEST_F(eviction, takes_what_was_used_least_recently_and_brings_it_back) {
     EXPECT_FALSE(there(third));
     for (std::size_t i = 0; i < all.size(); ++i)
         EXPECT_EQ(content(all[i]), of(size, static_cast<unsigned char>(i + 1)));
+}
+
+TEST_F(eviction, spares_what_was_filled_or_marked_last) {
+    const std::array one{std::byte{1}};
+    for (const bool by_fill : {true, false}) {
+        buffer& first = written(1);
+        buffer& second = written(1);
+        buffer& third = written(1);
+        by_fill ? first.fill(one) : first.mark_dirty(device);
+        buffer& fourth = written(1);
+        EXPECT_TRUE(there(first) && !there(second) && there(third) && there(fourth));
+    }
 }
 
 TEST_F(eviction, takes_first_what_is_current_elsewhere) {

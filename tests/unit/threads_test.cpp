@@ -174,8 +174,8 @@ TEST_F(many_threads, wait_for_their_turn_also_without_a_lease) {
     bytes got(1000);
     for (const space where : {host, device}) {
         const std::vector<std::function<void()>> verbs = {[&] { b.host(), b.release_host(); },
-                                                          [&] { std::as_const(b).host(); },
-                                                          [&] { b.device(), b.release_host(); },
+                                                          [&] { std::as_const(b).host(), b.release_host(); },
+                                                          [&] { b.device(), b.release_device(); },
                                                           [&] { b.sync_to_host(); },
                                                           [&] { b.sync_to_device(); },
                                                           [&] { b.mark_host_dirty(); },

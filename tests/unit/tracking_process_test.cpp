@@ -117,7 +117,7 @@ TEST(tracking, is_off_where_the_environment_says_so) {
     EXPECT_FALSE(about().finds_writes);
     EXPECT_EQ(about().description, "UNIBUF_TRACKING is off");
     EXPECT_EQ(make_watch(memory.span(), true), nullptr);
-    EXPECT_NE(make_watch(memory.span().first(100), false), nullptr);
+    EXPECT_EQ(make_watch(memory.span().first(100), false), nullptr) << "nothing is compared either";
 }
 
 }  // namespace

@@ -95,7 +95,7 @@ struct gate {
                seen == device_ready.load(std::memory_order_relaxed) && solo.load(std::memory_order_acquire) == 0;
     }
 
-    explicit gate(std::size_t size) noexcept : bytes(size) {}
+    constexpr explicit gate(std::size_t size) noexcept : bytes(size) {}
 
     std::size_t bytes;  // changes only where nobody has a handle but the pool that it lies in
     std::atomic<std::uint64_t> solo = 0;
@@ -105,5 +105,9 @@ struct gate {
     std::atomic<std::byte*> host_address = nullptr;
     std::atomic<std::uintptr_t> device_handle = 0;
 };
+
+/// In the place of the buffer of a handle that was moved from. It lets nobody pass, so that accesses, which have to be
+/// as fast as they are, need not ask whether there is a buffer.
+inline constinit gate no_buffer UNIBUF_API{0};
 
 }  // namespace unibuf::detail

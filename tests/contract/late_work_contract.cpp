@@ -1,0 +1,98 @@
+// tests/contract/late_work_contract.cpp: work that is still queued when its lease has ended, or when the call that
+// asked for it has returned, is no write of the program, whose pointers are out.
+#include <algorithm>
+#include <array>
+#include <chrono>
+
+#include "contract/contract.hpp"
+
+namespace unibuf::contract {
+namespace {
+
+constexpr std::array late{std::byte{7}};
+constexpr std::byte newest{9};
+
+/// Stored to through a pointer once, and never again.
+buffer exposed(std::size_t size) {
+    buffer made(size);
+    std::ranges::fill(std::span(made.host(), size), std::byte{1});
+    return made;
+}
+
+/// A third space has newer content in the middle, as soon as that is to be had.
+void overwrite_middle(buffer& of, held_queue& before, space late_space) {
+    const std::size_t third = of.size_bytes() / 3;
+    const auto write = [&](std::chrono::nanoseconds timeout) {
+        std::ranges::fill(of.write(space("debug:0"), {.offset = third, .count = third, .timeout = timeout}), newest);
+    };
+    try {
+        write(std::chrono::nanoseconds::zero());
+    } catch (const error& refused) {
+        ASSERT_EQ(refused.code(), error_code::timeout) << refused.what();
+    }
+    before.open();
+    record_fence(late_space).wait();
+    write(forever);
+}
+
+void expect_content(const buffer& of) {
+    const std::size_t third = of.size_bytes() / 3;
+    bytes wanted(of.size_bytes(), late[0]);
+    std::fill_n(wanted.begin() + static_cast<std::ptrdiff_t>(third), third, newest);
+    bytes got(of.size_bytes());
+    of.copy_to(got);
+    EXPECT_TRUE(same(got, wanted));
+}
+
+TEST_P(queued_work_contract, under_an_ended_lease_is_no_write_of_the_program) {
+    for (const std::size_t size : {std::size_t{836}, std::size_t{16384}}) {
+        buffer b = exposed(size);
+        const auto queue = GetParam().hold_queue(where_);
+        {
+            const auto lease = b.write(where_, {.on = queue->name()});
+            queue->set(lease.native(), late[0]);
+        }
+        overwrite_middle(b, *queue, where_);
+        expect_content(b);
+    }
+}
+
+TEST_P(queued_work_contract, of_a_fill_is_no_write_of_the_program) {
+    for (const std::size_t size : {std::size_t{836}, std::size_t{16384}}) {
+        buffer b = exposed(size);
+        b.write(where_).release();
+        record_fence(where_).wait();
+        buffer other(64);
+        const auto queue = GetParam().hold_queue(where_);
+        other.write(where_, {.on = queue->name()}).release();  // the fill comes after what is on this queue
+        b.fill(late);
+        overwrite_middle(b, *queue, where_);
+        expect_content(b);
+    }
+}
+
+TEST_P(queued_work_contract, is_no_write_of_the_program_where_another_device_is_marked) {
+    buffer b = exposed(16384);
+    const space marked("debug:0");
+    b.read(marked).release();
+    const auto queue = GetParam().hold_queue(where_);
+    {
+        const auto lease = b.write(where_, {.on = queue->name()});
+        queue->set(lease.native(), late[0]);
+    }
+    std::ranges::fill(std::span(b.hold_copy(marked).data(), 16384), newest);
+    try {
+        b.mark_dirty(marked, {.timeout = std::chrono::nanoseconds::zero()});
+    } catch (const error& refused) {
+        ASSERT_EQ(refused.code(), error_code::timeout) << refused.what();
+    }
+    queue->open();
+    record_fence(where_).wait();
+    b.mark_dirty(marked);
+    bytes got(16384);
+    b.copy_to(got);
+    EXPECT_TRUE(same(got, bytes(16384, newest)));
+}
+
+}  // namespace
+}  // namespace unibuf::contract

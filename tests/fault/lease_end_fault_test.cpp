@@ -1,0 +1,62 @@
+// tests/fault/lease_end_fault_test.cpp: the end of a lease where the host has no memory left.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <new>
+#include <vector>
+
+#include "support/fake_device.hpp"
+#include "unibuf/buffer.hpp"
+
+namespace {
+
+thread_local constinit bool no_memory_is_left = false;
+
+}  // namespace
+
+void* operator new(std::size_t bytes) {
+    void* const made = no_memory_is_left ? nullptr : std::malloc(std::max<std::size_t>(bytes, 1));
+    if (!made) throw std::bad_alloc();
+    return made;
+}
+void operator delete(void* of) noexcept { std::free(of); }
+void operator delete(void* of, std::size_t) noexcept { std::free(of); }
+
+namespace unibuf::test {
+namespace {
+
+/// While it lives, no allocation of this thread succeeds.
+class no_memory {
+public:
+    no_memory() { no_memory_is_left = true; }
+    ~no_memory() { no_memory_is_left = false; }
+    no_memory(const no_memory&) = delete;
+    no_memory& operator=(const no_memory&) = delete;
+};
+
+constexpr std::size_t size = 32;
+
+std::vector<std::byte> of(int value) { return std::vector<std::byte>(size, static_cast<std::byte>(value)); }
+
+/// Work that the device could not record, as that takes memory, is waited for all the same.
+TEST(the_end_of_a_lease, needs_no_memory) {
+    const space where = fake_device::get({.asynchronous = true}).where();
+    buffer b(3 * size);
+    std::vector<lease<std::byte>> held;
+    for (const std::size_t offset : {std::size_t{0}, size, 2 * size}) {
+        held.push_back(b.write(where, {.offset = offset, .count = size}));
+        kernel_write(held.back().native(), 0, of(static_cast<int>(offset)));
+    }
+    {
+        const no_memory while_they_end;
+        for (auto& each : held) each.release();
+    }
+    for (const std::size_t offset : {std::size_t{0}, size, 2 * size}) {
+        const auto read = b.read(host, {.offset = offset, .count = size});
+        EXPECT_TRUE(std::ranges::equal(read, of(static_cast<int>(offset)))) << offset;
+    }
+}
+
+}  // namespace
+}  // namespace unibuf::test

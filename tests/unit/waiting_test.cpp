@@ -1,0 +1,162 @@
+// tests/unit/waiting_test.cpp: who goes first where threads wait for each other, by the order of what happens.
+#include <atomic>
+#include <latch>
+#include <mutex>
+#include <string>
+#include <thread>
+
+#include "backends/backend.hpp"
+#include "buffer/waiting_writers.hpp"
+#include "support/fake_device.hpp"
+#include "unit/common.hpp"
+
+namespace unibuf::test {
+namespace {
+
+using namespace std::chrono_literals;
+
+/// On a thread that a device's API is bound to: tells that the thread waits for another one.
+thread_local constinit std::atomic<bool>* waits = nullptr;
+
+class tells_that_it_waits {
+public:
+    explicit tells_that_it_waits(std::atomic<bool>& flag) {
+        waits = &flag;
+        backends::help_others = [] {
+            waits->store(true);
+            waits->notify_all();
+        };
+    }
+    ~tells_that_it_waits() { backends::help_others = nullptr; }
+    tells_that_it_waits(const tells_that_it_waits&) = delete;
+    tells_that_it_waits& operator=(const tells_that_it_waits&) = delete;
+};
+
+class a_writer_that_waits : public testing::Test {
+protected:
+    ~a_writer_that_waits() override { detail::readers_patience = 10ms; }
+
+    void note(const char* what) {
+        const std::scoped_lock lock(mutex_);
+        order_ += what;
+    }
+
+    std::jthread start(std::atomic<bool>& is_waiting, const char* what, auto take) {
+        return std::jthread([this, &is_waiting, what, take] {
+            const tells_that_it_waits here(is_waiting);
+            const auto lease = take();
+            note(what);
+            is_waiting = true;
+            is_waiting.notify_all();
+        });
+    }
+
+    std::string order() {
+        const std::scoped_lock lock(mutex_);
+        return order_;
+    }
+
+    buffer b{1000};
+
+private:
+    std::mutex mutex_;
+    std::string order_;
+};
+
+TEST_F(a_writer_that_waits, goes_before_readers_that_come_later) {
+    detail::readers_patience = forever;
+    for (const space where : {host, space("debug:0")}) {
+        std::atomic<bool> writer_waits = false;
+        std::atomic<bool> reader_waits = false;
+        auto first = b.read(where);
+        const std::jthread writer = start(writer_waits, "writer ", [&] { return b.write(host); });
+        writer_waits.wait(false);
+        const std::jthread reader = start(reader_waits, "reader ", [&] { return b.read(host); });
+        reader_waits.wait(false);
+        first.release();
+    }
+    EXPECT_EQ(order(), "writer reader writer reader ");
+}
+
+TEST_F(a_writer_that_waits, keeps_nobody_who_reads_already) {
+    detail::readers_patience = forever;
+    std::atomic<bool> writer_waits = false;
+    auto first = b.read(host);
+    const std::jthread writer = start(writer_waits, "writer ", [&] { return b.write(host); });
+    writer_waits.wait(false);
+    b.read(host).release();
+    b.read("debug:0", {.offset = 3, .count = 4}).release();
+    EXPECT_EQ(order(), "");
+    first.release();
+}
+
+TEST_F(a_writer_that_waits, keeps_nobody_who_reads_other_bytes_or_may_not_wait) {
+    detail::readers_patience = forever;
+    std::atomic<bool> writer_waits = false;
+    auto first = b.read(host, {.offset = 0, .count = 10});
+    const std::jthread writer =
+        start(writer_waits, "writer ", [&] { return b.write(host, {.offset = 0, .count = 10}); });
+    writer_waits.wait(false);
+    std::jthread([&] { b.read(host, {.offset = 10}).release(); }).join();
+    std::jthread([&] { b.read(host, {.timeout = 0ns}).release(); }).join();
+    EXPECT_EQ(order(), "");
+    first.release();
+}
+
+TEST_F(a_writer_that_waits, no_longer_lets_readers_go_on) {
+    detail::readers_patience = forever;
+    std::atomic<bool> reader_waits = false;
+    auto first = b.read(host);
+    std::jthread([&] {
+        EXPECT_EQ(failure_of([&] { b.write(host, {.timeout = 1ms}); }).code, error_code::timeout);
+    }).join();
+    const std::jthread reader = start(reader_waits, "reader ", [&] { return b.read(host); });
+    reader_waits.wait(false);
+    EXPECT_EQ(order(), "reader ");
+}
+
+/// Each thread reads one buffer and then the other's, while a writer waits for either.
+TEST_F(a_writer_that_waits, makes_no_circle_of_readers) {
+    buffer c(1000);
+    std::latch both(2);
+    std::latch both_have_both(2);
+    std::atomic<bool> waits_for_b = false;
+    std::atomic<bool> waits_for_c = false;
+    const auto read = [&](buffer& one, buffer& other) {
+        const auto first = one.read(host);
+        both.arrive_and_wait();
+        waits_for_b.wait(false);
+        waits_for_c.wait(false);
+        const auto second = other.read(host);
+        EXPECT_EQ(order(), "");
+        both_have_both.arrive_and_wait();
+    };
+    const std::jthread one([&] { read(b, c); });
+    const std::jthread other([&] { read(c, b); });
+    both.wait();
+    const std::jthread writer_of_b = start(waits_for_b, "b ", [&] { return b.write(host); });
+    const std::jthread writer_of_c = start(waits_for_c, "c ", [&] { return c.write(host); });
+}
+
+/// What a thread that a device is bound to waits for may wait for that thread: so it helps, whatever it waits for.
+TEST(a_pool, is_released_to_by_a_thread_that_others_wait_for) {
+    fake_device& device = fake_device::get({.asynchronous = true});
+    memory_pool pool;
+    buffer b = pool.acquire(1000);
+    b.write(device.where()).release();
+    std::atomic<bool> moving = false;
+    std::atomic<bool> helped = false;
+    device.queued().add({.run = [&](std::size_t) {
+        moving = true;
+        moving.notify_all();
+        helped.wait(false);
+    }});
+    const std::jthread other([of = b.view(0, 1000)]() mutable { of.sync_to_host(); });
+    moving.wait(false);
+    const tells_that_it_waits here(helped);
+    pool.release(std::move(b));
+    EXPECT_TRUE(helped);
+}
+
+}  // namespace
+}  // namespace unibuf::test
