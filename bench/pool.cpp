@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstring>
 #include <ctime>
 #include <memory>
 #include <stdexcept>
@@ -115,6 +116,37 @@ bench::figures pair_among_threads() {
     return bench::in_ns(best);
 }
 
+/// What a program does again and again: it writes a buffer through a pointer, and uses it elsewhere. Against a buffer
+/// that is made each time.
+bench::figures loop(const char* name, std::size_t size) {
+    const unibuf::space where(name);
+    unibuf::memory_pool pool;
+    const auto use = [where, size](unibuf::buffer& of) {
+        std::memset(of.host(), 1, size);
+        benchmark::DoNotOptimize(of.read(where).native().handle);
+    };
+    return bench::in_ns(bench::race(bench::repeat([&] {
+                                        unibuf::buffer taken = pool.acquire(size);
+                                        use(taken);
+                                        pool.release(std::move(taken));
+                                    }),
+                                    bench::repeat([&] {
+                                        unibuf::buffer made(size);
+                                        use(made);
+                                    })));
+}
+
+std::vector<bench::situation> loops() {
+    std::vector<bench::situation> result;
+    for (const char* const where : {"host", "debug:0", "opencl:0"}) {
+        for (const std::size_t kibibytes : {4U, 64U, 1U << 10, 16U << 10, 64U << 10}) {
+            result.push_back({std::to_string(kibibytes) + " KiB, " + where,
+                              [where, kibibytes] { return loop(where, kibibytes << 10); }});
+        }
+    }
+    return result;
+}
+
 const bench::declared pairs({.name = "pool.pair",
                              .unit = "ns",
                              .goal = bench::at_most(50),
@@ -134,5 +166,11 @@ const bench::declared among_threads({.name = "pool.pair_8_threads",
                                      .unit = "ns",
                                      .goal = bench::ratio_at_most(4),
                                      .cases = {{"8 threads, by the time that each had", pair_among_threads}}});
+
+// A new buffer of huge pages is zeroed page by page, each just before it is written; one that was used is zeroed
+// before. Where the last cache holds all of it, and the one before does not, that is another pass through the last:
+// seen at 1.14.
+const bench::declared used_in_a_loop(
+    {.name = "pool.loop", .unit = "ns", .goal = bench::ratio_at_most(1.2), .cases = loops()});
 
 }  // namespace

@@ -1,6 +1,8 @@
 // backends/backend.cpp: what a backend need not implement.
 #include "backends/backend.hpp"
 
+#include <cstring>
+
 #include "unibuf/error.hpp"
 
 namespace unibuf::backends {
@@ -11,6 +13,10 @@ void memory::write_parts(std::span<const part> parts, const std::byte* host, que
 
 void memory::read_parts(std::span<const part> parts, std::byte* host, queue on, std::vector<fence>& done) {
     for (const part& each : parts) done.push_back(read(each.offset, {host + each.offset, each.bytes}, on));
+}
+
+void memory::poison_stale(std::size_t offset, std::size_t bytes) {
+    std::memset(host_address() + offset, static_cast<int>(poison), bytes);
 }
 
 std::optional<fence> memory::write_from(memory&, std::size_t, std::size_t, queue) { return std::nullopt; }

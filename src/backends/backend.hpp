@@ -73,12 +73,22 @@ public:
     /// Whether it is pages of the host, from the system and of this memory alone.
     virtual bool whole_pages() const noexcept { return false; }
 
+    /// Where whole pages are a part of a mapping that others have parts of, all of that, which outlives them; else
+    /// empty.
+    virtual std::span<std::byte> common_mapping() const noexcept { return {}; }
+
     /// Whether nothing else lies in its first and last cache lines.
     virtual bool has_whole_lines() const noexcept { return true; }
 
     /// Whether it reads as zero until something is written; where it does not, bytes that nobody has written are filled
     /// with zero before they are read.
     virtual bool starts_zero() const noexcept { return false; }
+
+    /// Overwrites stale bytes, which the host addresses, with `poison`.
+    virtual void poison_stale(std::size_t offset, std::size_t bytes);
+
+    /// Of a device that poisons_stale, before a program sees the range: what nobody has made current there is poison.
+    virtual void show(std::size_t, std::size_t) {}
 
     /// What the API calls this memory: a cl_mem, a buffer name, an address.
     virtual std::uintptr_t handle() const noexcept = 0;

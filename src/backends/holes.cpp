@@ -1,28 +1,31 @@
 // backends/holes.cpp
 #include "backends/holes.hpp"
 
+#include <algorithm>
 #include <iterator>
 
 namespace unibuf::backends {
 
 void holes::add_block(std::uintptr_t begin, std::size_t bytes) {
     blocks_.emplace(begin, bytes);
+    least_block_ = std::min(least_block_, bytes);
     add(begin, bytes);
 }
 
 std::vector<std::uintptr_t> holes::remove_empty(std::size_t kept) {
     std::vector<std::uintptr_t> removed;
-    for (auto block = blocks_.begin(); block != blocks_.end();) {
-        const auto hole = by_place_.find(block->first);
-        const bool empty = hole != by_place_.end() && hole->second == block->second;
-        if (!empty || kept != 0) {
-            if (empty) --kept;
-            ++block;
-            continue;
+    for (auto hole = by_size_.lower_bound({least_block_, 0}); hole != by_size_.end(); ++hole) {
+        const auto block = blocks_.find(hole->second);
+        if (block == blocks_.end() || block->second != hole->first) continue;
+        if (kept == 0) {
+            removed.push_back(block->first);
+        } else {
+            --kept;
         }
-        removed.push_back(block->first);
-        remove(hole);
-        block = blocks_.erase(block);
+    }
+    for (const std::uintptr_t each : removed) {
+        remove(by_place_.find(each));
+        blocks_.erase(each);
     }
     return removed;
 }

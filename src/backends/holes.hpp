@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <map>
 #include <optional>
 #include <set>
@@ -17,7 +18,8 @@ class holes {
 public:
     void add_block(std::uintptr_t begin, std::size_t bytes);
 
-    /// The blocks that are one hole, without the first `kept` of them; they are no longer blocks.
+    /// The blocks that are one hole, without the first `kept` of them; they are no longer blocks. Looks at no other holes
+    /// than large ones.
     std::vector<std::uintptr_t> remove_empty(std::size_t kept);
 
     /// Nothing where no hole has room.
@@ -33,6 +35,7 @@ private:
     void remove(places::iterator hole);
 
     places blocks_;
+    std::size_t least_block_ = std::numeric_limits<std::size_t>::max();
     places by_place_;
     std::set<std::pair<std::size_t, std::uintptr_t>> by_size_;
 };

@@ -27,6 +27,7 @@ fence move_between_devices(backends::memory& from, backends::memory& to, byte_ra
         move_staged(from, to, range);
         return {};
     }
+    to.show(range.begin, range.size());
     from.read(range.begin, {to.host_address() + range.begin, range.size()}, {}).wait();  // not the target's own work
     return {};
 }

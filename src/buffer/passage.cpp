@@ -138,6 +138,7 @@ void passage::bring() {
     plan_for(*lock_.operator->(), asked_, asked_.range, steps);
     transfers_.run(steps);
     if (lock_->any_exposed && asked_.where == host) lock_->writes()->expose_again(asked_.range);
+    show(*lock_.operator->(), *at(), asked_.range);
 }
 
 void passage::fill(std::span<const std::byte> pattern) { transfers_.fill(pattern); }

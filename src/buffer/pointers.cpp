@@ -5,6 +5,7 @@
 
 #include "backends/spaces.hpp"
 #include "buffer/passage.hpp"
+#include "buffer/poison.hpp"
 #include "buffer/standing.hpp"
 #include "trace/counters.hpp"
 
@@ -15,18 +16,21 @@ namespace {
 /// from now on.
 void expose_host(lock& through, byte_range range, bool view) {
     copy& there = *through->copies.find(coherence::host);
+    const bool untouched = there.untouched && there.memory->starts_zero();
     std::unique_ptr<host_writes>& writes = through->with_rare().writes;
     held_ranges& writers = through->holds.writers_of_host();
     if (!writes) {
         const std::span memory(there.memory->host_address(), through.of().bytes);
         const bool wanted = through->copies.options().tracking == write_tracking::automatic;
-        auto watch = wanted ? tracking::make_watch(memory, there.memory->whole_pages()) : nullptr;
+        auto watch = wanted ? tracking::make_watch(memory, there.memory->whole_pages(), there.memory->common_mapping())
+                            : nullptr;
         writes = std::make_unique<host_writes>(through->directory, writers, memory, std::move(watch));
         if (through->copies.options().uninitialized) writes->values_are_unknown();
+        if (!untouched) writes->memory_was_used();
     }
     pause_for_pointer(through, range);
     view ? writers.add_view(range) : writers.add_pointer(range);
-    writes->expose(range, there.untouched && there.memory->starts_zero());
+    writes->expose(range, untouched);
     there.untouched = false;
     through->any_exposed = coherence::any_exposed(through->directory);
 }
@@ -44,6 +48,7 @@ std::byte* expose_by_access(core& of, byte_range range, bool view) {
 }
 
 unibuf::copy_view view_of(lock& through, const copy& there, space where, byte_range range) {
+    show(*through.operator->(), there, range);
     through->holds.readers_at(where.id()).add_view(range);
     through.of().add_handle();
     std::byte* const address = there.address();

@@ -2,20 +2,11 @@
 #include "buffer/poison.hpp"
 
 #include <algorithm>
-#include <cstring>
 #include <optional>
 
 #include "backends/spaces.hpp"
 
 namespace unibuf::detail {
-namespace {
-
-void poison(copy& at, byte_range range) {
-    std::memset(at.memory->host_address() + range.begin, static_cast<int>(backends::poison), range.size());
-}
-
-}  // namespace
-
 void poison_stale(guarded& state, byte_range range) {
     if (!state.copies.any_poisons()) return;
     const auto queued = state.holds.work().ranges();
@@ -31,7 +22,7 @@ void poison_stale(guarded& state, byte_range range) {
             });
             if (in_use) return;
             each.untouched = false;
-            poison(each, piece);
+            each.memory->poison_stale(piece.begin, piece.size());
         });
     }
 }
@@ -39,8 +30,13 @@ void poison_stale(guarded& state, byte_range range) {
 void poison_all(guarded& state) {
     if (!state.copies.any_poisons()) return;
     for (copy& each : state.copies) {
-        if (backends::device_of(space::from_id(each.where)).about().poisons_stale) poison(each, state.whole());
+        const bool poisons = backends::device_of(space::from_id(each.where)).about().poisons_stale;
+        if (poisons) each.memory->poison_stale(0, state.whole().size());
     }
+}
+
+void show(guarded& state, const copy& at, byte_range range) {
+    if (state.copies.any_poisons()) at.memory->show(range.begin, range.size());
 }
 
 }  // namespace unibuf::detail

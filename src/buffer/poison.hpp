@@ -12,4 +12,7 @@ void poison_stale(guarded& state, byte_range range);
 /// Overwrites all that such a device holds: nothing of it is content any more.
 void poison_all(guarded& state);
 
+/// Somebody is about to see `range` of a copy: what is stale of it has to be poison by now.
+void show(guarded& state, const copy& at, byte_range range);
+
 }  // namespace unibuf::detail

@@ -11,6 +11,7 @@
 #include "buffer/leases.hpp"
 #include "buffer/passage.hpp"
 #include "buffer/pointers.hpp"
+#include "buffer/poison.hpp"
 #include "buffer/standing.hpp"
 
 namespace unibuf::detail {
@@ -54,6 +55,7 @@ void mark(core& of, request asked) {
         where = space::from_id(borrower->holder());
     }
     before_device_writes(through, asked.range, where);
+    show(*through.operator->(), *through->copies.find(where.id()), asked.range);
     now_written(through, asked.range, where);
 }
 

@@ -49,8 +49,8 @@ void host_writes::expose(byte_range range, bool untouched) {
         if (k.exposed()) return k.out;
         if (!watch_) return pointers::assumed;
         const bool unwritten = k.what == coherence::content::unwritten;
-        if (unwritten && !values_known_ && watch_->compares()) return pointers::assumed;
-        if (unwritten && untouched) return pointers::fresh;
+        if (unwritten && !values_known_ && (used_ || watch_->compares())) return pointers::assumed;
+        if (unwritten && (used_ || untouched)) return pointers::fresh;
         // All of it moves at the next access elsewhere.
         if (k.what == coherence::content::written && only_at_host(k)) return pointers::assumed;
         return pointers::watched;

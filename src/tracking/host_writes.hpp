@@ -32,6 +32,12 @@ public:
     /// copy since it was allocated, and it was zero then.
     void expose(byte_range range, bool untouched);
 
+    /// The memory was used before: bytes that nobody has written were made zero.
+    void memory_was_used() noexcept {
+        used_ = true;
+        if (watch_) watch_->was_used();
+    }
+
     /// Bytes that nobody has written have no value that a write could leave as it was.
     void values_are_unknown() noexcept { values_known_ = false; }
 
@@ -96,6 +102,7 @@ private:
     std::unique_ptr<tracking::watch> watch_;
     tracking::units units_;
     bool values_known_ = true;
+    bool used_ = false;  // before the first pointer
     byte_ranges pending_;  // found, and not told yet
     byte_ranges unseen_;   // written by a device that shares the memory: what comes after the host sees that is found
     unit_images images_;

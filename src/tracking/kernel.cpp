@@ -12,6 +12,7 @@
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
+#include <fstream>
 #include <limits>
 
 #include "process/forks.hpp"
@@ -63,6 +64,12 @@ uffdio_range range_of(std::span<std::byte> pages) noexcept {
     return {.start = address_of(pages), .len = static_cast<std::uint64_t>(pages.size())};
 }
 
+std::size_t mappings_of_a_process() {
+    std::size_t most = 65530;  // Linux's own, where it does not say
+    std::ifstream("/proc/sys/vm/max_map_count") >> most;
+    return most;
+}
+
 [[noreturn]] void refuse(const char* what) {
     throw error(error_code::unsupported,
                 fmt::format("writes are not found any more: {}: {}", what, std::strerror(errno)));
@@ -88,7 +95,7 @@ std::size_t kernel::page() noexcept {
     return size;
 }
 
-kernel::kernel() : forks_(process::forks()), missing_(open()) {}
+kernel::kernel() : forks_(process::forks()), missing_(open()), most_(mappings_of_a_process() / 4) {}
 
 std::string kernel::open() {
     if (is_off()) return "UNIBUF_TRACKING is off";
@@ -113,28 +120,43 @@ std::string kernel::open() {
 
 bool kernel::usable() const noexcept { return missing_.empty() && forks_ == process::forks(); }
 
-bool kernel::add(std::span<std::byte> pages) const noexcept {
+bool kernel::add_common(std::span<std::byte> mapping) const noexcept {
     if (!usable()) return false;
     uffdio_register wanted{};
-    wanted.range = range_of(pages);
+    wanted.range = range_of(mapping);
     wanted.mode = UFFDIO_REGISTER_MODE_WP;
     return ::ioctl(faults_, UFFDIO_REGISTER, &wanted) == 0;
 }
 
-void kernel::remove(std::span<std::byte> pages) const noexcept {
+bool kernel::add(std::span<std::byte> pages) noexcept {
+    if (added_.fetch_add(1, std::memory_order_relaxed) < most_ && add_common(pages)) return true;
+    added_.fetch_sub(1, std::memory_order_relaxed);
+    return false;
+}
+
+void kernel::remove(std::span<std::byte> pages) noexcept {
+    added_.fetch_sub(1, std::memory_order_relaxed);
     if (!usable()) return;
     uffdio_range range = range_of(pages);
     ::ioctl(faults_, UFFDIO_UNREGISTER, &range);
 }
 
-void kernel::protect(std::span<std::byte> pages, bool against_writes) const {
-    if (pages.empty()) return;
+bool kernel::set_protection(std::span<std::byte> pages, bool against_writes) const noexcept {
     uffdio_writeprotect wanted{};
     wanted.range = range_of(pages);
     wanted.mode = against_writes ? UFFDIO_WRITEPROTECT_MODE_WP : 0;
+    return ::ioctl(faults_, UFFDIO_WRITEPROTECT, &wanted) == 0;
+}
+
+void kernel::protect(std::span<std::byte> pages, bool against_writes) const {
+    if (pages.empty()) return;
     errno = ENOTSUP;
     if (!usable()) refuse("this process was forked");
-    if (::ioctl(faults_, UFFDIO_WRITEPROTECT, &wanted) != 0) refuse("UFFDIO_WRITEPROTECT");
+    if (!set_protection(pages, against_writes)) refuse("UFFDIO_WRITEPROTECT");
+}
+
+void kernel::unprotect(std::span<std::byte> pages) const noexcept {
+    if (usable()) set_protection(pages, false);
 }
 
 void kernel::scan(std::span<std::byte> pages, look_for what, std::vector<region>& found, std::size_t most) const {

@@ -3,6 +3,8 @@
 // One pair of descriptors for the process; no thread, and no signal handler. Writes by system calls are found too.
 #pragma once
 
+#include <atomic>
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -26,12 +28,18 @@ public:
     /// Whether this process is the one that opened the descriptors: they are of the parent's memory after a fork.
     bool usable() const noexcept;
 
-    // Of whole pages.
-    bool add(std::span<std::byte> pages) const noexcept;
-    void remove(std::span<std::byte> pages) const noexcept;
+    /// Whole pages, which become a mapping of their own until they are removed. False where the kernel refuses, and
+    /// where a quarter of the mappings that a process may have are such: each may cut another one in two, and the
+    /// program needs some.
+    bool add(std::span<std::byte> pages) noexcept;
+    void remove(std::span<std::byte> pages) noexcept;
 
-    // Of pages that were added. Throw error(unsupported) where the kernel refuses, or after a fork.
+    /// All of a mapping, until it goes. Again, it does no harm.
+    bool add_common(std::span<std::byte> mapping) const noexcept;
+
+    // Of pages that were added. Throws error(unsupported) where the kernel refuses, or after a fork.
     void protect(std::span<std::byte> pages, bool against_writes) const;
+    void unprotect(std::span<std::byte> pages) const noexcept;  // where it can
 
     enum class look_for { written, written_and_protect, touched, present };
 
@@ -48,10 +56,14 @@ private:
 
     std::string open();
 
+    bool set_protection(std::span<std::byte> pages, bool against_writes) const noexcept;
+
     int faults_ = -1;
     int pagemap_ = -1;
     int forks_ = 0;
     std::string missing_;
+    std::size_t most_ = 0;               // mappings of their own
+    std::atomic<std::size_t> added_{0};  // of them
 };
 
 }  // namespace unibuf::tracking

@@ -1,6 +1,7 @@
 // tracking/pages.cpp
 #include "tracking/pages.hpp"
 
+#include <cstring>
 #include <limits>
 
 namespace unibuf::tracking {
@@ -11,7 +12,14 @@ std::size_t up(std::size_t offset) noexcept { return down(offset + kernel::page(
 
 }  // namespace
 
-page_watch::~page_watch() { kernel::instance().remove(around({0, memory_.size()})); }
+page_watch::~page_watch() {
+    const std::span pages = around({0, memory_.size()});
+    if (kind_ == of::own_mapping) {
+        kernel::instance().remove(pages);
+    } else if (armed_) {
+        kernel::instance().unprotect(pages);
+    }
+}
 
 /// The last page is all of the buffer's, however little of it is used.
 std::span<std::byte> page_watch::around(byte_range range) const noexcept {
@@ -24,7 +32,10 @@ std::span<std::byte> page_watch::within(byte_range range) const noexcept {
     return begin < end ? std::span(memory_.data() + begin, end - begin) : std::span<std::byte>();
 }
 
-void page_watch::arm(byte_range range) { kernel::instance().protect(around(range), true); }
+void page_watch::arm(byte_range range) {
+    armed_ = true;
+    kernel::instance().protect(around(range), true);
+}
 void page_watch::disarm(byte_range range) { kernel::instance().protect(within(range), false); }
 
 void page_watch::look(byte_range range, kernel::look_for what, std::vector<byte_range>& found, std::size_t most) const {
@@ -46,13 +57,33 @@ bool page_watch::any_written(byte_range range) {
     return !first.empty();
 }
 
+/// A page that was written is mostly told by its first bytes.
+void page_watch::not_zero(byte_range range, std::vector<byte_range>& found) const {
+    for (std::size_t i = range.begin; i < range.end; i += kernel::page()) {
+        const byte_range piece = byte_range{i, i + kernel::page()}.clipped_to(range);
+        const std::byte* const at = memory_.data() + piece.begin;
+        // Each byte is as the one before it, and the first is zero.
+        if (*at == std::byte{0} && std::memcmp(at, at + 1, piece.size() - 1) == 0) continue;
+        if (!found.empty() && found.back().end == piece.begin) {
+            found.back().end = piece.end;
+        } else {
+            found.push_back(piece);
+        }
+    }
+}
+
 void page_watch::touched(byte_range range, std::vector<byte_range>& found) {
-    look(range, kernel::look_for::touched, found, std::numeric_limits<std::size_t>::max());
+    if (!used_) return look(range, kernel::look_for::touched, found, std::numeric_limits<std::size_t>::max());
+    not_zero(byte_range{down(range.begin), up(range.end)}.clipped_to({0, memory_.size()}), found);
 }
 
 /// Once it is armed, the kernel does not tell a page that was swapped from one that nobody has touched: those are asked
 /// for before, and what came in between is still present.
 void page_watch::arm_fresh(byte_range range, std::vector<byte_range>& found) {
+    if (used_) {
+        arm(range);
+        return touched(range, found);
+    }
     touched(range, found);
     arm(range);
     look(range, kernel::look_for::present, found, std::numeric_limits<std::size_t>::max());

@@ -8,8 +8,10 @@ namespace unibuf::tracking {
 
 class page_watch final : public watch {
 public:
-    /// `memory` was added to the kernel.
-    explicit page_watch(std::span<std::byte> memory) noexcept : memory_(memory) {}
+    enum class of { own_mapping, common_mapping };
+
+    /// `memory` was added to the kernel: alone, which ends with the watch, or with all of a mapping.
+    page_watch(std::span<std::byte> memory, of kind) noexcept : memory_(memory), kind_(kind) {}
     ~page_watch() override;
 
     std::size_t unit() const noexcept override { return kernel::page(); }
@@ -18,15 +20,20 @@ public:
     void disarm(byte_range range) override;
     void scan(byte_range range, std::vector<byte_range>& written) override;
     bool any_written(byte_range range) override;
+    void was_used() noexcept override { used_ = true; }
     void touched(byte_range range, std::vector<byte_range>& found) override;
     void arm_fresh(byte_range range, std::vector<byte_range>& found) override;
 
 private:
     std::span<std::byte> around(byte_range range) const noexcept;
     std::span<std::byte> within(byte_range range) const noexcept;
+    void not_zero(byte_range range, std::vector<byte_range>& found) const;
     void look(byte_range range, kernel::look_for what, std::vector<byte_range>& found, std::size_t most) const;
 
     std::span<std::byte> memory_;
+    of kind_;
+    bool armed_ = false;  // some of it, at some time
+    bool used_ = false;   // before this watch
 };
 
 }  // namespace unibuf::tracking

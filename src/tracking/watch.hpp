@@ -44,15 +44,21 @@ public:
     /// The same without forgetting it, for a look from the side.
     virtual bool any_written(byte_range range) = 0;
 
-    // Only of memory that was never armed, and that was zero when it was allocated: adds what of `range`, rounded
-    // outwards, anybody has written since. The second arms it too, and misses nothing in between.
+    // Only of memory that was zero, and was not armed since: adds what of `range`, rounded outwards, anybody has
+    // written since. The second arms it too, and misses nothing in between.
+    /// The memory was used before, and was made zero where it is asked for that: then it is found by contents, and
+    /// zeros that were written are none.
+    virtual void was_used() noexcept {}
     virtual void touched(byte_range range, std::vector<byte_range>& found) = 0;
     virtual void arm_fresh(byte_range range, std::vector<byte_range>& found) = 0;
 };
 
 /// Null where writes to this memory cannot be found: of a page and more, where it is no whole pages of the process's
-/// own, or has a userfaultfd of the program's on it already.
-std::unique_ptr<watch> make_watch(std::span<std::byte> memory, bool whole_pages);
+/// own, has a userfaultfd of the program's on it already, or the process would soon have no mapping left.
+///
+/// `mapping`, where it is not empty, is what the pages are a part of, with others that may be watched: then it is told
+/// to the kernel as one, and stays so.
+std::unique_ptr<watch> make_watch(std::span<std::byte> memory, bool whole_pages, std::span<std::byte> mapping = {});
 
 /// How writes are found in this process: "userfaultfd and PAGEMAP_SCAN", or that they are not, and why.
 struct mechanism {

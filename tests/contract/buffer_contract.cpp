@@ -277,7 +277,10 @@ TEST_P(buffer_contract, takes_part_in_batches_both_ways) {
     }
     {
         batch there(where_);
-        for (unsigned i = 0; i < all.size(); ++i) there.write(all[i], noise(40, i + 2), 10);
+        for (unsigned i = static_cast<unsigned>(all.size()); i-- > 0;) {
+            there.write(all[i], noise(40, i + 2), 10);
+            there.write(all[i], noise(4, i + 3), 60);
+        }
         there.submit();
     }
     batch back(host);
@@ -290,6 +293,7 @@ TEST_P(buffer_contract, takes_part_in_batches_both_ways) {
     for (unsigned i = 0; i < all.size(); ++i) {
         bytes expected = noise(64 + i);
         std::ranges::copy(noise(40, i + 2), expected.begin() + 10);
+        std::ranges::copy(noise(4, i + 3), expected.begin() + 60);
         const auto got = all[i].read(host);
         EXPECT_TRUE(same(got, expected)) << i;
     }

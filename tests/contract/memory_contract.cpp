@@ -1,5 +1,6 @@
 // tests/contract/memory_contract.cpp: memory keeps what is put into it, byte for byte.
 #include <algorithm>
+#include <array>
 #include <limits>
 #include <set>
 #include <thread>
@@ -258,6 +259,42 @@ TEST_P(backend_contract, moves_parts_of_many_memories_together) {
     }
     move(backends::direction::to_host, back);
     EXPECT_EQ(fetched, sent);
+}
+
+TEST_P(backend_contract, moves_several_parts_of_some_memories_together) {
+    constexpr std::size_t count = 600;
+    constexpr std::size_t part = 100;
+    const std::array memories{allocate(count), allocate(count), allocate(count)};
+    std::vector<bytes> wanted;
+    std::vector<bytes> fetched;
+    for (unsigned i = 0; i < memories.size(); ++i) {
+        put(*memories[i], 0, noise(count, i + 1));
+        wanted.push_back(noise(count, i + 1));
+        fetched.emplace_back(count);
+    }
+    std::vector<bytes> sent;
+    std::vector<backends::move_of> there;
+    std::vector<backends::move_of> back;
+    for (const auto& [index, offset] : {std::pair{2, 100}, {1, 0}, {2, 300}, {0, 500}, {1, 200}, {2, 500}}) {
+        const auto which = static_cast<std::size_t>(index);
+        const auto at = static_cast<std::size_t>(offset);
+        sent.push_back(noise(part, static_cast<unsigned>(10 + sent.size())));
+        std::ranges::copy(sent.back(), wanted[which].begin() + offset);
+        there.push_back({memories[which].get(), at, sent.back()});
+        back.push_back({memories[which].get(), at, std::span(fetched[which]).subspan(at, part)});
+    }
+    const auto move = [&](backends::direction way, std::span<const backends::move_of> moves) {
+        std::vector<fence> done;
+        device().move_many(way, moves, done);
+        for (const fence& each : done) each.wait();
+    };
+    move(backends::direction::to_device, there);
+    for (std::size_t i = 0; i < memories.size(); ++i) EXPECT_TRUE(same(get(*memories[i], 0, count), wanted[i])) << i;
+    std::ranges::reverse(back);
+    move(backends::direction::to_host, back);
+    for (const backends::move_of& each : back) {
+        EXPECT_TRUE(same(each.host, get(*each.of, each.offset, part))) << each.offset;
+    }
 }
 
 TEST_P(backend_contract, frees_memory_on_another_thread) {

@@ -5,11 +5,14 @@
 #include <rapidcheck/gtest.h>
 
 #include <atomic>
+#include <cstring>
 #include <latch>
 #include <optional>
 #include <thread>
 
 #include "pool/size_classes.hpp"
+#include "tracking/kernel.hpp"
+#include "tracking/watch.hpp"
 #include "unit/common.hpp"
 
 namespace unibuf::test {
@@ -101,6 +104,40 @@ TEST_F(pool, shows_it_where_that_was_asked_for_but_debug_devices_poison_it) {
     buffer second = of_.acquire(5000, as_it_is);
     EXPECT_EQ(content(second), of(5000, 7));
     EXPECT_NE(content(second, device), of(5000, 7));
+}
+
+TEST_F(pool, watches_no_page_before_another_space_has_been_current) {
+    if (!tracking::about().finds_writes) GTEST_SKIP() << tracking::about().description;
+    constexpr std::size_t page = 4096;
+    constexpr std::size_t size = 600 * page;
+    for (const bool whole : {true, false}) {
+        buffer first = of_.acquire(size);
+        std::memset(first.host(), 1, size);
+        content(first, device);
+        of_.release(std::move(first));
+        buffer second = of_.acquire(size);
+        std::byte* const pointer = second.host();
+        EXPECT_NE(second.state(), buffer_state::host_dirty);
+        const auto protected_bytes = [&] {
+            std::vector<tracking::kernel::region> written;
+            tracking::kernel::instance().scan({pointer, size}, tracking::kernel::look_for::written, written, size);
+            std::size_t result = size;
+            for (const auto& each : written) result -= each.end - each.begin;
+            return result;
+        };
+        EXPECT_EQ(protected_bytes(), 0u);
+        std::memset(pointer + 7 * page, 3, whole ? size - 7 * page : page);
+        EXPECT_EQ(second.state(), buffer_state::host_dirty);
+        bytes expected = of(size, 0);
+        std::memset(expected.data() + 7 * page, 3, whole ? size - 7 * page : page);
+        EXPECT_EQ(content(second, device), expected);
+        EXPECT_EQ(second.statistics().bytes_moved(), whole ? size - 7 * page : page);
+        EXPECT_EQ(protected_bytes(), size);
+        pointer[9 * page] = expected[9 * page] = std::byte{5};
+        EXPECT_EQ(content(second, device), expected);
+        of_.release(std::move(second));
+        of_.trim(0);
+    }
 }
 
 TEST_F(pool, begins_statistics_anew) {

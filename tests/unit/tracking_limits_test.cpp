@@ -4,6 +4,8 @@
 #include <unistd.h>
 
 #include <cstring>
+#include <fstream>
+#include <string>
 #include <vector>
 
 #include "support/own_process.hpp"
@@ -36,6 +38,58 @@ TEST(tracking_limits, pointers_into_thousands_of_buffers_are_all_followed) {
         ASSERT_EQ(found, i);
         const std::uint64_t moved = all[i].of.statistics().bytes_moved() - before;
         ASSERT_EQ(moved, tracking::about().finds_writes ? page : 2 * page);
+    }
+}
+
+std::size_t mappings() {
+    std::ifstream lines("/proc/self/maps");
+    std::size_t result = 0;
+    for (std::string line; std::getline(lines, line);) ++result;
+    return result;
+}
+
+std::size_t most_mappings() {
+    std::size_t result = 65530;
+    std::ifstream("/proc/sys/vm/max_map_count") >> result;
+    return result;
+}
+
+TEST(tracking_limits, small_buffers_have_their_mappings_in_common) {
+    const space device("debug:0");
+    const std::size_t before = mappings();
+    std::vector<buffer> all;
+    std::vector<std::byte*> pointers;
+    for (std::size_t i = 0; i < 40'000; ++i) {
+        all.emplace_back(page);
+        pointers.push_back(all.back().host());
+        pointers.back()[i % page] = std::byte{1};
+        all.back().read(device).release();
+    }
+    EXPECT_LT(mappings(), before + 100);
+    for (std::size_t i = 0; i < all.size(); i += 7) pointers[i][i % page] = std::byte{2};
+    for (std::size_t i = 0; i < all.size(); ++i) {
+        const bool written = i % 7 == 0;
+        if (tracking::about().finds_writes) {
+            ASSERT_EQ(all[i].state(), written ? buffer_state::host_dirty : buffer_state::synchronized) << i;
+        }
+        ASSERT_EQ(all[i].read(device)[i % page], written ? std::byte{2} : std::byte{1}) << i;
+    }
+}
+
+TEST(tracking_limits, what_is_watched_leaves_mappings_to_the_program) {
+    if (most_mappings() > 100'000) GTEST_SKIP() << "a process has too many mappings here";
+    constexpr std::size_t large = 600'000;
+    const space device("debug:0");
+    std::vector<buffer> all;
+    std::byte* last = nullptr;
+    while (all.size() < most_mappings() / 2) {
+        all.emplace_back(large);
+        last = all.back().host();
+    }
+    EXPECT_LT(mappings(), most_mappings() / 4 * 3);
+    for (const std::byte value : {std::byte{1}, std::byte{2}}) {  // the last is not watched, and right
+        last[large - 1] = value;
+        EXPECT_EQ(all.back().read(device)[large - 1], value);
     }
 }
 

@@ -9,6 +9,7 @@
 
 #include "backends/host/addressed_memory.hpp"
 #include "backends/host/available_memory.hpp"
+#include "backends/host/common_pages.hpp"
 #include "tracking/watch.hpp"
 #include "unibuf/error.hpp"
 
@@ -24,53 +25,81 @@ constexpr std::size_t huge_page = std::size_t{2} << 20;
                 fmt::format("the host has no room for {} bytes: {}", bytes, std::strerror(errno)));
 }
 
-/// From one page on, or where they were asked for: whole pages of an anonymous mapping, zero until they are touched and
-/// on the node that touches them first. Below: cache lines from the heap.
-class host_memory final : public addressed_memory {
+std::size_t rounded(std::size_t bytes, std::size_t unit) {
+    const std::size_t result = (bytes + unit - 1) / unit * unit;
+    if (result >= bytes) return result;
+    errno = ENOMEM;
+    refuse(bytes);
+}
+
+/// Cache lines from the heap.
+class lines final : public addressed_memory {
 public:
-    host_memory(std::size_t bytes, bool whole_pages) : host_memory(bytes, rounded(bytes, whole_pages)) {}
+    explicit lines(std::size_t bytes) : addressed_memory(allocate(bytes)) {}
+    ~lines() override { std::free(host_address()); }
+    lines(const lines&) = delete;
+    lines& operator=(const lines&) = delete;
 
-    ~host_memory() override {
-        if (mapped(bytes_)) {
-            ::munmap(host_address(), bytes_);
-        } else {
-            std::free(host_address());
-        }
-    }
-
-    host_memory(const host_memory&) = delete;
-    host_memory& operator=(const host_memory&) = delete;
-
-    bool whole_pages() const noexcept override { return mapped(bytes_); }
     bool starts_zero() const noexcept override { return true; }
 
 private:
-    host_memory(std::size_t asked, std::size_t bytes) : addressed_memory(allocate(asked, bytes)), bytes_(bytes) {}
-
-    static bool mapped(std::size_t bytes) noexcept { return bytes >= page; }
-
-    static std::size_t rounded(std::size_t bytes, bool whole_pages) {
-        const std::size_t unit = whole_pages || bytes >= page ? page : cache_line;
-        const std::size_t result = (bytes + unit - 1) / unit * unit;
-        if (result >= bytes) return result;
-        errno = ENOMEM;
-        refuse(bytes);
+    static std::byte* allocate(std::size_t bytes) {
+        void* const found = std::aligned_alloc(cache_line, rounded(bytes, cache_line));
+        if (!found) refuse(bytes);
+        return static_cast<std::byte*>(std::memset(found, 0, rounded(bytes, cache_line)));
     }
+};
 
-    static std::byte* allocate(std::size_t asked, std::size_t bytes) {
-        if (!mapped(bytes)) {
-            void* const lines = std::aligned_alloc(cache_line, bytes);
-            if (!lines) refuse(asked);
-            return static_cast<std::byte*>(std::memset(lines, 0, bytes));
-        }
+/// Zero until they are touched, and on the node that touches them first.
+class whole_pages_memory : public addressed_memory {
+public:
+    whole_pages_memory(std::byte* at, std::size_t bytes) noexcept : addressed_memory(at), bytes_(bytes) {}
+
+    bool whole_pages() const noexcept override { return true; }
+    bool starts_zero() const noexcept override { return true; }
+
+protected:
+    const std::size_t bytes_;
+};
+
+class part_of_mapping final : public whole_pages_memory {
+public:
+    explicit part_of_mapping(std::size_t bytes) : whole_pages_memory(common_pages::instance().allocate(bytes), bytes) {}
+    ~part_of_mapping() override { common_pages::instance().free(host_address(), bytes_); }
+    part_of_mapping(const part_of_mapping&) = delete;
+    part_of_mapping& operator=(const part_of_mapping&) = delete;
+
+    std::span<std::byte> common_mapping() const noexcept override {
+        return common_pages::mapping_around(host_address());
+    }
+};
+
+class own_mapping final : public whole_pages_memory {
+public:
+    own_mapping(std::size_t asked, std::size_t bytes) : whole_pages_memory(map(asked, bytes), bytes) {}
+    ~own_mapping() override { ::munmap(host_address(), bytes_); }
+    own_mapping(const own_mapping&) = delete;
+    own_mapping& operator=(const own_mapping&) = delete;
+
+private:
+    static std::byte* map(std::size_t asked, std::size_t bytes) {
         void* const pages = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
         if (pages == MAP_FAILED) refuse(asked);
         if (bytes >= huge_page) ::madvise(pages, bytes, MADV_HUGEPAGE);
         return static_cast<std::byte*>(pages);
     }
-
-    std::size_t bytes_;
 };
+
+std::unique_ptr<memory> allocate_pages(std::size_t asked) {
+    const std::size_t bytes = rounded(asked, page);
+    if (common_pages::serves(bytes)) {
+        try {
+            return std::make_unique<part_of_mapping>(bytes);
+        } catch (const error&) {  // there may still be room for a smaller mapping
+        }
+    }
+    return std::make_unique<own_mapping>(asked, bytes);
+}
 
 class host_device final : public device {
 public:
@@ -90,7 +119,8 @@ public:
     memory_info memory_now() override { return available_memory().memory; }
 
     std::unique_ptr<memory> allocate(const request& what) override {
-        return std::make_unique<host_memory>(what.bytes, what.whole_pages);
+        if (what.whole_pages || what.bytes >= page) return allocate_pages(what.bytes);
+        return std::make_unique<lines>(what.bytes);
     }
 
 private:

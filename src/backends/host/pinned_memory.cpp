@@ -25,6 +25,7 @@ public:
 
     std::uintptr_t address() const noexcept override { return pages_->handle(); }
     bool starts_zero() const noexcept { return pages_->starts_zero(); }
+    std::span<std::byte> common_mapping() const noexcept { return pages_->common_mapping(); }
 
 private:
     std::unique_ptr<memory> pages_;
@@ -56,16 +57,21 @@ arena& small_pinned(space by) {
 
 class part_of_block final : public pinned_memory {
 public:
-    part_of_block(arena& of, std::size_t bytes) : part_of_block(of, of.allocate(bytes).address, bytes) {}
+    part_of_block(arena& of, std::size_t bytes) : part_of_block(of, of.allocate(bytes), bytes) {}
     ~part_of_block() override { of_.free(handle(), bytes_); }
     part_of_block(const part_of_block&) = delete;
     part_of_block& operator=(const part_of_block&) = delete;
 
+    std::span<std::byte> common_mapping() const noexcept override {
+        return {reinterpret_cast<std::byte*>(block_), small.block};
+    }
+
 private:
-    part_of_block(arena& of, std::uintptr_t at, std::size_t bytes)
-        : pinned_memory(reinterpret_cast<std::byte*>(at)), of_(of), bytes_(bytes) {}
+    part_of_block(arena& of, arena::place at, std::size_t bytes)
+        : pinned_memory(reinterpret_cast<std::byte*>(at.address)), of_(of), block_(at.block), bytes_(bytes) {}
 
     arena& of_;
+    std::uintptr_t block_;
     std::size_t bytes_;
 };
 
@@ -75,6 +81,7 @@ public:
         : pinned_memory(reinterpret_cast<std::byte*>(made->address())), made_(std::move(made)) {}
 
     bool starts_zero() const noexcept override { return made_->starts_zero(); }
+    std::span<std::byte> common_mapping() const noexcept override { return made_->common_mapping(); }
 
 private:
     std::unique_ptr<pinned_block> made_;

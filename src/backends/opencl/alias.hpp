@@ -14,7 +14,7 @@ namespace unibuf::backends::cl {
 class alias final : public allocation {
 public:
     /// Takes `native`, made of `host`, and maps all of it. Throws error(transfer_failed) where it is mapped elsewhere.
-    alias(context& in, cl_mem native, std::span<std::byte> host);
+    alias(context& in, numbered_mem native, std::span<std::byte> host);
     ~alias() override;
 
     std::byte* host_address() const noexcept override { return host_.data(); }

@@ -1,17 +1,26 @@
 // backends/opencl/allocation.hpp: a cl_mem, and what can be done with it.
 #pragma once
 
+#include <cstdint>
+
 #include "backends/backend.hpp"
 #include "backends/opencl/context.hpp"
 #include "backends/opencl/native_copies.hpp"
 
 namespace unibuf::backends::cl {
 
+/// The later it was made, the greater is its number: of all of the process.
+struct numbered_mem {
+    cl_mem native;
+    std::uint64_t number;
+};
+
 /// Memory of a device, or the base of its use of the host's memory.
 class allocation : public memory {
 public:
     /// Takes `native`, which is of `in`.
-    allocation(context& in, cl_mem native, std::size_t bytes) noexcept : in_(in), native_(native), bytes_(bytes) {}
+    allocation(context& in, numbered_mem native, std::size_t bytes) noexcept
+        : in_(in), native_(native.native), bytes_(bytes), number_(native.number) {}
     ~allocation() override {
         if (usable()) api().clReleaseMemObject(native_);
     }
@@ -19,6 +28,8 @@ public:
     allocation& operator=(const allocation&) = delete;
 
     std::uintptr_t handle() const noexcept override { return reinterpret_cast<std::uintptr_t>(native_); }
+
+    std::uint64_t number() const noexcept { return number_; }
 
     fence write(std::size_t offset, std::span<const std::byte> from, queue on) override;
     fence read(std::size_t offset, std::span<std::byte> to, queue on) override;
@@ -43,6 +54,7 @@ private:
     context& in_;
     cl_mem native_;
     std::size_t bytes_;
+    std::uint64_t number_;
 };
 
 /// Where OpenCL can fill with one command.

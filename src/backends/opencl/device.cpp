@@ -78,19 +78,22 @@ context& compute_device::in() {
     return *context_.load(std::memory_order_relaxed);
 }
 
-cl_mem compute_device::create_buffer(std::size_t bytes, cl_bitfield flags, void* host) {
+numbered_mem compute_device::create_buffer(std::size_t bytes, cl_bitfield flags, void* host) {
     if (bytes > known_.largest_allocation) {
         throw error(error_code::out_of_memory,
                     fmt::format("{}: {} bytes were asked for in one allocation; it allows {}", known_.about.description,
                                 bytes, known_.largest_allocation));
     }
+    static std::mutex in_order;
+    static std::uint64_t last = 0;
+    const std::scoped_lock lock(in_order);
     cl_int status = success;
     const cl_mem made = api().clCreateBuffer(in().handles().context, flags, bytes, host, &status);
     if (status != success) {
         fail(status, fmt::format("{}: an allocation of {} bytes was asked for", known_.about.description, bytes),
              error_code::out_of_memory);
     }
-    return made;
+    return {made, ++last};
 }
 
 std::unique_ptr<memory> compute_device::allocate(const request& what) {
@@ -109,7 +112,7 @@ std::unique_ptr<memory> compute_device::alias(std::span<std::byte> host, const r
     // GPUs take whole cache lines, or copy. A page-aligned block has the rest of its last line for itself.
     const std::size_t line = known_.alias_alignment == 64 ? 1 : 64;
     const std::size_t bytes = (host.size() + line - 1) / line * line;
-    const cl_mem native = create_buffer(bytes, mem_read_write | mem_use_host_ptr, host.data());
+    const numbered_mem native = create_buffer(bytes, mem_read_write | mem_use_host_ptr, host.data());
     return std::make_unique<cl::alias>(in(), native, host);
 }
 

@@ -6,6 +6,7 @@
 #include <mutex>
 
 #include "backends/backend.hpp"
+#include "backends/opencl/allocation.hpp"
 #include "backends/opencl/context.hpp"
 
 namespace unibuf::backends::cl {
@@ -38,7 +39,7 @@ public:
     context& in();
 
 private:
-    cl_mem create_buffer(std::size_t bytes, cl_bitfield flags, void* host);
+    numbered_mem create_buffer(std::size_t bytes, cl_bitfield flags, void* host);
 
     cl_device_id native_;
     facts known_;

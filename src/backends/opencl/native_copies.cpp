@@ -1,12 +1,14 @@
 // backends/opencl/native_copies.cpp
 #include "backends/opencl/native_copies.hpp"
 
+#include <algorithm>
 #include <cstring>
 #include <memory>
 #include <tuple>
 #include <vector>
 
 #include "backends/copy_parts.hpp"
+#include "backends/opencl/allocation.hpp"
 
 namespace unibuf::backends::cl {
 namespace {
@@ -31,18 +33,21 @@ void run(void* block) {
     copy_parts(what->parts, writes ? memory : what->host, writes ? what->host : memory);
 }
 
-/// Each between the host and a memory of its own, whose addresses stand behind the pointer to this.
+/// Between the host and memories whose addresses stand behind the pointer to this, in order: moves of one memory are
+/// side by side.
 struct scattered_copies {
     std::vector<move_of> moves;
     direction way;
 };
 
 void run_scattered(void* block) {
-    auto* const* const given = static_cast<void* const*>(block);
+    auto* const* given = static_cast<void* const*>(block);
     const std::unique_ptr<const scattered_copies> what(static_cast<const scattered_copies*>(given[0]));
-    for (std::size_t i = 0; i < what->moves.size(); ++i) {
-        const move_of& each = what->moves[i];
-        std::byte* const at = static_cast<std::byte*>(given[1 + i]) + each.offset;
+    const memory* last = nullptr;
+    for (const move_of& each : what->moves) {
+        if (each.of != last) ++given;
+        last = each.of;
+        std::byte* const at = static_cast<std::byte*>(*given) + each.offset;
         const bool writes = what->way == direction::to_device;
         std::memcpy(writes ? at : each.host.data(), writes ? each.host.data() : at, each.host.size());
     }
@@ -69,18 +74,23 @@ cl_int enqueue_copies(cl_command_queue queue, cl_mem memory, std::byte* host, st
 
 cl_int enqueue_copies(cl_command_queue queue, std::span<const move_of> moves, direction way, event& done) {
     auto what = std::make_unique<scattered_copies>(scattered_copies{{moves.begin(), moves.end()}, way});
-    std::vector<void*> block(1 + moves.size());
-    block[0] = what.get();
+    // PoCL lists memories in the order in which they were made, and each once, but leaves the places of their addresses
+    // as they were: in another order, bytes would go to another memory, and to address 0 where one is listed again.
+    const auto number = [](const move_of& each) { return static_cast<const allocation*>(each.of)->number(); };
+    if (!std::ranges::is_sorted(what->moves, {}, number)) std::ranges::sort(what->moves, {}, number);
     std::vector<cl_mem> memories;
-    std::vector<const void*> places;
     memories.reserve(moves.size());
-    places.reserve(moves.size());
-    for (const move_of& each : moves) {
-        places.push_back(&block[1 + memories.size()]);
-        memories.push_back(reinterpret_cast<cl_mem>(each.of->handle()));
+    const memory* last = nullptr;
+    for (const move_of& each : what->moves) {
+        if (each.of != last) memories.push_back(reinterpret_cast<cl_mem>(each.of->handle()));
+        last = each.of;
     }
+    std::vector<void*> block(1 + memories.size());
+    block[0] = what.get();
+    std::vector<const void*> places(memories.size());
+    for (std::size_t i = 0; i < places.size(); ++i) places[i] = &block[1 + i];
     const cl_int status = api().clEnqueueNativeKernel(
-        queue, run_scattered, block.data(), block.size() * sizeof block[0], static_cast<cl_uint>(moves.size()),
+        queue, run_scattered, block.data(), block.size() * sizeof block[0], static_cast<cl_uint>(memories.size()),
         memories.data(), places.data(), 0, nullptr, done.out());
     if (status == success) std::ignore = what.release();
     return status;

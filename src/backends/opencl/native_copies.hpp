@@ -16,7 +16,7 @@ bool runs_native_functions(cl_device_id device);
 cl_int enqueue_copies(cl_command_queue queue, cl_mem memory, std::byte* host, std::span<const part> parts,
                       direction way, event& done);
 
-/// The same of parts of different memories, each with its own place at the host.
+/// The same of parts of different memories, which are allocations, each with its own place at the host.
 cl_int enqueue_copies(cl_command_queue queue, std::span<const move_of> moves, direction way, event& done);
 
 }  // namespace unibuf::backends::cl

@@ -1,0 +1,76 @@
+// backends/host/common_pages.cpp
+#include "backends/host/common_pages.hpp"
+
+#include <pthread.h>
+#include <sys/mman.h>
+
+#include <cerrno>
+#include <cstring>
+#include <memory>
+
+#include <fmt/format.h>
+
+#include "unibuf/error.hpp"
+
+namespace unibuf::backends {
+namespace {
+
+/// At a multiple of its size, so that an address tells which one it is in.
+class mapped_block final : public arena::block {
+public:
+    explicit mapped_block(std::size_t bytes) : bytes_(bytes) {
+        void* const found = ::mmap(nullptr, 2 * bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        if (found == MAP_FAILED) {
+            throw error(error_code::out_of_memory,
+                        fmt::format("the host has no room for a block of {} bytes: {}", bytes, std::strerror(errno)));
+        }
+        auto* const begin = static_cast<std::byte*>(found);
+        const std::size_t before = (bytes - reinterpret_cast<std::uintptr_t>(begin) % bytes) % bytes;
+        at_ = begin + before;
+        if (before != 0) ::munmap(begin, before);
+        ::munmap(at_ + bytes, bytes - before);
+        // In a huge page, who touches one buffer would touch its neighbours.
+        ::madvise(at_, bytes, MADV_NOHUGEPAGE);
+    }
+    ~mapped_block() override { ::munmap(at_, bytes_); }
+    mapped_block(const mapped_block&) = delete;
+    mapped_block& operator=(const mapped_block&) = delete;
+
+    std::uintptr_t address() const noexcept override { return reinterpret_cast<std::uintptr_t>(at_); }
+
+private:
+    std::size_t bytes_;
+    std::byte* at_ = nullptr;
+};
+
+}  // namespace
+
+common_pages& common_pages::instance() {
+    static auto* const only = [] {
+        auto* const made = new common_pages;
+        // A child must not find the lock held by a thread that it does not have.
+        ::pthread_atfork([] { instance().mutex_.lock(); }, [] { instance().mutex_.unlock(); },
+                         [] { instance().mutex_.unlock(); });
+        return made;
+    }();
+    return *only;
+}
+
+/// Buffers wait for queued work before they free memory: what was freed can be used at once.
+common_pages::common_pages()
+    : parts_(of, [](std::size_t bytes) { return std::make_unique<mapped_block>(bytes); }, [] { return fence(); }) {}
+
+std::byte* common_pages::allocate(std::size_t bytes) {
+    const std::scoped_lock lock(mutex_);
+    return reinterpret_cast<std::byte*>(parts_.allocate(bytes).address);
+}
+
+void common_pages::free(std::byte* address, std::size_t bytes) noexcept {
+    constexpr int dont_need_locked = 24;  // Linux 5.18: where the program has its memory locked
+    const bool zero = ::madvise(address, bytes, MADV_DONTNEED) == 0 || ::madvise(address, bytes, dont_need_locked) == 0;
+    if (!zero) return;  // it is not given out again
+    const std::scoped_lock lock(mutex_);
+    parts_.free(reinterpret_cast<std::uintptr_t>(address), bytes);
+}
+
+}  // namespace unibuf::backends

@@ -1,0 +1,45 @@
+// backends/host/common_pages.hpp: small allocations of whole pages, from mappings that many of them have in common.
+//
+// A process has only so many mappings (vm.max_map_count). What is watched for writes is one that joins no other, so
+// that some ten thousand buffers of a page would use them up, each with its own.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <mutex>
+#include <span>
+
+#include "backends/arena.hpp"
+
+namespace unibuf::backends {
+
+/// Any thread, also of a child that was forked while others allocated.
+class common_pages {
+public:
+    /// Never destroyed, as buffers may go when static objects do.
+    static common_pages& instance();
+
+    static constexpr bool serves(std::size_t bytes) noexcept { return bytes <= of.largest; }
+
+    /// Zero, and untouched. Throws error(out_of_memory).
+    std::byte* allocate(std::size_t bytes);
+
+    /// Gives the memory back to the system, and keeps the addresses.
+    void free(std::byte* address, std::size_t bytes) noexcept;
+
+    /// The mapping that what was allocated there is a part of.
+    static std::span<std::byte> mapping_around(std::byte* address) noexcept {
+        return {address - reinterpret_cast<std::uintptr_t>(address) % of.block, of.block};
+    }
+
+private:
+    static constexpr arena::measures of{
+        .block = std::size_t{16} << 20, .granule = 4096, .largest = std::size_t{512} << 10};
+
+    common_pages();
+
+    std::mutex mutex_;
+    arena parts_;
+};
+
+}  // namespace unibuf::backends
