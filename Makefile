@@ -69,7 +69,7 @@ lint: needs-demo-test-lint build/venv ## Layout, clang-tidy, scripts
 	cmake --preset clang
 	run-clang-tidy-19 -quiet -p build/clang -j $(CMAKE_BUILD_PARALLEL_LEVEL) '^$(CURDIR)/(src|bindings/c|cli|examples|bench)/'
 	PYTHONPYCACHEPREFIX=build/pycache python3 -m py_compile scripts/*.py tests/docs/*.py tests/gpu/*.py
-	shellcheck .ci/run scripts/*.sh tests/package/*.sh tests/fortran/*.sh
+	shellcheck .ci/run scripts/*.sh tests/docs/*.sh tests/package/*.sh tests/fortran/*.sh
 
 clean: ## Remove build/
 	rm -rf build

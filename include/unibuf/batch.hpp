@@ -34,7 +34,7 @@ public:
 
     template <class T>
     void write(unified_buffer<T>& to, std::span<const T> data, std::size_t offset = 0) {
-        write(to.bytes(), std::as_bytes(data), offset * sizeof(T));
+        write(to.bytes(), std::as_bytes(data), unified_buffer<T>::scaled(offset));
     }
 
     /// All that the handle stands for is to be synced. Throws error(not_allocated) where no copy exists at all.

@@ -135,6 +135,7 @@ public:
     const unibuf::buffer& bytes() const noexcept { return bytes_; }
 
 private:
+    friend class batch;
     friend class memory_pool;
     friend class registry;
 

@@ -7,6 +7,7 @@
 #include "backends/spaces.hpp"
 
 namespace unibuf::detail {
+
 void poison_stale(guarded& state, byte_range range) {
     if (!state.copies.any_poisons()) return;
     const auto queued = state.holds.work().ranges();

@@ -33,6 +33,10 @@ void memory_pool::release(buffer&& of) {
 
 void memory_pool::reserve(std::size_t count, std::size_t bytes, space where, const buffer_options& options) {
     std::vector<buffer> made;
+    if (count > made.max_size()) {
+        throw error(error_code::out_of_memory,
+                    fmt::format("{} buffers of {} bytes were to be reserved: no memory can list them", count, bytes));
+    }
     made.reserve(count);
     while (made.size() < count) {
         made.push_back(acquire(bytes, options));

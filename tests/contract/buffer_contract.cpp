@@ -3,6 +3,7 @@
 #include <thread>
 
 #include "contract/contract.hpp"
+#include "support/state_story.hpp"
 #include "unibuf/batch.hpp"
 #include "unibuf/unified_buffer.hpp"
 
@@ -91,30 +92,14 @@ TEST_P(buffer_contract, names_the_copy_of_a_lease) {
 }
 
 TEST_P(buffer_contract, says_which_side_is_newest) {
+    const space before = default_device();
+    set_default_device(where_);
     for (const memory_hint hint : {memory_hint::gpu_preferred, memory_hint::cpu_preferred}) {
-        buffer followed(size, hinted(hint, where_));
-        EXPECT_EQ(followed.state(), buffer_state::uninitialized);
-        followed.read(host).release();
-        EXPECT_EQ(followed.state(), buffer_state::host_only);
-        host_writes(followed, noise(size));
-        EXPECT_EQ(followed.state(), buffer_state::host_dirty);
-        followed.read(where_).release();
-        EXPECT_EQ(followed.state(), buffer_state::synchronized);
-        followed.mark_dirty(where_);
-        EXPECT_EQ(followed.state(), buffer_state::device_dirty);
-        followed.read(host).release();
-        EXPECT_EQ(followed.state(), buffer_state::synchronized);
-        followed.mark_host_dirty();
-        EXPECT_EQ(followed.state(), buffer_state::host_dirty);
-        followed.write(where_).release();
-        EXPECT_EQ(followed.state(), buffer_state::device_dirty);
-        host_writes(followed, noise(100), 500);
-        EXPECT_EQ(followed.state(), buffer_state::mixed);
-        followed.read(host).release();
-        EXPECT_EQ(followed.state(), buffer_state::host_dirty);
-        followed.read(where_).release();
-        EXPECT_EQ(followed.state(), buffer_state::synchronized);
+        for (const auto make : {test::face_of_cpp, test::face_of_c}) {
+            test::follow_states(*make(size, hinted(hint, where_)), where_);
+        }
     }
+    set_default_device(before);
 }
 
 TEST_P(buffer_contract, begins_on_the_device) {

@@ -2,7 +2,6 @@
 #include "contract/contract.hpp"
 
 #include <algorithm>
-#include <random>
 
 namespace unibuf::contract {
 
@@ -19,27 +18,10 @@ std::string name_of_subject(const ::testing::TestParamInfo<subject>& of) {
     return name;
 }
 
-bytes noise(std::size_t count, unsigned seed) {
-    std::minstd_rand random(seed);
-    bytes result(count);
-    for (std::byte& each : result) each = static_cast<std::byte>(random() >> 8);
-    return result;
-}
-
 bytes repeated(std::span<const std::byte> pattern, std::size_t count) {
     bytes result(count);
     for (std::size_t i = 0; i < count; ++i) result[i] = pattern[i % pattern.size()];
     return result;
-}
-
-::testing::AssertionResult same(std::span<const std::byte> got, std::span<const std::byte> wanted) {
-    if (got.size() != wanted.size()) {
-        return ::testing::AssertionFailure() << got.size() << " bytes instead of " << wanted.size();
-    }
-    const auto [g, w] = std::ranges::mismatch(got, wanted);
-    if (w == wanted.end()) return ::testing::AssertionSuccess();
-    return ::testing::AssertionFailure() << "byte " << w - wanted.begin() << " of " << wanted.size() << " is "
-                                         << std::to_integer<int>(*g) << " instead of " << std::to_integer<int>(*w);
 }
 
 error_code code_of(const std::function<void()>& call, std::string* message) {

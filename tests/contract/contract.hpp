@@ -16,13 +16,16 @@
 
 #include "backends/backend.hpp"
 #include "backends/spaces.hpp"
+#include "support/bytes.hpp"
 #include "unibuf/buffer.hpp"
 #include "unibuf/error.hpp"
 #include "unibuf/space.hpp"
 
 namespace unibuf::contract {
 
-using bytes = std::vector<std::byte>;
+using test::bytes;
+using test::noise;
+using test::same;
 
 /// A queue of the program's own. What is on it waits until it is opened, or goes.
 class held_queue {
@@ -47,14 +50,8 @@ struct subject {
 /// "opencl_0" of "opencl:0".
 std::string name_of_subject(const ::testing::TestParamInfo<subject>& of);
 
-/// `count` bytes that look random, and are the same for the same `seed`.
-bytes noise(std::size_t count, unsigned seed = 1);
-
 /// `count` bytes, `pattern` again and again.
 bytes repeated(std::span<const std::byte> pattern, std::size_t count);
-
-/// Whether `got` is `wanted`; says where they first differ.
-::testing::AssertionResult same(std::span<const std::byte> got, std::span<const std::byte> wanted);
 
 /// The code of the error that `call` throws, and its text in `message`; fails the test where it throws none.
 error_code code_of(const std::function<void()>& call, std::string* message = nullptr);

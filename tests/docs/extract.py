@@ -1,19 +1,25 @@
 #!/usr/bin/env python3
-"""extract.py BUILD OUTPUT DOCUMENT...: writes the code blocks of Markdown documents to files, and OUTPUT/blocks.cmake.
+"""extract.py OUTPUT DOCUMENT...: writes the code blocks of Markdown documents to files, and OUTPUT/blocks.cmake.
 
 A ```cpp, ```c, ```fortran or ```python block is a program; one of C++ or C without `int main` or a namespace of its own
 is put into a main, in C after a function `must` that ends the program where a call failed, if the block uses that. A
-comment before the block changes that: `<!-- continues -->` joins it to the block before, `<!-- compile only -->` leaves
-it unrun. A ```sh block is run if it begins with `unibuf ` or `build/`.
+```sh block is run by shell.sh, from an installed tree; where it says app.cpp, app.c or app.f90, that is the first such
+program of the document. A comment before the block changes that: `<!-- continues -->` joins it to the block before,
+`<!-- compile only -->` leaves a program unrun, and `<!-- not run: why -->` a ```sh block: it becomes a test that is
+skipped, with the reason. Commands that no test would see, because they are only indented, are refused.
 """
 
 import re
 import sys
 from pathlib import Path
 
-SUFFIX = {"c": "c", "cpp": "cpp", "fortran": "f90", "python": "py"}
+SUFFIX = {"c": "c", "cpp": "cpp", "fortran": "f90", "python": "py", "sh": "sh"}
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 MARK = re.compile(r"<!-- (.*?) -->\s*\Z")
+NOT_RUN = "not run: "
+COMMAND = re.compile(
+    r"^ {4}(?:(?:make|cmake|ctest|pip|export|cc|g\+\+|gcc|gfortran|python3?|unibuf) |build/|scripts/)", re.M
+)
 INCLUDE = re.compile(r"^#include .*$", re.MULTILINE)
 WHOLE = re.compile(r"^(int main|namespace )", re.MULTILINE)
 C_HEADERS = """\
@@ -51,8 +57,11 @@ HEADERS = """\
 
 
 def blocks(document):
-    """Yields (kind, suffix, source) for each block of a document; kind is run, compile, python or shell."""
+    """Yields (kind, suffix, source) for each block of a document; kind is run, compile, python, shell or skip."""
     text = document.read_text()
+    if hidden := COMMAND.search(BLOCK.sub(lambda block: "\n" * block.group().count("\n"), text)):
+        line = text.count("\n", 0, text.index(hidden.group())) + 1
+        sys.exit(f"{document}:{line}: commands belong into a ```sh block, which is run")
     kind, suffix, source = None, None, ""
     open_language = None  # that of the block which may be continued
     for block in BLOCK.finditer(text):
@@ -60,19 +69,20 @@ def blocks(document):
         mark = MARK.search(text[: block.start()])
         mark = mark.group(1) if mark else ""
         line = text.count("\n", 0, block.start()) + 2
-        if language == "sh" and body.startswith(("unibuf ", "build/")):
-            yield "shell", "sh", body
-        elif language in SUFFIX:
-            if language in ("c", "cpp"):
-                body = f'#line {line} "{document}"\n{body}'
-            if mark == "continues" and language == open_language:
-                source += body
-                continue
-            if source:
-                yield kind, suffix, source
-            kind = "python" if language == "python" else "compile" if mark == "compile only" else "run"
-            suffix = SUFFIX[language]
-            source, open_language = body, language
+        if language not in SUFFIX:
+            continue
+        if language in ("c", "cpp"):
+            body = f'#line {line} "{document}"\n{body}'
+        if mark == "continues" and language == open_language:
+            source += body
+            continue
+        if source:
+            yield kind, suffix, source
+        kind = {"python": "python", "sh": "shell"}.get(language, "compile" if mark == "compile only" else "run")
+        if mark.startswith(NOT_RUN):
+            kind, body = "skip", f"echo 'SKIP: {document.name}:{line} is not run: {mark[len(NOT_RUN) :]}'; exit 77\n"
+        suffix = SUFFIX[language]
+        source, open_language = body, language
     if source:
         yield kind, suffix, source
 
@@ -91,18 +101,20 @@ def write(path, text):
         path.write_text(text)
 
 
-def main(build, output, *documents):
+def main(output, *documents):
     calls = []
     for document in map(Path, documents):
+        first = {}  # the document's first program in each language
         for number, (kind, suffix, text) in enumerate(blocks(document), 1):
             name = f"{document.stem}_{number}"
-            if kind == "shell":
-                text = text.replace("build/release/", f"{build}/")
-            elif suffix in ("c", "cpp"):
+            if suffix in ("c", "cpp"):
                 kind, text = program(kind, suffix, text)
             path = Path(output, f"{name}.{suffix}")
             write(path, text)
-            calls.append(f"add_block({kind} {name} {path})\n")
+            if kind == "run":
+                first.setdefault(suffix, path)
+            needed = [str(of) for app, of in first.items() if kind == "shell" and f"app.{app} " in text]
+            calls.append(f"add_block({' '.join([kind, name, str(path), *needed])})\n")
     write(Path(output, "blocks.cmake"), "".join(calls))
 
 

@@ -1,6 +1,10 @@
 // support/history.cpp
 #include "support/history.hpp"
 
+#include <algorithm>
+
+#include "unibuf/error.hpp"
+
 namespace unibuf::test {
 namespace {
 
@@ -35,7 +39,15 @@ constexpr std::array all{
     arrangement{"lending_and_borrowing", separate, borrowing},
     arrangement{"asynchronous_lending_and_borrowing", asynchronous, borrowing_later},
     arrangement{"aliasing_and_borrowing", aliasing, borrowing},
+    arrangement{"debug_and_separate", {}, separate, {"debug:0", nullptr}},
+    arrangement{"debug_and_asynchronous_aliasing", {}, aliasing_later, {"debug:0", nullptr}},
+    arrangement{"debug_and_opencl", {}, {}, {"debug:0", "opencl:0"}},
+    arrangement{"debug_and_opengl", {}, {}, {"debug:0", "opengl:0"}},
+    arrangement{"opencl_and_opengl", {}, {}, {"opencl:0", "opengl:0"}},
 };
+// The fuzzer's histories are played on fakes, which fail when they are told to, and leave nothing behind.
+constexpr auto fakes =
+    static_cast<std::size_t>(std::ranges::count(all, nullptr, [](const arrangement& each) { return each.real[0]; }));
 
 constexpr std::array<const char*, verbs> names{"read",
                                                "write",
@@ -70,10 +82,21 @@ constexpr std::size_t operation_bytes = 7;
 
 std::span<const arrangement> arrangements() { return all; }
 
+std::string why_missing(const arrangement& of) {
+    for (const char* const each : of.real) {
+        try {
+            if (each) static_cast<void>(space(each));
+        } catch (const error& missing) {
+            return missing.what();
+        }
+    }
+    return {};
+}
+
 history history::decode(std::span<const std::uint8_t> bytes) {
     history result;
     if (bytes.size() < header_bytes) return result;
-    result.arrangement = static_cast<std::uint8_t>(bytes[0] % all.size());
+    result.arrangement = static_cast<std::uint8_t>(bytes[0] % fakes);
     result.hint = bytes[1];
     result.size = bytes[2];
     result.flags = bytes[3];
@@ -107,7 +130,7 @@ std::ostream& operator<<(std::ostream& out, const operation& what) {
 
 std::ostream& operator<<(std::ostream& out, const history& what) {
     out << "on " << all[what.arrangement % all.size()].name << ", hint " << what.hint % 3 << ", size " << int{what.size}
-        << ", flags " << int{what.flags} << ":\n";
+        << ", flags " << int{what.flags} << ((what.flags & history::by_c) != 0 ? ", by C" : "") << ":\n";
     for (const operation& each : what.operations) out << "  " << each << "\n";
     return out;
 }

@@ -46,7 +46,7 @@ inline constexpr std::uint8_t verbs = static_cast<std::uint8_t>(verb::make_room)
 /// Every value of every member means something, so that any bytes are a history.
 struct operation {
     verb does = verb::read;
-    std::uint8_t where = 0;   // the host, the first fake, the second
+    std::uint8_t where = 0;   // the host, the first device, the second
     std::uint8_t handle = 0;  // the whole buffer, or a view of it
     std::uint8_t offset = 0;
     std::uint8_t count = 0;
@@ -63,13 +63,17 @@ struct operation {
     friend bool operator==(const operation&, const operation&) = default;
 };
 
-/// Two fakes, beside the host.
+/// Two devices, beside the host: fakes, or, where one is named, a real one.
 struct arrangement {
     const char* name;
     fake_traits first;
     fake_traits second;
+    std::array<const char*, 2> real{};
 };
 std::span<const arrangement> arrangements();
+
+/// Nothing, or why one of its devices is not there.
+std::string why_missing(const arrangement& of);
 
 struct history {
     std::uint8_t arrangement = 0;
@@ -83,6 +87,7 @@ struct history {
     static constexpr std::uint8_t leases_go_last = 4;     // after the buffer
     static constexpr std::uint8_t default_is_device = 8;  // from the beginning
     static constexpr std::uint8_t joins_parts = 16;       // that are to be moved, whatever lies between
+    static constexpr std::uint8_t by_c = 32;              // the buffer is that of unibuf.h
 
     static history decode(std::span<const std::uint8_t> bytes);
     std::vector<std::uint8_t> encode() const;

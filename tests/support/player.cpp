@@ -7,7 +7,9 @@
 #include <sstream>
 #include <utility>
 
+#include "support/real_device.hpp"
 #include "unibuf/error.hpp"
+#include "unibuf/statistics.hpp"
 #include "unibuf/transfer_cost.hpp"
 
 namespace unibuf::test {
@@ -19,24 +21,30 @@ constexpr std::array injected{error_code::out_of_memory, error_code::transfer_fa
 
 std::size_t bytes_of(const history& of) { return of.size % 97u; }
 
-buffer make_buffer(const history& of, space device) {
+std::unique_ptr<face> make_buffer(const history& of, space device) {
     static constexpr std::array hints{memory_hint::none, memory_hint::gpu_preferred, memory_hint::coherent};
     buffer_options options;
     options.hint = hints[of.hint % hints.size()];
     options.uninitialized = (of.flags & history::uninitialized) != 0;
     if ((of.flags & history::name_device) != 0) options.device = device;
-    return buffer(bytes_of(of), options);
+    const bool by_c = (of.flags & history::by_c) != 0;
+    return by_c ? face_of_c(bytes_of(of), options) : face_of_cpp(bytes_of(of), options);
 }
 
-std::array<fake_device*, 2> fakes_of(const history& of) {
+std::array<device_of_history, 2> devices_of(const history& of) {
     const arrangement& chosen = arrangements()[of.arrangement % arrangements().size()];
-    return {&fake_device::get(chosen.first), &fake_device::get(chosen.second, 1)};
+    const auto device_of = [](const char* real, const fake_traits& does, unsigned index) {
+        if (real) return device_of_history{space(real)};
+        fake_device& fake = fake_device::get(does, index);
+        return device_of_history{fake.where(), &fake};
+    };
+    return {device_of(chosen.real[0], chosen.first, 0), device_of(chosen.real[1], chosen.second, 1)};
 }
 
 }  // namespace
 
 player::player(const history& of)
-    : fakes_(fakes_of(of)),
+    : devices_(devices_of(of)),
       oracle_(bytes_of(of), (of.flags & history::uninitialized) != 0),
       before_(oracle_),
       leases_go_last_((of.flags & history::leases_go_last) != 0),
@@ -44,14 +52,15 @@ player::player(const history& of)
       fired_(faults::all().fired()) {
     faults::all().disarm();
     const auto each = std::chrono::seconds(joins_parts_ ? 1 : 0);
-    for (const fake_device* fake : fakes_) set_transfer_cost(fake->where(), {.each = each, .bytes_per_second = 1e9});
+    for (const auto& [where, fake] : devices_) set_transfer_cost(where, {.each = each, .bytes_per_second = 1e9});
     if ((of.flags & history::default_is_device) != 0) default_ = at_first;
-    set_default_device(space_of(default_));
-    parts_[0] = part{make_buffer(of, fakes_[0]->where()), {0, bytes_of(of)}};
+    set_default_device(space_of(default_));  // which is the buffer's
+    parts_[0] = part{make_buffer(of, devices_[0].where), {0, bytes_of(of)}};
 }
 
 player::~player() {
     faults::all().disarm();
+    for (const auto& [where, fake] : devices_) set_transfer_cost(where, {.bytes_per_second = 1e9});
     set_default_device(host);
 }
 
@@ -68,21 +77,17 @@ byte_range player::range_of(const operation& op, byte_range within) const {
 place player::default_place() const { return default_; }
 
 space player::space_of(place where) const {
-    return where == at_host || where == at_host_as_device ? host : fake_at(where).where();
+    return where == at_host || where == at_host_as_device ? host : device_at(where).where;
 }
 
 bool player::allocated(place where) {
     if (!asked_[where]) return false;
-    try {
-        whole().handle.placement(where == at_host_as_device ? space::from_id(1) : space_of(where));
-        return true;
-    } catch (const error&) {
-        return false;
-    }
+    const space at = where == at_host_as_device ? space::from_id(1) : space_of(where);
+    return whole().handle->placement_at(at).has_value();
 }
 
 bool player::shares(place where) {
-    return allocated(where) && whole().handle.placement(space_of(where)).placement == placement::shared;
+    return allocated(where) && whole().handle->placement_at(space_of(where)) == placement::shared;
 }
 
 bool player::excluded(byte_range range, access what) const {
@@ -135,12 +140,14 @@ void player::settle() {
     fired_ = now;
     std::uint8_t host_group = 1;
     for (const place where : {at_first, at_second}) {
-        for (const failed_work& each : fake_at(where).failures) oracle_.lose({each.begin, each.end}, where);
-        fake_at(where).failures.clear();
-        if (shares(where) && !fake_at(where).does().borrows) host_group |= static_cast<std::uint8_t>(1u << where);
+        if (fake_device* const fake = device_at(where).fake) {
+            for (const failed_work& each : fake->failures) oracle_.lose({each.begin, each.end}, where);
+            fake->failures.clear();
+        }
+        if (shares(where) && !borrows(where)) host_group |= static_cast<std::uint8_t>(1u << where);
     }
-    if (fake_at(at_second).does().borrows && shares(at_second)) {
-        const place holder = fake_at(at_second).has_turn ? at_second : at_first;
+    if (borrows(at_second) && shares(at_second)) {
+        const place holder = device_at(at_second).fake->has_turn ? at_second : at_first;
         oracle_.take_turns(holder);
         before_.take_turns(holder);
     } else {
@@ -154,7 +161,7 @@ void player::settle() {
 /// The operation that has just succeeded moved no byte that was current at `where`; where it only writes, none at all.
 void player::expect_moves(byte_range range, place where, bool fetches) {
     if (!tried_once_) return;
-    const std::uint64_t moved = whole().handle.statistics().bytes_moved() - moved_before_;
+    const std::uint64_t moved = whole().handle->bytes_moved() - moved_before_;
     std::size_t needed = fetches ? before_.stale(range, where) : 0;
     if (joins_parts_ && needed > 0) needed = range.size();
     if (moved > needed) throw difference(fmt::format("moved {} bytes, of which {} were needed", moved, needed));
@@ -164,8 +171,10 @@ void player::expect_content(byte_range range, place where, const native_memory& 
     std::vector<std::byte> got;
     if (where == at_host || where == at_host_as_device) {
         got.assign(at.as<const std::byte>(), at.as<const std::byte>() + at.bytes);
-    } else {
+    } else if (device_at(where).fake) {
         got = queued ? kernel_read(at) : seen_now(at);
+    } else {
+        got = device_reads(at);
     }
     const std::string wrong = oracle_.compare(range, got);
     if (!wrong.empty()) throw difference(fmt::format("read at place {}: {}", static_cast<int>(where), wrong));
@@ -173,7 +182,7 @@ void player::expect_content(byte_range range, place where, const native_memory& 
 
 void player::step(const operation& op) {
     before_ = oracle_;
-    moved_before_ = whole().handle.statistics().bytes_moved();
+    moved_before_ = whole().handle->bytes_moved();
     switch (op.does) {
         case verb::read:
         case verb::write:
@@ -196,7 +205,7 @@ void player::step(const operation& op) {
             break;
         case verb::release_host: {
             part& of = part_of(op);
-            if (attempt(op, {}, [&] { of.handle.release_host(); })) {
+            if (attempt(op, {}, [&] { of.handle->release_host(); })) {
                 oracle_.end_exposure(of.range);
             }
             break;
@@ -236,7 +245,7 @@ void player::step(const operation& op) {
             break;
         case verb::set_default:
             default_ = std::array{at_host_as_device, at_first, at_second}[op.where % 3];
-            set_default_device(space_of(default_));
+            whole().handle->set_default_device(space_of(default_));
             break;
         case verb::fail:
             faults::all().arm(1 + op.count % 5u, injected[op.value % injected.size()],
@@ -245,8 +254,8 @@ void player::step(const operation& op) {
         case verb::make_room: {
             const place where = std::array{at_first, at_second, at_host}[op.where % 3];
             const bool was_there = allocated(where);
-            limit_memory(space_of(where), 0);
-            limit_memory(space_of(where), no_memory_limit);
+            whole().handle->limit_memory(space_of(where), 0);
+            whole().handle->limit_memory(space_of(where), no_memory_limit);
             settle();
             if (!was_there || allocated(where)) break;
             oracle_.drop(whole().range, where);
@@ -260,11 +269,11 @@ void player::step(const operation& op) {
 /// Reads what may be read.
 void player::look(place where) {
     before_ = oracle_;
-    moved_before_ = whole().handle.statistics().bytes_moved();
+    moved_before_ = whole().handle->bytes_moved();
     const byte_range all = whole().range;
-    const bool is_current = whole().handle.is_current_at(space_of(where));
+    const bool is_current = whole().handle->is_current_at(space_of(where));
     if (!excluded(all, access::read)) take_lease_at({}, where, all, access::read);
-    if (is_current && whole().handle.statistics().bytes_moved() != moved_before_) {
+    if (is_current && whole().handle->bytes_moved() != moved_before_) {
         throw difference(fmt::format("place {} was current, and bytes moved", static_cast<int>(where)));
     }
 }
@@ -273,17 +282,19 @@ void player::finish() {
     faults::all().disarm();
     while (!leases_.empty() && !leases_go_last_) end_lease(0);
     for (const place where : {at_first, at_host, at_second}) look(where);
-    for (fake_device* const each : fakes_) {
-        if (!each->misuse.empty()) throw difference("a backend was misused: " + each->misuse.front());
+    for (const auto& [where, fake] : devices_) {
+        if (fake && !fake->misuse.empty()) throw difference("a backend was misused: " + fake->misuse.front());
     }
 }
 
 void player::close() {
     for (auto& each : parts_) each.reset();
     leases_.clear();
-    for (fake_device* const each : fakes_) {
-        if (each->counts.memories != 0) throw difference("memory outlives its buffer");
-        if (!each->misuse.empty()) throw difference("a backend was misused: " + each->misuse.front());
+    for (const auto& [where, fake] : devices_) {
+        if (memory_in(where).held != 0) throw difference("memory outlives its buffer");
+        if (!fake) continue;
+        if (fake->counts.memories != 0) throw difference("memory outlives its buffer");
+        if (!fake->misuse.empty()) throw difference("a backend was misused: " + fake->misuse.front());
     }
 }
 
@@ -301,10 +312,11 @@ std::string play(const history& what) {
     } catch (const std::exception& wrong) {
         std::ostringstream where;
         if (done < what.operations.size()) where << what.operations[done];
-        for (fake_device* const each : fakes_of(what)) {
-            each->misuse.clear();
-            each->failures.clear();
-            each->queued().run_all();
+        for (const auto& [space, fake] : devices_of(what)) {
+            if (!fake) continue;
+            fake->misuse.clear();
+            fake->failures.clear();
+            fake->queued().run_all();
         }
         return fmt::format("operation {} ({}): {}", done, where.str(), wrong.what());
     }

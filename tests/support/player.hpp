@@ -3,21 +3,28 @@
 
 #include <array>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <stdexcept>
 #include <string>
 #include <vector>
 
+#include "support/face.hpp"
 #include "support/faults.hpp"
 #include "support/history.hpp"
 #include "support/oracle.hpp"
-#include "unibuf/buffer.hpp"
 
 namespace unibuf::test {
 
 /// What the buffer did is not what it may do.
 struct difference : std::runtime_error {
     using std::runtime_error::runtime_error;
+};
+
+/// One of the two beside the host.
+struct device_of_history {
+    space where;
+    fake_device* fake = nullptr;  // null of a real one
 };
 
 /// Of one thread: a history is what one thread does.
@@ -38,12 +45,11 @@ public:
 
 private:
     struct part {
-        buffer handle;
+        std::unique_ptr<face> handle;
         byte_range range;
     };
     struct held_lease {
-        lease<const std::byte> reads;
-        lease<std::byte> writes;
+        std::unique_ptr<face::held> lease;
         place where;
         byte_range range;
         access what;
@@ -59,7 +65,9 @@ private:
     byte_range range_of(const operation& op, byte_range within) const;
     place default_place() const;
     space space_of(place where) const;
-    fake_device& fake_at(place where) const { return *fakes_[where - at_first]; }
+    const device_of_history& device_at(place where) const { return devices_[where - at_first]; }
+    bool queues(place where) const { return (where == at_first || where == at_second) && device_at(where).fake; }
+    bool borrows(place where) const { return device_at(where).fake && device_at(where).fake->does().borrows; }
     bool allocated(place where);
     bool shares(place where);
 
@@ -87,8 +95,10 @@ private:
     void copy(const operation& op);
     void make_view(const operation& op);
     void look(place where);
+    void store(const native_memory& at, std::size_t first, place where, byte_range range,
+               std::span<const std::byte> content) const;
 
-    std::array<fake_device*, 2> fakes_;
+    std::array<device_of_history, 2> devices_;
     std::array<std::optional<part>, 4> parts_;
     oracle oracle_;
     oracle before_;  // the operation that is under way

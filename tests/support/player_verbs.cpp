@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "support/player.hpp"
-#include "unibuf/batch.hpp"
+#include "support/real_device.hpp"
 
 namespace unibuf::test {
 namespace {
@@ -28,18 +28,20 @@ byte_range written_part(const operation& op, byte_range range) {
 
 bool is_host(place where) { return where == at_host || where == at_host_as_device; }
 
+}  // namespace
+
 /// As a program does that has been granted `at`, whose first byte is byte `first` of the buffer.
-void store(const native_memory& at, std::size_t first, place where, byte_range range,
-           std::span<const std::byte> content) {
+void player::store(const native_memory& at, std::size_t first, place where, byte_range range,
+                   std::span<const std::byte> content) const {
     if (content.empty()) return;
     if (is_host(where)) {
         std::memcpy(at.as<std::byte>() + (range.begin - first), content.data(), content.size());
-    } else {
+    } else if (device_at(where).fake) {
         kernel_write(at, range.begin - first, content);
+    } else {
+        device_writes(at, range.begin - first, content);
     }
 }
-
-}  // namespace
 
 void player::take_lease(const operation& op) {
     const access what = op.does == verb::read    ? access::read
@@ -51,10 +53,10 @@ void player::take_lease(const operation& op) {
 
 void player::take_lease_at(const operation& op, place where, byte_range range, access what) {
     part& of = op.does == verb::read && range == whole().range ? whole() : part_of(op);
-    held_lease taken{.reads = {}, .writes = {}, .where = where, .range = range, .what = what, .queued = false};
+    held_lease taken{.lease = nullptr, .where = where, .range = range, .what = what, .queued = false};
     access_options options{.offset = range.begin - of.range.begin, .count = range.size()};
     static int any_queue = 0;
-    taken.queued = (op.flags & operation::on_queue) != 0 && !is_host(where);
+    taken.queued = (op.flags & operation::on_queue) != 0 && queues(where);
     if (taken.queued) options.on = queue{&any_queue};
     std::vector<error_code> must_fail = conflicts(range, what);
     const bool beyond = (op.flags & operation::beyond) != 0;
@@ -63,15 +65,12 @@ void player::take_lease_at(const operation& op, place where, byte_range range, a
         must_fail = {error_code::out_of_range};
     }
     asked_[where] = asked_[at_host] = true;
-    const bool granted = attempt(op, must_fail, [&] {
-        if (what == access::read) taken.reads = of.handle.read(space_of(where), options);
-        if (what == access::write) taken.writes = of.handle.write(space_of(where), options);
-        if (what == access::read_write) taken.writes = of.handle.read_write(space_of(where), options);
-    });
+    const bool granted =
+        attempt(op, must_fail, [&] { taken.lease = of.handle->acquire(space_of(where), what, options); });
     if (!granted) return;
 
     expect_moves(range, where, what != access::write);
-    const native_memory at = what == access::read ? taken.reads.native() : taken.writes.native();
+    const native_memory at = taken.lease->native();
     if (what == access::write) {
         oracle_.write(range, where);
     } else {
@@ -92,7 +91,7 @@ void player::take_lease_at(const operation& op, place where, byte_range range, a
 void player::end_lease(std::size_t index) {
     const held_lease ending = std::move(leases_[index]);
     leases_.erase(leases_.begin() + static_cast<std::ptrdiff_t>(index));
-    if (ending.what == access::read) expect_content(ending.range, ending.where, ending.reads.native(), ending.queued);
+    if (ending.what == access::read) expect_content(ending.range, ending.where, ending.lease->native(), ending.queued);
 }
 
 void player::write_under_lease(const operation& op) {
@@ -100,7 +99,7 @@ void player::write_under_lease(const operation& op) {
     if (found == leases_.end()) return;
     const byte_range to = range_of(op, found->range);
     const auto content = content_of(op, to.size());
-    store(found->writes.native(), found->range.begin, found->where, to, content);
+    store(found->lease->native(), found->range.begin, found->where, to, content);
     oracle_.put(to, content);
 }
 
@@ -110,7 +109,7 @@ void player::use_host(const operation& op) {
     asked_[at_host] = true;
     std::byte* data = nullptr;
     const bool given = attempt(op, conflicts(of.range, exposes ? access::read_write : access::read), [&] {
-        data = exposes ? of.handle.host() : const_cast<std::byte*>(std::as_const(of.handle).host());
+        data = exposes ? of.handle->host() : const_cast<std::byte*>(of.handle->host_to_read());
     });
     if (!given) return;
     expect_moves(of.range, at_host, true);
@@ -128,7 +127,7 @@ void player::use_host(const operation& op) {
     const auto content = content_of(op, to.size());
     store(at, of.range.begin, at_host, to, content);
     if (!exposes) {
-        of.handle.mark_host_dirty(to.begin - of.range.begin, to.size());
+        of.handle->mark_host_dirty(to.begin - of.range.begin, to.size());
         oracle_.mark(to, at_host);
     }
     oracle_.put(to, content);
@@ -151,7 +150,7 @@ void player::use_device(const operation& op) {
     const byte_range to = range_of(op, of.range);
     native_memory at;
     asked_[where] = asked_[at_host] = true;
-    if (!attempt(op, conflicts(of.range, access::read), [&] { at = of.handle.device(); })) return;
+    if (!attempt(op, conflicts(of.range, access::read), [&] { at = of.handle->device(); })) return;
     expect_moves(of.range, where, true);
     oracle_.read(of.range, where);
     expect_content(of.range, where, at, false);
@@ -164,7 +163,7 @@ void player::use_device(const operation& op) {
     store(at, of.range.begin, where, to, content);
     const bool is_found = where == at_host_as_device && (op.flags & operation::partly) != 0;
     if (!is_found) {
-        of.handle.mark_device_dirty(to.begin - of.range.begin, to.size());
+        of.handle->mark_device_dirty(to.begin - of.range.begin, to.size());
         oracle_.mark(to, where);
     }
     oracle_.put(to, content);
@@ -177,7 +176,7 @@ void player::mark(const operation& op) {
     std::vector<error_code> must_fail = conflicts(range, access::write);
     if (!allocated(where)) must_fail.push_back(error_code::not_allocated);
     if (attempt(op, must_fail,
-                [&] { of.handle.mark_dirty(space_of(where), range.begin - of.range.begin, range.size()); })) {
+                [&] { of.handle->mark_dirty(space_of(where), range.begin - of.range.begin, range.size()); })) {
         oracle_.mark(range, where);
     }
 }
@@ -192,9 +191,9 @@ void player::synchronize(const operation& op, place where) {
     const std::size_t offset = range.begin - of.range.begin;
     if (attempt(op, must_fail, [&] {
             if (where == at_host) {
-                of.handle.sync_to_host(offset, range.size());
+                of.handle->sync_to_host(offset, range.size());
             } else {
-                of.handle.sync_to_device(offset, range.size());
+                of.handle->sync_to_device(offset, range.size());
             }
         })) {
         expect_moves(range, where, true);
@@ -219,12 +218,10 @@ void player::prefetch(const operation& op) {
     if (!refused) asked_[where] = asked_[at_host] = true;
     const std::size_t offset = range.begin - of.range.begin;
     const auto in_a_batch = [&] {
-        batch all(space_of(where));
-        all.sync(of.handle.view(offset + range.size() / 2, range.size() - range.size() / 2));
-        all.sync(of.handle.view(offset, range.size() / 2));
-        all.submit();
+        const auto second = of.handle->view(offset + range.size() / 2, range.size() - range.size() / 2);
+        of.handle->view(offset, range.size() / 2)->sync_together(space_of(where), *second);
     };
-    const auto at_once = [&] { of.handle.prefetch(space_of(where), {.offset = offset, .count = range.size()}); };
+    const auto at_once = [&] { of.handle->prefetch(space_of(where), {.offset = offset, .count = range.size()}); };
     if (attempt(op, must_fail, [&] { together ? in_a_batch() : at_once(); })) {
         expect_moves(range, where, true);
         oracle_.read(range, where);
@@ -236,7 +233,7 @@ void player::discard(const operation& op) {
     const bool of_content = op.does == verb::discard_content;
     const place where = explicit_places[op.where % 3];
     if (of_content) {
-        if (attempt(op, conflicts(of.range, access::write), [&] { of.handle.discard_content(); })) {
+        if (attempt(op, conflicts(of.range, access::write), [&] { of.handle->discard_content(); })) {
             oracle_.drop_content(of.range);
         }
         return;
@@ -250,7 +247,7 @@ void player::discard(const operation& op) {
     if (attempt(op, must_fail,
                 [&] {
                     try {
-                        of.handle.discard(space_of(where));
+                        of.handle->discard(space_of(where));
                     } catch (const error& thrown) {
                         const bool after_failure = must_fail.empty() && !clean_;  // of an attempt before this one
                         if (!may_refuse && !after_failure) throw;
@@ -274,7 +271,7 @@ void player::fill(const operation& op) {
     if (!fits && !of.range.empty()) must_fail = {error_code::invalid_argument};
     if (!fits && of.range.empty()) return;
     asked_[at_host] = true;
-    if (attempt(op, must_fail, [&] { of.handle.fill(pattern); })) {
+    if (attempt(op, must_fail, [&] { of.handle->fill(pattern); })) {
         expect_moves(of.range, at_host, false);
         oracle_.fill(of.range, pattern);
     } else if (must_fail.empty()) {
@@ -295,9 +292,9 @@ void player::copy(const operation& op) {
     asked_[at_host] = true;
     if (!attempt(op, must_fail, [&] {
             if (from) {
-                of.handle.copy_from(content, offset);
+                of.handle->copy_from(content, offset);
             } else {
-                of.handle.copy_to(content, offset);
+                of.handle->copy_to(content, offset);
             }
         })) {
         return;
@@ -323,7 +320,7 @@ void player::make_view(const operation& op) {
     const std::vector<error_code> must_fail =
         beyond ? std::vector{error_code::out_of_range} : std::vector<error_code>{};
     if (attempt(op, must_fail, [&] {
-            made = part{of.handle.view(offset, beyond ? of.range.size() - offset + 1 : range.size()), range};
+            made = part{of.handle->view(offset, beyond ? of.range.size() - offset + 1 : range.size()), range};
         })) {
         parts_[slot] = std::move(made);
     }

@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <fstream>
 #include <string_view>
+#include <utility>
 
 #include "unibuf/unibuf.hpp"
 
@@ -60,52 +61,40 @@ TEST_F(cgroups, limit_nothing_where_there_are_none) {
     expect_no_limit();
 }
 
-TEST_F(cgroups, limit_nothing_by_max) {
-    this_process_is_in("0::/a\n");
-    v2("/a", "memory.max", "max\n");
-    v2("/a", "memory.high", "max\n");
-    v2("/a", "memory.current", "123\n");
-    expect_no_limit();
-}
-
-TEST_F(cgroups, limit_nothing_by_more_than_the_machine_has) {
-    this_process_is_in("0::/a\n");
-    v2("/a", "memory.max", "16000\n");
-    v2("/a", "memory.current", "0\n");
-    expect_no_limit();
-}
-
-TEST_F(cgroups, limit_total_and_free) {
-    this_process_is_in("0::/a/b\n");
-    v2("/a/b", "memory.max", "5000\n");
-    v2("/a/b", "memory.current", "2000\n");
-    expect(5000, 3000, "/a/b");
-}
-
-TEST_F(cgroups, have_no_more_free_than_the_machine) {
-    this_process_is_in("0::/a\n");
-    v2("/a", "memory.max", "15000\n");
-    v2("/a", "memory.current", "1000\n");
-    expect(15000, 9000, "/a");
-}
-
-TEST_F(cgroups, count_inactive_file_cache_as_free) {
-    this_process_is_in("0::/a\n");
-    v2("/a", "memory.max", "5000\n");
-    v2("/a", "memory.current", "4000\n");
-    v2("/a", "memory.stat", "anon 1\nactive_file 700\ninactive_file 1500\ntotal_inactive_file 9\n");
-    expect(5000, 2500, "/a");
-    v2("/a", "memory.stat", "inactive_file 4001\n");  // counted a moment later
-    expect(5000, 5000, "/a");
-}
-
-TEST_F(cgroups, have_nothing_free_above_their_limit) {
-    this_process_is_in("0::/a\n");
-    v2("/a", "memory.max", "5000\n");
-    v2("/a", "memory.current", "5001\n");
-    expect(5000, 0, "/a");
-    v2("/a", "memory.current", "18446744073709551615\n");
-    expect(5000, 0, "/a");
+/// What one of version 2 says of its memory, and what is left of the machine's.
+TEST_F(cgroups, of_version_2_leave_what_their_files_say) {
+    constexpr std::string_view none = "max\n";
+    constexpr std::string_view cache = "anon 1\nactive_file 700\ninactive_file 1500\ntotal_inactive_file 9\n";
+    struct row {
+        const char* what;
+        std::string_view max, high, current, stat;  // the files; empty: it is not there
+        std::uint64_t total, free;
+        std::string_view cgroup;
+    };
+    for (const row& each : {
+             row{"no limit", none, none, "123\n", "", 16000, 9000, ""},
+             row{"more than the machine has", "16000\n", "", "0\n", "", 16000, 9000, ""},
+             row{"a limit", "5000\n", "", "2000\n", "", 5000, 3000, "/a"},
+             row{"more free than in the machine", "15000\n", "", "1000\n", "", 15000, 9000, "/a"},
+             row{"inactive cache is free", "5000\n", "", "4000\n", cache, 5000, 2500, "/a"},
+             row{"counted a moment later", "5000\n", "", "4000\n", "inactive_file 4001\n", 5000, 5000, "/a"},
+             row{"above the limit", "5000\n", "", "5001\n", "", 5000, 0, "/a"},
+             row{"far above it", "5000\n", "", "18446744073709551615\n", "", 5000, 0, "/a"},
+             row{"slowed down before", "8000\n", "3000\n", "1000\n", "", 8000, 2000, "/a"},
+             row{"slowed down alone", none, "3000\n", "1000\n", "", 16000, 2000, ""},
+             row{"slowed down behind the limit", "8000\n", "9000\n", "1000\n", "", 8000, 7000, "/a"},
+             row{"no count", "5000\n", "", "", "", 5000, 5000, "/a"},
+         }) {
+        SCOPED_TRACE(each.what);
+        this_process_is_in("0::/a\n");
+        for (const auto& [file, content] :
+             {std::pair{"memory.max", each.max}, std::pair{"memory.high", each.high},
+              std::pair{"memory.current", each.current}, std::pair{"memory.stat", each.stat}}) {
+            std::filesystem::remove(root_ / "sys/fs/cgroup/a" / file);
+            if (!content.empty()) v2("/a", file, content);
+        }
+        expect(each.total, each.free, each.cgroup);
+    }
 }
 
 TEST_F(cgroups, above_limit_those_within) {
@@ -126,25 +115,6 @@ TEST_F(cgroups, beside_do_not_count) {
     v2("/b", "memory.max", "1000\n");
     v2("/a/below", "memory.max", "1000\n");
     expect_no_limit();
-}
-
-TEST_F(cgroups, that_slow_down_bound_what_is_free_alone) {
-    this_process_is_in("0::/a\n");
-    v2("/a", "memory.max", "8000\n");
-    v2("/a", "memory.high", "3000\n");
-    v2("/a", "memory.current", "1000\n");
-    expect(8000, 2000, "/a");
-    v2("/a", "memory.max", "max\n");
-    expect(16000, 2000, "");
-    v2("/a", "memory.high", "9000\n");
-    v2("/a", "memory.max", "8000\n");
-    expect(8000, 7000, "/a");
-}
-
-TEST_F(cgroups, without_a_count_limit_all_the_same) {
-    this_process_is_in("0::/a\n");
-    v2("/a", "memory.max", "5000\n");
-    expect(5000, 5000, "/a");
 }
 
 TEST_F(cgroups, that_make_no_sense_limit_nothing) {

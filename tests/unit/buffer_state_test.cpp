@@ -2,6 +2,7 @@
 #include <functional>
 #include <utility>
 
+#include "support/state_story.hpp"
 #include "unit/common.hpp"
 
 namespace unibuf::test {
@@ -23,60 +24,33 @@ void follow(buffer& b, const std::vector<row>& rows) {
     }
 }
 
-TEST(buffer_states, move_as_told) {
+TEST(buffer_states, move_as_told_in_every_language) {
+    const space device("debug:0");
+    const default_device_is device_is_default(device);
+    for (const auto make : {face_of_cpp, face_of_c}) {
+        follow_states(*make(100, {}), device);
+        follow_stores(*make(100, {}));
+    }
+}
+
+TEST(buffer_states, move_where_the_default_device_is_the_host) {
+    const default_device_is host_is_default(host);
+    for (const auto make : {face_of_cpp, face_of_c}) follow_states_at_the_host(*make(100, {}));
+}
+
+TEST(buffer_states, move_where_copies_and_content_are_discarded) {
     const space device("debug:0");
     const default_device_is device_is_default(device);
     buffer b(100);
-    std::byte* pointer = nullptr;
-    follow(b, {{"host for reading", [](buffer& of) { std::as_const(of).host(); }, host_only},
-               {"host write", [](buffer& of) { of.write(host).release(); }, host_dirty},
-               {"device", [](buffer& of) { of.device(); }, synchronized},
-               {"host read_write", [](buffer& of) { of.read_write(host).release(); }, host_dirty},
-               {"sync", [](buffer& of) { of.sync_to_device(); }, synchronized},
-               {"mark device", [](buffer& of) { of.mark_device_dirty(); }, device_dirty},
-               {"host for reading", [](buffer& of) { std::as_const(of).host(); }, synchronized},
-               {"mark host", [](buffer& of) { of.mark_host_dirty(); }, host_dirty},
-               {"device read_write", [&](buffer& of) { of.read_write(device).release(); }, device_dirty},
-               {"sync", [](buffer& of) { of.sync_to_host(); }, synchronized},
-               {"part at the device", [&](buffer& of) { of.write(device, {.count = 9}).release(); }, device_dirty},
-               {"part at the host", [](buffer& of) { of.write(host, {.offset = 50}).release(); }, mixed},
-               {"host catches up", [](buffer& of) { of.sync_to_host(); }, host_dirty},
-               {"device catches up", [](buffer& of) { of.prefetch(default_device()); }, synchronized},
-               {"discard host", [](buffer& of) { of.release_host(), of.discard(host); }, device_only},
+    follow(b, {{"device", [](buffer& of) { of.device(); }, device_only},
+               {"host read", [](buffer& of) { of.read(host).release(); }, synchronized},
+               {"discard host", [](buffer& of) { of.discard(host); }, device_only},
                {"mark device", [](buffer& of) { of.mark_device_dirty(); }, device_dirty},
                {"host read", [](buffer& of) { of.read(host).release(); }, synchronized},
                {"discard device", [&](buffer& of) { of.release_device(), of.discard(device); }, host_only},
                {"fill", [](buffer& of) { of.fill(noise(4)); }, host_dirty},
                {"discard content", [](buffer& of) { of.discard_content(); }, host_only},
-               {"host pointer", [&](buffer& of) { pointer = of.host(); }, host_only},
-               {"host write", [&](buffer&) { *pointer = std::byte{1}; }, host_dirty},
-               {"device", [](buffer& of) { of.device(); }, synchronized},
-               {"old pointer", [&](buffer&) { *pointer = std::byte{2}; }, host_dirty},
-               {"device", [](buffer& of) { of.device(); }, synchronized},
-               {"mark device", [](buffer& of) { of.mark_device_dirty(); }, device_dirty},
-               {"host for reading", [](buffer& of) { std::as_const(of).host(); }, synchronized}});
-}
-
-TEST(buffer_states, move_where_the_default_device_is_the_host) {
-    const default_device_is host_is_default(host);
-    buffer b(100);
-    std::byte* pointer = nullptr;
-    follow(b, {{"host for reading", [](buffer& of) { std::as_const(of).host(); }, host_only},
-               {"host write", [](buffer& of) { of.write(host).release(); }, host_dirty},
-               {"sync", [](buffer& of) { of.sync_to_device(); }, synchronized},
-               {"mark device", [](buffer& of) { of.mark_device_dirty(); }, device_dirty},
-               {"host for reading", [](buffer& of) { std::as_const(of).host(); }, synchronized},
-               {"mark host", [](buffer& of) { of.mark_host_dirty(); }, host_dirty},
-               {"sync", [](buffer& of) { of.sync_to_device(); }, synchronized},
-               {"part at the device", [](buffer& of) { of.mark_device_dirty(0, 10); }, device_dirty},
-               {"part at the host", [](buffer& of) { of.write(host, {.offset = 50}).release(); }, mixed},
-               {"host catches up", [](buffer& of) { of.sync_to_host(); }, host_dirty},
-               {"device catches up", [](buffer& of) { of.sync_to_device(); }, synchronized},
-               {"device pointer", [&](buffer& of) { pointer = of.device().as<std::byte>(); }, synchronized},
-               {"write", [&](buffer&) { *pointer = std::byte{1}; }, host_dirty},  // one memory: a host write
-               {"device", [](buffer& of) { of.device(); }, synchronized},
-               {"mark device", [](buffer& of) { of.mark_device_dirty(); }, device_dirty}});
-    EXPECT_EQ(b.statistics().transfers_made(), 0u);
+               {"host pointer", [&](buffer& of) { of.host(); }, host_only}});
 }
 
 TEST(buffer_states, move_with_a_pointer_out_where_the_default_device_is_the_host) {

@@ -5,24 +5,14 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <random>
 #include <span>
 #include <string>
 #include <vector>
 
+#include "support/bytes.hpp"
 #include "unibuf/unibuf.hpp"
 
 namespace unibuf::test {
-
-using bytes = std::vector<std::byte>;
-
-/// `count` bytes that look random, and are the same for the same `seed`.
-inline bytes noise(std::size_t count, unsigned seed = 1) {
-    std::minstd_rand random(seed);
-    bytes result(count);
-    for (std::byte& each : result) each = static_cast<std::byte>(random() >> 8);
-    return result;
-}
 
 /// `count` of `whole` from `offset` on.
 inline bytes part(std::span<const std::byte> whole, std::size_t offset, std::size_t count) {
@@ -41,17 +31,6 @@ inline bytes content(const buffer& from, space where = host, const access_option
 inline void put(buffer& to, std::span<const std::byte> data, space where = host, std::size_t offset = 0) {
     const auto lease = to.write(where, {.offset = offset, .count = data.size()});
     std::ranges::copy(data, lease.begin());
-}
-
-/// Whether `got` is `wanted`; says where they first differ.
-inline ::testing::AssertionResult same(std::span<const std::byte> got, std::span<const std::byte> wanted) {
-    if (got.size() != wanted.size()) {
-        return ::testing::AssertionFailure() << got.size() << " bytes instead of " << wanted.size();
-    }
-    const auto [g, w] = std::ranges::mismatch(got, wanted);
-    if (w == wanted.end()) return ::testing::AssertionSuccess();
-    return ::testing::AssertionFailure() << "byte " << w - wanted.begin() << " of " << wanted.size() << " is "
-                                         << std::to_integer<int>(*g) << " instead of " << std::to_integer<int>(*w);
 }
 
 struct failure {

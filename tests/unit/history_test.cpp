@@ -1,7 +1,7 @@
 // tests/unit/history_test.cpp: a buffer against a byte-by-byte oracle, over random histories of operations.
 //
-// Each property is one arrangement of two fakes beside the host. A history that goes wrong is made shorter until each
-// of its operations matters, and printed.
+// Each property is one arrangement of two devices beside the host; every other history is played on the C API. A
+// history that goes wrong is made shorter until each of its operations matters, and printed.
 #include "support/history.hpp"
 
 #include <gtest/gtest.h>
@@ -55,6 +55,8 @@ namespace {
 class a_history : public testing::TestWithParam<std::size_t> {};
 
 TEST_P(a_history, ends_as_the_oracle_says) {
+    const std::string missing = why_missing(arrangements()[GetParam()]);
+    if (!missing.empty()) GTEST_SKIP() << missing;
     std::size_t played = 0;
     const auto here = rc::gen::map(rc::gen::arbitrary<history>(), [](history of) {
         of.arrangement = static_cast<std::uint8_t>(GetParam());

@@ -257,6 +257,16 @@ TEST_F(pool, reserves) {
     EXPECT_EQ(memory_in(host).held, at_host);
 }
 
+TEST_F(pool, reserves_nothing_where_the_buffers_could_not_even_be_listed) {
+    try {
+        of_.reserve(rest, 8, device);
+        FAIL() << "2^64 buffers were reserved";
+    } catch (const error& thrown) {
+        EXPECT_EQ(thrown.code(), error_code::out_of_memory) << thrown.what();
+    }
+    EXPECT_EQ(of_.statistics().misses, 0u);
+}
+
 TEST_F(pool, what_it_holds_goes_first_where_memory_is_short) {
     limit_memory(device, 2 * 1024);
     buffer used(1024);

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cache
 from importlib import import_module
 from types import ModuleType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from . import _native
 from ._queues import address_of
 from .errors import DeviceUnavailableError
-
-if TYPE_CHECKING:
-    from .buffer import UnifiedBuffer
 
 
 def index_of(space: str) -> int:
@@ -44,12 +42,12 @@ def cuda_array(of: Any) -> Any | None:
     return cupy.asarray(of) if has_interface else cupy.from_dlpack(of)
 
 
-def copy_at_device(buffer: UnifiedBuffer[Any], source: Any) -> None:
-    """What a cupy.ndarray has becomes the buffer's content."""
+def copy_at_device(write: Callable[..., _native.Access], source: Any) -> None:
+    """What a cupy.ndarray has becomes the content of the buffer whose `write` is given."""
     current_stream = import_module("cupy").cuda.get_current_stream
     with source.device:
         stream = current_stream()
-        with buffer.write(f"cuda:{source.device.id}", stream=stream) as array:
+        with write(f"cuda:{source.device.id}", stream=stream) as array:
             array[...] = source
             del array
         stream.synchronize()  # its owner may free or write it from here on

@@ -3,26 +3,27 @@
 from __future__ import annotations
 
 import pickle
-from typing import Any
+from typing import Any, TypeVar
 
 from . import _native
-from .buffer import UnifiedBuffer
+from ._base import BufferBase
 from .errors import DeviceUnavailableError, InvalidArgumentError
 
-Form = tuple[type[UnifiedBuffer[Any]], tuple[int, ...], Any, dict[str, Any]]
+B = TypeVar("B", bound=BufferBase[Any])
+Form = tuple[type[B], tuple[int, ...], Any, dict[str, Any]]
 
 
-def form_of(buffer: UnifiedBuffer[Any]) -> Form:
+def form_of(buffer: B) -> Form[B]:
     """All but the content."""
     return type(buffer), buffer.shape, buffer.dtype, buffer._options()
 
 
-def content_of(buffer: UnifiedBuffer[Any]) -> _native.Memory | None:
+def content_of(buffer: BufferBase[Any]) -> _native.Memory | None:
     """The host's copy, held in place; None where no bytes have to be sent: none, or none that anybody wrote."""
     return buffer._hold("host") if buffer.nbytes and buffer.is_allocated else None
 
 
-def reduce(buffer: UnifiedBuffer[Any], protocol: int) -> tuple[Any, ...]:
+def reduce(buffer: BufferBase[Any], protocol: int) -> tuple[Any, ...]:
     """From protocol 5 on the bytes go out of band where the pickler takes them so: nothing is copied here."""
     content: Any = content_of(buffer)
     if content is not None:
@@ -31,15 +32,13 @@ def reduce(buffer: UnifiedBuffer[Any], protocol: int) -> tuple[Any, ...]:
     return rebuild, (*form_of(buffer), content), state
 
 
-def rebuild(
-    kind: type[UnifiedBuffer[Any]], shape: tuple[int, ...], dtype: Any, options: dict[str, Any], content: Any
-) -> UnifiedBuffer[Any]:
+def rebuild(kind: type[B], shape: tuple[int, ...], dtype: Any, options: dict[str, Any], content: Any) -> B:
     """A new buffer with that content at the host. Where its device is missing, it is for the default device."""
     result = kind.__new__(kind)
     try:
-        UnifiedBuffer.__init__(result, shape, dtype, **options)
+        BufferBase.__init__(result, shape, dtype, **options)
     except (DeviceUnavailableError, InvalidArgumentError):
-        UnifiedBuffer.__init__(result, shape, dtype, **{**options, "device": None})
+        BufferBase.__init__(result, shape, dtype, **{**options, "device": None})
     if content is None:
         return result
     if options["access"] == "read_only":  # accesses to write are refused

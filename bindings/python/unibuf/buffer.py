@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any, Generic, TypedDict, TypeVar, overload
+from typing import TYPE_CHECKING, Any, TypedDict, overload
 
 import numpy as np
 
 from . import _native
+from ._base import BufferBase, T
 from ._device_arrays import copy_at_device, cuda_array
+from ._dtypes import description_of
+from ._pickle import reduce
 from .errors import BufferNotAllocatedError, InvalidArgumentError, UnsupportedError
-from .state import BufferState
-from .statistics import Statistics, from_native
-from .views import CudaView, cuda_view
+from .views import CudaView
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, DTypeLike, NDArray
@@ -29,13 +31,11 @@ if TYPE_CHECKING:
         uninitialized: bool
 
 
-T = TypeVar("T", bound=np.generic)
-
 _READ, _WRITE, _READ_WRITE = 1, 2, 3
 _DLPACK_HOST = (1, 0)
 
 
-class UnifiedBuffer(_native.Buffer, Generic[T]):
+class UnifiedBuffer(BufferBase[T]):
     """A row-major array of `shape` that knows which of its bytes are current where.
 
     No memory is taken before something is accessed. Bytes move only when they are touched where they are stale; what is
@@ -58,7 +58,7 @@ class UnifiedBuffer(_native.Buffer, Generic[T]):
 
     __slots__ = ()
 
-    if TYPE_CHECKING:  # of the base class, with their types
+    if TYPE_CHECKING:  # of the native class, with its types
 
         @overload
         def __init__(self: UnifiedBuffer[np.float32], shape: Shape, **options: Unpack[Options]) -> None: ...
@@ -67,72 +67,12 @@ class UnifiedBuffer(_native.Buffer, Generic[T]):
         @overload
         def __init__(self: UnifiedBuffer[Any], shape: Shape, dtype: DTypeLike, **options: Unpack[Options]) -> None: ...
         def __init__(self, *_: Any, **__: Any) -> None: ...
-        @property
-        def host(self) -> NDArray[T]: ...
-        @property
-        def device(self) -> Any: ...
-        @property
-        def state(self) -> BufferState: ...
-        @property
-        def shape(self) -> tuple[int, ...]: ...
-        @property
-        def dtype(self) -> np.dtype[T]: ...
-        @property
-        def nbytes(self) -> int: ...
-        @property
-        def size(self) -> int: ...
-        def mark_host_dirty(self, offset: int = 0, count: int | None = None) -> None: ...
-        def mark_device_dirty(self, offset: int = 0, count: int | None = None, stream: Any = None) -> None: ...
-        def _fill(self, pattern: bytes) -> None: ...
-        def _options(self) -> dict[str, Any]: ...
-        def _copy_bytes_from(self, source: Any, offset: int = 0) -> None: ...
-        def _copy_bytes_to(self, target: Any, offset: int = 0) -> None: ...
-        def _statistics(self) -> dict[str, Any]: ...
-        def _hold(self, space: str) -> _native.Memory: ...
-        def _share(self, description: str) -> str: ...
-
-    # What it is
-
-    @property
-    def ndim(self) -> int:
-        return len(self.shape)
-
-    @property
-    def is_allocated(self) -> bool:
-        """Whether any copy exists."""
-        return self.state is not BufferState.UNINITIALIZED
-
-    @property
-    def pinned(self) -> bool:
-        """Whether the host's copy is page-locked now; `placement("host")["reason"]` says why not."""
-        return self.is_at("host") and bool(self.placement("host")["pinned"])
-
-    def is_at(self, space: str) -> bool:
-        """Whether there is a copy at a space, current or not."""
-        try:
-            self.placement(space)
-        except BufferNotAllocatedError:
-            return False
-        return True
-
-    @property
-    def statistics(self) -> Statistics:
-        """What was moved for this buffer, and why."""
-        return from_native(self._statistics())
-
-    def __repr__(self) -> str:
-        about = ""
-        try:
-            about = f"shape={self.shape}, dtype={self.dtype}"
-            return f"{type(self).__name__}({about}, state={self.state})"
-        except InvalidArgumentError as failure:
-            return f"{type(self).__name__}({about}: {failure})"
 
     # Where it is
 
     def cuda(self, index: int = 0) -> CudaView:
         """The copy at a CUDA device, current now, for whoever takes the CUDA array interface or DLPack."""
-        return cuda_view(self, index)
+        return CudaView(self._hold(f"cuda:{index}"), self.shape, self.dtype)
 
     @property
     def metal(self) -> Any:
@@ -152,9 +92,9 @@ class UnifiedBuffer(_native.Buffer, Generic[T]):
         `unibuf.attach`. The content is copied there once; device copies go, and names in the registry. A second call
         only gives the name, which is good as long as this process has the buffer. Raises AccessConflictError while
         arrays or views of it are held, which would stay behind."""
-        from .sharing import share
-
-        return share(self)
+        if sys.platform != "linux":
+            raise UnsupportedError("memory that processes share is a memfd, which needs Linux")
+        return self._share(repr((self.shape, description_of(self.dtype), self._options())))
 
     # Access for a while
 
@@ -250,7 +190,7 @@ class UnifiedBuffer(_native.Buffer, Generic[T]):
             raise TypeError(f"data of {source.dtype} cannot be cast to {self.dtype} within its kind")
         if at_device is not None:
             if self.nbytes:
-                copy_at_device(self, at_device)
+                copy_at_device(self.write, at_device)
         elif source.dtype == self.dtype and source.flags.c_contiguous and source.flags.aligned:
             self._copy_bytes_from(_bytes_of(source))
         else:
@@ -321,12 +261,7 @@ class UnifiedBuffer(_native.Buffer, Generic[T]):
         return host.__dlpack__(**{name: value for name, value in asked.items() if value is not None})
 
     def __reduce_ex__(self, protocol: Any) -> Any:
-        from ._pickle import reduce
-
         return reduce(self, int(protocol))
-
-
-_native.add_properties(UnifiedBuffer)
 
 
 def _bytes_of(array: NDArray[Any]) -> NDArray[np.uint8]:

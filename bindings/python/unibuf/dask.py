@@ -23,7 +23,7 @@ def serialize(buffer: UnifiedBuffer[Any]) -> tuple[dict[str, Any], list[memoryvi
 
 
 def deserialize(header: dict[str, Any], frames: list[Any]) -> UnifiedBuffer[Any]:
-    form: Form = _pickle.loads(header["form"])
+    form: Form[UnifiedBuffer[Any]] = _pickle.loads(header["form"])
     return rebuild(*form, frames[0] if frames else None)
 
 

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import ast
-import sys
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from . import _native
+from ._dtypes import dtype_of
 from .buffer import UnifiedBuffer
-from .errors import InvalidArgumentError, UnsupportedError
+from .errors import InvalidArgumentError
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -35,13 +35,6 @@ def from_dlpack(source: Any) -> UnifiedBuffer[Any]:
     return from_numpy(np.from_dlpack(source))
 
 
-def share(buffer: UnifiedBuffer[Any]) -> str:
-    """What UnifiedBuffer.share does."""
-    if sys.platform != "linux":
-        raise UnsupportedError("memory that processes share is a memfd, which needs Linux")
-    return buffer._share(repr((buffer.shape, _description_of(buffer.dtype), buffer._options())))
-
-
 def attach(name: str) -> UnifiedBuffer[Any]:
     """The buffer that another process, or this one, shares under that name: its host copy is the same memory.
 
@@ -53,24 +46,9 @@ def attach(name: str) -> UnifiedBuffer[Any]:
     """
     memory = _native.Attachment(name)
     shape, dtype, options = ast.literal_eval(memory.description())
-    known: UnifiedBuffer[Any] | None = memory.known(UnifiedBuffer, shape, _dtype_of(dtype))
+    known: UnifiedBuffer[Any] | None = memory.known(UnifiedBuffer, shape, dtype_of(dtype))
     if known is not None:
         return known
-    result: UnifiedBuffer[Any] = UnifiedBuffer(shape, _dtype_of(dtype), **options)
+    result: UnifiedBuffer[Any] = UnifiedBuffer(shape, dtype_of(dtype), **options)
     memory.become(result)
     return result
-
-
-def _description_of(dtype: np.dtype[Any]) -> Any:
-    if dtype.kind == "V" and dtype.names is None and dtype.subdtype is None and dtype.type is not np.void:
-        return f"{dtype.type.__module__}:{dtype.name}"  # of ml_dtypes
-    return np.lib.format.dtype_to_descr(dtype)
-
-
-def _dtype_of(description: Any) -> np.dtype[Any]:
-    if isinstance(description, str) and description.startswith("ml_dtypes:"):
-        import ml_dtypes  # the process that shares has it
-
-        found: np.dtype[Any] = np.dtype(getattr(ml_dtypes, description.partition(":")[2]))
-        return found
-    return np.lib.format.descr_to_dtype(description)

@@ -15,8 +15,6 @@ from .errors import InvalidArgumentError, UnsupportedError
 if TYPE_CHECKING:
     import numpy as np
 
-    from .buffer import UnifiedBuffer
-
 _DLPACK_CODES = {"i": 0, "u": 1, "f": 2, "c": 5, "b": 6}
 _BFLOAT = 4
 
@@ -94,10 +92,6 @@ class CudaView:
 
     def __repr__(self) -> str:
         return f"CudaView(shape={self.shape}, dtype={self.dtype}, space={self.space!r})"
-
-
-def cuda_view(buffer: UnifiedBuffer[Any], index: int) -> CudaView:
-    return CudaView(buffer._hold(f"cuda:{index}"), buffer.shape, buffer.dtype)
 
 
 def _dlpack_type(dtype: np.dtype[Any]) -> tuple[int, int]:

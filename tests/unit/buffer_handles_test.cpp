@@ -1,4 +1,4 @@
-// tests/unit/review_core_test.cpp: what a buffer owes to a second thread, and to whoever assigns to it.
+// tests/unit/buffer_handles_test.cpp: what a buffer owes to a second thread, and to whoever assigns to a handle of it.
 #include <atomic>
 #include <chrono>
 #include <optional>

@@ -1,0 +1,88 @@
+"""What a buffer is: the native class with its types, and what it says of itself. What can be done with one is in
+`unibuf.buffer`; what only passes buffers on needs no more than this."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+import numpy as np
+
+from . import _native
+from .errors import BufferNotAllocatedError, InvalidArgumentError
+from .state import BufferState
+from .statistics import Statistics, from_native
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+T = TypeVar("T", bound=np.generic)
+
+
+class BufferBase(_native.Buffer, Generic[T]):
+    """The base of UnifiedBuffer."""
+
+    __slots__ = ()
+
+    if TYPE_CHECKING:  # of the native class, with their types
+
+        @property
+        def host(self) -> NDArray[T]: ...
+        @property
+        def device(self) -> Any: ...
+        @property
+        def state(self) -> BufferState: ...
+        @property
+        def shape(self) -> tuple[int, ...]: ...
+        @property
+        def dtype(self) -> np.dtype[T]: ...
+        @property
+        def nbytes(self) -> int: ...
+        @property
+        def size(self) -> int: ...
+        def mark_host_dirty(self, offset: int = 0, count: int | None = None) -> None: ...
+        def mark_device_dirty(self, offset: int = 0, count: int | None = None, stream: Any = None) -> None: ...
+        def _fill(self, pattern: bytes) -> None: ...
+        def _options(self) -> dict[str, Any]: ...
+        def _copy_bytes_from(self, source: Any, offset: int = 0) -> None: ...
+        def _copy_bytes_to(self, target: Any, offset: int = 0) -> None: ...
+        def _statistics(self) -> dict[str, Any]: ...
+        def _hold(self, space: str) -> _native.Memory: ...
+        def _share(self, description: str) -> str: ...
+
+    @property
+    def ndim(self) -> int:
+        return len(self.shape)
+
+    @property
+    def is_allocated(self) -> bool:
+        """Whether any copy exists."""
+        return self.state is not BufferState.UNINITIALIZED
+
+    @property
+    def pinned(self) -> bool:
+        """Whether the host's copy is page-locked now; `placement("host")["reason"]` says why not."""
+        return self.is_at("host") and bool(self.placement("host")["pinned"])
+
+    def is_at(self, space: str) -> bool:
+        """Whether there is a copy at a space, current or not."""
+        try:
+            self.placement(space)
+        except BufferNotAllocatedError:
+            return False
+        return True
+
+    @property
+    def statistics(self) -> Statistics:
+        """What was moved for this buffer, and why."""
+        return from_native(self._statistics())
+
+    def __repr__(self) -> str:
+        about = ""
+        try:
+            about = f"shape={self.shape}, dtype={self.dtype}"
+            return f"{type(self).__name__}({about}, state={self.state})"
+        except InvalidArgumentError as failure:
+            return f"{type(self).__name__}({about}: {failure})"
+
+
+_native.add_properties(BufferBase)

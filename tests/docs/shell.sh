@@ -1,0 +1,21 @@
+#!/bin/bash
+# shell.sh BUILD BLOCK [PROGRAM...]: runs a shell block of a document as somebody does who has installed unibuf into
+# $HOME/unibuf, in a HOME of its own where the programs lie as app.cpp, app.c and app.f90. A block that installs, does.
+set -euo pipefail
+
+build=$1 block=$2
+HOME=$(mktemp -d)
+export build HOME
+trap 'rm -rf "$HOME"' EXIT
+
+# What the Makefile does to install, but for the build, which is there.
+make() {
+    [[ $# == 2 && $1 == install && $2 == PREFIX=* ]] || { echo "make $*: not in a test" >&2 && return 2; }
+    cmake --install "$build" --prefix "${2#PREFIX=}" >/dev/null
+}
+export -f make
+
+grep -q '^make install' "$block" || make install PREFIX="$HOME/unibuf"
+for program in "${@:3}"; do cp "$program" "$HOME/app.${program##*.}"; done
+cd "$HOME"
+bash -euo pipefail "$block"

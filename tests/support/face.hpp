@@ -1,0 +1,70 @@
+// support/face.hpp: a buffer as the programs of one language have it: what a history is played on.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+
+#include "unibuf/options.hpp"
+#include "unibuf/space.hpp"
+#include "unibuf/state.hpp"
+#include "unibuf/statistics.hpp"
+
+namespace unibuf::test {
+
+/// A handle of a buffer. What buffer.hpp says of its functions holds for those of the same names; what fails throws
+/// unibuf::error in every language, with the message that its programs get.
+class face {
+public:
+    /// A lease, which ends with it.
+    class held {
+    public:
+        virtual ~held() = default;
+        virtual native_memory native() const = 0;
+    };
+
+    virtual ~face() = default;
+
+    virtual std::unique_ptr<face> view(std::size_t offset, std::size_t count) = 0;
+    virtual std::unique_ptr<held> acquire(space where, access what, const access_options& options) = 0;
+
+    virtual std::byte* host() = 0;
+    virtual const std::byte* host_to_read() = 0;
+    virtual void release_host() = 0;
+    virtual native_memory device() = 0;
+
+    virtual void mark_host_dirty(std::size_t offset, std::size_t count) = 0;
+    virtual void mark_device_dirty(std::size_t offset, std::size_t count) = 0;
+    virtual void mark_dirty(space where, std::size_t offset, std::size_t count) = 0;
+    virtual void sync_to_host(std::size_t offset, std::size_t count) = 0;
+    virtual void sync_to_device(std::size_t offset, std::size_t count) = 0;
+    virtual void prefetch(space where, const access_options& options) = 0;
+    virtual void discard(space where) = 0;
+    virtual void discard_content() = 0;
+    virtual void fill(std::span<const std::byte> pattern) = 0;
+    virtual void copy_from(std::span<const std::byte> data, std::size_t offset) = 0;
+    virtual void copy_to(std::span<std::byte> data, std::size_t offset) const = 0;
+
+    /// `first` and then this one, in one batch.
+    virtual void sync_together(space to, face& first) = 0;
+
+    /// Nothing where there is no copy.
+    virtual std::optional<placement> placement_at(space where) const = 0;
+    virtual buffer_state state() const = 0;
+    virtual std::uint64_t bytes_moved() const = 0;
+
+    /// False where a language has no such question.
+    virtual bool is_current_at(space where) const = 0;
+
+    // Those of the language that are about no buffer.
+    virtual void set_default_device(space where) = 0;
+    virtual void limit_memory(space where, std::uint64_t bytes) = 0;
+};
+
+// Each makes a buffer.
+std::unique_ptr<face> face_of_cpp(std::size_t bytes, const buffer_options& options);
+std::unique_ptr<face> face_of_c(std::size_t bytes, const buffer_options& options);
+
+}  // namespace unibuf::test

@@ -1,0 +1,174 @@
+// support/face_of_c.cpp: by unibuf.h alone, but for the errors, which are those of its statuses.
+#include <unibuf/unibuf.h>
+
+#include <array>
+#include <stdexcept>
+#include <utility>
+
+#include "support/face.hpp"
+#include "unibuf/detail/gate.hpp"
+#include "unibuf/error.hpp"
+
+namespace unibuf::test {
+namespace {
+
+void must(unibuf_status status) {
+    if (status == UNIBUF_OK) return;
+    static constexpr std::array codes{
+        std::pair{UNIBUF_NOT_ALLOCATED, error_code::not_allocated},
+        std::pair{UNIBUF_OUT_OF_MEMORY, error_code::out_of_memory},
+        std::pair{UNIBUF_DEVICE_UNAVAILABLE, error_code::device_unavailable},
+        std::pair{UNIBUF_DEVICE_LOST, error_code::device_lost},
+        std::pair{UNIBUF_INVALID_ARGUMENT, error_code::invalid_argument},
+        std::pair{UNIBUF_OUT_OF_RANGE, error_code::out_of_range},
+        std::pair{UNIBUF_ACCESS_CONFLICT, error_code::access_conflict},
+        std::pair{UNIBUF_TRANSFER_FAILED, error_code::transfer_failed},
+        std::pair{UNIBUF_TIMEOUT, error_code::timeout},
+        std::pair{UNIBUF_UNSUPPORTED, error_code::unsupported},
+    };
+    for (const auto& [each, code] : codes) {
+        if (each == status) throw error(code, unibuf_message());
+    }
+    throw std::runtime_error("a status that the header does not have");
+}
+
+native_memory native_of(const unibuf_native& from) {
+    return {space::from_id(static_cast<std::uint8_t>(from.where)), from.handle, from.offset, from.size};
+}
+
+unibuf_access_options options_of(const access_options& from) {
+    unibuf_access_options result = UNIBUF_ACCESS_INIT;
+    result.offset = from.offset;
+    result.size = from.count;
+    result.queue = from.on.native;
+    return result;
+}
+
+class held_lease final : public face::held {
+public:
+    held_lease(unibuf_buffer* of, space where, access what, const access_options& options) {
+        const unibuf_access_options asked = options_of(options);
+        static constexpr std::array accesses{UNIBUF_READ, UNIBUF_WRITE, UNIBUF_READ_WRITE};
+        const std::size_t index = what == access::read ? 0 : what == access::write ? 1 : 2;
+        must(unibuf_acquire(of, where.id(), accesses[index], &asked, &lease_));
+    }
+    ~held_lease() override { unibuf_release(&lease_); }
+    held_lease(const held_lease&) = delete;
+    held_lease& operator=(const held_lease&) = delete;
+
+    native_memory native() const override { return native_of(lease_.native); }
+
+private:
+    unibuf_lease lease_ = UNIBUF_LEASE_INIT;
+};
+
+class c_face final : public face {
+public:
+    explicit c_face(unibuf_buffer* of) : of_(of) {}
+    ~c_face() override { unibuf_destroy(of_); }
+    c_face(const c_face&) = delete;
+    c_face& operator=(const c_face&) = delete;
+
+    std::unique_ptr<face> view(std::size_t offset, std::size_t count) override {
+        unibuf_buffer* made = nullptr;
+        must(unibuf_view(of_, offset, count, &made));
+        return std::make_unique<c_face>(made);
+    }
+    std::unique_ptr<held> acquire(space where, access what, const access_options& options) override {
+        return std::make_unique<held_lease>(of_, where, what, options);
+    }
+
+    std::byte* host() override {
+        void* pointer = nullptr;
+        must(unibuf_host(of_, &pointer));
+        return static_cast<std::byte*>(pointer);
+    }
+    const std::byte* host_to_read() override {
+        const void* pointer = nullptr;
+        must(unibuf_host_to_read(of_, &pointer));
+        return static_cast<const std::byte*>(pointer);
+    }
+    void release_host() override { must(unibuf_release_host(of_)); }
+    native_memory device() override {
+        unibuf_native native{};
+        must(unibuf_device(of_, &native));
+        return native_of(native);
+    }
+
+    void mark_host_dirty(std::size_t offset, std::size_t count) override {
+        must(unibuf_mark_host_dirty(of_, offset, count));
+    }
+    void mark_device_dirty(std::size_t offset, std::size_t count) override {
+        must(unibuf_mark_device_dirty(of_, offset, count));
+    }
+    void mark_dirty(space where, std::size_t offset, std::size_t count) override {
+        const unibuf_access_options asked = options_of({.offset = offset, .count = count});
+        must(unibuf_mark_dirty(of_, where.id(), &asked));
+    }
+    void sync_to_host(std::size_t offset, std::size_t count) override { must(unibuf_sync_to_host(of_, offset, count)); }
+    void sync_to_device(std::size_t offset, std::size_t count) override {
+        must(unibuf_sync_to_device(of_, offset, count));
+    }
+    void prefetch(space where, const access_options& options) override {
+        const unibuf_access_options asked = options_of(options);
+        must(unibuf_prefetch(of_, where.id(), &asked));
+    }
+    void discard(space where) override { must(unibuf_discard(of_, where.id())); }
+    void discard_content() override { must(unibuf_discard_content(of_)); }
+    void fill(std::span<const std::byte> pattern) override { must(unibuf_fill(of_, pattern.data(), pattern.size())); }
+    void copy_from(std::span<const std::byte> data, std::size_t offset) override {
+        must(unibuf_copy_from(of_, data.data(), data.size(), offset));
+    }
+    void copy_to(std::span<std::byte> data, std::size_t offset) const override {
+        must(unibuf_copy_to(of_, data.data(), data.size(), offset));
+    }
+
+    void sync_together(space to, face& first) override {
+        unibuf_batch* made = nullptr;
+        must(unibuf_batch_create(to.id(), &made));
+        const std::unique_ptr<unibuf_batch, void (*)(unibuf_batch*)> all(made, unibuf_batch_destroy);
+        must(unibuf_batch_sync(made, dynamic_cast<c_face&>(first).of_));
+        must(unibuf_batch_sync(made, of_));
+        must(unibuf_batch_submit(made));
+    }
+
+    std::optional<placement> placement_at(space where) const override {
+        const bool in_place_of_device =
+            where == space::from_id(detail::host_in_place_of_device);  // C has no number for it
+        unibuf_placement found{};
+        if (unibuf_placement_at(of_, in_place_of_device ? UNIBUF_HOST : where.id(), &found) != UNIBUF_OK)
+            return std::nullopt;
+        return found.shared ? placement::shared : placement::mirrored;
+    }
+    buffer_state state() const override {
+        unibuf_buffer_state found = UNIBUF_UNINITIALIZED;
+        must(unibuf_state(of_, &found));
+        return static_cast<buffer_state>(found);
+    }
+    std::uint64_t bytes_moved() const override {
+        unibuf_statistics figures{};
+        must(unibuf_statistics_of(of_, &figures));
+        return figures.bytes_moved;
+    }
+    bool is_current_at(space) const override { return false; }
+
+    void set_default_device(space where) override { must(unibuf_set_default_device(where.id())); }
+    void limit_memory(space where, std::uint64_t bytes) override { must(unibuf_limit_memory(where.id(), bytes)); }
+
+private:
+    unibuf_buffer* of_;
+};
+
+}  // namespace
+
+std::unique_ptr<face> face_of_c(std::size_t bytes, const buffer_options& options) {
+    unibuf_options asked = UNIBUF_OPTIONS_INIT;
+    asked.hint = static_cast<unibuf_memory_hint>(options.hint);
+    asked.uninitialized = options.uninitialized;
+    if (options.device) asked.device = options.device->id();
+    unibuf_buffer* made = nullptr;
+    must(unibuf_create(bytes, &asked, &made));
+    return std::make_unique<c_face>(made);
+}
+
+}  // namespace unibuf::test

@@ -1,0 +1,89 @@
+// support/face_of_cpp.cpp
+#include <utility>
+
+#include "support/face.hpp"
+#include "unibuf/batch.hpp"
+#include "unibuf/buffer.hpp"
+
+namespace unibuf::test {
+namespace {
+
+template <class Lease>
+class held_lease final : public face::held {
+public:
+    explicit held_lease(Lease lease) : lease_(std::move(lease)) {}
+    native_memory native() const override { return lease_.native(); }
+
+private:
+    Lease lease_;
+};
+
+template <class Lease>
+std::unique_ptr<face::held> kept(Lease lease) {
+    return std::make_unique<held_lease<Lease>>(std::move(lease));
+}
+
+class cpp_face final : public face {
+public:
+    explicit cpp_face(buffer of) : of_(std::move(of)) {}
+
+    std::unique_ptr<face> view(std::size_t offset, std::size_t count) override {
+        return std::make_unique<cpp_face>(of_.view(offset, count));
+    }
+    std::unique_ptr<held> acquire(space where, access what, const access_options& options) override {
+        if (what == access::read) return kept(of_.read(where, options));
+        if (what == access::write) return kept(of_.write(where, options));
+        return kept(of_.read_write(where, options));
+    }
+
+    std::byte* host() override { return of_.host(); }
+    const std::byte* host_to_read() override { return std::as_const(of_).host(); }
+    void release_host() override { of_.release_host(); }
+    native_memory device() override { return of_.device(); }
+
+    void mark_host_dirty(std::size_t offset, std::size_t count) override { of_.mark_host_dirty(offset, count); }
+    void mark_device_dirty(std::size_t offset, std::size_t count) override { of_.mark_device_dirty(offset, count); }
+    void mark_dirty(space where, std::size_t offset, std::size_t count) override {
+        of_.mark_dirty(where, offset, count);
+    }
+    void sync_to_host(std::size_t offset, std::size_t count) override { of_.sync_to_host(offset, count); }
+    void sync_to_device(std::size_t offset, std::size_t count) override { of_.sync_to_device(offset, count); }
+    void prefetch(space where, const access_options& options) override { of_.prefetch(where, options); }
+    void discard(space where) override { of_.discard(where); }
+    void discard_content() override { of_.discard_content(); }
+    void fill(std::span<const std::byte> pattern) override { of_.fill(pattern); }
+    void copy_from(std::span<const std::byte> data, std::size_t offset) override { of_.copy_from(data, offset); }
+    void copy_to(std::span<std::byte> data, std::size_t offset) const override { of_.copy_to(data, offset); }
+
+    void sync_together(space to, face& first) override {
+        batch all(to);
+        all.sync(dynamic_cast<cpp_face&>(first).of_);
+        all.sync(of_);
+        all.submit();
+    }
+
+    std::optional<placement> placement_at(space where) const override {
+        try {
+            return of_.placement(where).placement;
+        } catch (const error&) {
+            return std::nullopt;
+        }
+    }
+    buffer_state state() const override { return of_.state(); }
+    std::uint64_t bytes_moved() const override { return of_.statistics().bytes_moved(); }
+    bool is_current_at(space where) const override { return of_.is_current_at(where); }
+
+    void set_default_device(space where) override { unibuf::set_default_device(where); }
+    void limit_memory(space where, std::uint64_t bytes) override { unibuf::limit_memory(where, bytes); }
+
+private:
+    buffer of_;
+};
+
+}  // namespace
+
+std::unique_ptr<face> face_of_cpp(std::size_t bytes, const buffer_options& options) {
+    return std::make_unique<cpp_face>(buffer(bytes, options));
+}
+
+}  // namespace unibuf::test
