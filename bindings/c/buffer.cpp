@@ -68,6 +68,22 @@ size_t unibuf_size(const unibuf_buffer* buffer) { return buffer ? buffer->bytes.
 
 uint64_t unibuf_id(const unibuf_buffer* buffer) { return buffer ? buffer->bytes.id() : 0; }
 
+unibuf_status unibuf_share(unibuf_buffer* buffer, unibuf_shared_name* name) {
+    return answer(name, "a place for the name", [&] {
+        const std::string text = bytes_of(buffer).share();
+        unibuf_shared_name result{};
+        text.copy(result.text, sizeof result.text - 1);
+        return result;
+    });
+}
+
+unibuf_status unibuf_attach(const char* name, const unibuf_options* options, unibuf_buffer** buffer) {
+    return attempt([&] {
+        hand_out(buffer, "a place for the buffer",
+                 [&] { return unibuf::buffer::attach(&given(name, "a name"), options_of(options)); });
+    });
+}
+
 unibuf_status unibuf_host(unibuf_buffer* buffer, void** pointer) {
     return answer(pointer, "a place for the pointer", [&] { return bytes_of(buffer).host(); });
 }

@@ -10,6 +10,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "unibuf/copy_view.hpp"
@@ -52,6 +53,32 @@ public:
     /// A buffer whose host copy is memory of the program's own, with the content that it has: nothing is copied. The
     /// program may write it at any time, as through a pointer of host(). `keep` goes with the copy.
     static buffer over(std::span<std::byte> memory, std::shared_ptr<void> keep, const buffer_options& options = {});
+
+    // Sharing with other processes of this user on this machine, each with device copies of its own. Linux only.
+    //
+    // What one process writes at the host, the device accesses of the others find, by moving all that they ask for.
+    // While one has newer content on a device, accesses by the others throw error(access_conflict); where it has ended
+    // with that, error(transfer_failed); mark_host_dirty of all says that the host's bytes stand. Leases exclude
+    // accesses of this process alone. Every access goes by the buffer's lock, and pointers of host() are not watched.
+    // The memory goes with the last process that has it.
+
+    /// Moves the host's copy into memory that other processes can have, and names it for attach(). Copies the content
+    /// there once; device copies go, handles, names and the id stay. Once it is shared, this only gives the name, which
+    /// is good as long as this process has the buffer. `description` is for those who attach, at most 4000 bytes; an
+    /// empty one says that it is an array of bytes.
+    ///
+    /// Waits for all leases. Throws error(access_conflict) while pointers, device handles or views are out,
+    /// error(invalid_argument) for a handle of a part, error(out_of_memory).
+    std::string share(std::string_view description = {});
+    bool is_shared() const;
+
+    /// The buffer that another process, or this one, shares under that name: a handle of the one that this process has
+    /// of it already, whose options stay, or a new one. Maps memory and copies nothing. Throws error(invalid_argument)
+    /// where the process that gave the name has ended, or has dropped the buffer.
+    static buffer attach(std::string_view name, const buffer_options& options = {});
+
+    /// What share() was told of the buffer of that name: see attach().
+    static std::string description_of(std::string_view name);
 
     /// `other` is a handle of no buffer then: its size and its id are 0, it may be assigned to and destroyed, and all
     /// else throws error(invalid_argument).

@@ -1,43 +1,19 @@
 // unibuf/registry.hpp: buffers by name, for parts of a program that share no variables, in whatever language.
 #pragma once
 
-#include <complex>
 #include <cstddef>
 #include <optional>
 #include <string>
 #include <string_view>
-#include <type_traits>
 #include <utility>
 #include <vector>
 
+#include "unibuf/detail/element_name.hpp"
 #include "unibuf/export.hpp"
 #include "unibuf/shape.hpp"
 #include "unibuf/unified_buffer.hpp"
 
 namespace unibuf {
-
-namespace detail {
-
-/// As NumPy's array interface writes the type of an element: "<f4"; "|V12" for what is neither number nor bool.
-UNIBUF_API std::string element_name(char kind, std::size_t bytes);
-
-template <class T>
-inline constexpr bool is_complex = false;
-template <class T>
-inline constexpr bool is_complex<std::complex<T>> = true;
-
-template <class T>
-std::string element_name_of() {
-    constexpr char kind = std::is_same_v<T, bool>       ? 'b'
-                          : std::is_floating_point_v<T> ? 'f'
-                          : is_complex<T>               ? 'c'
-                          : !std::is_integral_v<T>      ? 'V'
-                          : std::is_signed_v<T>         ? 'i'
-                                                        : 'u';
-    return element_name(kind, sizeof(T));
-}
-
-}  // namespace detail
 
 /// What a name stands for.
 struct registered_buffer {

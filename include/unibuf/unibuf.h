@@ -207,6 +207,26 @@ UNIBUF_C_API void unibuf_destroy(unibuf_buffer* buffer);
 UNIBUF_C_API size_t unibuf_size(const unibuf_buffer* buffer);  // of what the handle stands for; 0 of NULL
 UNIBUF_C_API uint64_t unibuf_id(const unibuf_buffer* buffer);  // of the buffer, never used twice in a process
 
+/// A name by which processes of one user on one machine find a buffer; ends with a NUL.
+typedef struct unibuf_shared_name {
+    char text[64];
+} unibuf_shared_name;
+
+/// Moves the host's copy into memory that other processes can have, and names it for unibuf_attach; the content is
+/// copied there once. Once it is shared, this only gives the name, which is good as long as this process has the
+/// buffer. Waits for all leases. UNIBUF_ACCESS_CONFLICT while pointers, device handles or unibuf_held are out,
+/// UNIBUF_INVALID_ARGUMENT for a handle of a part. Linux only.
+UNIBUF_C_API unibuf_status unibuf_share(unibuf_buffer* buffer, unibuf_shared_name* name);
+
+/// The buffer that another process, or this one, shares under that name, as an array of bytes: another handle of the
+/// one that this process has of it already, or a new one with these options. UNIBUF_INVALID_ARGUMENT where the process
+/// that gave the name has ended, or has dropped the buffer.
+///
+/// Each process has device copies of its own. What one writes at the host, the others' device accesses find. While one
+/// has newer content on a device, accesses by the others are UNIBUF_ACCESS_CONFLICT; where it has ended with that,
+/// UNIBUF_TRANSFER_FAILED, until unibuf_mark_host_dirty of all says that the host's bytes stand.
+UNIBUF_C_API unibuf_status unibuf_attach(const char* name, const unibuf_options* options, unibuf_buffer** buffer);
+
 // ---- Leases ---------------------------------------------------------------------------------------------------------
 
 typedef UNIBUF_C_ENUM(unibuf_access){UNIBUF_READ = 1,

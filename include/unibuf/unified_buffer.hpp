@@ -6,10 +6,13 @@
 #include <initializer_list>
 #include <memory>
 #include <span>
+#include <string>
+#include <string_view>
 #include <type_traits>
 #include <utility>
 
 #include "unibuf/buffer.hpp"
+#include "unibuf/detail/element_name.hpp"
 #include "unibuf/error.hpp"
 #include "unibuf/shape.hpp"
 
@@ -46,6 +49,21 @@ public:
         bytes_ = std::move(other.bytes_);
         shape_ = this == &other ? shape_ : std::exchange(other.shape_, unibuf::shape(std::size_t{0}));
         return *this;
+    }
+
+    /// With the type and the shape, which attach() looks at: see buffer::share.
+    std::string share() { return bytes_.share(detail::describe(detail::element_name_of<T>(), shape_)); }
+    bool is_shared() const { return bytes_.is_shared(); }
+
+    /// See buffer::attach. Throws error(invalid_argument) where the elements are of another type, or their number is
+    /// none of that shape.
+    static unified_buffer attach(std::string_view name, const buffer_options& options = {}) {
+        const std::string told = buffer::description_of(name);
+        const unibuf::shape extents = detail::described_shape(told, detail::element_name_of<T>());
+        buffer made = buffer::attach(name, options);
+        if (bytes_of(extents) == made.size_bytes()) return unified_buffer(std::move(made), extents);
+        throw error(error_code::invalid_argument,
+                    "'" + std::string(name) + "' was to be attached, but its bytes are none of its shape");
     }
 
     const unibuf::shape& shape() const noexcept { return shape_; }

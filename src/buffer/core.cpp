@@ -5,6 +5,7 @@
 
 #include "buffer/lock.hpp"
 #include "buffer/passage.hpp"
+#include "buffer/peer_access.hpp"
 #include "coherence/state.hpp"
 #include "unibuf/error.hpp"
 
@@ -32,6 +33,7 @@ core::core(std::size_t size_bytes, const buffer_options& options, std::unique_pt
 
 core::~core() {
     if (named_) state_.scarce->forget_names(*this);
+    if (state_.peers()) leave_peers(*this);
     if (state_.resident) residents::instance().remove(*this);
     const work_list& queued = state_.holds.work();
     for (const coherence::queued_work& each : queued.ranges()) {
@@ -78,6 +80,7 @@ void core::will_be_named(void (*forget)(const core&)) {
 
 buffer_state core::state() {
     const std::scoped_lock guard(mutex_);
+    if (state_.peers()) return state_among_peers(state_);
     if (!state_.any_exposed) return coherence::state_of(state_.directory, state_.copies.allocated());
     return coherence::state_of(state_.writes()->look(), state_.copies.allocated());
 }
@@ -107,6 +110,11 @@ placement_info core::placement(space where) const {
 std::uint64_t core::held_at(space where) const {
     const std::scoped_lock guard(mutex_);
     return state_.copies.held_at(where.id());
+}
+
+std::shared_ptr<process::shared_memory> core::shared_memory() const {
+    const std::scoped_lock guard(mutex_);
+    return state_.peers() ? state_.peers()->memory() : nullptr;
 }
 
 void core::check_has_copy() const {

@@ -24,6 +24,7 @@
 #include "coherence/transitions.hpp"
 #include "memory/copies.hpp"
 #include "memory/limits.hpp"
+#include "process/peers.hpp"
 #include "tracking/host_writes.hpp"
 #include "unibuf/buffer.hpp"
 
@@ -38,6 +39,7 @@ struct rare {
     std::unique_ptr<host_writes> writes;         // from the first pointer to the host's copy on
     std::unique_ptr<pool_tag> pooled;            // null where the buffer belongs to no pool
     void (*forget_names)(const core&) = nullptr;  // set where the registry may know the buffer
+    std::unique_ptr<process::peers> peers;        // null where no other process can have the host's copy
     std::uint64_t publications = 0;
     std::uint64_t fence_waits = 0;
     std::uint64_t evictions = 0;
@@ -70,6 +72,9 @@ struct guarded {
 
     /// Those of pointers that are out, or null.
     host_writes* writes() const noexcept { return scarce ? scarce->writes.get() : nullptr; }
+
+    /// The processes that have the host's copy too, or null.
+    process::peers* peers() const noexcept { return scarce ? scarce->peers.get() : nullptr; }
 
     void tell_waiting() const noexcept {
         if (scarce) scarce->changed.notify_all();
@@ -128,6 +133,8 @@ public:
     std::size_t ranges() const;
     placement_info placement(space where) const;
     std::uint64_t held_at(space where) const;
+    std::shared_ptr<process::shared_memory> shared_memory() const;  // null where no other process can have it
+    std::size_t room() const noexcept { return state_.copies.bytes(); }
     void check_has_copy() const;  // throws error(not_allocated)
 
 private:

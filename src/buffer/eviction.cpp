@@ -1,6 +1,7 @@
 // buffer/eviction.cpp: how a buffer gives up a copy whose memory others need.
 #include "backends/spaces.hpp"
 #include "buffer/passage.hpp"
+#include "buffer/peer_access.hpp"
 #include "buffer/verbs.hpp"
 #include "trace/counters.hpp"
 
@@ -17,6 +18,7 @@ obstacle obstacle_to_evict(const guarded& state, space where) noexcept {
             return obstacle::absent;
         }
         if (!coherence::only_at(state.directory, state.whole(), coherence::host).empty()) return obstacle::absent;
+        if (state.peers()) return obstacle::held;
     }
     if (state.holds.pins(where.id()) || state.any_lost) return obstacle::held;
     if (state.holds.any_claim()) return obstacle::busy;
@@ -45,6 +47,7 @@ std::uint64_t core::evict(space where, clock::time_point deadline) {
                  .why = cause::eviction,
                  .deadline = deadline,
                  .waits_for_holds = false};
+    if (through->peers() && !through->peers()->holds()) drop_overruled(through);
     if (through->any_exposed) find_host_writes(through, back);
     for (;;) {
         back.range = coherence::only_at(through->directory, through->whole(), where.id());

@@ -68,7 +68,7 @@ bool joint_transfer::join(core& of, space where, std::span<const byte_range> ran
                         .why = cause::sync,
                         .waits_for_holds = false};
     lock through(of);
-    const bool alone = !through->copies.find(where.id()) || through->copies.borrower_among(where.id()) ||
+    const bool alone = through->peers() || !through->copies.find(where.id()) || through->copies.borrower_among(where.id()) ||
                        through->any_lost || (through->any_exposed && where == host) ||  // arrivals are told from writes
                        through->holds.excluding(asked.range, asked.what, this_thread()).thread != 0;
     if (alone) return false;

@@ -5,6 +5,7 @@
 
 #include "backends/spaces.hpp"
 #include "buffer/gate_bits.hpp"
+#include "buffer/peer_access.hpp"
 #include "buffer/standing.hpp"
 
 #ifndef NDEBUG
@@ -62,6 +63,7 @@ void lock::open_gate() noexcept {
 #ifndef NDEBUG
     check_invariants(core_, state);
 #endif
+    if (state.peers()) return tell_peers(state);  // whose accesses all go by the lock
     if (state.waiting != 0 || !state.holds.empty() || state.ownerless) return;
     const std::uint8_t device = default_space.load(std::memory_order_relaxed);
     const copy* const at_host = state.copies.find(coherence::host);

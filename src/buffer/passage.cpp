@@ -9,6 +9,7 @@
 
 #include "backends/spaces.hpp"
 #include "buffer/borrowing.hpp"
+#include "buffer/peer_access.hpp"
 #include "buffer/poison.hpp"
 #include "buffer/standing.hpp"
 #include "buffer/waits.hpp"
@@ -83,6 +84,7 @@ passage::passage(lock& through, const request& asked)
     if (lock_->holds.any_standing() || lock_->directory.summarize().any_open) {
         pause_elsewhere(lock_, asked_, transfers_.own_claim());
     }
+    if (lock_->peers()) follow();
     find();
     check();
 }
@@ -109,8 +111,17 @@ void passage::enter() {
 
 void passage::choose_place() {
     if (asked_.to != purpose::fill) return;
+    if (lock_->peers()) follow_peers(lock_, {.range = asked_.range, .where = host, .what = access::read});
     asked_.where = space::from_id(
         coherence::place_to_fill(lock_->directory, asked_.range, lock_->copies.allocated()));
+}
+
+/// A fill chooses its place by what peers may have written at the host, and what is dropped is looked at likewise.
+void passage::follow() {
+    if (asked_.settles_for_all(lock_->whole().size())) return;
+    const request at_host{.range = asked_.range, .where = host, .what = access::read};
+    if (asked_.to != purpose::drop) return follow_peers(lock_, asked_);
+    follow_peers(lock_, at_host);
 }
 
 void passage::find() {
@@ -140,6 +151,8 @@ void passage::bring() {
     if (lock_->any_exposed && asked_.where == host) lock_->writes()->expose_again(asked_.range);
     show(*lock_.operator->(), *at(), asked_.range);
 }
+
+void passage::keep_others_off() { transfers_.claim(asked_.range); }
 
 void passage::fill(std::span<const std::byte> pattern) { transfers_.fill(pattern); }
 

@@ -4,6 +4,7 @@
 //   enter        wait until no hold excludes the access, make the copy where there is none, and make the memory the
 //                space's where two devices use it by turns; each of these may let go of the lock, so all are looked at
 //                again until none has to wait
+//   follow       ask the processes that have the host's copy too, and learn what they may have written
 //   pause        make standing holds elsewhere quiet, in just the bytes that are asked for
 //   find         tell the directory what the program wrote at the host through pointers: what moves depends on it
 //   check        the last point of refusal: until here nothing has changed but what was found
@@ -33,6 +34,9 @@ public:
     /// Plans, and carries out.
     void bring();
 
+    /// While the lock is let go, until the passage goes.
+    void keep_others_off();
+
     /// Repeats `pattern` over the range, which has been brought.
     void fill(std::span<const std::byte> pattern);
 
@@ -43,6 +47,7 @@ public:
 private:
     void enter();
     void choose_place();
+    void follow();
     void find();
     void check() const;
     void prepare_for_writes();

@@ -21,7 +21,7 @@ void expose_host(lock& through, byte_range range, bool view) {
     held_ranges& writers = through->holds.writers_of_host();
     if (!writes) {
         const std::span memory(there.memory->host_address(), through.of().bytes);
-        const bool wanted = through->copies.options().tracking == write_tracking::automatic;
+        const bool wanted = through->copies.options().tracking == write_tracking::automatic && !through->peers();
         auto watch = wanted ? tracking::make_watch(memory, there.memory->whole_pages(), there.memory->common_mapping())
                             : nullptr;
         writes = std::make_unique<host_writes>(through->directory, writers, memory, std::move(watch));
@@ -143,12 +143,8 @@ void end_copy_view(core& of, space where, byte_range range) noexcept {
 void adopt(core& of, std::unique_ptr<backends::memory> memory) {
     lock through(of);
     through->copies.reserve(coherence::host);
-    std::vector<copy> made(1);
-    made.front().untouched = false;
-    made.front().memory = memory.get();
-    made.front().own = std::move(memory);
     trace::hold_anyway(host, of.bytes);
-    through->copies.add(std::move(made));
+    through->copies.add(host_copy_of(std::move(memory)));
     now_written(through, through->whole(), host);
     if (of.options().access != host_access::read_only) expose_host(through, through->whole(), false);
 }

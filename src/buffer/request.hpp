@@ -33,6 +33,11 @@ struct request {
     const char* verb = nullptr;    // of what is no lease, before "bytes [0, 64) at host": "to fill"
     bool waits_for_holds = true;  // else it is refused where holds of others are in the way
 
+    /// Whether it is a mark of all of a buffer at the host, which overrules what other processes have newer.
+    bool settles_for_all(std::size_t bytes) const noexcept {
+        return to == purpose::declare && where == host && range == byte_range{0, bytes};
+    }
+
     /// Until when holds of others may be in the way.
     clock::time_point hold_deadline() const noexcept { return waits_for_holds ? deadline : clock::time_point{}; }
 };

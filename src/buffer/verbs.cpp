@@ -17,11 +17,11 @@
 namespace unibuf::detail {
 namespace {
 
-/// Nobody uses it, nothing is queued or out, and no two of its copies share memory: then a write at the host changes
-/// nothing but the directory.
+/// Nobody uses it, nothing is queued or out, no two of its copies share memory, and no other process has it: then a
+/// write at the host changes nothing but the directory.
 bool is_settled(const guarded& state) {
     const auto shared = [](const copy& each) { return each.placed == placement::shared; };
-    return state.holds.empty() && state.holds.solo().thread == 0 && state.holds.work().empty() && !state.any_exposed &&
+    return !state.peers() && state.holds.empty() && state.holds.solo().thread == 0 && state.holds.work().empty() && !state.any_exposed &&
            !state.any_lost && std::ranges::none_of(state.copies, shared);
 }
 
@@ -57,6 +57,7 @@ void mark(core& of, request asked) {
     before_device_writes(through, asked.range, where);
     show(*through.operator->(), *through->copies.find(where.id()), asked.range);
     now_written(through, asked.range, where);
+    if (asked.settles_for_all(of.bytes) && through->peers()) through->peers()->settle_for_all();
 }
 
 void fill(core& of, byte_range range, std::span<const std::byte> pattern) {
@@ -94,6 +95,10 @@ void discard(core& of, space where, byte_range range) {
     coherence::settle_without(through->directory, range, where.id());
     if (settles && (where == host || through->holds.pins(where.id()))) return;  // the memory stays
     if (where == host) check_no_pointers(through, range, "to discard the copy at host");
+    if (where == host && through->peers()) {
+        throw error(error_code::access_conflict,
+                    of.name() + ": to discard the copy at host was asked for, but it is memory that processes share");
+    }
     check_not_held(through, where);
     const bool all = range == through->whole();
     if (all && there->borrows() && there->has_turn) give_memory_back(through, asked, *there);
@@ -121,6 +126,11 @@ void drop_copy(lock& through, space where) {
 }
 
 void discard_content(core& of, byte_range range) {
+    if (of.shared_memory()) {
+        static constexpr std::byte nothing{0};  // other processes cannot know that nobody has written it
+        end_host_pointers(of, range);
+        return fill(of, range, {&nothing, 1});
+    }
     lock through(of);
     wait_for_holds(through, {.range = range, .where = host, .what = access::write, .verb = "to discard the content of"});
     if (through->holds.host_is_held_for_writing()) through->holds.writers_of_host().end_pointers(range);

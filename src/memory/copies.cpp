@@ -45,6 +45,14 @@ std::uintptr_t copy::handle() const noexcept {
     return on_host() ? reinterpret_cast<std::uintptr_t>(memory->host_address()) : memory->handle();
 }
 
+std::vector<copy> host_copy_of(std::unique_ptr<backends::memory> memory) {
+    std::vector<copy> made(1);
+    made.front().untouched = false;
+    made.front().memory = memory.get();
+    made.front().own = std::move(memory);
+    return made;
+}
+
 copy* copies::find(space_id where) noexcept {
     const auto found = std::ranges::find(all_, where, &copy::where);
     return found == all_.end() ? nullptr : &*found;

@@ -53,6 +53,9 @@ struct copy {
     std::uintptr_t handle() const noexcept;
 };
 
+/// A host copy that is memory which was there before.
+std::vector<copy> host_copy_of(std::unique_ptr<backends::memory> memory);
+
 class resident;
 
 /// Not thread-safe: the buffer's lock guards it. Memory that is under a transfer stays where it is while others are

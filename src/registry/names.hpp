@@ -28,6 +28,12 @@ class names {
 public:
     static names& instance();
 
+    /// Of the memory that processes share, so that this one has one buffer of it.
+    static names& of_shared_memory();
+
+    /// Takes a buffer that goes out of both.
+    static void forget(const core& gone);
+
     /// False where the name is taken.
     bool add(std::string_view name, named_range what);
 

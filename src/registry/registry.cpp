@@ -22,6 +22,16 @@ names& names::instance() {
     return *only;
 }
 
+names& names::of_shared_memory() {
+    static auto* const only = new names;
+    return *only;
+}
+
+void names::forget(const core& gone) {
+    instance().remove(gone);
+    of_shared_memory().remove(gone);
+}
+
 bool names::add(std::string_view name, named_range what) {
     named_range gone;
     const std::scoped_lock lock(mutex_);
@@ -88,7 +98,7 @@ void registry::add(std::string_view name, buffer& of, const shape& extents, std:
                               .bytes = of.bytes_,
                               .shape = extents,
                               .element = std::string(element)};
-    core.will_be_named([](const detail::core& gone) { detail::names::instance().remove(gone); });
+    core.will_be_named(&detail::names::forget);
     if (keep) {
         core.add_handle();
         range.kept.reset(&core);

@@ -90,6 +90,7 @@ AT(unibuf_memory, limit, 32);
 AT(unibuf_memory, pooled, 40);
 AT(unibuf_memory, pinned, 48);
 
+IS(sizeof(unibuf_shared_name), 64);
 IS(sizeof(unibuf_options), 20);
 AT(unibuf_options, access, 0);
 AT(unibuf_options, hint, 4);

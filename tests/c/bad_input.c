@@ -144,6 +144,9 @@ static void handles(void) {
     INVALID("buffer", unibuf_state(NULL, &state));
     INVALID("buffer", unibuf_placement_at(NULL, UNIBUF_HOST, &placement));
     INVALID("buffer", unibuf_register("name", NULL, false));
+    unibuf_shared_name name = {"mine"};
+    INVALID("buffer", unibuf_share(NULL, &name));
+    CHECK(strcmp(name.text, "mine") == 0);
     INVALID("fence", unibuf_fence_wait(NULL, 0));
     INVALID("handle", unibuf_native_address(NULL, &pointer));
     INVALID("held", unibuf_held_native(NULL, &native));

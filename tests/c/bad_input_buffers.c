@@ -24,6 +24,20 @@ void bad_places(unibuf_buffer* buffer) {
     CHECK_OK(unibuf_register("taken", buffer, false));
     INVALID("place", unibuf_find("taken", NULL));
     CHECK_OK(unibuf_unregister("taken", NULL));
+    INVALID("place", unibuf_share(buffer, NULL));
+    INVALID("name", unibuf_attach(NULL, NULL, &found));
+    INVALID("nonsense", unibuf_attach("nonsense", NULL, &found));
+    INVALID("unibuf:1:", unibuf_attach("unibuf:1:99999:1", NULL, &found));
+    unibuf_options wrong = UNIBUF_OPTIONS_INIT;
+    wrong.device = no_such_spaces[0] - 1;
+    INVALID("space", unibuf_attach("nonsense", &wrong, &found));
+    INVALID("place", unibuf_attach("nonsense", NULL, NULL));
+    unibuf_buffer* part = NULL;
+    unibuf_shared_name name = {"mine"};
+    CHECK_OK(unibuf_view(buffer, 1, 2, &part));
+    INVALID("share all of it", unibuf_share(part, &name));
+    unibuf_destroy(part);
+    CHECK(strcmp(name.text, "mine") == 0);
     CHECK(count == 77 && found == no_buffer);
 }
 

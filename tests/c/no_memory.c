@@ -137,6 +137,15 @@ static unibuf_status names(struct work* with) {
     return status;
 }
 
+static unibuf_status share(struct work* with) {
+    unibuf_shared_name name;
+    unibuf_buffer* found = NULL;
+    unibuf_status status = unibuf_share(with->buffer, &name);
+    if (status == UNIBUF_OK) status = unibuf_attach(name.text, NULL, &found);
+    unibuf_destroy(found);
+    return status;
+}
+
 static void see(void* context, const unibuf_transfer* transfer) {
     (void)context;
     (void)transfer;
@@ -205,6 +214,7 @@ int main(int argc, char** argv) {
     RUN(deny_each(pool, where));
     RUN(deny_each(batch, where));
     RUN(deny_each(names, where));
+    RUN(deny_each(share, where));
     RUN(deny_each(observer, where));
     uint64_t held = 1;
     unibuf_memory_held(&held, NULL);

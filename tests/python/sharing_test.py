@@ -236,6 +236,41 @@ def test_shapes_types_and_options_are_told(dtype):
     assert found.to_numpy().tobytes() == buffer.to_numpy().tobytes()
 
 
+def test_what_other_languages_share_has_its_type_and_shape():
+    doubles = UnifiedBuffer((2, 3), np.float64).fill(4)
+    found = unibuf.attach(doubles._share("<f8 2,3"))
+    assert found.to_numpy().tolist() == [[4.0, 4.0, 4.0]] * 2 and found.dtype == np.float64
+    plain = UnifiedBuffer((2, 3)).fill(1)
+    found = unibuf.attach(plain._share(""))
+    assert (found.shape, found.dtype) == ((24,), np.uint8)
+    numbers = UnifiedBuffer((2, 3), np.int64)
+    assert unibuf._native.description_of(numbers.share()).startswith("<i8 2,3\n")
+
+
+@pytest.mark.parametrize(
+    "description",
+    [
+        "nonsense",
+        "<f4 2,x",
+        "<f4 -6",
+        "<f4 7",
+        "<f4 99999999999999999999",
+        "<f4 6\n(",
+        "<f4 6\n('<f4', 5)",
+        "<f4 6\n('<f4', {'none': 1})",
+        "<f4 6\n('<f4', {'hint': 1})",
+        "<f4 6\n('ml_dtypes:finfo', {})",
+        "<f4 6\n('|O', {})",
+        "<f4 6\n" + "(" * 3000,
+    ],
+)
+def test_what_another_process_says_of_a_buffer_is_not_relied_on(description):
+    buffer = UnifiedBuffer((6,)).fill(1)
+    with pytest.raises((unibuf.UnibufError, TypeError)):
+        unibuf.attach(buffer._share(description))
+    assert buffer.to_numpy().sum() == 6
+
+
 def test_empty_buffers_can_be_shared():
     assert unibuf.attach(UnifiedBuffer((0, 3)).share()).shape == (0, 3)
 

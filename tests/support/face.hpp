@@ -33,6 +33,7 @@ public:
     virtual std::byte* host() = 0;
     virtual const std::byte* host_to_read() = 0;
     virtual void release_host() = 0;
+    virtual void release_device() = 0;
     virtual native_memory device() = 0;
 
     virtual void mark_host_dirty(std::size_t offset, std::size_t count) = 0;

@@ -89,6 +89,7 @@ public:
         return static_cast<const std::byte*>(pointer);
     }
     void release_host() override { must(unibuf_release_host(of_)); }
+    void release_device() override { must(unibuf_release_device(of_)); }
     native_memory device() override {
         unibuf_native native{};
         must(unibuf_device(of_, &native));

@@ -39,6 +39,7 @@ public:
     std::byte* host() override { return of_.host(); }
     const std::byte* host_to_read() override { return std::as_const(of_).host(); }
     void release_host() override { of_.release_host(); }
+    void release_device() override { of_.release_device(); }
     native_memory device() override { return of_.device(); }
 
     void mark_host_dirty(std::size_t offset, std::size_t count) override { of_.mark_host_dirty(offset, count); }

@@ -239,7 +239,7 @@ void player::discard(const operation& op) {
         return;
     }
     std::vector<error_code> must_fail = conflicts(of.range, access::write);
-    of.handle.release_device();
+    of.handle->release_device();
     // What the oracle cannot vouch for, the buffer may refuse to drop, and what pointers for reading are out to.
     const bool shown = where == at_host && host_shown_;
     const bool may_refuse = must_fail.empty() && (!clean_ || shown || !oracle_.may_drop(of.range, where));

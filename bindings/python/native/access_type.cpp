@@ -116,8 +116,8 @@ private:
             access_options options = options_;
             options.timeout = std::clamp(left, std::chrono::nanoseconds::zero(), turn);
             try {
-                return buffer().access_by(
-                    *handle_, [&](unibuf::buffer& of) { return std::invoke(take, of, where_, options); }, where_);
+                return buffer().access_by(*handle_,
+                                          [&](unibuf::buffer& of) { return std::invoke(take, of, where_, options); });
             } catch (const error& failure) {
                 if (failure.code() != error_code::timeout || left <= turn) throw;
             }

@@ -55,21 +55,18 @@ nb::object view(nb::pointer_and_handle<typed_buffer> self, nb::ssize_t offset, n
 void sync(typed_buffer& self, space where, nb::ssize_t offset, nb::handle count) {
     self.drop_idle_arrays();
     const access_options range = range_of(offset, count, self.element().bytes);
-    self.access(
-        [&](unibuf::buffer& of) {
-            const auto run = [&] {
-                where == host ? of.sync_to_host(range.offset, range.count)
-                              : of.sync_to_device(range.offset, range.count);
-            };
-            try {
-                return run();
-            } catch (const error& failure) {
-                if (failure.code() != error_code::not_allocated) throw;
-            }
-            of.copy_view(where.id() == detail::host_in_place_of_device ? host : where);
-            run();
-        },
-        where);
+    self.access([&](unibuf::buffer& of) {
+        const auto run = [&] {
+            where == host ? of.sync_to_host(range.offset, range.count) : of.sync_to_device(range.offset, range.count);
+        };
+        try {
+            return run();
+        } catch (const error& failure) {
+            if (failure.code() != error_code::not_allocated) throw;
+        }
+        of.copy_view(where.id() == detail::host_in_place_of_device ? host : where);
+        run();
+    });
 }
 
 void mark(typed_buffer& self, space where, nb::ssize_t offset, nb::handle count, nb::handle stream) {
@@ -162,7 +159,7 @@ void define_buffer(nb::module_& in) {
                 access_options options = range_of(offset, count, self.element().bytes);
                 options.on = queue_of(stream);
                 const space to = where.is_none() ? default_space_now() : space_of(where);
-                self.access([&](unibuf::buffer& of) { of.prefetch(to, options); }, to);
+                self.access([&](unibuf::buffer& of) { of.prefetch(to, options); });
             },
             "space"_a = nb::none(), "offset"_a = 0, "count"_a = nb::none(), "stream"_a = nb::none(),
             nb::sig("def prefetch(self, space: str | None = None, offset: int = 0, count: int | None = None, "
@@ -198,15 +195,14 @@ void define_buffer(nb::module_& in) {
                  const std::span data(reinterpret_cast<const std::byte*>(pattern.c_str()), pattern.size());
                  self.access([&](unibuf::buffer& of) { of.fill(data); });
              })
-        .def("_share",
-             [](typed_buffer& self, const std::string& description) { return self.share(description).name(); })
+        .def("_share", [](typed_buffer& self, const std::string& description) { return self.share(description); })
         .def("_options", [](const typed_buffer& self) { return options_as_dict(self.options()); })
         .def("_copy_bytes_from", copy_bytes_from, "source"_a, "offset"_a = 0)
         .def("_copy_bytes_to", copy_bytes_to, "target"_a, "offset"_a = 0)
         .def("_statistics", [](typed_buffer& self) { return statistics_as_dict(self.bytes().statistics()); })
         .def("_hold", [](typed_buffer& self, nb::handle where) {
             const space at = space_of(where);
-            return memory(self.access([&](unibuf::buffer& of) { return of.copy_view(at); }, at));
+            return memory(self.access([&](unibuf::buffer& of) { return of.copy_view(at); }));
         });
 }
 

@@ -1,12 +1,13 @@
 // sharing_calls.cpp: buffers over memory that is there already: of this program, or of other processes.
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/string_view.h>
 
 #include <memory>
 #include <optional>
 
 #include "bytes_of_object.hpp"
 #include "module.hpp"
-#include "shared_memory.hpp"
+#include "options.hpp"
 #include "typed_buffer.hpp"
 
 using namespace nanobind::literals;
@@ -29,48 +30,39 @@ nb::object over(nb::handle type, nb::handle content, nb::handle shape, nb::handl
     return make_buffer(type, std::move(made), std::move(element), std::move(extents), {});
 }
 
-/// The memory behind a name that share() gave.
-class attachment {
-public:
-    explicit attachment(const std::string& name) : memory_(shared_memory::attach(name)) {}
-
-    std::string description() const { return memory_->description(); }
-
-    /// A handle of the buffer that this process has of it already, or None.
-    nb::object known(nb::handle type, nb::handle shape, nb::handle dtype) const {
-        std::optional<registered_buffer> found = get_registry().find(memory_->registered_name());
-        if (!found) return nb::none();
-        element_type element = element_type_of(dtype);
-        std::size_t size = 0;
-        nb::object extents = shape_of(shape, element, size);
-        const buffer_options options = found->bytes.options();
-        return make_buffer(type, std::move(found->bytes), std::move(element), std::move(extents), options);
+/// The buffer behind a name that share() gave, whose giver says that it has this shape and type.
+nb::object attach(nb::handle type, const std::string& name, nb::handle shape, nb::handle dtype, bool pinned,
+                  const char* access, nb::handle hint, nb::handle device, const char* tracking, bool uninitialized) {
+    element_type element = element_type_of(dtype);
+    std::size_t size = 0;
+    nb::object extents = shape_of(shape, element, size);
+    const buffer_options wanted = options_of(pinned, access, hint, device, tracking, uninitialized);
+    std::optional<unibuf::buffer> made;
+    {
+        const nb::gil_scoped_release unlocked;
+        made.emplace(unibuf::buffer::attach(name, wanted));
     }
-
-    /// Makes it the host's copy of a new buffer.
-    void become(typed_buffer& of) const {
-        if (of.size_bytes() != memory_->bytes().size()) {
-            throw error(error_code::invalid_argument, "the shared memory has another size than it says");
-        }
-        of.attach(memory_);
-        memory_->count_attached();
+    if (made->size_bytes() != size) {
+        throw error(error_code::invalid_argument,
+                    nb::str("'{}' was to be attached, but its {} bytes are none of shape {} of {}")
+                        .format(name, made->size_bytes(), extents, dtype)
+                        .c_str());
     }
-
-private:
-    std::shared_ptr<shared_memory> memory_;
-};
+    const buffer_options options = made->options();
+    return make_buffer(type, *std::move(made), std::move(element), std::move(extents), options);
+}
 
 }  // namespace
 
 void define_sharing(nb::module_& in) {
     in.def("over", over, "type"_a, "content"_a, "shape"_a, "dtype"_a,
            nb::sig("def over(type: type, content: object, shape: object, dtype: object) -> typing.Any"));
-    nb::class_<attachment>(in, "Attachment")
-        .def(nb::init<const std::string&>(), "name"_a)
-        .def("description", &attachment::description)
-        .def("known", &attachment::known, "type"_a, "shape"_a, "dtype"_a,
-             nb::sig("def known(self, type: type, shape: object, dtype: object) -> typing.Any"))
-        .def("become", &attachment::become, "buffer"_a);
+    in.def("description_of", &unibuf::buffer::description_of, "name"_a);
+    in.def("attach", attach, "type"_a, "name"_a, "shape"_a, "dtype"_a, nb::kw_only(), "pinned"_a = false,
+           "access"_a = "read_write", "hint"_a = nb::none(), "device"_a = nb::none(), "tracking"_a = "auto",
+           "uninitialized"_a = false,
+           nb::sig("def attach(type: type, name: str, shape: object, dtype: object, **options: typing.Any) -> "
+                   "typing.Any"));
 }
 
 }  // namespace unibuf::python

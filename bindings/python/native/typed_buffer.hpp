@@ -9,16 +9,14 @@
 
 #include <chrono>
 #include <optional>
+#include <string>
+#include <string_view>
 #include <unibuf/unibuf.hpp>
 
 #include "element_type.hpp"
-#include "shared_memory.hpp"
 #include "shown_array.hpp"
 
 namespace unibuf::python {
-
-/// What processes share of a buffer, or null.
-std::shared_ptr<shared_memory> shared_memory_of(const unibuf::buffer& of);
 
 /// The default device as copies are numbered: where it is the host, the host in the place of a device.
 space default_space_now();
@@ -32,13 +30,12 @@ public:
 
     /// New references.
     PyObject* host() {
-        const bool shown = host_.get() && !shared_ && bytes().is_current_at(unibuf::host);
+        const bool shown = host_.get() && bytes().is_current_at(unibuf::host);
         return shown ? Py_NewRef(host_.get()) : host_by_access().release().ptr();
     }
     PyObject* device() {
         const std::uint8_t where = detail::default_space.load(std::memory_order_relaxed);
-        const bool shown =
-            device_.get() && !shared_ && device_.where().id() == where && bytes().is_current_at(device_.where());
+        const bool shown = device_.get() && device_.where().id() == where && bytes().is_current_at(device_.where());
         return shown ? Py_NewRef(device_.get()) : device_by_access().release().ptr();
     }
 
@@ -53,17 +50,17 @@ public:
     }
     const unibuf::buffer& bytes() const { return const_cast<typed_buffer*>(this)->bytes(); }
 
-    /// Calls `act`, which needs the content at `where`, with a handle, without the interpreter's lock. Where memory is
+    /// Calls `act` with a handle, without the interpreter's lock. Where memory is
     /// short, idle arrays of other buffers make room; where views are in the way, it may be idle arrays that are.
     template <class Act>
-    auto access(Act act, space where = unibuf::host) {
+    auto access(Act act) {
         unibuf::buffer handle = this->handle();
-        return access_by(handle, act, where);
+        return access_by(handle, act);
     }
 
     /// The same with a handle of the caller's.
     template <class Act>
-    auto access_by(unibuf::buffer& handle, Act act, space where = unibuf::host);
+    auto access_by(unibuf::buffer& handle, Act act);
     unibuf::buffer handle() { return bytes().view(0, size_bytes()); }
 
     buffer_state state();
@@ -80,12 +77,8 @@ public:
 
     const buffer_options& options() const noexcept { return options_; }
 
-    /// Puts the host's copy into memory that other processes can have too, if it does not lie there already. Throws
-    /// error(access_conflict) while arrays or other handles of the buffer are held: they would stay behind.
-    shared_memory& share(std::string_view description);
-
-    /// The same of memory that another process made.
-    void attach(std::shared_ptr<shared_memory> memory);
+    /// As buffer::share. Throws error(access_conflict) while arrays or views of it are held.
+    std::string share(std::string_view description);
 
     /// An array over `held`, of any memory; its work goes to `stream`, where its library has arrays of a queue.
     nb::object array(nb::handle held, space where, nb::handle shape, nb::handle stream) const;
@@ -103,21 +96,13 @@ private:
     /// drop_idle_arrays of the buffers that were looked at longest ago: so many, or all. Whether any had one.
     bool drop_idle_arrays_of_others(std::size_t looks);
 
-    /// Throws error(access_conflict) where arrays or other handles of the buffer are held.
-    void check_alone();
-
-    // Around each access to memory that other processes have too. The first needs no interpreter's lock.
-    static void follow_others(const shared_memory& memory, unibuf::buffer& of, space where);
-    static void tell_others(shared_memory& memory, const unibuf::buffer& of);
-
     std::optional<unibuf::buffer> bytes_;
     element_type element_;
     nb::object shape_;
     buffer_options options_;
     shown_array host_;
     shown_array device_;
-    std::uint32_t generation_ = 0;           // of `bytes_`
-    std::shared_ptr<shared_memory> shared_;  // null where no other process can have it
+    std::uint32_t generation_ = 0;  // of `bytes_`
 
     // In the list of those that show an array.
     typed_buffer* before_ = nullptr;
@@ -127,19 +112,10 @@ private:
 };
 
 template <class Act>
-auto typed_buffer::access_by(unibuf::buffer& handle, Act act, space where) {
-    const std::shared_ptr<shared_memory> memory = shared_;
+auto typed_buffer::access_by(unibuf::buffer& handle, Act act) {
     const auto run = [&] {
         const nb::gil_scoped_release unlocked;
-        if (memory) follow_others(*memory, handle, where);
-        if constexpr (std::is_void_v<decltype(act(handle))>) {
-            act(handle);
-            if (memory) tell_others(*memory, handle);
-        } else {
-            auto result = act(handle);
-            if (memory) tell_others(*memory, handle);
-            return result;
-        }
+        return act(handle);
     };
     try {
         return run();

@@ -89,12 +89,13 @@ class UnifiedBuffer(BufferBase[T]):
 
     def share(self) -> str:
         """Puts the host's copy into memory that other processes of this machine can have, and names it for
-        `unibuf.attach`. The content is copied there once; device copies go, and names in the registry. A second call
-        only gives the name, which is good as long as this process has the buffer. Raises AccessConflictError while
-        arrays or views of it are held, which would stay behind."""
+        `unibuf.attach`. The content is copied there once; device copies go. A second call only gives the name, which
+        is good as long as this process has the buffer. Raises AccessConflictError while arrays or views of it are
+        held."""
         if sys.platform != "linux":
             raise UnsupportedError("memory that processes share is a memfd, which needs Linux")
-        return self._share(repr((self.shape, description_of(self.dtype), self._options())))
+        shape = ",".join(map(str, self.shape))
+        return self._share(f"{self.dtype.str} {shape}\n{(description_of(self.dtype), self._options())!r}")
 
     # Access for a while
 

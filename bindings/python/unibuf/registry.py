@@ -9,8 +9,6 @@ from weakref import WeakValueDictionary
 from . import _native
 from .buffer import UnifiedBuffer
 
-_SHARED = "memory that processes share "  # by which a process finds the buffer that it has of such memory
-
 
 class Registry:
     """A mapping from names to buffers. A name does not keep its buffer, unless `keep` asks for that: it goes with the
@@ -37,7 +35,7 @@ class Registry:
         return _native.registry_remove(name)
 
     def names(self) -> list[str]:
-        return [name for name in _native.registry_names() if not name.startswith(_SHARED)]
+        return _native.registry_names()
 
     def __getitem__(self, name: str) -> UnifiedBuffer[Any]:
         found = self.get(name)

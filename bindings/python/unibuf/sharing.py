@@ -44,11 +44,16 @@ def attach(name: str) -> UnifiedBuffer[Any]:
     bytes stand. The memory goes with the last process that has it. Raises InvalidArgumentError for a name whose giver
     has ended or dropped the buffer.
     """
-    memory = _native.Attachment(name)
-    shape, dtype, options = ast.literal_eval(memory.description())
-    known: UnifiedBuffer[Any] | None = memory.known(UnifiedBuffer, shape, dtype_of(dtype))
-    if known is not None:
-        return known
-    result: UnifiedBuffer[Any] = UnifiedBuffer(shape, dtype_of(dtype), **options)
-    memory.become(result)
+    shape, dtype, options = _told_by(_native.description_of(name))
+    result: UnifiedBuffer[Any] = _native.attach(UnifiedBuffer, name, shape, dtype, **options)
     return result
+
+
+def _told_by(description: str) -> tuple[tuple[int, ...], np.dtype[Any], dict[str, Any]]:
+    first, _, more = description.partition("\n")
+    element, _, shape = first.partition(" ")
+    try:
+        dtype, options = ast.literal_eval(more) if more else (element, {})  # other languages say the first line alone
+        return tuple(int(extent) for extent in shape.split(",") if extent), dtype_of(dtype), dict(options)
+    except (AttributeError, MemoryError, RecursionError, SyntaxError, TypeError, ValueError) as failure:
+        raise InvalidArgumentError(f"a shared buffer is described as {description!r}, which is no array") from failure

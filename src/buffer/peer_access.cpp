@@ -1,0 +1,149 @@
+// buffer/peer_access.cpp: what other processes may have written, and what they are told.
+#include "buffer/peer_access.hpp"
+
+#include <cstring>
+#include <utility>
+
+#include "backends/host/callers_memory.hpp"
+#include "buffer/passage.hpp"
+#include "coherence/state.hpp"
+#include "process/peers.hpp"
+#include "trace/counters.hpp"
+
+namespace unibuf::detail {
+namespace {
+
+bool at_host(const coherence::knowledge& k) { return coherence::has(k.current, coherence::host); }
+
+/// Whether a device has bytes that the host lacks.
+bool has_newest_at_device(buffer_state state) noexcept {
+    return state == buffer_state::device_dirty || state == buffer_state::device_only || state == buffer_state::mixed;
+}
+
+bool has_newest_at_device(const guarded& state) {
+    return has_newest_at_device(coherence::state_of(state.directory, state.copies.allocated()));
+}
+
+std::vector<copy> used_in_place(const std::shared_ptr<process::shared_memory>& memory) {
+    return host_copy_of(std::make_unique<backends::callers_memory>(memory->bytes(), memory));
+}
+
+/// There is room for the copy.
+void install(lock& through, std::vector<copy> made, std::unique_ptr<process::peers> with) {
+    through->with_rare().peers = std::move(with);
+    trace::hold_anyway(host, through->copies.bytes());
+    through->copies.add(std::move(made));
+    now_written(through, through->whole(), host);
+}
+
+void check_not_held(lock& through) {
+    bool held = through->holds.any_standing();
+    for (const copy& each : through->copies) held |= through->holds.pins(each.where);
+    if (!held) return;
+    throw error(error_code::access_conflict,
+                through.of().name() +
+                    ": to share it was asked for, which gives it other memory, but arrays or views of it are held, or "
+                    "pointers and handles are out: end them, or call release_host and release_device");
+}
+
+}  // namespace
+
+void attach_memory(core& of, const std::shared_ptr<process::shared_memory>& memory) {
+    auto with = std::make_unique<process::peers>(memory);
+    std::vector<copy> made = used_in_place(memory);
+    lock through(of);
+    through->copies.reserve(coherence::host);
+    with->join();
+    install(through, std::move(made), std::move(with));
+}
+
+std::shared_ptr<process::shared_memory> share_memory(core& of, std::string_view description) {
+    if (auto known = of.shared_memory()) return known;
+    auto memory = process::shared_memory::create(of.bytes, of.room(), description);
+    auto with = std::make_unique<process::peers>(memory);
+    std::vector<copy> made = used_in_place(memory);
+    const request asked{.range = {0, of.bytes},
+                        .where = host,
+                        .what = access::read_write,
+                        .why = cause::host_pointer,
+                        .verb = "to share"};
+    lock through(of);
+    passage way(through, asked);
+    if (through->peers()) return through->peers()->memory();  // another thread was first
+    check_not_held(through);
+    way.bring();
+    const std::byte* const from = way.at()->memory->host_address();
+    way.keep_others_off();
+    if (of.bytes != 0) {
+        const lock::pause unlocked(through);
+        std::memcpy(memory->bytes().data(), from, of.bytes);
+    }
+    wait_for_all_work(through, asked);
+    check_not_held(through);
+    if (through->scarce) through->scarce->writes.reset();
+    through->any_exposed = through->any_lost = false;
+    through->directory = coherence::directory(of.bytes);
+    through->copies.free_all();
+    install(through, std::move(made), std::move(with));
+    return memory;
+}
+
+void follow_peers(lock& through, const request& asked) {
+    process::peers& with = *through->peers();
+    const bool held = with.holds();
+    const bool makes_device_newest = asked.where != host && asked.what != access::read;
+    makes_device_newest ? with.claim() : with.check();
+    if (held) return;  // the others were refused since
+    drop_overruled(through);
+    if (asked.where == host || !with.any()) return;
+    // Where the host was current its bytes may be other ones now. What somebody in this process has a lease of stays as
+    // it is until that ends.
+    const auto is_leased = [&](byte_range range) {
+        return through->holds.excluding(range, access::write, this_thread()).thread != 0;
+    };
+    byte_range range = makes_device_newest ? through->whole() : asked.range;
+    if (is_leased(range)) range = asked.range;
+    if (is_leased(range)) return;
+    byte_ranges overtaken = through->directory.where(range, at_host);
+    if (asked.what == access::write) overtaken.take_out(asked.range);  // what a mark tells of is there already
+    for (const byte_range& each : overtaken) now_written(through, each, host);
+}
+
+void drop_overruled(lock& through) {
+    if (!has_newest_at_device(*through.operator->())) return;
+    const auto not_at_host = [](const coherence::knowledge& k) { return !at_host(k); };
+    for (const byte_range& each : through->directory.where(through->whole(), not_at_host)) {
+        now_written(through, each, host);
+    }
+}
+
+void tell_peers(guarded& state) noexcept {
+    process::peers& with = *state.peers();
+    if (!with.holds() || has_newest_at_device(state)) return;
+    if (state.holds.excluding(state.whole(), access::read, 0).thread == 0) with.settle();  // nobody is writing
+}
+
+buffer_state state_among_peers(guarded& state) {
+    const process::peers& with = *state.peers();
+    if (with.another_holds()) return buffer_state::device_dirty;
+    const buffer_state found = coherence::state_of(state.any_exposed ? state.writes()->look() : state.directory,
+                                                   state.copies.allocated());
+    return has_newest_at_device(found) && !with.holds() ? buffer_state::host_dirty : found;
+}
+
+void leave_peers(core& of) noexcept {
+    lock through(of);
+    process::peers& with = *through->peers();
+    if (!with.any() || !with.holds()) return;
+    try {
+        passage(through, {.range = through->whole(),
+                          .where = host,
+                          .what = access::read,
+                          .why = cause::host_pointer})
+            .bring();
+    } catch (const std::exception&) {
+        with.lose();
+    }
+}
+
+}  // namespace unibuf::detail

@@ -1,0 +1,40 @@
+// buffer/peer_access.hpp: accesses to a buffer whose host copy other processes have too.
+//
+// Which process holds the newest content is decided in process/peers.hpp. An access asks it before anything moves, and
+// whenever the lock is let go for good it is told what this process still has newer.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "buffer/lock.hpp"
+#include "buffer/request.hpp"
+#include "process/shared_memory.hpp"
+#include "unibuf/state.hpp"
+
+namespace unibuf::detail {
+
+/// Memory that another process shares becomes the host's copy of a buffer that nobody knows yet.
+void attach_memory(core& of, const std::shared_ptr<process::shared_memory>& memory);
+
+/// Moves the host's copy into memory that processes share, where it does not lie there already. Throws as an access
+/// does, and error(access_conflict) while pointers, handles or views are out.
+std::shared_ptr<process::shared_memory> share_memory(core& of, std::string_view description);
+
+/// Where nobody excludes the access any more and nothing has moved yet: throws where another process has newer content,
+/// and tells the directory what others may have written.
+void follow_peers(lock& through, const request& asked);
+
+/// When the lock is let go for good.
+void tell_peers(guarded& state) noexcept;
+
+/// The last handle has gone: the other processes get what a device has newer.
+void leave_peers(core& of) noexcept;
+
+/// Of a process that is not the holder: what its devices have newer has been overruled.
+void drop_overruled(lock& through);
+
+buffer_state state_among_peers(guarded& state);
+
+}  // namespace unibuf::detail

@@ -1,0 +1,70 @@
+// process/peers.cpp
+#include "process/peers.hpp"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "process/forks.hpp"
+#include "unibuf/error.hpp"
+
+namespace unibuf::process {
+
+peers::peers(std::shared_ptr<shared_memory> memory) : memory_(std::move(memory)), forks_(forks()) { this_process(); }
+
+void peers::refuse(identity holder) {
+    if (is_alive(holder)) {
+        throw error(error_code::access_conflict,
+                    fmt::format("process {} holds newer content of this shared buffer on a device of its own: let it "
+                                "call sync_to_host, or say by mark_host_dirty that what is at the host stands",
+                                number_of(holder)));
+    }
+    const bool dropped = holder == number_of(holder);  // see lose()
+    throw error(error_code::transfer_failed,
+                fmt::format("process {} has {} with newer content of this shared buffer on a device of its own, which "
+                            "is lost: mark_host_dirty says that what is at the host stands",
+                            number_of(holder), dropped ? "dropped it" : "ended"));
+}
+
+/// A forked child has the memory without having asked.
+void peers::note_fork() noexcept {
+    if (forks_ == forks()) return;
+    forks_ = forks();
+    join();
+}
+
+void peers::check() {
+    note_fork();
+    const identity holder = memory_->newest_at().load();
+    if (holder != 0 && holder != this_process()) refuse(holder);
+}
+
+void peers::claim() {
+    note_fork();
+    const identity mine = this_process();
+    identity holder = 0;
+    if (!memory_->newest_at().compare_exchange_strong(holder, mine) && holder != mine) refuse(holder);
+}
+
+bool peers::holds() const {
+    const identity holder = memory_->newest_at().load();
+    return holder != 0 && holder == this_process();
+}
+
+bool peers::another_holds() const {
+    const identity holder = memory_->newest_at().load();
+    return holder != 0 && holder != this_process();
+}
+
+void peers::settle() noexcept {
+    identity mine = this_process();
+    memory_->newest_at().compare_exchange_strong(mine, 0);
+}
+
+/// A number without a begin is no process that lives.
+void peers::lose() noexcept {
+    identity mine = this_process();
+    memory_->newest_at().compare_exchange_strong(mine, number_of(mine));
+}
+
+}  // namespace unibuf::process

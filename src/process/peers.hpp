@@ -1,0 +1,61 @@
+// process/peers.hpp: the processes that share the host's copy of a buffer, and which of them holds newer content.
+//
+// At most one is the holder: it may have newer content than the memory on a device of its own, and the others are
+// refused until it has brought that back or has ended. Whoever says that the memory stands as it is, settles that for
+// all: a holder finds itself overruled then, and drops what it has.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "process/identity.hpp"
+#include "process/shared_memory.hpp"
+
+namespace unibuf::process {
+
+/// Of one buffer, in one process. Not thread-safe: the buffer's lock guards it.
+class peers {
+public:
+    explicit peers(std::shared_ptr<shared_memory> memory);
+
+    /// This process holds nothing any more.
+    ~peers() { settle(); }
+    peers(const peers&) = delete;
+    peers& operator=(const peers&) = delete;
+
+    /// This process has memory that another one made, from now on.
+    void join() noexcept { ++memory_->attached(); }
+
+    const std::shared_ptr<shared_memory>& memory() const noexcept { return memory_; }
+
+    /// Before an access. Throws where another process is the holder: error(access_conflict), or error(transfer_failed)
+    /// where it has ended.
+    void check();
+
+    /// The same before one that makes a device of this process newest: it is the holder from now on.
+    void claim();
+
+    /// Whether other processes have, or had, the memory too: they may have written it at any time.
+    bool any() const noexcept { return memory_->attached().load() != 0; }
+
+    bool holds() const;
+    bool another_holds() const;
+
+    /// The memory holds what is newest, as far as this process knows.
+    void settle() noexcept;
+
+    /// What this process had newer is lost, and the others are told so.
+    void lose() noexcept;
+
+    /// The memory stands as it is, whoever is the holder.
+    void settle_for_all() noexcept { memory_->newest_at().store(0); }
+
+private:
+    [[noreturn]] static void refuse(identity holder);
+    void note_fork() noexcept;
+
+    std::shared_ptr<shared_memory> memory_;
+    int forks_;
+};
+
+}  // namespace unibuf::process
