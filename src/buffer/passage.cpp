@@ -84,7 +84,7 @@ passage::passage(lock& through, const request& asked)
     if (lock_->holds.any_standing() || lock_->directory.summarize().any_open) {
         pause_elsewhere(lock_, asked_, transfers_.own_claim());
     }
-    if (lock_->peers()) follow();
+    if (lock_->peers() && !asked.settles_for_all(lock_->whole().size())) follow();
     find();
     check();
 }
@@ -118,7 +118,6 @@ void passage::choose_place() {
 
 /// A fill chooses its place by what peers may have written at the host, and what is dropped is looked at likewise.
 void passage::follow() {
-    if (asked_.settles_for_all(lock_->whole().size())) return;
     const request at_host{.range = asked_.range, .where = host, .what = access::read};
     if (asked_.to != purpose::drop) return follow_peers(lock_, asked_);
     follow_peers(lock_, at_host);

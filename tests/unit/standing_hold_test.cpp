@@ -13,7 +13,7 @@ namespace unibuf::test {
 namespace {
 
 constexpr std::size_t size = 8192;
-const space gpu("debug:0");
+space gpu() { return space("debug:0"); }
 
 bytes all_of(std::uint8_t value, std::size_t count = size) { return of(count, value); }
 
@@ -40,7 +40,7 @@ error_code code_of(Act act) {
 TEST(a_standing_hold, shows_each_reader_what_the_device_wrote_last) {
     buffer b(size);
     b.copy_from(all_of(1));
-    const standing_hold hold = b.bind(gpu, access::read_write);
+    const standing_hold hold = b.bind(gpu(), access::read_write);
     EXPECT_EQ(device_holds(hold, 0, size), all_of(1));
     for (const std::uint8_t value : std::initializer_list<std::uint8_t>{2, 3, 4}) {
         device_writes(hold, 100, all_of(value, 10));
@@ -51,7 +51,7 @@ TEST(a_standing_hold, shows_each_reader_what_the_device_wrote_last) {
 TEST(a_standing_hold, fetches_just_the_bytes_that_are_asked_for) {
     buffer b(size);
     b.copy_from(all_of(1));
-    const standing_hold hold = b.bind(gpu, access::read_write);
+    const standing_hold hold = b.bind(gpu(), access::read_write);
     const std::uint64_t before = b.statistics().bytes_moved();
     host_reads(b, 40, 8);
     EXPECT_EQ(b.statistics().bytes_moved() - before, 8u);
@@ -60,7 +60,7 @@ TEST(a_standing_hold, fetches_just_the_bytes_that_are_asked_for) {
 TEST(a_standing_hold, has_at_once_what_the_host_wrote) {
     buffer b(size);
     b.copy_from(all_of(1));
-    const standing_hold hold = b.bind(gpu, access::read_write);
+    const standing_hold hold = b.bind(gpu(), access::read_write);
     device_writes(hold, 0, all_of(2, 8));
     b.copy_from(all_of(9, 16), 4000);
     EXPECT_EQ(device_holds(hold, 4000, 16), all_of(9, 16));
@@ -75,7 +75,7 @@ TEST(a_standing_hold, has_at_once_what_the_host_wrote) {
 TEST(a_standing_hold, leaves_alone_what_is_leased_elsewhere) {
     buffer b(size);
     b.copy_from(all_of(1));
-    const standing_hold hold = b.bind(gpu, access::read_write);
+    const standing_hold hold = b.bind(gpu(), access::read_write);
     auto lease = b.read(host, {.offset = 0, .count = 100});
     host_reads(b, 50, 100);  // opens what the lease does not have
     device_writes(hold, 120, all_of(5, 4));
@@ -91,7 +91,7 @@ TEST(a_standing_hold, leaves_alone_what_is_leased_elsewhere) {
 TEST(a_standing_hold, that_opens_when_it_is_told_fetches_once) {
     buffer b(size);
     b.copy_from(all_of(1));
-    standing_hold hold = b.bind(gpu, access::read_write, {.opens = reopening::told});
+    standing_hold hold = b.bind(gpu(), access::read_write, {.opens = reopening::told});
     device_writes(hold, 0, all_of(2, 8));
     EXPECT_EQ(host_reads(b, 0, 8), all_of(2, 8));
     const std::uint64_t before = b.statistics().bytes_moved();
@@ -108,7 +108,7 @@ TEST(a_standing_hold, that_opens_when_it_is_told_fetches_once) {
 TEST(a_standing_hold, is_paused_by_a_pointer_until_it_is_resumed) {
     buffer b(size);
     b.copy_from(all_of(1));
-    standing_hold hold = b.bind(gpu, access::read_write);
+    standing_hold hold = b.bind(gpu(), access::read_write);
     device_writes(hold, 0, all_of(2, 8));
     std::byte* const p = b.host();
     EXPECT_EQ(p[0], std::byte{2});
@@ -122,7 +122,7 @@ TEST(a_standing_hold, is_paused_by_a_pointer_until_it_is_resumed) {
 TEST(a_standing_hold, opens_again_when_the_last_view_has_ended) {
     buffer b(size);
     b.copy_from(all_of(1));
-    const standing_hold hold = b.bind(gpu, access::read_write);
+    const standing_hold hold = b.bind(gpu(), access::read_write);
     {
         const auto one = b.host_view(0, 100);
         const auto other = b.host_view(50, 100);
@@ -136,10 +136,10 @@ TEST(a_standing_hold, tells_of_a_pointer_that_writes_what_the_device_has) {
     buffer b(size);
     b.copy_from(all_of(1));
     std::byte* const p = b.host();
-    const standing_hold hold = b.bind(gpu, access::read_write);
+    const standing_hold hold = b.bind(gpu(), access::read_write);
     p[4000] = std::byte{5};
     EXPECT_EQ(code_of([&] { host_reads(b); }), error_code::access_conflict);
-    b.mark_dirty(gpu);
+    b.mark_dirty(gpu());
     EXPECT_EQ(host_reads(b), all_of(1));
 }
 
@@ -147,12 +147,12 @@ TEST(a_standing_hold, pins_its_copy) {
     buffer b(size);
     b.copy_from(all_of(1));
     {
-        const standing_hold hold = b.bind(gpu, access::read_write);
-        EXPECT_EQ(code_of([&] { b.discard(gpu); }), error_code::access_conflict);
+        const standing_hold hold = b.bind(gpu(), access::read_write);
+        EXPECT_EQ(code_of([&] { b.discard(gpu()); }), error_code::access_conflict);
         EXPECT_EQ(code_of([&] { b.discard_content(); }), error_code::access_conflict);
     }
     b.sync_to_host();
-    EXPECT_NO_THROW(b.discard(gpu));
+    EXPECT_NO_THROW(b.discard(gpu()));
 }
 
 TEST(a_standing_hold, keeps_its_buffer_out_of_a_pool) {
@@ -160,7 +160,7 @@ TEST(a_standing_hold, keeps_its_buffer_out_of_a_pool) {
     buffer b = pool.acquire(size);
     b.copy_from(all_of(1));
     {
-        const standing_hold hold = b.bind(gpu, access::read_write);
+        const standing_hold hold = b.bind(gpu(), access::read_write);
         EXPECT_EQ(code_of([&] { pool.release(std::move(b)); }), error_code::access_conflict);
     }
     EXPECT_NO_THROW(pool.release(std::move(b)));
@@ -171,37 +171,37 @@ TEST(a_standing_hold, outlives_its_handle) {
     {
         buffer b(size);
         b.copy_from(all_of(1));
-        hold = b.bind(gpu, access::read_write);
+        hold = b.bind(gpu(), access::read_write);
     }
     EXPECT_EQ(device_holds(hold, 0, size), all_of(1));
 }
 
 TEST(a_standing_hold, is_refused_where_it_makes_no_sense) {
     buffer b(size);
-    EXPECT_EQ(code_of([&] { b.bind(gpu, access::write); }), error_code::invalid_argument);
+    EXPECT_EQ(code_of([&] { b.bind(gpu(), access::write); }), error_code::invalid_argument);
     EXPECT_EQ(code_of([&] { b.bind(host, access::read_write); }), error_code::invalid_argument);
-    EXPECT_EQ(code_of([&] { b.bind(gpu, access::read, {.offset = size + 1}); }), error_code::out_of_range);
+    EXPECT_EQ(code_of([&] { b.bind(gpu(), access::read, {.offset = size + 1}); }), error_code::out_of_range);
 }
 
 TEST(standing_holds, at_two_memories_share_no_byte_unless_they_only_read) {
     const space other = fake_device::get({.addressable = true}, 7).where();
     buffer b(size);
     b.copy_from(all_of(1));
-    const standing_hold first = b.bind(gpu, access::read_write, {.offset = 0, .count = 4096});
+    const standing_hold first = b.bind(gpu(), access::read_write, {.offset = 0, .count = 4096});
     EXPECT_EQ(code_of([&] { b.bind(other, access::read, {.offset = 4000, .count = 200}); }),
               error_code::access_conflict);
     EXPECT_NO_THROW(b.bind(other, access::read_write, {.offset = 4096}));
-    EXPECT_NO_THROW(b.bind(gpu, access::read_write));
+    EXPECT_NO_THROW(b.bind(gpu(), access::read_write));
     buffer c(size);
     c.copy_from(all_of(1));
-    const standing_hold one = c.bind(gpu, access::read);
+    const standing_hold one = c.bind(gpu(), access::read);
     EXPECT_NO_THROW(c.bind(other, access::read));
 }
 
 TEST(a_standing_hold, to_read_makes_no_reader_fetch_and_has_what_the_host_writes) {
     buffer b(size);
     b.copy_from(all_of(1));
-    const standing_hold hold = b.bind(gpu, access::read);
+    const standing_hold hold = b.bind(gpu(), access::read);
     const std::uint64_t before = b.statistics().bytes_moved();
     host_reads(b);
     EXPECT_EQ(b.statistics().bytes_moved(), before);
@@ -220,7 +220,7 @@ TEST(a_standing_hold, asks_its_holder_to_pause_with_no_lock_held) {
         b.state();  // would wait for ever if the lock were held
     };
     const standing_hold hold = b.bind(
-        gpu, access::read_write, {.pause = [&] { use(pauses); }, .resume = [&] { use(resumes); }});
+        gpu(), access::read_write, {.pause = [&] { use(pauses); }, .resume = [&] { use(resumes); }});
     EXPECT_EQ(pauses, 0);
     host_reads(b, 0, 8);
     EXPECT_EQ(pauses, 1);
@@ -231,7 +231,7 @@ TEST(a_standing_hold, whose_holder_does_not_pause_fails_the_access_alone) {
     buffer b(size);
     b.copy_from(all_of(1));
     bool refuses = true;
-    const standing_hold hold = b.bind(gpu, access::read_write, {.pause = [&] {
+    const standing_hold hold = b.bind(gpu(), access::read_write, {.pause = [&] {
                                           if (refuses) throw error(error_code::timeout, "the shader goes on");
                                       }});
     device_writes(hold, 0, all_of(2, 8));
@@ -249,7 +249,7 @@ TEST(a_standing_hold, of_a_thread_that_writes_all_the_time_shows_whole_generatio
     std::atomic<std::uint8_t> generation = 0;
     std::unique_lock paused(turn, std::defer_lock);
     const standing_hold hold =
-        b.bind(gpu, access::read_write, {.pause = [&] { paused.lock(); }, .resume = [&] { paused.unlock(); }});
+        b.bind(gpu(), access::read_write, {.pause = [&] { paused.lock(); }, .resume = [&] { paused.unlock(); }});
     std::thread device([&] {
         for (std::uint8_t next = 1; !ends; ++next) {
             const std::scoped_lock mine(turn);
