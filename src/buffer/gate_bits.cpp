@@ -1,8 +1,6 @@
 // buffer/gate_bits.cpp: the rules of the gate.
 #include "buffer/gate_bits.hpp"
 
-#include "unibuf/detail/gate.hpp"
-
 namespace unibuf::detail {
 
 gate_bits bits_of(const gate_view& view) noexcept {

@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "coherence/directory.hpp"
+#include "unibuf/detail/gate.hpp"
 #include "unibuf/options.hpp"
 
 namespace unibuf::detail {
@@ -17,7 +18,7 @@ struct gate_view {
     bool busy = false;                  // leases by the lock, accesses under way, or queued work
     bool host_written_for_good = false; // pointers through which the host is written are out, of all bytes
     bool host_shown = false;            // pointers to the host's copy for reading are out
-    std::uint8_t device = 0;            // the default device as copies are numbered; no_space where it has no copy
+    std::uint8_t device = no_space;     // the default device as copies are numbered; no_space where it has no copy
     bool device_waits = false;          // work of that device is asynchronous
     bool handle_is_out = false;         // a plain handle of that device's copy is out
 };

@@ -33,6 +33,9 @@ RC_GTEST_PROP(directory, agrees_with_one_entry_a_byte, ()) {
         std::size_t changes_of_value = 1;
         for (std::size_t at = 1; at < size; ++at) changes_of_value += expected[at] != expected[at - 1];
         RC_ASSERT(known.ranges() == changes_of_value);
+        space_set everywhere = ~space_set{0};
+        for (const knowledge& each : expected) everywhere &= each.current;
+        RC_ASSERT(known.summarize().current == everywhere);
     }
 }
 
@@ -51,6 +54,7 @@ RC_GTEST_PROP(directory, takes_many_ranges_at_once_as_one_by_one, ()) {
         at_once.update(ranges, change);
         for (const byte_range& each : ranges) one_by_one.update(each, change);
         RC_ASSERT(at_once == one_by_one);
+        RC_ASSERT(at_once.summarize() == one_by_one.summarize());
     }
 }
 
