@@ -1,4 +1,4 @@
-// tracking/host_writes.cpp
+// tracking/host_writes.cpp: scans what is watched, and decides what is watched next.
 #include "tracking/host_writes.hpp"
 
 #include <algorithm>
@@ -22,18 +22,6 @@ bool only_at_host(const knowledge& k) { return k.current == coherence::set_of(co
 bool is_fresh(const knowledge& k) { return k.out == pointers::fresh; }
 bool is_newer_elsewhere(const knowledge& k) { return k.watched() && !at_host(k); }
 
-/// Of bytes that a device has newer, those that the program has written, as far as an image can tell.
-void apply(directory& to, const byte_ranges& found, const unit_images& images) {
-    byte_ranges written;
-    for (const byte_range& each : found) {
-        to.for_each(each, [&](byte_range piece, const knowledge& k) {
-            if (k.exposed() && at_host(k)) written.add(piece);
-            if (is_newer_elsewhere(k)) written.add(images.differing(piece));
-        });
-    }
-    coherence::found_host_writes(to, written);
-}
-
 }  // namespace
 
 host_writes::host_writes(directory& known, const held_ranges& writers, std::span<std::byte> host,
@@ -45,16 +33,12 @@ host_writes::host_writes(directory& known, const held_ranges& writers, std::span
 }
 
 void host_writes::expose(byte_range range, bool untouched) {
-    const auto choose = [&](const knowledge& k) {
-        if (k.exposed()) return k.out;
-        if (!watch_) return pointers::assumed;
-        const bool unwritten = k.what == coherence::content::unwritten;
-        if (unwritten && !values_known_ && (used_ || watch_->compares())) return pointers::assumed;
-        if (unwritten && (used_ || untouched)) return pointers::fresh;
-        // All of it moves at the next access elsewhere.
-        if (k.what == coherence::content::written && only_at_host(k)) return pointers::assumed;
-        return pointers::watched;
-    };
+    const tracking::new_pointer given{.found = watch_ != nullptr,
+                                      .compares = watch_ && watch_->compares(),
+                                      .values_known = values_known_,
+                                      .was_used = used_,
+                                      .untouched = untouched};
+    const auto choose = [&](const knowledge& k) { return k.exposed() ? k.out : tracking::exposure_of(k, given); };
     try {
         const auto is_new = [&](const knowledge& k) { return !k.exposed() && choose(k) == pointers::watched; };
         for (const byte_range& piece : known_.where(range, is_new)) arm(piece);
@@ -105,11 +89,9 @@ void host_writes::collect(byte_range range) {
 }
 
 void host_writes::apply_pending(byte_range range) {
-    apply(known_, pending_.clipped_to(range), images_);
+    coherence::found_host_writes(known_, images_.written(known_, pending_.clipped_to(range)));
     pending_.take_out(range);
 }
-
-bool host_writes::newer_elsewhere(byte_range unit) const { return known_.any(unit, is_newer_elsewhere); }
 
 void host_writes::find(byte_range range, space where, access what) {
     if (range.empty()) return;
@@ -206,7 +188,7 @@ directory host_writes::look() {
         return known_;
     }
     directory result = known_;
-    apply(result, pending_, images_);
+    coherence::found_host_writes(result, images_.written(result, pending_));
     // What was touched is found again each time it is looked for; all else is kept for those that need it.
     pending_.take_out(known_.where(known_.whole(), is_fresh));
     return result;

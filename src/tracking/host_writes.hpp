@@ -93,7 +93,14 @@ private:
     void take_image(byte_range unit, byte_range part);
     void refresh_image(byte_range unit);
     void forget_images(byte_range range);
-    bool newer_elsewhere(byte_range unit) const;
+
+    /// Whether a device has newer content in some watched byte of the unit.
+    bool newer_elsewhere(byte_range unit) const {
+        return known_.any(unit, [](const coherence::knowledge& k) {
+            return k.watched() && !coherence::has(k.current, coherence::host);
+        });
+    }
+
     void give_up();
 
     coherence::directory& known_;

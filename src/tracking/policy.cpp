@@ -16,6 +16,18 @@ bool dense(std::size_t written, std::size_t units) noexcept { return written * 4
 
 }  // namespace
 
+coherence::pointers exposure_of(const coherence::knowledge& k, const new_pointer& given) noexcept {
+    using coherence::content;
+    using coherence::pointers;
+    if (!given.found) return pointers::assumed;
+    const bool unwritten = k.what == content::unwritten;
+    if (unwritten && !given.values_known && (given.was_used || given.compares)) return pointers::assumed;
+    if (unwritten && (given.was_used || given.untouched)) return pointers::fresh;
+    // All of it moves at the next access elsewhere.
+    if (k.what == content::written && k.current == coherence::set_of(coherence::host)) return pointers::assumed;
+    return pointers::watched;
+}
+
 bool watch_next(part_history& of, bool was_watched, std::size_t written, std::size_t units) noexcept {
     if (!was_watched) {
         if (of.left == 0) return true;

@@ -7,6 +7,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "coherence/directory.hpp"
+
 namespace unibuf::tracking {
 
 /// A part of the memory that is decided on as one: a huge page of most machines.
@@ -22,5 +24,17 @@ struct part_history {
 /// A round is an access elsewhere. Whether the part is to be watched until the next one, where it `was_watched` until
 /// this one and `written` of its `units` were found written.
 bool watch_next(part_history& of, bool was_watched, std::size_t written, std::size_t units) noexcept;
+
+/// Of a pointer that is given out, and of the host's copy that it is into.
+struct new_pointer {
+    bool found = false;         // writes can be found here at all
+    bool compares = false;      // by comparing contents
+    bool values_known = false;  // bytes that nobody has written are zero
+    bool was_used = false;      // the memory belonged to a buffer before, of a pool
+    bool untouched = false;     // nobody has written the memory since it was allocated, and it was zero then
+};
+
+/// What is known from now on of writes to bytes that had no pointer yet.
+coherence::pointers exposure_of(const coherence::knowledge& k, const new_pointer& given) noexcept;
 
 }  // namespace unibuf::tracking

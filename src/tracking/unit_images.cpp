@@ -63,6 +63,18 @@ void unit_images::add_differing(byte_range part, byte_range unit, const image& f
     }
 }
 
+byte_ranges unit_images::written(const coherence::directory& known, const byte_ranges& found) const {
+    byte_ranges result;
+    for (const byte_range& each : found) {
+        known.for_each(each, [&](byte_range piece, const coherence::knowledge& k) {
+            const bool at_host = coherence::has(k.current, coherence::host);
+            if (k.exposed() && at_host) result.add(piece);
+            if (k.watched() && !at_host) result.add(differing(piece));
+        });
+    }
+    return result;
+}
+
 byte_ranges unit_images::differing(byte_range range) const {
     byte_ranges result;
     std::size_t done = range.begin;

@@ -7,7 +7,7 @@
 #include <span>
 #include <vector>
 
-#include "coherence/byte_ranges.hpp"
+#include "coherence/directory.hpp"
 
 namespace unibuf::detail {
 
@@ -34,6 +34,10 @@ public:
 
     /// What else was written meanwhile; empty while others write it still.
     byte_ranges end_writing(byte_range unit);
+
+    /// The bytes of `found`, told by units, that the program has written: where a device has newer ones, as far as an
+    /// image can tell.
+    byte_ranges written(const coherence::directory& known, const byte_ranges& found) const;
 
     /// Of `range`, what is not as in an image; all of it where there is none.
     byte_ranges differing(byte_range range) const;

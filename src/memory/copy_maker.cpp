@@ -1,0 +1,192 @@
+// memory/copy_maker.cpp: how a space comes by its copy: memory of its own, the host's, that of another device, or what a
+// device lends to the host.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "backends/host/pinned_memory.hpp"
+#include "backends/spaces.hpp"
+#include "memory/copies.hpp"
+#include "memory/limits.hpp"
+#include "memory/placement_policy.hpp"
+#include "unibuf/error.hpp"
+
+namespace unibuf::detail {
+namespace {
+
+using coherence::space_id;
+
+backends::device& device_at(space_id where) noexcept { return backends::device_of(space::from_id(where)); }
+
+/// Whether the device shares memory that it has allocated, even where it could use the host's.
+bool lends(const backends::traits& device, memory_hint hint) noexcept {
+    return device.host_visible && (!device.aliases_host || (device.write_combines && hint == memory_hint::streaming));
+}
+
+std::string remark_on(const char* what, const error& failure) { return fmt::format("{}: {}", what, failure.what()); }
+
+}  // namespace
+
+/// What is made for one access, on top of what is there.
+class copies::maker {
+public:
+    maker(const copies& there, const resident& asking, clock::time_point deadline)
+        : there_(there), asking_(asking), deadline_(deadline) {
+        made_.reserve(2);  // the host's and a device's: what is counted already is always kept
+    }
+    ~maker() {
+        for (const copy& each : made_) there_.forget(each);
+    }
+    maker(const maker&) = delete;
+    maker& operator=(const maker&) = delete;
+
+    std::vector<copy> take() && { return std::exchange(made_, {}); }
+
+    const copy& make(space_id where) {
+        if (const copy* const found = find(where)) return *found;
+        return where == coherence::host ? make_host() : make_device(where);
+    }
+
+private:
+    const copy* find(space_id where) const noexcept {
+        const auto found = std::ranges::find(made_, where, &copy::where);
+        return found == made_.end() ? there_.find(where) : &*found;
+    }
+
+    /// The host's copy. Where the device that the buffer is for shares only memory of its own, it is taken from there.
+    const copy& make_host() {
+        copy made;
+        const buffer_options& options = there_.options_;
+        const space_id meant = there_.meant().id();
+        backends::device& device = device_at(meant);
+        const bool shared = choose_placement(options.hint, device.about()).wanted == placement::shared;
+        if (shared && lends(device.about(), options.hint)) {
+            try {
+                return lend(device, meant);
+            } catch (const error& failure) {
+                made.remark(remark_on("sharing failed", failure));
+            }
+        }
+        backends::request wanted = there_.wanted();
+        wanted.whole_pages = shared && device.about().aliases_host;
+        auto own = allocate(coherence::host, [&] {
+            if (options.pinned) {
+                try {
+                    return backends::allocate_pinned(space::from_id(meant), wanted);
+                } catch (const error& failure) {
+                    if (failure.code() != error_code::unsupported) throw;
+                    made.remark(remark_on("not pinned", failure));
+                }
+            }
+            return device_at(coherence::host).allocate(wanted);
+        });
+        return add(std::move(made), std::move(own));
+    }
+
+    const copy& lend(backends::device& device, space_id where) {
+        copy lent;
+        lent.lender = where;
+        auto own = allocate(where, [&] { return device.allocate_visible(there_.wanted()); });
+        return add(std::move(lent), std::move(own));
+    }
+
+    const copy& make_device(space_id where) {
+        backends::device& device = device_at(where);
+        copy made;
+        made.where = where;
+        if (where == backends::host_as_device.id()) return use(where, *make(coherence::host).memory);
+        if (choose_placement(there_.options_.hint, device.about()).wanted == placement::shared) {
+            try {
+                return share(where, device);
+            } catch (const error& failure) {
+                made.remark(remark_on("sharing failed", failure));
+            }
+        }
+        if (auto borrowed = borrow(made, device)) return add(std::move(made), std::move(borrowed));
+        auto own = allocate(where, [&] { return device.allocate(there_.wanted()); });
+        return add(std::move(made), std::move(own));
+    }
+
+    /// Memory that is counted, for which others may have to go.
+    template <class Allocate>
+    std::unique_ptr<backends::memory> allocate(space_id where, Allocate call) const {
+        return room(asking_, space::from_id(where), there_.bytes_, deadline_).fill(call);
+    }
+
+    /// The device's use of memory that another device has; null where it has none that it could use.
+    std::unique_ptr<backends::memory> borrow(copy& made, backends::device& device) const {
+        if (there_.bytes_ == 0) return nullptr;
+        if (there_.parted_) {
+            const auto& [where, why] = *there_.parted_;
+            if (where == made.where) made.remark(why);
+            return nullptr;
+        }
+        for (const copy& each : there_.all_) {
+            const bool of_device = !each.on_host() && each.placed == placement::mirrored;
+            if (!of_device || there_.used_by_others(each.where)) continue;
+            try {
+                auto borrowed = device.borrow(*each.memory, there_.wanted());
+                if (!borrowed) continue;
+                made.placed = placement::shared;
+                made.lender = each.where;
+                made.beside = nullptr;
+                return borrowed;
+            } catch (const error& failure) {
+                made.remark(remark_on("sharing failed", failure));
+            }
+        }
+        return nullptr;
+    }
+
+    /// Lets the device use the host's copy. Throws error(unsupported) where it cannot.
+    const copy& share(space_id where, backends::device& device) {
+        const copy* const on_host = find(coherence::host);
+        const bool lent = on_host ? on_host->lender == where : lends(device.about(), there_.options_.hint);
+        if (lent) return use(where, *(on_host ? on_host : &lend(device, where))->memory);
+        if (device.about().aliases_host) {
+            const backends::memory& of_host = *make(coherence::host).memory;
+            if (!of_host.has_whole_lines()) {
+                throw error(error_code::unsupported, "the memory at the host is the program's, and no whole lines");
+            }
+            std::byte* const address = of_host.host_address();
+            copy made;
+            made.where = where;
+            made.placed = placement::shared;
+            return add(std::move(made), device.alias({address, there_.wanted().bytes}, there_.wanted()));
+        }
+        if (!device.about().host_visible) {
+            throw error(error_code::unsupported, "the device cannot share memory");
+        }
+        throw error(error_code::unsupported,
+                    "it shares only memory that it has allocated, and the host's copy was there first: name the "
+                    "device in buffer_options::device");
+    }
+
+    const copy& use(space_id where, backends::memory& of_another) {
+        copy made;
+        made.where = where;
+        made.placed = placement::shared;
+        made.memory = &of_another;
+        return made_.emplace_back(std::move(made));
+    }
+
+    const copy& add(copy made, std::unique_ptr<backends::memory> own) {
+        made.memory = own.get();
+        made.own = std::move(own);
+        return made_.emplace_back(std::move(made));
+    }
+
+    const copies& there_;
+    const resident& asking_;
+    clock::time_point deadline_;
+    std::vector<copy> made_;
+};
+
+std::vector<copy> copies::prepare(space_id where, const resident& asking, clock::time_point deadline) const {
+    maker made(*this, asking, deadline);
+    made.make(where);
+    return std::move(made).take();
+}
+
+}  // namespace unibuf::detail
