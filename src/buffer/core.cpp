@@ -88,8 +88,8 @@ buffer_state core::state() {
 statistics core::statistics() const {
     const std::scoped_lock guard(mutex_);
     const rare* const of_few = state_.scarce.get();
-    if (!of_few) return {.transfers = state_.transfers};
-    return {.transfers = state_.transfers,
+    if (!of_few) return {.transfers = state_.transfers.all()};
+    return {.transfers = state_.transfers.all(),
             .publications = of_few->publications,
             .fence_waits = of_few->fence_waits,
             .evictions = of_few->evictions};

@@ -32,6 +32,14 @@ namespace unibuf::detail {
 
 class core;
 
+/// The transfers of one buffer so far, by kind; most buffers know one kind.
+struct transfer_counts {
+    transfer_count first;
+    std::unique_ptr<std::vector<transfer_count>> more;
+
+    std::vector<transfer_count> all() const;
+};
+
 /// What few buffers need.
 struct rare {
     std::condition_variable changed;              // a hold ended, or a writer waits no more
@@ -54,7 +62,7 @@ struct guarded {
     detail::copies copies;
     detail::holds holds;
     std::unique_ptr<rare> scarce;
-    std::vector<transfer_count> transfers;
+    transfer_counts transfers;
 
     clock::time_point used{};      // when some copy was used by the lock, so that who goes first is exact
     std::uint32_t openings = 0;    // how often gate::device_ready was set

@@ -90,7 +90,7 @@ bool joint_transfer::join(core& of, space where, std::span<const byte_range> ran
         const bool by_one_device = each.from == coherence::host || each.to == coherence::host;
         if (each.does != coherence::step::kind::move || !each.is_like(first) || !by_one_device) return false;
     }
-    backends::memory* const device = through->copies.find(executor_of(first))->memory;
+    backends::memory* const device = through->copies.find(executor_of(first))->memory.get();
     std::byte* const address = through->copies.find(coherence::host)->memory->host_address();
     one_way& way = way_of(first);
     const std::size_t others = way.members.size();

@@ -55,8 +55,7 @@ void end_lease(core& of, std::uint64_t ticket) noexcept {
 
 lease_bytes take_lease(core& of, const request& asked) {
     lock through(of);
-    passage way(through, asked);
-    way.bring();
+    passage(through, asked).bring();  // its claim ends as the lease begins, with the lock held all the time
     reserve_queued_work(through, asked.where);
     const std::uint64_t ticket = through->holds.add(
         {.range = asked.range, .on = asked.on, .thread = this_thread(), .where = asked.where, .what = asked.what});
@@ -68,7 +67,7 @@ lease_bytes take_lease(core& of, const request& asked) {
             throw;
         }
     }
-    const copy& there = *way.at();
+    const copy& there = *through->copies.find(asked.where.id());
     std::byte* const address = there.address();
     const native_memory native{
         .where = asked.where, .handle = there.handle(), .offset = asked.range.begin, .bytes = asked.range.size()};

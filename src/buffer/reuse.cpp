@@ -20,7 +20,7 @@ void forget(lock& through) {
     of_few.writes.reset();
     of_few.publications = of_few.fence_waits = of_few.evictions = 0;
     through->holds.forget_undeclared();
-    through->transfers.clear();
+    through->transfers = {};
     through->any_exposed = through->any_lost = false;
     through->directory = coherence::directory(through.of().bytes);
     poison_all(*through.operator->());

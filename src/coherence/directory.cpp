@@ -7,8 +7,8 @@ namespace unibuf::coherence {
 
 /// The range that holds `offset`.
 std::size_t directory::index_at(std::size_t offset) const noexcept {
-    const auto after = std::ranges::upper_bound(later_, offset, {}, &segment::begin);
-    return static_cast<std::size_t>(after - later_.begin());
+    const std::span<const segment> all = later();
+    return static_cast<std::size_t>(std::ranges::upper_bound(all, offset, {}, &segment::begin) - all.begin());
 }
 
 /// Makes a range begin at `offset`, and gives its index.
@@ -16,39 +16,41 @@ std::size_t directory::split(std::size_t offset) {
     if (offset >= bytes_) return ranges();
     const std::size_t index = index_at(offset);
     if (begin_of(index) == offset) return index;
-    if (later_.empty()) shares_.assign(1, {first_, bytes_});
-    later_.insert(later_.begin() + static_cast<std::ptrdiff_t>(index), segment{offset, known(index)});
+    if (!many_) many_ = std::make_unique<many>();
+    if (many_->later.empty()) many_->shares.assign(1, {first_, bytes_});
+    many_->later.insert(many_->later.begin() + static_cast<std::ptrdiff_t>(index), segment{offset, known(index)});
     return index + 1;
 }
 
 /// Joins equal neighbours among the ranges [first, last) and the two beside them.
 void directory::join(std::size_t first, std::size_t last) {
+    if (!many_) return;
     std::size_t kept = first ? first - 1 : 0;
     const std::size_t end = std::min(last + 1, ranges());
     for (std::size_t i = kept + 1; i < end; ++i) {
         if (known(i) == known(kept)) continue;
         ++kept;
-        if (kept != i) later_[kept - 1] = later_[i - 1];
+        if (kept != i) many_->later[kept - 1] = many_->later[i - 1];
     }
     if (kept + 1 < end) {
-        later_.erase(later_.begin() + static_cast<std::ptrdiff_t>(kept),
-                     later_.begin() + static_cast<std::ptrdiff_t>(end - 1));
+        const auto begin = many_->later.begin();
+        many_->later.erase(begin + static_cast<std::ptrdiff_t>(kept), begin + static_cast<std::ptrdiff_t>(end - 1));
         give_back();
     }
-    std::erase_if(shares_, [](const share& each) { return each.bytes == 0; });
+    std::erase_if(many_->shares, [](const share& each) { return each.bytes == 0; });
 }
 
 /// That of what is known like `k`.
 directory::share& directory::share_of(const knowledge& k) {
-    const auto found = std::ranges::find(shares_, k, &share::known);
-    return found != shares_.end() ? *found : shares_.emplace_back(share{k, 0});
+    const auto found = std::ranges::find(many_->shares, k, &share::known);
+    return found != many_->shares.end() ? *found : many_->shares.emplace_back(share{k, 0});
 }
 
 /// So many bytes are known otherwise; both kinds have a share.
 void directory::count(const knowledge& before, const knowledge& after, std::size_t bytes) noexcept {
     if (before == after) return;
-    std::ranges::find(shares_, before, &share::known)->bytes -= bytes;
-    std::ranges::find(shares_, after, &share::known)->bytes += bytes;
+    std::ranges::find(many_->shares, before, &share::known)->bytes -= bytes;
+    std::ranges::find(many_->shares, after, &share::known)->bytes += bytes;
 }
 
 summary directory::summarize() const noexcept {
@@ -67,10 +69,10 @@ summary directory::summarize() const noexcept {
         result.any_lost |= k.lost;
         result.any_contested |= k.contested;
     };
-    if (later_.empty()) {
+    if (ranges() == 1) {
         add(first_);
     } else {
-        for (const share& each : shares_) add(each.known);
+        for (const share& each : many_->shares) add(each.known);
     }
     return result;
 }
@@ -78,22 +80,21 @@ summary directory::summarize() const noexcept {
 /// Makes them all there are; neighbours differ.
 void directory::replace(const std::vector<segment>& all) {
     if (all.empty()) return;
-    later_.reserve(all.size() - 1);
-    directory rest(bytes_);
+    directory next(bytes_);
+    next.many_ = std::make_unique<many>();
+    next.many_->later.assign(all.begin() + 1, all.end());
+    next.first_ = all.front().known;
     for (std::size_t i = 0; i < all.size(); ++i) {
-        const std::size_t end = i + 1 < all.size() ? all[i + 1].begin : bytes_;
-        rest.share_of(all[i].known).bytes += end - all[i].begin;
+        next.share_of(all[i].known).bytes += next.begin_of(i + 1) - next.begin_of(i);
     }
-    shares_.swap(rest.shares_);
-    later_.assign(all.begin() + 1, all.end());
-    first_ = all.front().known;
-    give_back();
+    *this = std::move(next);
 }
 
 /// Memory that was needed once, and is not any more.
 void directory::give_back() {
     constexpr std::size_t worth_it = 64;
-    if (later_.capacity() > worth_it && later_.size() < later_.capacity() / 4) later_.shrink_to_fit();
+    std::vector<segment>& later = many_->later;
+    if (later.capacity() > worth_it && later.size() < later.capacity() / 4) later.shrink_to_fit();
 }
 
 }  // namespace unibuf::coherence

@@ -4,6 +4,9 @@
 #include <algorithm>
 #include <cstdint>
 #include <functional>
+#include <memory>
+#include <span>
+#include <utility>
 #include <vector>
 
 #include "coherence/byte_ranges.hpp"
@@ -65,10 +68,22 @@ struct summary {
 class directory {
 public:
     explicit directory(std::size_t bytes) : bytes_(bytes) {}
+    ~directory() = default;
+    directory(const directory& other)
+        : bytes_(other.bytes_),
+          first_(other.first_),
+          many_(other.many_ ? std::make_unique<many>(*other.many_) : nullptr) {}
+    directory(directory&& other) noexcept = default;
+    directory& operator=(directory other) noexcept {
+        std::swap(bytes_, other.bytes_);
+        std::swap(first_, other.first_);
+        many_.swap(other.many_);
+        return *this;
+    }
 
     std::size_t bytes() const noexcept { return bytes_; }
     byte_range whole() const noexcept { return {0, bytes_}; }
-    std::size_t ranges() const noexcept { return 1 + later_.size(); }
+    std::size_t ranges() const noexcept { return many_ ? 1 + many_->later.size() : 1; }
 
     /// What is known of the first range: of all bytes where ranges() is 1.
     const knowledge& first() const noexcept { return first_; }
@@ -119,7 +134,7 @@ public:
     void update(byte_range range, Change change) {
         range = range.clipped_to(whole());
         if (range.empty()) return;
-        if (range == whole() && later_.empty()) return change(first_);
+        if (range == whole() && ranges() == 1) return change(first_);
         const std::size_t first = split(range.begin);
         const std::size_t last = split(range.end);
         for (std::size_t i = first; i < last; ++i) {  // what may fail comes before the first change
@@ -143,7 +158,7 @@ public:
             return;
         }
         std::vector<segment> next;
-        next.reserve(later_.size() + 2 * ranges.count());
+        next.reserve(this->ranges() + 2 * ranges.count());
         const auto add = [&](byte_range piece, const knowledge& k) {
             if (!next.empty() && next.back().known == k) return;
             next.push_back({piece.begin, k});
@@ -169,7 +184,8 @@ public:
     }
 
     friend bool operator==(const directory& one, const directory& other) noexcept {
-        return one.bytes_ == other.bytes_ && one.first_ == other.first_ && one.later_ == other.later_;
+        return one.bytes_ == other.bytes_ && one.first_ == other.first_ &&
+               std::ranges::equal(one.later(), other.later());
     }
 
 private:
@@ -185,12 +201,21 @@ private:
         std::size_t bytes;
     };
 
+    struct many {
+        std::vector<segment> later;  // the ranges behind the first
+        std::vector<share> shares;   // of all bytes; of no use where there is one range
+    };
+
+    std::span<const segment> later() const noexcept {
+        return many_ ? std::span<const segment>(many_->later) : std::span<const segment>();
+    }
+
     std::size_t begin_of(std::size_t index) const noexcept {
         if (index == 0) return 0;
-        return index < ranges() ? later_[index - 1].begin : bytes_;
+        return index < ranges() ? many_->later[index - 1].begin : bytes_;
     }
-    const knowledge& known(std::size_t index) const noexcept { return index ? later_[index - 1].known : first_; }
-    knowledge& known(std::size_t index) noexcept { return index ? later_[index - 1].known : first_; }
+    const knowledge& known(std::size_t index) const noexcept { return index ? many_->later[index - 1].known : first_; }
+    knowledge& known(std::size_t index) noexcept { return index ? many_->later[index - 1].known : first_; }
 
     std::size_t index_at(std::size_t offset) const noexcept;
     std::size_t split(std::size_t offset);
@@ -204,8 +229,7 @@ private:
 
     std::size_t bytes_;
     knowledge first_;
-    std::vector<segment> later_;
-    std::vector<share> shares_;  // of all bytes, where there is more than one range
+    std::unique_ptr<many> many_;  // null where there has never been more than one range
 };
 
 }  // namespace unibuf::coherence

@@ -41,8 +41,7 @@ std::uintptr_t copy::handle() const noexcept {
 std::vector<copy> host_copy_of(std::unique_ptr<backends::memory> memory) {
     std::vector<copy> made(1);
     made.front().untouched = false;
-    made.front().memory = memory.get();
-    made.front().own = std::move(memory);
+    made.front().memory = held_memory(std::move(memory));
     return made;
 }
 
@@ -87,7 +86,7 @@ void copies::free(space_id where) noexcept {
 }
 
 void copies::erase(space_id where) noexcept {
-    find(where)->own.reset();  // before what it may be made of
+    find(where)->memory = {};  // before what it may be made of
     std::erase_if(all_, [&](const copy& each) { return each.where == where; });
 }
 
@@ -99,12 +98,12 @@ copy* copies::borrower_among(space_id where) noexcept {
 
 void copies::part(space_id where, std::string why) {
     copy& borrower = *borrower_among(where);
-    auto beside = std::make_unique<copy::aside>(nullptr, why);
+    auto beside = std::make_unique<copy::aside>(held_memory(), why);
     parted_ = std::make_unique<parting>(where, std::move(why));
     if (where != borrower.where) {
         copy& lender = *find(where);
         forget(lender);
-        beside->lent = std::move(lender.own);
+        beside->lent = std::move(lender.memory);
         borrower.placed = placement::mirrored;
         borrower.has_turn = false;
         borrower.beside = std::move(beside);
@@ -147,7 +146,7 @@ placement_info copies::placement_of(const copy& each) const {
             each.lender == coherence::host ? "the host's own memory" : "lent by " + space::from_id(each.lender).name();
     }
     if (each.borrows()) reason = "takes turns with the memory of " + space::from_id(each.lender).name();
-    const bool pinned = dynamic_cast<const backends::pinned_memory*>(each.own.get()) != nullptr;
+    const bool pinned = dynamic_cast<const backends::pinned_memory*>(each.memory.get()) != nullptr;
     if (pinned) reason += ", pinned";
     if (each.beside && !each.beside->remark.empty()) reason += ", but " + each.beside->remark;
     return {.placement = each.placed,

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "backends/backend.hpp"
@@ -15,21 +16,46 @@
 
 namespace unibuf::detail {
 
+/// Memory that a copy owns, or that it uses while another copy owns it.
+class held_memory {
+public:
+    held_memory() noexcept = default;
+    explicit held_memory(std::unique_ptr<backends::memory> own) noexcept
+        : bits_(reinterpret_cast<std::uintptr_t>(own.release()) | owned) {}
+    explicit held_memory(backends::memory& of_another) noexcept : bits_(reinterpret_cast<std::uintptr_t>(&of_another)) {}
+    held_memory(held_memory&& other) noexcept : bits_(std::exchange(other.bits_, 0)) {}
+    held_memory& operator=(held_memory other) noexcept {
+        std::swap(bits_, other.bits_);
+        return *this;
+    }
+    ~held_memory() {
+        if (bits_ & owned) delete get();
+    }
+
+    backends::memory* get() const noexcept { return reinterpret_cast<backends::memory*>(bits_ & ~owned); }
+    backends::memory& operator*() const noexcept { return *get(); }
+    backends::memory* operator->() const noexcept { return get(); }
+    explicit operator bool() const noexcept { return get() != nullptr; }
+
+private:
+    static constexpr std::uintptr_t owned = 1;  // an object's address is even
+
+    std::uintptr_t bits_ = 0;
+};
+
 struct copy {
     coherence::space_id where = coherence::host;
     bool untouched = true;    // nothing was written to it since it was allocated
     unibuf::placement placed = placement::mirrored;
     coherence::space_id lender = coherence::host;  // whose memory it is, of the host's copy and of shared ones
     bool has_turn = false;                         // with memory that it borrows
-    backends::memory* memory = nullptr;
-
     /// What few copies have.
     struct aside {
-        std::unique_ptr<backends::memory> lent;  // by a copy that needs it no longer
-        std::string remark;                      // on what was wanted and could not be had
+        held_memory lent;    // by a copy that needs it no longer
+        std::string remark;  // on what was wanted and could not be had
     };
-    std::unique_ptr<aside> beside;          // goes after `own`
-    std::unique_ptr<backends::memory> own;  // null where `memory` is that of another copy
+    std::unique_ptr<aside> beside;  // goes after `memory`
+    held_memory memory;
 
     void remark(std::string what) {
         if (!beside) beside = std::make_unique<aside>();

@@ -167,13 +167,12 @@ private:
         copy made;
         made.where = where;
         made.placed = placement::shared;
-        made.memory = &of_another;
+        made.memory = held_memory(of_another);
         return made_.emplace_back(std::move(made));
     }
 
     const copy& add(copy made, std::unique_ptr<backends::memory> own) {
-        made.memory = own.get();
-        made.own = std::move(own);
+        made.memory = held_memory(std::move(own));
         return made_.emplace_back(std::move(made));
     }
 
