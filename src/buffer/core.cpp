@@ -124,6 +124,8 @@ void core::check_has_copy() const {
                 name() + ": to synchronize was asked for, but it has no copy yet: access it first");
 }
 
+constinit gate no_buffer{0};
+
 core& core_of(gate* of) {
     if (of != &no_buffer) return static_cast<core&>(*of);
     throw error(error_code::invalid_argument, "a buffer was used that was moved from");

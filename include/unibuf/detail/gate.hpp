@@ -107,7 +107,8 @@ struct gate {
 };
 
 /// In the place of the buffer of a handle that was moved from. It lets nobody pass, so that accesses, which have to be
-/// as fast as they are, need not ask whether there is a buffer.
-inline constinit gate no_buffer UNIBUF_API{0};
+/// as fast as they are, need not ask whether there is a buffer. It is one object for the whole process, whatever other
+/// shared libraries hide: it is known by its address.
+UNIBUF_API extern gate no_buffer;
 
 }  // namespace unibuf::detail
