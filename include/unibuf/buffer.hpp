@@ -181,9 +181,9 @@ public:
     /// leases are held. Throws error(not_allocated) where there is no such copy.
     unibuf::copy_view hold_copy(space where, std::size_t offset = 0, std::size_t bytes = rest);
 
-    /// Lets the device `where` use its copy at any time until the hold ends, to read, or to read and write: a buffer that
-    /// is bound to a shader, a raw handle that is kept. Throws as a lease does; error(invalid_argument) for `write`, and
-    /// at the host; error(access_conflict) where another standing hold is in the way.
+    /// Lets the device `where` use its copy at any time until the hold ends, to read, or to read and write: a buffer
+    /// that is bound to a shader, a raw handle that is kept. Throws as a lease does; error(invalid_argument) for
+    /// `write`, and at the host; error(access_conflict) where another standing hold is in the way.
     standing_hold bind(space where, access what, const standing_options& options = {});
 
     /// Whether raw access at the host, or at the default device, would change nothing and wait for nothing. A check, as

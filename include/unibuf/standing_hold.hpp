@@ -45,8 +45,9 @@ struct standing_options {
 /// copy, given out while the hold is there, takes its bytes until it is released, its view ends, or resume(). What a
 /// pointer writes while its bytes are open is a conflict, where writes are found: see buffer::host.
 ///
-/// The copy stays where it is: it is neither evicted nor discarded, and its buffer goes into no pool. Standing holds that
-/// share a byte are at one memory, or only read. Movable. Keeps the buffer. One hold is used by one thread at a time.
+/// The copy stays where it is: it is neither evicted nor discarded, and its buffer goes into no pool. Standing holds
+/// that share a byte are at one memory, or only read. Movable. Keeps the buffer. One hold is used by one thread at a
+/// time.
 class standing_hold {
 public:
     /// Holds nothing.

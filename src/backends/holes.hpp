@@ -18,8 +18,8 @@ class holes {
 public:
     void add_block(std::uintptr_t begin, std::size_t bytes);
 
-    /// The blocks that are one hole, without the first `kept` of them; they are no longer blocks. Looks at no other holes
-    /// than large ones.
+    /// The blocks that are one hole, without the first `kept` of them; they are no longer blocks. Looks at no other
+    /// holes than large ones.
     std::vector<std::uintptr_t> remove_empty(std::size_t kept);
 
     /// Nothing where no hole has room.

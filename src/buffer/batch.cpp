@@ -122,7 +122,9 @@ void batch::submit() {
     });
     carry_out(wanted_.end());
     for (const lone& each : alone) {
-        attempt([&] { detail::bring(*each.of, {.range = each.bytes, .where = to_, .why = cause::sync, .verb = "to synchronize"}); });
+        attempt([&] {
+            detail::bring(*each.of, {.range = each.bytes, .where = to_, .why = cause::sync, .verb = "to synchronize"});
+        });
     }
     if (failure) std::rethrow_exception(failure);
     wanted_.clear();

@@ -75,9 +75,10 @@ bool take_memory(lock& through, const request& asked) {
     if (through->making_copy || through->holds.any_claim()) {
         const auto quiet = [&] { return !through->making_copy && !through->holds.any_claim(); };
         through.wait_until(quiet, asked.hold_deadline(), [&] {
-            return fmt::format("{}: its memory was to go to {}, but another thread moved bytes for all of the time that "
-                               "was given",
-                               through.of().name(), asked.where.name());
+            return fmt::format(
+                "{}: its memory was to go to {}, but another thread moved bytes for all of the time that "
+                "was given",
+                through.of().name(), asked.where.name());
         });
         return true;
     }

@@ -14,8 +14,8 @@ namespace unibuf::detail {
 /// where the lock was let go meanwhile. Throws error(timeout), and what a backend throws.
 bool take_memory(lock& through, const request& asked);
 
-/// Where the copy at the space of the access, which has the memory, shares it by turns: gives it the memory for good, and
-/// the other device has no copy.
+/// Where the copy at the space of the access, which has the memory, shares it by turns: gives it the memory for good,
+/// and the other device has no copy.
 void stop_borrowing(lock& through, const request& asked);
 
 /// Gives borrowed memory back to its lender, so that the borrower's copy can go.

@@ -199,9 +199,13 @@ void buffer::prefetch(space where, const access_options& options) {
                                    .verb = "to prefetch"});
 }
 
-void buffer::discard(space where) { detail::discard(core_of(gate_), where, checked(core_of(gate_), begin_, bytes_, 0, rest)); }
+void buffer::discard(space where) {
+    detail::discard(core_of(gate_), where, checked(core_of(gate_), begin_, bytes_, 0, rest));
+}
 
-void buffer::discard_content() { detail::discard_content(core_of(gate_), checked(core_of(gate_), begin_, bytes_, 0, rest)); }
+void buffer::discard_content() {
+    detail::discard_content(core_of(gate_), checked(core_of(gate_), begin_, bytes_, 0, rest));
+}
 
 void buffer::fill(std::span<const std::byte> pattern) {
     const byte_range range = checked(core_of(gate_), begin_, bytes_, 0, rest);

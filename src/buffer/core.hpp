@@ -42,10 +42,10 @@ struct transfer_counts {
 
 /// What few buffers need.
 struct rare {
-    std::condition_variable changed;              // a hold ended, or a writer waits no more
+    std::condition_variable changed;  // a hold ended, or a writer waits no more
     waiting_writers writers_in_line;
-    std::unique_ptr<host_writes> writes;         // from the first pointer to the host's copy on
-    std::unique_ptr<pool_tag> pooled;            // null where the buffer belongs to no pool
+    std::unique_ptr<host_writes> writes;          // from the first pointer to the host's copy on
+    std::unique_ptr<pool_tag> pooled;             // null where the buffer belongs to no pool
     void (*forget_names)(const core&) = nullptr;  // set where the registry may know the buffer
     std::unique_ptr<process::peers> peers;        // null where no other process can have the host's copy
     std::uint64_t publications = 0;

@@ -13,14 +13,14 @@ namespace unibuf::detail {
 
 /// What the bits are a function of.
 struct gate_view {
-    coherence::summary known;           // of all bytes
+    coherence::summary known;  // of all bytes
     host_access allowed = host_access::read_write;
-    bool busy = false;                  // leases by the lock, accesses under way, or queued work
-    bool host_written_for_good = false; // pointers through which the host is written are out, of all bytes
-    bool host_shown = false;            // pointers to the host's copy for reading are out
-    std::uint8_t device = no_space;     // the default device as copies are numbered; no_space where it has no copy
-    bool device_waits = false;          // work of that device is asynchronous
-    bool handle_is_out = false;         // a plain handle of that device's copy is out
+    bool busy = false;                   // leases by the lock, accesses under way, or queued work
+    bool host_written_for_good = false;  // pointers through which the host is written are out, of all bytes
+    bool host_shown = false;             // pointers to the host's copy for reading are out
+    std::uint8_t device = no_space;      // the default device as copies are numbered; no_space where it has no copy
+    bool device_waits = false;           // work of that device is asynchronous
+    bool handle_is_out = false;          // a plain handle of that device's copy is out
 };
 
 struct gate_bits {

@@ -68,8 +68,9 @@ bool joint_transfer::join(core& of, space where, std::span<const byte_range> ran
                         .why = cause::sync,
                         .waits_for_holds = false};
     lock through(of);
-    const bool alone = through->peers() || !through->copies.find(where.id()) || through->copies.borrower_among(where.id()) ||
-                       through->any_lost || (through->any_exposed && where == host) ||  // arrivals are told from writes
+    const bool alone = through->peers() || !through->copies.find(where.id()) ||
+                       through->copies.borrower_among(where.id()) || through->any_lost ||
+                       (through->any_exposed && where == host) ||  // arrivals are told from writes
                        through->holds.excluding(asked.range, asked.what, this_thread()).thread != 0;
     if (alone) return false;
     if (!through->holds.work().empty()) through->holds.work().forget_done();

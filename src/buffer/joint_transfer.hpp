@@ -37,12 +37,12 @@ struct joint_transfer {
     one_way& way_of(const coherence::step& like);
 
     /// The buffer `of` takes part with ranges that are in order and apart, to make `where` current. False, and nothing,
-    /// where that takes more than moves between the host and one device, or would have to wait: a batch waits for nobody
-    /// while it holds claims of other buffers, so such a buffer is synced alone.
+    /// where that takes more than moves between the host and one device, or would have to wait: a batch waits for
+    /// nobody while it holds claims of other buffers, so such a buffer is synced alone.
     bool join(core& of, space where, std::span<const byte_range> ranges);
 
-    /// Moves what has joined, and lets all leave: others may join then. Gives the first failure, or null; a buffer whose
-    /// bytes did not arrive is as before.
+    /// Moves what has joined, and lets all leave: others may join then. Gives the first failure, or null; a buffer
+    /// whose bytes did not arrive is as before.
     std::exception_ptr carry_out() noexcept;
 };
 

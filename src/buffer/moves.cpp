@@ -77,8 +77,7 @@ std::vector<byte_range> joined_over_gaps(lock& through, const std::vector<byte_r
         gap = worthwhile_gap(executor);
     }
     if (gap == 0) return ranges;
-    return joined(ranges, gap,
-                  [&](byte_range each) { return may_carry(*through.operator->(), each, along, ticket); });
+    return joined(ranges, gap, [&](byte_range each) { return may_carry(*through.operator->(), each, along, ticket); });
 }
 
 }  // namespace unibuf::detail

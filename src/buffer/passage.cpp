@@ -41,9 +41,8 @@ bool make_copy(lock& through, const request& asked) {
     core& of = through.of();
     const auto text = [&] { return fmt::format("{}: a copy at {} was asked for", of.name(), asked.where.name()); };
     if (through->making_copy) {
-        through.wait_until([&] { return !through->making_copy; }, asked.hold_deadline(), [&] {
-            return text() + ", but another thread was making one for all of the given time";
-        });
+        through.wait_until([&] { return !through->making_copy; }, asked.hold_deadline(),
+                           [&] { return text() + ", but another thread was making one for all of the given time"; });
         return true;
     }
     through->copies.reserve(asked.where.id());
@@ -76,8 +75,7 @@ bool make_copy(lock& through, const request& asked) {
 
 }  // namespace
 
-passage::passage(lock& through, const request& asked)
-    : lock_(through), asked_(asked), transfers_(through, asked_) {
+passage::passage(lock& through, const request& asked) : lock_(through), asked_(asked), transfers_(through, asked_) {
     if (asked_.to == purpose::use) check_allowed(lock_.of(), asked_);
     if (lock_->resident) lock_->used = clock::now();
     enter();
@@ -112,8 +110,7 @@ void passage::enter() {
 void passage::choose_place() {
     if (asked_.to != purpose::fill) return;
     if (lock_->peers()) follow_peers(lock_, {.range = asked_.range, .where = host, .what = access::read});
-    asked_.where = space::from_id(
-        coherence::place_to_fill(lock_->directory, asked_.range, lock_->copies.allocated()));
+    asked_.where = space::from_id(coherence::place_to_fill(lock_->directory, asked_.range, lock_->copies.allocated()));
 }
 
 /// A fill chooses its place by what peers may have written at the host, and what is dropped is looked at likewise.
@@ -198,8 +195,7 @@ void wait_for_all_work(lock& through, const request& asked) {
 void find_host_writes(lock& through, const request& asked) {
     wait_for_work_in_host_memory(through, asked);
     through->writes()->find(asked.range, asked.where, asked.what);
-    through->any_exposed =
-        through->holds.host_is_held_for_writing() || coherence::any_exposed(through->directory);
+    through->any_exposed = through->holds.host_is_held_for_writing() || coherence::any_exposed(through->directory);
 }
 
 void plan_for(const guarded& state, const request& asked, byte_range range, std::vector<coherence::step>& steps) {

@@ -126,8 +126,8 @@ void tell_peers(guarded& state) noexcept {
 buffer_state state_among_peers(guarded& state) {
     const process::peers& with = *state.peers();
     if (with.another_holds()) return buffer_state::device_dirty;
-    const buffer_state found = coherence::state_of(state.any_exposed ? state.writes()->look() : state.directory,
-                                                   state.copies.allocated());
+    const buffer_state found =
+        coherence::state_of(state.any_exposed ? state.writes()->look() : state.directory, state.copies.allocated());
     return has_newest_at_device(found) && !with.holds() ? buffer_state::host_dirty : found;
 }
 
@@ -136,10 +136,7 @@ void leave_peers(core& of) noexcept {
     process::peers& with = *through->peers();
     if (!with.any() || !with.holds()) return;
     try {
-        passage(through, {.range = through->whole(),
-                          .where = host,
-                          .what = access::read,
-                          .why = cause::host_pointer})
+        passage(through, {.range = through->whole(), .where = host, .what = access::read, .why = cause::host_pointer})
             .bring();
     } catch (const std::exception&) {
         with.lose();

@@ -68,11 +68,8 @@ const std::byte* host_pointer_to_read(core& of, byte_range range) {
         throw error(error_code::invalid_argument, of.name() + " was created write_only: the host may not read it");
     }
     lock through(of);
-    passage way(through, {.range = range,
-                          .where = host,
-                          .what = access::read,
-                          .why = cause::host_pointer,
-                          .verb = "host() of"});
+    passage way(through,
+                {.range = range, .where = host, .what = access::read, .why = cause::host_pointer, .verb = "host() of"});
     way.bring();
     through->holds.readers_at(coherence::host).add_pointer(through->whole());
     return way.at()->memory->host_address() + range.begin;
@@ -102,7 +99,9 @@ void end_host_view(core& of, byte_range range) noexcept {
 native_memory device_handle(core& of, byte_range range) {
     const space where = backends::current_device();
     lock through(of);
-    passage(through, {.range = range, .where = where, .what = access::read, .why = cause::device_handle, .verb = "device() of"}).bring();
+    passage(through,
+            {.range = range, .where = where, .what = access::read, .why = cause::device_handle, .verb = "device() of"})
+        .bring();
     if (where == backends::host_as_device && of.options().access != host_access::read_only) {
         // The pointer is one of the host, too, and nobody has let go of the lock since.
         passage(through, {.range = range, .where = host, .what = access::read, .why = cause::host_pointer}).bring();

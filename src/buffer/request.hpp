@@ -30,7 +30,7 @@ struct request {
     bool begins_later = false;      // what a lease writes becomes newest with begin_lease, not with the grant
     clock::time_point deadline = clock::time_point::max();
     purpose to = purpose::use;
-    const char* verb = nullptr;    // of what is no lease, before "bytes [0, 64) at host": "to fill"
+    const char* verb = nullptr;   // of what is no lease, before "bytes [0, 64) at host": "to fill"
     bool waits_for_holds = true;  // else it is refused where holds of others are in the way
 
     /// Whether it is a mark of all of a buffer at the host, which overrules what other processes have newer.

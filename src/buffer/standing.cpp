@@ -54,7 +54,8 @@ void open_range(lock& through, const standing& of, byte_range range) {
 }
 
 /// Calls the holder without the lock; somebody has a claim on the bytes, or the hold is his own.
-void call(lock& through, const std::shared_ptr<const standing_options>& how, std::function<void()> standing_options::*of) {
+void call(lock& through, const std::shared_ptr<const standing_options>& how,
+          std::function<void()> standing_options::* of) {
     if (!((*how).*of)) return;
     const lock::pause unlocked(through);
     ((*how).*of)();
@@ -90,24 +91,24 @@ unibuf::standing_hold begin_standing(core& of, const request& asked, const stand
     }
     if (asked.what == access::write) {
         throw error(error_code::invalid_argument,
-                    of.name() + ": a standing hold to write was asked for: a device that writes some bytes leaves the "
-                                "others as they are, so it has to be read_write");
+                    of.name() +
+                        ": a standing hold to write was asked for: a device that writes some bytes leaves the "
+                        "others as they are, so it has to be read_write");
     }
     lock through(of);
-    if (const standing* const other = through->holds.standing_against(
-            asked.range, asked.where, asked.what, through->copies.memories())) {
+    if (const standing* const other =
+            through->holds.standing_against(asked.range, asked.where, asked.what, through->copies.memories())) {
         throw error(error_code::access_conflict,
                     fmt::format("{}: a standing hold at {} was asked for while there is {}: end that one first",
                                 of.name(), asked.where.name(), describe(*other)));
     }
     passage(through, asked).bring();
     stop_borrowing(through, asked);
-    const std::uint64_t ticket =
-        through->holds.add_standing({.range = asked.range,
-                                     .where = asked.where,
-                                     .what = asked.what,
-                                     .on = asked.on,
-                                     .how = std::make_shared<const standing_options>(how)});
+    const std::uint64_t ticket = through->holds.add_standing({.range = asked.range,
+                                                              .where = asked.where,
+                                                              .what = asked.what,
+                                                              .on = asked.on,
+                                                              .how = std::make_shared<const standing_options>(how)});
     try {
         open_all(through, ticket);
     } catch (...) {
@@ -251,8 +252,9 @@ void check_not_broken(lock& through, const request& asked) {
 void check_no_standing(lock& through, byte_range range, const char* verb) {
     for (const standing& each : through->holds.standing_holds()) {
         if (!each.range.overlaps(range)) continue;
-        throw error(error_code::access_conflict, fmt::format("{}: {} was asked for, but there is {}: end that one first",
-                                                             through.of().name(), verb, describe(each)));
+        throw error(error_code::access_conflict,
+                    fmt::format("{}: {} was asked for, but there is {}: end that one first", through.of().name(), verb,
+                                describe(each)));
     }
 }
 

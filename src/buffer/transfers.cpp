@@ -186,8 +186,7 @@ void transfers::keep_queued(const step& step, const fence& done) {
 void transfers::wait(std::uint64_t ticket) {
     const work* const found = lock_->holds.work().find(ticket);
     if (!found) return;
-    const bool ordered =
-        returns_early_ && backends::device_of(space::from_id(executor_)).order(found->done, asked_.on);
+    const bool ordered = returns_early_ && backends::device_of(space::from_id(executor_)).order(found->done, asked_.on);
     if (!ordered) wait_for_work(lock_, ticket, asked_.deadline);
 }
 

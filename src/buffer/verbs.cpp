@@ -21,8 +21,8 @@ namespace {
 /// write at the host changes nothing but the directory.
 bool is_settled(const guarded& state) {
     const auto shared = [](const copy& each) { return each.placed == placement::shared; };
-    return !state.peers() && state.holds.empty() && state.holds.solo().thread == 0 && state.holds.work().empty() && !state.any_exposed &&
-           !state.any_lost && std::ranges::none_of(state.copies, shared);
+    return !state.peers() && state.holds.empty() && state.holds.solo().thread == 0 && state.holds.work().empty() &&
+           !state.any_exposed && !state.any_lost && std::ranges::none_of(state.copies, shared);
 }
 
 void check_not_held(lock& through, space where) {
@@ -62,14 +62,16 @@ void mark(core& of, request asked) {
 
 void fill(core& of, byte_range range, std::span<const std::byte> pattern) {
     lock through(of);
-    passage way(through, {.range = range, .where = host, .what = access::write, .to = purpose::fill, .verb = "to fill"});
+    passage way(through,
+                {.range = range, .where = host, .what = access::write, .to = purpose::fill, .verb = "to fill"});
     way.bring();
     way.fill(pattern);
     now_written(through, range, way.where());
 }
 
 void put(core& of, byte_range range, const std::byte* from) {
-    const request asked{.range = range, .where = host, .what = access::write, .why = cause::read_write, .verb = "copy_from to"};
+    const request asked{
+        .range = range, .where = host, .what = access::write, .why = cause::read_write, .verb = "copy_from to"};
     lock through(of);
     const auto write = [&](const copy& there) {
         now_written(through, range, host);
@@ -86,7 +88,8 @@ void put(core& of, byte_range range, const std::byte* from) {
 }
 
 void discard(core& of, space where, byte_range range) {
-    const request asked{.range = range, .where = where, .what = access::write, .to = purpose::drop, .verb = "to discard the copy of"};
+    const request asked{
+        .range = range, .where = where, .what = access::write, .to = purpose::drop, .verb = "to discard the copy of"};
     lock through(of);
     passage way(through, asked);
     const copy* const there = way.at();
@@ -132,7 +135,8 @@ void discard_content(core& of, byte_range range) {
         return fill(of, range, {&nothing, 1});
     }
     lock through(of);
-    wait_for_holds(through, {.range = range, .where = host, .what = access::write, .verb = "to discard the content of"});
+    wait_for_holds(through,
+                   {.range = range, .where = host, .what = access::write, .verb = "to discard the content of"});
     if (through->holds.host_is_held_for_writing()) through->holds.writers_of_host().end_pointers(range);
     check_no_pointers(through, range, "to discard its content");
     check_no_standing(through, range, "to discard its content");

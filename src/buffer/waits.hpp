@@ -13,8 +13,8 @@ namespace unibuf::detail {
 /// directory knows what is lost. Lets go of the lock.
 void wait_for_work(lock& through, std::uint64_t ticket, clock::time_point deadline);
 
-/// Waits for work of devices that write in the host's memory, before an access at a device that does not use that memory
-/// begins to watch it: what such work writes would be taken for writes of the program. Pointers are out.
+/// Waits for work of devices that write in the host's memory, before an access at a device that does not use that
+/// memory begins to watch it: what such work writes would be taken for writes of the program. Pointers are out.
 void wait_for_work_in_host_memory(lock& through, const request& asked);
 
 /// The tickets of what writes there, in the units that `range` has a byte of.

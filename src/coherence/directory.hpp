@@ -34,8 +34,10 @@ struct knowledge {
     content what = content::unwritten;
     pointers out = pointers::none;
     bool open : 1 = false;  // the one device that is current may write these bytes at any time, without a word
-    bool lost : 1 = false;  // the work that was to make these bytes has failed: nobody reads them before they are written
-    bool contested : 1 = false;  // the host was written too: nobody reads them before it is said which of the two stands
+    bool lost : 1 =
+        false;  // the work that was to make these bytes has failed: nobody reads them before they are written
+    bool contested : 1 =
+        false;  // the host was written too: nobody reads them before it is said which of the two stands
 
     bool exposed() const noexcept { return out != pointers::none; }
     bool watched() const noexcept { return out == pointers::watched; }
@@ -47,10 +49,10 @@ static_assert(sizeof(knowledge) == 8, "one for each range of each buffer");
 
 /// What is known of all bytes of a buffer together.
 struct summary {
-    space_set current = 0;          // the spaces that are current in all bytes
-    space_set written_by = 0;       // set where all bytes were written by one space: that one
+    space_set current = 0;     // the spaces that are current in all bytes
+    space_set written_by = 0;  // set where all bytes were written by one space: that one
     bool all_exposed = true;
-    bool all_assumed = true;        // pointers::assumed
+    bool all_assumed = true;  // pointers::assumed
     bool any_exposed = false;
     bool any_open = false;
     bool any_lost = false;
@@ -128,8 +130,8 @@ public:
         return result;
     }
 
-    /// Calls change(knowledge&), which depends on nothing else, for each piece of `range`. Splits at its ends, and joins
-    /// what has become alike.
+    /// Calls change(knowledge&), which depends on nothing else, for each piece of `range`. Splits at its ends, and
+    /// joins what has become alike.
     template <class Change>
     void update(byte_range range, Change change) {
         range = range.clipped_to(whole());

@@ -80,7 +80,11 @@ private:
 
     void publish(space_id from, space_id to, access what) {
         wait_for_work_on(from, what);
-        emit({.does = step::kind::publish, .from = from, .to = to, .what = what, .found_later = has(found_later_, from)});
+        emit({.does = step::kind::publish,
+              .from = from,
+              .to = to,
+              .what = what,
+              .found_later = has(found_later_, from)});
     }
 
     void emit(step next) {
@@ -161,15 +165,15 @@ std::vector<step> plan(const directory& known, const sharing& memories, std::spa
 
 void plan_to_drop(std::span<const queued_work> queued, byte_range range, std::vector<step>& steps) {
     for (const queued_work& each : queued) {
-        if (each.range.overlaps(range)) steps.push_back({.range = each.range, .from = each.where, .ticket = each.ticket});
+        if (each.range.overlaps(range))
+            steps.push_back({.range = each.range, .from = each.where, .ticket = each.ticket});
     }
 }
 
 space_id place_to_fill(const directory& known, byte_range range, space_set allocated) {
     space_set complete = allocated;
-    known.for_each(range, [&](byte_range, const knowledge& k) {
-        complete &= k.taken_for_written() ? set_of(host) : k.current;
-    });
+    known.for_each(
+        range, [&](byte_range, const knowledge& k) { complete &= k.taken_for_written() ? set_of(host) : k.current; });
     space_id place = host;
     for_each_space(complete, [&](space_id each) { place = each; });
     return place;

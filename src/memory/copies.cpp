@@ -9,8 +9,8 @@
 
 #include "backends/host/pinned_memory.hpp"
 #include "backends/spaces.hpp"
-#include "memory/placement_policy.hpp"
 #include "memory/limits.hpp"
+#include "memory/placement_policy.hpp"
 #include "trace/counters.hpp"
 #include "unibuf/error.hpp"
 

@@ -22,7 +22,8 @@ public:
     held_memory() noexcept = default;
     explicit held_memory(std::unique_ptr<backends::memory> own) noexcept
         : bits_(reinterpret_cast<std::uintptr_t>(own.release()) | owned) {}
-    explicit held_memory(backends::memory& of_another) noexcept : bits_(reinterpret_cast<std::uintptr_t>(&of_another)) {}
+    explicit held_memory(backends::memory& of_another) noexcept
+        : bits_(reinterpret_cast<std::uintptr_t>(&of_another)) {}
     held_memory(held_memory&& other) noexcept : bits_(std::exchange(other.bits_, 0)) {}
     held_memory& operator=(held_memory other) noexcept {
         std::swap(bits_, other.bits_);
@@ -45,7 +46,7 @@ private:
 
 struct copy {
     coherence::space_id where = coherence::host;
-    bool untouched = true;    // nothing was written to it since it was allocated
+    bool untouched = true;  // nothing was written to it since it was allocated
     unibuf::placement placed = placement::mirrored;
     coherence::space_id lender = coherence::host;  // whose memory it is, of the host's copy and of shared ones
     bool has_turn = false;                         // with memory that it borrows

@@ -1,5 +1,5 @@
-// memory/copy_maker.cpp: how a space comes by its copy: memory of its own, the host's, that of another device, or what a
-// device lends to the host.
+// memory/copy_maker.cpp: how a space comes by its copy: memory of its own, the host's, that of another device, or what
+// a device lends to the host.
 #include <fmt/format.h>
 
 #include <algorithm>

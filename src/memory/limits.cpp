@@ -8,8 +8,8 @@
 #include <utility>
 #include <vector>
 
-#include "backends/spaces.hpp"
 #include "backends/host/pinned_memory.hpp"
+#include "backends/spaces.hpp"
 #include "trace/counters.hpp"
 
 namespace unibuf::detail {

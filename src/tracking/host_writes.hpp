@@ -109,7 +109,7 @@ private:
     std::unique_ptr<tracking::watch> watch_;
     tracking::units units_;
     bool values_known_ = true;
-    bool used_ = false;  // before the first pointer
+    bool used_ = false;    // before the first pointer
     byte_ranges pending_;  // found, and not told yet
     byte_ranges unseen_;   // written by a device that shares the memory: what comes after the host sees that is found
     unit_images images_;

@@ -1,8 +1,8 @@
 // tests/unit/coherence_model_test.cpp: every state that a byte can reach, under every operation.
 //
-// What is known of a byte depends on that byte alone, so one byte and four spaces cover all that can happen to it: every
-// field of the directory, every verb, and every step that fails. Two bytes and three spaces cover what is not of one
-// byte: an access of a range whose pieces are known differently.
+// What is known of a byte depends on that byte alone, so one byte and four spaces cover all that can happen to it:
+// every field of the directory, every verb, and every step that fails. Two bytes and three spaces cover what is not of
+// one byte: an access of a range whose pieces are known differently.
 //
 // The directory claims which spaces see the newest content. Against it stands a world that is as bad as it may be: what
 // the directory does not claim is stale, and of a shared memory nobody holds more than the directory implies. Steps act
@@ -160,7 +160,8 @@ private:
     space_set all_;
     std::array<space_set, most_bytes> fresh_{};
     std::array<bool, most_bytes> unwritten_{};
-    std::array<std::array<space_set, most_spaces>, most_bytes> visible_{};  // [byte][hub]: who may touch a shared memory
+    std::array<std::array<space_set, most_spaces>, most_bytes>
+        visible_{};  // [byte][hub]: who may touch a shared memory
     std::array<int, most_bytes> moved_{};
 };
 
@@ -207,8 +208,8 @@ private:
             mark(known, range, where);
             discard(known, range, where);
             // Nothing stays under way to the host while pointers to it are out, nor where a standing hold is open.
-            const bool may_fail = !known.any(
-                range, [&](const knowledge& k) { return k.open || (where == host && k.exposed()); });
+            const bool may_fail =
+                !known.any(range, [&](const knowledge& k) { return k.open || (where == host && k.exposed()); });
             if (may_fail) change(known, [&](directory& d) { did_not_arrive(d, range, where); });
             if (where != host) borrow(known, where);
         }

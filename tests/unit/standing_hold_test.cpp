@@ -219,8 +219,8 @@ TEST(a_standing_hold, asks_its_holder_to_pause_with_no_lock_held) {
         ++of;
         b.state();  // would wait for ever if the lock were held
     };
-    const standing_hold hold = b.bind(
-        gpu(), access::read_write, {.pause = [&] { use(pauses); }, .resume = [&] { use(resumes); }});
+    const standing_hold hold =
+        b.bind(gpu(), access::read_write, {.pause = [&] { use(pauses); }, .resume = [&] { use(resumes); }});
     EXPECT_EQ(pauses, 0);
     host_reads(b, 0, 8);
     EXPECT_EQ(pauses, 1);
