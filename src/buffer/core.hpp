@@ -106,6 +106,11 @@ public:
     void add_handle() noexcept { handles_.fetch_add(1, std::memory_order_relaxed); }
     void drop_handle() noexcept;
 
+    /// Only by drop_handle() and end().
+    virtual ~core();
+    core(const core&) = delete;
+    core& operator=(const core&) = delete;
+
     /// Takes the buffer along, of which the last handle and the last lease have gone.
     void end() noexcept;
 
@@ -148,7 +153,6 @@ public:
 private:
     friend class lock;
 
-    ~core() override;
 
     mutable std::mutex mutex_;
     std::atomic<std::uint32_t> handles_ = 1;

@@ -52,18 +52,18 @@ residents& residents::instance() {
 
 void residents::add(resident& added) noexcept {
     const std::scoped_lock lock(mutex_);
-    if (added.before_ || added.after_ || first_ == &added) return;
-    added.after_ = first_;
-    if (first_) first_->before_ = &added;
+    if (added.before || added.after || first_ == &added) return;
+    added.after = first_;
+    if (first_) first_->before = &added;
     first_ = &added;
 }
 
 void residents::remove(resident& gone) noexcept {
     const std::scoped_lock lock(mutex_);
-    resident* const before = std::exchange(gone.before_, nullptr);
-    resident* const after = std::exchange(gone.after_, nullptr);
-    if (after) after->before_ = before;
-    if (before) before->after_ = after;
+    resident* const before = std::exchange(gone.before, nullptr);
+    resident* const after = std::exchange(gone.after, nullptr);
+    if (after) after->before = before;
+    if (before) before->after = after;
     if (first_ == &gone) first_ = after;
 }
 
@@ -73,7 +73,7 @@ residents::outcome residents::make_room(space where, std::uint64_t bytes, clock:
     std::vector<candidate> all;
     {
         const std::scoped_lock lock(mutex_);
-        for (resident* each = first_; each; each = each->after_) {
+        for (resident* each = first_; each; each = each->after) {
             if (each == asking) continue;
             const auto [why, elsewhere, used] = each->may_go(where);
             result.held += why == obstacle::held;

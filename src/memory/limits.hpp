@@ -46,15 +46,13 @@ public:
     virtual bool add_handle_if_alive() noexcept = 0;
     virtual void give_handle_back() noexcept = 0;
 
+    // Its neighbours in the list, for `residents` alone.
+    resident* before = nullptr;
+    resident* after = nullptr;
+
 protected:
     resident() = default;
-    virtual ~resident() = default;
-
-private:
-    friend class residents;
-
-    resident* before_ = nullptr;
-    resident* after_ = nullptr;
+    ~resident() = default;
 };
 
 /// Any thread.
