@@ -28,7 +28,12 @@ std::vector<copy> used_in_place(const std::shared_ptr<process::shared_memory>& m
     return host_copy_of(std::make_unique<backends::callers_memory>(memory->bytes(), memory));
 }
 
-/// There is room for the copy.
+void make_room(lock& through) {
+    through->with_rare();
+    through->copies.reserve(coherence::host);
+}
+
+/// There is room for it.
 void install(lock& through, std::vector<copy> made, std::unique_ptr<process::peers> with) {
     through->with_rare().peers = std::move(with);
     trace::hold_anyway(host, through->copies.bytes());
@@ -52,7 +57,7 @@ void attach_memory(core& of, const std::shared_ptr<process::shared_memory>& memo
     auto with = std::make_unique<process::peers>(memory);
     std::vector<copy> made = used_in_place(memory);
     lock through(of);
-    through->copies.reserve(coherence::host);
+    make_room(through);
     with->join();
     install(through, std::move(made), std::move(with));
 }
@@ -72,6 +77,7 @@ std::shared_ptr<process::shared_memory> share_memory(core& of, std::string_view 
     if (through->peers()) return through->peers()->memory();  // another thread was first
     check_not_held(through);
     way.bring();
+    make_room(through);  // nothing may fail once the old copies have gone
     const std::byte* const from = way.at()->memory->host_address();
     way.keep_others_off();
     if (of.bytes != 0) {

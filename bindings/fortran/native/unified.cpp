@@ -48,8 +48,7 @@ unified::unified(buffer bytes, space where)
     : bytes_(std::move(bytes)),
       gpu_(gpu_at(where)),
       turns_(std::make_shared<turns>(bytes_.view(0, bytes_.size_bytes()), gpu_)) {
-    bytes_.host();
-    bytes_.release_host();
+    static_cast<void>(bytes_.copy_view(host));
     bytes_.prefetch(gpu_.where, {.on = gpu_.on});
 }
 

@@ -59,13 +59,16 @@ public:
     bool starts_zero() const noexcept override { return true; }
 
 protected:
-    const std::size_t bytes_;
+    std::size_t bytes() const noexcept { return bytes_; }
+
+private:
+    std::size_t bytes_;
 };
 
 class part_of_mapping final : public whole_pages_memory {
 public:
     explicit part_of_mapping(std::size_t bytes) : whole_pages_memory(common_pages::instance().allocate(bytes), bytes) {}
-    ~part_of_mapping() override { common_pages::instance().free(host_address(), bytes_); }
+    ~part_of_mapping() override { common_pages::instance().free(host_address(), bytes()); }
     part_of_mapping(const part_of_mapping&) = delete;
     part_of_mapping& operator=(const part_of_mapping&) = delete;
 
@@ -77,7 +80,7 @@ public:
 class own_mapping final : public whole_pages_memory {
 public:
     own_mapping(std::size_t asked, std::size_t bytes) : whole_pages_memory(map(asked, bytes), bytes) {}
-    ~own_mapping() override { ::munmap(host_address(), bytes_); }
+    ~own_mapping() override { ::munmap(host_address(), bytes()); }
     own_mapping(const own_mapping&) = delete;
     own_mapping& operator=(const own_mapping&) = delete;
 
