@@ -153,7 +153,6 @@ public:
 private:
     friend class lock;
 
-
     mutable std::mutex mutex_;
     std::atomic<std::uint32_t> handles_ = 1;
     std::atomic<bool> named_ = false;  // the registry may find it
