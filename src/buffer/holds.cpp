@@ -158,13 +158,11 @@ std::size_t holds::index_of_standing(std::uint64_t ticket) noexcept {
     return static_cast<std::size_t>(after - standing_holds().begin()) - 1;
 }
 
-const standing* holds::standing_against(byte_range range, space where, access what,
-                                        const coherence::sharing& memories) const noexcept {
+const standing* holds::standing_against(byte_range range, space where, access what) const noexcept {
     if (!undeclared_) return nullptr;
     for (const standing& each : undeclared_->standing_holds) {
-        const bool one_memory = each.where == where || memories.hub(each.where.id()) == memories.hub(where.id());
         const bool only_read = each.what == access::read && what == access::read;
-        if (each.range.overlaps(range) && !one_memory && !only_read) return &each;
+        if (each.range.overlaps(range) && each.where != where && !only_read) return &each;
     }
     return nullptr;
 }
@@ -172,7 +170,7 @@ const standing* holds::standing_against(byte_range range, space where, access wh
 const char* holds::broken_rule() const noexcept {
     const auto broken_pair = [](const hold& one, const hold& other) -> const char* {
         if (one.claim != other.claim || !one.range.overlaps(other.range)) return nullptr;
-        if (one.claim) return "two accesses move the same bytes";
+        if (one.claim) return one.thread == other.thread ? nullptr : "two accesses move the same bytes";
         return one.what == access::read && other.what == access::read ? nullptr : "two leases exclude each other";
     };
     const hold unlocked = solo();

@@ -7,9 +7,9 @@
 //
 // What always holds of a table (holds::broken_rule tells, and debug builds ask after each operation):
 //  1. Two leases that share a byte only read.
-//  2. Two claims share no byte.
+//  2. Two claims of different threads share no byte.
 //  3. A ticket stands for one hold, and is never 0.
-//  4. Standing holds that share a byte are at one memory, or only read.
+//  4. Standing holds that share a byte are at one space, or only read.
 //  5. A view is counted as often as it was added and not ended; a pointer once, however often it was given out.
 #pragma once
 
@@ -53,8 +53,10 @@ struct standing {
     queue on{};
     std::shared_ptr<const standing_options> how{};
     byte_ranges paused{};        // stays elsewhere, although nobody holds it: until the hold is resumed
+    byte_ranges pointed{};       // likewise, until the pointers end that were given out since the hold began
     std::string broken{};        // why bytes that were to be given back are paused
     bool told_to_pause = false;  // by `how->pause`; `how->resume` has not been called since
+    std::uint32_t caller = 0;    // the thread that calls one of these two now
 };
 
 /// "a write lease of bytes [0, 64) at host"
@@ -137,8 +139,7 @@ public:
     std::size_t index_of_standing(std::uint64_t ticket) noexcept;
 
     /// One that may not stand beside such a hold, or null.
-    const standing* standing_against(byte_range range, space where, access what,
-                                     const coherence::sharing& memories) const noexcept;
+    const standing* standing_against(byte_range range, space where, access what) const noexcept;
 
     /// Ends all undeclared holds: there are no views.
     void forget_undeclared() noexcept { undeclared_.reset(); }

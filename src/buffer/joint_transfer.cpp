@@ -68,7 +68,12 @@ bool joint_transfer::join(core& of, space where, std::span<const byte_range> ran
                         .why = cause::sync,
                         .waits_for_holds = false};
     lock through(of);
-    const bool alone = through->peers() || !through->copies.find(where.id()) ||
+    // A holder that is asked to pause may wait for an access to a buffer that has joined already. Of several ranges,
+    // what lies between them stays the device's.
+    const bool disturbs = std::ranges::any_of(through->holds.standing_holds(), [&](const standing& each) {
+        return each.where != where && each.range.overlaps(asked.range) && (each.how->pause || ranges.size() > 1);
+    });
+    const bool alone = disturbs || through->peers() || !through->copies.find(where.id()) ||
                        through->copies.borrower_among(where.id()) || through->any_lost ||
                        (through->any_exposed && where == host) ||  // arrivals are told from writes
                        through->holds.excluding(asked.range, asked.what, this_thread()).thread != 0;

@@ -65,6 +65,8 @@ void lock::open_gate() noexcept {
 #endif
     if (state.peers()) return tell_peers(state);  // whose accesses all go by the lock
     if (state.waiting != 0 || !state.holds.empty() || state.ownerless) return;
+    // At the end of the lease that was taken without the lock, its bytes may have to be given to a device.
+    if (state.holds.any_standing() && state.holds.solo().thread != 0) return;
     const std::uint8_t device = default_space.load(std::memory_order_relaxed);
     const copy* const at_host = state.copies.find(coherence::host);
     const copy* const at_device = device == no_space ? nullptr : state.copies.find(device);

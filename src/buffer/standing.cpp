@@ -11,7 +11,7 @@
 #include "buffer/claim.hpp"
 #include "buffer/leases.hpp"
 #include "buffer/passage.hpp"
-#include "buffer/poison.hpp"
+#include "buffer/reopening.hpp"
 
 namespace unibuf::detail {
 namespace {
@@ -25,61 +25,53 @@ auto is_open_at(space where) {
     return [where](const coherence::knowledge& k) { return k.open && coherence::has(k.current, where.id()); };
 }
 
-/// The bytes of `of` that nobody holds and nobody has paused, and that its device does not have.
-byte_ranges to_open(const guarded& state, const standing& of) {
-    byte_ranges free = of.range;
-    free.take_out(of.paused);
-    free.take_out(state.holds.exclusively_held(of.range));
-    byte_ranges result;
-    const auto lacks = [&](const coherence::knowledge& k) {
-        return of.what == access::read ? !coherence::has(k.current, of.where.id()) : !k.open;
-    };
-    for (const byte_range& each : free) result.add(state.directory.where(each, lacks));
-    return result;
+bool is_elsewhere(const standing& of, const request& asked) {
+    return of.where != asked.where && of.range.overlaps(asked.range);
 }
 
-/// Gives `range` to the device, with the newest content.
-void open_range(lock& through, const standing& of, byte_range range) {
-    passage(through, {.range = range,
-                      .where = of.where,
-                      .what = of.what,
-                      .why = cause::device_handle,
-                      .on = of.on,
-                      .waits_for_holds = false})
-        .bring();
-    if (of.what == access::read) return;
-    coherence::open(through->directory, range, of.where.id());
-    through->copies.find(of.where.id())->untouched = false;
-    poison_stale(*through.operator->(), range);
+/// Notes what the device was given to do until now as queued work on its bytes of `range`.
+void queue_work_in(lock& through, const standing& of, const byte_ranges& ranges) {
+    reserve_queued_work(through, of.where);
+    through->holds.work().reserve(through->holds.size() + ranges.count());
+    for (const byte_range& each : ranges) queue_work_of(through, of.where, each, of.what != access::read, of.on);
 }
 
-/// Calls the holder without the lock; somebody has a claim on the bytes, or the hold is his own.
-void call(lock& through, const std::shared_ptr<const standing_options>& how,
-          std::function<void()> standing_options::* of) {
-    if (!((*how).*of)) return;
-    const lock::pause unlocked(through);
-    ((*how).*of)();
+/// A holder that has to be asked for its bytes before the access.
+const standing* to_ask(guarded& state, const request& asked) {
+    for (const standing& each : state.holds.standing_holds()) {
+        if (!each.how->pause || !is_elsewhere(each, asked) || each.told_to_pause || each.caller == this_thread()) {
+            continue;
+        }
+        const byte_range range = asked.range.clipped_to(each.range);
+        const bool uses =
+            each.what == access::read ? asked.what != access::read : state.directory.any(range, is_open_at(each.where));
+        if (uses) return &each;
+    }
+    return nullptr;
 }
 
-/// The device has become quiet: what it was given to do is queued work on the bytes that were open.
-void pause_range(lock& through, const standing& of, byte_range range) {
-    const byte_ranges pieces = through->directory.where(range.clipped_to(of.range), is_open_at(of.where));
-    through->holds.work().reserve(through->holds.size() + pieces.count());
-    for (const byte_range& each : pieces) {
-        queue_work_of(through, of.where, each, true, of.on);
-        coherence::pause(through->directory, each);
+/// Asks all holders to pause, one after the other.
+void ask_holders(lock& through, const request& asked, claim& keep) {
+    while (const standing* const next = to_ask(*through.operator->(), asked)) {
+        keep.take(asked.range, asked);
+        if (next->caller == 0) {
+            call_holder(through, next->ticket, &standing_options::pause, true);
+        } else if (!through.wait_for_change(asked.deadline)) {
+            throw error(
+                error_code::timeout,
+                fmt::format("{}: {} was asked for, but the holder of {} was being asked to pause or to go on for "
+                            "all of the given time",
+                            through.of().name(), detail::describe(asked), describe(*next)));
+        }
     }
 }
 
-/// Throws where bytes could not be opened; those before them are.
-void open_all(lock& through, std::uint64_t ticket) {
-    bool any = false;
-    for (const byte_range& each : to_open(*through.operator->(), *through->holds.find_standing(ticket))) {
-        open_range(through, *through->holds.find_standing(ticket), each);
-        any = true;
-    }
-    standing& of = *through->holds.find_standing(ticket);
-    if (any && std::exchange(of.told_to_pause, false)) call(through, of.how, &standing_options::resume);
+void check_may_stand(lock& through, const request& asked) {
+    const standing* const other = through->holds.standing_against(asked.range, asked.where, asked.what);
+    if (!other) return;
+    throw error(error_code::access_conflict,
+                fmt::format("{}: a standing hold at {} was asked for while there is {}: end that one first",
+                            through.of().name(), asked.where.name(), describe(*other)));
 }
 
 }  // namespace
@@ -96,14 +88,10 @@ unibuf::standing_hold begin_standing(core& of, const request& asked, const stand
                         "others as they are, so it has to be read_write");
     }
     lock through(of);
-    if (const standing* const other =
-            through->holds.standing_against(asked.range, asked.where, asked.what, through->copies.memories())) {
-        throw error(error_code::access_conflict,
-                    fmt::format("{}: a standing hold at {} was asked for while there is {}: end that one first",
-                                of.name(), asked.where.name(), describe(*other)));
-    }
+    check_may_stand(through, asked);
     passage(through, asked).bring();
     stop_borrowing(through, asked);
+    check_may_stand(through, asked);  // the lock was let go meanwhile
     const std::uint64_t ticket = through->holds.add_standing({.range = asked.range,
                                                               .where = asked.where,
                                                               .what = asked.what,
@@ -127,64 +115,81 @@ unibuf::standing_hold begin_standing(core& of, const request& asked, const stand
 void resume_standing(core& of, std::uint64_t ticket) {
     lock through(of);
     standing& held = *through->holds.find_standing(ticket);
+    const byte_range all = held.range;
+    const space where = held.where;
+    const std::string failed_before = std::exchange(held.broken, {});
     held.paused = {};
-    held.broken.clear();
+    held.pointed = {};
     try {
+        if (held.what == access::read && through->any_exposed) show_pointed(through, ticket);
         open_all(through, ticket);
     } catch (const error&) {
-        standing& failed = *through->holds.find_standing(ticket);
-        failed.paused.add(to_open(*through.operator->(), failed));
+        if (standing* const failed = through->holds.find_standing(ticket)) {
+            failed->paused.add(to_open(*through.operator->(), *failed, all));
+        }
         throw;
     }
+    check_not_contested(through, {.range = all, .where = where, .what = access::read_write, .verb = "to resume"});
+    if (failed_before.empty()) return;
+    throw error(error_code::transfer_failed,
+                fmt::format("{}: the device has all of its standing hold of bytes [{}, {}) now, but some could not be "
+                            "given back before: {}",
+                            of.name(), all.begin, all.end, failed_before));
 }
 
 void pause_standing(core& of, std::uint64_t ticket) {
     lock through(of);
-    const standing& held = *through->holds.find_standing(ticket);
-    const request all{.range = held.range, .where = host, .what = access::read};
+    const byte_range range = through->holds.find_standing(ticket)->range;
+    const request all{.range = range, .where = host, .what = access::read};
     claim keep(through);
     wait_for_holds(through, all);
-    pause_elsewhere(through, all, keep);
-    keep.take(all.range, all);
+    pause_elsewhere(through, {.range = range, .where = host, .what = access::read_write}, keep);
+    keep.take(range, all);
     wait_for_all_work(through, all);
-    standing& paused = *through->holds.find_standing(ticket);
-    paused.paused = paused.range;
+    if (standing* const paused = through->holds.find_standing(ticket)) paused->paused = range;
 }
 
 void end_standing(core& of, std::uint64_t ticket) noexcept {
     {
         lock through(of);
-        standing& held = *through->holds.find_standing(ticket);
+        const standing& held = *through->holds.find_standing(ticket);
         try {
-            held.paused = held.range;
-            pause_range(through, held, held.range);
+            const bool reads = held.what == access::read;
+            byte_ranges own =
+                reads ? byte_ranges(held.range) : through->directory.where(held.range, is_open_at(held.where));
+            queue_work_in(through, held, own);
+            for (const standing& each : through->holds.standing_holds()) {
+                if (each.ticket != ticket && each.what != access::read) own.take_out(each.range);
+            }
+            if (!reads) {
+                for (const byte_range& each : own) coherence::pause(through->directory, each);
+            }
         } catch (const std::exception&) {  // an access finds bytes that are open under no hold, and asks the device
         }
         through->holds.remove_standing(ticket);
+        through->tell_waiting();
     }
     of.drop_handle();
 }
 
 void pause_elsewhere(lock& through, const request& asked, claim& keep) {
-    for (std::size_t i = 0; i < through->holds.standing_holds().size(); ++i) {
-        standing& each = through->holds.standing_holds()[i];
-        if (each.where == asked.where || !each.range.overlaps(asked.range)) continue;
-        if (each.how->opens == reopening::told) each.paused.add(asked.range.clipped_to(each.range));
-        if (each.what == access::read) {
-            if (asked.what == access::read) continue;
-            through->holds.work().reserve(through->holds.size() + 1);
-            queue_work_of(through, each.where, asked.range.clipped_to(each.range), false, each.on);
-            continue;
+    ask_holders(through, asked, keep);
+    for (standing& each : through->holds.standing_holds()) {
+        if (!is_elsewhere(each, asked)) continue;
+        const byte_range range = asked.range.clipped_to(each.range);
+        if (each.how->opens == reopening::told) each.paused.add(range);
+        if (each.what != access::read) {
+            queue_work_in(through, each, through->directory.where(range, is_open_at(each.where)));
+        } else if (asked.what != access::read) {
+            queue_work_in(through, each, range);
         }
-        if (!through->directory.any(asked.range, is_open_at(each.where))) continue;
-        if (each.how->pause && !each.told_to_pause) {
-            each.told_to_pause = true;
-            keep.take(asked.range, asked);
-            const std::uint64_t ticket = each.ticket;
-            call(through, each.how, &standing_options::pause);
-            i = through->holds.index_of_standing(ticket);  // others may have come or gone meanwhile
+    }
+    for (const standing& each : through->holds.standing_holds()) {
+        if (!is_elsewhere(each, asked) || each.what == access::read) continue;
+        const byte_range range = asked.range.clipped_to(each.range);
+        for (const byte_range& open : through->directory.where(range, is_open_at(each.where))) {
+            coherence::pause(through->directory, open);
         }
-        pause_range(through, through->holds.standing_holds()[i], asked.range);
     }
     // What is open under no hold any more: its holder has gone without memory to say so.
     for (byte_range left = coherence::open_elsewhere_in(through->directory, asked.range, asked.where.id());
@@ -199,49 +204,23 @@ void pause_elsewhere(lock& through, const request& asked, claim& keep) {
 }
 
 void pause_for_pointer(lock& through, byte_range range) {
-    for (standing& each : through->holds.standing_holds()) each.paused.add(range.clipped_to(each.range));
+    for (standing& each : through->holds.standing_holds()) each.pointed.add(range.clipped_to(each.range));
 }
 
 void end_pause_of_pointers(lock& through, byte_range range) noexcept {
     try {
         for (standing& each : through->holds.standing_holds()) {
-            if (each.how->opens == reopening::told || !each.broken.empty()) continue;
             byte_ranges ended = range.clipped_to(each.range);
             ended.take_out(through->holds.writers_of_host().of(range));
-            each.paused.take_out(ended);
+            each.pointed.take_out(ended);
         }
     } catch (const std::bad_alloc&) {  // they stay paused until resume
     }
 }
 
-/// Why its bytes that could be given to the device stay elsewhere until the hold is resumed.
-void note_broken(lock& through, std::uint64_t ticket, const char* why) noexcept {
-    try {
-        standing& broken = *through->holds.find_standing(ticket);
-        broken.paused.add(to_open(*through.operator->(), broken));
-        broken.broken = why;
-    } catch (const std::bad_alloc&) {  // the next access tries again
-    }
-}
-
-void open_again(lock& through) noexcept {
-    for (std::size_t i = 0; i < through->holds.standing_holds().size(); ++i) {
-        const std::uint64_t ticket = through->holds.standing_holds()[i].ticket;
-        try {
-            open_all(through, ticket);
-        } catch (const error& failure) {
-            // Contested bytes say so themselves, and are open again when it is settled which version stands.
-            if (failure.code() != error_code::access_conflict) note_broken(through, ticket, failure.what());
-        } catch (const std::exception& failure) {
-            note_broken(through, ticket, failure.what());
-        }
-        i = through->holds.index_of_standing(ticket);
-    }
-}
-
 void check_not_broken(lock& through, const request& asked) {
     for (standing& each : through->holds.standing_holds()) {
-        if (each.broken.empty() || !each.range.overlaps(asked.range)) continue;
+        if (each.broken.empty() || !is_elsewhere(each, asked)) continue;
         throw error(error_code::transfer_failed,
                     fmt::format("{}: bytes of {} could not be given back to it, and are newest elsewhere until it is "
                                 "resumed: {}",

@@ -21,8 +21,9 @@ namespace {
 /// write at the host changes nothing but the directory.
 bool is_settled(const guarded& state) {
     const auto shared = [](const copy& each) { return each.placed == placement::shared; };
-    return !state.peers() && state.holds.empty() && state.holds.solo().thread == 0 && state.holds.work().empty() &&
-           !state.any_exposed && !state.any_lost && std::ranges::none_of(state.copies, shared);
+    return !state.peers() && !state.holds.any_standing() && state.holds.empty() && state.holds.solo().thread == 0 &&
+           state.holds.work().empty() && !state.any_exposed && !state.any_lost &&
+           std::ranges::none_of(state.copies, shared);
 }
 
 void check_not_held(lock& through, space where) {
@@ -137,9 +138,9 @@ void discard_content(core& of, byte_range range) {
     lock through(of);
     wait_for_holds(through,
                    {.range = range, .where = host, .what = access::write, .verb = "to discard the content of"});
+    check_no_standing(through, range, "to discard its content");
     if (through->holds.host_is_held_for_writing()) through->holds.writers_of_host().end_pointers(range);
     check_no_pointers(through, range, "to discard its content");
-    check_no_standing(through, range, "to discard its content");
     coherence::drop_content(through->directory, range);
 }
 

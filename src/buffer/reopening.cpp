@@ -1,0 +1,152 @@
+// buffer/reopening.cpp: what a standing hold may have again is decided by the directory and the holds alone.
+#include "buffer/reopening.hpp"
+
+#include <exception>
+#include <utility>
+
+#include "buffer/passage.hpp"
+#include "buffer/standing.hpp"
+
+namespace unibuf::detail {
+
+byte_ranges to_open(guarded& state, const standing& of, byte_range within) {
+    byte_ranges free = of.range.clipped_to(within);
+    free.take_out(of.paused);
+    free.take_out(of.pointed);
+    free.take_out(state.holds.exclusively_held(of.range));
+    byte_ranges result;
+    const auto add_where = [&](const byte_ranges& ranges, const auto& lacks) {
+        for (const byte_range& each : ranges) result.add(state.directory.where(each, lacks));
+    };
+    if (of.what != access::read) {
+        add_where(free, [](const coherence::knowledge& k) { return !k.open && !k.contested; });
+        return result;
+    }
+    add_where(free,
+              [&](const coherence::knowledge& k) { return !coherence::has(k.current, of.where.id()) && !k.contested; });
+    if (!state.any_exposed) return result;
+    // What pointers wrote that have ended is found when the bytes are brought.
+    if (state.holds.host_is_held_for_writing()) free.take_out(state.holds.writers_of_host().of(of.range));
+    add_where(free, [](const coherence::knowledge& k) { return k.exposed() && !k.contested; });
+    return result;
+}
+
+namespace {
+
+/// Whether its device may use all of it.
+bool has_all(guarded& state, const standing& of) {
+    if (!of.paused.empty() || !of.pointed.empty()) return false;
+    if (of.what != access::read) return !state.directory.any(of.range, [](const auto& k) { return !k.open; });
+    return state.holds.excluding(of.range, access::read, 0).thread == 0 && to_open(state, of, of.range).empty();
+}
+
+/// Gives `range` to the device, with the newest content. The hold may have ended when it returns.
+void open_range(lock& through, std::uint64_t ticket, byte_range range) {
+    const standing& of = *through->holds.find_standing(ticket);
+    const space where = of.where;
+    const bool writes = of.what != access::read;
+    passage way(through, {.range = range,
+                          .where = where,
+                          .what = of.what,
+                          .why = cause::device_handle,
+                          .on = of.on,
+                          .waits_for_holds = false});
+    way.bring();
+    if (!writes || !through->holds.find_standing(ticket)) return;
+    now_written(through, range, where);
+    coherence::open(through->directory, range, where.id());
+}
+
+}  // namespace
+
+void call_holder(lock& through, std::uint64_t ticket, std::function<void()> standing_options::* what, bool pauses) {
+    standing& of = *through->holds.find_standing(ticket);
+    const std::shared_ptr<const standing_options> how = of.how;
+    of.caller = this_thread();
+    ++through->waiting;  // keeps the gate shut
+    const auto come_back = [&](bool done) {
+        --through->waiting;
+        through->tell_waiting();
+        standing* const same = through->holds.find_standing(ticket);
+        if (!same) return;
+        same->caller = 0;
+        if (done) same->told_to_pause = pauses;
+    };
+    try {
+        const lock::pause unlocked(through);
+        if ((*how).*what) ((*how).*what)();
+    } catch (...) {
+        come_back(false);
+        throw;
+    }
+    come_back(true);
+}
+
+void open_all(lock& through, std::uint64_t ticket) {
+    guarded& state = *through.operator->();
+    std::exception_ptr failure;
+    bool again = true;  // where a conflict has been found, for the bytes around it
+    for (int turn = 0; turn < 2 && std::exchange(again, false); ++turn) {
+        const standing* of = state.holds.find_standing(ticket);
+        if (!of) return;
+        for (const byte_range& each : to_open(state, *of, of->range)) {
+            of = state.holds.find_standing(ticket);  // the lock was let go since
+            if (!of) return;
+            for (const byte_range& piece : to_open(state, *of, each)) {
+                if (!state.holds.find_standing(ticket)) return;
+                try {
+                    open_range(through, ticket, piece);
+                } catch (const error& thrown) {
+                    again |= thrown.code() == error_code::access_conflict;
+                    if (!failure) failure = std::current_exception();
+                }
+            }
+        }
+    }
+    if (failure) std::rethrow_exception(failure);
+    const standing* const of = state.holds.find_standing(ticket);
+    if (of && of->told_to_pause && of->caller == 0 && has_all(state, *of)) {
+        call_holder(through, ticket, &standing_options::resume, false);
+    }
+}
+
+void show_pointed(lock& through, std::uint64_t ticket) {
+    const standing& of = *through->holds.find_standing(ticket);
+    byte_ranges free = of.range;
+    free.take_out(through->holds.exclusively_held(of.range));
+    for (const byte_range& each : free) {
+        if (through->holds.find_standing(ticket)) open_range(through, ticket, each);
+    }
+}
+
+namespace {
+
+/// Why its bytes that could be given to the device stay elsewhere until the hold is resumed.
+void note_broken(lock& through, std::uint64_t ticket, const char* why) noexcept {
+    try {
+        standing* const broken = through->holds.find_standing(ticket);
+        if (!broken) return;
+        broken->paused.add(to_open(*through.operator->(), *broken, broken->range));
+        broken->broken = why;
+    } catch (const std::bad_alloc&) {  // the next access tries again
+    }
+}
+
+}  // namespace
+
+void open_again(lock& through) noexcept {
+    for (std::size_t i = 0; i < through->holds.standing_holds().size(); ++i) {
+        const std::uint64_t ticket = through->holds.standing_holds()[i].ticket;
+        try {
+            open_all(through, ticket);
+        } catch (const error& failure) {
+            // Contested bytes say so themselves, and are open again when it is settled which version stands.
+            if (failure.code() != error_code::access_conflict) note_broken(through, ticket, failure.what());
+        } catch (const std::exception& failure) {
+            note_broken(through, ticket, failure.what());
+        }
+        i = through->holds.index_of_standing(ticket);
+    }
+}
+
+}  // namespace unibuf::detail

@@ -1,0 +1,225 @@
+// tests/unit/standing_turns_test.cpp: bytes that go back and forth between standing holds and accesses elsewhere.
+#include <cstring>
+#include <thread>
+
+#include "support/fake_device.hpp"
+#include "unit/common.hpp"
+
+namespace unibuf::test {
+namespace {
+
+constexpr std::size_t size = 8192;
+space gpu() { return space("debug:0"); }
+
+bytes all_of(std::uint8_t value, std::size_t count = size) { return of(count, value); }
+
+void device_writes(const standing_hold& hold, std::size_t offset, const bytes& data) {
+    std::memcpy(hold.native().as<std::byte>() + offset, data.data(), data.size());
+}
+
+bytes device_holds(const standing_hold& hold, std::size_t offset, std::size_t count) {
+    const std::byte* const at = hold.native().as<std::byte>() + offset;
+    return bytes(at, at + count);
+}
+
+bytes host_reads(const buffer& of, std::size_t offset = 0, std::size_t count = size) {
+    bytes result(count);
+    of.copy_to(result, offset);
+    return result;
+}
+
+template <class Act>
+error_code code_of(Act act) {
+    return failure_of(act).code;
+}
+
+TEST(a_standing_hold, is_asked_again_to_pause_after_it_has_refused) {
+    buffer b(size);
+    b.copy_from(all_of(1));
+    int asked = 0;
+    const standing_hold hold = b.bind(gpu(), access::read_write, {.pause = [&] {
+                                          if (++asked == 1) throw error(error_code::timeout, "the shader goes on");
+                                      }});
+    EXPECT_EQ(code_of([&] { host_reads(b); }), error_code::timeout);
+    host_reads(b);
+    EXPECT_EQ(asked, 2);
+}
+
+TEST(a_standing_hold, goes_on_only_when_nobody_has_any_of_its_bytes) {
+    buffer b(size);
+    b.copy_from(all_of(1));
+    int resumed = 0;
+    const standing_hold hold = b.bind(gpu(), access::read_write, {.pause = [] {}, .resume = [&] { ++resumed; }});
+    auto lease = b.read(host, {.offset = 0, .count = 100});
+    host_reads(b, 200, 100);
+    EXPECT_EQ(resumed, 0);
+    lease.release();
+    EXPECT_EQ(resumed, 1);
+}
+
+TEST(a_standing_hold, may_end_while_it_is_asked_to_pause) {
+    buffer b(size);
+    b.copy_from(all_of(1));
+    standing_hold hold;
+    const auto ends = [&] { hold.release(); };
+    hold = b.bind(gpu(), access::read_write, {.pause = ends});
+    device_writes(hold, 0, all_of(2, 8));
+    EXPECT_EQ(host_reads(b, 0, 8), all_of(2, 8));
+    EXPECT_FALSE(hold);
+}
+
+TEST(a_standing_hold, may_end_while_it_is_told_to_go_on) {
+    buffer b(size);
+    b.copy_from(all_of(1));
+    standing_hold hold;
+    hold = b.bind(gpu(), access::read_write, {.pause = [] {}, .resume = [&] { hold.release(); }});
+    host_reads(b, 0, 8);
+    EXPECT_FALSE(hold);
+    EXPECT_EQ(host_reads(b), all_of(1));
+}
+
+TEST(standing_holds, of_the_same_bytes_are_all_asked_to_pause) {
+    buffer b(size);
+    b.copy_from(all_of(1));
+    int first = 0;
+    int second = 0;
+    const standing_hold one = b.bind(gpu(), access::read_write, {.pause = [&] { ++first; }});
+    const standing_hold other = b.bind(gpu(), access::read_write, {.pause = [&] { ++second; }});
+    host_reads(b, 0, 8);
+    EXPECT_EQ(first, 1);
+    EXPECT_EQ(second, 1);
+}
+
+TEST(a_standing_hold, that_is_paused_stays_so_when_a_view_ends) {
+    buffer b(size);
+    b.copy_from(all_of(1));
+    standing_hold hold = b.bind(gpu(), access::read_write);
+    hold.pause();
+    {
+        const auto view = b.host_view(0, 100);
+    }
+    b.copy_from(all_of(5, 8));
+    EXPECT_NE(device_holds(hold, 0, 8), all_of(5, 8));
+    hold.resume();
+    EXPECT_EQ(device_holds(hold, 0, 8), all_of(5, 8));
+}
+
+TEST(a_standing_hold, gets_back_what_was_leased_while_it_was_paused) {
+    buffer b(size);
+    b.copy_from(all_of(1));
+    standing_hold hold = b.bind(gpu(), access::read_write);
+    hold.pause();
+    b.copy_from(all_of(2));
+    {
+        const auto lease = b.write(host);  // without the lock, as the host alone is current
+        hold.resume();
+        std::memset(lease.data(), 3, size);
+    }
+    EXPECT_EQ(device_holds(hold, 0, size), all_of(3));
+}
+
+TEST(a_standing_hold, to_read_has_what_a_pointer_wrote_once_that_is_released) {
+    buffer b(size);
+    b.copy_from(all_of(1));
+    const standing_hold hold = b.bind(gpu(), access::read);
+    std::memset(b.host() + 10, 2, 4);
+    b.release_host();
+    EXPECT_EQ(device_holds(hold, 10, 4), all_of(2, 4));
+}
+
+TEST(a_standing_hold, to_read_has_what_a_pointer_wrote_when_it_is_resumed) {
+    buffer b(size);
+    b.copy_from(all_of(1));
+    standing_hold hold = b.bind(gpu(), access::read);
+    std::memset(b.host() + 10, 2, 4);
+    hold.resume();
+    EXPECT_EQ(device_holds(hold, 10, 4), all_of(2, 4));
+}
+
+TEST(a_standing_hold, to_read_is_asked_to_pause_before_its_bytes_change) {
+    buffer b(size);
+    b.copy_from(all_of(1));
+    int asked = 0;
+    int resumed = 0;
+    const standing_hold hold = b.bind(gpu(), access::read, {.pause = [&] { ++asked; }, .resume = [&] { ++resumed; }});
+    host_reads(b);
+    EXPECT_EQ(asked, 0);
+    b.copy_from(all_of(2, 8));
+    EXPECT_EQ(asked, 1);
+    EXPECT_EQ(resumed, 1);
+}
+
+TEST(a_standing_hold, is_asked_to_pause_before_a_few_bytes_are_copied_in) {
+    buffer b(size);
+    b.copy_from(all_of(1));
+    int asked = 0;
+    const standing_hold hold = b.bind(gpu(), access::read_write, {.pause = [&] { ++asked; }});
+    b.copy_from(all_of(2, 8));
+    EXPECT_EQ(asked, 1);
+}
+
+TEST(a_standing_hold, has_its_work_waited_for_before_its_memory_goes) {
+    fake_device& device = fake_device::get({.asynchronous = true}, 8);
+    for (const access what : {access::read, access::read_write}) {
+        buffer b(64);
+        b.copy_from(all_of(1, 64));
+        standing_hold hold = b.bind(device.where(), what);
+        fake_memory& memory = memory_of(hold.native());
+        device.queued().add(
+            {.run = [&](std::size_t) { EXPECT_EQ(memory.seen(0, 1)[0], std::byte{1}); }, .of = &memory});
+        hold.release();
+        b = buffer(1);
+        EXPECT_TRUE(device.misuse.empty());
+        device.misuse.clear();
+    }
+}
+
+TEST(standing_holds, of_two_devices_that_share_the_hosts_memory_take_no_turns_unseen) {
+    const space one = fake_device::get({.aliases = true}, 8).where();
+    const space other = fake_device::get({.aliases = true}, 9).where();
+    buffer b(64);
+    b.copy_from(all_of(1, 64));
+    const standing_hold hold = b.bind(one, access::read_write);
+    EXPECT_EQ(code_of([&] { b.bind(other, access::read_write); }), error_code::access_conflict);
+}
+
+TEST(a_standing_hold, of_a_batch_is_asked_to_pause_while_the_others_are_free) {
+    buffer first(size);
+    buffer second(size);
+    second.copy_from(all_of(1));
+    put(first, all_of(1), gpu());
+    const auto pause = [&] { std::thread([&] { first.copy_from(all_of(3, 8)); }).join(); };
+    const standing_hold hold = second.bind(gpu(), access::read_write, {.pause = pause});
+    batch all(host);
+    all.sync(first);
+    all.sync(second);
+    all.submit();
+    EXPECT_EQ(host_reads(first, 0, 8), all_of(3, 8));
+}
+
+TEST(a_standing_hold, has_the_bytes_behind_those_that_are_contested) {
+    if (devices().front().description.find("not found") != std::string::npos) GTEST_SKIP() << "writes are not found";
+    buffer b(size);
+    b.copy_from(all_of(1));
+    std::byte* const p = b.host();
+    standing_hold hold = b.bind(gpu(), access::read_write);
+    p[10] = std::byte{5};
+    hold.resume();
+    EXPECT_EQ(code_of([&] { host_reads(b); }), error_code::access_conflict);  // all of it is paused
+    b.copy_from(all_of(7, 8), 4096);
+    EXPECT_EQ(device_holds(hold, 4096, 8), all_of(7, 8));
+}
+
+TEST(a_standing_hold, keeps_pointers_out_where_content_is_not_to_be_discarded) {
+    buffer b(size);
+    b.copy_from(all_of(1));
+    standing_hold hold = b.bind(gpu(), access::read_write);
+    std::byte* const p = b.host();
+    EXPECT_EQ(code_of([&] { b.discard_content(); }), error_code::access_conflict);
+    p[0] = std::byte{2};
+    b.release_host();
+    EXPECT_EQ(device_holds(hold, 0, 1), all_of(2, 1));
+}
+
+}  // namespace
+}  // namespace unibuf::test
