@@ -142,8 +142,9 @@ void end_copy_view(core& of, space where, byte_range range) noexcept {
 void adopt(core& of, std::unique_ptr<backends::memory> memory) {
     lock through(of);
     through->copies.reserve(coherence::host);
-    trace::hold_anyway(host, of.bytes);
-    through->copies.add(host_copy_of(std::move(memory)));
+    std::vector<copy> made = host_copy_of(std::move(memory));
+    trace::hold_anyway(host, of.bytes);  // nothing fails between this and the copy that it is counted for
+    through->copies.add(std::move(made));
     now_written(through, through->whole(), host);
     if (of.options().access != host_access::read_only) expose_host(through, through->whole(), false);
 }

@@ -21,7 +21,7 @@ class held_memory {
 public:
     held_memory() noexcept = default;
     explicit held_memory(std::unique_ptr<backends::memory> own) noexcept
-        : bits_(reinterpret_cast<std::uintptr_t>(own.release()) | owned) {}
+        : bits_(reinterpret_cast<std::uintptr_t>(own.release())) {}
     explicit held_memory(backends::memory& of_another) noexcept
         : bits_(reinterpret_cast<std::uintptr_t>(&of_another)) {}
     held_memory(held_memory&& other) noexcept : bits_(std::exchange(other.bits_, 0)) {}
@@ -30,16 +30,16 @@ public:
         return *this;
     }
     ~held_memory() {
-        if (bits_ & owned) delete get();
+        if (!(bits_ & used)) delete get();
     }
 
-    backends::memory* get() const noexcept { return reinterpret_cast<backends::memory*>(bits_ & ~owned); }
+    backends::memory* get() const noexcept { return reinterpret_cast<backends::memory*>(bits_ & ~used); }
     backends::memory& operator*() const noexcept { return *get(); }
     backends::memory* operator->() const noexcept { return get(); }
     explicit operator bool() const noexcept { return get() != nullptr; }
 
 private:
-    static constexpr std::uintptr_t owned = 1;  // an object's address is even
+    static constexpr std::uintptr_t used = 1;  // an object's address is even; one that is owned is a plain pointer
 
     std::uintptr_t bits_ = 0;
 };
