@@ -23,7 +23,7 @@ public:
     explicit held_memory(std::unique_ptr<backends::memory> own) noexcept
         : bits_(reinterpret_cast<std::uintptr_t>(own.release())) {}
     explicit held_memory(backends::memory& of_another) noexcept
-        : bits_(reinterpret_cast<std::uintptr_t>(&of_another)) {}
+        : bits_(reinterpret_cast<std::uintptr_t>(&of_another) | used) {}
     held_memory(held_memory&& other) noexcept : bits_(std::exchange(other.bits_, 0)) {}
     held_memory& operator=(held_memory other) noexcept {
         std::swap(bits_, other.bits_);
