@@ -53,7 +53,8 @@ struct standing {
     std::shared_ptr<const standing_options> how{};
     byte_ranges paused{};        // stays elsewhere, although nobody holds it: until the hold is resumed
     std::string broken{};        // why bytes that were to be given back are paused
-    bool told_to_pause = false;  // by `how->pause`; `how->resume` has not been called since
+    bool being_called = false;   // somebody is in `how->pause` or `how->resume`
+    bool told_to_pause = false;  // `how->pause` has returned, and `how->resume` has not been called since
 };
 
 /// "a write lease of bytes [0, 64) at host"

@@ -9,6 +9,7 @@
 #include "backends/spaces.hpp"
 #include "buffer/borrowing.hpp"
 #include "buffer/claim.hpp"
+#include "buffer/holder_calls.hpp"
 #include "buffer/leases.hpp"
 #include "buffer/passage.hpp"
 #include "buffer/poison.hpp"
@@ -53,13 +54,6 @@ void open_range(lock& through, const standing& of, byte_range range) {
     poison_stale(*through.operator->(), range);
 }
 
-/// Calls the holder without the lock; somebody has a claim on the bytes, or the hold is his own.
-void call(lock& through, const std::shared_ptr<const standing_options>& how, std::function<void()> standing_options::*of) {
-    if (!((*how).*of)) return;
-    const lock::pause unlocked(through);
-    ((*how).*of)();
-}
-
 /// The device has become quiet: what it was given to do is queued work on the bytes that were open.
 void pause_range(lock& through, const standing& of, byte_range range) {
     const byte_ranges pieces = through->directory.where(range.clipped_to(of.range), is_open_at(of.where));
@@ -70,15 +64,15 @@ void pause_range(lock& through, const standing& of, byte_range range) {
     }
 }
 
-/// Throws where bytes could not be opened; those before them are.
+/// Throws where bytes could not be opened; those before them are. The holder goes on when it has all of them: it pauses
+/// as a whole.
 void open_all(lock& through, std::uint64_t ticket) {
-    bool any = false;
     for (const byte_range& each : to_open(*through.operator->(), *through->holds.find_standing(ticket))) {
         open_range(through, *through->holds.find_standing(ticket), each);
-        any = true;
     }
-    standing& of = *through->holds.find_standing(ticket);
-    if (any && std::exchange(of.told_to_pause, false)) call(through, of.how, &standing_options::resume);
+    const standing& of = *through->holds.find_standing(ticket);
+    if (!of.told_to_pause || of.being_called || !of.paused.empty()) return;
+    if (through->holds.exclusively_held(of.range).empty()) tell_to_resume(through, ticket);
 }
 
 }  // namespace
@@ -152,8 +146,10 @@ void pause_standing(core& of, std::uint64_t ticket) {
 
 void end_standing(core& of, std::uint64_t ticket) noexcept {
     {
+        std::shared_ptr<const standing_options> how;  // goes without the lock: what it has is the holder's
         lock through(of);
         standing& held = *through->holds.find_standing(ticket);
+        how = held.how;
         try {
             held.paused = held.range;
             pause_range(through, held, held.range);
@@ -176,13 +172,10 @@ void pause_elsewhere(lock& through, const request& asked, claim& keep) {
             continue;
         }
         if (!through->directory.any(asked.range, is_open_at(each.where))) continue;
-        if (each.how->pause && !each.told_to_pause) {
-            each.told_to_pause = true;
-            keep.take(asked.range, asked);
-            const std::uint64_t ticket = each.ticket;
-            call(through, each.how, &standing_options::pause);
-            i = through->holds.index_of_standing(ticket);  // others may have come or gone meanwhile
-        }
+        const std::uint64_t ticket = each.ticket;
+        ask_to_pause(through, ticket, asked, keep);
+        i = through->holds.index_of_standing(ticket);  // others may have come or gone meanwhile
+        if (!through->holds.find_standing(ticket)) continue;
         pause_range(through, through->holds.standing_holds()[i], asked.range);
     }
     // What is open under no hold any more: its holder has gone without memory to say so.
