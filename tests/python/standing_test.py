@@ -89,7 +89,7 @@ ACCESSES = {
     "sync": lambda b: b.sync_to_host(),
     "prefetch": lambda b: b.prefetch("host"),
     "mark": lambda b: b.mark_host_dirty(),
-    "free": lambda b: b.view(0, 10).to_numpy(),
+    "view": lambda b: b.view(0, 10).to_numpy(),
 }
 
 

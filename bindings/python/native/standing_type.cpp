@@ -211,9 +211,9 @@ void define_standing(nb::module_& in) {
              "Waits until the device is quiet, and takes all bytes from it until resume().")
         .def(
             "__enter__",
-            [](nb::handle self) {
-                nb::inst_ptr<standing_block>(self)->enter();
-                return nb::borrow(self);
+            [](nb::pointer_and_handle<standing_block> self) {
+                self.p->enter();
+                return nb::borrow(self.h);
             },
             nb::sig("def __enter__(self) -> typing.Self"))
         .def(
