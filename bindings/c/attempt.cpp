@@ -4,7 +4,6 @@
 #include <new>
 #include <stdexcept>
 #include <string>
-#include <unibuf/error.hpp>
 
 namespace unibuf::c {
 
@@ -45,6 +44,11 @@ struct kept_message {
 thread_local kept_message last;
 
 }  // namespace
+
+error_code code_of(unibuf_status status) noexcept {
+    const bool known = status >= UNIBUF_NOT_ALLOCATED && status <= UNIBUF_UNSUPPORTED;
+    return known ? static_cast<error_code>(static_cast<int>(status) - 1) : error_code::unsupported;
+}
 
 const char* message() noexcept { return last.shown; }
 

@@ -3,10 +3,15 @@
 
 #include <unibuf/unibuf.h>
 
+#include <unibuf/error.hpp>
+
 namespace unibuf::c {
 
 /// Inside a handler: the status of what was thrown, whose message is kept.
 unibuf_status note_failure() noexcept;
+
+/// What a status that the caller's own function has returned stands for; `unsupported` for a number that is none.
+error_code code_of(unibuf_status status) noexcept;
 
 /// Of this thread's last failure.
 const char* message() noexcept;

@@ -41,6 +41,8 @@ static_assert(UNIBUF_CAUSE_READ == number(cause::read) && UNIBUF_CAUSE_READ_WRIT
               UNIBUF_CAUSE_DEVICE_HANDLE == number(cause::device_handle) && UNIBUF_CAUSE_SYNC == number(cause::sync) &&
               UNIBUF_CAUSE_PREFETCH == number(cause::prefetch) && UNIBUF_CAUSE_COPY_TO == number(cause::copy_to) &&
               UNIBUF_CAUSE_EVICTION == number(cause::eviction));
+static_assert(UNIBUF_REOPENS_AT_ONCE == number(reopening::at_once) &&
+              UNIBUF_REOPENS_WHEN_TOLD == number(reopening::told));
 static_assert(UNIBUF_REST == rest && UNIBUF_NO_LIMIT == no_memory_limit);
 
 // What programs have compiled stays as it is.
@@ -50,6 +52,7 @@ static_assert(sizeof(unibuf_access_options) == 32 && offsetof(unibuf_access_opti
 static_assert(sizeof(unibuf_native) == 32 && offsetof(unibuf_native, size) == 24);
 static_assert(sizeof(unibuf_lease) == 104 && offsetof(unibuf_lease, reserved) == 40);
 static_assert(sizeof(unibuf_wanted_lease) == 24 && offsetof(unibuf_wanted_lease, options) == 16);
+static_assert(sizeof(unibuf_standing_options) == 64 && offsetof(unibuf_standing_options, context) == 56);
 static_assert(sizeof(unibuf_device_info) == 56 && offsetof(unibuf_device_info, asynchronous) == 52);
 static_assert(sizeof(unibuf_memory) == 56 && offsetof(unibuf_memory, pinned) == 48);
 static_assert(sizeof(unibuf_placement) == 24 && offsetof(unibuf_placement, mapping) == 16);
@@ -77,6 +80,8 @@ space found_space(unibuf_space where) {
 void refuse_access(unibuf_access what) {
     refuse("the access " + std::to_string(number(what)) + " was asked for: read is 1, write 2, read_write 3");
 }
+
+reopening reopening_of(unibuf_reopening given) { return checked(given, reopening::told, "reopening"); }
 
 buffer_options options_of(const unibuf_options* given) {
     if (!given) return {};

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <unibuf/options.hpp>
 #include <unibuf/space.hpp>
+#include <unibuf/standing_hold.hpp>
 
 namespace unibuf::c {
 
@@ -26,6 +27,7 @@ inline access_options access_options_of(const unibuf_access_options* given) {
     return given ? read_options(*given) : access_options{};
 }
 
+reopening reopening_of(unibuf_reopening given);
 buffer_options options_of(const unibuf_options* given);
 native_memory native_of(const unibuf_native& given);
 

@@ -22,10 +22,10 @@ enum class reopening : std::uint8_t {
 
 /// The part of a buffer, in elements, that a standing hold is about, and how its device becomes quiet.
 ///
-/// Where the device queues work, it is quiet when all work is done that was submitted until then: to the queue `on`, or
-/// to the whole device where none is named. Where it does not, work there is done when the call returns; what other
-/// threads do there is stopped by `pause`, and goes on after `resume`. These two are called with no lock held, on the
-/// thread whose access takes the bytes or gives them back. Where `pause` throws, that access fails with it.
+/// Where the device queues work, it is quiet when all is done that was submitted until then: to the queue `on`, or to
+/// the whole device. What other threads do there `pause` stops, and `resume` lets go on when nobody elsewhere has bytes
+/// of the hold. They are called one at a time, with no lock held, on the thread of an access, may not use those bytes,
+/// and live until they have returned. Where `pause` throws, that access fails with it.
 struct standing_options {
     std::size_t offset = 0;
     std::size_t count = rest;

@@ -303,6 +303,58 @@ UNIBUF_C_API unibuf_status unibuf_held_native(const unibuf_held* held, unibuf_na
 UNIBUF_C_API void* unibuf_held_data(const unibuf_held* held);  // NULL where the host cannot address it
 UNIBUF_C_API void unibuf_let_go(unibuf_held* held);
 
+// ---- Standing holds -------------------------------------------------------------------------------------------------
+
+/// The right of one device to read, or to read and write, a range at any time, and to tell nobody: a buffer that is
+/// bound to a shader, a raw handle that is kept, a graph. Ends by unibuf_standing_hold_release. It keeps the buffer,
+/// and its copy where it is. One hold is used by one thread at a time.
+typedef struct unibuf_standing_hold unibuf_standing_hold;
+
+/// When bytes that an access elsewhere has taken from a standing hold are given back to it.
+typedef UNIBUF_C_ENUM(unibuf_reopening){
+    UNIBUF_REOPENS_AT_ONCE = 0,   // as soon as nobody elsewhere holds them
+    UNIBUF_REOPENS_WHEN_TOLD = 1  // with unibuf_standing_hold_resume
+} unibuf_reopening;
+
+/// The part of a buffer that a standing hold is about, and how its device becomes quiet. One that queues its work is
+/// quiet when all is done that was submitted until then: to the queue, or, where it is NULL, to the whole device.
+///
+/// Where other threads work there, `pause` stops them, and `resume` lets them go on; either may be NULL. Both are
+/// called with no lock held, on the thread whose access takes the bytes or gives them back, and must not use those
+/// bytes by unibuf. What `pause` returns is the status of that access: with any but UNIBUF_OK it fails, and nothing has
+/// moved. A call that another thread is in when the hold ends goes on, so `context` lives until that has returned, too.
+typedef struct unibuf_standing_options {
+    size_t offset;
+    size_t size;
+    int64_t timeout_ns;  // that unibuf_bind may wait
+    unibuf_queue queue;
+    unibuf_reopening reopens;
+    unibuf_status (*pause)(void* context);
+    void (*resume)(void* context);
+    void* context;
+} unibuf_standing_options;
+
+#define UNIBUF_STANDING_INIT {0, UNIBUF_REST, UNIBUF_FOREVER, NULL, UNIBUF_REOPENS_AT_ONCE, NULL, NULL, NULL}
+
+/// UNIBUF_READ or UNIBUF_READ_WRITE, at a device; waits as unibuf_acquire does. While its bytes are open the device has
+/// the newest content. An access elsewhere waits until the device is quiet, takes just the bytes that it asks for, and
+/// gives them back when it ends. UNIBUF_ACCESS_CONFLICT where a standing hold at another memory is in the way.
+UNIBUF_C_API unibuf_status unibuf_bind(unibuf_buffer* buffer, unibuf_space where, unibuf_access access,
+                                       const unibuf_standing_options* options, unibuf_standing_hold** hold);
+
+/// What the API of the space calls the copy; good until the hold ends.
+UNIBUF_C_API unibuf_status unibuf_standing_hold_native(const unibuf_standing_hold* hold, unibuf_native* native);
+
+/// Gives the device all bytes that were taken from it, with the newest content; those that are leased elsewhere when
+/// their leases end.
+UNIBUF_C_API unibuf_status unibuf_standing_hold_resume(unibuf_standing_hold* hold);
+
+/// Waits until the device is quiet, and takes all bytes from it until unibuf_standing_hold_resume.
+UNIBUF_C_API unibuf_status unibuf_standing_hold_pause(unibuf_standing_hold* hold);
+
+/// Waits for nothing: the work that the device was given until now is what later accesses wait for.
+UNIBUF_C_API void unibuf_standing_hold_release(unibuf_standing_hold* hold);
+
 // ---- What moves -----------------------------------------------------------------------------------------------------
 
 /// Make the host, or the default device, current. UNIBUF_NOT_ALLOCATED where no copy exists at all.

@@ -151,8 +151,10 @@ void pause_standing(core& of, std::uint64_t ticket) {
 
 void end_standing(core& of, std::uint64_t ticket) noexcept {
     {
+        std::shared_ptr<const standing_options> how;  // goes without the lock: what it has is the holder's
         lock through(of);
         const standing& held = *through->holds.find_standing(ticket);
+        how = held.how;
         try {
             const bool reads = held.what == access::read;
             byte_ranges own =

@@ -38,6 +38,9 @@ IS(UNIBUF_READ, 1);
 IS(UNIBUF_WRITE, 2);
 IS(UNIBUF_READ_WRITE, 3);
 
+IS(UNIBUF_REOPENS_AT_ONCE, 0);
+IS(UNIBUF_REOPENS_WHEN_TOLD, 1);
+
 IS(UNIBUF_UNINITIALIZED, 0);
 IS(UNIBUF_HOST_ONLY, 1);
 IS(UNIBUF_DEVICE_ONLY, 2);
@@ -60,6 +63,7 @@ IS(sizeof(unibuf_host_access), 4);
 IS(sizeof(unibuf_memory_hint), 4);
 IS(sizeof(unibuf_write_tracking), 4);
 IS(sizeof(unibuf_access), 4);
+IS(sizeof(unibuf_reopening), 4);
 IS(sizeof(unibuf_buffer_state), 4);
 IS(sizeof(unibuf_cause), 4);
 IS(sizeof(unibuf_space), 4);
@@ -122,6 +126,16 @@ AT(unibuf_wanted_lease, where, 8);
 AT(unibuf_wanted_lease, access, 12);
 AT(unibuf_wanted_lease, options, 16);
 
+IS(sizeof(unibuf_standing_options), 64);
+AT(unibuf_standing_options, offset, 0);
+AT(unibuf_standing_options, size, 8);
+AT(unibuf_standing_options, timeout_ns, 16);
+AT(unibuf_standing_options, queue, 24);
+AT(unibuf_standing_options, reopens, 32);
+AT(unibuf_standing_options, pause, 40);
+AT(unibuf_standing_options, resume, 48);
+AT(unibuf_standing_options, context, 56);
+
 IS(sizeof(unibuf_placement), 24);
 AT(unibuf_placement, shared, 0);
 AT(unibuf_placement, pinned, 1);
@@ -162,6 +176,7 @@ AT(unibuf_pool_statistics, peak_bytes, 32);
 // A struct begins as its INIT says, and as C++ does.
 static const unibuf_options options = UNIBUF_OPTIONS_INIT;
 static const unibuf_access_options access_options = UNIBUF_ACCESS_INIT;
+static const unibuf_standing_options standing_options = UNIBUF_STANDING_INIT;
 static const unibuf_lease lease = UNIBUF_LEASE_INIT;
 extern const void* unibuf_abi_begins[];
-const void* unibuf_abi_begins[] = {&options, &access_options, &lease};
+const void* unibuf_abi_begins[] = {&options, &access_options, &standing_options, &lease};

@@ -151,6 +151,12 @@ static void handles(void) {
     INVALID("handle", unibuf_native_address(NULL, &pointer));
     INVALID("held", unibuf_held_native(NULL, &native));
     CHECK(unibuf_held_data(NULL) == NULL);
+    unibuf_standing_hold* standing = (void*)0x10;
+    INVALID("buffer", unibuf_bind(NULL, UNIBUF_HOST, UNIBUF_READ, NULL, &standing));
+    INVALID("standing hold", unibuf_standing_hold_native(NULL, &native));
+    INVALID("standing hold", unibuf_standing_hold_resume(NULL));
+    INVALID("standing hold", unibuf_standing_hold_pause(NULL));
+    CHECK(standing == (void*)0x10);
     CHECK(unibuf_size(NULL) == 0 && unibuf_id(NULL) == 0);
 
     CHECK(pointer == &lease && to_read == &lease && native.where == 77 && state == UNIBUF_MIXED);
@@ -158,6 +164,7 @@ static void handles(void) {
     unibuf_destroy(NULL);
     unibuf_release(NULL);
     unibuf_let_go(NULL);
+    unibuf_standing_hold_release(NULL);
     unibuf_fence_destroy(NULL);
     unibuf_pool_destroy(NULL);
     unibuf_batch_destroy(NULL);
@@ -172,6 +179,7 @@ static void nothing_done(void) {
     INVALID("place", unibuf_host_to_read(buffer, NULL));
     INVALID("place", unibuf_device(buffer, NULL));
     INVALID("place", unibuf_hold(buffer, UNIBUF_HOST, 0, 1, NULL));
+    INVALID("place", unibuf_bind(buffer, UNIBUF_HOST, UNIBUF_READ, NULL, NULL));
     INVALID("place", unibuf_acquire(buffer, UNIBUF_HOST, UNIBUF_WRITE, NULL, NULL));
     CHECK_OK(unibuf_state(buffer, &state));
     CHECK(state == UNIBUF_UNINITIALIZED);

@@ -48,6 +48,7 @@ void bad_numbers(unibuf_buffer* buffer) {
         INVALID("access", unibuf_acquire(buffer, UNIBUF_HOST, (unibuf_access)number, NULL, &lease));
     }
     unibuf_held* held = (void*)0x10;
+    unibuf_standing_hold* standing = (void*)0x10;
     unibuf_fence* fence = (void*)0x10;
     unibuf_batch* batch = (void*)0x10;
     unibuf_placement placement = {.reason = "mine"};
@@ -57,6 +58,7 @@ void bad_numbers(unibuf_buffer* buffer) {
         const unibuf_space none = no_such_spaces[i];
         INVALID("space", unibuf_acquire(buffer, none, UNIBUF_READ, NULL, &lease));
         INVALID("space", unibuf_hold(buffer, none, 0, 1, &held));
+        INVALID("space", unibuf_bind(buffer, none, UNIBUF_READ, NULL, &standing));
         INVALID("space", unibuf_mark_dirty(buffer, none, NULL));
         INVALID("space", unibuf_prefetch(buffer, none, NULL));
         INVALID("space", unibuf_discard(buffer, none));
@@ -67,6 +69,20 @@ void bad_numbers(unibuf_buffer* buffer) {
         native.where = none;
         INVALID("space", unibuf_native_address(&native, &pointer));
     }
+    unibuf_space device = UNIBUF_NO_SPACE;
+    CHECK_OK(unibuf_find_space("debug:0", &device));
+    for (int number = -1; number <= 8; ++number) {
+        unibuf_standing_options wrong = UNIBUF_STANDING_INIT;
+        wrong.reopens = (unibuf_reopening)number;
+        if (number != UNIBUF_REOPENS_AT_ONCE && number != UNIBUF_REOPENS_WHEN_TOLD) {
+            INVALID("reopening", unibuf_bind(buffer, device, UNIBUF_READ, &wrong, &standing));
+        }
+        if (number == UNIBUF_READ || number == UNIBUF_READ_WRITE) continue;
+        INVALID(number == UNIBUF_WRITE ? "read_write" : "access",
+                unibuf_bind(buffer, device, (unibuf_access)number, NULL, &standing));
+    }
+    INVALID("host", unibuf_bind(buffer, UNIBUF_HOST, UNIBUF_READ, NULL, &standing));
+    CHECK(standing == (void*)0x10);
     CHECK(held == (void*)0x10 && fence == (void*)0x10 && batch == (void*)0x10 && pointer == &lease);
 
     unibuf_access_options late = UNIBUF_ACCESS_INIT;
@@ -77,6 +93,9 @@ void bad_numbers(unibuf_buffer* buffer) {
         INVALID("timeout", unibuf_prefetch(buffer, UNIBUF_HOST, &late));
         CHECK_OK(unibuf_record_fence(UNIBUF_HOST, NULL, &fence));
         INVALID("timeout", unibuf_fence_wait(fence, late.timeout_ns));
+        unibuf_standing_options late_hold = UNIBUF_STANDING_INIT;
+        late_hold.timeout_ns = late.timeout_ns;
+        INVALID("timeout", unibuf_bind(buffer, device, UNIBUF_READ, &late_hold, &standing));
         unibuf_fence_destroy(fence);
     }
 }
@@ -102,6 +121,12 @@ void bad_ranges(unibuf_buffer* buffer) {
         OUTSIDE("of 1000 bytes", unibuf_acquire(buffer, UNIBUF_HOST, UNIBUF_READ, &range, &lease));
         OUTSIDE("of 1000 bytes", unibuf_view(buffer, offset, count, &view));
         OUTSIDE("of 1000 bytes", unibuf_hold(buffer, UNIBUF_HOST, offset, count, &held));
+        unibuf_standing_options part = UNIBUF_STANDING_INIT;
+        part.offset = offset;
+        part.size = count;
+        unibuf_standing_hold* standing = (void*)0x10;
+        OUTSIDE("of 1000 bytes", unibuf_bind(buffer, UNIBUF_HOST, UNIBUF_READ, &part, &standing));
+        CHECK(standing == (void*)0x10);
         OUTSIDE("of 1000 bytes", unibuf_sync_to_host(buffer, offset, count));
         OUTSIDE("of 1000 bytes", unibuf_sync_to_device(buffer, offset, count));
         OUTSIDE("of 1000 bytes", unibuf_mark_host_dirty(buffer, offset, count));

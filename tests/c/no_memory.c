@@ -76,6 +76,23 @@ static unibuf_status hold(struct work* with) {
     return status;
 }
 
+static unibuf_status ok(void* context) {
+    (void)context;
+    return UNIBUF_OK;
+}
+
+static unibuf_status bind(struct work* with) {
+    unibuf_standing_options options = UNIBUF_STANDING_INIT;
+    unibuf_standing_hold* made = NULL;
+    options.pause = ok;
+    options.context = with;
+    unibuf_status status = unibuf_bind(with->buffer, with->where, UNIBUF_READ_WRITE, &options, &made);
+    if (status == UNIBUF_OK) status = unibuf_standing_hold_pause(made);
+    if (status == UNIBUF_OK) status = unibuf_standing_hold_resume(made);
+    unibuf_standing_hold_release(made);
+    return status;
+}
+
 static unibuf_status sync_a_part(struct work* with) {
     const unibuf_status status = unibuf_mark_host_dirty(with->buffer, 100, 50);
     return status == UNIBUF_OK ? unibuf_sync_to_device(with->buffer, 90, 70) : status;
@@ -206,6 +223,7 @@ int main(int argc, char** argv) {
     RUN(deny_each(together, where));
     RUN(deny_each(raw, where));
     RUN(deny_each(hold, where));
+    RUN(deny_each(bind, where));
     RUN(deny_each(sync_a_part, where));
     RUN(deny_each(fill, where));
     RUN(deny_each(figures, where));

@@ -62,6 +62,11 @@ def accessed(buffer: UnifiedBuffer[np.float32]) -> None:
         array[:] = 1
     with buffer.read_write("host") as array:
         array += 1
+    with buffer.bound("debug:0", access="read", offset=1, count=2, stream=None, told=True, pause=print) as hold:
+        assert_type(hold.array, Any)
+        assert_type(hold.memory.handle + hold.memory.offset, int)
+        hold.pause()
+        hold.resume()
     buffer.sync_to_host()
     buffer.sync_to_device(0, 4)
     buffer.synchronize()

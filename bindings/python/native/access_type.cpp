@@ -1,7 +1,6 @@
 // access_type.cpp: the class Access, a lease for the time of a `with` statement.
 #include <nanobind/stl/string.h>
 
-#include <algorithm>
 #include <chrono>
 #include <functional>
 #include <optional>
@@ -11,6 +10,7 @@
 
 #include "module.hpp"
 #include "options.hpp"
+#include "turns.hpp"
 #include "typed_buffer.hpp"
 
 using namespace nanobind::literals;
@@ -104,25 +104,15 @@ public:
 private:
     typed_buffer& buffer() const { return *nb::inst_ptr<typed_buffer>(of_); }
 
-    /// `take` is read, write or read_write of the buffer. In short turns, so that Ctrl-C is heard.
+    /// `take` is read, write or read_write of the buffer.
     template <class Take>
     std::invoke_result_t<Take, unibuf::buffer&, space, const access_options&> lease_by(Take take) {
-        using clock = std::chrono::steady_clock;
-        constexpr std::chrono::nanoseconds turn = std::chrono::milliseconds(200);
-        const auto begin = clock::now();
-        for (;;) {
-            const std::chrono::nanoseconds left =
-                options_.timeout == forever ? forever : options_.timeout - (clock::now() - begin);
+        return in_turns(options_.timeout, [&](std::chrono::nanoseconds timeout) {
             access_options options = options_;
-            options.timeout = std::clamp(left, std::chrono::nanoseconds::zero(), turn);
-            try {
-                return buffer().access_by(*handle_,
-                                          [&](unibuf::buffer& of) { return std::invoke(take, of, where_, options); });
-            } catch (const error& failure) {
-                if (failure.code() != error_code::timeout || left <= turn) throw;
-            }
-            if (PyErr_CheckSignals() != 0) nb::raise_python_error();
-        }
+            options.timeout = timeout;
+            return buffer().access_by(*handle_,
+                                      [&](unibuf::buffer& of) { return std::invoke(take, of, where_, options); });
+        });
     }
 
     std::optional<copy_view> hold() {

@@ -7,6 +7,7 @@
 #include <string>
 #include <unibuf/error.hpp>
 
+#include "holder.hpp"
 #include "imported.hpp"
 
 namespace unibuf::python {
@@ -16,6 +17,8 @@ namespace nb = nanobind;
 namespace {
 
 void raise(const error& failure) {
+    const auto* const by_python = dynamic_cast<const raised*>(&failure);
+    if (by_python && by_python->raise_again()) return;
     static const nb::handle by_code = imported("unibuf.errors", "by_code");
     const std::string code(to_string(failure.code()));
     const nb::object type = by_code[code.c_str()];

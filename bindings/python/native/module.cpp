@@ -13,6 +13,7 @@ NB_MODULE(_native, in) {
     define_buffer(in);
     define_plain_properties(in);
     define_access(in);
+    define_standing(in);
     define_pool(in);
     define_spaces(in);
     define_dlpack(in);

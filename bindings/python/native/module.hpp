@@ -15,6 +15,7 @@ namespace nb = nanobind;
 void define_buffer(nb::module_& in);
 void define_plain_properties(nb::module_& in);
 void define_access(nb::module_& in);
+void define_standing(nb::module_& in);
 void define_pool(nb::module_& in);
 void define_spaces(nb::module_& in);
 void define_dlpack(nb::module_& in);

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, TypedDict, overload
 
 import numpy as np
@@ -140,6 +140,26 @@ class UnifiedBuffer(BufferBase[T]):
     ) -> _native.Access:
         """The right to do both."""
         return _native.Access(self, _READ_WRITE, space, offset, count, timeout, stream)
+
+    def bound(
+        self,
+        space: str | None = None,
+        *,
+        access: str = "read_write",
+        offset: int = 0,
+        count: int | None = None,
+        timeout: float | None = None,
+        stream: Any = None,
+        told: bool = False,
+        pause: Callable[[], object] | None = None,
+        resume: Callable[[], object] | None = None,
+    ) -> _native.StandingHold:
+        """`with buffer.bound("cuda:0") as hold:` the device may "read" or "read_write" at any time, and tells nobody.
+
+        An access elsewhere waits for its work (on `stream`, or all), takes just the bytes that it asks for, and gives
+        them back when it ends; `told`: with hold.resume(). `pause` and `resume` stop other threads that work there, and
+        let them go on; they must not use the buffer. What `pause` raises, the access raises."""
+        return _native.StandingHold(self, space, access, offset, count, timeout, stream, told, pause, resume)
 
     # Explicit
 

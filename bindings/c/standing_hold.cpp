@@ -1,0 +1,64 @@
+// standing_hold.cpp: devices that may use bytes at any time.
+#include <unibuf/standing_hold.hpp>
+
+#include <string>
+#include <unibuf/error.hpp>
+
+#include "convert.hpp"
+#include "handles.hpp"
+
+struct unibuf_standing_hold {
+    unibuf::standing_hold hold;
+};
+
+namespace unibuf::c {
+namespace {
+
+/// Throws what the holder's `pause` has returned, unless it is UNIBUF_OK.
+void check_paused(unibuf_status found) {
+    if (found == UNIBUF_OK) return;
+    throw error(code_of(found), std::string("the pause of a standing hold returned ") + unibuf_status_name(found));
+}
+
+standing_options standing_options_of(const unibuf_standing_options* given) {
+    if (!given) return {};
+    standing_options result;
+    result.offset = given->offset;
+    result.count = given->size;
+    result.timeout = timeout_of(given->timeout_ns);
+    result.on = queue_of(given->queue);
+    result.opens = reopening_of(given->reopens);
+    // Two words each, which a std::function keeps without an allocation.
+    if (given->pause) result.pause = [call = given->pause, with = given->context] { check_paused(call(with)); };
+    if (given->resume) result.resume = [call = given->resume, with = given->context] { call(with); };
+    return result;
+}
+
+}  // namespace
+}  // namespace unibuf::c
+
+using namespace unibuf::c;
+
+unibuf_status unibuf_bind(unibuf_buffer* buffer, unibuf_space where, unibuf_access access,
+                          const unibuf_standing_options* options, unibuf_standing_hold** hold) {
+    return attempt([&] {
+        hand_out(hold, "a place for the hold", [&]() -> unibuf_standing_hold {
+            return {bytes_of(buffer).bind(space_of(where), access_of(access), standing_options_of(options))};
+        });
+    });
+}
+
+unibuf_status unibuf_standing_hold_native(const unibuf_standing_hold* hold, unibuf_native* native) {
+    return answer(native, "a place for the handle",
+                  [&] { return shown(given(hold, "a standing hold").hold.native()); });
+}
+
+unibuf_status unibuf_standing_hold_resume(unibuf_standing_hold* hold) {
+    return attempt([&] { given(hold, "a standing hold").hold.resume(); });
+}
+
+unibuf_status unibuf_standing_hold_pause(unibuf_standing_hold* hold) {
+    return attempt([&] { given(hold, "a standing hold").hold.pause(); });
+}
+
+void unibuf_standing_hold_release(unibuf_standing_hold* hold) { delete hold; }

@@ -1,0 +1,63 @@
+// holder.cpp
+#include "holder.hpp"
+
+#include <string>
+#include <utility>
+
+namespace unibuf::python {
+
+void holder::put_in(standing_options& options) {
+    if (!pause_.is_none()) options.pause = [self = shared_from_this()] { self->call(&holder::pause_); };
+    if (!resume_.is_none()) options.resume = [self = shared_from_this()] { self->call(&holder::resume_); };
+}
+
+namespace {
+
+std::string described(nb::handle failure) {
+    const nb::object words = nb::steal(PyObject_Repr(failure.ptr()));
+    const char* const text = words.is_valid() ? PyUnicode_AsUTF8AndSize(words.ptr(), nullptr) : nullptr;
+    std::string result = std::string("a function of a standing hold raised ") + (text ? text : "an exception");
+    PyErr_Clear();
+    return result;
+}
+
+}  // namespace
+
+void holder::call(nb::object holder::* function) {
+    if (!nb::is_alive()) return;
+    const nb::gil_scoped_acquire locked;
+    if (ended_) return;
+    const nb::object mine = this->*function;  // the hold may end while it runs
+    nb::object failure;
+    try {
+        mine();
+        return;
+    } catch (const nb::python_error& thrown) {
+        failure = nb::borrow(thrown.value());
+    }
+    const std::string text = described(failure);
+    const PyObject* const which = failure.ptr();
+    if (!ended_) raised_ = std::move(failure);
+    throw raised(shared_from_this(), which, text);
+}
+
+void holder::forget() {
+    ended_ = true;
+    const nb::object pause = std::move(pause_), resume = std::move(resume_), last = std::move(raised_);
+}
+
+int holder::traverse(visitproc visit, void* arg) const {
+    Py_VISIT(pause_.ptr());
+    Py_VISIT(resume_.ptr());
+    Py_VISIT(raised_.ptr());
+    return 0;
+}
+
+bool holder::raise_again(const PyObject* which) {
+    if (raised_.ptr() != which) return false;
+    const nb::object failure = std::move(raised_);
+    PyErr_SetObject(failure.type().ptr(), failure.ptr());
+    return true;
+}
+
+}  // namespace unibuf::python

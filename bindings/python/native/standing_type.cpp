@@ -1,0 +1,224 @@
+// standing_type.cpp: the class StandingHold, a device that may use bytes at any time until a `with` statement ends.
+#include <nanobind/stl/string.h>
+
+#include <chrono>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "holder.hpp"
+#include "module.hpp"
+#include "options.hpp"
+#include "turns.hpp"
+#include "typed_buffer.hpp"
+
+using namespace nanobind::literals;
+
+namespace unibuf::python {
+
+namespace {
+
+access access_of(const std::string& word) {
+    if (word == "read") return access::read;
+    if (word == "read_write") return access::read_write;
+    throw error(error_code::invalid_argument, "access is one of 'read', 'read_write'; '" + word + "' was asked for");
+}
+
+nb::object checked_function(nb::handle function, const char* what) {
+    if (function.is_none() || PyCallable_Check(function.ptr())) return nb::borrow(function);
+    throw nb::type_error(
+        nb::str("{} is a function without arguments, or None; {!r} was given").format(what, function).c_str());
+}
+
+class standing_block {
+public:
+    standing_block(nb::pointer_and_handle<typed_buffer> of, nb::handle where, const std::string& what,
+                   nb::ssize_t offset, nb::handle count, nb::handle timeout, nb::handle stream, bool told,
+                   nb::handle pause, nb::handle resume)
+        : of_(nb::borrow(of.h)),
+          what_(access_of(what)),
+          where_(space_of(where)),
+          stream_(nb::borrow(stream)),
+          holder_(std::make_shared<holder>(checked_function(pause, "pause"), checked_function(resume, "resume"))) {
+        const access_options range = range_of(offset, count, buffer().element().bytes);
+        options_.offset = range.offset;
+        options_.count = range.count;
+        options_.timeout = timeout_of(timeout);
+        options_.on = queue_of(stream);
+        options_.opens = told ? reopening::told : reopening::at_once;
+        // A part has one axis, and the whole its own.
+        if (options_.offset == 0 && options_.count == rest) shape_ = nb::borrow(buffer().shape());
+    }
+    ~standing_block() { leave(); }
+    standing_block(const standing_block&) = delete;
+    standing_block& operator=(const standing_block&) = delete;
+
+    void enter() {
+        if (std::exchange(entered_, true)) throw error(error_code::invalid_argument, "a standing hold is entered once");
+        const call_of_mine here(*this);
+        buffer().drop_idle_arrays();
+        handle_.emplace(buffer().handle());
+        standing_options options = options_;
+        holder_->put_in(options);
+        std::optional<copy_view> copy;  // for arrays that are left when the hold has ended
+        try {
+            in_turns(options_.timeout, [&](std::chrono::nanoseconds timeout) {
+                options.timeout = timeout;
+                buffer().access_by(*handle_, [&](unibuf::buffer& of) {
+                    standing_hold bound = of.bind(where_, what_, options);
+                    copy.emplace(of.hold_copy(where_, options.offset, options.count));
+                    hold_ = std::move(bound);
+                });
+            });
+            memory_ = nb::cast(memory(*std::move(copy), what_ == access::read));
+        } catch (...) {
+            leave();
+            throw;
+        }
+    }
+
+    nb::object held_memory() const {
+        check_held();
+        return memory_;
+    }
+
+    nb::object array() {
+        check_held();
+        if (array_.is_valid()) return array_;
+        const std::size_t size = nb::inst_ptr<memory>(memory_)->size_bytes();
+        if (!shape_.is_valid()) shape_ = nb::make_tuple(size / buffer().element().bytes);
+        array_ = buffer().array(memory_, where_, shape_, stream_);
+        return array_;
+    }
+
+    void resume() { ask(&standing_hold::resume); }
+    void pause() { ask(&standing_hold::pause); }
+
+    /// Arrays that are left keep the copy where it is, and are not written through any more.
+    void leave() noexcept {
+        if (!nb::is_alive()) return;
+        if (called_) {
+            left_ = true;  // whoever is in the call leaves after it
+            return;
+        }
+        const nb::object array = std::move(array_), root = std::move(memory_);
+        if (array.is_valid() && nb::inst_ptr<memory>(root)->data()) {
+            try {
+                array.attr("setflags")("write"_a = false);
+            } catch (const nb::python_error&) {  // it stays as it is
+            }
+        }
+        std::optional<unibuf::buffer> gone;
+        std::swap(gone, handle_);
+        {
+            const nb::gil_scoped_release unlocked;
+            hold_.release();
+            gone.reset();  // the last one may wait for queued work
+        }
+        holder_->forget();
+    }
+
+    // For the collector of cycles: the functions may refer to the hold.
+    static int traverse(PyObject* self, visitproc visit, void* arg) {
+        Py_VISIT(Py_TYPE(self));
+        if (!nb::inst_ready(self)) return 0;
+        const standing_block& block = *nb::inst_ptr<standing_block>(self);
+        Py_VISIT(block.of_.ptr());
+        Py_VISIT(block.stream_.ptr());
+        Py_VISIT(block.array_.ptr());
+        return block.holder_->traverse(visit, arg);
+    }
+    static int clear(PyObject* self) {
+        standing_block& block = *nb::inst_ptr<standing_block>(self);
+        block.leave();
+        const nb::object of = std::move(block.of_), stream = std::move(block.stream_);
+        return 0;
+    }
+
+private:
+    typed_buffer& buffer() const { return *nb::inst_ptr<typed_buffer>(of_); }
+
+    /// A call that lets others go on meanwhile: a function of the holder, or another thread, may use the block, too.
+    class call_of_mine {
+    public:
+        explicit call_of_mine(standing_block& of) : of_(of) {
+            if (of.called_) {
+                throw error(error_code::access_conflict, "the hold was used while another call of it is under way");
+            }
+            of.called_ = true;
+        }
+        ~call_of_mine() {
+            of_.called_ = false;
+            if (std::exchange(of_.left_, false)) of_.leave();
+        }
+        call_of_mine(const call_of_mine&) = delete;
+        call_of_mine& operator=(const call_of_mine&) = delete;
+
+    private:
+        standing_block& of_;
+    };
+
+    void ask(void (standing_hold::*what)()) {
+        check_held();
+        const call_of_mine here(*this);
+        const nb::gil_scoped_release unlocked;
+        (hold_.*what)();
+    }
+
+    void check_held() const {
+        if (!hold_) throw error(error_code::invalid_argument, "the hold was used outside of its `with` block");
+    }
+
+    nb::object of_;
+    std::optional<unibuf::buffer> handle_;  // of the buffer as it was entered: `of_` may be freed, or released
+    access what_;
+    space where_;
+    nb::object stream_;
+    std::shared_ptr<holder> holder_;
+    standing_options options_;
+    nb::object shape_;
+    standing_hold hold_;
+    nb::object memory_;
+    nb::object array_;
+    bool entered_ = false;
+    bool called_ = false;
+    bool left_ = false;
+};
+
+}  // namespace
+
+void define_standing(nb::module_& in) {
+    static PyType_Slot slots[] = {{Py_tp_traverse, reinterpret_cast<void*>(&standing_block::traverse)},
+                                  {Py_tp_clear, reinterpret_cast<void*>(&standing_block::clear)},
+                                  {0, nullptr}};
+    nb::class_<standing_block>(in, "StandingHold", nb::type_slots(slots),
+                               "The right of one device to use a range at any time, unseen, until its `with` statement "
+                               "ends. One thread uses it at a time.")
+        .def(nb::init<nb::pointer_and_handle<typed_buffer>, nb::handle, const std::string&, nb::ssize_t, nb::handle,
+                      nb::handle, nb::handle, bool, nb::handle, nb::handle>(),
+             "buffer"_a, "space"_a.none(), "access"_a, "offset"_a, "count"_a.none(), "timeout"_a.none(),
+             "stream"_a.none(), "told"_a, "pause"_a.none(), "resume"_a.none())
+        .def_prop_ro("array", &standing_block::array, nb::sig("def array(self) -> typing.Any"),
+                     "The device's copy as an array, as `device` has it. After the block it is stale memory at best.")
+        .def_prop_ro(
+            "memory", &standing_block::held_memory, nb::sig("def memory(self) -> Memory"),
+            "The device's copy: `handle` is what the API of the space calls it, `offset` the first byte in it.")
+        .def("resume", &standing_block::resume,
+             "Gives the device all bytes that were taken from it, with the newest content; those that are leased "
+             "elsewhere when their leases end.")
+        .def("pause", &standing_block::pause,
+             "Waits until the device is quiet, and takes all bytes from it until resume().")
+        .def(
+            "__enter__",
+            [](nb::pointer_and_handle<standing_block> self) {
+                self.p->enter();
+                return nb::borrow(self.h);
+            },
+            nb::sig("def __enter__(self) -> typing.Self"))
+        .def(
+            "__exit__", [](standing_block& self, const nb::args&) { self.leave(); },
+            nb::sig("def __exit__(self, *args: object) -> None"));
+}
+
+}  // namespace unibuf::python

@@ -1,0 +1,29 @@
+// turns.hpp: waiting in short turns, so that Ctrl-C is heard.
+#pragma once
+
+#include <nanobind/nanobind.h>
+
+#include <algorithm>
+#include <chrono>
+#include <unibuf/unibuf.hpp>
+
+namespace unibuf::python {
+
+/// What `call` returns, which is given the time that it may wait and throws error(timeout) after it; `timeout` in all.
+template <class Call>
+auto in_turns(std::chrono::nanoseconds timeout, Call call) {
+    using clock = std::chrono::steady_clock;
+    constexpr std::chrono::nanoseconds turn = std::chrono::milliseconds(200);
+    const auto begin = clock::now();
+    for (;;) {
+        const std::chrono::nanoseconds left = timeout == forever ? forever : timeout - (clock::now() - begin);
+        try {
+            return call(std::clamp(left, std::chrono::nanoseconds::zero(), turn));
+        } catch (const error& failure) {
+            if (failure.code() != error_code::timeout || left <= turn) throw;
+        }
+        if (PyErr_CheckSignals() != 0) nanobind::raise_python_error();
+    }
+}
+
+}  // namespace unibuf::python
