@@ -9,6 +9,7 @@
 
 #include "backends/spaces.hpp"
 #include "buffer/borrowing.hpp"
+#include "buffer/holders.hpp"
 #include "buffer/peer_access.hpp"
 #include "buffer/poison.hpp"
 #include "buffer/standing.hpp"
@@ -34,6 +35,16 @@ bool let_writers_in(lock& through, const request& asked, clock::time_point& pati
     return true;
 }
 
+/// A holder that is asked to let go runs within somebody's access, and may not wait for that.
+void check_not_asking(const lock& through, const request& asked) {
+    if (!is_asking()) return;
+    throw error(
+        error_code::access_conflict,
+        fmt::format("{}: {} was asked for by the holder of a view who was asked to let go of it, while a copy of "
+                    "the buffer was made: wait until that has ended",
+                    through.of().name(), describe(asked)));
+}
+
 /// Makes the copy at the space of the access where there is none. True where the lock was let go meanwhile: while a
 /// driver allocates, which may take long, and others make room.
 bool make_copy(lock& through, const request& asked) {
@@ -41,9 +52,8 @@ bool make_copy(lock& through, const request& asked) {
     core& of = through.of();
     const auto text = [&] { return fmt::format("{}: a copy at {} was asked for", of.name(), asked.where.name()); };
     if (through->making_copy) {
-        through.wait_until([&] { return !through->making_copy; }, asked.hold_deadline(), [&] {
-            return text() + ", but another thread was making one for all of the given time";
-        });
+        through.wait_until([&] { return !through->making_copy; }, asked.hold_deadline(),
+                           [&] { return text() + ", but another thread was making one for all of the given time"; });
         return true;
     }
     through->copies.reserve(asked.where.id());
@@ -90,6 +100,7 @@ passage::passage(lock& through, const request& asked)
 }
 
 void passage::enter() {
+    if (lock_->making_copy) check_not_asking(lock_, asked_);
     if (asked_.to == purpose::declare) {
         // The host in the place of a device is the host, whether device() was called or not.
         if (asked_.where == backends::host_as_device && !at()) asked_.where = host;
@@ -161,7 +172,7 @@ std::string describe(const request& asked) {
 }
 
 void check_not_own(const core& of, const request& asked, const hold& other) {
-    if (other.thread != this_thread() || other.claim) return;
+    if (other.thread != this_thread() || (other.claim && !is_asking())) return;
     throw error(error_code::access_conflict,
                 fmt::format("{}: {} was asked for while the same thread holds {}: end that one first", of.name(),
                             describe(asked), describe(other)));

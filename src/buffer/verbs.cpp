@@ -8,6 +8,7 @@
 
 #include "backends/spaces.hpp"
 #include "buffer/borrowing.hpp"
+#include "buffer/holders.hpp"
 #include "buffer/leases.hpp"
 #include "buffer/passage.hpp"
 #include "buffer/pointers.hpp"
@@ -88,6 +89,7 @@ void put(core& of, byte_range range, const std::byte* from) {
 void discard(core& of, space where, byte_range range) {
     const request asked{.range = range, .where = where, .what = access::write, .to = purpose::drop, .verb = "to discard the copy of"};
     lock through(of);
+    ask_holders(through, where, through->whole());
     passage way(through, asked);
     const copy* const there = way.at();
     if (!there) return;
@@ -132,6 +134,7 @@ void discard_content(core& of, byte_range range) {
         return fill(of, range, {&nothing, 1});
     }
     lock through(of);
+    ask_holders(through, host, range);
     wait_for_holds(through, {.range = range, .where = host, .what = access::write, .verb = "to discard the content of"});
     if (through->holds.host_is_held_for_writing()) through->holds.writers_of_host().end_pointers(range);
     check_no_pointers(through, range, "to discard its content");
