@@ -2,10 +2,12 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <utility>
 
 #include "unibuf/detail/gate.hpp"
 #include "unibuf/export.hpp"
+#include "unibuf/holder.hpp"
 #include "unibuf/options.hpp"
 
 namespace unibuf {
@@ -21,11 +23,15 @@ public:
     copy_view(detail::gate& of, const native_memory& native, std::byte* data) noexcept
         : gate_(&of), native_(native), data_(data) {}
     copy_view(copy_view&& other) noexcept
-        : gate_(std::exchange(other.gate_, nullptr)), native_(other.native_), data_(other.data_) {}
+        : gate_(std::exchange(other.gate_, nullptr)),
+          native_(other.native_),
+          data_(other.data_),
+          holder_(other.holder_) {}
     copy_view& operator=(copy_view&& other) noexcept {
         std::swap(gate_, other.gate_);
         std::swap(native_, other.native_);
         std::swap(data_, other.data_);
+        std::swap(holder_, other.holder_);
         return *this;
     }
     ~copy_view() { release(); }
@@ -36,6 +42,9 @@ public:
     /// The first byte, where the host can address it; else null.
     std::byte* data() const noexcept { return data_; }
 
+    /// Names the holder: see host_view::held_by.
+    UNIBUF_API void held_by(holder who);
+
     /// Ends it now.
     UNIBUF_API void release() noexcept;
 
@@ -43,6 +52,7 @@ private:
     detail::gate* gate_;
     native_memory native_;
     std::byte* data_;
+    std::uint64_t holder_ = 0;  // its number, where it has named itself
 };
 
 }  // namespace unibuf

@@ -2,11 +2,13 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <span>
 #include <utility>
 
 #include "unibuf/detail/gate.hpp"
 #include "unibuf/export.hpp"
+#include "unibuf/holder.hpp"
 
 namespace unibuf {
 
@@ -21,17 +23,20 @@ public:
         : gate_(std::exchange(other.gate_, nullptr)),
           data_(other.data_),
           offset_(other.offset_),
-          bytes_(other.bytes_) {}
+          bytes_(other.bytes_),
+          holder_(other.holder_) {}
     host_bytes& operator=(host_bytes&& other) noexcept {
         std::swap(gate_, other.gate_);
         std::swap(data_, other.data_);
         std::swap(offset_, other.offset_);
         std::swap(bytes_, other.bytes_);
+        std::swap(holder_, other.holder_);
         return *this;
     }
     ~host_bytes() { end(); }
 
     UNIBUF_API void end() noexcept;
+    UNIBUF_API void held_by(holder who);
 
     std::byte* data() const noexcept { return gate_ ? data_ : nullptr; }
     std::size_t bytes() const noexcept { return gate_ ? bytes_ : 0; }
@@ -41,6 +46,7 @@ private:
     std::byte* data_;
     std::size_t offset_;
     std::size_t bytes_;
+    std::uint64_t holder_ = 0;  // its number, where it has named itself
 };
 
 }  // namespace detail
@@ -61,6 +67,10 @@ public:
     T* end() const noexcept { return data() + size(); }
     T& operator[](std::size_t index) const noexcept { return data()[index]; }
     std::span<T> span() const noexcept { return {data(), size()}; }
+
+    /// Names the holder, who is asked from now on to let go of it where it is in the way. Instead of one that was named
+    /// before. About 100 ns. Throws error(invalid_argument) where the view has ended.
+    void held_by(holder who) { held_.held_by(std::move(who)); }
 
     /// Ends it now: it is empty from then on.
     void release() noexcept { held_.end(); }

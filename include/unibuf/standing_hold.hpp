@@ -46,7 +46,7 @@ struct standing_options {
 /// pointer writes while its bytes are open is a conflict, where writes are found: see buffer::host.
 ///
 /// The copy stays where it is: it is neither evicted nor discarded, and its buffer goes into no pool. Standing holds
-/// that share a byte are at one memory, or only read. Movable. Keeps the buffer. One hold is used by one thread at a
+/// that share a byte are at one space, or only read. Movable. Keeps the buffer. One hold is used by one thread at a
 /// time.
 class standing_hold {
 public:

@@ -6,6 +6,7 @@
 #include "unibuf/buffer.hpp"
 #include "unibuf/error.hpp"
 #include "unibuf/fence.hpp"
+#include "unibuf/holder.hpp"
 #include "unibuf/host_view.hpp"
 #include "unibuf/lease.hpp"
 #include "unibuf/memory_pool.hpp"

@@ -11,6 +11,7 @@
 
 #include "backends/host/callers_memory.hpp"
 #include "backends/spaces.hpp"
+#include "buffer/letting_go.hpp"
 #include "buffer/leases.hpp"
 #include "buffer/pointers.hpp"
 #include "buffer/standing.hpp"
@@ -160,8 +161,15 @@ standing_hold buffer::bind(space where, access what, const standing_options& opt
 void copy_view::release() noexcept {
     if (!gate_) return;
     detail::core& core = core_of(std::exchange(gate_, nullptr));
-    detail::end_copy_view(core, native_.where, {native_.offset, native_.offset + native_.bytes});
+    const byte_range range{native_.offset, native_.offset + native_.bytes};
+    detail::end_copy_view(core, native_.where, range, std::exchange(holder_, 0));
     core.drop_handle();
+}
+
+void copy_view::held_by(holder who) {
+    const byte_range range{native_.offset, native_.offset + native_.bytes};
+    if (gate_) return detail::name_holder(core_of(gate_), {range, native_.where, std::move(who)}, holder_);
+    throw error(error_code::invalid_argument, "a view that has ended was given a holder");
 }
 
 void buffer::release_device() { detail::end_device_handles(core_of(gate_)); }
@@ -246,8 +254,13 @@ namespace detail {
 void host_bytes::end() noexcept {
     if (!gate_) return;
     core& core = core_of(std::exchange(gate_, nullptr));
-    end_host_view(core, {offset_, offset_ + bytes_});
+    end_host_view(core, {offset_, offset_ + bytes_}, std::exchange(holder_, 0));
     core.drop_handle();
+}
+
+void host_bytes::held_by(holder who) {
+    if (gate_) return name_holder(core_of(gate_), {{offset_, offset_ + bytes_}, host, std::move(who)}, holder_);
+    throw error(error_code::invalid_argument, "a view that has ended was given a holder");
 }
 
 void check_is_address(space where) {

@@ -120,6 +120,7 @@ public:
     bool add_handle_if_alive() noexcept override;
     void give_handle_back() noexcept override { drop_handle(); }
     departure may_go(space where) noexcept override;
+    bool ask_to_let_go(space where) override;
     std::uint64_t evict(space where, clock::time_point deadline) override;
 
     /// The registry has a name of it from now on: `forget` takes the names out when the buffer goes.

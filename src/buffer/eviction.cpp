@@ -1,5 +1,6 @@
 // buffer/eviction.cpp: how a buffer gives up a copy whose memory others need.
 #include "backends/spaces.hpp"
+#include "buffer/letting_go.hpp"
 #include "buffer/passage.hpp"
 #include "buffer/peer_access.hpp"
 #include "buffer/verbs.hpp"
@@ -20,10 +21,12 @@ obstacle obstacle_to_evict(const guarded& state, space where) noexcept {
         if (!coherence::only_at(state.directory, state.whole(), coherence::host).empty()) return obstacle::absent;
         if (state.peers()) return obstacle::held;
     }
-    if (state.holds.pins(where.id()) || state.any_lost) return obstacle::held;
+    const bool pinned = state.holds.pins(where.id());
+    if ((pinned && !state.holds.may_be_let_go(where)) || state.any_lost) return obstacle::held;
     if (state.holds.any_claim()) return obstacle::busy;
     if (state.holds.of_this_thread_at(where)) return obstacle::held;
-    return state.holds.any_at(where) ? obstacle::busy : obstacle::none;
+    if (state.holds.any_at(where)) return obstacle::busy;
+    return pinned ? obstacle::viewed : obstacle::none;
 }
 
 }  // namespace
@@ -33,6 +36,14 @@ resident::departure core::may_go(space where) noexcept {
     if (!guard) return {.why = obstacle::busy};
     const bool elsewhere = coherence::only_at(state_.directory, state_.whole(), where.id()).empty();
     return {.why = obstacle_to_evict(state_, where), .current_elsewhere = elsewhere, .used = state_.used};
+}
+
+bool core::ask_to_let_go(space where) {
+    lock through(*this);
+    ask_to_let_go(through, where, through->whole());
+    if (!through->holds.pins(where.id())) return true;
+    through->used = clock::now();  // others are asked before it the next time
+    return false;
 }
 
 std::uint64_t core::evict(space where, clock::time_point deadline) {

@@ -124,6 +124,34 @@ byte_ranges holds::exclusively_held(byte_range range) const {
     return result;
 }
 
+std::uint64_t holds::add_holder(named_holder added) {
+    with_undeclared().holders.emplace(last_ + 1, std::move(added));
+    return ++last_;
+}
+
+holder holds::remove_holder(std::uint64_t ticket) noexcept {
+    if (!undeclared_) return {};
+    const auto gone = undeclared_->holders.extract(ticket);
+    return gone ? std::move(gone.mapped().who) : holder{};
+}
+
+std::vector<holder> holds::holders_of(space where, byte_range range) const {
+    std::vector<holder> result;
+    if (!undeclared_) return result;
+    for (const auto& [ticket, each] : undeclared_->holders) {
+        if (each.where == where && each.range.overlaps(range)) result.push_back(each.who);
+    }
+    return result;
+}
+
+bool holds::may_be_let_go(space where) const noexcept {
+    if (!undeclared_ || handle_is_out(where.id())) return false;
+    if (where == host && undeclared_->writers_of_host.any_pointer()) return false;
+    const auto is_there = [&](const auto& each) { return each.where == where; };
+    return std::ranges::none_of(undeclared_->standing_holds, is_there) &&
+           std::ranges::any_of(undeclared_->holders, [&](const auto& each) { return is_there(each.second); });
+}
+
 std::uint64_t holds::add_standing(standing added) {
     added.ticket = ++last_;
     readers_at(added.where.id()).add_view(added.range);

@@ -14,6 +14,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -23,6 +24,7 @@
 #include "coherence/spaces.hpp"
 #include "tracking/held_ranges.hpp"
 #include "unibuf/detail/gate.hpp"
+#include "unibuf/holder.hpp"
 #include "unibuf/options.hpp"
 #include "unibuf/space.hpp"
 #include "unibuf/standing_hold.hpp"
@@ -61,6 +63,13 @@ struct standing {
 
 /// "a write lease of bytes [0, 64) at host"
 std::string describe(const hold& of);
+
+/// Who holds a view, and can be asked to let go.
+struct named_holder {
+    byte_range range{};
+    space where{};
+    holder who{};
+};
 
 /// Not thread-safe: the buffer's lock guards it.
 class holds {
@@ -129,6 +138,19 @@ public:
     void end_handles(coherence::space_id where, byte_range range);
     void end_view(coherence::space_id where, byte_range range) noexcept;
 
+    std::uint64_t add_holder(named_holder added);
+
+    /// What it gives may be the last of its context, which goes without the buffer's lock.
+    holder remove_holder(std::uint64_t ticket) noexcept;
+
+    bool any_holder() const noexcept { return undeclared_ && !undeclared_->holders.empty(); }
+
+    /// Those of views that share a byte with `range` of the copy at `where`.
+    std::vector<holder> holders_of(space where, byte_range range) const;
+
+    /// Whether only views pin the copy at `where`, of which some have a holder that can be asked.
+    bool may_be_let_go(space where) const noexcept;
+
     std::uint64_t add_standing(standing added);
     void remove_standing(std::uint64_t ticket) noexcept;
     std::vector<standing>& standing_holds() noexcept;
@@ -161,6 +183,7 @@ private:
         held_ranges writers_of_host;
         std::vector<readers> at;
         std::vector<standing> standing_holds;  // by ticket
+        std::map<std::uint64_t, named_holder> holders;
     };
 
     undeclared& with_undeclared();

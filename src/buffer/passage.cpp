@@ -9,6 +9,7 @@
 
 #include "backends/spaces.hpp"
 #include "buffer/borrowing.hpp"
+#include "buffer/letting_go.hpp"
 #include "buffer/peer_access.hpp"
 #include "buffer/poison.hpp"
 #include "buffer/standing.hpp"
@@ -32,6 +33,16 @@ bool let_writers_in(lock& through, const request& asked, clock::time_point& pati
     if (now >= patient_until) return false;
     through.wait_for_change(patient_until);
     return true;
+}
+
+/// A holder that is asked to let go runs within somebody's access, and may not wait for that.
+void check_not_asking(const lock& through, const request& asked) {
+    if (!is_asking()) return;
+    throw error(
+        error_code::access_conflict,
+        fmt::format("{}: {} was asked for by the holder of a view who was asked to let go of it, while a copy of "
+                    "the buffer was made: wait until that has ended",
+                    through.of().name(), describe(asked)));
 }
 
 /// Makes the copy at the space of the access where there is none. True where the lock was let go meanwhile: while a
@@ -88,6 +99,7 @@ passage::passage(lock& through, const request& asked) : lock_(through), asked_(a
 }
 
 void passage::enter() {
+    if (lock_->making_copy) check_not_asking(lock_, asked_);
     if (asked_.to == purpose::declare) {
         // The host in the place of a device is the host, whether device() was called or not.
         if (asked_.where == backends::host_as_device && !at()) asked_.where = host;
@@ -158,7 +170,7 @@ std::string describe(const request& asked) {
 }
 
 void check_not_own(const core& of, const request& asked, const hold& other) {
-    if (other.thread != this_thread() || other.claim) return;
+    if (other.thread != this_thread() || (other.claim && !is_asking())) return;
     throw error(error_code::access_conflict,
                 fmt::format("{}: {} was asked for while the same thread holds {}: end that one first", of.name(),
                             describe(asked), describe(other)));

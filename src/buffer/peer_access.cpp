@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "backends/host/callers_memory.hpp"
+#include "buffer/letting_go.hpp"
 #include "buffer/passage.hpp"
 #include "coherence/state.hpp"
 #include "process/peers.hpp"
@@ -73,6 +74,7 @@ std::shared_ptr<process::shared_memory> share_memory(core& of, std::string_view 
                         .why = cause::host_pointer,
                         .verb = "to share"};
     lock through(of);
+    ask_all_to_let_go(through);
     passage way(through, asked);
     if (through->peers()) return through->peers()->memory();  // another thread was first
     check_not_held(through);

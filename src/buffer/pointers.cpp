@@ -90,8 +90,10 @@ std::byte* begin_host_view(core& of, byte_range range) {
     return expose_by_access(of, range, true);
 }
 
-void end_host_view(core& of, byte_range range) noexcept {
+void end_host_view(core& of, byte_range range, std::uint64_t holder_ticket) noexcept {
+    holder gone;  // after the lock
     lock through(of);
+    if (holder_ticket != 0) gone = through->holds.remove_holder(holder_ticket);
     through->holds.writers_of_host().end_view(range);
     end_pause_of_pointers(through, range);
 }
@@ -134,8 +136,10 @@ copy_view hold_copy(core& of, space where, byte_range range) {
     return view_of(through, *there, where, range);
 }
 
-void end_copy_view(core& of, space where, byte_range range) noexcept {
+void end_copy_view(core& of, space where, byte_range range, std::uint64_t holder_ticket) noexcept {
+    holder gone;  // after the lock
     const lock through(of);
+    if (holder_ticket != 0) gone = through->holds.remove_holder(holder_ticket);
     through->holds.end_view(where.id(), range);
 }
 

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "buffer/letting_go.hpp"
 #include "buffer/lock.hpp"
 #include "buffer/poison.hpp"
 #include "buffer/standing.hpp"
@@ -33,6 +34,7 @@ void recycle(core& of, std::uint64_t pool) {
         throw error(code, fmt::format("{}: to release it was asked for, but {}", of.name(), why));
     };
     lock through(of);
+    ask_all_to_let_go(through);
     pool_tag* const known = through->scarce ? through->scarce->pooled.get() : nullptr;
     if (!known || known->pool != pool) refuse(error_code::invalid_argument, "it is not of this pool");
     if (known->released) refuse(error_code::invalid_argument, "it was released before");

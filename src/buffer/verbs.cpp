@@ -8,6 +8,7 @@
 
 #include "backends/spaces.hpp"
 #include "buffer/borrowing.hpp"
+#include "buffer/letting_go.hpp"
 #include "buffer/leases.hpp"
 #include "buffer/passage.hpp"
 #include "buffer/pointers.hpp"
@@ -92,6 +93,7 @@ void discard(core& of, space where, byte_range range) {
     const request asked{
         .range = range, .where = where, .what = access::write, .to = purpose::drop, .verb = "to discard the copy of"};
     lock through(of);
+    ask_to_let_go(through, where, through->whole());
     passage way(through, asked);
     const copy* const there = way.at();
     if (!there) return;
@@ -136,6 +138,7 @@ void discard_content(core& of, byte_range range) {
         return fill(of, range, {&nothing, 1});
     }
     lock through(of);
+    ask_to_let_go(through, host, range);
     wait_for_holds(through,
                    {.range = range, .where = host, .what = access::write, .verb = "to discard the content of"});
     check_no_standing(through, range, "to discard its content");

@@ -40,6 +40,7 @@ struct give_handle_back {
 /// A copy that could go: those with the least order first.
 struct candidate {
     std::unique_ptr<resident, give_handle_back> of;
+    bool viewed;
     std::pair<bool, clock::time_point> order;
 };
 
@@ -78,10 +79,10 @@ residents::outcome residents::make_room(space where, std::uint64_t bytes, clock:
             const auto [why, elsewhere, used] = each->may_go(where);
             result.held += why == obstacle::held;
             result.busy |= why == obstacle::busy;
-            if (why != obstacle::none) continue;
+            if (why != obstacle::none && why != obstacle::viewed) continue;
             if (!each->add_handle_if_alive()) continue;
             decltype(candidate::of) kept(each);
-            all.push_back({std::move(kept), {!elsewhere, used}});
+            all.push_back({std::move(kept), why == obstacle::viewed, {!elsewhere, used}});
         }
     }
     std::ranges::sort(all, {}, &candidate::order);
@@ -91,6 +92,11 @@ residents::outcome residents::make_room(space where, std::uint64_t bytes, clock:
         for (candidate& each : all) {
             if (result.freed >= bytes) return result;
             if (!each.of) continue;
+            if (std::exchange(each.viewed, false) && !each.of->ask_to_let_go(where)) {
+                ++result.held;
+                each.of.reset();
+                continue;
+            }
             try {
                 result.freed += each.of->evict(where, until);
             } catch (const error& failure) {
@@ -132,8 +138,9 @@ bool room::make(std::uint64_t bytes) {
 
 void room::refuse(std::string why) const {
     if (tried_.held != 0) {
-        why += fmt::format("; {} copies there have to stay, as they are leased or plain handles of them are out",
-                           tried_.held);
+        why +=
+            fmt::format("; {} copies there have to stay, as they are leased, or views or plain handles of them are out",
+                        tried_.held);
     }
     if (tried_.busy) why += "; others were in use by other threads all the time";
     if (!tried_.failure.empty()) why += "; another one could not be written back: " + tried_.failure;

@@ -1,7 +1,8 @@
 // memory/limits.hpp: copies at devices, which may have to go where others need their memory.
 //
 // What is current elsewhere goes first, then what was used least recently, after its newest bytes have been written
-// back to the host. Memory that is leased stays, and so does that of which device() has given out a handle.
+// back to the host. Memory that is leased stays, and so does that of which device() has given out a handle. Whoever
+// holds a view of it is asked to let go when it is its turn, where that is known.
 #pragma once
 
 #include <chrono>
@@ -23,6 +24,7 @@ enum class obstacle : std::uint8_t {
     none,
     absent,  // there is none that could go: it is memory of another, or the host's only one
     held,    // this thread has a lease, or somebody a handle of device(), or a pointer
+    viewed,  // as held, but by views alone, of which somebody can be asked to let go
     busy,    // other threads use it, and will end
 };
 
@@ -37,6 +39,9 @@ public:
 
     /// What is in the way of dropping the copy at `where`. Waits for nobody.
     virtual departure may_go(space where) noexcept = 0;
+
+    /// Asks the holders of views of the copy at `where` to let go. False where any of them stays. Holds no lock.
+    virtual bool ask_to_let_go(space where) = 0;
 
     /// Drops the copy at `where`; the host gets what is newest there. The bytes that were freed: 0 where something has
     /// come in between. Throws error(timeout) where work is still queued on it at the deadline.

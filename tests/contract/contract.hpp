@@ -36,6 +36,9 @@ public:
     /// In the place of a kernel: makes all of it `value`.
     virtual void set(const native_memory& to, std::byte value) = 0;
     virtual void open() = 0;
+
+    /// False where the driver stops the host until all that was queued before is done.
+    virtual bool lets_the_host_go_on() const { return true; }
 };
 
 /// A space to test, found when its tests begin: finding it may throw why it is not there.

@@ -14,6 +14,7 @@ public:
         by_.set(stream_, to.handle + to.offset, std::to_integer<unsigned char>(value), to.bytes);
     }
     void open() override { closed_.open(); }
+    bool lets_the_host_go_on() const override { return driver::api().cuCtxRecordEvent; }
 
 private:
     program by_;

@@ -65,6 +65,7 @@ TEST_P(queued_work_contract, of_a_fill_is_no_write_of_the_program) {
         buffer other(64);
         const auto queue = GetParam().hold_queue(where_);
         other.write(where_, {.on = queue->name()}).release();  // the fill comes after what is on this queue
+        if (!queue->lets_the_host_go_on()) queue->open();
         b.fill(late);
         overwrite_middle(b, *queue, where_);
         expect_content(b);

@@ -7,7 +7,7 @@
 #include <string>
 #include <unibuf/error.hpp>
 
-#include "holder.hpp"
+#include "callbacks.hpp"
 #include "imported.hpp"
 
 namespace unibuf::python {

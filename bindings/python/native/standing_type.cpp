@@ -7,7 +7,7 @@
 #include <string>
 #include <utility>
 
-#include "holder.hpp"
+#include "callbacks.hpp"
 #include "module.hpp"
 #include "options.hpp"
 #include "turns.hpp"
@@ -40,7 +40,7 @@ public:
           what_(access_of(what)),
           where_(space_of(where)),
           stream_(nb::borrow(stream)),
-          holder_(std::make_shared<holder>(checked_function(pause, "pause"), checked_function(resume, "resume"))) {
+          callbacks_(std::make_shared<callbacks>(checked_function(pause, "pause"), checked_function(resume, "resume"))) {
         const access_options range = range_of(offset, count, buffer().element().bytes);
         options_.offset = range.offset;
         options_.count = range.count;
@@ -60,7 +60,7 @@ public:
         buffer().drop_idle_arrays();
         handle_.emplace(buffer().handle());
         standing_options options = options_;
-        holder_->put_in(options);
+        callbacks_->put_in(options);
         std::optional<copy_view> copy;  // for arrays that are left when the hold has ended
         try {
             in_turns(options_.timeout, [&](std::chrono::nanoseconds timeout) {
@@ -116,7 +116,7 @@ public:
             hold_.release();
             gone.reset();  // the last one may wait for queued work
         }
-        holder_->forget();
+        callbacks_->forget();
     }
 
     // For the collector of cycles: the functions may refer to the hold.
@@ -127,7 +127,7 @@ public:
         Py_VISIT(block.of_.ptr());
         Py_VISIT(block.stream_.ptr());
         Py_VISIT(block.array_.ptr());
-        return block.holder_->traverse(visit, arg);
+        return block.callbacks_->traverse(visit, arg);
     }
     static int clear(PyObject* self) {
         standing_block& block = *nb::inst_ptr<standing_block>(self);
@@ -175,7 +175,7 @@ private:
     access what_;
     space where_;
     nb::object stream_;
-    std::shared_ptr<holder> holder_;
+    std::shared_ptr<callbacks> callbacks_;
     standing_options options_;
     nb::object shape_;
     standing_hold hold_;

@@ -1,14 +1,14 @@
-// holder.cpp
-#include "holder.hpp"
+// callbacks.cpp
+#include "callbacks.hpp"
 
 #include <string>
 #include <utility>
 
 namespace unibuf::python {
 
-void holder::put_in(standing_options& options) {
-    if (!pause_.is_none()) options.pause = [self = shared_from_this()] { self->call(&holder::pause_); };
-    if (!resume_.is_none()) options.resume = [self = shared_from_this()] { self->call(&holder::resume_); };
+void callbacks::put_in(standing_options& options) {
+    if (!pause_.is_none()) options.pause = [self = shared_from_this()] { self->call(&callbacks::pause_); };
+    if (!resume_.is_none()) options.resume = [self = shared_from_this()] { self->call(&callbacks::resume_); };
 }
 
 namespace {
@@ -23,7 +23,7 @@ std::string described(nb::handle failure) {
 
 }  // namespace
 
-void holder::call(nb::object holder::* function) {
+void callbacks::call(nb::object callbacks::* function) {
     if (!nb::is_alive()) return;
     const nb::gil_scoped_acquire locked;
     if (ended_) return;
@@ -41,19 +41,19 @@ void holder::call(nb::object holder::* function) {
     throw raised(shared_from_this(), which, text);
 }
 
-void holder::forget() {
+void callbacks::forget() {
     ended_ = true;
     const nb::object pause = std::move(pause_), resume = std::move(resume_), last = std::move(raised_);
 }
 
-int holder::traverse(visitproc visit, void* arg) const {
+int callbacks::traverse(visitproc visit, void* arg) const {
     Py_VISIT(pause_.ptr());
     Py_VISIT(resume_.ptr());
     Py_VISIT(raised_.ptr());
     return 0;
 }
 
-bool holder::raise_again(const PyObject* which) {
+bool callbacks::raise_again(const PyObject* which) {
     if (raised_.ptr() != which) return false;
     const nb::object failure = std::move(raised_);
     PyErr_SetObject(failure.type().ptr(), failure.ptr());

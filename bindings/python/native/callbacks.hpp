@@ -1,4 +1,4 @@
-// holder.hpp: Python functions that the library calls to make a device quiet.
+// callbacks.hpp: Python functions that the library calls to make a device quiet.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -15,9 +15,9 @@ namespace nb = nanobind;
 /// The functions of one standing hold. The library may have them longer than the hold, and lets go of them with locks
 /// of its own, where nobody may wait for the interpreter's: so they are emptied when the hold ends, and then are
 /// nothing.
-class holder : public std::enable_shared_from_this<holder> {
+class callbacks : public std::enable_shared_from_this<callbacks> {
 public:
-    holder(nb::object pause, nb::object resume) : pause_(std::move(pause)), resume_(std::move(resume)) {}
+    callbacks(nb::object pause, nb::object resume) : pause_(std::move(pause)), resume_(std::move(resume)) {}
 
     /// Gives them to the library. Where they raise, they throw `raised`.
     void put_in(standing_options& options);
@@ -30,7 +30,7 @@ public:
     bool raise_again(const PyObject* which);
 
 private:
-    void call(nb::object holder::* function);
+    void call(nb::object callbacks::* function);
 
     nb::object pause_;
     nb::object resume_;
@@ -41,13 +41,13 @@ private:
 /// What the library is told of a function that has raised. Where it comes out of the library, it is that exception.
 class raised : public error {
 public:
-    raised(std::shared_ptr<holder> by, const PyObject* which, const std::string& text)
+    raised(std::shared_ptr<callbacks> by, const PyObject* which, const std::string& text)
         : error(error_code::transfer_failed, text), by_(std::move(by)), which_(which) {}
 
     bool raise_again() const { return by_->raise_again(which_); }
 
 private:
-    std::shared_ptr<holder> by_;
+    std::shared_ptr<callbacks> by_;
     const PyObject* which_;  // to compare, as the hold may have let go of it
 };
 

@@ -1,0 +1,44 @@
+// buffer/letting_go.cpp
+#include "buffer/letting_go.hpp"
+
+#include <utility>
+#include <vector>
+
+namespace unibuf::detail {
+namespace {
+
+thread_local constinit unsigned asking = 0;  // calls of holders, one within the other
+
+}  // namespace
+
+void name_holder(core& of, named_holder who, std::uint64_t& known) {
+    holder gone;  // after the lock
+    lock through(of);
+    const std::uint64_t added = who.who.let_go ? through->holds.add_holder(std::move(who)) : 0;
+    gone = through->holds.remove_holder(std::exchange(known, added));
+}
+
+void ask_to_let_go(lock& through, space where, byte_range range) {
+    std::vector<holder> all = through->holds.holders_of(where, range);
+    if (all.empty()) return;
+    ++through->waiting;  // keeps the gate shut
+    {
+        const lock::pause unlocked(through);
+        ++asking;
+        for (const holder& each : all) each.let_go(each.context.get());
+        all.clear();  // the last of a context may be here
+        --asking;
+    }
+    --through->waiting;
+}
+
+void ask_all_to_let_go(lock& through) {
+    if (!through->holds.any_holder()) return;
+    std::vector<space> everywhere;
+    for (const copy& each : through->copies) everywhere.push_back(space::from_id(each.where));
+    for (const space where : everywhere) ask_to_let_go(through, where, through->whole());
+}
+
+bool is_asking() noexcept { return asking != 0; }
+
+}  // namespace unibuf::detail
