@@ -38,6 +38,7 @@ struct placement_info {
     unibuf::placement placement = placement::mirrored;
     bool pinned = false;  // of the host's copy: see buffer_options::pinned
     std::string reason;
+    bool writes_found = false;  // of the host's copy: what pointers to it write is found, else taken for written
     std::string mapping;  // how the host has memory of a device mapped: "to write, write-combined, coherent"
 };
 

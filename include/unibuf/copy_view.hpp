@@ -2,10 +2,10 @@
 #pragma once
 
 #include <cstddef>
-#include <cstdint>
 #include <utility>
 
 #include "unibuf/detail/gate.hpp"
+#include "unibuf/detail/view_tag.hpp"
 #include "unibuf/export.hpp"
 #include "unibuf/holder.hpp"
 #include "unibuf/options.hpp"
@@ -20,18 +20,18 @@ namespace unibuf {
 /// Movable. One view is used by one thread at a time.
 class copy_view {
 public:
-    copy_view(detail::gate& of, const native_memory& native, std::byte* data) noexcept
-        : gate_(&of), native_(native), data_(data) {}
+    copy_view(detail::gate& of, const native_memory& native, std::byte* data, detail::view_tag tag) noexcept
+        : gate_(&of), native_(native), data_(data), tag_(tag) {}
     copy_view(copy_view&& other) noexcept
         : gate_(std::exchange(other.gate_, nullptr)),
           native_(other.native_),
           data_(other.data_),
-          holder_(other.holder_) {}
+          tag_(other.tag_) {}
     copy_view& operator=(copy_view&& other) noexcept {
         std::swap(gate_, other.gate_);
         std::swap(native_, other.native_);
         std::swap(data_, other.data_);
-        std::swap(holder_, other.holder_);
+        std::swap(tag_, other.tag_);
         return *this;
     }
     ~copy_view() { release(); }
@@ -52,7 +52,7 @@ private:
     detail::gate* gate_;
     native_memory native_;
     std::byte* data_;
-    std::uint64_t holder_ = 0;  // its number, where it has named itself
+    detail::view_tag tag_;
 };
 
 }  // namespace unibuf

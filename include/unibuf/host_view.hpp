@@ -2,11 +2,11 @@
 #pragma once
 
 #include <cstddef>
-#include <cstdint>
 #include <span>
 #include <utility>
 
 #include "unibuf/detail/gate.hpp"
+#include "unibuf/detail/view_tag.hpp"
 #include "unibuf/export.hpp"
 #include "unibuf/holder.hpp"
 
@@ -17,20 +17,20 @@ namespace detail {
 /// Bytes of the host's copy that are held; host_view<T> gives them a type. Keeps the buffer.
 class host_bytes {
 public:
-    host_bytes(gate& of, std::byte* data, std::size_t offset, std::size_t bytes) noexcept
-        : gate_(&of), data_(data), offset_(offset), bytes_(bytes) {}
+    host_bytes(gate& of, std::byte* data, std::size_t offset, std::size_t bytes, view_tag tag) noexcept
+        : gate_(&of), data_(data), offset_(offset), bytes_(bytes), tag_(tag) {}
     host_bytes(host_bytes&& other) noexcept
         : gate_(std::exchange(other.gate_, nullptr)),
           data_(other.data_),
           offset_(other.offset_),
           bytes_(other.bytes_),
-          holder_(other.holder_) {}
+          tag_(other.tag_) {}
     host_bytes& operator=(host_bytes&& other) noexcept {
         std::swap(gate_, other.gate_);
         std::swap(data_, other.data_);
         std::swap(offset_, other.offset_);
         std::swap(bytes_, other.bytes_);
-        std::swap(holder_, other.holder_);
+        std::swap(tag_, other.tag_);
         return *this;
     }
     ~host_bytes() { end(); }
@@ -46,7 +46,7 @@ private:
     std::byte* data_;
     std::size_t offset_;
     std::size_t bytes_;
-    std::uint64_t holder_ = 0;  // its number, where it has named itself
+    view_tag tag_;
 };
 
 }  // namespace detail

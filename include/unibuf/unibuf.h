@@ -338,7 +338,7 @@ typedef struct unibuf_standing_options {
 
 /// UNIBUF_READ or UNIBUF_READ_WRITE, at a device; waits as unibuf_acquire does. While its bytes are open the device has
 /// the newest content. An access elsewhere waits until the device is quiet, takes just the bytes that it asks for, and
-/// gives them back when it ends. UNIBUF_ACCESS_CONFLICT where a standing hold at another memory is in the way.
+/// gives them back when it ends. UNIBUF_ACCESS_CONFLICT where a standing hold at another space is in the way.
 UNIBUF_C_API unibuf_status unibuf_bind(unibuf_buffer* buffer, unibuf_space where, unibuf_access access,
                                        const unibuf_standing_options* options, unibuf_standing_hold** hold);
 

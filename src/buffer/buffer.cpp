@@ -129,9 +129,7 @@ void buffer::release_host() {
 detail::host_bytes buffer::hold_host(std::size_t offset, std::size_t bytes) {
     detail::core& core = core_of(gate_);
     const byte_range range = checked(core, begin_, bytes_, offset, bytes);
-    std::byte* const data = detail::begin_host_view(core, range);
-    core.add_handle();
-    return {core, data, range.begin, range.size()};
+    return detail::begin_host_view(core, range);
 }
 
 native_memory buffer::device_by_lock() {
@@ -162,13 +160,13 @@ void copy_view::release() noexcept {
     if (!gate_) return;
     detail::core& core = core_of(std::exchange(gate_, nullptr));
     const byte_range range{native_.offset, native_.offset + native_.bytes};
-    detail::end_copy_view(core, native_.where, range, std::exchange(holder_, 0));
+    detail::end_copy_view(core, native_.where, range, tag_);
     core.drop_handle();
 }
 
 void copy_view::held_by(holder who) {
     const byte_range range{native_.offset, native_.offset + native_.bytes};
-    if (gate_) return detail::name_holder(core_of(gate_), {range, native_.where, std::move(who)}, holder_);
+    if (gate_) return detail::name_holder(core_of(gate_), {range, native_.where, std::move(who)}, tag_.holder);
     throw error(error_code::invalid_argument, "a view that has ended was given a holder");
 }
 
@@ -254,12 +252,12 @@ namespace detail {
 void host_bytes::end() noexcept {
     if (!gate_) return;
     core& core = core_of(std::exchange(gate_, nullptr));
-    end_host_view(core, {offset_, offset_ + bytes_}, std::exchange(holder_, 0));
+    end_host_view(core, {offset_, offset_ + bytes_}, tag_);
     core.drop_handle();
 }
 
 void host_bytes::held_by(holder who) {
-    if (gate_) return name_holder(core_of(gate_), {{offset_, offset_ + bytes_}, host, std::move(who)}, holder_);
+    if (gate_) return name_holder(core_of(gate_), {{offset_, offset_ + bytes_}, host, std::move(who)}, tag_.holder);
     throw error(error_code::invalid_argument, "a view that has ended was given a holder");
 }
 

@@ -104,7 +104,9 @@ placement_info core::placement(space where) const {
     const std::scoped_lock guard(mutex_);
     const copy* const there = state_.copies.find(where.id());
     check_allocated(*this, there, where, "its placement");
-    return state_.copies.placement_of(*there);
+    placement_info result = state_.copies.placement_of(*there);
+    result.writes_found = where == host && state_.writes() && state_.writes()->finds_writes();
+    return result;
 }
 
 std::uint64_t core::held_at(space where) const {

@@ -40,7 +40,7 @@ resident::departure core::may_go(space where) noexcept {
 
 bool core::ask_to_let_go(space where) {
     lock through(*this);
-    ask_to_let_go(through, where, through->whole());
+    detail::ask_to_let_go(through, where, through->whole());
     if (!through->holds.pins(where.id())) return true;
     through->used = clock::now();  // others are asked before it the next time
     return false;

@@ -82,18 +82,6 @@ holds::undeclared& holds::with_undeclared() {
 
 held_ranges& holds::writers_of_host() { return with_undeclared().writers_of_host; }
 
-held_ranges& holds::readers_at(coherence::space_id where) {
-    std::vector<readers>& all = with_undeclared().at;
-    const auto found = std::ranges::find(all, where, &readers::where);
-    return found != all.end() ? found->held : all.emplace_back(readers{where, {}}).held;
-}
-
-const held_ranges* holds::find_readers_at(coherence::space_id where) const noexcept {
-    if (!undeclared_) return nullptr;
-    const auto found = std::ranges::find(undeclared_->at, where, &readers::where);
-    return found != undeclared_->at.end() ? &found->held : nullptr;
-}
-
 bool holds::handle_is_out(coherence::space_id where) const noexcept {
     const held_ranges* const held = find_readers_at(where);
     return held && held->any_pointer();
@@ -153,7 +141,7 @@ bool holds::may_be_let_go(space where) const noexcept {
 }
 
 std::uint64_t holds::add_standing(standing added) {
-    added.ticket = ++last_;
+    added.ticket = added.since = ++last_;
     readers_at(added.where.id()).add_view(added.range);
     try {
         with_undeclared().standing_holds.push_back(std::move(added));

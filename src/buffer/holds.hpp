@@ -17,8 +17,10 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "buffer/holds_by_space.hpp"
 #include "buffer/work_list.hpp"
 #include "coherence/byte_range.hpp"
 #include "coherence/spaces.hpp"
@@ -55,7 +57,8 @@ struct standing {
     queue on{};
     std::shared_ptr<const standing_options> how{};
     byte_ranges paused{};        // stays elsewhere, although nobody holds it: until the hold is resumed
-    byte_ranges pointed{};       // likewise, until the pointers end that were given out since the hold began
+    holds_by_space pointed{};    // likewise, until the pointers and views there end that were given out since `since`
+    std::uint64_t since = 0;     // the ticket of the hold, or the count of views when it was resumed
     std::string broken{};        // why bytes that were to be given back are paused
     bool told_to_pause = false;  // by `how->pause`; `how->resume` has not been called since
     std::uint32_t caller = 0;    // the thread that calls one of these two now
@@ -125,8 +128,10 @@ public:
 
     /// Holds of the copy at `where` that nobody writes through without saying so: handles and views of any space, and
     /// pointers of the host for reading.
-    held_ranges& readers_at(coherence::space_id where);
-    const held_ranges* find_readers_at(coherence::space_id where) const noexcept;
+    held_ranges& readers_at(coherence::space_id where) { return with_undeclared().readers.at(where); }
+    const held_ranges* find_readers_at(coherence::space_id where) const noexcept {
+        return undeclared_ ? std::as_const(undeclared_->readers).find(where) : nullptr;
+    }
 
     /// Whether a plain handle, or a pointer for reading, of the copy at `where` is out.
     bool handle_is_out(coherence::space_id where) const noexcept;
@@ -150,6 +155,9 @@ public:
 
     /// Whether only views pin the copy at `where`, of which some have a holder that can be asked.
     bool may_be_let_go(space where) const noexcept;
+
+    /// Counts one more: views and standing holds are compared by it.
+    std::uint64_t next_ticket() noexcept { return ++last_; }
 
     std::uint64_t add_standing(standing added);
     void remove_standing(std::uint64_t ticket) noexcept;
@@ -175,13 +183,9 @@ public:
     const char* broken_rule() const noexcept;
 
 private:
-    struct readers {
-        coherence::space_id where;
-        held_ranges held;
-    };
     struct undeclared {
         held_ranges writers_of_host;
-        std::vector<readers> at;
+        holds_by_space readers;
         std::vector<standing> standing_holds;  // by ticket
         std::map<std::uint64_t, named_holder> holders;
     };

@@ -4,8 +4,8 @@
 //   enter        wait until no hold excludes the access, make the copy where there is none, and make the memory the
 //                space's where two devices use it by turns; each of these may let go of the lock, so all are looked at
 //                again until none has to wait
-//   follow       ask the processes that have the host's copy too, and learn what they may have written
 //   pause        make standing holds elsewhere quiet, in just the bytes that are asked for
+//   follow       ask the processes that have the host's copy too, and learn what they may have written
 //   find         tell the directory what the program wrote at the host through pointers: what moves depends on it
 //   check        the last point of refusal: until here nothing has changed but what was found
 //   plan         coherence says which steps it takes
@@ -50,7 +50,6 @@ private:
     void follow();
     void find();
     void check() const;
-    void prepare_for_writes();
 
     lock& lock_;
     request asked_;

@@ -12,9 +12,9 @@
 namespace unibuf::detail {
 namespace {
 
-/// Pointers, or a view, of the host's copy, which is there and current, go out: what is written through them is found
-/// from now on.
-void expose_host(lock& through, byte_range range, bool view) {
+/// A pointer to the host's copy, which is there and current, or a view of it, goes out, and has been noted: what is
+/// written through it is found from now on.
+void expose_host(lock& through, byte_range range) {
     copy& there = *through->copies.find(coherence::host);
     const bool untouched = there.untouched && there.memory->starts_zero();
     std::unique_ptr<host_writes>& writes = through->with_rare().writes;
@@ -28,39 +28,48 @@ void expose_host(lock& through, byte_range range, bool view) {
         if (through->copies.options().uninitialized) writes->values_are_unknown();
         if (!untouched) writes->memory_was_used();
     }
-    pause_for_pointer(through, range);
-    view ? writers.add_view(range) : writers.add_pointer(range);
     writes->expose(range, untouched);
     there.untouched = false;
     through->any_exposed = coherence::any_exposed(through->directory);
 }
 
-std::byte* expose_by_access(core& of, byte_range range, bool view) {
-    lock through(of);
-    passage way(through, {.range = range,
-                          .where = host,
-                          .what = access::read_write,
-                          .why = cause::host_pointer,
-                          .verb = view ? "a host_view of" : "host() of"});
-    way.bring();
-    expose_host(through, range, view);
-    return way.at()->memory->host_address() + range.begin;
+void expose_host_pointer(lock& through, byte_range range) {
+    pause_for_pointer(through, host, range);
+    through->holds.writers_of_host().add_pointer(range);
+    expose_host(through, range);
 }
 
-unibuf::copy_view view_of(lock& through, const copy& there, space where, byte_range range) {
-    show(*through.operator->(), there, range);
-    through->holds.readers_at(where.id()).add_view(range);
+request to_expose(byte_range range, const char* verb) {
+    return {.range = range, .where = host, .what = access::read_write, .why = cause::host_pointer, .verb = verb};
+}
+
+/// Holds `range` as a view of the copy at `where` does, among `held`.
+std::uint64_t add_view(lock& through, held_ranges& held, space where, byte_range range) {
+    held.add_view(range);
+    try {
+        return pause_for_view(through, where, range);
+    } catch (...) {
+        held.end_view(range);
+        throw;
+    }
+}
+
+unibuf::copy_view view_of(lock& through, const copy& there, space where, byte_range range, std::uint64_t shown) {
     through.of().add_handle();
     std::byte* const address = there.address();
     const native_memory native{.where = where, .handle = there.handle(), .offset = range.begin, .bytes = range.size()};
-    return unibuf::copy_view(through.of(), native, address ? address + range.begin : nullptr);
+    return unibuf::copy_view(through.of(), native, address ? address + range.begin : nullptr, {.shown = shown});
 }
 
 }  // namespace
 
 std::byte* host_pointer(core& of, byte_range range) {
     if (of.options().access == host_access::read_only) return const_cast<std::byte*>(host_pointer_to_read(of, range));
-    return expose_by_access(of, range, false);
+    lock through(of);
+    passage way(through, to_expose(range, "host() of"));
+    way.bring();
+    expose_host_pointer(through, range);
+    return way.at()->memory->host_address() + range.begin;
 }
 
 const std::byte* host_pointer_to_read(core& of, byte_range range) {
@@ -71,6 +80,7 @@ const std::byte* host_pointer_to_read(core& of, byte_range range) {
     passage way(through,
                 {.range = range, .where = host, .what = access::read, .why = cause::host_pointer, .verb = "host() of"});
     way.bring();
+    pause_for_pointer(through, host, range);
     through->holds.readers_at(coherence::host).add_pointer(through->whole());
     return way.at()->memory->host_address() + range.begin;
 }
@@ -78,24 +88,37 @@ const std::byte* host_pointer_to_read(core& of, byte_range range) {
 void end_host_pointers(core& of, byte_range range) {
     lock through(of);
     if (range == through->whole()) through->holds.end_handles(coherence::host, range);
-    if (!through->holds.host_is_held_for_writing()) return;
-    through->holds.writers_of_host().end_pointers(range);
-    end_pause_of_pointers(through, range);
+    if (through->holds.host_is_held_for_writing()) through->holds.writers_of_host().end_pointers(range);
+    end_pause_of_pointers(through, host, range);
 }
 
-std::byte* begin_host_view(core& of, byte_range range) {
+host_bytes begin_host_view(core& of, byte_range range) {
     if (of.options().access == host_access::read_only) {
         throw error(error_code::invalid_argument, of.name() + " was created read_only: the host may not write it");
     }
-    return expose_by_access(of, range, true);
+    lock through(of);
+    passage way(through, to_expose(range, "a host_view of"));
+    way.bring();
+    view_tag tag;
+    held_ranges& writers = through->holds.writers_of_host();
+    tag.shown = add_view(through, writers, host, range);
+    try {
+        expose_host(through, range);
+    } catch (...) {
+        end_pause_of_view(through, host, range, tag.shown);
+        writers.end_view(range);
+        throw;
+    }
+    of.add_handle();
+    return {of, way.at()->memory->host_address() + range.begin, range.begin, range.size(), tag};
 }
 
-void end_host_view(core& of, byte_range range, std::uint64_t holder_ticket) noexcept {
+void end_host_view(core& of, byte_range range, view_tag tag) noexcept {
     holder gone;  // after the lock
     lock through(of);
-    if (holder_ticket != 0) gone = through->holds.remove_holder(holder_ticket);
+    if (tag.holder != 0) gone = through->holds.remove_holder(tag.holder);
     through->holds.writers_of_host().end_view(range);
-    end_pause_of_pointers(through, range);
+    end_pause_of_view(through, host, range, tag.shown);
 }
 
 native_memory device_handle(core& of, byte_range range) {
@@ -107,17 +130,20 @@ native_memory device_handle(core& of, byte_range range) {
     if (where == backends::host_as_device && of.options().access != host_access::read_only) {
         // The pointer is one of the host, too, and nobody has let go of the lock since.
         passage(through, {.range = range, .where = host, .what = access::read, .why = cause::host_pointer}).bring();
-        expose_host(through, range, false);
+        expose_host_pointer(through, range);
     }
+    pause_for_pointer(through, where, range);
     through->holds.readers_at(where.id()).add_pointer(through->whole());
     const copy& there = *through->copies.find(where.id());
     return {.where = where, .handle = there.handle(), .offset = range.begin, .bytes = range.size()};
 }
 
 void end_device_handles(core& of) {
-    const lock through(of);
+    lock through(of);
     for (const copy& each : through->copies) {
-        if (each.where != coherence::host) through->holds.end_handles(each.where, through->whole());
+        if (each.where == coherence::host) continue;
+        through->holds.end_handles(each.where, through->whole());
+        end_pause_of_pointers(through, space::from_id(each.where), through->whole());
     }
 }
 
@@ -126,21 +152,26 @@ copy_view begin_copy_view(core& of, space where, byte_range range) {
     lock through(of);
     passage way(through, {.range = range, .where = where, .what = access::read, .why = why, .verb = "a copy_view of"});
     way.bring();
-    return view_of(through, *way.at(), where, range);
+    show(*through.operator->(), *way.at(), range);
+    const std::uint64_t shown = add_view(through, through->holds.readers_at(where.id()), where, range);
+    return view_of(through, *way.at(), where, range, shown);
 }
 
 copy_view hold_copy(core& of, space where, byte_range range) {
     lock through(of);
     const copy* const there = through->copies.find(where.id());
     check_allocated(of, there, where, "to hold it");
-    return view_of(through, *there, where, range);
+    show(*through.operator->(), *there, range);
+    through->holds.readers_at(where.id()).add_view(range);
+    return view_of(through, *there, where, range, 0);
 }
 
-void end_copy_view(core& of, space where, byte_range range, std::uint64_t holder_ticket) noexcept {
+void end_copy_view(core& of, space where, byte_range range, view_tag tag) noexcept {
     holder gone;  // after the lock
-    const lock through(of);
-    if (holder_ticket != 0) gone = through->holds.remove_holder(holder_ticket);
+    lock through(of);
+    if (tag.holder != 0) gone = through->holds.remove_holder(tag.holder);
     through->holds.end_view(where.id(), range);
+    if (tag.shown != 0) end_pause_of_view(through, where, range, tag.shown);
 }
 
 void adopt(core& of, std::unique_ptr<backends::memory> memory) {
@@ -150,7 +181,7 @@ void adopt(core& of, std::unique_ptr<backends::memory> memory) {
     trace::hold_anyway(host, of.bytes);  // nothing fails between this and the copy that it is counted for
     through->copies.add(std::move(made));
     now_written(through, through->whole(), host);
-    if (of.options().access != host_access::read_only) expose_host(through, through->whole(), false);
+    if (of.options().access != host_access::read_only) expose_host_pointer(through, through->whole());
 }
 
 void check_no_pointers(lock& through, byte_range range, const char* verb) {

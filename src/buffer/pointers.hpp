@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstddef>
-#include <cstdint>
 
 #include "buffer/lock.hpp"
 
@@ -12,8 +11,8 @@ namespace unibuf::detail {
 std::byte* host_pointer(core& of, byte_range range);
 const std::byte* host_pointer_to_read(core& of, byte_range range);
 void end_host_pointers(core& of, byte_range range);
-std::byte* begin_host_view(core& of, byte_range range);
-void end_host_view(core& of, byte_range range, std::uint64_t holder_ticket) noexcept;
+host_bytes begin_host_view(core& of, byte_range range);
+void end_host_view(core& of, byte_range range, view_tag tag) noexcept;
 
 // Of the default device's copy.
 native_memory device_handle(core& of, byte_range range);
@@ -22,7 +21,7 @@ void end_device_handles(core& of);
 // Of any copy: made current, or as it is.
 copy_view begin_copy_view(core& of, space where, byte_range range);
 copy_view hold_copy(core& of, space where, byte_range range);
-void end_copy_view(core& of, space where, byte_range range, std::uint64_t holder_ticket) noexcept;
+void end_copy_view(core& of, space where, byte_range range, view_tag tag) noexcept;
 
 /// `memory` becomes the host's copy of a buffer that nobody knows yet, with the content that it has.
 void adopt(core& of, std::unique_ptr<backends::memory> memory);

@@ -12,7 +12,7 @@ namespace unibuf::detail {
 byte_ranges to_open(guarded& state, const standing& of, byte_range within) {
     byte_ranges free = of.range.clipped_to(within);
     free.take_out(of.paused);
-    free.take_out(of.pointed);
+    free.take_out(of.pointed.of(of.range));
     free.take_out(state.holds.exclusively_held(of.range));
     byte_ranges result;
     const auto add_where = [&](const byte_ranges& ranges, const auto& lacks) {
@@ -35,7 +35,7 @@ namespace {
 
 /// Whether its device may use all of it.
 bool has_all(guarded& state, const standing& of) {
-    if (!of.paused.empty() || !of.pointed.empty()) return false;
+    if (!of.paused.empty() || of.pointed.any()) return false;
     if (of.what != access::read) return !state.directory.any(of.range, [](const auto& k) { return !k.open; });
     return state.holds.excluding(of.range, access::read, 0).thread == 0 && to_open(state, of, of.range).empty();
 }
@@ -140,8 +140,11 @@ void open_again(lock& through) noexcept {
         try {
             open_all(through, ticket);
         } catch (const error& failure) {
-            // Contested bytes say so themselves, and are open again when it is settled which version stands.
-            if (failure.code() != error_code::access_conflict) note_broken(through, ticket, failure.what());
+            // Contested bytes say so themselves, and are open again when it is settled which version stands. What was in
+            // use all the time is tried again when the lock is let go the next time.
+            const bool is_tried_again =
+                failure.code() == error_code::access_conflict || failure.code() == error_code::timeout;
+            if (!is_tried_again) note_broken(through, ticket, failure.what());
         } catch (const std::exception& failure) {
             note_broken(through, ticket, failure.what());
         }

@@ -120,6 +120,7 @@ void resume_standing(core& of, std::uint64_t ticket) {
     const std::string failed_before = std::exchange(held.broken, {});
     held.paused = {};
     held.pointed = {};
+    held.since = through->holds.next_ticket();
     try {
         if (held.what == access::read && through->any_exposed) show_pointed(through, ticket);
         open_all(through, ticket);
@@ -205,18 +206,40 @@ void pause_elsewhere(lock& through, const request& asked, claim& keep) {
     }
 }
 
-void pause_for_pointer(lock& through, byte_range range) {
-    for (standing& each : through->holds.standing_holds()) each.pointed.add(range.clipped_to(each.range));
+void pause_for_pointer(lock& through, space where, byte_range range) {
+    for (standing& each : through->holds.standing_holds()) {
+        if (each.where != where) each.pointed.at(where.id()).add_pointer(range.clipped_to(each.range));
+    }
 }
 
-void end_pause_of_pointers(lock& through, byte_range range) noexcept {
+void end_pause_of_pointers(lock& through, space where, byte_range range) {
+    for (standing& each : through->holds.standing_holds()) {
+        held_ranges* const pointed = each.pointed.find(where.id());
+        if (pointed) pointed->end_pointers(range);
+    }
+}
+
+std::uint64_t pause_for_view(lock& through, space where, byte_range range) {
+    const std::uint64_t shown = through->holds.next_ticket();
+    std::vector<standing>& all = through->holds.standing_holds();
+    auto each = all.begin();
     try {
-        for (standing& each : through->holds.standing_holds()) {
-            byte_ranges ended = range.clipped_to(each.range);
-            ended.take_out(through->holds.writers_of_host().of(range));
-            each.pointed.take_out(ended);
+        for (; each != all.end(); ++each) {
+            if (each->where != where) each->pointed.at(where.id()).add_view(range.clipped_to(each->range));
         }
-    } catch (const std::bad_alloc&) {  // they stay paused until resume
+    } catch (...) {
+        while (each-- != all.begin()) {
+            if (each->where != where) each->pointed.at(where.id()).end_view(range.clipped_to(each->range));
+        }
+        throw;
+    }
+    return shown;
+}
+
+void end_pause_of_view(lock& through, space where, byte_range range, std::uint64_t shown) noexcept {
+    for (standing& each : through->holds.standing_holds()) {
+        if (each.where == where || each.since > shown) continue;
+        each.pointed.find(where.id())->end_view(range.clipped_to(each.range));
     }
 }
 

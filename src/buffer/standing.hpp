@@ -18,6 +18,8 @@
 
 namespace unibuf::detail {
 
+class claim;
+
 /// Throws as an access does, and error(access_conflict) where another standing hold is in the way.
 unibuf::standing_hold begin_standing(core& of, const request& asked, const standing_options& how);
 void resume_standing(core& of, std::uint64_t ticket);
@@ -25,12 +27,14 @@ void pause_standing(core& of, std::uint64_t ticket);
 void end_standing(core& of, std::uint64_t ticket) noexcept;
 
 /// Makes the bytes that an access asks for quiet. `keep` keeps others off them when the lock has to be let go for that.
-class claim;
 void pause_elsewhere(lock& through, const request& asked, claim& keep);
 
-/// A pointer to the host's copy goes out, or no more pointers have these bytes.
-void pause_for_pointer(lock& through, byte_range range);
-void end_pause_of_pointers(lock& through, byte_range range) noexcept;
+/// A pointer to the copy at `where`, or a view of it, goes out: its bytes stay current there until it ends, or the
+/// other's hold is resumed. What pause_for_view gives, its end is told.
+void pause_for_pointer(lock& through, space where, byte_range range);
+std::uint64_t pause_for_view(lock& through, space where, byte_range range);
+void end_pause_of_pointers(lock& through, space where, byte_range range);
+void end_pause_of_view(lock& through, space where, byte_range range, std::uint64_t shown) noexcept;
 
 /// See rule 3.
 void open_again(lock& through) noexcept;

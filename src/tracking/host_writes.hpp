@@ -38,6 +38,9 @@ public:
         if (watch_) watch_->was_used();
     }
 
+    /// Else the host is taken for written.
+    bool finds_writes() const noexcept { return watch_ != nullptr; }
+
     /// Bytes that nobody has written have no value that a write could leave as it was.
     void values_are_unknown() noexcept { values_known_ = false; }
 

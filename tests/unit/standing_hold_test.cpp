@@ -8,35 +8,10 @@
 #include <thread>
 
 #include "support/fake_device.hpp"
-#include "unit/common.hpp"
+#include "unit/standing_common.hpp"
 
 namespace unibuf::test {
 namespace {
-
-constexpr std::size_t size = 8192;
-space gpu() { return space("debug:0"); }
-
-bytes all_of(std::uint8_t value, std::size_t count = size) { return of(count, value); }
-
-void device_writes(const standing_hold& hold, std::size_t offset, const bytes& data) {
-    std::memcpy(hold.native().as<std::byte>() + offset, data.data(), data.size());
-}
-
-bytes device_holds(const standing_hold& hold, std::size_t offset, std::size_t count) {
-    const std::byte* const at = hold.native().as<std::byte>() + offset;
-    return bytes(at, at + count);
-}
-
-bytes host_reads(const buffer& of, std::size_t offset = 0, std::size_t count = size) {
-    bytes result(count);
-    of.copy_to(result, offset);
-    return result;
-}
-
-template <class Act>
-error_code code_of(Act act) {
-    return failure_of(act).code;
-}
 
 TEST(a_standing_hold, shows_each_reader_what_the_device_wrote_last) {
     buffer b(size);
@@ -118,6 +93,38 @@ TEST(a_standing_hold, is_paused_by_a_pointer_until_it_is_resumed) {
     EXPECT_EQ(device_holds(hold, 10, 4), all_of(3, 4));
     device_writes(hold, 20, all_of(4, 4));
     EXPECT_EQ(host_reads(b, 20, 4), all_of(4, 4));
+}
+
+TEST(a_standing_hold, leaves_a_pointer_to_read_as_it_was_given) {
+    buffer b(size);
+    b.copy_from(all_of(1));
+    const standing_hold hold = b.bind(gpu(), access::read_write);
+    device_writes(hold, 0, all_of(2, 8));
+    const std::byte* const p = std::as_const(b).host();
+    EXPECT_EQ(bytes(p, p + 8), all_of(2, 8));
+    b.copy_from(all_of(3, 4), 8);
+    EXPECT_EQ(bytes(p + 8, p + 12), all_of(3, 4));
+    b.release_host();
+    EXPECT_EQ(device_holds(hold, 8, 4), all_of(3, 4));
+    device_writes(hold, 0, all_of(4, 8));
+    EXPECT_EQ(host_reads(b, 0, 8), all_of(4, 8));
+}
+
+TEST(a_standing_hold, leaves_a_view_elsewhere_as_it_was_given) {
+    const space third = fake_device::get({.addressable = true}, 7).where();
+    buffer b(size);
+    b.copy_from(all_of(1));
+    const standing_hold hold = b.bind(gpu(), access::read_write);
+    device_writes(hold, 0, all_of(2, 8));
+    {
+        const auto at_host = b.copy_view(host, 0, 8);
+        const auto at_third = b.copy_view(third, 0, 8);
+        EXPECT_EQ(bytes(at_host.data(), at_host.data() + 8), all_of(2, 8));
+        b.mark_dirty(third, 0, 8);
+        EXPECT_EQ(host_reads(b, 0, 8), all_of(2, 8));
+    }
+    device_writes(hold, 0, all_of(5, 8));
+    EXPECT_EQ(host_reads(b, 0, 8), all_of(5, 8));
 }
 
 TEST(a_standing_hold, opens_again_when_the_last_view_has_ended) {

@@ -1,37 +1,12 @@
-// tests/unit/standing_turns_test.cpp: bytes that go back and forth between standing holds and accesses elsewhere.
+// tests/unit/standing_pauses_test.cpp: bytes that go back and forth between standing holds and accesses elsewhere.
 #include <cstring>
 #include <thread>
 
 #include "support/fake_device.hpp"
-#include "unit/common.hpp"
+#include "unit/standing_common.hpp"
 
 namespace unibuf::test {
 namespace {
-
-constexpr std::size_t size = 8192;
-space gpu() { return space("debug:0"); }
-
-bytes all_of(std::uint8_t value, std::size_t count = size) { return of(count, value); }
-
-void device_writes(const standing_hold& hold, std::size_t offset, const bytes& data) {
-    std::memcpy(hold.native().as<std::byte>() + offset, data.data(), data.size());
-}
-
-bytes device_holds(const standing_hold& hold, std::size_t offset, std::size_t count) {
-    const std::byte* const at = hold.native().as<std::byte>() + offset;
-    return bytes(at, at + count);
-}
-
-bytes host_reads(const buffer& of, std::size_t offset = 0, std::size_t count = size) {
-    bytes result(count);
-    of.copy_to(result, offset);
-    return result;
-}
-
-template <class Act>
-error_code code_of(Act act) {
-    return failure_of(act).code;
-}
 
 TEST(a_standing_hold, is_asked_again_to_pause_after_it_has_refused) {
     buffer b(size);

@@ -1,0 +1,46 @@
+// buffer/holds_by_space.hpp: undeclared holds of a buffer's copies, space by space.
+#pragma once
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "coherence/spaces.hpp"
+#include "tracking/held_ranges.hpp"
+
+namespace unibuf::detail {
+
+class holds_by_space {
+public:
+    held_ranges& at(coherence::space_id where) {
+        const auto found = std::ranges::find(all_, where, &entry::where);
+        return found != all_.end() ? found->held : all_.emplace_back(entry{where, {}}).held;
+    }
+    const held_ranges* find(coherence::space_id where) const noexcept {
+        const auto found = std::ranges::find(all_, where, &entry::where);
+        return found != all_.end() ? &found->held : nullptr;
+    }
+    held_ranges* find(coherence::space_id where) noexcept {
+        return const_cast<held_ranges*>(std::as_const(*this).find(where));
+    }
+
+    bool any() const noexcept {
+        return std::ranges::any_of(all_, [](const entry& each) { return each.held.any(); });
+    }
+
+    /// What of `range` somebody holds anywhere.
+    byte_ranges of(byte_range range) const {
+        byte_ranges result;
+        for (const entry& each : all_) result.add(each.held.of(range));
+        return result;
+    }
+
+private:
+    struct entry {
+        coherence::space_id where;
+        held_ranges held;
+    };
+    std::vector<entry> all_;
+};
+
+}  // namespace unibuf::detail
