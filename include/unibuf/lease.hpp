@@ -10,6 +10,7 @@
 
 #include "unibuf/detail/gate.hpp"
 #include "unibuf/export.hpp"
+#include "unibuf/fence.hpp"
 #include "unibuf/options.hpp"
 
 namespace unibuf {
@@ -45,6 +46,8 @@ public:
         }
         gate_ = nullptr;
     }
+
+    UNIBUF_API void end(fence done);
 
     bool held() const noexcept { return gate_ != nullptr; }
     access what() const noexcept { return what_; }
@@ -119,6 +122,11 @@ public:
 
     /// Ends it now. Ending twice does nothing.
     void release() noexcept { bytes_.end(); }
+
+    /// Ends it now, with work that goes on until `done`, an event of the program's own: fence::work makes one of
+    /// anything that can be waited for. Later accesses wait for that alone, and not for what is queued at the device.
+    /// Throws error(invalid_argument) where the lease has ended or is at the host, and std::bad_alloc: it is held then.
+    void release(fence done) { bytes_.end(std::move(done)); }
 
 private:
     detail::lease_bytes bytes_;

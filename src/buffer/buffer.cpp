@@ -11,8 +11,8 @@
 
 #include "backends/host/callers_memory.hpp"
 #include "backends/spaces.hpp"
-#include "buffer/letting_go.hpp"
 #include "buffer/leases.hpp"
+#include "buffer/letting_go.hpp"
 #include "buffer/pointers.hpp"
 #include "buffer/standing.hpp"
 #include "buffer/verbs.hpp"
@@ -291,6 +291,16 @@ void lease_together(std::span<const wanted_bytes> wanted, std::span<lease_bytes>
     for (const turn& each : turns) check_before_lease(*each.of, each.asked);
     for (const turn& each : turns) *each.taken = take_lease(*each.of, each.asked);
     for (const turn& each : turns) begin_lease(*each.of, each.asked);
+}
+
+void lease_bytes::end(fence done) {
+    if (!gate_) refuse();
+    if (native_.where == host) {
+        throw error(error_code::invalid_argument,
+                    "a lease at host was to end with an event: it ends when the host has done its work");
+    }
+    end_lease_with(core_of(gate_), ticket_, std::move(done));
+    gate_ = nullptr;
 }
 
 void lease_bytes::refuse() const {

@@ -16,6 +16,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -26,6 +27,7 @@
 #include "coherence/spaces.hpp"
 #include "tracking/held_ranges.hpp"
 #include "unibuf/detail/gate.hpp"
+#include "unibuf/error.hpp"
 #include "unibuf/holder.hpp"
 #include "unibuf/options.hpp"
 #include "unibuf/space.hpp"
@@ -56,12 +58,12 @@ struct standing {
     access what = access::read;
     queue on{};
     std::shared_ptr<const standing_options> how{};
-    byte_ranges paused{};        // stays elsewhere, although nobody holds it: until the hold is resumed
-    holds_by_space pointed{};    // likewise, until the pointers and views there end that were given out since `since`
-    std::uint64_t since = 0;     // the ticket of the hold, or the count of views when it was resumed
-    std::string broken{};        // why bytes that were to be given back are paused
-    bool told_to_pause = false;  // by `how->pause`; `how->resume` has not been called since
-    std::uint32_t caller = 0;    // the thread that calls one of these two now
+    byte_ranges paused{};      // stays elsewhere, although nobody holds it: until the hold is resumed
+    holds_by_space pointed{};  // likewise, until the pointers and views there end that were given out since `since`
+    std::uint64_t since = 0;   // the ticket of the hold, or the count of views when it was resumed
+    std::optional<error> broken{};  // why bytes that were to be given back are paused
+    bool told_to_pause = false;     // by `how->pause`; `how->resume` has not been called since
+    std::uint32_t caller = 0;       // the thread that calls one of these two now
 };
 
 /// "a write lease of bytes [0, 64) at host"

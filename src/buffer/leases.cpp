@@ -35,13 +35,14 @@ private:
     space where_;
 };
 
-void end_lease(core& of, std::uint64_t ticket) noexcept {
+/// `queue_work` notes what the lease leaves behind, of one that went by the lock.
+template <class QueueWork>
+void end_lease(core& of, std::uint64_t ticket, QueueWork queue_work) {
     bool last = false;
     {
         lock through(of);
         if (ticket & gate::by_lock) {
-            const hold ended = through->holds.remove(ticket >> 1);
-            queue_work_of(through, ended.where, ended.range, ended.what != access::read, ended.on);
+            queue_work(through, ticket >> 1);
         } else {
             of.solo.fetch_and(gate::by_lock, std::memory_order_acq_rel);
         }
@@ -120,6 +121,22 @@ void queue_work_of(lock& through, space where, byte_range range, bool writes, qu
     through->holds.work().add({.range = range, .where = where.id(), .writes = writes}, {.done = done, .on = on});
 }
 
-void end_by_lock(gate& of, std::uint64_t ticket) noexcept { end_lease(static_cast<core&>(of), ticket); }
+void end_lease_with(core& of, std::uint64_t ticket, fence done) {
+    end_lease(of, ticket, [&](lock& through, std::uint64_t number) {
+        through->holds.work().reserve(through->holds.size() + 1);
+        const hold ended = through->holds.remove(number);
+        if (!done.native()) return;
+        through->holds.work().add(
+            {.range = ended.range, .where = ended.where.id(), .writes = ended.what != access::read},
+            {.done = std::move(done), .on = {}, .unordered = true});
+    });
+}
+
+void end_by_lock(gate& of, std::uint64_t ticket) noexcept {
+    end_lease(static_cast<core&>(of), ticket, [](lock& through, std::uint64_t number) {
+        const hold ended = through->holds.remove(number);
+        queue_work_of(through, ended.where, ended.range, ended.what != access::read, ended.on);
+    });
+}
 
 }  // namespace unibuf::detail

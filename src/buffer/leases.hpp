@@ -16,6 +16,9 @@ void begin_lease(core& of, const request& leased);
 void check_apart(const core& of, const request& one, const request& other);
 void check_before_lease(core& of, const request& asked);
 
+/// Ends the lease `ticket` with work that goes on until `done`. Throws std::bad_alloc, and the lease is held then.
+void end_lease_with(core& of, std::uint64_t ticket, fence done);
+
 /// Makes room for the queued work of one more lease at `where`, and of all that are held: their ends need no memory.
 void reserve_queued_work(lock& through, space where);
 

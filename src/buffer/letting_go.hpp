@@ -1,4 +1,5 @@
-// buffer/letting_go.hpp: holders of views, who are asked to let go of what others need. They are never asked under a lock.
+// buffer/letting_go.hpp: holders of views, who are asked to let go of what others need. They are never asked under a
+// lock.
 #pragma once
 
 #include <cstdint>

@@ -122,12 +122,12 @@ void show_pointed(lock& through, std::uint64_t ticket) {
 namespace {
 
 /// Why its bytes that could be given to the device stay elsewhere until the hold is resumed.
-void note_broken(lock& through, std::uint64_t ticket, const char* why) noexcept {
+void note_broken(lock& through, std::uint64_t ticket, error_code code, const char* why) noexcept {
     try {
         standing* const broken = through->holds.find_standing(ticket);
         if (!broken) return;
         broken->paused.add(to_open(*through.operator->(), *broken, broken->range));
-        broken->broken = why;
+        broken->broken = error(code, why);
     } catch (const std::bad_alloc&) {  // the next access tries again
     }
 }
@@ -140,13 +140,15 @@ void open_again(lock& through) noexcept {
         try {
             open_all(through, ticket);
         } catch (const error& failure) {
-            // Contested bytes say so themselves, and are open again when it is settled which version stands. What was in
-            // use all the time is tried again when the lock is let go the next time.
+            // Contested bytes say so themselves, and are open again when it is settled which version stands. What was
+            // in use all the time is tried again when the lock is let go the next time.
             const bool is_tried_again =
                 failure.code() == error_code::access_conflict || failure.code() == error_code::timeout;
-            if (!is_tried_again) note_broken(through, ticket, failure.what());
+            if (!is_tried_again) note_broken(through, ticket, failure.code(), failure.what());
+        } catch (const std::bad_alloc&) {
+            note_broken(through, ticket, error_code::out_of_memory, "the host has no memory for bookkeeping");
         } catch (const std::exception& failure) {
-            note_broken(through, ticket, failure.what());
+            note_broken(through, ticket, error_code::transfer_failed, failure.what());
         }
         i = through->holds.index_of_standing(ticket);
     }

@@ -6,7 +6,6 @@
 #include "buffer/letting_go.hpp"
 #include "buffer/lock.hpp"
 #include "buffer/poison.hpp"
-#include "buffer/standing.hpp"
 
 namespace unibuf::detail {
 namespace {
@@ -42,7 +41,6 @@ void recycle(core& of, std::uint64_t pool) {
     wait_for_claims(through);
     const hold held = through->holds.excluding(through->whole(), access::read_write, this_thread());
     if (held.thread != 0) refuse(error_code::access_conflict, describe(held) + " is held: end it first");
-    check_no_standing(through, through->whole(), "to release it");
     known->released = true;
     if (through->scarce->forget_names) through->scarce->forget_names(of);
     if (through->holds.host_is_held_for_writing()) through->holds.writers_of_host().end_pointers(through->whole());

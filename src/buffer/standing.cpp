@@ -117,7 +117,7 @@ void resume_standing(core& of, std::uint64_t ticket) {
     standing& held = *through->holds.find_standing(ticket);
     const byte_range all = held.range;
     const space where = held.where;
-    const std::string failed_before = std::exchange(held.broken, {});
+    const std::optional<error> failed_before = std::exchange(held.broken, {});
     held.paused = {};
     held.pointed = {};
     held.since = through->holds.next_ticket();
@@ -131,11 +131,11 @@ void resume_standing(core& of, std::uint64_t ticket) {
         throw;
     }
     check_not_contested(through, {.range = all, .where = where, .what = access::read_write, .verb = "to resume"});
-    if (failed_before.empty()) return;
-    throw error(error_code::transfer_failed,
+    if (!failed_before) return;
+    throw error(failed_before->code(),
                 fmt::format("{}: the device has all of its standing hold of bytes [{}, {}) now, but some could not be "
                             "given back before: {}",
-                            of.name(), all.begin, all.end, failed_before));
+                            of.name(), all.begin, all.end, failed_before->what()));
 }
 
 void pause_standing(core& of, std::uint64_t ticket) {
@@ -245,11 +245,12 @@ void end_pause_of_view(lock& through, space where, byte_range range, std::uint64
 
 void check_not_broken(lock& through, const request& asked) {
     for (standing& each : through->holds.standing_holds()) {
-        if (each.broken.empty() || !is_elsewhere(each, asked)) continue;
-        throw error(error_code::transfer_failed,
+        if (!each.broken || !is_elsewhere(each, asked)) continue;
+        const error failed = *std::exchange(each.broken, {});
+        throw error(failed.code(),
                     fmt::format("{}: bytes of {} could not be given back to it, and are newest elsewhere until it is "
                                 "resumed: {}",
-                                through.of().name(), describe(each), std::exchange(each.broken, {})));
+                                through.of().name(), describe(each), failed.what()));
     }
 }
 

@@ -20,7 +20,7 @@ void work_list::add(const coherence::queued_work& queued, work added) {
         const bool same_order =
             ranges[i].where == queued.where && works[i].on.native == added.on.native && works[i].thread == added.thread;
         if (same_order && queued.range.contains(ranges[i].range) && (queued.writes || !ranges[i].writes) &&
-            !works[i].transfer && !added.transfer) {
+            !works[i].transfer && !added.transfer && !works[i].unordered && !added.unordered) {
             remove_at(i);
         }
     }

@@ -16,6 +16,7 @@ struct work {
     fence done;
     queue on;                              // that it is on; where none was named, any of the device's
     bool transfer = false;                 // unibuf's own: where it fails, what it wrote is not current
+    bool unordered = false;                // an event of the program's own, which may come before or after any other
     std::uint32_t thread = this_thread();  // that queued it: a queue may be one for each thread
 };
 

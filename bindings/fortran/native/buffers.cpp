@@ -62,7 +62,7 @@ void* unibuf_fortran_cpu_pointer(const handle* buffer, const int* element_size, 
 }
 
 void unibuf_fortran_release_cpu_pointer(const handle* buffer, int* stat, CFI_cdesc_t* errmsg) {
-    carry_out(stat, errmsg, [&] { buffers().get(*buffer).bytes().release_host(); });
+    carry_out(stat, errmsg, [&] { buffers().get(*buffer).release_host_pointers(); });
 }
 
 std::intptr_t unibuf_fortran_gpu_handle(const handle* buffer, std::int64_t* offset, int* stat, CFI_cdesc_t* errmsg) {

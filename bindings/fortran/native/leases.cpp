@@ -14,8 +14,8 @@
 namespace unibuf::fortran {
 namespace {
 
-slots<leased>& leases() noexcept {
-    static constinit slots<leased> all("a lease");
+slots<unibuf::detail::lease_bytes>& leases() noexcept {
+    static constinit slots<unibuf::detail::lease_bytes> all("a lease");
     return all;
 }
 
@@ -42,38 +42,39 @@ handle unibuf_fortran_acquire(const handle* buffer, const CFI_cdesc_t* where, co
         const unibuf::access_options options{
             .offset = part.offset, .count = part.bytes, .timeout = timeout_of(timeout), .on = {}};
         const unibuf::space at = gpu_named(text_of(where));
-        made = leases().add(buffers().get(*buffer).acquire(at, access_of(*what), options));
+        made = leases().add(std::make_unique<unibuf::detail::lease_bytes>(
+            buffers().get(*buffer).acquire(at, access_of(*what), options)));
     });
     return made;
 }
 
 void unibuf_fortran_release(const handle* lease, int* stat, CFI_cdesc_t* errmsg) {
-    carry_out(stat, errmsg, [&] { leases().remove(*lease)->end(); });
+    carry_out(stat, errmsg, [&] { leases().remove(*lease); });
 }
 
 void unibuf_fortran_lease_pointer(const handle* lease, CFI_cdesc_t* pointer, const CFI_cdesc_t* shape, int* stat,
                                   CFI_cdesc_t* errmsg) {
     carry_out(stat, errmsg, [&] {
-        const leased& held = leases().get(*lease);
-        const shaped_range wanted(held.bytes().bytes(), pointer->elem_len, pointer->rank, shape, 0);
-        associate(*pointer, wanted, held.bytes().data());
+        const unibuf::detail::lease_bytes& held = leases().get(*lease);
+        const shaped_range wanted(held.bytes(), pointer->elem_len, pointer->rank, shape, 0);
+        associate(*pointer, wanted, held.data());
     });
 }
 
 void unibuf_fortran_locate_in_lease(const handle* lease, const int* rank, const int* element_size,
                                     const CFI_cdesc_t* shape, void** address, std::int64_t* extents, int* stat) {
     carry_out(stat, nullptr, [&] {
-        const leased& held = leases().get(*lease);
+        const unibuf::detail::lease_bytes& held = leases().get(*lease);
         const auto each = static_cast<std::size_t>(*element_size);
-        const shaped_range wanted(held.bytes().bytes(), each, *rank, shape, 0);
+        const shaped_range wanted(held.bytes(), each, *rank, shape, 0);
         for (int axis = 0; axis < *rank; ++axis) extents[axis] = wanted.extent(axis);
-        *address = held.bytes().data();
+        *address = held.data();
     });
 }
 
 std::intptr_t unibuf_fortran_lease_handle(const handle* lease, std::int64_t* offset, int* stat, CFI_cdesc_t* errmsg) {
     unibuf::native_memory native;
-    carry_out(stat, errmsg, [&] { native = leases().get(*lease).bytes().native(); });
+    carry_out(stat, errmsg, [&] { native = leases().get(*lease).native(); });
     if (offset) *offset = static_cast<std::int64_t>(native.offset);
     return static_cast<std::intptr_t>(native.handle);
 }

@@ -28,6 +28,10 @@ section::section(const CFI_cdesc_t& of) : of_(of), bytes_(of.elem_len), run_byte
     }
 }
 
+const std::byte* section::contiguous() const noexcept {
+    return run_axes_ == of_.rank && bytes_ != 0 ? static_cast<const std::byte*>(of_.base_addr) : nullptr;
+}
+
 template <class Copy>
 void section::for_each_run(const Copy& copy) const noexcept {
     if (bytes_ == 0) return;

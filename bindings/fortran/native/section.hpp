@@ -18,6 +18,9 @@ public:
     std::size_t element_bytes() const noexcept { return of_.elem_len; }
     std::size_t bytes() const noexcept { return bytes_; }
 
+    /// The first byte, where all lie together in the order of the elements; else null.
+    const std::byte* contiguous() const noexcept;
+
     // To and from bytes(), in the order of the elements.
     void gather(std::byte* to) const noexcept;
     void scatter(const std::byte* from) const noexcept;

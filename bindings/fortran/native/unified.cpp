@@ -1,7 +1,6 @@
 // unified.cpp
 #include "unified.hpp"
 
-#include <chrono>
 #include <cstdint>
 #include <string>
 #include <unibuf/error.hpp>
@@ -26,63 +25,39 @@ extent extent_of(const std::int64_t* offset, const std::int64_t* bytes) {
     return {.offset = offset ? counted(*offset, "an offset") : 0, .bytes = bytes ? counted(*bytes, "a size") : rest};
 }
 
-leased::leased(detail::lease_bytes bytes, extent part, std::shared_ptr<turns> with)
-    : bytes_(std::move(bytes)), part_(part), turns_(std::move(with)), elsewhere_(bytes_.where() != turns_->where()) {
-    if (elsewhere_) turns_->lease_begins(part_);
-}
-
-bool leased::leave() noexcept {
-    if (!elsewhere_) return false;
-    elsewhere_ = false;
-    turns_->lease_ends(part_);
-    return true;
-}
-
-void leased::end() {
-    bytes_.end();
-    turns_->forget_reads(part_);
-    if (leave()) turns_->turn_of_gpu(part_);
-}
-
 unified::unified(buffer bytes, space where)
     : bytes_(std::move(bytes)),
       gpu_(gpu_at(where)),
-      turns_(std::make_shared<turns>(bytes_.view(0, bytes_.size_bytes()), gpu_)) {
+      holds_(std::make_shared<gpu_holds>(bytes_.view(0, bytes_.size_bytes()), gpu_)) {
     static_cast<void>(bytes_.copy_view(host));
     bytes_.prefetch(gpu_.where, {.on = gpu_.on});
 }
 
-unified::~unified() {
-    try {
-        turn_of_gpu({});  // the last handle waits for what is queued
-    } catch (const std::exception&) {
-        // The device is gone, and with it what it did.
-    }
-    forget_copy();
-}
-
 std::unique_ptr<unified> unified::view(extent part) {
     return std::unique_ptr<unified>(
-        new unified(bytes_.view(part.offset, part.bytes), begin_ + part.offset, gpu_, turns_));
-}
-
-extent unified::in_whole(extent part) {
-    static_cast<void>(bytes_.view(part.offset, part.bytes));
-    return placed(part);
+        new unified(bytes_.view(part.offset, part.bytes), begin_ + part.offset, gpu_, holds_));
 }
 
 extent unified::placed(extent part) const noexcept {
     return {.offset = begin_ + part.offset, .bytes = part.bytes == rest ? size() - part.offset : part.bytes};
 }
 
-void unified::turn_of_gpu(extent part) {
-    if (turns_->at_gpu()) turns_->turn_of_gpu(placed(part));
+std::byte* unified::host_pointer() {
+    holds_->turn_of_gpu();
+    holds_->pointer_given();
+    holds_->turn_of_pointers();
+    return bytes_.host();
 }
 
-std::byte* unified::host_pointer() {
-    turn_of_gpu({});
-    turns_->pointer_given();
-    return bytes_.host();
+void unified::release_host_pointers() {
+    bytes_.release_host();
+    if (begin_ == 0 && size() == holds_->size()) holds_->pointers_ended();
+}
+
+std::byte* unified::read_by_pointer(extent part) {
+    std::byte* const data = bytes_.view(part.offset, part.bytes).host();
+    holds_->was_read(placed(part));
+    return data;
 }
 
 extent unified::elements(std::int64_t offset, const section& of) const {
@@ -101,47 +76,38 @@ extent unified::elements(std::int64_t offset, const section& of) const {
 
 void unified::write(const section& from, std::int64_t offset) {
     const extent part = elements(offset, from);
-    turn_of_gpu(part);
-    auto lease = bytes_.acquire(host, access::write, {.offset = part.offset, .count = part.bytes});
+    holds_->turn_of_gpu();
+    if (const std::byte* const data = from.contiguous()) return bytes_.copy_from({data, part.bytes}, part.offset);
+    const auto lease = bytes_.acquire(host, access::write, {.offset = part.offset, .count = part.bytes});
     from.gather(lease.data());
-    lease.end();
-    turns_->was_written(placed(part));
 }
 
 void unified::read(const section& to, std::int64_t offset) {
     const extent part = elements(offset, to);
-    turn_of_gpu(part);
-    auto lease = bytes_.acquire(host, access::read, {.offset = part.offset, .count = part.bytes});
+    holds_->turn_of_gpu();
+    if (holds_->any() && holds_->pointers_out()) return to.scatter(read_by_pointer(part));
+    const auto lease = bytes_.acquire(host, access::read, {.offset = part.offset, .count = part.bytes});
     to.scatter(lease.data());
-    lease.end();
-    turns_->was_read(placed(part));
 }
 
-std::unique_ptr<leased> unified::acquire(space where, access what, const access_options& options) {
-    const extent part = in_whole({.offset = options.offset, .bytes = options.count});
-    access_options remaining = options;
-    if (where != gpu_.where && turns_->at_gpu()) {
-        const auto begin = std::chrono::steady_clock::now();
-        turns_->turn_of_gpu(part, options.timeout);
-        if (options.timeout != forever) remaining.timeout -= std::chrono::steady_clock::now() - begin;
-    }
-    return std::make_unique<leased>(bytes_.acquire(where, what, remaining), part, turns_);
+detail::lease_bytes unified::acquire(space where, access what, const access_options& options) {
+    holds_->turn_of_gpu();
+    return bytes_.acquire(where, what, options);
 }
 
 void unified::fill(const section& pattern) {
     std::vector<std::byte> repeated(pattern.bytes());
     pattern.gather(repeated.data());
-    turn_of_gpu({});
+    holds_->turn_of_gpu();
     bytes_.fill(repeated);
-    turns_->was_written(placed({}));
 }
 
 void unified::sync_to_gpu(extent part) {
-    if (turns_->at_gpu()) {
-        in_whole(part);
+    if (holds_->any()) {
+        static_cast<void>(bytes_.view(part.offset, part.bytes));  // or it is out of range
         // What was written through pointers is found by pages, which may reach beyond the part: a shader could write
         // there.
-        return turns_->begin_with_pointers();
+        return holds_->begin_with_pointers();
     }
     // A batch collects what names no queue.
     const queue on = batch_is_open() ? queue{} : gpu_.on;
@@ -149,29 +115,44 @@ void unified::sync_to_gpu(extent part) {
 }
 
 void unified::sync_from_gpu(extent part) {
-    if (turns_->at_gpu()) turns_->turn_of_gpu(in_whole(part));
+    holds_->turn_of_gpu();
     bytes_.sync_to_host(part.offset, part.bytes);
-    turns_->turn_of_pointers();
+    if (!holds_->any() || !holds_->pointers_out()) return;
+    static_cast<void>(bytes_.view(part.offset, part.bytes).host());
+    holds_->turn_of_pointers();
 }
 
-void unified::mark_host_dirty(extent part) { bytes_.mark_host_dirty(part.offset, part.bytes); }
+void unified::mark_host_dirty(extent part) {
+    bytes_.mark_host_dirty(part.offset, part.bytes);
+    holds_->forget_reads(placed(part));
+}
 
 void unified::mark_device_dirty(extent part) {
-    turns_->forget_reads(in_whole(part));
     bytes_.mark_dirty(gpu_.where, {.offset = part.offset, .count = part.bytes, .on = gpu_.on});
 }
 
 native_memory unified::show() {
-    if (!shown_copy_) {
-        shown_copy_.emplace(bytes_.copy_view(gpu_.where));
-        turns_->show();
+    if (gpu_.where == host) {
+        if (!shown_at_host_) shown_at_host_.emplace(bytes_.copy_view(host));
+        return shown_at_host_->native();
     }
-    return shown_copy_->native();
+    if (!shown_) {
+        const access what = bytes_.options().access == host_access::write_only ? access::read : access::read_write;
+        shown_ = std::make_shared<standing_hold>(bytes_.bind(gpu_.where, what, {.on = gpu_.on}));
+        holds_->add(shown_);
+    }
+    return shown_->native();
 }
 
 native_memory unified::show_to_gpu() {
     const std::lock_guard lock(mutex_);
-    return show();
+    const bool first = !shown_;
+    const native_memory result = show();
+    if (first && holds_->pointers_out()) {
+        static_cast<void>(bytes_.host());
+        holds_->turn_of_pointers();
+    }
+    return result;
 }
 
 void unified::bind_to_shader(int binding) {
@@ -180,34 +161,40 @@ void unified::bind_to_shader(int binding) {
                                                  ": shaders are OpenGL's; get_gpu_handle gives what other APIs need");
     }
     if (binding < 0) throw error(error_code::out_of_range, "a binding of " + std::to_string(binding) + " was given");
-    std::unique_lock lock(mutex_);
-    const bool first = !shown_copy_;
+    bool first = false;
+    {
+        const std::lock_guard lock(mutex_);
+        std::optional<copy_view> in_place;  // a binding that is refused begins no hold
+        if (!shown_) in_place.emplace(bytes_.copy_view(gpu_.where));
+        bind_storage(in_place ? in_place->native() : shown_->native(), static_cast<unsigned>(binding));
+        first = !shown_;
+        show();
+    }
     try {
-        bind_storage(show(), static_cast<unsigned>(binding));
-        lock.unlock();
         sync_to_gpu({});
     } catch (...) {
-        if (lock) lock.unlock();
-        if (first) forget_copy();
+        if (first) take_back_from_gpu();
         throw;
     }
 }
 
-void unified::take_back_from_gpu() {
-    turn_of_gpu({});
-    forget_copy();
-}
-
-void unified::forget_copy() noexcept {
+bool unified::take_back_from_gpu() noexcept {
     const std::lock_guard lock(mutex_);
-    if (!shown_copy_) return;
-    shown_copy_.reset();
-    turns_->take_back();
+    shown_at_host_.reset();
+    if (!shown_) return false;
+    holds_->remove(shown_);
+    shown_.reset();
+    return true;
 }
 
 void unified::release_to(memory_pool& pool) {
-    turn_of_gpu({});
-    pool.release(std::move(bytes_));
+    const bool was_shown = take_back_from_gpu();  // no pool takes what a device may use
+    try {
+        pool.release(std::move(bytes_));
+    } catch (...) {
+        if (was_shown) show_to_gpu();
+        throw;
+    }
 }
 
 slots<unified>& buffers() noexcept {
