@@ -8,6 +8,7 @@
 #include <mutex>
 
 #include "backends/spaces.hpp"
+#include "buffer/hold_waits.hpp"
 #include "buffer/passage.hpp"
 
 namespace unibuf::detail {

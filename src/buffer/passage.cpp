@@ -9,6 +9,7 @@
 
 #include "backends/spaces.hpp"
 #include "buffer/borrowing.hpp"
+#include "buffer/hold_waits.hpp"
 #include "buffer/letting_go.hpp"
 #include "buffer/peer_access.hpp"
 #include "buffer/poison.hpp"
@@ -17,23 +18,6 @@
 
 namespace unibuf::detail {
 namespace {
-
-/// A reader lets writers of its bytes that wait go first, for a while. True where it has waited. One that holds a lease
-/// of this buffer passes, as they may wait for that.
-bool let_writers_in(lock& through, const request& asked, clock::time_point& patient_until) {
-    const rare* const of_few = through->scarce.get();
-    if (asked.what != access::read || !of_few || !of_few->writers_in_line.any(asked.range)) return false;
-    if (through->holds.of_this_thread()) return false;
-    const clock::time_point now = clock::now();
-    if (patient_until == clock::time_point{}) {
-        const auto patience = readers_patience.load(std::memory_order_relaxed);
-        const clock::time_point latest = asked.hold_deadline();
-        patient_until = patience == forever ? latest : std::min(latest, now + patience);
-    }
-    if (now >= patient_until) return false;
-    through.wait_for_change(patient_until);
-    return true;
-}
 
 /// A holder that is asked to let go runs within somebody's access, and may not wait for that.
 void check_not_asking(const lock& through, const request& asked) {
@@ -167,35 +151,6 @@ void passage::fill(std::span<const std::byte> pattern) { transfers_.fill(pattern
 std::string describe(const request& asked) {
     if (!asked.verb) return describe(hold{.range = asked.range, .where = asked.where, .what = asked.what});
     return fmt::format("{} bytes [{}, {}) at {}", asked.verb, asked.range.begin, asked.range.end, asked.where.name());
-}
-
-void check_not_own(const core& of, const request& asked, const hold& other) {
-    if (other.thread != this_thread() || (other.claim && !is_asking())) return;
-    throw error(error_code::access_conflict,
-                fmt::format("{}: {} was asked for while the same thread holds {}: end that one first", of.name(),
-                            describe(asked), describe(other)));
-}
-
-void wait_for_holds(lock& through, const request& asked) {
-    std::optional<waiting_writers::entry> in_line;
-    clock::time_point patient_until{};
-    hold other;
-    const auto free = [&] {
-        do {
-            other = through->holds.excluding(asked.range, asked.what, this_thread());
-        } while (other.thread == 0 && let_writers_in(through, asked, patient_until));
-        if (other.thread == 0) return true;
-        check_not_own(through.of(), asked, other);
-        if (asked.what != access::read && !in_line) {
-            rare& of_few = through->with_rare();
-            in_line.emplace(of_few.writers_in_line, asked.range, of_few.changed);
-        }
-        return false;
-    };
-    through.wait_until(free, asked.hold_deadline(), [&] {
-        return fmt::format("{}: {} was asked for, but another thread kept {} for all of the time that was given",
-                           through.of().name(), describe(asked), describe(other));
-    });
 }
 
 void wait_for_all_work(lock& through, const request& asked) {

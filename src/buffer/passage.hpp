@@ -56,13 +56,6 @@ private:
     transfers transfers_;
 };
 
-/// Throws error(access_conflict) where `other`, which excludes the access, is a lease of the same thread.
-void check_not_own(const core& of, const request& asked, const hold& other);
-
-/// Waits until no hold excludes the access. Throws error(access_conflict) where one of the same thread does, and
-/// error(timeout).
-void wait_for_holds(lock& through, const request& asked);
-
 /// Waits for all work that is queued on the range of the access.
 void wait_for_all_work(lock& through, const request& asked);
 

@@ -9,6 +9,7 @@
 #include "backends/spaces.hpp"
 #include "buffer/borrowing.hpp"
 #include "buffer/claim.hpp"
+#include "buffer/hold_waits.hpp"
 #include "buffer/leases.hpp"
 #include "buffer/passage.hpp"
 #include "buffer/reopening.hpp"

@@ -8,6 +8,7 @@
 
 #include "backends/spaces.hpp"
 #include "buffer/borrowing.hpp"
+#include "buffer/hold_waits.hpp"
 #include "buffer/leases.hpp"
 #include "buffer/letting_go.hpp"
 #include "buffer/passage.hpp"

@@ -6,6 +6,7 @@
 #include <thread>
 
 #include "backends/backend.hpp"
+#include "buffer/wait_circle.hpp"
 #include "buffer/waiting_writers.hpp"
 #include "support/fake_device.hpp"
 #include "unit/common.hpp"
@@ -157,6 +158,43 @@ TEST(a_pool, is_released_to_by_a_thread_that_others_wait_for) {
     pool.release(std::move(b));
     EXPECT_TRUE(helped);
 }
+
+TEST(threads_in_a_circle, are_named_by_the_wait_that_closes_it) {
+    const detail::waits_for first(1, 2, "a");
+    const detail::waits_for second(2, 3, "b");
+    EXPECT_EQ(second.circle(), "");
+    const detail::waits_for beside(4, 1, "d");
+    {
+        const detail::waits_for third(3, 1, "c");
+        EXPECT_EQ(third.circle(),
+                  "thread 3 waits for thread 1: c; thread 1 waits for thread 2: a; thread 2 waits for thread 3: b");
+        EXPECT_EQ(beside.circle(), "");
+    }
+    EXPECT_EQ(first.circle(), "");
+}
+
+#ifndef NDEBUG
+TEST(threads_in_a_circle, are_named_in_debug_builds) {
+    buffer one(1000);
+    buffer other(1000);
+    auto mine = one.write(host);
+    std::atomic<bool> waits = false;
+    std::latch has_other(1);
+    testing::internal::CaptureStderr();
+    const std::jthread peer([&] {
+        const tells_that_it_waits here(waits);
+        const auto lease = other.write(host);
+        has_other.count_down();
+        one.write(host);
+    });
+    has_other.wait();
+    waits.wait(false);
+    EXPECT_EQ(failure_of([&] { other.write(host, {.timeout = 0ns}); }).code, error_code::timeout);
+    mine.release();
+    const std::string told = testing::internal::GetCapturedStderr();
+    EXPECT_NE(told.find("threads wait for each other"), std::string::npos) << told;
+}
+#endif
 
 }  // namespace
 }  // namespace unibuf::test

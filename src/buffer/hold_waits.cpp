@@ -1,0 +1,87 @@
+// buffer/hold_waits.cpp
+#include "buffer/hold_waits.hpp"
+
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <optional>
+#include <string>
+
+#include "buffer/letting_go.hpp"
+#include "buffer/wait_circle.hpp"
+
+namespace unibuf::detail {
+namespace {
+
+/// A reader lets writers of its bytes that wait go first, for a while. True where it has waited. One that holds a lease
+/// of this buffer passes, as they may wait for that.
+bool let_writers_in(lock& through, const request& asked, clock::time_point& patient_until) {
+    const rare* const of_few = through->scarce.get();
+    if (asked.what != access::read || !of_few || !of_few->writers_in_line.any(asked.range)) return false;
+    if (through->holds.of_this_thread()) return false;
+    const clock::time_point now = clock::now();
+    if (patient_until == clock::time_point{}) {
+        const auto patience = readers_patience.load(std::memory_order_relaxed);
+        const clock::time_point latest = asked.hold_deadline();
+        patient_until = patience == forever ? latest : std::min(latest, now + patience);
+    }
+    if (now >= patient_until) return false;
+    through.wait_for_change(patient_until);
+    return true;
+}
+
+/// Names a circle of threads, once for each wait.
+class circle_finder {
+public:
+    void look(const core& of, const request& asked, const hold& other) {
+        wait_.reset();
+        wait_.emplace(
+            this_thread(), other.thread,
+            fmt::format("{}: {} was asked for, and there is {}", of.name(), describe(asked), describe(other)));
+        const std::string circle = told_ ? "" : wait_->circle();
+        if (circle.empty()) return;
+        told_ = true;
+        std::fprintf(stderr, "unibuf: threads wait for each other: %s\n", circle.c_str());
+    }
+
+private:
+    std::optional<waits_for> wait_;
+    bool told_ = false;
+};
+
+}  // namespace
+
+void check_not_own(const core& of, const request& asked, const hold& other) {
+    if (other.thread != this_thread() || (other.claim && !is_asking())) return;
+    throw error(error_code::access_conflict,
+                fmt::format("{}: {} was asked for while the same thread holds {}: end that one first", of.name(),
+                            describe(asked), describe(other)));
+}
+
+void wait_for_holds(lock& through, const request& asked) {
+    std::optional<waiting_writers::entry> in_line;
+    clock::time_point patient_until{};
+    hold other;
+    [[maybe_unused]] circle_finder circles;
+    const auto free = [&] {
+        do {
+            other = through->holds.excluding(asked.range, asked.what, this_thread());
+        } while (other.thread == 0 && let_writers_in(through, asked, patient_until));
+        if (other.thread == 0) return true;
+        check_not_own(through.of(), asked, other);
+        if (asked.what != access::read && !in_line) {
+            rare& of_few = through->with_rare();
+            in_line.emplace(of_few.writers_in_line, asked.range, of_few.changed);
+        }
+#ifndef NDEBUG
+        circles.look(through.of(), asked, other);
+#endif
+        return false;
+    };
+    through.wait_until(free, asked.hold_deadline(), [&] {
+        return fmt::format("{}: {} was asked for, but another thread kept {} for all of the time that was given",
+                           through.of().name(), describe(asked), describe(other));
+    });
+}
+
+}  // namespace unibuf::detail

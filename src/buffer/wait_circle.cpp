@@ -1,0 +1,56 @@
+// buffer/wait_circle.cpp
+#include "buffer/wait_circle.hpp"
+
+#include <fmt/format.h>
+
+#include <map>
+#include <mutex>
+#include <utility>
+
+namespace unibuf::detail {
+namespace {
+
+struct wait {
+    std::uint32_t holder;
+    std::string asked;
+};
+
+struct all_waits {
+    std::mutex mutex;
+    std::map<std::uint32_t, wait> by_waiter;
+};
+
+all_waits& known() {
+    static all_waits& all = *new all_waits;  // threads may wait while the process ends
+    return all;
+}
+
+}  // namespace
+
+waits_for::waits_for(std::uint32_t waiter, std::uint32_t holder, std::string asked) : waiter_(waiter) {
+    const std::scoped_lock lock(known().mutex);
+    known().by_waiter.insert_or_assign(waiter, wait{holder, std::move(asked)});
+}
+
+waits_for::~waits_for() {
+    const std::scoped_lock lock(known().mutex);
+    known().by_waiter.erase(waiter_);
+}
+
+std::string waits_for::circle() const {
+    const std::scoped_lock lock(known().mutex);
+    const auto& by_waiter = known().by_waiter;
+    std::string result;
+    std::uint32_t thread = waiter_;
+    for (std::size_t steps = 0; steps < by_waiter.size(); ++steps) {
+        const auto found = by_waiter.find(thread);
+        if (found == by_waiter.end()) return {};
+        const auto& [holder, asked] = found->second;
+        result += fmt::format("{}thread {} waits for thread {}: {}", result.empty() ? "" : "; ", thread, holder, asked);
+        if (holder == waiter_) return result;
+        thread = holder;
+    }
+    return {};
+}
+
+}  // namespace unibuf::detail

@@ -1,0 +1,83 @@
+// tests/unit/lease_event_test.cpp: leases of devices that end with an event of the program's own.
+#include <algorithm>
+#include <atomic>
+#include <memory>
+#include <thread>
+
+#include "unit/common.hpp"
+
+namespace unibuf::test {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr std::size_t size = 1000;
+
+/// Work of the program that no device can be asked about.
+class event final : public fence::work {
+public:
+    bool wait(std::chrono::nanoseconds timeout) override {
+        if (timeout == 0ns) return done;
+        asked = true;
+        asked.notify_all();
+        done.wait(false);
+        return true;
+    }
+
+    void finish() {
+        done = true;
+        done.notify_all();
+    }
+
+    std::atomic<bool> asked = false;
+    std::atomic<bool> done = false;
+};
+
+class an_event : public testing::Test {
+protected:
+    an_event() { put(b, noise(size)); }
+
+    const space device{"debug:0"};
+    buffer b{size};
+    std::shared_ptr<event> first = std::make_shared<event>();
+    std::shared_ptr<event> second = std::make_shared<event>();
+};
+
+TEST_F(an_event, is_what_later_accesses_wait_for) {
+    auto lease = b.write(device, {.count = 100});
+    std::byte* const there = lease.data();
+    lease.release(fence(first));
+    EXPECT_FALSE(lease);
+    EXPECT_EQ(failure_of([&] { b.read(host, {.count = 1, .timeout = 0ns}); }).code, error_code::timeout);
+    EXPECT_EQ(b.read(host, {.offset = 100, .timeout = 0ns}).size(), size - 100);
+    const std::jthread work([&] {
+        first->asked.wait(false);
+        std::ranges::fill(std::span(there, 100), std::byte{7});
+        first->finish();
+    });
+    EXPECT_TRUE(same(b.read(host, {.count = 100}).span(), bytes(100, std::byte{7})));
+}
+
+TEST_F(an_event, says_nothing_of_another_one) {
+    b.read(device, {.count = 100}).release(fence(first));
+    b.read(device, {.count = 100}).release(fence(second));
+    second->finish();
+    const auto write = [&] { b.write(device, {.count = 1, .timeout = 0ns}); };
+    EXPECT_EQ(failure_of(write).code, error_code::timeout);
+    first->finish();
+    write();
+}
+
+TEST_F(an_event, is_for_leases_of_devices_that_are_held) {
+    auto at_host = b.write(host);
+    EXPECT_EQ(failure_of([&] { at_host.release(fence(std::make_shared<event>())); }).code,
+              error_code::invalid_argument);
+    EXPECT_TRUE(at_host);
+    at_host.release();
+    EXPECT_EQ(failure_of([&] { at_host.release(fence()); }).code, error_code::invalid_argument);
+    b.write(device).release(fence());
+    EXPECT_TRUE(b.read(host, {.timeout = 0ns}));
+}
+
+}  // namespace
+}  // namespace unibuf::test
