@@ -33,7 +33,7 @@ enum class memory_hint : std::uint8_t {
 
 /// Whether what the program writes through pointers of host() is found.
 enum class write_tracking : std::uint8_t {
-    automatic,  // where it can be: page by page, or by comparing where a buffer is smaller than that
+    automatic,  // writes are found where they can be: page by page, or by comparing where a buffer is smaller than that
     off,        // the host is taken for written at each access elsewhere, as long as pointers are out
 };
 
@@ -60,12 +60,12 @@ struct buffer_options {
     bool uninitialized = false;
 };
 
-/// To the end of the buffer.
+/// As a count, this means up to the end of the buffer.
 inline constexpr std::size_t rest = static_cast<std::size_t>(-1);
 
-/// The part of a buffer that an access is about, in elements; how long it may wait; the queue that its work is on: one
-/// of its space, or, at the host, of the device whose bytes come. A space that has no queues needs none: work there is
-/// done when the call returns.
+/// The part of a buffer that an access is about, in elements, how long it may wait, and the queue that its work is on.
+/// That queue is one of the access's space, or, at the host, of the device whose bytes come. A space that has no queues
+/// needs none: work there is done when the call returns.
 struct access_options {
     std::size_t offset = 0;
     std::size_t count = rest;
@@ -81,11 +81,11 @@ UNIBUF_API void check_is_address(space where);
 struct native_memory {
     space where;
     std::uintptr_t handle = 0;
-    std::size_t offset = 0;  // of the first byte that was asked for, in bytes
+    std::size_t offset = 0;  // where the first byte lies that was asked for, in bytes
     std::size_t bytes = 0;
 
-    /// The first byte as a pointer, where the API's handles are addresses: at the host, at debug and CUDA devices.
-    /// Throws error(unsupported) elsewhere.
+    /// Returns the first byte as a pointer, where the API's handles are addresses: at the host, at debug and CUDA
+    /// devices. Throws error(unsupported) elsewhere.
     template <class T>
     T* as() const {
         if (where != host) detail::check_is_address(where);
