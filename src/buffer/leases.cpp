@@ -13,8 +13,9 @@
 namespace unibuf::detail {
 namespace {
 
-/// All work of a device up to when it is asked for: where the device could not record what there was, whoever needs the
-/// bytes next asks it again. One for each device, so that the end of a lease allocates nothing.
+/// All work of a device up to the moment when somebody waits for it. Where the device could not record its work in
+/// time, whoever needs the bytes next asks it again. There is one object for each device, so that the end of a lease
+/// allocates nothing.
 class unrecorded final : public fence::work {
 public:
     explicit unrecorded(space where) noexcept : where_(where) {}

@@ -24,7 +24,7 @@ struct pool_tag {
 
     pool_key key;
     std::uint64_t pool = 0;
-    std::shared_ptr<trace::usage> usage;  // of all its buffers; it outlives the pool as long as one of them does
+    std::shared_ptr<trace::usage> usage;  // of all buffers of the pool; it lives as long as the pool, or one of them
     bool released = false;
 };
 
