@@ -1,7 +1,7 @@
-// coherence/transitions.hpp: what becomes of the directory when something has happened. Pure.
+// coherence/transitions.hpp: how the directory changes when something has happened. Pure.
 //
-// Each transition is one of a single byte, applied to all bytes of a range: tests/unit/coherence_model_test.cpp takes
-// every one of them from every state that a byte can reach.
+// Each transition is defined for a single byte, and applied to all bytes of a range:
+// tests/unit/coherence_model_test.cpp takes every one of them from every state that a byte can reach.
 #pragma once
 
 #include "coherence/plan.hpp"
@@ -32,10 +32,10 @@ void assume_host_writes(directory& known, byte_range range);
 /// `ranges` were written through pointers. Where a space has newer content than the host, both stay, and are contested.
 void found_host_writes(directory& known, const byte_ranges& ranges);
 
-/// Of two newest versions, that of `where` goes; nothing happens where there are none.
+/// Drops the version of `where` where two are newest, and does nothing elsewhere.
 void settle_without(directory& known, byte_range range, space_id where);
 
-/// The space `where` no longer holds `range`; only_at is empty.
+/// The space `where` no longer holds `range`. Before this, only_at is empty there.
 void drop(directory& known, byte_range range, space_id where);
 
 /// A memory that two spaces use by turns was `from`'s and is `to`'s now, with all that is current in it.
@@ -48,7 +48,7 @@ void did_not_arrive(directory& known, byte_range range, space_id where);
 /// Nobody has written `range` any more.
 void drop_content(directory& known, byte_range range);
 
-// Each of these gives the first such piece of `range`, and is empty where there is none.
+// Each of these returns the first piece of `range` of which it holds; empty where there is none.
 
 /// Bytes that are contested.
 byte_range contested_in(const directory& known, byte_range range);
