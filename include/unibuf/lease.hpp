@@ -125,9 +125,10 @@ public:
     /// Ends the lease now. Ending twice does nothing.
     void release() noexcept { bytes_.end(); }
 
-    /// Ends it now, with work that goes on until `done`, an event of the program's own: fence::work makes one of
+    /// Ends the lease now, with work that goes on until `done`, an event of the program's own: fence::work makes one of
     /// anything that can be waited for. Later accesses wait for that alone, and not for what is queued at the device.
-    /// Throws error(invalid_argument) where the lease has ended or is at the host, and std::bad_alloc: it is held then.
+    /// Throws error(invalid_argument) where the lease has ended or is at the host, and std::bad_alloc: the lease is
+    /// held then.
     void release(fence done) { bytes_.end(std::move(done)); }
 
 private:

@@ -36,7 +36,7 @@ private:
     space where_;
 };
 
-/// `queue_work` notes what the lease leaves behind, of one that went by the lock.
+/// Ends a lease. `queue_work` notes the work that a lease by the lock leaves behind.
 template <class QueueWork>
 void end_lease(core& of, std::uint64_t ticket, QueueWork queue_work) {
     bool last = false;
