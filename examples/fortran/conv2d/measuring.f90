@@ -1,4 +1,4 @@
-!> Frames of one way on one GPU, and what they cost.
+!> Measures frames of one way on one GPU.
 module conv2d_measuring
   use conv2d_clock, only: median, milliseconds
   use conv2d_gpus, only: gpu
@@ -14,14 +14,14 @@ module conv2d_measuring
   type :: measurement
     real(dp) :: time = 0         ! of a frame, in milliseconds
     integer(i64) :: copied = 0   ! by the program, bytes a frame
-    integer(i64) :: moved = 0    ! by unibuf, likewise
+    integer(i64) :: moved = 0    ! by unibuf, bytes a frame
     integer(i64) :: held = 0     ! at most, on the host and the GPU together
     real(dp) :: management = 0   ! of buffers, milliseconds a frame
   end type measurement
 
 contains
 
-  !> Once to warm up, and `frames` times for the clock. Medians.
+  !> Runs once to warm up, and `frames` times for the clock. Figures are medians.
   function measure(how, on, frames, result) result(cost)
     class(way), intent(inout) :: how
     class(gpu), intent(inout) :: on
