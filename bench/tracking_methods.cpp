@@ -140,7 +140,7 @@ private:
     byte_range all_;
 };
 
-/// What the program writes. Where it has less than a page, it writes a line.
+/// A pattern of what the program writes. Where it has less than a page, it writes a line.
 struct pattern {
     std::string name;
     std::function<ranges(std::size_t bytes)> writes;  // gives nothing where the pattern makes no sense for so few bytes

@@ -6,14 +6,14 @@ module gpu_buffer_types
   public
   private :: c_ptr, c_null_ptr, i64
 
-  !> What the host does with a buffer.
+  !> The access modes say what the host does with a buffer.
   enum, bind(C)
     enumerator :: BUFFER_READ_ONLY = 1   !< the GPU's output
     enumerator :: BUFFER_WRITE_ONLY = 2  !< the GPU's input
     enumerator :: BUFFER_READ_WRITE = 3
   end enum
 
-  !> Who should have the memory.
+  !> The memory hints say who should have the memory.
   enum, bind(C)
     enumerator :: MEMORY_CPU_PREFERRED = 1  !< shared, near the host
     enumerator :: MEMORY_GPU_PREFERRED = 2  !< mirrored: a copy of its own on either side
@@ -21,7 +21,7 @@ module gpu_buffer_types
     enumerator :: MEMORY_STREAMING = 4      !< shared, write-combined where the platform has it
   end enum
 
-  !> Which side of a buffer is newest: what buffer_state gives.
+  !> The states say which side of a buffer is newest: buffer_state gives them.
   enum, bind(C)
     enumerator :: BUFFER_UNINITIALIZED = 0  !< no copy exists
     enumerator :: BUFFER_HOST_ONLY = 1      !< only the host has a copy, and nothing was written to it
@@ -32,7 +32,7 @@ module gpu_buffer_types
     enumerator :: BUFFER_MIXED = 6          !< each side has bytes that the other lacks
   end enum
 
-  !> What a lease may do with its bytes.
+  !> The accesses say what a lease may do with its bytes.
   enum, bind(C)
     enumerator :: ACCESS_READ = 1
     enumerator :: ACCESS_WRITE = 2  !< discards the old contents, so nothing is fetched

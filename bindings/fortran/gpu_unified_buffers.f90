@@ -200,8 +200,8 @@ module gpu_unified_buffers
       implicit none
     end subroutine use_copy_fallback
 
-    !> Until end_batch, what this thread syncs to that device by sync_to_gpu is collected, and moves there
-    !> together, in few transfers.
+    !> Collects what this thread syncs to that device by sync_to_gpu, until end_batch, which moves it there together, in
+    !> few transfers.
     subroutine begin_batch(device, stat, errmsg) bind(C, name='unibuf_fortran_begin_batch')
       import
       implicit none

@@ -49,7 +49,7 @@ struct measurement {
     double bytes_copied = 0;       // each time
     double fence_waits = 0;        // each time
     std::uint64_t peak_bytes = 0;  // held at once, by the host and the device together
-    std::uint32_t checksum = 0;    // of the result's bits
+    std::uint32_t checksum = 0;    // sum of the bits of the result
 };
 
 using viewer = std::function<void(std::span<const float>)>;

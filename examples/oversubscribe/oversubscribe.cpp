@@ -93,7 +93,8 @@ std::vector<std::vector<pixel>> run(unibuf::space where, const film& of) {
     const stage_runner device(where, of);
     unibuf::buffer_options options;
     options.device = where;
-    options.hint = unibuf::memory_hint::gpu_preferred;  // also where the device could use the host's memory
+    options.hint = unibuf::memory_hint::gpu_preferred;  // asks for a mirrored copy, also where the device could use the
+                                                        // host's memory
     std::vector<frame> now;
     std::vector<frame> next;
     for (std::size_t i = 0; i < of.frames; ++i) {

@@ -33,7 +33,7 @@ namespace detail {
 struct request;
 }
 
-/// How a space has its copy of a buffer, and why so.
+/// Tells how a space has its copy of a buffer, and why.
 struct placement_info {
     unibuf::placement placement = placement::mirrored;
     bool pinned = false;  // whether the host's copy is pinned: see buffer_options::pinned
@@ -203,7 +203,8 @@ public:
     /// Returns whether marking the whole buffer dirty at `where` would change nothing. It costs a check.
     bool is_newest_at(space where) const noexcept { return gate_->is_newest_at(where.id()); }
 
-    // Each of these makes its side current: the host, or the default device. Throws error(not_allocated) where no copy
+    // Each of these makes its side current: the host, or the default device. Both throw error(not_allocated) where no
+    // copy
     // exists at all.
     void sync_to_host(std::size_t offset = 0, std::size_t bytes = rest);
     void sync_to_device(std::size_t offset = 0, std::size_t bytes = rest);

@@ -43,7 +43,7 @@ T* pointer(const lease<T>& held) {
     return held.native().template as<T>();
 }
 
-/// How much host memory unibuf keeps pinned, for pinned buffers and for those that share it with a device, and the most
+/// The host memory that unibuf keeps pinned, for pinned buffers and for those that share it with a device, and the most
 /// that it may, in bytes: half of the machine's memory, until a limit is set. A new limit leaves pinned what is pinned
 /// already.
 struct pinned_info {

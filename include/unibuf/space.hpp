@@ -12,7 +12,7 @@
 
 namespace unibuf {
 
-/// Where a copy can live: "host", "cuda:0", "opengl:0", "opencl:0", "debug:0".
+/// A space is where a copy can live: "host", "cuda:0", "opengl:0", "opencl:0", "debug:0".
 ///
 /// A small value, cheap to keep; looking one up by name may load the driver behind it (hundreds of milliseconds, once).
 /// Throws error(invalid_argument) for a name that is malformed or of no known kind, error(device_unavailable), with the
@@ -56,12 +56,12 @@ struct device_property {
     std::string value;
 };
 
-/// What a space is, or why it is missing.
+/// Tells what a space is, or why it is missing.
 struct device_info {
     std::string name;  // "opencl:0"; of a kind that is missing as a whole, the kind alone: "opencl"
     bool available = false;
     std::string reason;              // why it is not available; empty where it is
-    std::string description;         // as its driver names it
+    std::string description;         // name that its driver gives it
     bool own_memory = false;         // memory of its own, apart from the host's
     bool aliases_host = false;       // can use the host's memory in place
     bool host_visible = false;       // can give memory that the host addresses too
@@ -73,7 +73,7 @@ struct device_info {
 /// Every space there is and every kind that is missing. Loads all drivers at the first call.
 UNIBUF_API std::vector<device_info> devices();
 
-/// How much memory a space has, in bytes. At the host that is what the cgroups of this process let it have (Linux,
+/// The memory that a space has, in bytes. At the host that is what the cgroups of this process let it have (Linux,
 /// versions 1 and 2), and free is what it can have without swapping; file cache that nobody has used for long is free.
 struct memory_info {
     std::uint64_t total = 0;            // 0 where its driver does not say

@@ -14,10 +14,10 @@
 
 namespace unibuf {
 
-/// When bytes that were taken from a standing hold by an access elsewhere are given back to it.
+/// Says when bytes that an access elsewhere has taken from a standing hold are given back to it.
 enum class reopening : std::uint8_t {
     at_once,  // as soon as nobody elsewhere holds them
-    told,     // with standing_hold::resume
+    told,     // when standing_hold::resume is called
 };
 
 /// The part of a buffer, in elements, that a standing hold is about, and how its device becomes quiet.

@@ -12,7 +12,7 @@
 
 namespace unibuf {
 
-/// Why bytes were moved: which access needed them.
+/// A cause says why bytes were moved: which access needed them.
 enum class cause : std::uint8_t { read, read_write, host_pointer, device_handle, sync, prefetch, copy_to, eviction };
 
 UNIBUF_API std::string_view to_string(cause why) noexcept;

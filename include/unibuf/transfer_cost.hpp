@@ -8,8 +8,7 @@
 
 namespace unibuf {
 
-/// What one more transfer costs: `each` is the time that it takes whatever its size, then its bytes go at
-/// `bytes_per_second`.
+/// The cost of one more transfer: it takes `each`, whatever its size, and its bytes go at `bytes_per_second`.
 ///
 /// Where two parts that have to move lie so close that the bytes between them cost less than another transfer, and
 /// those bytes are current at both ends and nobody uses them, all of it is one transfer, and counts as one with all its

@@ -66,7 +66,7 @@ UNIBUF_C_API const char* unibuf_status_name(unibuf_status status);
 
 // ---- Spaces ---------------------------------------------------------------------------------------------------------
 
-/// Where a copy can live: a small number, good as long as the process.
+/// A space is where a copy can live: a small number, good as long as the process.
 typedef int32_t unibuf_space;
 #define UNIBUF_HOST 0
 #define UNIBUF_NO_SPACE (-1)
@@ -91,11 +91,11 @@ typedef struct unibuf_device_property {
     const char* value;
 } unibuf_device_property;
 
-/// What a space is, or why it is missing. The strings live as long as the list.
+/// Tells what a space is, or why it is missing. The strings live as long as the list.
 typedef struct unibuf_device_info {
     const char* name;         // "opencl:0"; of a kind that is missing as a whole, the kind alone: "opencl"
     const char* reason;       // why it is not available; "" where it is
-    const char* description;  // as its driver names it
+    const char* description;  // name that its driver gives it
     uint64_t memory_bytes;    // 0 where its driver does not say
     const unibuf_device_property* properties;  // what else its driver says
     size_t property_count;
@@ -238,7 +238,7 @@ typedef UNIBUF_C_ENUM(unibuf_access){UNIBUF_READ = 1,
                                      UNIBUF_WRITE = 2,  // discards the old contents, so nothing is fetched
                                      UNIBUF_READ_WRITE = 3} unibuf_access;
 
-/// What the API of a space calls a copy. The headers unibuf/cuda.h, opencl.h and opengl.h give it its type.
+/// The name that the API of a space has for a copy. The headers unibuf/cuda.h, opencl.h and opengl.h give it its type.
 typedef struct unibuf_native {
     unibuf_space where;
     uintptr_t handle;  // a cl_mem, a buffer name, a CUdeviceptr, an address
@@ -315,10 +315,10 @@ UNIBUF_C_API void unibuf_let_go(unibuf_held* held);
 /// and its copy where it is. One hold is used by one thread at a time.
 typedef struct unibuf_standing_hold unibuf_standing_hold;
 
-/// When bytes that an access elsewhere has taken from a standing hold are given back to it.
+/// Says when bytes that an access elsewhere has taken from a standing hold are given back to it.
 typedef UNIBUF_C_ENUM(unibuf_reopening){
     UNIBUF_REOPENS_AT_ONCE = 0,   // as soon as nobody elsewhere holds them
-    UNIBUF_REOPENS_WHEN_TOLD = 1  // with unibuf_standing_hold_resume
+    UNIBUF_REOPENS_WHEN_TOLD = 1  // when unibuf_standing_hold_resume is called
 } unibuf_reopening;
 
 /// The part of a buffer that a standing hold is about, and how its device becomes quiet. A device that queues its work
@@ -410,7 +410,7 @@ typedef UNIBUF_C_ENUM(unibuf_buffer_state){
 UNIBUF_C_API unibuf_status unibuf_state(const unibuf_buffer* buffer, unibuf_buffer_state* state);
 UNIBUF_C_API const char* unibuf_state_name(unibuf_buffer_state state);  // "HOST_DIRTY"; "unknown" for none of them
 
-/// How a space has its copy of a buffer, and why so. The strings live until this thread asks again.
+/// Tells how a space has its copy of a buffer, and why. The strings live until this thread asks again.
 typedef struct unibuf_placement {
     bool shared;  // the device and the host use one memory: nothing is copied; else each has its own
     bool pinned;

@@ -25,7 +25,7 @@
 namespace unibuf::backends {
 
 struct traits {
-    std::string description;         // as its driver names it
+    std::string description;         // name that its driver gives it
     bool own_memory = true;          // memory of its own, apart from the host's
     bool aliases_host = false;       // alias() works
     bool host_visible = false;       // allocate_visible() works
@@ -39,7 +39,7 @@ struct traits {
 
 inline constexpr std::byte poison{0xDB};
 
-/// What the memory will be used for.
+/// A request says how much memory is wanted, and what it will be used for.
 struct request {
     std::size_t bytes = 0;     // never 0
     bool whole_pages = false;  // at the host: pages that hold nothing else, so that a device can pin or use them
@@ -55,7 +55,7 @@ struct part {
 
 enum class direction { to_device, to_host };
 
-/// One allocation. Its destructor frees it, from any thread, and does not throw.
+/// A memory is one allocation. Its destructor frees it, from any thread, and does not throw.
 ///
 /// Where work is queued, the functions may return before it is done: the fence tells. Without a queue they use one of
 /// their own, after all work that was submitted to the device before; host memory that was passed stays as it is until

@@ -53,7 +53,7 @@ struct rare {
     std::uint64_t evictions = 0;
 };
 
-/// What the lock of a buffer guards.
+/// The state of a buffer that its lock guards.
 struct guarded {
     guarded(std::size_t bytes, std::size_t bytes_of_copies, const buffer_options& options, const gate& of)
         : directory(bytes), copies(bytes_of_copies, options), holds(of) {}
@@ -71,7 +71,7 @@ struct guarded {
     bool ownerless : 1 = false;    // the last handle has gone; the last lease takes all with it
     bool any_exposed : 1 = false;  // set where any range is exposed; then there are host_writes
     bool any_lost : 1 = false;     // set where any range is lost
-    bool resident : 1 = false;     // in the list of the buffers with memory at a device
+    bool resident : 1 = false;     // the buffer is in the list of those with memory at a device
 
     rare& with_rare() {
         if (!scarce) scarce = std::make_unique<rare>();

@@ -76,7 +76,7 @@ struct named_holder {
     holder who{};
 };
 
-/// Not thread-safe: the buffer's lock guards it.
+/// The table of one buffer. Not thread-safe: the buffer's lock guards it.
 class holds {
 public:
     /// The gate `of` has the one lease that is taken without the lock; every question below counts that lease.
@@ -104,7 +104,7 @@ public:
     /// Returns whether some access is moving bytes.
     bool any_claim() const noexcept;
 
-    /// Whether anybody, or the calling thread, has a lease of some bytes at `where`.
+    /// Both return whether somebody has a lease of some bytes at `where`: anybody, or the calling thread.
     bool any_at(space where) const noexcept;
     bool of_this_thread_at(space where) const noexcept;
 

@@ -27,7 +27,7 @@ struct joint_transfer {
     struct one_way {
         coherence::step like;  // what each of the moves is, but for its range
         std::vector<backends::move_of> moves;
-        std::vector<member> members;  // in the order of the moves
+        std::vector<member> members;  // these stand in the order of the moves
     };
 
     std::vector<one_way> ways;

@@ -20,7 +20,7 @@ struct work {
     std::uint32_t thread = this_thread();  // the thread that queued the work: a queue may be one for each thread
 };
 
-/// Not thread-safe: the buffer's lock guards it.
+/// The queued work of one buffer. Not thread-safe: the buffer's lock guards it.
 class work_list {
 public:
     bool empty() const noexcept { return !lists_ || lists_->ranges.empty(); }

@@ -28,7 +28,7 @@ enum class pointers : std::uint8_t {
     fresh,    // as watched, into memory that nobody had touched before: what is touched is written
 };
 
-/// What is known of a range of bytes.
+/// The knowledge of a range of bytes.
 struct knowledge {
     space_set current = 0;  // the spaces that see the newest content
     content what = content::unwritten;
@@ -47,7 +47,7 @@ struct knowledge {
 };
 static_assert(sizeof(knowledge) == 8, "one for each range of each buffer");
 
-/// What is known of all bytes of a buffer together.
+/// The knowledge of all bytes of a buffer together.
 struct summary {
     space_set current = 0;     // the spaces that are current in all bytes
     space_set written_by = 0;  // the one space that wrote all bytes, if one did

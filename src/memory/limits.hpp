@@ -19,7 +19,7 @@ namespace unibuf::detail {
 
 using clock = std::chrono::steady_clock;
 
-/// What keeps a copy where it is.
+/// An obstacle keeps a copy where it is.
 enum class obstacle : std::uint8_t {
     none,
     absent,  // no copy could go: there is none, or its memory is another's, or it is the host's only one
@@ -73,7 +73,7 @@ public:
         std::uint64_t freed = 0;
         unsigned held = 0;    // copies that could not go
         bool busy = false;    // some copies may go soon
-        std::string failure;  // of the last copy that could not be written back
+        std::string failure;  // message of the last copy that could not be written back
     };
 
     /// Drops copies at `where` of other buffers than `asking`, until so many `bytes` are free, or nothing more can go.

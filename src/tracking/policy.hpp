@@ -14,7 +14,7 @@ namespace unibuf::tracking {
 /// A part of the memory that is decided on as one: a huge page of most machines.
 inline constexpr std::size_t part_bytes = std::size_t{2} << 20;
 
-/// What is remembered of one part.
+/// The history of one part.
 struct part_history {
     std::uint8_t dense_rounds = 0;  // rounds in a row in which the part was watched, and mostly written
     std::uint8_t left = 0;          // rounds in which the part is not watched yet
@@ -25,7 +25,7 @@ struct part_history {
 /// `was_watched` in this round, or was not, and `written` of its `units` were found written.
 bool watch_next(part_history& of, bool was_watched, std::size_t written, std::size_t units) noexcept;
 
-/// What is known of a pointer that is given out, and of the host's copy that it is into.
+/// The facts about a pointer that is given out, and about the host's copy that it is into.
 struct new_pointer {
     bool found = false;         // writes can be found here at all
     bool compares = false;      // writes are found by comparing contents

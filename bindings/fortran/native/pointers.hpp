@@ -9,7 +9,7 @@
 
 namespace unibuf::fortran {
 
-/// Where an array lies in `bytes` bytes.
+/// The place of an array in `bytes` bytes.
 class shaped_range {
 public:
     /// Places elements of `each` bytes, from the element `offset` on. Without a shape, rank 1 is all elements to the

@@ -12,11 +12,11 @@ module conv2d_measuring
   public :: measurement, measure
 
   type :: measurement
-    real(dp) :: time = 0         ! of a frame, in milliseconds
-    integer(i64) :: copied = 0   ! by the program, bytes a frame
-    integer(i64) :: moved = 0    ! by unibuf, bytes a frame
-    integer(i64) :: held = 0     ! at most, on the host and the GPU together
-    real(dp) :: management = 0   ! of buffers, milliseconds a frame
+    real(dp) :: time = 0       ! median time of a frame in milliseconds
+    integer(i64) :: copied = 0 ! bytes that the program copies for a frame
+    integer(i64) :: moved = 0  ! bytes that unibuf moves for a frame
+    integer(i64) :: held = 0   ! most bytes held at once, on the host and the GPU together
+    real(dp) :: management = 0 ! milliseconds a frame that the management of buffers takes
   end type measurement
 
 contains

@@ -11,11 +11,11 @@
 
 namespace unibuf::backends::cl {
 
-/// What a device says of itself, without a context.
+/// The facts that a device tells of itself, without a context.
 struct facts {
     traits about;
     std::size_t largest_allocation = 0;
-    std::size_t alias_alignment = 0;  // of host memory that the device uses in place
+    std::size_t alias_alignment = 0;  // alignment of host memory that the device uses in place
 };
 
 /// Returns the facts of a device; `platform` is the name of its platform. Throws error(device_unavailable), with the

@@ -9,7 +9,7 @@
 
 namespace unibuf::backends::cl {
 
-/// How the host has a piece mapped.
+/// A mapping says how the host has a piece.
 enum class mapping { none, read, write };
 
 struct piece {
