@@ -11,8 +11,8 @@ namespace unibuf {
 
 /// The memory of a space, in bytes: what its driver says of all programs, and what this program's buffers have of it.
 struct accelerator_memory {
-    std::uint64_t total = 0;            // what all programs together can have; 0 where the driver does not say
-    std::optional<std::uint64_t> free;  // what nobody has; nothing where the driver does not say
+    std::uint64_t total = 0;  // what all programs can have together: see memory_of; 0 where the driver does not say
+    std::optional<std::uint64_t> free;  // what can still be had: see memory_of; nothing where the driver does not say
     std::uint64_t held = 0;             // what this program's buffers hold: see memory_usage
     std::uint64_t peak = 0;             // the most that was held, since the process began or since reset_peak_memory
     std::uint64_t limit = no_memory_limit;  // the most that may be held: see limit_memory

@@ -203,9 +203,8 @@ public:
     /// Returns whether marking the whole buffer dirty at `where` would change nothing. It costs a check.
     bool is_newest_at(space where) const noexcept { return gate_->is_newest_at(where.id()); }
 
-    // Each of these makes its side current: the host, or the default device. Both throw error(not_allocated) where no
-    // copy
-    // exists at all.
+    // Each of these makes its side current: the host, or the default device. Both throw error(not_allocated) where
+    // no copy exists at all.
     void sync_to_host(std::size_t offset = 0, std::size_t bytes = rest);
     void sync_to_device(std::size_t offset = 0, std::size_t bytes = rest);
 

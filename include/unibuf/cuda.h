@@ -14,7 +14,8 @@ struct CUstream_st;  // CUstream and cudaStream_t point to it
 /// `where` is no CUDA space.
 UNIBUF_C_API unibuf_status unibuf_cuda_handles(unibuf_space where, int* ordinal, struct CUctx_st** context);
 
-/// Makes a queue for a lease's work of a stream of the space's primary context; NULL is the legacy default stream.
+/// Returns a stream of the space's primary context as the queue that a lease's work is on; NULL is the legacy default
+/// stream.
 UNIBUF_C_API unibuf_queue unibuf_cuda_queue(struct CUstream_st* stream);
 
 /// Writes the CUdeviceptr of the first byte of a copy.

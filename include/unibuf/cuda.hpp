@@ -24,9 +24,9 @@ struct handles {
 /// Returns the native handles of `where`. Throws error(invalid_argument) where it is no CUDA space.
 UNIBUF_API handles handles_of(space where);
 
-/// Makes a queue for a lease's work of a stream of the space's primary context. The legacy default stream (null) and
-/// the per-thread default stream ((CUstream)2) are streams like any other; a lease on the latter ends on the thread
-/// that took it. While a stream of the context is being captured, accesses name another one.
+/// Returns a stream of the space's primary context as the queue that a lease's work is on. The legacy default stream
+/// (null) and the per-thread default stream ((CUstream)2) are streams like any other; a lease on the latter ends on the
+/// thread that took it. While a stream of the context is being captured, accesses name another one.
 inline queue queue_of(CUstream_st* stream) noexcept {
     return {stream ? static_cast<void*>(stream) : reinterpret_cast<void*>(std::uintptr_t{1})};  // CU_STREAM_LEGACY
 }

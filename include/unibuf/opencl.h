@@ -26,7 +26,7 @@ UNIBUF_C_API unibuf_status unibuf_opencl_use(struct _cl_context* context, struct
 /// Tells unibuf of an in-order queue of the caller's: accesses that name no queue wait for the work on it.
 UNIBUF_C_API unibuf_status unibuf_opencl_add_queue(unibuf_space where, struct _cl_command_queue* queue);
 
-/// Makes a queue for a lease's work of an in-order cl_command_queue of the space's context.
+/// Returns an in-order queue of the space's context as the queue that a lease's work is on.
 UNIBUF_C_API unibuf_queue unibuf_opencl_queue(struct _cl_command_queue* queue);
 
 /// Writes the cl_mem of a copy. The copy's first byte is at `copy->offset` inside it.

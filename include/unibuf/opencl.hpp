@@ -35,7 +35,7 @@ UNIBUF_API space use(_cl_context* context, _cl_device_id* device, _cl_command_qu
 /// this function has named before. Throws error(invalid_argument).
 UNIBUF_API void add_queue(space where, _cl_command_queue* native);
 
-/// Makes a queue for a lease's work of an in-order cl_command_queue of the space's context.
+/// Returns an in-order queue of the space's context as the queue that a lease's work is on.
 inline queue queue_of(_cl_command_queue* native) noexcept { return {native}; }
 
 /// Returns the cl_mem of a copy. The copy's first byte is at `copy.offset` inside it.

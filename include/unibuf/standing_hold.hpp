@@ -23,7 +23,7 @@ enum class reopening : std::uint8_t {
 /// The part of a buffer, in elements, that a standing hold is about, and how its device becomes quiet.
 ///
 /// Where the device queues work, it is quiet when all is done that was submitted until then: to the queue `on`, or to
-/// the whole device. `pause` stops what other threads do there, and `resume` lets it go on when nobody elsewhere has
+/// the whole device. `pause` stops what other threads do there, and `resume` lets them go on when nobody elsewhere has
 /// bytes of the hold. Both are called one at a time, with no lock held, on the thread of an access. They may not use
 /// those bytes, and live until they have returned. Where `pause` throws, that access fails with it.
 struct standing_options {

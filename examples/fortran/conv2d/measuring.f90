@@ -12,11 +12,11 @@ module conv2d_measuring
   public :: measurement, measure
 
   type :: measurement
-    real(dp) :: time = 0       ! median time of a frame in milliseconds
-    integer(i64) :: copied = 0 ! bytes that the program copies for a frame
-    integer(i64) :: moved = 0  ! bytes that unibuf moves for a frame
-    integer(i64) :: held = 0   ! most bytes held at once, on the host and the GPU together
-    real(dp) :: management = 0 ! milliseconds a frame that the management of buffers takes
+    real(dp) :: time = 0        ! median time of a frame in milliseconds
+    integer(i64) :: copied = 0  ! bytes that the program copies for a frame
+    integer(i64) :: moved = 0   ! bytes that unibuf moves for a frame
+    integer(i64) :: held = 0    ! most bytes held at once, on the host and the GPU together
+    real(dp) :: management = 0  ! milliseconds a frame that the management of buffers takes
   end type measurement
 
 contains
