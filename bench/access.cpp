@@ -13,7 +13,7 @@ using unibuf::unified_buffer;
 
 constexpr std::size_t elements = 1024;
 
-/// Against a pointer that is simply there.
+/// Measures an access against a pointer that is simply there.
 template <class Access>
 bench::figures access_against_load(const Access& access) {
     static float content = 0;

@@ -16,7 +16,7 @@ constexpr std::size_t buffers = 10'000;
 constexpr std::size_t bytes = 1024;
 constexpr unibuf::buffer_options mirrored{.hint = unibuf::memory_hint::gpu_preferred};
 
-/// Mirrored buffers, and what is written to them.
+/// Mirrored buffers, with the content that is written to them.
 struct many {
     explicit many(unibuf::space where) : there(where) {
         for (std::size_t i = 0; i < buffers; ++i) {
@@ -45,7 +45,7 @@ struct many {
     std::vector<std::byte> content = std::vector<std::byte>(buffers * bytes, std::byte{1});
 };
 
-/// Against a program that has all of it in one array: writes that, and sends it in one piece.
+/// Measures against a program that has all content in one array: it writes that, and sends it in one piece.
 bench::figures in_one_piece(unibuf::space where, bench::by_hand* send) {
     const bench::default_device device(where);
     many small(where);
@@ -58,7 +58,7 @@ bench::figures in_one_piece(unibuf::space where, bench::by_hand* send) {
                                     })));
 }
 
-/// By one call of the CUDA driver, from memory as pageable as that of the small ones.
+/// Measures against one call of the CUDA driver, from memory as pageable as that of the small buffers.
 bench::figures in_one_piece_by_cuda() {
     const unibuf::space where = bench::cuda::device_for(buffers * bytes);
     many small(where);

@@ -17,7 +17,7 @@ std::size_t heap_bytes_of_construction() {
     return static_cast<std::size_t>(bench::heap_bytes() - before);
 }
 
-/// Against the heap alone: as many bytes taken and given back.
+/// Measures against the heap alone: as many bytes are taken and given back.
 bench::figures construct() {
     const std::size_t bytes = heap_bytes_of_construction();
     return bench::in_ns(bench::race(bench::repeat([] {
@@ -31,7 +31,7 @@ bench::figures construct() {
                                     })));
 }
 
-/// What a program keeps that tracks its copies by hand.
+/// The state of a program that tracks its copies by hand.
 struct tracked_by_hand {
     std::vector<float> host;
     void* device;
@@ -47,10 +47,10 @@ std::ptrdiff_t heap_bytes_with_copies() {
     return bench::heap_bytes() - before;
 }
 
-/// The handle, and all that the heap gave for it: host pages are mapped and do not come from there, and the debug
-/// device's copy is large enough to be known as contents.
+/// Measures the handle, and all that the heap gave for it: host pages are mapped and do not come from there, and the
+/// debug device's copy is large enough to be known as contents.
 bench::figures bookkeeping() {
-    heap_bytes_with_copies();  // what is set up once in a process is no buffer's
+    heap_bytes_with_copies();  // what is set up once in a process is not counted as a buffer's
     const std::ptrdiff_t heap = heap_bytes_with_copies();
     return {static_cast<double>(heap) + static_cast<double>(sizeof(unibuf::buffer)), sizeof(tracked_by_hand)};
 }

@@ -1,4 +1,4 @@
-// bench/by_hand.hpp: how a program without the library sends bytes to a copy.
+// bench/by_hand.hpp: sends bytes to a copy as a program without the library does.
 #pragma once
 
 #include <unibuf/opencl.hpp>

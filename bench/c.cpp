@@ -15,7 +15,7 @@ using benchmark::DoNotOptimize;
 
 constexpr std::size_t bytes = 4096;
 
-/// A buffer for each of the two: in C and in C++, current at the host and at the default device.
+/// One buffer for C and one for C++, both current at the host and at the default device.
 class buffers {
 public:
     buffers() : in_cpp(bytes) {
@@ -99,7 +99,7 @@ bench::figures host_lease() {
         });
 }
 
-/// At a device: by the lock.
+/// Measures a lease at a device, which takes the lock.
 bench::figures device_lease() {
     const unibuf::space where("debug:0");
     return calls(

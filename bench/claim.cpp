@@ -19,7 +19,7 @@ std::vector<claim>& all() {
 double goal::margin(const figures& found) const noexcept {
     double figure = found.measured;
     if (what_ == of::ratio) figure = found.ratio();
-    if (what_ == of::difference) figure = std::max(found.difference(), value_ * 1e-6);  // less than nothing is no more
+    if (what_ == of::difference) figure = std::max(found.difference(), value_ * 1e-6);  // a difference above 0
     return side_ == bound::at_most ? value_ / figure : figure / value_;
 }
 

@@ -1,4 +1,4 @@
-// bench/claim.hpp: what is claimed of the library's cost, and how to find out whether it holds.
+// bench/claim.hpp: the claims about the library's cost, and how to find out whether they hold.
 //
 // A source in this folder claims something by defining one object:
 //
@@ -13,8 +13,8 @@
 
 namespace bench {
 
-/// A figure and its limit, in the unit of the claim. The limit is what the work costs without the library, taken in the
-/// same moments; noise makes absolute times worthless, the ratio is kept.
+/// A figure and its limit, in the unit of the claim. The limit is what the work costs without the library, measured in
+/// the same moments: noise makes absolute times worthless, but leaves the ratio.
 struct figures {
     double measured = 0;
     double limit = 0;
@@ -23,7 +23,7 @@ struct figures {
     double difference() const noexcept { return measured - limit; }
 };
 
-/// A bound on the measured figure, on its ratio to the limit, or on what it is more than that.
+/// A bound on the measured figure, on its ratio to the limit, or on its difference from the limit.
 class goal {
 public:
     enum class of { measured, ratio, difference };
@@ -31,10 +31,10 @@ public:
 
     constexpr goal(of what, bound side, double value) noexcept : what_(what), side_(side), value_(value) {}
 
-    /// 1 and above where the goal is reached; the more, the better.
+    /// Returns 1 or more where the goal is reached; the more, the better.
     double margin(const figures& found) const noexcept;
 
-    /// "<= 2 ns", "ratio >= 0.97", "<= limit + 5 ns"
+    /// Returns "<= 2 ns", "ratio >= 0.97", "<= limit + 5 ns".
     std::string text(std::string_view unit) const;
 
 private:
@@ -54,7 +54,7 @@ struct situation {
     std::function<figures()> measure;
 };
 
-/// Of several cases, the one that does worst is reported.
+/// A claim about one or several cases; the case that does worst is reported.
 struct claim {
     std::string name;  // stable: numbers are compared by it over the years
     std::string unit;
@@ -62,12 +62,12 @@ struct claim {
     std::vector<situation> cases;
 };
 
-/// Adds a claim to `claims()`. For objects at namespace scope.
+/// Adds a claim to `claims()`. Objects of it stand at namespace scope.
 struct declared {
     explicit declared(claim made);
 };
 
-/// All of them, by name.
+/// Returns all claims, by name.
 const std::vector<claim>& claims();
 
 }  // namespace bench

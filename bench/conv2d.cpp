@@ -23,7 +23,7 @@ conv2d::problem make_problem() {
     return {std::move(input), conv2d::filter_named("edge")};
 }
 
-/// What is not a matter of speed.
+/// Checks what is not a matter of speed.
 void check_memory(const conv2d::measurement& zero_copy, mode other, const conv2d::measurement& compared) {
     if (zero_copy.bytes_copied != 0) throw std::logic_error("zero-copy has copied bytes");
     if (other == mode::careful && zero_copy.peak_bytes * 2 != compared.peak_bytes) {
@@ -31,8 +31,8 @@ void check_memory(const conv2d::measurement& zero_copy, mode other, const conv2d
     }
 }
 
-/// Pictures in a second, by zero-copy and by `other`, in turn; the fastest round of each counts, because noise only
-/// adds.
+/// Measures pictures in a second, by zero-copy and by `other`, in turn. The fastest round of each counts, because noise
+/// only adds.
 bench::figures against(mode other, const char* space) {
     const unibuf::space where(space);
     const conv2d::problem what = make_problem();

@@ -17,7 +17,7 @@ using namespace bench::cuda;
 
 enum class way { to_device, to_host };
 
-/// A buffer whose copies are both there and current, and what a program without the library knows of it.
+/// A buffer whose copies are both there and current, with the addresses that a program without the library has.
 struct both_sides {
     both_sides(std::size_t bytes, bool pinned)
         : device(device_for(bytes)),
@@ -26,7 +26,7 @@ struct both_sides {
         std::memset(buffer.write(unibuf::host).data(), 1, bytes);
         buffer.sync_to_device();
         there = buffer.device().handle;
-        // The content stays as it is, whoever writes it.
+        // Whoever writes it leaves the content as it is.
         auto lease = buffer.read(unibuf::host);
         here = {const_cast<std::byte*>(lease.data()), bytes};
     }
@@ -37,7 +37,7 @@ struct both_sides {
     std::span<std::byte> here;
 };
 
-/// Each waits until the bytes have arrived. Marking is not timed.
+/// Measures a transfer until the bytes have arrived. Marking is not timed.
 bench::figures whole(way direction, bool pinned, std::size_t bytes) {
     both_sides on(bytes, pinned);
     const stream plain;
@@ -78,7 +78,7 @@ std::vector<bench::situation> each_way(bool pinned, const std::vector<std::size_
 const std::vector<std::size_t> small = {4 * kib, 64 * kib, mib};
 const std::vector<std::size_t> large = {16 * mib, 64 * mib, 256 * mib, gib, 4 * gib};
 
-// Below 16 MiB what a call costs counts as much as the bytes.
+// The claims are for 16 MiB and more: below, what a call costs counts as much as the bytes.
 const bench::declared pinned({.name = "cuda.pinned.bandwidth",
                               .unit = "GB/s",
                               .goal = bench::ratio_at_least(0.97),

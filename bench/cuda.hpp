@@ -14,8 +14,8 @@ inline constexpr std::size_t kib = std::size_t{1} << 10;
 inline constexpr std::size_t mib = std::size_t{1} << 20;
 inline constexpr std::size_t gib = std::size_t{1} << 30;
 
-/// cuda:0, for buffers of `bytes` on both sides. Throws error(device_unavailable) where it is not there, or where they
-/// would take more than a quarter of what is free: cards are shared.
+/// Returns cuda:0, for buffers of `bytes` on both sides. Throws error(device_unavailable) where it is not there, or
+/// where they would take more than a quarter of what is free: cards are shared.
 unibuf::space device_for(std::size_t bytes);
 
 /// A stream of the primary context of cuda:0, which is current on this thread meanwhile. All functions throw
@@ -29,7 +29,7 @@ public:
 
     unibuf::queue as_queue() const noexcept { return unibuf::cuda::queue_of(native_); }
 
-    // These only queue.
+    // These three only queue.
     void to_device(std::uintptr_t to, std::span<const std::byte> from) const;
     void to_host(std::span<std::byte> to, std::uintptr_t from) const;
     void set(std::uintptr_t to, std::size_t bytes) const;

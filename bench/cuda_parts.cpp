@@ -1,4 +1,4 @@
-// bench/cuda_parts.cpp: what moves beside the bytes, where only parts of a buffer move, and what goes on meanwhile.
+// bench/cuda_parts.cpp: the cost of transfers where only parts of a buffer move, and of work that goes on meanwhile.
 #include <fmt/format.h>
 #include <unibuf/unibuf.hpp>
 
@@ -39,7 +39,7 @@ bench::figures device_handle() {
                                     })));
 }
 
-/// A mark and a sync of one cache line; the limit, the driver's own transfer of it, is taken off.
+/// Measures a mark and a sync of one cache line. The limit, the driver's own transfer of it, is taken off.
 bench::figures bookkeeping() {
     constexpr std::size_t line = 64;
     const bench::default_device device(device_for(page));
@@ -59,7 +59,7 @@ bench::figures bookkeeping() {
     return taken;
 }
 
-/// One page of 4 GiB changed and fetched, against all of it.
+/// Measures one page of 4 GiB changed and fetched, against all of it.
 bench::figures one_page() {
     constexpr std::size_t all = 4 * gib;
     const bench::default_device device(device_for(all));
@@ -69,7 +69,7 @@ bench::figures one_page() {
         bench::repeat([&buffer] { buffer.mark_host_dirty(); }, [&buffer] { buffer.sync_to_device(); })));
 }
 
-/// Every other page of 2,000 sent by one access, against a call of the driver for each.
+/// Measures every other page of 2,000 sent by one access, against a call of the driver for each.
 bench::figures many_pages() {
     constexpr std::size_t changed = 1000;
     constexpr std::size_t all = 2 * changed * page;
@@ -103,7 +103,8 @@ double seconds_of(const Work& work) {
     return fastest;
 }
 
-/// A prefetch on one stream beside work on another, which takes about as long; against the longer of the two alone.
+/// Measures a prefetch on one stream beside work on another, which takes about as long, against the longer of the two
+/// alone.
 bench::figures overlap() {
     constexpr std::size_t all = 64 * mib;
     const unibuf::space where = device_for(2 * all);

@@ -9,7 +9,7 @@ namespace {
 
 constexpr std::size_t block = 64;
 
-/// Of `ranges` blocks, every other one is current at debug:0 and the rest at the host.
+/// Makes a buffer of `ranges` blocks, of which every other one is current at debug:0 and the rest at the host.
 unibuf::buffer in_ranges(std::size_t ranges) {
     unibuf::buffer buffer(ranges * block);
     buffer.write(unibuf::host).data();
@@ -22,7 +22,7 @@ unibuf::buffer in_ranges(std::size_t ranges) {
     return buffer;
 }
 
-/// A lease of one float in the last block, which is the host's. Against the same in a directory of one range.
+/// Measures a lease of one float in the last block, which is the host's, against one in a directory of one range.
 bench::figures one_element(std::size_t ranges) {
     const unibuf::buffer many = in_ranges(ranges);
     const unibuf::buffer one = in_ranges(1);

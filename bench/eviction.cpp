@@ -1,4 +1,4 @@
-// bench/eviction.cpp: what it costs that copies make room by themselves, beside a program that swaps them by hand.
+// bench/eviction.cpp: the cost of copies that make room by themselves, beside a program that swaps them by hand.
 #include <fmt/format.h>
 #include <unibuf/opencl.hpp>
 #include <unibuf/unibuf.hpp>
@@ -21,12 +21,13 @@ using cl::check;
 
 constexpr std::size_t bytes = std::size_t{16} << 20;
 constexpr std::size_t arrays = 6;
-constexpr std::size_t room = 4;  // of them, on the device
+constexpr std::size_t room = 4;  // number of arrays that the device has room for
 
-/// Taken in turns, so that each one has just gone when it is needed again: the worst that there is for both.
+/// Returns the array of a use. Arrays take turns, so that each has just gone when it is needed again: the worst case
+/// for both.
 std::size_t turn(std::uint64_t use) { return use % arrays; }
 
-/// Copies that come and go by themselves.
+/// Uses buffers, whose copies come and go by themselves.
 class by_unibuf {
 public:
     by_unibuf(unibuf::space where, unibuf::access what) : where_(where), what_(what) {
@@ -62,7 +63,7 @@ private:
     std::uint64_t uses_ = 0;
 };
 
-/// The same, as somebody writes it who knows what comes next. The host has pages as a buffer has them.
+/// Swaps copies as somebody writes it who knows what comes next. The host has pages as a buffer has them.
 class by_hand {
 public:
     by_hand(unibuf::space where, unibuf::access what) : on_(unibuf::opencl::handles_of(where)), what_(what) {

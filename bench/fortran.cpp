@@ -20,10 +20,10 @@ extern void* bench_fortran_pointer;
 
 namespace {
 
-/// As fortran_calls numbers them.
+/// The devices, as fortran_calls numbers them.
 enum device { host, debug, opengl };
 
-/// The buffer of fortran_calls.
+/// Makes the buffer of fortran_calls, and ends it.
 class fortran_buffer {
 public:
     fortran_buffer(std::int64_t count, device at) {
@@ -53,7 +53,7 @@ bench::figures write_buffer(std::int64_t bytes, device at) {
                                     bench::repeat([] { bench_fortran_assign(); })));
 }
 
-/// The GPU has nothing to do: what is left is who has what, and a fence.
+/// Measures a sync where the GPU has nothing to do: what is left is who has what, and a fence.
 bench::figures idle_sync() {
     const fortran_buffer buffer(std::int64_t{1} << 20, opengl);
     bench_fortran_bind();
@@ -63,7 +63,7 @@ bench::figures idle_sync() {
                                     })));
 }
 
-/// A cache line that moves; the limit, its copy, is taken off.
+/// Measures a sync of a cache line that moves. The limit, its copy, is taken off.
 bench::figures small_sync() {
     const fortran_buffer buffer(16, debug);
     bench::figures taken =

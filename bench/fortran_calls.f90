@@ -1,4 +1,4 @@
-!> What bench/fortran.cpp times, as a Fortran program would write it.
+!> The calls that bench/fortran.cpp times, as a Fortran program would write them.
 module fortran_calls
   use, intrinsic :: iso_c_binding, only: c_float, c_int, c_int64_t, c_ptr
   use gpu_unified_buffers
@@ -11,7 +11,8 @@ module fortran_calls
 
 contains
 
-  !> Of `count` elements, for the device `devices(device)`. Not 0 where that is not there.
+  !> Makes a buffer of `count` elements for the device `devices(device)`. Returns a status, which is not 0 where that
+  !> device is not there.
   integer(c_int) function make(count, device) bind(C, name='bench_fortran_make')
     integer(c_int64_t), intent(in), value :: count
     integer(c_int), intent(in), value :: device

@@ -35,7 +35,7 @@ std::ptrdiff_t heap_bytes() noexcept { return taken; }
 
 }  // namespace bench
 
-// All other forms come down to these.
+// All other forms of operator new and delete call these.
 void* operator new(std::size_t bytes) { return bench::take(std::malloc(bytes == 0 ? 1 : bytes)); }
 
 void* operator new(std::size_t bytes, std::align_val_t alignment) {

@@ -7,7 +7,7 @@
 
 namespace {
 
-/// Against a mutex that nobody else wants.
+/// Measures against a mutex that nobody else wants.
 bench::figures read_lease() {
     unibuf::unified_buffer<float> buffer(1024);
     buffer.fill(1);

@@ -16,7 +16,7 @@
 
 namespace {
 
-/// A line that follows the work, where somebody is looking.
+/// Shows a line that follows the work, where somebody is looking.
 class progress {
 public:
     progress() = default;
@@ -32,11 +32,12 @@ private:
     bool terminal_ = ::isatty(STDERR_FILENO) == 1;
 };
 
-/// The worst case of a claim. Cases without their hardware are named in the note, and keep the claim from holding.
+/// Returns the worst case of a claim. Cases without their hardware are named in the note, and keep the claim from
+/// holding.
 bench::outcome settle(const bench::claim& claim, const progress& line) {
     bench::outcome result{.name = claim.name, .unit = claim.unit, .goal = claim.goal.text(claim.unit)};
     std::string worst;
-    std::map<std::string, std::vector<std::string>> missing;  // the cases by the reason
+    std::map<std::string, std::vector<std::string>> missing;  // names of the missing cases, by the reason
     for (const bench::situation& each : claim.cases) {
         line.show(fmt::format("{}: {}", claim.name, each.name));
         try {

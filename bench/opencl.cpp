@@ -10,7 +10,7 @@
 namespace bench::opencl {
 namespace {
 
-/// Of clEnqueueWriteBuffer and clEnqueueReadBuffer, which differ in whether `bytes` is const.
+/// The type of clEnqueueWriteBuffer and clEnqueueReadBuffer, which differ in whether `bytes` is const.
 using enqueue_copy = std::int32_t(_cl_command_queue*, _cl_mem*, std::uint32_t blocking, std::size_t offset,
                                   std::size_t bytes, const void* host, std::uint32_t waits, void* const* wait_for,
                                   void** event);

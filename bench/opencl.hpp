@@ -8,10 +8,10 @@
 
 namespace bench::opencl {
 
-/// clEnqueueWriteBuffer, blocking, to the first bytes of `to`. Throws std::runtime_error where it fails.
+/// Calls clEnqueueWriteBuffer, blocking, to the first bytes of `to`. Throws std::runtime_error where it fails.
 void write(_cl_command_queue* queue, _cl_mem* to, std::span<const std::byte> from);
 
-/// clEnqueueReadBuffer, likewise.
+/// Calls clEnqueueReadBuffer, blocking, from the first bytes of `from`. Throws std::runtime_error where it fails.
 void read(_cl_command_queue* queue, _cl_mem* from, std::span<std::byte> to);
 
 }  // namespace bench::opencl

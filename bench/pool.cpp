@@ -1,4 +1,4 @@
-// bench/pool.cpp: what a pool costs, and what it spares.
+// bench/pool.cpp: the cost of a pool, and what it spares.
 #include <dlfcn.h>
 #include <unibuf/unibuf.hpp>
 
@@ -18,7 +18,7 @@ namespace {
 
 constexpr std::size_t bytes = 1 << 16;
 
-/// Against the memory alone, from a heap.
+/// Measures against memory alone, from a heap.
 bench::figures pair_beside(const bench::body& heap) {
     unibuf::memory_pool pool;
     pool.reserve(1, bytes);
@@ -42,7 +42,8 @@ struct mimalloc {
     void (*give_back)(void*);
 };
 
-/// Loaded for itself: a program that is linked with it has its malloc, and its operator new, in all other figures too.
+/// Loads mimalloc by itself: a program that is linked with it has its malloc, and its operator new, in all other
+/// figures too.
 mimalloc load_mimalloc() {
     const std::string library = UNIBUF_MIMALLOC;
     if (library.empty()) {
@@ -68,7 +69,7 @@ bench::figures pair_beside_mimalloc() {
     }));
 }
 
-/// Against a buffer that is made each time, and written at the host.
+/// Measures against a buffer that is made each time, and written at the host.
 bench::figures used_pair() {
     unibuf::memory_pool pool;
     return bench::in_ns(bench::race(bench::repeat([&pool] {
@@ -82,7 +83,8 @@ bench::figures used_pair() {
                                     })));
 }
 
-/// Of one thread among eight that do nothing else, in its own time: as if each had a core. Against one thread alone.
+/// Measures one thread among eight that do nothing else, in its own time, as if each had a core, against one thread
+/// alone.
 bench::figures pair_among_threads() {
     static constexpr unsigned threads = 8;
     static constexpr int rounds = 200'000;
@@ -116,8 +118,8 @@ bench::figures pair_among_threads() {
     return bench::in_ns(best);
 }
 
-/// What a program does again and again: it writes a buffer through a pointer, and uses it elsewhere. Against a buffer
-/// that is made each time.
+/// Measures what a program does again and again: it writes a buffer through a pointer, and uses it elsewhere. The limit
+/// is a buffer that is made each time.
 bench::figures loop(const char* name, std::size_t size) {
     const unibuf::space where(name);
     unibuf::memory_pool pool;

@@ -12,7 +12,7 @@ namespace bench {
 
 using body = std::function<void(benchmark::State&)>;
 
-/// `work`, over and over.
+/// Makes a body that does `work` over and over.
 template <class Work>
 body repeat(Work work) {
     return [work = std::move(work)](benchmark::State& state) {
@@ -20,8 +20,8 @@ body repeat(Work work) {
     };
 }
 
-/// `work`, over and over, each time after `prepare`, which is not timed. For work of more than some microseconds: to
-/// stop the clock takes nearly one.
+/// Makes a body that does `work` over and over, each time after `prepare`, which is not timed. It is for work of more
+/// than some microseconds: to stop the clock takes nearly one.
 template <class Prepare, class Work>
 body repeat(Prepare prepare, Work work) {
     return [prepare = std::move(prepare), work = std::move(work)](benchmark::State& state) {
@@ -34,13 +34,13 @@ body repeat(Prepare prepare, Work work) {
     };
 }
 
-/// Time that passes in one iteration.
+/// The time that passes in one iteration.
 struct seconds {
     double measured = 0;
     double limit = 0;
 };
 
-/// Runs both several times in random order; the fastest run of each counts, because noise only adds.
+/// Runs both several times in random order. The fastest run of each counts, because noise only adds.
 seconds race(const body& measured, const body& limit);
 
 /// Does both in turns, `rounds` times each, and takes the mean: for work that is not the same in each round. What
@@ -49,7 +49,7 @@ seconds in_turns(int rounds, const std::function<void()>& measured, const std::f
 
 constexpr figures in_ns(const seconds& taken) noexcept { return {taken.measured * 1e9, taken.limit * 1e9}; }
 
-/// Of work that does `amount` of something in each iteration: how much in a second.
+/// Returns how much is done in a second, by work that does `amount` of something in each iteration.
 constexpr figures as_rate(const seconds& taken, double amount) noexcept {
     return {amount / taken.measured, amount / taken.limit};
 }

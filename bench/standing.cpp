@@ -13,8 +13,8 @@ namespace {
 constexpr std::size_t size = std::size_t{1} << 20;
 constexpr std::size_t piece = 4096;
 
-/// The host writes a piece of a buffer that is bound, and reads it back: the device may have changed it meanwhile. By
-/// hand: a fence of the device's work, and a copy each way.
+/// Measures a write of the host to a piece of a buffer that is bound, and reading it back: the device may have changed
+/// it meanwhile. The limit is that by hand: a fence of the device's work, and a copy each way.
 bench::figures write_and_back() {
     const unibuf::space device("opencl:0");
     const unibuf::buffer_options mirrored{.hint = unibuf::memory_hint::gpu_preferred};

@@ -1,4 +1,4 @@
-// bench/summary.hpp: what became of the claims, as a table and as JSON.
+// bench/summary.hpp: shows the claims with their figures, as a table and as JSON.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
@@ -10,13 +10,13 @@
 
 namespace bench {
 
-/// What was found in one situation of a claim.
+/// The figures of one situation of a claim.
 struct found_case {
     std::string name;
     figures found;
 };
 
-/// One row. Without figures, the note says why.
+/// One row of the table. Where it has no figures, the note says why.
 struct outcome {
     std::string name;
     std::string unit;
@@ -24,13 +24,14 @@ struct outcome {
     std::optional<figures> found = {};
     std::optional<bool> holds = {};  // nothing where hardware is missing
     std::string note = {};
-    std::vector<found_case> cases = {};  // all that could be measured
+    std::vector<found_case> cases = {};  // all cases that could be measured
 };
 
-/// A list of {name, unit, measured, limit, ratio, goal, holds, cases}, with a note where there is something to say.
+/// Returns a list of {name, unit, measured, limit, ratio, goal, holds, cases}, with a note where there is something to
+/// say.
 nlohmann::ordered_json to_json(const std::vector<outcome>& outcomes);
 
-/// For people: claims that miss their goal stand last.
+/// Returns a table for people. Claims that miss their goal stand last.
 std::string to_table(const std::vector<outcome>& outcomes);
 
 }  // namespace bench

@@ -1,4 +1,4 @@
-// bench/sync.cpp: what a transfer costs beside the bytes that it moves.
+// bench/sync.cpp: the cost of a transfer beside the bytes that it moves.
 #include <unibuf/unibuf.hpp>
 
 #include <array>
@@ -9,7 +9,7 @@
 
 namespace {
 
-/// One cache line marked and sent; the limit, the copy of a cache line, is taken off.
+/// Measures one cache line marked and sent. The limit, the copy of a cache line, is taken off.
 bench::figures bookkeeping() {
     const bench::default_device debug("debug:0");
     unibuf::unified_buffer<std::byte> buffer(64);

@@ -1,4 +1,4 @@
-// bench/tracking.cpp: what it costs that writes through pointers of host() are found, and what that saves.
+// bench/tracking.cpp: the cost of finding writes through pointers of host(), and what it saves.
 #include <unibuf/unibuf.hpp>
 
 #include <algorithm>
@@ -22,7 +22,7 @@ constexpr std::size_t large = 256 * mib;
 
 void increase(std::byte& of) { of = static_cast<std::byte>(std::to_integer<unsigned>(of) + 1U); }
 
-/// With a mirrored copy at the default device, the same as the host's.
+/// A buffer with a mirrored copy at the default device, which is the same as the host's.
 class mirrored {
 public:
     explicit mirrored(std::size_t bytes, write_tracking tracking = write_tracking::automatic)
@@ -36,7 +36,7 @@ public:
     unibuf::buffer buffer;
 };
 
-/// And with a pointer that has been out for some rounds.
+/// A mirrored buffer with a pointer that has been out for some rounds.
 class written_through : public mirrored {
 public:
     explicit written_through(std::size_t bytes, write_tracking tracking = write_tracking::automatic)
@@ -54,7 +54,7 @@ bench::body whole_transfer(mirrored& of) {
     return bench::repeat([&of] { of.buffer.mark_host_dirty(); }, [&of] { of.move(); });
 }
 
-/// Against all of it.
+/// Measures one element against the whole buffer.
 bench::figures one_element() {
     written_through buffer(large);
     mirrored whole(large);
@@ -65,7 +65,7 @@ bench::figures one_element() {
                                     whole_transfer(whole)));
 }
 
-/// Against a program that says which page it wrote.
+/// Measures against a program that says which page it wrote.
 bench::figures one_element_told() {
     written_through buffer(large);
     mirrored told(large);
@@ -80,7 +80,7 @@ bench::figures one_element_told() {
                                     })));
 }
 
-/// As many rounds as a part is believed in, and the one in which it is tried again: see src/tracking/policy.hpp.
+/// Takes as many rounds as a part is believed in, and the one in which it is tried again: see src/tracking/policy.hpp.
 bench::figures full_rewrite(std::size_t bytes) {
     constexpr int rounds = 256;
     written_through tracked(bytes);
@@ -97,7 +97,7 @@ bench::figures full_rewrite(std::size_t bytes) {
     return bench::in_ns(best);
 }
 
-/// One byte in each of 1 % of the pages.
+/// Writes one byte in each of 1 % of the pages.
 class scattered {
 public:
     explicit scattered(std::size_t bytes) : pages_(bytes / page) {
@@ -116,7 +116,7 @@ private:
     std::minstd_rand random_{1};
 };
 
-/// The access alone: what the stores cost is the next.
+/// Measures the access alone; random_stores_and_access has the stores too.
 bench::figures random_access() {
     written_through buffer(large);
     mirrored whole(large);
@@ -154,7 +154,7 @@ bench::figures per_mib(bench::figures found, std::size_t bytes) {
     return {found.measured / count, found.limit / count};
 }
 
-/// Against the transfer that nobody needs.
+/// Measures against the transfer that nobody needs.
 bench::figures clean_held(std::size_t bytes, bool in_small_pages) {
     written_through buffer(bytes);
     mirrored whole(bytes);
@@ -166,7 +166,7 @@ bench::figures clean_held(std::size_t bytes, bool in_small_pages) {
                    bytes);
 }
 
-/// Against a load of a pointer.
+/// Measures against a load of a pointer.
 bench::figures clean_released(bool view) {
     mirrored buffer(large);
     if (view) {
@@ -185,10 +185,10 @@ bench::figures clean_released(bool view) {
                                     })));
 }
 
-/// The most that a buffer has on the heap between two rounds, against a bit for each page.
+/// Measures the most that a buffer has on the heap between two rounds, against a bit for each page.
 bench::figures bookkeeping(const std::function<void(std::byte*)>& write) {
     const bench::default_device debug("debug:0");
-    mirrored(large).move();  // what is set up once in a process is no buffer's
+    mirrored(large).move();  // what is set up once in a process is not counted as a buffer's
     const std::ptrdiff_t before = bench::heap_bytes();
     written_through buffer(large);
     std::ptrdiff_t most = 0;
@@ -248,7 +248,7 @@ const bench::declared random_1pct_stores({.name = "tracking.random_1pct.stores",
                                           .goal = bench::ratio_at_most(0.2),
                                           .cases = at_each_device("stores and access", random_stores_and_access)});
 
-// Where a transfer costs nothing to begin, none is made longer to spare another.
+// No transfer is made longer to spare another one, where a transfer costs nothing to begin.
 const bench::declared random_1pct_bytes({.name = "tracking.random_1pct.bytes",
                                          .unit = "bytes",
                                          .goal = bench::ratio_at_most(0.011),

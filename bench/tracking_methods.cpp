@@ -58,7 +58,7 @@ class method {
 public:
     virtual ~method() = default;
     virtual void arm() = 0;
-    virtual void find(ranges& found) = 0;  // and arms again
+    virtual void find(ranges& found) = 0;  // also arms again
 };
 
 class by_kernel final : public method {
@@ -140,10 +140,10 @@ private:
     byte_range all_;
 };
 
-/// What the program writes: of less than a page, a line.
+/// A pattern of what the program writes. Where it has less than a page, it writes a line.
 struct pattern {
     std::string name;
-    std::function<ranges(std::size_t bytes)> writes;  // nothing: makes no sense for so few
+    std::function<ranges(std::size_t bytes)> writes;  // gives nothing where the pattern makes no sense for so few bytes
 };
 
 ranges one(std::size_t bytes) {
@@ -173,7 +173,7 @@ double median_of(std::vector<times>& all, double (*of)(const times&)) {
     return of(all[all.size() / 2]);
 }
 
-/// In microseconds, each the median of its own.
+/// Returns the times in microseconds, each the median of its own.
 times measure(method& by, std::span<std::byte> memory, std::byte* to, const ranges& writes) {
     using clock = std::chrono::steady_clock;
     const auto us = [](clock::duration taken) { return std::chrono::duration<double, std::micro>(taken).count(); };

@@ -17,8 +17,9 @@ using unibuf::unified_buffer;
 
 constexpr std::size_t mib = std::size_t{1} << 20;
 
-/// Both go between the same pages, all touched before, so that neither is lucky with its memory. Marking is not timed,
-/// but comes before both: debug:0 poisons what is stale, which leaves its copy in the cache.
+/// Measures a transfer. Both ways go between the same pages, all touched before, so that neither is lucky with its
+/// memory. Marking is not timed, but comes before both: debug:0 poisons what is stale, which leaves its copy in the
+/// cache.
 bench::figures whole(unibuf::space where, std::size_t bytes, bench::by_hand* plainly) {
     const bench::default_device device(where);
     unibuf::buffer buffer(bytes, {.hint = unibuf::memory_hint::gpu_preferred});
@@ -44,7 +45,7 @@ std::vector<bench::situation> to_each_device() {
     return cases;
 }
 
-/// One element of 256 MiB changed and fetched, against all of it.
+/// Measures one element of 256 MiB changed and fetched, against all of it.
 bench::figures one_element() {
     const bench::default_device debug("debug:0");
     unified_buffer<float> buffer(256 * mib / sizeof(float));

@@ -17,10 +17,10 @@
 
 namespace {
 
-/// One allocation or its end: `id` is alive from its first event to its second.
+/// An allocation or its end: `id` is alive from its first event to its second.
 struct event {
     std::size_t id = 0;
-    std::size_t bytes = 0;  // 0: it ends
+    std::size_t bytes = 0;  // 0 at the end of the allocation
 };
 
 class trace {
@@ -37,8 +37,9 @@ private:
     std::size_t next_ = 0;
 };
 
-/// Steps of training a dense network of many layers. What it learns stays, and so do two moments of each; what comes
-/// out of a layer lives from the forward to the backward pass, and the gradients until all of them are applied.
+/// A trace of steps of training a dense network of many layers. What it learns stays, and so do two moments of each;
+/// what comes out of a layer lives from the forward to the backward pass, and the gradients until all of them are
+/// applied.
 trace training() {
     constexpr std::size_t layers = 500;
     constexpr std::size_t batch = 32;
@@ -67,7 +68,8 @@ trace training() {
     return made;
 }
 
-/// Sizes between 256 bytes and 64 KiB, as often in each octave; each lives until a random later time.
+/// A trace of sizes between 256 bytes and 64 KiB, as many in each octave; each allocation lives until a random later
+/// time.
 trace random_sizes() {
     trace made;
     std::mt19937 random(1);
@@ -85,7 +87,7 @@ trace random_sizes() {
     return made;
 }
 
-/// Arrays that grow by half each time, as vectors do: old and new are there together while one moves.
+/// A trace of arrays that grow by half each time, as vectors do: old and new are there together while one moves.
 trace growing_sizes() {
     trace made;
     std::vector<std::pair<std::size_t, std::size_t>> arrays;
@@ -100,7 +102,7 @@ trace growing_sizes() {
     return made;
 }
 
-/// The worst moment: what is taken, against what is asked for, at each new peak of the latter.
+/// Returns the worst moment of a trace: what is taken against what is asked for, at each new peak of the latter.
 template <class Begin, class End, class Taken>
 bench::figures play(const trace& of, Begin begin, End end, Taken taken) {
     std::map<std::size_t, std::size_t> alive;
@@ -125,7 +127,7 @@ bench::figures play(const trace& of, Begin begin, End end, Taken taken) {
 
 bench::figures of_pool(const trace& played) {
     unibuf::memory_pool pool;
-    pool.limit(0);  // what is kept for later is no waste
+    pool.limit(0);  // memory that is kept for later is no waste
     std::map<std::size_t, unibuf::buffer> alive;
     return play(
         played, [&](std::size_t id, std::size_t bytes) { alive.emplace(id, pool.acquire(bytes)); },

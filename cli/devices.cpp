@@ -18,11 +18,11 @@
 namespace unibuf_cli {
 namespace {
 
-using row = std::array<std::string, 7>;  // all but the last column, which needs no padding
+using row = std::array<std::string, 7>;  // all columns but the last, which needs no padding
 
 std::string_view yes_or_no(bool has) { return has ? "yes" : "-"; }
 
-/// Nothing where the driver does not say, or fails: the list is shown all the same.
+/// Returns nothing where the driver does not say, or fails: the list is shown all the same.
 std::optional<std::uint64_t> free_memory(const unibuf::device_info& of) {
     if (!of.available) return {};
     try {
@@ -102,7 +102,7 @@ void print_json(const std::vector<unibuf::device_info>& all, const std::string& 
                         {"free_bytes", free_bytes},
                         {"properties", properties}});
     }
-    // What a driver says may be no UTF-8.
+    // Texts of a driver may be no UTF-8.
     fmt::print("{}\n", list.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
 }
 

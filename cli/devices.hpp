@@ -1,4 +1,4 @@
-// cli/devices.hpp: `unibuf devices`: every space, what its memory can do, and why a missing one is missing.
+// cli/devices.hpp: `unibuf devices` shows every space, what its memory can do, and why a missing one is missing.
 #pragma once
 
 #include <CLI/CLI.hpp>

@@ -19,7 +19,7 @@ int run(int argc, char** argv) {
     unibuf_cli::add_devices(app);
     try {
         app.parse(argc, argv);
-    } catch (const CLI::Success& asked_for) {  // help and version
+    } catch (const CLI::Success& asked_for) {  // the user asked for help or the version
         return app.exit(asked_for);
     } catch (const CLI::ParseError& wrong) {
         fmt::print(stderr, "unibuf: {} (--help tells what there is)\n", unibuf_cli::one_line(wrong.what()));

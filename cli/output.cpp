@@ -22,7 +22,7 @@ std::string readable_bytes(std::uint64_t bytes) {
     if (bytes < 1024) return fmt::format("{} B", bytes);
     double amount = static_cast<double>(bytes) / 1024;
     std::size_t unit = 0;
-    while (amount >= 1023.95 && unit + 1 < units.size()) {  // what would be shown as 1024.0 is one of the next unit
+    while (amount >= 1023.95 && unit + 1 < units.size()) {  // the next unit takes over where 1024.0 would be shown
         amount /= 1024;
         ++unit;
     }

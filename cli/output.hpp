@@ -1,4 +1,4 @@
-// cli/output.hpp: what all subcommands need to print.
+// cli/output.hpp: functions that all subcommands print with.
 #pragma once
 
 #include <cstdint>
@@ -7,10 +7,10 @@
 
 namespace unibuf_cli {
 
-/// `text`, which may come from a driver, without line breaks and control characters.
+/// Returns `text`, which may come from a driver, without line breaks and control characters.
 std::string one_line(std::string_view text);
 
-/// "15.6 GiB"
+/// Returns a size as people read it: "15.6 GiB".
 std::string readable_bytes(std::uint64_t bytes);
 
 /// Throws std::system_error where what was printed did not arrive, as on a full disk.

@@ -1,4 +1,4 @@
-// attempt.hpp: no exception leaves: it becomes a status, and the message of this thread.
+// attempt.hpp: turns exceptions into a status, and keeps the message of this thread.
 #pragma once
 
 #include <unibuf/unibuf.h>
@@ -7,13 +7,14 @@
 
 namespace unibuf::c {
 
-/// Inside a handler: the status of what was thrown, whose message is kept.
+/// Returns the status of what was thrown, and keeps its message. It is called inside a handler.
 unibuf_status note_failure() noexcept;
 
-/// What a status that the caller's own function has returned stands for; `unsupported` for a number that is none.
+/// Returns the error that a status stands for, which the caller's own function has returned; `unsupported` for a number
+/// that is none.
 error_code code_of(unibuf_status status) noexcept;
 
-/// Of this thread's last failure.
+/// Returns the message of this thread's last failure.
 const char* message() noexcept;
 
 template <class Work>
@@ -28,14 +29,14 @@ unibuf_status attempt(const Work& work) noexcept {
 
 [[noreturn]] void refuse_null(const char* what);
 
-/// Throws where it is NULL, and says `what` was to be given.
+/// Throws where `pointer` is NULL, and says that `what` was to be given.
 template <class T>
 T& given(T* pointer, const char* what) {
     if (!pointer) refuse_null(what);
     return *pointer;
 }
 
-/// Puts what `work` returns at `place`, which is looked at first: without one, nothing is done.
+/// Puts what `work` returns at `place`. The place is looked at first: without one, nothing is done.
 template <class T, class Work>
 unibuf_status answer(T* place, const char* what, const Work& work) noexcept {
     return attempt([&] {

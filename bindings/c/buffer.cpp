@@ -14,7 +14,7 @@
 namespace unibuf::c {
 namespace {
 
-/// Tells who gave the memory that it is not used any more, unless the buffer was never made.
+/// Tells the program that its memory is not used any more, unless the buffer was never made.
 class callers_memory {
 public:
     callers_memory(void (*on_free)(void*), void* context) noexcept : on_free_(on_free), context_(context) {}

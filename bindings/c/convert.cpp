@@ -45,7 +45,7 @@ static_assert(UNIBUF_REOPENS_AT_ONCE == number(reopening::at_once) &&
               UNIBUF_REOPENS_WHEN_TOLD == number(reopening::told));
 static_assert(UNIBUF_REST == rest && UNIBUF_NO_LIMIT == no_memory_limit);
 
-// What programs have compiled stays as it is.
+// These layouts stay as they are, as programs have compiled them.
 static_assert(sizeof(unibuf_options) == 20 && offsetof(unibuf_options, device) == 12 &&
               offsetof(unibuf_options, uninitialized) == 17);
 static_assert(sizeof(unibuf_access_options) == 32 && offsetof(unibuf_access_options, queue) == 24);

@@ -1,4 +1,4 @@
-// convert.hpp: the values of unibuf.h as those of C++.
+// convert.hpp: converts the values of unibuf.h into those of C++.
 #pragma once
 
 #include <unibuf/unibuf.h>
@@ -11,8 +11,8 @@
 
 namespace unibuf::c {
 
-// All of these throw error(invalid_argument) for numbers that the header does not have. What an access of a current
-// copy needs is inline: it takes some nanoseconds.
+// All of these throw error(invalid_argument) for numbers that the header does not have. Those that an access of a
+// current copy needs are inline: such an access takes some nanoseconds.
 space found_space(unibuf_space where);
 inline space space_of(unibuf_space where) { return where == UNIBUF_HOST ? host : found_space(where); }
 
@@ -35,7 +35,7 @@ inline unibuf_native shown(const native_memory& copy) noexcept {
     return {.where = copy.where.id(), .handle = copy.handle, .offset = copy.offset, .size = copy.bytes};
 }
 
-/// UNIBUF_FOREVER is without end; throws where it is negative.
+/// Returns a timeout, which is without end for UNIBUF_FOREVER. Throws where it is negative.
 std::chrono::nanoseconds timeout_of(std::int64_t nanoseconds);
 
 inline queue queue_of(unibuf_queue given) noexcept { return {given}; }

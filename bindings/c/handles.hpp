@@ -1,4 +1,4 @@
-// handles.hpp: what is behind the opaque types.
+// handles.hpp: the objects behind the opaque types.
 #pragma once
 
 #include <unibuf/unibuf.h>
@@ -19,21 +19,23 @@ namespace unibuf::c {
 inline buffer& bytes_of(unibuf_buffer* handle) { return given(handle, "a buffer").bytes; }
 inline const buffer& bytes_of(const unibuf_buffer* handle) { return given(handle, "a buffer").bytes; }
 
-/// NULL may stand for no bytes.
+/// Returns `size` bytes at `data`, which may be NULL where there are none.
 template <class Byte, class Void>
 std::span<Byte> bytes_at(Void* data, std::size_t size) {
     if (size != 0) given(static_cast<Byte*>(data), "data");
     return {static_cast<Byte*>(data), size};
 }
 
-/// The same beside the bytes of a buffer from `offset` on; UNIBUF_REST: as many as it has there.
+/// Returns the caller's bytes that belong to those of a buffer from `offset` on. UNIBUF_REST means as many as the
+/// buffer has there.
 template <class Byte, class Void>
 std::span<Byte> bytes_beside(const buffer& of, Void* data, std::size_t size, std::size_t offset) {
     if (size == UNIBUF_REST) size = of.size_bytes() - std::min(offset, of.size_bytes());
     return bytes_at<Byte>(data, size);
 }
 
-/// Makes what the caller will end, of what `make` returns. The place is looked at first: without one, nothing is made.
+/// Puts a handle of what `make` returns at `at`, for the caller to end. The place is looked at first: without one,
+/// nothing is made.
 template <class Handle, class Make>
 void hand_out(Handle** at, const char* what, const Make& make) {
     Handle*& place = given(at, what);

@@ -28,7 +28,7 @@ lease_bytes* held_by(unibuf_lease& lease) noexcept {
     return std::launder(reinterpret_cast<lease_bytes*>(&lease.reserved[0]));
 }
 
-/// What `take` returns is made where it stays.
+/// Makes a lease of what `take` returns, in the place where it stays.
 template <class Take>
 void put(unibuf_lease& lease, const Take& take) {
     const lease_bytes* const taken = new (&lease.reserved[0]) lease_bytes(take());

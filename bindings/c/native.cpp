@@ -1,4 +1,4 @@
-// native.cpp: unibuf/cuda.h, opencl.h and opengl.h.
+// native.cpp: the functions of unibuf/cuda.h, opencl.h and opengl.h.
 #include <unibuf/cuda.h>
 #include <unibuf/opencl.h>
 #include <unibuf/opengl.h>
@@ -39,7 +39,7 @@ unibuf_queue unibuf_cuda_queue(struct CUstream_st* stream) { return unibuf::cuda
 unibuf_status unibuf_cuda_pointer(const unibuf_native* copy, unsigned long long* pointer) {
     return attempt([&] {
         const unibuf::native_memory native = copy_of(copy);
-        static_cast<void>(unibuf::cuda::handles_of(native.where));  // refuses what is elsewhere
+        static_cast<void>(unibuf::cuda::handles_of(native.where));  // throws for a copy that is elsewhere
         given(pointer, "a place for the pointer") = native.handle + native.offset;
     });
 }

@@ -7,13 +7,13 @@
 #include "handles.hpp"
 
 struct unibuf_pool {
-    unibuf::memory_pool* buffers;  // its own; null for the process's
+    unibuf::memory_pool* buffers;  // the pool that the handle owns; null for the process's pool
 };
 
 namespace unibuf::c {
 namespace {
 
-// That of the process is made by the first call that can say that there was no memory for it.
+// The process's pool is made by the first call that can say that there was no memory for it.
 constinit unibuf_pool shared_pool{nullptr};
 
 memory_pool& buffers_of(const unibuf_pool* pool) {

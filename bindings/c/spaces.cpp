@@ -1,4 +1,4 @@
-// spaces.cpp: which memories there are, and how much of them.
+// spaces.cpp: the spaces that there are, and their memory.
 #include <cstddef>
 #include <string>
 #include <unibuf/accelerator.hpp>
@@ -13,7 +13,7 @@
 
 struct unibuf_devices {
     std::vector<unibuf::device_info> all;
-    std::vector<std::vector<unibuf_device_property>> properties = {};  // of each
+    std::vector<std::vector<unibuf_device_property>> properties = {};  // the properties of each device
 };
 
 using namespace unibuf::c;

@@ -1,4 +1,4 @@
-// statistics.cpp: what became of a buffer, and what was moved for it.
+// statistics.cpp: the state of a buffer, and the transfers made for it.
 #include <algorithm>
 #include <chrono>
 #include <cstddef>
@@ -45,7 +45,7 @@ private:
     void* context_;
 };
 
-/// Transfers under way may still reach one that was replaced: they stay, each once.
+/// Keeps an observer for good: transfers under way may still reach one that was replaced. Each is kept once.
 observer* kept(observing function, void* context) {
     static std::mutex mutex;
     static auto& all = *new std::vector<std::unique_ptr<observer>>;

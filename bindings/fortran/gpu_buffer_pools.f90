@@ -1,4 +1,4 @@
-!> What is acquired and released: ranges of buffers, and buffers of pools.
+!> Leases of buffers, and pools: what is acquired and released.
 module gpu_buffer_pools
   use, intrinsic :: iso_c_binding, only: c_intptr_t
   use gpu_buffer_types, only: buffer_lease, buffer_pool, pool_statistics, unified_buffer
@@ -8,12 +8,12 @@ module gpu_buffer_pools
   public :: acquire_buffer, release_buffer, lease_handle
   public :: create_buffer_pool, destroy_buffer_pool, reserve_buffers, trim_buffer_pool, get_pool_statistics
 
-  !> acquire_buffer(buffer, device, access): the right to touch a range at a memory ("host", "opengl:0"), until it
+  !> acquire_buffer(buffer, device, access) takes the right to touch a range at a memory ("host", "opengl:0"), until it
   !> is released. Waits for accesses of other threads that exclude it, at most `timeout_ns`; STATUS_ACCESS_CONFLICT
-  !> within one thread. get_pointer gives its elements where the host can address them, lease_handle what the GPU
-  !> calls it.
+  !> within one thread. get_pointer gives the lease's elements where the host can address them, lease_handle what the
+  !> GPU calls its memory.
   !>
-  !> acquire_buffer(pool, size, access_mode): a buffer of a pool, as create_unified_buffer makes it, with memory
+  !> acquire_buffer(pool, size, access_mode) gives a buffer of a pool, as create_unified_buffer makes it, with memory
   !> that was used before. What was written then is not there: it reads as zero.
   interface acquire_buffer
     function acquire_lease(buffer, device, access, offset, size, timeout_ns, stat, errmsg) result(lease) &
@@ -45,9 +45,10 @@ module gpu_buffer_pools
     end function acquire_from_pool
   end interface acquire_buffer
 
-  !> release_buffer(lease): what was queued on the GPU under it is what later accesses wait for.
+  !> release_buffer(lease) ends a lease. Later accesses wait for what was queued on the GPU under it.
   !>
-  !> release_buffer(pool, buffer): gives it back; the handle ends. STATUS_ACCESS_CONFLICT while it is leased.
+  !> release_buffer(pool, buffer) gives a buffer back to its pool, and ends the handle. STATUS_ACCESS_CONFLICT while it
+  !> is leased.
   interface release_buffer
     subroutine release_lease(lease, stat, errmsg) bind(C, name='unibuf_fortran_release')
       import
@@ -69,7 +70,7 @@ module gpu_buffer_pools
 
   interface
 
-    !> What the API of the lease's memory calls it, as get_gpu_handle gives it.
+    !> Gives what the API of the lease's memory calls it, as get_gpu_handle does for a buffer.
     function lease_handle(lease, offset, stat, errmsg) result(handle) &
       bind(C, name='unibuf_fortran_lease_handle')
       import
@@ -81,7 +82,8 @@ module gpu_buffer_pools
       integer(c_intptr_t) :: handle
     end function lease_handle
 
-    !> Any thread may use it; each has a few of its buffers of its own, so that they do not wait for each other.
+    !> Makes a pool. Any thread may use it; each has a few of its buffers of its own, so that threads do not wait for
+    !> each other.
     function create_buffer_pool(stat, errmsg) result(pool) &
       bind(C, name='unibuf_fortran_create_pool')
       import
@@ -91,7 +93,7 @@ module gpu_buffer_pools
       type(buffer_pool) :: pool
     end function create_buffer_pool
 
-    !> Frees the buffers that it holds; those that are in use go on.
+    !> Ends a pool, and frees the buffers that it holds; those that are in use go on.
     subroutine destroy_buffer_pool(pool, stat, errmsg) bind(C, name='unibuf_fortran_destroy_pool')
       import
       implicit none
@@ -115,7 +117,7 @@ module gpu_buffer_pools
       character(*), intent(inout), optional :: errmsg
     end subroutine reserve_buffers
 
-    !> Frees buffers that are held, the oldest first, until at most `bytes` are; without it, all.
+    !> Frees buffers that the pool holds, the oldest first, until it holds at most `bytes`; without `bytes`, all.
     subroutine trim_buffer_pool(pool, bytes, stat, errmsg) bind(C, name='unibuf_fortran_pool_trim')
       import
       implicit none

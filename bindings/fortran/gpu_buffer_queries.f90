@@ -1,4 +1,4 @@
-!> What can be asked of a buffer, and of all of them.
+!> Questions about one buffer, and about all of them.
 module gpu_buffer_queries
   use gpu_buffer_types, only: transfer_statistics, unified_buffer
   use kinds, only: i64
@@ -13,7 +13,7 @@ module gpu_buffer_queries
 
   interface
 
-    !> In bytes.
+    !> Gives the size of a buffer in bytes.
     function buffer_size(buffer, stat, errmsg) result(size) &
       bind(C, name='unibuf_fortran_size')
       import
@@ -24,7 +24,7 @@ module gpu_buffer_queries
       integer(i64) :: size
     end function buffer_size
 
-    !> BUFFER_SYNCHRONIZED, and so on.
+    !> Gives the state of a buffer: BUFFER_SYNCHRONIZED, and so on.
     function buffer_state(buffer, stat, errmsg) result(state) &
       bind(C, name='unibuf_fortran_state')
       import
@@ -35,7 +35,7 @@ module gpu_buffer_queries
       integer :: state
     end function buffer_state
 
-    !> What was moved for it so far.
+    !> Gives what was moved for a buffer so far.
     function buffer_statistics(buffer, stat, errmsg) result(figures) &
       bind(C, name='unibuf_fortran_statistics')
       import
@@ -46,7 +46,7 @@ module gpu_buffer_queries
       type(transfer_statistics) :: figures
     end function buffer_statistics
 
-    !> Of all buffers.
+    !> Gives what was moved for all buffers.
     function total_statistics() result(figures) &
       bind(C, name='unibuf_fortran_total_statistics')
       import
@@ -54,7 +54,7 @@ module gpu_buffer_queries
       type(transfer_statistics) :: figures
     end function total_statistics
 
-    !> Bytes of memory that all buffers hold, on the host and on devices; shared memory counts once.
+    !> Gives the bytes of memory that all buffers hold, on the host and on devices; shared memory counts once.
     function memory_held() result(bytes) &
       bind(C, name='unibuf_fortran_memory_held')
       import
@@ -62,7 +62,7 @@ module gpu_buffer_queries
       integer(i64) :: bytes
     end function memory_held
 
-    !> The most that they held, since the program began or reset_peak_memory.
+    !> Gives the most bytes that all buffers held, since the program began or reset_peak_memory.
     function peak_memory_held() result(bytes) &
       bind(C, name='unibuf_fortran_peak_memory')
       import
@@ -109,14 +109,14 @@ module gpu_buffer_queries
 
 contains
 
-  !> Whether it was created, and not destroyed yet.
+  !> Returns whether a buffer was created, and not destroyed yet.
   logical function buffer_is_valid(buffer)
     type(unified_buffer), intent(in) :: buffer
 
     buffer_is_valid = is_valid(buffer) /= 0
   end function buffer_is_valid
 
-  !> "SYNCHRONIZED", and so on.
+  !> Returns the name of a state: "SYNCHRONIZED", and so on.
   function buffer_state_name(state) result(name)
     integer, intent(in) :: state
     character(:), allocatable :: name
@@ -127,7 +127,7 @@ contains
     name = trim(text)
   end function buffer_state_name
 
-  !> Whether host and GPU share the buffer's memory, why so, and how the host has it mapped: "shared: asked for:
+  !> Returns whether host and GPU share the buffer's memory, why so, and how the host has it mapped: "shared: asked for:
   !> coherent; mapped to write, coherent".
   function buffer_mapping(buffer, stat, errmsg) result(mapping)
     type(unified_buffer), intent(in) :: buffer
@@ -144,7 +144,7 @@ contains
     mapping = trim(text)
   end function buffer_mapping
 
-  !> The device that buffers are created for.
+  !> Returns the device that buffers are created for.
   function gpu_device(stat, errmsg) result(name)
     integer, intent(out), optional :: stat
     character(*), intent(inout), optional :: errmsg
@@ -159,7 +159,7 @@ contains
     name = trim(text)
   end function gpu_device
 
-  !> What the last failure on this thread was about.
+  !> Returns what the last failure on this thread was about.
   function unified_buffer_message() result(message)
     character(:), allocatable :: message
 

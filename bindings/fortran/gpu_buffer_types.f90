@@ -6,14 +6,14 @@ module gpu_buffer_types
   public
   private :: c_ptr, c_null_ptr, i64
 
-  !> What the host does with a buffer.
+  !> The access modes say what the host does with a buffer.
   enum, bind(C)
     enumerator :: BUFFER_READ_ONLY = 1   !< the GPU's output
     enumerator :: BUFFER_WRITE_ONLY = 2  !< the GPU's input
     enumerator :: BUFFER_READ_WRITE = 3
   end enum
 
-  !> Who should have the memory.
+  !> The memory hints say who should have the memory.
   enum, bind(C)
     enumerator :: MEMORY_CPU_PREFERRED = 1  !< shared, near the host
     enumerator :: MEMORY_GPU_PREFERRED = 2  !< mirrored: a copy of its own on either side
@@ -21,31 +21,31 @@ module gpu_buffer_types
     enumerator :: MEMORY_STREAMING = 4      !< shared, write-combined where the platform has it
   end enum
 
-  !> Which side of a buffer is newest: what buffer_state gives.
+  !> The states say which side of a buffer is newest: buffer_state gives them.
   enum, bind(C)
     enumerator :: BUFFER_UNINITIALIZED = 0  !< no copy exists
     enumerator :: BUFFER_HOST_ONLY = 1      !< only the host has a copy, and nothing was written to it
-    enumerator :: BUFFER_DEVICE_ONLY = 2    !< only the GPU has, likewise
-    enumerator :: BUFFER_SYNCHRONIZED = 3   !< both are current everywhere
+    enumerator :: BUFFER_DEVICE_ONLY = 2    !< only the GPU has a copy, and nothing was written to it
+    enumerator :: BUFFER_SYNCHRONIZED = 3   !< host and GPU are current everywhere
     enumerator :: BUFFER_HOST_DIRTY = 4     !< the host was written, and the GPU lacks some of it
     enumerator :: BUFFER_DEVICE_DIRTY = 5   !< the GPU was written, and the host lacks some of it
     enumerator :: BUFFER_MIXED = 6          !< each side has bytes that the other lacks
   end enum
 
-  !> What a lease may do with its bytes.
+  !> The accesses say what a lease may do with its bytes.
   enum, bind(C)
     enumerator :: ACCESS_READ = 1
     enumerator :: ACCESS_WRITE = 2  !< discards the old contents, so nothing is fetched
     enumerator :: ACCESS_READ_WRITE = 3
   end enum
 
-  !> What `stat` says.
+  !> The values of `stat`.
   enum, bind(C)
     enumerator :: STATUS_OK = 0
     enumerator :: STATUS_NOT_ALLOCATED = 1       !< marked or synchronized before any copy existed
     enumerator :: STATUS_OUT_OF_MEMORY = 2       !< the device or the host has no room
-    enumerator :: STATUS_DEVICE_UNAVAILABLE = 3  !< it is known, but cannot be used here
-    enumerator :: STATUS_DEVICE_LOST = 4         !< it failed for good
+    enumerator :: STATUS_DEVICE_UNAVAILABLE = 3  !< the device is known, but cannot be used here
+    enumerator :: STATUS_DEVICE_LOST = 4         !< the device failed for good
     enumerator :: STATUS_INVALID_ARGUMENT = 5    !< nonsense in a call
     enumerator :: STATUS_OUT_OF_RANGE = 6        !< outside the buffer
     enumerator :: STATUS_ACCESS_CONFLICT = 7     !< leases that exclude each other
@@ -54,8 +54,8 @@ module gpu_buffer_types
     enumerator :: STATUS_UNSUPPORTED = 10
   end enum
 
-  !> One array of bytes, for the host and a GPU. A handle: copies of it stand for the same buffer, which lives until one
-  !> of them is destroyed. Using another one then is an error.
+  !> One array of bytes, for the host and a GPU. This type is a handle: copies of it stand for the same buffer, which
+  !> lives until one of them is destroyed. Using another one then is an error.
   type, bind(C) :: unified_buffer
     private
     type(c_ptr) :: slot = c_null_ptr
@@ -78,7 +78,7 @@ module gpu_buffer_types
 
   type, bind(C) :: pool_statistics
     integer(i64) :: hits = 0        !< acquisitions that were given a buffer that was there
-    integer(i64) :: misses = 0      !< and those for which one was made
+    integer(i64) :: misses = 0      !< acquisitions for which a buffer was made
     integer(i64) :: held = 0        !< buffers that are there to be acquired
     integer(i64) :: held_bytes = 0
     integer(i64) :: peak_bytes = 0  !< the most that all buffers of the pool had at one time

@@ -7,7 +7,7 @@ module gpu_compute_shaders
   private
   public :: compute_shader, create_compute_shader, dispatch_compute, destroy_compute_shader
 
-  !> Copies stand for the same shader.
+  !> A compute shader. Copies of the handle stand for the same shader.
   type, bind(C) :: compute_shader
     private
     type(c_ptr) :: slot = c_null_ptr
@@ -16,9 +16,8 @@ module gpu_compute_shaders
 
   interface
 
-    !> Compiles GLSL for a context: of "opengl:0", which has no window, or the one of use_current_gl_context.
-    !> Lines end with new_line('a'). STATUS_INVALID_ARGUMENT, with the compiler's words, where it does not
-    !> compile.
+    !> Compiles GLSL for a context: the one of "opengl:0", which has no window, or the one of use_current_gl_context.
+    !> Lines end with new_line('a'). STATUS_INVALID_ARGUMENT, with the compiler's words, where it does not compile.
     function create_compute_shader(source, device, stat, errmsg) result(shader) &
       bind(C, name='unibuf_fortran_create_shader')
       import
@@ -30,8 +29,8 @@ module gpu_compute_shaders
       type(compute_shader) :: shader
     end function create_compute_shader
 
-    !> Queues that many groups, and returns. Later shaders see what this one writes; buffers are those of
-    !> bind_buffer_to_shader.
+    !> Queues that many groups of a shader, and returns. Later shaders see what this one writes; its buffers are those
+    !> of bind_buffer_to_shader.
     subroutine dispatch_compute(shader, groups_x, groups_y, groups_z, stat, errmsg) &
       bind(C, name='unibuf_fortran_dispatch')
       import

@@ -10,7 +10,7 @@ module gpu_fence_primitives
   private
   public :: gpu_fence, gpu_fence_create, gpu_fence_wait, gpu_fence_is_valid, gpu_fence_destroy
 
-  !> Stands for all work that was submitted to a device before it was created. Copies stand for the same work.
+  !> Stands for all work that was submitted to a device before the fence was created. Copies stand for the same work.
   type, bind(C) :: gpu_fence
     private
     type(c_ptr) :: slot = c_null_ptr
@@ -19,7 +19,7 @@ module gpu_fence_primitives
 
   interface
 
-    !> `device` is one of unibuf's names, "opengl:0"; without it, the GPU that buffers are created for.
+    !> Makes a fence. `device` is one of unibuf's names, "opengl:0"; without it, the GPU that buffers are created for.
     function gpu_fence_create(device, stat, errmsg) result(fence) bind(C, name='unibuf_fortran_create_fence')
       import
       implicit none
@@ -38,7 +38,7 @@ module gpu_fence_primitives
       integer, intent(out) :: stat
     end subroutine wait_for_fence
 
-    !> Waits for nothing.
+    !> Ends a fence, and waits for nothing.
     subroutine gpu_fence_destroy(fence, stat, errmsg) bind(C, name='unibuf_fortran_destroy_fence')
       import
       implicit none
@@ -57,8 +57,8 @@ module gpu_fence_primitives
 
 contains
 
-  !> Waits until the work is done, at most `timeout_ns`; without it, without end. Where time is up, `signaled` is false;
-  !> without it, that is an error (STATUS_TIMEOUT). The fence stays usable.
+  !> Waits until the work is done, at most `timeout_ns`; without a timeout, without end. Where time is up, `signaled` is
+  !> false; without `signaled`, that is an error (STATUS_TIMEOUT). The fence stays usable.
   subroutine gpu_fence_wait(fence, timeout_ns, signaled, stat, errmsg)
     type(gpu_fence), intent(in) :: fence
     integer(i64), intent(in), optional :: timeout_ns
@@ -78,7 +78,7 @@ contains
     call report(status, stat, errmsg)
   end subroutine gpu_fence_wait
 
-  !> Whether it was created, and not destroyed yet.
+  !> Returns whether a fence was created, and not destroyed yet.
   logical function gpu_fence_is_valid(fence)
     type(gpu_fence), intent(in) :: fence
 

@@ -19,9 +19,9 @@ module gpu_unified_buffers
 
   interface
 
-    !> A buffer of `size` bytes. `access_mode` is what the host does with it, `memory_hint` who should have its
-    !> memory: MEMORY_COHERENT, unless another is given. `device` is one of unibuf's names, "opencl:0"; without
-    !> it, set_gpu_device chose it, or it is "opengl:0". Its memory is allocated and mapped at once.
+    !> Makes a buffer of `size` bytes. `access_mode` is what the host does with it, `memory_hint` who should have its
+    !> memory: MEMORY_COHERENT, unless another is given. `device` is one of unibuf's names, "opencl:0"; without it, the
+    !> device is the one that set_gpu_device chose, or "opengl:0". The buffer's memory is allocated and mapped at once.
     !>
     !> What the machine lacks (a device, memory) is seen by buffer_is_valid: without `stat` the program goes on
     !> with a buffer that is not valid, and unified_buffer_message says why.
@@ -38,8 +38,8 @@ module gpu_unified_buffers
       type(unified_buffer) :: buffer
     end function create_unified_buffer
 
-    !> Waits for what the GPU does with it, and frees its memory; views and leases keep theirs. All copies of the
-    !> handle end.
+    !> Destroys a buffer: waits for what the GPU does with it, and frees its memory; views and leases keep theirs. All
+    !> copies of the handle end.
     subroutine destroy_unified_buffer(buffer, stat, errmsg) bind(C, name='unibuf_fortran_destroy')
       import
       implicit none
@@ -48,8 +48,8 @@ module gpu_unified_buffers
       character(*), intent(inout), optional :: errmsg
     end subroutine destroy_unified_buffer
 
-    !> A handle of its own to the part of `size` bytes from `offset` on. It is coherent with the buffer and with
-    !> other views, and is destroyed like any other.
+    !> Makes a handle of its own to the part of `size` bytes from `offset` on. The part is coherent with the buffer and
+    !> with other views, and is destroyed like any other buffer.
     function view_buffer(buffer, offset, size, stat, errmsg) result(view) &
       bind(C, name='unibuf_fortran_view')
       import
@@ -61,12 +61,11 @@ module gpu_unified_buffers
       type(unified_buffer) :: view
     end function view_buffer
 
-    !> The host's memory, current, as an array of elements of `element_size` bytes. It may be read, and written as
-    !> the access mode lets the host, at any time until the buffer is destroyed; sync_to_gpu after writing is not
-    !> needed by unibuf's own procedures, which find what was written, but by a shader that runs before the next
-    !> of them.
+    !> Gives the host's memory, current, as an array of elements of `element_size` bytes. It may be read, and written as
+    !> the access mode lets the host, at any time until the buffer is destroyed. unibuf's own procedures find what was
+    !> written; a shader that runs before the next of them needs sync_to_gpu after the writing.
     !>
-    !> Where the memory cannot be mapped, it is null without `stat`; unified_buffer_message says why.
+    !> Without `stat` the pointer is null where the memory cannot be mapped; unified_buffer_message says why.
     function get_cpu_pointer(buffer, element_size, stat, errmsg) result(pointer) &
       bind(C, name='unibuf_fortran_cpu_pointer')
       import
@@ -107,8 +106,8 @@ module gpu_unified_buffers
       character(*), intent(inout), optional :: errmsg
     end subroutine sync_from_gpu
 
-    !> Says that the host has written `size` bytes, of any kind of integer, from `offset` on, and makes them
-    !> visible to the GPU. Of a mapping that is coherent nothing is left to do.
+    !> Says that the host has written `size` bytes, of any kind of integer, from `offset` on, and makes them visible to
+    !> the GPU. Where the mapping is coherent, nothing is left to do.
     subroutine flush_buffer_range(buffer, offset, size, stat, errmsg) bind(C, name='unibuf_fortran_flush')
       import
       implicit none
@@ -129,7 +128,7 @@ module gpu_unified_buffers
       character(*), intent(inout), optional :: errmsg
     end subroutine mark_host_dirty
 
-    !> The same of the GPU's.
+    !> Says that the GPU's bytes stand, and drops newer ones elsewhere.
     subroutine mark_device_dirty(buffer, offset, size, stat, errmsg) bind(C, name='unibuf_fortran_mark_device_dirty')
       import
       implicit none
@@ -139,9 +138,9 @@ module gpu_unified_buffers
       character(*), intent(inout), optional :: errmsg
     end subroutine mark_device_dirty
 
-    !> Binds it as shader storage buffer. From now on shaders may use it at any time: the host waits for them
-    !> before each of its accesses, and they see what it has written after each. Until release_gpu_handle, or the
-    !> end of the buffer.
+    !> Binds a buffer as shader storage buffer, until release_gpu_handle or the end of the buffer. From now on shaders
+    !> may use it at any time: the host waits for them before each of its accesses, and they see what it has written
+    !> after each.
     subroutine bind_buffer_to_shader(buffer, binding, stat, errmsg) bind(C, name='unibuf_fortran_bind')
       import
       implicit none
@@ -151,8 +150,8 @@ module gpu_unified_buffers
       character(*), intent(inout), optional :: errmsg
     end subroutine bind_buffer_to_shader
 
-    !> What the API of the GPU calls its memory: a GL buffer name, a cl_mem, a CUdeviceptr, an address. The buffer
-    !> begins `offset` bytes inside. From now on the GPU may use it, as after bind_buffer_to_shader.
+    !> Gives what the API of the GPU calls the buffer's memory: a GL buffer name, a cl_mem, a CUdeviceptr, an address.
+    !> The buffer begins `offset` bytes inside. From now on the GPU may use it, as after bind_buffer_to_shader.
     function get_gpu_handle(buffer, offset, stat, errmsg) result(handle) &
       bind(C, name='unibuf_fortran_gpu_handle')
       import
@@ -164,8 +163,8 @@ module gpu_unified_buffers
       integer(c_intptr_t) :: handle
     end function get_gpu_handle
 
-    !> Says that the GPU will not use it any more, by a binding or a handle. What it was given to do before is seen
-    !> by the host, as ever.
+    !> Says that the GPU will not use the buffer any more, by a binding or a handle. The host sees what the GPU was
+    !> given to do before, as ever.
     subroutine release_gpu_handle(buffer, stat, errmsg) bind(C, name='unibuf_fortran_release_gpu_handle')
       import
       implicit none
@@ -174,8 +173,8 @@ module gpu_unified_buffers
       character(*), intent(inout), optional :: errmsg
     end subroutine release_gpu_handle
 
-    !> Buffers that are created from now on are for this device: "opengl:0", "opencl:0", "cuda:0", "debug:0",
-    !> "host".
+    !> Chooses the device that buffers are for which are created from now on: "opengl:0", "opencl:0", "cuda:0",
+    !> "debug:0", "host".
     subroutine set_gpu_device(device, stat, errmsg) bind(C, name='unibuf_fortran_set_gpu')
       import
       implicit none
@@ -184,8 +183,8 @@ module gpu_unified_buffers
       character(*), intent(inout), optional :: errmsg
     end subroutine set_gpu_device
 
-    !> Likewise, for the OpenGL context that EGL has current on this thread, which must be current where these
-    !> buffers are used.
+    !> Chooses the OpenGL context that EGL has current on this thread, for buffers that are created from now on. It must
+    !> be current where these buffers are used.
     subroutine use_current_gl_context(stat, errmsg) bind(C, name='unibuf_fortran_use_current_gl_context')
       import
       implicit none
@@ -193,16 +192,16 @@ module gpu_unified_buffers
       character(*), intent(inout), optional :: errmsg
     end subroutine use_current_gl_context
 
-    !> Buffers that are created from now on are copied in the traditional way: they have memory of their own on
-    !> either side, whatever was hinted. Without "opengl:0" their device is the host itself, and no shader can use
+    !> Buffers that are created from now on are copied in the traditional way: they have memory of their own on either
+    !> side, whatever was hinted. Where "opengl:0" is not there, their device is the host itself, and no shader can use
     !> them.
     subroutine use_copy_fallback() bind(C, name='unibuf_fortran_use_copy_fallback')
       import
       implicit none
     end subroutine use_copy_fallback
 
-    !> Until end_batch, what this thread syncs to that device by sync_to_gpu is collected, and moves there
-    !> together, in few transfers.
+    !> Collects what this thread syncs to that device by sync_to_gpu, until end_batch, which moves it there together, in
+    !> few transfers.
     subroutine begin_batch(device, stat, errmsg) bind(C, name='unibuf_fortran_begin_batch')
       import
       implicit none

@@ -1,4 +1,4 @@
-!> How a procedure that is written in Fortran passes on what one of C says.
+!> Passes on, in procedures that are written in Fortran, what one of C says.
 module unibuf_reports
   use, intrinsic :: iso_c_binding, only: c_char, c_size_t
   implicit none
@@ -6,7 +6,7 @@ module unibuf_reports
   public :: report, put_message
 
   interface
-    !> The message of this thread's last failure.
+    !> Gives the message of this thread's last failure.
     subroutine put_message(text) bind(C, name='unibuf_fortran_message')
       implicit none
       character(*), intent(inout) :: text
@@ -30,7 +30,7 @@ contains
     if (present(errmsg)) errmsg = message
   end subroutine report
 
-  !> The same for C, without a way back.
+  !> Tells C of a failure without `stat`: stops the program.
   subroutine stop_program(message, length) bind(C, name='unibuf_fortran_stop')
     integer(c_size_t), intent(in), value :: length
     character(kind=c_char), intent(in) :: message(length)

@@ -12,7 +12,7 @@ struct _cl_event;
 
 namespace examples::cl {
 
-// As <CL/cl.h> declares them.
+// These are declared as in <CL/cl.h>.
 using context = _cl_context*;
 using device = _cl_device_id*;
 using queue = _cl_command_queue*;
@@ -22,8 +22,8 @@ using kernel = _cl_kernel*;
 using event = _cl_event*;
 using status = std::int32_t;
 
-inline constexpr std::uint64_t write_only = 1U << 1U;  // CL_MEM_WRITE_ONLY: by the device
-inline constexpr std::uint64_t read_only = 1U << 2U;   // CL_MEM_READ_ONLY
+inline constexpr std::uint64_t write_only = 1U << 1U;  // CL_MEM_WRITE_ONLY: the device only writes it
+inline constexpr std::uint64_t read_only = 1U << 2U;   // CL_MEM_READ_ONLY: the device only reads it
 inline constexpr std::uint32_t build_log = 0x1183;     // CL_PROGRAM_BUILD_LOG
 
 struct functions {
@@ -44,10 +44,10 @@ struct functions {
                                   const event*, event*);
 };
 
-/// Throws std::runtime_error where one is missing.
+/// Returns the functions. Throws std::runtime_error where one is missing.
 const functions& api();
 
-/// Throws std::runtime_error, with `what` was asked, where `answer` is not success.
+/// Throws std::runtime_error where `answer` is not success; `what` is what was asked.
 void check(status answer, const char* what);
 
 /// A kernel of that name, built from source. Throws std::runtime_error, with the compiler's words.
@@ -63,7 +63,7 @@ public:
         check(api().clSetKernelArg(kernel_, index, sizeof value, &value), "clSetKernelArg");
     }
 
-    /// On the queue, for `across * down` work-items.
+    /// Queues the kernel for `across * down` work-items.
     void enqueue(std::size_t across, std::size_t down) const;
 
 private:

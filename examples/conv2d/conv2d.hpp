@@ -1,9 +1,8 @@
 // conv2d/conv2d.hpp: the convolution of a picture, on one memory and in one way, measured.
 //
-// What is timed, in all modes alike: the application writes the first line of its picture anew, as a camera would; the
-// picture is convolved; the application reads all of the result. Application and picture are where the mode has them:
-// copying and careful work on arrays of the host, zero-copy on two unified buffers. Pictures are planes of luminance,
-// one float a pixel.
+// All modes are timed alike: the application writes the first line of its picture anew, as a camera would; the picture
+// is convolved; the application reads all of the result. The modes copying and careful work on arrays of the host,
+// zero-copy works on two unified buffers. Pictures are planes of luminance, one float a pixel.
 #pragma once
 
 #include <cstdint>
@@ -24,10 +23,10 @@ enum class mode : std::uint8_t {
     zero_copy,  // two unified buffers
 };
 
-/// "copying", "careful", "zero-copy".
+/// Returns "copying", "careful", "zero-copy".
 std::string_view to_string(mode how) noexcept;
 
-/// What is to be done, and what must come out of it.
+/// A picture to convolve, and the result that must come out.
 class problem {
 public:
     /// Works out the result with a plain loop.
@@ -50,7 +49,7 @@ struct measurement {
     double bytes_copied = 0;       // each time
     double fence_waits = 0;        // each time
     std::uint64_t peak_bytes = 0;  // held at once, by the host and the device together
-    std::uint32_t checksum = 0;    // of the result's bits
+    std::uint32_t checksum = 0;    // sum of the bits of the result
 };
 
 using viewer = std::function<void(std::span<const float>)>;

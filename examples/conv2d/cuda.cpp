@@ -15,7 +15,7 @@ using cu::check;
 using cu::check_compiler;
 using cu::driver;
 
-/// The context is current for as long as the driver is called, and no longer: the thread's own stays as it was, as
+/// Makes the context current for as long as the driver is called, and no longer: the thread's own stays as it was, as
 /// unibuf leaves it too.
 class current {
 public:
@@ -28,7 +28,7 @@ public:
     current& operator=(const current&) = delete;
 };
 
-/// The kernel's source on its way to PTX.
+/// Compiles the kernel's source to PTX.
 class compilation {
 public:
     explicit compilation(const std::string& source) {
@@ -95,7 +95,7 @@ std::string ptx_for(const order& of, int device) {
         .ptx(device);
 }
 
-/// The kernel, built for one filter and one size, and the stream that it runs on.
+/// A kernel that is built for one filter and one size, and the stream that it runs on.
 class program {
 public:
     explicit program(const order& of) : on_(unibuf::cuda::handles_of(of.where)), size_(of.size), stream_(on_.context) {
@@ -156,7 +156,7 @@ private:
     cu::device_pointer address_ = 0;
 };
 
-/// Up, convolve, down. The stream is in order, so the host stops once, for the result.
+/// Copies up, convolves, copies down. The stream is in order, so the host stops once, for the result.
 void there_and_back(tally& counts, const program& kernel, std::span<const float> input, const device_buffer& from,
                     const device_buffer& to, std::span<float> output) {
     const cu::stream on = kernel.on().native();

@@ -14,7 +14,7 @@ namespace {
 
 constexpr const char* driver_name = "libcuda.so.1";
 
-/// The newest first. A driver takes no PTX of a newer major version.
+/// The libraries to try, the newest first. A driver takes no PTX of a newer major version.
 struct {
     const char* name;
     int major;

@@ -12,7 +12,7 @@ struct nvrtc_program;
 
 namespace conv2d::cu {
 
-// As <cuda.h> and <nvrtc.h> declare them.
+// These are declared as in <cuda.h> and <nvrtc.h>.
 using context = CUctx_st*;
 using stream = CUstream_st*;
 using module = CUmod_st*;
@@ -25,7 +25,7 @@ inline constexpr int compute_capability_major = 75;  // CU_DEVICE_ATTRIBUTE_COMP
 inline constexpr int compute_capability_minor = 76;  // CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR
 inline constexpr unsigned stream_non_blocking = 1;   // CU_STREAM_NON_BLOCKING
 
-/// The driver exports the newer forms of some functions under names of their own; <cuda.h> hides that.
+/// The functions of the driver. It exports the newer forms of some under names of their own, which <cuda.h> hides.
 struct driver_functions {
     status (*cuDriverGetVersion)(int*);
     status (*cuGetErrorName)(status, const char**);
@@ -57,14 +57,14 @@ struct compiler_functions {
     status (*nvrtcGetPTX)(program, char*);
 };
 
-/// Throws std::runtime_error where one is missing.
+/// Returns the functions. Throws std::runtime_error where one is missing.
 const driver_functions& driver();
 
-/// Throws unibuf::error(unsupported), with the names that were tried, where there is no NVRTC: it comes with the
-/// toolkit, and a machine may have the driver alone.
+/// Returns the functions of NVRTC. Throws unibuf::error(unsupported), with the names that were tried, where there is
+/// none: it comes with the toolkit, and a machine may have the driver alone.
 const compiler_functions& compiler();
 
-// Both throw std::runtime_error, with `what` was asked, where `answer` is not success.
+// Both throw std::runtime_error where `answer` is not success; `what` is what was asked.
 void check(status answer, const char* what);
 void check_compiler(status answer, const char* what);
 

@@ -1,14 +1,14 @@
-// conv2d/cuda_kernel.hpp: the convolution in CUDA C++. What it is built for is put before it: RADIUS, WEIGHTS, a list,
-// and ROWS as below.
+// conv2d/cuda_kernel.hpp: the convolution in CUDA C++. These are put before it: RADIUS, WEIGHTS, which is a list, and
+// ROWS, which is cuda_rows.
 #pragma once
 
 namespace conv2d {
 
-/// How many threads stand side by side, in a row and in a column of a block; neighbours load what lies side by side.
+/// So many threads stand side by side, in a row and in a column of a block; neighbours load what lies side by side.
 inline constexpr unsigned cuda_block_width = 32;
 inline constexpr unsigned cuda_block_height = 4;
 
-/// How many pixels of a column one thread makes: a window slides down, so that a thread loads each row once. It counts
+/// One thread makes so many pixels of a column: a window slides down, so that a thread loads each row once. That counts
 /// where the picture is on the other side of a bus.
 inline constexpr int cuda_rows = 16;
 

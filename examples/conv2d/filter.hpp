@@ -16,13 +16,13 @@ struct filter {
     int side() const noexcept { return 2 * radius + 1; }
 };
 
-/// edge, blur, sharpen.
+/// Returns the filters edge, blur, sharpen.
 std::span<const filter> filters() noexcept;
 
-/// Throws std::invalid_argument where there is none of that name.
+/// Returns a filter by its name. Throws std::invalid_argument where there is none.
 const filter& filter_named(std::string_view name);
 
-/// The weights as CUDA C++, OpenCL C and GLSL write them in a list.
+/// Writes the weights as CUDA C++, OpenCL C and GLSL write them in a list.
 std::string literals(const filter& of);
 
 }  // namespace conv2d

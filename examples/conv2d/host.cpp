@@ -81,7 +81,7 @@ private:
     extent size_;
 };
 
-/// On the host a careful programmer copies nothing.
+/// Works on the arrays as they are: on the host a careful programmer copies nothing.
 class careful final : public job_on_arrays {
 public:
     explicit careful(const order& of) : job_on_arrays(of.counts, of.size), by_(of.by), size_(of.size) {}

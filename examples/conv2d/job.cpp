@@ -1,4 +1,4 @@
-// conv2d/job.cpp: where the application has its pixels.
+// conv2d/job.cpp: makes the memory where the application has its pixels.
 #include "job.hpp"
 
 #include "unibuf/unibuf.hpp"
@@ -7,9 +7,9 @@ namespace conv2d {
 namespace {
 
 unibuf::unified_buffer<float> make_buffer(unibuf::space where, extent size, unibuf::host_access access) {
-    if (where == unibuf::host) access = unibuf::host_access::read_write;  // the host is the device
-    // Shared is asked for: a device with memory of its own would be given a copy. Every pixel is written before it is
-    // read, so none needs to be zero.
+    if (where == unibuf::host) access = unibuf::host_access::read_write;  // the host is the device here
+    // Shared placement is asked for, as a device with memory of its own would be given a copy. Every pixel is written
+    // before it is read, so none needs to be zero.
     return unibuf::unified_buffer<float>(
         {size.height, size.width},
         {.access = access, .hint = unibuf::memory_hint::coherent, .device = where, .uninitialized = true});

@@ -1,4 +1,4 @@
-// conv2d/job.hpp: what a space and a mode make of a convolution.
+// conv2d/job.hpp: the convolution of one picture, as a space and a mode do it.
 #pragma once
 
 #include <functional>
@@ -11,7 +11,7 @@
 
 namespace conv2d {
 
-/// One picture's convolution, made once and done often.
+/// A picture's convolution is made once and done often.
 class job {
 public:
     job() = default;
@@ -19,16 +19,16 @@ public:
     job(const job&) = delete;
     job& operator=(const job&) = delete;
 
-    /// The application writes `count` pixels of its picture, from `first` on.
+    /// Lets the application write `count` pixels of its picture, from `first` on.
     virtual void write(std::size_t first, std::size_t count, const std::function<void(std::span<float>)>& writer) = 0;
 
     virtual void convolve() = 0;
 
-    /// The application reads the result.
+    /// Lets the application read the result.
     virtual void read(const std::function<void(std::span<const float>)>& reader) = 0;
 };
 
-/// The application has arrays, and what works on them copies, or need not.
+/// A job whose application has arrays. What works on them may copy.
 class job_on_arrays : public job {
 public:
     job_on_arrays(tally& counts, extent size);
@@ -48,7 +48,7 @@ private:
     pixel_array output_;
 };
 
-/// The application has unified buffers.
+/// A job whose application has unified buffers.
 class job_on_buffers : public job {
 public:
     job_on_buffers(unibuf::space where, extent size);
@@ -67,7 +67,7 @@ private:
     unibuf::unified_buffer<float> output_;
 };
 
-/// What a job is made of.
+/// The parts that a job is made of.
 struct order {
     unibuf::space where;
     mode how;

@@ -19,7 +19,7 @@ namespace {
 using conv2d::options;
 using conv2d::row;
 
-/// A line that follows the work, where somebody is looking.
+/// Shows a line that follows the work, where somebody is looking.
 class progress {
 public:
     progress() = default;
@@ -48,7 +48,7 @@ bool is_about_the_machine(unibuf::error_code code) noexcept {
     return code == device_unavailable || code == unsupported || code == out_of_memory;
 }
 
-/// What `work` fills in; where the machine cannot do it and `all` was asked for, the reason.
+/// Lets `work` fill in a row. Where the machine cannot do it and `all` was asked for, the row has the reason.
 template <class Work>
 row attempt(const options& asked, row made, const Work& work) {
     try {
@@ -80,7 +80,7 @@ std::vector<row> measure(const options& asked, const conv2d::problem& what, cons
     return rows;
 }
 
-/// Opened before anything is measured: who cannot be written to says so at once.
+/// The file is opened before anything is measured, so that one that cannot be written is told at once.
 class json_file {
 public:
     explicit json_file(std::filesystem::path where) : where_(std::move(where)) {

@@ -15,7 +15,7 @@ namespace cl = examples::cl;
 using cl::api;
 using cl::check;
 
-/// The kernel, built for one filter and one size.
+/// A kernel that is built for one filter and one size.
 class program {
 public:
     explicit program(const order& of)
@@ -60,7 +60,7 @@ private:
     cl::memory native_ = nullptr;
 };
 
-/// Up, convolve, down. The queue is in order, so the host stops once, for the result.
+/// Copies up, convolves, copies down. The queue is in order, so the host stops once, for the result.
 void there_and_back(tally& counts, const program& kernel, std::span<const float> input, cl::memory from, cl::memory to,
                     std::span<float> output) {
     constexpr std::uint32_t at_once = 0;

@@ -1,9 +1,9 @@
-// conv2d/opencl_kernel.hpp: the convolution in OpenCL C. RADIUS and WEIGHTS, a list, are put before it.
+// conv2d/opencl_kernel.hpp: the convolution in OpenCL C. RADIUS and WEIGHTS, which is a list, are put before it.
 #pragma once
 
 namespace conv2d {
 
-/// How many pixels of a row one work-item makes.
+/// One work-item makes so many pixels of a row.
 inline constexpr int opencl_pixels = 8;
 
 inline constexpr const char* opencl_kernel = R"(

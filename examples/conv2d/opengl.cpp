@@ -18,7 +18,7 @@ namespace {
 
 std::ptrdiff_t signed_of(std::size_t bytes) noexcept { return static_cast<std::ptrdiff_t>(bytes); }
 
-/// A context, and what is called there.
+/// A context, and the functions that are called there.
 class context {
 public:
     explicit context(unibuf::space where) : where_(where), gl_(gl::load(where)) {}
@@ -26,7 +26,7 @@ public:
     const gl::functions& gl() const noexcept { return gl_; }
     void run(const std::function<void()>& work) const { unibuf::opengl::run(where_, work); }
 
-    /// For destructors: with a context that is lost, what was made there is gone already.
+    /// Runs `work` for a destructor. Where the context is lost, what was made there is gone already.
     void run_if_possible(const std::function<void()>& work) const noexcept {
         try {
             run(work);
@@ -39,7 +39,7 @@ private:
     gl::functions gl_;
 };
 
-/// A buffer, or the part of one, that a shader uses.
+/// A buffer, or a part of one, that a shader uses.
 struct binding {
     unsigned name = 0;
     std::size_t offset = 0;
@@ -52,7 +52,7 @@ binding binding_of(const unibuf::native_memory& copy) {
 
 static_assert(opengl_tile.width == 4, "the shader stores quads");
 
-/// SUM(i) of the shader.
+/// Returns the definition of SUM(i) in the shader.
 std::string weighted_sum(const filter& by) {
     std::string sum;
     std::size_t next = 0;
@@ -77,7 +77,7 @@ std::string source_for(const order& of) {
     return source + opengl_kernel;
 }
 
-/// The shader, built for one filter and one size.
+/// A shader that is built for one filter and one size.
 class program {
 public:
     explicit program(const order& of) : on_(of.where), size_(of.size) {
@@ -95,7 +95,7 @@ public:
 
     const context& on() const noexcept { return on_; }
 
-    /// On the context's thread.
+    /// Queues the shader, on the context's thread.
     void dispatch(const binding& from, const binding& to) const {
         const auto groups = [](int pixels, int each) { return static_cast<unsigned>((pixels + each - 1) / each); };
         bind(0, from);
@@ -142,7 +142,7 @@ private:
     unsigned program_ = 0;
 };
 
-/// Made of `content`, or of nothing yet.
+/// A buffer of OpenGL, made of `content` or of nothing yet.
 class device_buffer {
 public:
     device_buffer(tally& in, const context& on, std::size_t bytes, const void* content, unsigned usage)
@@ -160,13 +160,13 @@ public:
 
     binding all() const noexcept { return {.name = name_, .offset = 0, .bytes = bytes_}; }
 
-    /// On the context's thread.
+    /// Writes the buffer, on the context's thread.
     void write(std::span<const float> from) const {
         on_.gl().glNamedBufferSubData(name_, 0, signed_of(from.size_bytes()), from.data());
         check(on_.gl(), "glNamedBufferSubData");
     }
 
-    /// On the context's thread. The host stops here, until all work before is done.
+    /// Reads the buffer, on the context's thread. The host stops here, until all work before is done.
     void read(std::span<float> to) const {
         on_.gl().glMemoryBarrier(gl::buffer_update_barrier);
         on_.gl().glGetNamedBufferSubData(name_, 0, signed_of(to.size_bytes()), to.data());

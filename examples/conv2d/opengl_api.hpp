@@ -8,7 +8,7 @@
 
 namespace conv2d::gl {
 
-// As <GL/glcorearb.h> declares them.
+// These are declared as in <GL/glcorearb.h>.
 inline constexpr unsigned shader_storage_buffer = 0x90D2;          // GL_SHADER_STORAGE_BUFFER
 inline constexpr unsigned max_shader_storage_block_size = 0x90DE;  // GL_MAX_SHADER_STORAGE_BLOCK_SIZE
 inline constexpr unsigned compute_shader = 0x91B9;                 // GL_COMPUTE_SHADER
@@ -17,7 +17,7 @@ inline constexpr unsigned dynamic_draw = 0x88E8;                   // GL_DYNAMIC
 inline constexpr unsigned dynamic_read = 0x88E9;                   // GL_DYNAMIC_READ
 inline constexpr unsigned buffer_update_barrier = 0x0200;          // GL_BUFFER_UPDATE_BARRIER_BIT
 
-/// They may be called where the context is current: inside unibuf::opengl::run.
+/// These functions may be called where the context is current: inside unibuf::opengl::run.
 struct functions {
     unsigned (*glGetError)();
     void (*glGetInteger64v)(unsigned, std::int64_t*);
@@ -36,10 +36,10 @@ struct functions {
     void (*glBindBufferRange)(unsigned, unsigned, unsigned, std::ptrdiff_t, std::ptrdiff_t);
 };
 
-/// Throws std::runtime_error where one is missing.
+/// Finds the functions. Throws std::runtime_error where one is missing.
 functions load(unibuf::space where);
 
-/// Throws std::runtime_error, with `what` was asked, where OpenGL's error flag is set.
+/// Throws std::runtime_error where OpenGL's error flag is set; `what` is what was asked.
 void check(const functions& gl, const char* what);
 
 }  // namespace conv2d::gl

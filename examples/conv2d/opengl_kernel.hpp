@@ -1,17 +1,17 @@
-// conv2d/opengl_kernel.hpp: the convolution as a compute shader. What it is built for is put before it: RADIUS, WIDTH
-// and HEIGHT, COLUMNS, ROWS and GROUP as below, and SUM(i), the weighted sum around column i of the window.
+// conv2d/opengl_kernel.hpp: the convolution as a compute shader. These are put before it: RADIUS, WIDTH and HEIGHT;
+// COLUMNS, ROWS and GROUP, which are the constants here; and SUM(i), the weighted sum around column i of the window.
 #pragma once
 
 #include "picture.hpp"
 
 namespace conv2d {
 
-/// What one invocation makes, and how many stand side by side in a group. Columns are loaded and stored as quads.
+/// One invocation makes such a tile, and so many stand side by side in a group. Columns are loaded and stored as quads.
 inline constexpr extent opengl_tile = {.width = 4, .height = 16};
 inline constexpr int opengl_group = 32;
 
-/// A window of rows slides down, so that a tile loads each pixel once. It is one flat array, and SUM has no loop,
-/// because compilers of software renderers keep in registers only what constants index.
+/// The shader slides a window of rows down, so that a tile loads each pixel once. The window is one flat array, and SUM
+/// has no loop, because compilers of software renderers keep in registers only what constants index.
 inline constexpr const char* opengl_kernel = R"(
 const int across = COLUMNS + 2 * RADIUS;
 const int newest = 2 * RADIUS * across;

@@ -1,4 +1,4 @@
-// conv2d/options.hpp: what the program was asked for.
+// conv2d/options.hpp: the options of the program.
 #pragma once
 
 #include <filesystem>
@@ -15,20 +15,20 @@ struct options {
     std::filesystem::path output;  // empty: no pictures are written
     std::filesystem::path json;    // empty: no JSON is written
     std::vector<std::string> spaces;
-    bool any_space = false;  // those that are missing are not an error
+    bool any_space = false;  // spaces that are missing are not an error
     std::vector<mode> modes;
     const filter* by = nullptr;
-    std::optional<extent> size;  // of the picture itself, if nothing
+    std::optional<extent> size;  // the picture's own size where there is none
     int repeat = 0;
 
-    /// Where the picture before goes: beside the one after.
+    /// Returns where the picture before goes: beside the one after.
     std::filesystem::path before() const;
 };
 
-/// The longest side of a picture.
+/// A side of a picture has at most so many pixels.
 inline constexpr int longest_side = 16384;
 
-/// Nothing where it is said that the program should end, with `status`: help was asked for, or nonsense was.
+/// Returns nothing where the program should end, with `status`: help was asked for, or nonsense was.
 std::optional<options> parse(int argc, char** argv, int& status);
 
 }  // namespace conv2d

@@ -1,4 +1,4 @@
-// conv2d/picture.hpp: a grey picture, from and to files.
+// conv2d/picture.hpp: a grey picture, read from files and written to them.
 #pragma once
 
 #include <cstddef>
@@ -18,7 +18,7 @@ struct extent {
     std::size_t pixels() const noexcept { return static_cast<std::size_t>(width) * static_cast<std::size_t>(height); }
 };
 
-/// Luminance, a byte a pixel, row by row.
+/// A picture of luminance, a byte a pixel, row by row.
 struct picture {
     extent size;
     std::vector<std::uint8_t> pixels;
@@ -30,10 +30,11 @@ struct picture {
 /// Reads what stb_image knows: JPEG, PNG, BMP and others. Throws std::runtime_error.
 picture load(const std::filesystem::path& file);
 
-/// Scaled until it covers `size`; what is left over at two sides is cut off.
+/// Scales a picture until it covers `size`, and cuts off what is left over at two sides.
 picture scaled(const picture& from, extent size);
 
-/// What `by` made of a picture, as one can see it: where the filter's weights cancel out, the absolute values, scaled.
+/// Returns what `by` made of a picture, as one can see it: where the filter's weights cancel out, the absolute values,
+/// scaled.
 picture visible(std::span<const float> result, extent size, const filter& by);
 
 /// Writes a PNG. Throws std::runtime_error.

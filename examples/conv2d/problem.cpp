@@ -41,7 +41,7 @@ problem::problem(picture input, const filter& by)
 
 void problem::check(std::span<const float> result) const {
     for (std::size_t at = 0; at < expected_.size(); ++at) {
-        if (std::abs(result[at] - expected_[at]) <= tolerance) continue;  // false of NaN
+        if (std::abs(result[at] - expected_[at]) <= tolerance) continue;  // false for NaN
         const auto width = static_cast<std::size_t>(input_.size.width);
         throw std::runtime_error(fmt::format("the result is wrong: at column {}, row {} it is {}, and should be {}",
                                              at % width, at / width, result[at], expected_[at]));

@@ -13,7 +13,7 @@
 namespace conv2d {
 namespace {
 
-/// In whole numbers, so that the compiler may add in any order, and the memory sets the pace.
+/// Adds whole numbers, so that the compiler may add in any order, and the memory sets the pace.
 std::uint32_t checksum(std::span<const float> pixels) noexcept {
     std::uint32_t sum = 0;
     for (const float pixel : pixels) sum += std::bit_cast<std::uint32_t>(pixel);

@@ -10,7 +10,7 @@
 namespace conv2d {
 namespace {
 
-/// How many times as fast as the copying version on its space; nothing where that was not measured.
+/// Returns how many times as fast as the copying version on its space a row is; nothing where that was not measured.
 std::optional<double> ratio(const std::vector<row>& rows, const row& of) {
     if (!of.found) return std::nullopt;
     for (const row& each : rows) {

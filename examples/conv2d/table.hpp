@@ -1,4 +1,4 @@
-// conv2d/table.hpp: what was measured, as a table and as JSON.
+// conv2d/table.hpp: shows what was measured, as a table and as JSON.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
@@ -18,10 +18,11 @@ struct row {
     std::string reason = {};
 };
 
-/// For people. The last column compares with the copying version on the same space.
+/// Returns a table for people. The last column compares with the copying version on the same space.
 std::string to_table(const std::vector<row>& rows);
 
-/// A list of {space, mode, milliseconds, bytes_copied, peak_bytes, fence_waits, ratio}, or {space, mode, unavailable}.
+/// Returns a list of {space, mode, milliseconds, bytes_copied, peak_bytes, fence_waits, ratio}, or {space, mode,
+/// unavailable}.
 nlohmann::ordered_json to_json(const std::vector<row>& rows);
 
 }  // namespace conv2d

@@ -1,4 +1,4 @@
-// conv2d/tally.hpp: what the copying versions hold, copy and wait for; unibuf counts the zero-copy one's itself.
+// conv2d/tally.hpp: counts what the copying versions hold, copy and wait for; unibuf counts the zero-copy one's itself.
 #pragma once
 
 #include <algorithm>

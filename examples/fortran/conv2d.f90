@@ -23,7 +23,7 @@ program conv2d
   implicit none
 
   real(sp), allocatable :: expected(:, :)
-  real(sp) :: largest_error = -1, largest_difference = 0  ! of no result yet
+  real(sp) :: largest_error = -1, largest_difference = 0  ! -1 and 0 while there is no result
   integer :: width = 0, height = 0, frames = 20
   type(opengl_gpu) :: opengl
   type(opencl_gpu) :: opencl
@@ -109,7 +109,7 @@ contains
     call on%close()
   end subroutine compare_ways
 
-  !> Else says why not.
+  !> Returns whether the device is there, and says why not where it is missing.
   logical function is_there(on)
     class(gpu), intent(in) :: on
 
@@ -128,7 +128,7 @@ contains
     end if
   end function is_there
 
-  !> Stops where a pixel is off, also by not being a number.
+  !> Stops the program where a pixel is off, also by not being a number.
   subroutine check(on, result, today)
     class(gpu), intent(in) :: on
     real(sp), intent(in) :: result(:, :), today(:, :)

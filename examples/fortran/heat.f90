@@ -60,7 +60,7 @@ program heat
 
 contains
 
-  !> The edges stay as they are: the upper one is hot.
+  !> Makes the first state of the plate. The edges stay as they are: the upper one is hot.
   pure subroutine heat_up(plate)
     real(sp), intent(out) :: plate(:, :)
 
@@ -79,7 +79,7 @@ contains
     end do
   end subroutine step_on_host
 
-  !> Binding shows the GPU what the host has written.
+  !> Makes a step on the GPU: binding shows it what the host has written.
   subroutine step_on_gpu(now, next)
     type(unified_buffer), intent(in) :: now, next
 

@@ -22,7 +22,7 @@ module smoothing
 
   integer(i64), parameter :: element = storage_size(1.0_sp)/8
 
-  ! What was temporary arrays and glBufferData is kept from call to call.
+  ! These are kept from call to call, in the place of temporary arrays and glBufferData.
   type(unified_buffer) :: input, output
   type(compute_shader) :: shader
   integer :: capacity = 0
@@ -31,7 +31,7 @@ module smoothing
 
 contains
 
-  !> The interface of before.
+  !> Smooths a signal, by the interface of before.
   subroutine smooth(signal, smoothed)
     real(sp), intent(in) :: signal(:)
     real(sp), intent(out) :: smoothed(size(signal))
@@ -48,7 +48,7 @@ contains
     call read_buffer(output, smoothed)
   end subroutine smooth
 
-  !> Also what a machine without a GPU gets.
+  !> Smooths on the host, as a machine without a GPU does.
   pure subroutine smooth_on_host(signal, smoothed)
     real(sp), intent(in) :: signal(:)
     real(sp), intent(out) :: smoothed(size(signal))

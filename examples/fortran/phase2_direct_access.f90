@@ -31,7 +31,7 @@ module swarm
 
 contains
 
-  !> Of three coordinates each.
+  !> Makes the particles, of three coordinates each.
   subroutine create_particles(dust, count)
     type(particles), intent(out) :: dust
     integer, intent(in) :: count
@@ -99,7 +99,7 @@ program phase2_direct_access
 
 contains
 
-  !> At the walls of a box. Where the swarm's memory is given, in place.
+  !> Turns a particle back at the walls of a box, in place where the swarm's memory is given.
   elemental subroutine turn_back(where, speed)
     real(sp), intent(in) :: where
     real(sp), intent(inout) :: speed

@@ -17,7 +17,7 @@ module streams
 
 contains
 
-  !> The sum of the squares of all samples of that many frames, which the GPU squares.
+  !> Returns the sum of the squares of all samples of that many frames, which the GPU squares.
   function total_power(shader, pool, frames, length) result(total)
     type(compute_shader), intent(in) :: shader
     type(buffer_pool), intent(in) :: pool
@@ -50,7 +50,7 @@ contains
     end do
   end function total_power
 
-  !> While the GPU is at work on the other slot.
+  !> Fills a slot while the GPU is at work on the other one.
   subroutine fill(of, frame)
     type(slot), intent(inout) :: of
     integer, intent(in) :: frame
@@ -69,7 +69,7 @@ contains
     of%done = gpu_fence_create()
   end subroutine submit
 
-  !> A second at most: then something is wrong, and the program stops.
+  !> Waits a second at most: then something is wrong, and the program stops.
   subroutine wait_for(of)
     type(slot), intent(inout) :: of
 

@@ -1,7 +1,8 @@
 // examples/heat: heat spreads over a plate on an OpenCL device, while the host heats its upper edge.
 //
 // The host writes one row each step through a pointer that it got at the beginning, and tells nobody: the pages of that
-// row move, and nothing else. The same with whole arrays, as a program does that tracks nothing, stands beside it.
+// row move, and nothing else. Beside it stands a version that moves whole arrays, as a program does that tracks
+// nothing.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -43,14 +44,14 @@ struct plate {
     std::size_t inner() const { return cells() - 2 * row(); }
 };
 
-/// What the host does each step.
+/// Heats the upper edge, which the host does each step.
 void heat_upper_edge(std::span<float> edge, int step) {
     for (std::size_t x = 0; x < edge.size(); ++x) {
         edge[x] = 100 * std::abs(std::sin(0.05F * static_cast<float>(step) + 0.001F * static_cast<float>(x)));
     }
 }
 
-/// The two states of the plate, one made of the other in turns.
+/// The plate's two states, one made of the other in turns.
 class simulation {
 public:
     simulation(unibuf::space where, const plate& of)
@@ -107,7 +108,7 @@ private:
     array next_;
 };
 
-/// By pointers that are kept: asking for one that is out already costs a check.
+/// The host writes through pointers that are kept: asking for one that is out already costs a check.
 class tracked final : public simulation {
     using simulation::simulation;
 
@@ -120,7 +121,7 @@ class tracked final : public simulation {
     float* pointers_[2] = {};
 };
 
-/// The whole array comes to the host, and goes back.
+/// The whole array comes to the host, and goes back, each step.
 class whole final : public simulation {
     using simulation::simulation;
 
@@ -151,7 +152,7 @@ measured run(const std::string& way, unibuf::space where, const plate& of) {
     return result;
 }
 
-/// By a plain loop.
+/// Returns what a plain loop makes of the plate.
 std::vector<float> expected(const plate& of) {
     std::vector<float> now(of.cells());
     std::vector<float> next(of.cells());

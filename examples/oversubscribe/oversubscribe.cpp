@@ -1,6 +1,6 @@
 // examples/oversubscribe: a film of four times the memory that its device may use goes through several stages.
 //
-// No line of it moves anything: what a stage needs comes, and what was used least recently makes room.
+// No line of this program moves anything: what a stage needs comes, and what was used least recently makes room.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -30,7 +30,7 @@ kernel void blend(global const uint* before, global const uint* now, global uint
 }
 )";
 
-/// The same on the host. Whole numbers, so that every bit of the result is known.
+/// Blends two pixels on the host as the kernel does. Whole numbers make every bit of the result known.
 constexpr pixel blend(pixel before, pixel now, pixel stage) { return now * (2 * stage + 3) + (before ^ (now >> 7)); }
 
 constexpr pixel original(std::size_t frame, std::size_t at) {
@@ -44,16 +44,17 @@ struct film {
 
     std::uint64_t frame_bytes() const { return pixels * sizeof(pixel); }
 
-    /// Of the film before a stage, and after it.
+    /// Returns the size of the film before a stage and after it.
     std::uint64_t bytes() const { return 2 * frames * frame_bytes(); }
 };
 
-/// The order in which a stage takes the frames: there and back in turns, as those that came last are still there.
+/// Returns the frame that a stage takes next. Stages go there and back in turns, as the frames that came last are still
+/// there.
 std::size_t frame_of(std::size_t i, pixel stage, const film& of) { return stage % 2 == 0 ? i : of.frames - 1 - i; }
 
 using frame = unibuf::unified_buffer<pixel>;
 
-/// What makes one frame of two. It has all three on the device at once.
+/// Makes one frame of two. It has all three on the device at once.
 class stage_runner {
 public:
     stage_runner(unibuf::space where, const film& of) : where_(where), pixels_(of.pixels) {
@@ -92,7 +93,8 @@ std::vector<std::vector<pixel>> run(unibuf::space where, const film& of) {
     const stage_runner device(where, of);
     unibuf::buffer_options options;
     options.device = where;
-    options.hint = unibuf::memory_hint::gpu_preferred;  // also where the device could use the host's memory
+    options.hint = unibuf::memory_hint::gpu_preferred;  // asks for a mirrored copy, also where the device could use the
+                                                        // host's memory
     std::vector<frame> now;
     std::vector<frame> next;
     for (std::size_t i = 0; i < of.frames; ++i) {
@@ -113,7 +115,7 @@ std::vector<std::vector<pixel>> run(unibuf::space where, const film& of) {
     return result;
 }
 
-/// Of plain memory, pixel by pixel.
+/// Checks the result by plain memory, pixel by pixel.
 void check(const std::vector<std::vector<pixel>>& result, const film& of) {
     std::vector<pixel> column(of.frames);
     for (std::size_t at = 0; at < of.pixels; ++at) {

@@ -12,14 +12,14 @@ namespace unibuf {
 
 /// Collects what is to be current at one space, and makes it so in few transfers: one for each 512 buffers whose bytes
 /// come from the same space. What is written or named twice moves once. A driver that takes lists of copies gets them
-/// as lists; of others each range is a call.
+/// as lists; with other drivers each range is a call.
 ///
 ///     unibuf::batch updates("cuda:0");
 ///     for (particle& each : changed) updates.write(each.state, each.bytes());
 ///     updates.submit();
 ///
-/// One thread at a time. Buffers it was told of live until it was submitted. Until then they are as coherent as
-/// always: whoever uses one at the space before, moves what that needs.
+/// A batch is used by one thread at a time. Buffers that it was told of have to live until it is submitted. Until then
+/// they are as coherent as always: whoever uses one at the space before then moves what that access needs.
 class UNIBUF_API batch {
 public:
     explicit batch(space to = default_device());
@@ -29,7 +29,8 @@ public:
     batch(const batch&) = delete;
     batch& operator=(const batch&) = delete;
 
-    /// Writes at the host, at once, as buffer::copy_from does; and to be synced. Throws what that throws.
+    /// Writes `data` at the host at once, as buffer::copy_from does, and collects those bytes to be synced. Throws what
+    /// buffer::copy_from throws.
     void write(buffer& to, std::span<const std::byte> data, std::size_t offset = 0);
 
     template <class T>
@@ -37,7 +38,7 @@ public:
         write(to.bytes(), std::as_bytes(data), unified_buffer<T>::scaled(offset));
     }
 
-    /// All that the handle stands for is to be synced. Throws error(not_allocated) where no copy exists at all.
+    /// Collects all that the handle stands for, to be synced. Throws error(not_allocated) where no copy exists at all.
     void sync(const buffer& of);
 
     template <class T>
@@ -45,15 +46,15 @@ public:
         sync(of.bytes());
     }
 
-    /// Makes all of it current, and returns when it is. Where a transfer fails, its buffers are tried one by one, and
-    /// the first failure is thrown; what could not be moved can be submitted again. Throws what buffer::sync_to_device
-    /// throws.
+    /// Makes all that was collected current, and returns when it is. Where a transfer fails, its buffers are tried one
+    /// by one, and the first failure is thrown; what could not be moved can be submitted again. Throws what
+    /// buffer::sync_to_device throws.
     void submit();
 
-    std::size_t size() const noexcept;  // ranges that are to be synced
+    std::size_t size() const noexcept;  // number of ranges that are to be synced
 
-    /// While it exists, what this thread syncs to the space of the batch, or prefetches there without a queue, is
-    /// collected instead. Of several, the last one that was made counts.
+    /// While a scope exists, its batch collects what this thread syncs to the space of the batch, or prefetches there
+    /// without a queue. Where several scopes exist, the one that was made last counts.
     class UNIBUF_API scope {
     public:
         explicit scope(batch& by) noexcept;
@@ -69,7 +70,7 @@ private:
     friend class buffer;
     struct range;
 
-    /// The one that collects for this thread at `where`, or null.
+    /// Returns the batch that collects for this thread at `where`, or null.
     static batch* collecting_at(space where) noexcept;
     void add(const buffer& of, std::size_t offset, std::size_t bytes);
 

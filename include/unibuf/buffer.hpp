@@ -33,13 +33,13 @@ namespace detail {
 struct request;
 }
 
-/// How a space has its copy, and why so.
+/// Tells how a space has its copy of a buffer, and why.
 struct placement_info {
     unibuf::placement placement = placement::mirrored;
-    bool pinned = false;  // of the host's copy: see buffer_options::pinned
+    bool pinned = false;  // whether the host's copy is pinned: see buffer_options::pinned
     std::string reason;
-    bool writes_found = false;  // of the host's copy: what pointers to it write is found, else taken for written
-    std::string mapping;  // how the host has memory of a device mapped: "to write, write-combined, coherent"
+    bool writes_found = false;  // writes through pointers to the host's copy are found; else it counts as written
+    std::string mapping;        // how the host has memory of a device mapped: "to write, write-combined, coherent"
 };
 
 /// A handle to a buffer, or to a part of one. All handles of one buffer share its copies and its directory, and it
@@ -51,37 +51,40 @@ public:
     /// Allocates no copy. About 50 ns.
     explicit buffer(std::size_t bytes, const buffer_options& options = {});
 
-    /// A buffer whose host copy is memory of the program's own, with the content that it has: nothing is copied. The
-    /// program may write it at any time, as through a pointer of host(). `keep` goes with the copy.
+    /// Makes a buffer whose host copy is `memory` of the program's own, with the content that it has: nothing is
+    /// copied. The program may write it at any time, as through a pointer of host(). `keep` is kept until the copy
+    /// goes.
     static buffer over(std::span<std::byte> memory, std::shared_ptr<void> keep, const buffer_options& options = {});
 
-    // Sharing with other processes of this user on this machine, each with device copies of its own. Linux only.
+    // A buffer can be shared with other processes of this user on this machine, each with device copies of its own.
+    // Linux only.
     //
-    // What one process writes at the host, the device accesses of the others find, by moving all that they ask for.
-    // While one has newer content on a device, accesses by the others throw error(access_conflict); where it has ended
-    // with that, error(transfer_failed); mark_host_dirty of all says that the host's bytes stand. Leases exclude
-    // accesses of this process alone. Every access goes by the buffer's lock, and pointers of host() are not watched.
-    // The memory goes with the last process that has it.
+    // What one process writes at the host is found by the device accesses of the others, which move all that they ask
+    // for. While one process has newer content on a device, accesses by the others throw error(access_conflict); where
+    // that process has ended with it, they throw error(transfer_failed), until mark_host_dirty of the whole buffer says
+    // that the host's bytes stand. Leases exclude accesses of this process alone. Every access takes the buffer's lock,
+    // and pointers of host() are not watched. The memory goes with the last process that has it.
 
-    /// Moves the host's copy into memory that other processes can have, and names it for attach(). Copies the content
-    /// there once; device copies go, handles, names and the id stay. Once it is shared, this only gives the name, which
-    /// is good as long as this process has the buffer. `description` is for those who attach, at most 4000 bytes; an
-    /// empty one says that it is an array of bytes.
+    /// Moves the host's copy into memory that other processes can have, and names it for attach(). The content is
+    /// copied there once; device copies go; handles, names and the id stay. A buffer that is shared already just gets
+    /// its name again, which is good as long as this process has the buffer. `description` is for those who attach, at
+    /// most 4000 bytes; an empty one says that the buffer is an array of bytes.
     ///
     /// Waits for all leases. Throws error(access_conflict) while pointers, device handles or views are out,
     /// error(invalid_argument) for a handle of a part, error(out_of_memory).
     std::string share(std::string_view description = {});
     bool is_shared() const;
 
-    /// The buffer that another process, or this one, shares under that name: a handle of the one that this process has
-    /// of it already, whose options stay, or a new one. Maps memory and copies nothing. Throws error(invalid_argument)
-    /// where the process that gave the name has ended, or has dropped the buffer.
+    /// Returns a handle of the buffer that another process, or this one, shares under that name. Where this process has
+    /// a buffer of it already, that is the one, and its options stay; else a new one is made. Maps memory and copies
+    /// nothing. Throws error(invalid_argument) where the process that gave the name has ended, or has dropped the
+    /// buffer.
     static buffer attach(std::string_view name, const buffer_options& options = {});
 
-    /// What share() was told of the buffer of that name: see attach().
+    /// Returns the description that share() was given with the buffer of that name: see attach().
     static std::string description_of(std::string_view name);
 
-    /// `other` is a handle of no buffer then: its size and its id are 0, it may be assigned to and destroyed, and all
+    /// Leaves `other` a handle of no buffer: its size and its id are 0, it may be assigned to and destroyed, and all
     /// else throws error(invalid_argument).
     buffer(buffer&& other) noexcept
         : gate_(std::exchange(other.gate_, &detail::no_buffer)),
@@ -89,28 +92,32 @@ public:
           bytes_(std::exchange(other.bytes_, 0)) {}
     buffer& operator=(buffer&& other) noexcept;
 
-    /// Of the last handle: waits for queued work, then frees the copies. Leases that are held keep them until they end.
+    /// The end of the last handle waits for queued work, then frees the copies. Leases that are held keep them until
+    /// they end.
     ~buffer();
 
-    /// A handle to a part. Throws error(out_of_range). Overlapping views are coherent with each other.
+    /// Returns a handle to a part of this one. Throws error(out_of_range). Overlapping views are coherent with each
+    /// other.
     buffer view(std::size_t offset, std::size_t bytes);
 
     std::size_t size_bytes() const noexcept { return bytes_; }
     std::uint64_t id() const noexcept;  // never used twice in a process
     const buffer_options& options() const noexcept;
 
-    /// Whether nothing else keeps the buffer: no other handle, host_view or copy_view. A snapshot.
+    /// Returns whether nothing else keeps the buffer: no other handle, host_view or copy_view. The answer is a
+    /// snapshot.
     bool is_only_handle() const noexcept;
 
-    // Leases. The copy at `where` is allocated if there is none, and made current. Waits for accesses that exclude this
-    // one on other threads, at most options.timeout (then error(timeout); of a negative one error(invalid_argument)),
-    // and a read at most 10 ms for writers that wait themselves; error(access_conflict) within one thread.
-    // With options.on, the lease's work is on that queue: transfers go there too, and the host does not stop for them.
+    // A lease allocates the copy at `where` if there is none, and makes it current. It waits for accesses of other
+    // threads that exclude it, at most options.timeout, and then throws error(timeout); a negative timeout is
+    // error(invalid_argument). A read also waits for writers that wait themselves, at most 10 ms. Within one thread,
+    // accesses that exclude each other are error(access_conflict). With options.on, the lease's work is on that queue:
+    // transfers go there too, and the host does not stop for them.
     lease<const std::byte> read(space where, const access_options& options = {}) const;
     lease<std::byte> write(space where, const access_options& options = {});
     lease<std::byte> read_write(space where, const access_options& options = {});
 
-    // The same, for lease_together.
+    // Each of these describes a lease that lease_together is to take.
     wanted_lease<const std::byte> to_read(space where, const access_options& options = {}) const noexcept {
         return {{this, where, access::read, options}};
     }
@@ -133,21 +140,22 @@ public:
         return acquire_by_lock(where, what, options);
     }
 
-    /// Raw access: a lease taken and ended in one step. The data is there when the call returns.
+    /// Returns a pointer to the host's copy. Raw access is a lease taken and ended in one step: the data is there when
+    /// the call returns.
     ///
-    /// The host's pointer may be written through at any time, until discard_content, release_host, or the end of the
-    /// buffer. What was written is found by the next access elsewhere, and only the pages that it touched move: see
-    /// docs/write-tracking.md. Where writes cannot be found, all that was handed out counts as written each time.
-    /// What is written where a device has newer content is a conflict: the next access of those bytes throws
-    /// error(access_conflict), until mark_host_dirty, mark_device_dirty or discard says which of the two stands.
-    /// Of a buffer that the host only reads (host_access::read_only) it is for reading; of one that it only writes
-    /// (host_access::write_only) for writing, and the pointer for reading below is refused.
+    /// The pointer may be written through at any time, until discard_content, release_host, or the end of the buffer.
+    /// What was written is found by the next access elsewhere, and only the pages that it touched move: see
+    /// docs/write-tracking.md. Where writes cannot be found, all that was handed out counts as written each time. What
+    /// is written where a device has newer content is a conflict: the next access of those bytes throws
+    /// error(access_conflict), until mark_host_dirty, mark_device_dirty or discard says which of the two stands. Where
+    /// the host only reads the buffer (host_access::read_only), the pointer is for reading. Where the host only writes
+    /// it (host_access::write_only), the pointer is for writing, and host() const is refused.
     std::byte* host() {
         std::byte* const address = gate_->host_if(detail::gate::host_exposed);
         return address ? address + begin_ : host_by_lock();
     }
 
-    /// For reading only, as long: costs nothing later.
+    /// Returns a pointer for reading only, which is good as long as one of host(), and costs nothing later.
     const std::byte* host() const {
         const std::byte* const address = gate_->host_if(detail::gate::host_shown);
         return address ? address + begin_ : host_to_read_by_lock();
@@ -157,13 +165,14 @@ public:
     /// others may have the memory where it is short.
     void release_host();
 
-    /// The same as host(), with an end of its own. Throws error(invalid_argument) where the host only reads.
+    /// Gives the pointer of host() as a view with an end of its own. Throws error(invalid_argument) where the host only
+    /// reads.
     unibuf::host_view<std::byte> host_view(std::size_t offset = 0, std::size_t bytes = rest) {
         return unibuf::host_view<std::byte>(hold_host(offset, bytes));
     }
     detail::host_bytes hold_host(std::size_t offset, std::size_t bytes);
 
-    /// The default device's copy, for reading, or for writing that mark_device_dirty tells of.
+    /// Returns the default device's copy, for reading, or for writing that mark_device_dirty tells of.
     native_memory device() {
         std::uint8_t where = 0;
         std::uintptr_t handle = 0;
@@ -175,32 +184,33 @@ public:
     /// Says that handles from device() are not used any more: others may have the memory where it is short.
     void release_device();
 
-    /// The same as device(), in any space, with an end of its own. At the host it is for reading.
+    /// Gives the handle of device(), in any space, as a view with an end of its own. At the host it is for reading.
     unibuf::copy_view copy_view(space where, std::size_t offset = 0, std::size_t bytes = rest);
 
-    /// The same of a copy as it is, current or not: no access, so it waits for nobody, and may be asked for while
-    /// leases are held. Throws error(not_allocated) where there is no such copy.
+    /// Gives a view of a copy as it is, current or not. It is no access, so it waits for nobody, and may be asked for
+    /// while leases are held. Throws error(not_allocated) where `where` has no copy.
     unibuf::copy_view hold_copy(space where, std::size_t offset = 0, std::size_t bytes = rest);
 
     /// Lets the device `where` use its copy at any time until the hold ends, to read, or to read and write: a buffer
-    /// that is bound to a shader, a raw handle that is kept. Throws as a lease does; error(invalid_argument) for
-    /// `write`, and at the host; error(access_conflict) where another standing hold is in the way.
+    /// that is bound to a shader, a raw handle that is kept. Throws what a lease throws, error(invalid_argument) for
+    /// `write` and at the host, and error(access_conflict) where another standing hold is in the way.
     standing_hold bind(space where, access what, const standing_options& options = {});
 
-    /// Whether raw access at the host, or at the default device, would change nothing and wait for nothing. A check, as
-    /// such an access is; where it says no, the access finds out. Of the whole buffer.
+    /// Returns whether raw access to the whole buffer at the host, or at the default device, would change nothing and
+    /// wait for nothing. It costs a check. Where it returns false, that may still be so: the access finds out.
     bool is_current_at(space where) const noexcept { return gate_->is_current_at(where.id()); }
 
-    /// The same of marking it dirty.
+    /// Returns whether marking the whole buffer dirty at `where` would change nothing. It costs a check.
     bool is_newest_at(space where) const noexcept { return gate_->is_newest_at(where.id()); }
 
-    // Makes the host, or the default device, current. Throws error(not_allocated) where no copy exists at all.
+    // Each of these makes its side current: the host, or the default device. Both throw error(not_allocated) where
+    // no copy exists at all.
     void sync_to_host(std::size_t offset = 0, std::size_t bytes = rest);
     void sync_to_device(std::size_t offset = 0, std::size_t bytes = rest);
 
-    // Says that the bytes at the host, at the default device or at `where` stand, and drops newer ones elsewhere.
-    // Throws error(not_allocated) where there is no such copy. Device content counts as ready after all work that was
-    // submitted to that device until now, or to the queue that options.on names.
+    // Each of these says that the bytes at the host, at the default device or at `where` stand, and drops newer ones
+    // elsewhere. Each throws error(not_allocated) where there is no such copy. Device content counts as ready after all
+    // work that was submitted to that device until now, or to the queue that options.on names.
     void mark_host_dirty(std::size_t offset = 0, std::size_t bytes = rest);
     void mark_device_dirty(std::size_t offset = 0, std::size_t bytes = rest);
     void mark_dirty(space where, std::size_t offset = 0, std::size_t bytes = rest) {
@@ -212,25 +222,25 @@ public:
     void prefetch(space where, const access_options& options = {});
 
     /// Drops the copy at `where`. Throws error(access_conflict), naming the range, where nobody else is current, and
-    /// where a pointer, a view or a handle of device() is out. Where two versions are newest that of `where` goes, and
-    /// a copy that is held stays where it is.
+    /// where a pointer, a view or a handle of device() is out. Where two versions are newest, that of `where` is
+    /// dropped, and a copy that is held stays where it is.
     void discard(space where);
 
-    /// Drops the content: nobody has written it any more, and it reads as zero.
+    /// Drops the content: the buffer reads as zero then, as if nobody had written it.
     void discard_content();
 
-    /// Repeats `pattern`, whose size divides that of the handle; of an empty handle any will do. Runs on a device whose
-    /// copy is current, else on the host.
+    /// Fills the handle with `pattern`, again and again. The size of the pattern divides that of the handle; an empty
+    /// handle takes any. Runs on a device whose copy is current, else on the host.
     void fill(std::span<const std::byte> pattern);
 
-    // By the host. The first throws error(out_of_range) where the data does not fit.
+    // The host makes both copies. copy_from throws error(out_of_range) where the data does not fit.
     void copy_from(std::span<const std::byte> data, std::size_t offset = 0);
     void copy_to(std::span<std::byte> data, std::size_t offset = 0) const;
 
-    // Of the whole buffer, of which this handle may be a part.
+    // These four tell of the whole buffer, of which this handle may be a part.
     buffer_state state() const;
     unibuf::statistics statistics() const;
-    std::size_t ranges() const;                   // that the directory tells apart
+    std::size_t ranges() const;                   // number of ranges that the directory tells apart
     placement_info placement(space where) const;  // throws error(not_allocated) where there is no copy
 
 private:

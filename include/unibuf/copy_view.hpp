@@ -13,9 +13,9 @@
 namespace unibuf {
 
 /// A copy that stays where it is while this is held: it is neither evicted, nor discarded, nor freed, also where the
-/// buffer is gone. It is no lease, and excludes nobody: what is written through the handle, buffer::mark_dirty tells;
-/// to write at the host is for host_view. Where CUDA and OpenGL take turns with one memory, it ends with the other's
-/// turn, as handles of device() do.
+/// buffer is gone. A copy_view is no lease, and excludes nobody. What is written through the handle is told by
+/// buffer::mark_dirty; a host_view is for writing at the host. Where CUDA and OpenGL take turns with one memory, the
+/// view ends with the other's turn, as handles of device() do.
 ///
 /// Movable. One view is used by one thread at a time.
 class copy_view {
@@ -23,10 +23,7 @@ public:
     copy_view(detail::gate& of, const native_memory& native, std::byte* data, detail::view_tag tag) noexcept
         : gate_(&of), native_(native), data_(data), tag_(tag) {}
     copy_view(copy_view&& other) noexcept
-        : gate_(std::exchange(other.gate_, nullptr)),
-          native_(other.native_),
-          data_(other.data_),
-          tag_(other.tag_) {}
+        : gate_(std::exchange(other.gate_, nullptr)), native_(other.native_), data_(other.data_), tag_(other.tag_) {}
     copy_view& operator=(copy_view&& other) noexcept {
         std::swap(gate_, other.gate_);
         std::swap(native_, other.native_);
@@ -36,16 +33,16 @@ public:
     }
     ~copy_view() { release(); }
 
-    /// What the API of the space calls it; good until the view ends.
+    /// Returns what the API of the space calls the copy; it is good until the view ends.
     const native_memory& native() const noexcept { return native_; }
 
-    /// The first byte, where the host can address it; else null.
+    /// Returns the first byte, or null where the host cannot address it.
     std::byte* data() const noexcept { return data_; }
 
     /// Names the holder: see host_view::held_by.
     UNIBUF_API void held_by(holder who);
 
-    /// Ends it now.
+    /// Ends the view now.
     UNIBUF_API void release() noexcept;
 
 private:

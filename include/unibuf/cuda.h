@@ -8,19 +8,21 @@ extern "C" {
 #endif
 
 struct CUctx_st;     // CUcontext points to it
-struct CUstream_st;  // CUstream and cudaStream_t do
+struct CUstream_st;  // CUstream and cudaStream_t point to it
 
-/// The context is the device's primary context. UNIBUF_INVALID_ARGUMENT where `where` is no CUDA space. Either pointer
-/// may be NULL.
+/// Writes the device's ordinal, and its primary context. Either pointer may be NULL. UNIBUF_INVALID_ARGUMENT where
+/// `where` is no CUDA space.
 UNIBUF_C_API unibuf_status unibuf_cuda_handles(unibuf_space where, int* ordinal, struct CUctx_st** context);
 
-/// The queue that a lease's work is on: a stream of the space's primary context; NULL is the legacy default stream.
+/// Returns a stream of the space's primary context as the queue that a lease's work is on; NULL is the legacy default
+/// stream.
 UNIBUF_C_API unibuf_queue unibuf_cuda_queue(struct CUstream_st* stream);
 
-/// The CUdeviceptr of the first byte of a copy.
+/// Writes the CUdeviceptr of the first byte of a copy.
 UNIBUF_C_API unibuf_status unibuf_cuda_pointer(const unibuf_native* copy, unsigned long long* pointer);
 
-/// Host memory that unibuf keeps pinned, and the most that it may, in bytes: half of the machine's, until it is set.
+/// Writes how much host memory unibuf keeps pinned, and the most that it may, in bytes: half of the machine's memory,
+/// until a limit is set.
 UNIBUF_C_API void unibuf_cuda_pinned_memory(uint64_t* held, uint64_t* limit);
 UNIBUF_C_API void unibuf_cuda_limit_pinned_memory(uint64_t bytes);
 

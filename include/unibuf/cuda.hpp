@@ -14,37 +14,38 @@ struct CUstream_st;
 
 namespace unibuf::cuda {
 
-/// What a space works with. The context is the device's primary context: the one that the CUDA runtime, CuPy, torch and
-/// cuBLAS use, so memory and streams may go back and forth.
+/// The native handles that a CUDA space works with. The context is the device's primary context: the one that the CUDA
+/// runtime, CuPy, torch and cuBLAS use, so memory and streams may go back and forth.
 struct handles {
     int ordinal = 0;  // CUdevice, as cudaSetDevice takes it
     CUctx_st* context = nullptr;
 };
 
-/// Throws error(invalid_argument) where `where` is no CUDA space.
+/// Returns the native handles of `where`. Throws error(invalid_argument) where it is no CUDA space.
 UNIBUF_API handles handles_of(space where);
 
-/// The queue that a lease's work is on: a stream of the space's primary context. The legacy default stream (null) and
-/// the per-thread default stream ((CUstream)2) are streams like any other; a lease on the latter ends on the thread
-/// that took it. While a stream of the context is being captured, accesses name another one.
+/// Returns a stream of the space's primary context as the queue that a lease's work is on. The legacy default stream
+/// (null) and the per-thread default stream ((CUstream)2) are streams like any other; a lease on the latter ends on the
+/// thread that took it. While a stream of the context is being captured, accesses name another one.
 inline queue queue_of(CUstream_st* stream) noexcept {
     return {stream ? static_cast<void*>(stream) : reinterpret_cast<void*>(std::uintptr_t{1})};  // CU_STREAM_LEGACY
 }
 
-/// The first byte of a copy at a CUDA space.
+/// Returns the first byte of a copy at a CUDA space.
 template <class T = void>
 T* pointer(const native_memory& copy) noexcept {
     return copy.as<T>();
 }
 
-/// The same of a lease.
+/// Returns the first byte of a lease at a CUDA space.
 template <class T>
 T* pointer(const lease<T>& held) {
     return held.native().template as<T>();
 }
 
-/// Host memory that unibuf keeps pinned, for pinned buffers and for those that share it with a device, and the most
-/// that it may, in bytes: half of the machine's, until it is set. What is pinned already stays so.
+/// The host memory that unibuf keeps pinned, for pinned buffers and for those that share it with a device, and the most
+/// that it may, in bytes: half of the machine's memory, until a limit is set. A new limit leaves pinned what is pinned
+/// already.
 struct pinned_info {
     std::uint64_t held = 0;
     std::uint64_t limit = 0;

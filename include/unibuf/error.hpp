@@ -22,10 +22,10 @@ enum class error_code {
     unsupported,         // nobody can do this here
 };
 
-/// The name of `code` as it is written above.
+/// Returns the name of `code`: "not_allocated", and so on.
 UNIBUF_API std::string_view to_string(error_code code) noexcept;
 
-/// What every function of unibuf throws.
+/// Every function of unibuf throws errors of this class.
 ///
 /// what() says what was asked, of which buffer, and what is allowed. After an error the buffer holds what it held
 /// before; nothing that was newest is lost.

@@ -10,18 +10,19 @@
 
 namespace unibuf {
 
-/// Waits without end.
+/// A timeout that never passes.
 inline constexpr std::chrono::nanoseconds forever = std::chrono::nanoseconds::max();
 
-/// A value that may be copied; all copies stand for the same work. A default fence stands for work that is done.
+/// A fence is a value that may be copied; all copies stand for the same work. A default fence stands for work that is
+/// done.
 class UNIBUF_API fence {
 public:
-    /// What a backend implements. Destruction waits for nothing.
+    /// The part of a fence that a backend implements. Its destruction waits for nothing.
     class work {
     public:
         virtual ~work();
 
-        /// As fence::wait.
+        /// Waits as fence::wait does, and returns what it returns.
         virtual bool wait(std::chrono::nanoseconds timeout) = 0;
     };
 
@@ -30,9 +31,9 @@ public:
 
     /// Waits until the work before this fence is done, at most `timeout`.
     ///
-    /// True when it is done; false on timeout, and the fence stays usable.
-    /// Throws error(device_lost), error(transfer_failed), or error(invalid_argument) of a negative time. Any thread;
-    /// several may wait at once.
+    /// Returns true when it is done; false on timeout, and the fence stays usable. Throws error(device_lost),
+    /// error(transfer_failed), or error(invalid_argument) for a negative time. Any thread may wait; several may at
+    /// once.
     bool wait(std::chrono::nanoseconds timeout = forever) const {
         if (timeout < std::chrono::nanoseconds::zero()) refuse(timeout);
         return !queued_ || queued_->wait(timeout);
@@ -40,7 +41,7 @@ public:
 
     bool done() const { return wait(std::chrono::nanoseconds::zero()); }
 
-    /// The backend's own side of this fence, or null where there is nothing to wait for.
+    /// Returns the backend's own side of this fence, or null where there is nothing to wait for.
     work* native() const noexcept { return queued_.get(); }
 
 private:
@@ -49,17 +50,17 @@ private:
     std::shared_ptr<work> queued_;
 };
 
-/// A queue of device work that belongs to the caller: a cl_command_queue, a CUDA stream. Made by the function `queue`
-/// of the header for that API. A default one names no queue.
+/// A queue of device work that belongs to the caller: a cl_command_queue, a CUDA stream. The function `queue_of` in the
+/// header of each API makes one. A default queue names none.
 struct queue {
     void* native = nullptr;
 
     explicit operator bool() const noexcept { return native != nullptr; }
 };
 
-/// Stands for all work that was submitted to a space until now: to that queue, or, where none is named, to the whole
-/// device, as far as its API can tell (see opencl::add_queue). Of a space that has no queues it is done. Throws
-/// error(device_lost), error(device_unavailable) where a context of the caller's cannot be had here, and
+/// Returns a fence of all work that was submitted until now: to the queue `on`, or, where none is named, to the whole
+/// device, as far as its API can tell (see opencl::add_queue). At a space that has no queues the fence is done at once.
+/// Throws error(device_lost), error(device_unavailable) where a context of the caller's cannot be had here, and
 /// error(invalid_argument) for a queue of another space.
 UNIBUF_API fence record_fence(space where, queue on = {});
 

@@ -6,17 +6,18 @@
 namespace unibuf {
 
 /// A view whose holder has named itself is asked for when it is in the way: of an eviction where memory is short, of
-/// discard, discard_content and share, and of a release to a pool. All others are refused, or wait for its end.
+/// discard, discard_content and share, and of a release to a pool. All else that a view is in the way of is refused, or
+/// waits for its end.
 ///
 /// `let_go` ends the view, or refuses by leaving it: then its copy counts as used just now. It is called with no lock
 /// of unibuf held, on the thread that is in need; several threads may call it at once, also while another one ends the
-/// view. It may take locks of the program, as long as nobody calls unibuf and waits there while he holds one of these,
-/// and may end no view but its own. An access to the buffer for which the memory is needed throws
-/// error(access_conflict) there.
+/// view. It may take locks of the program, as long as no thread that holds one of these calls unibuf and waits there.
+/// It may end no view but its own. Inside it, an access to the buffer for which the memory is needed throws
+/// error(access_conflict).
 ///
-/// `context` is what it is called with. It lives until the view has ended and all calls have returned, and goes on
-/// whichever thread is last, with no lock held. Where it has the view itself, somebody has to end that, or they keep
-/// each other. To end a view waits for no call.
+/// `let_go` is called with `context`, which lives until the view has ended and all calls have returned. Whichever
+/// thread is last destroys it, with no lock held. Where `context` owns the view itself, somebody has to end the view,
+/// or they keep each other. Ending a view waits for no call.
 struct holder {
     void (*let_go)(void* context) noexcept = nullptr;
     std::shared_ptr<void> context = {};

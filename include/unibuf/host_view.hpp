@@ -14,7 +14,7 @@ namespace unibuf {
 
 namespace detail {
 
-/// Bytes of the host's copy that are held; host_view<T> gives them a type. Keeps the buffer.
+/// Bytes of the host's copy that are held; host_view<T> gives them a type. They keep the buffer.
 class host_bytes {
 public:
     host_bytes(gate& of, std::byte* data, std::size_t offset, std::size_t bytes, view_tag tag) noexcept
@@ -51,11 +51,11 @@ private:
 
 }  // namespace detail
 
-/// Elements of the host's copy, to be read and written at any time while it is held: it is no lease, and excludes
-/// nobody. What is written is found by the next access elsewhere, and only that moves. When the last view of a range
-/// has ended, and host() has given no pointer to it, one last look is taken, and accesses are plain checks again.
+/// Elements of the host's copy, to be read and written at any time while the view is held. A host_view is no lease, and
+/// excludes nobody. What is written is found by the next access elsewhere, and only that moves. When the last view of a
+/// range has ended, and host() has given no pointer to it, one last look is taken, and accesses are plain checks again.
 ///
-/// Movable. Keeps the buffer's memory, also where the buffer is gone. One view is used by one thread at a time.
+/// A view is movable. It keeps the buffer's memory, also where the buffer is gone. It is used by one thread at a time.
 template <class T>
 class host_view {
 public:
@@ -68,11 +68,11 @@ public:
     T& operator[](std::size_t index) const noexcept { return data()[index]; }
     std::span<T> span() const noexcept { return {data(), size()}; }
 
-    /// Names the holder, who is asked from now on to let go of it where it is in the way. Instead of one that was named
-    /// before. About 100 ns. Throws error(invalid_argument) where the view has ended.
+    /// Names the holder, who is asked from now on to let go of the view where it is in the way. A new holder takes the
+    /// place of one that was named before. About 100 ns. Throws error(invalid_argument) where the view has ended.
     void held_by(holder who) { held_.held_by(std::move(who)); }
 
-    /// Ends it now: it is empty from then on.
+    /// Ends the view now: it is empty from then on.
     void release() noexcept { held_.end(); }
 
 private:

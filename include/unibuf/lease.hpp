@@ -52,7 +52,7 @@ public:
     bool held() const noexcept { return gate_ != nullptr; }
     access what() const noexcept { return what_; }
 
-    /// The bytes, of a lease that is held and that the host can address; else throws.
+    /// Returns the bytes. Throws where the lease has ended, or the host cannot address them.
     std::byte* data() const {
         if (!gate_ || !data_) refuse();
         return data_;
@@ -82,28 +82,30 @@ struct acquired_by {};
 
 }  // namespace detail
 
-/// The right to touch a range in one space under one access, from the call that gave it until it is ended or goes.
+/// The right to touch a range in one space under one access, from the call that gave it until it is released or
+/// destroyed.
 ///
-/// While it is held, accesses that exclude it wait (other threads) or fail with access_conflict (the same thread):
-/// those of bytes that it has too, unless both only read. It may outlive the buffer, and end on another thread than it
-/// began; it counts as that of the thread where it was taken. When one at a device ends, the work that was queued there
-/// is what later accesses wait for; nothing waits here. One that is held is used by one thread at a time.
+/// While a lease is held, accesses that exclude it wait (other threads) or fail with access_conflict (the same thread).
+/// Two accesses exclude each other where they share a byte, unless both only read. A lease may outlive the buffer, and
+/// end on another thread than it began; it counts as one of the thread that took it. After the end of a lease at a
+/// device, later accesses wait for the work that was queued there; the end itself waits for nothing. A lease that is
+/// held is used by one thread at a time.
 template <class T>
 class lease {
     static_assert(std::is_trivially_copyable_v<T>);
 
 public:
-    /// Holds nothing.
+    /// Makes a lease that holds nothing.
     lease() noexcept = default;
 
-    /// What `acquire()` gives, a lease_bytes.
+    /// Makes a lease of the lease_bytes that `acquire()` returns.
     template <class Acquire>
     lease(detail::acquired_by, Acquire acquire) : bytes_(acquire()) {}
 
-    /// The elements. Throws error(invalid_argument) where the lease has ended, error(unsupported) where the host cannot
-    /// address them. Costs the check.
+    /// Returns the elements. Throws error(invalid_argument) where the lease has ended, error(unsupported) where the
+    /// host cannot address them. It costs that check.
     T* data() const { return reinterpret_cast<T*>(bytes_.data()); }
-    /// The same, but null where that throws.
+    /// Returns the elements, or null where data() throws.
     T* address() const noexcept { return reinterpret_cast<T*>(bytes_.address()); }
 
     std::span<T> span() const { return {data(), size()}; }
@@ -114,18 +116,19 @@ public:
     std::size_t size() const noexcept { return bytes_.bytes() / sizeof(T); }
     space where() const noexcept { return bytes_.where(); }
 
-    /// What the API of the space calls this memory. Throws error(invalid_argument) where the lease has ended.
+    /// Returns what the API of the space calls this memory. Throws error(invalid_argument) where the lease has ended.
     const native_memory& native() const { return bytes_.native(); }
 
-    /// Whether it has not ended yet.
+    /// Returns whether the lease has not ended yet.
     explicit operator bool() const noexcept { return bytes_.held(); }
 
-    /// Ends it now. Ending twice does nothing.
+    /// Ends the lease now. Ending twice does nothing.
     void release() noexcept { bytes_.end(); }
 
-    /// Ends it now, with work that goes on until `done`, an event of the program's own: fence::work makes one of
+    /// Ends the lease now, with work that goes on until `done`, an event of the program's own: fence::work makes one of
     /// anything that can be waited for. Later accesses wait for that alone, and not for what is queued at the device.
-    /// Throws error(invalid_argument) where the lease has ended or is at the host, and std::bad_alloc: it is held then.
+    /// Throws error(invalid_argument) where the lease has ended or is at the host, and std::bad_alloc: the lease is
+    /// held then.
     void release(fence done) { bytes_.end(std::move(done)); }
 
 private:

@@ -29,8 +29,8 @@ UNIBUF_API void lease_together(std::span<const wanted_bytes> wanted, std::span<l
 
 }  // namespace detail
 
-/// A lease that is to be taken together with others: what the to_ functions of a buffer give. The buffer has to stay
-/// until then.
+/// A lease that lease_together is to take: the to_ functions of a buffer give it. The buffer has to live until it is
+/// taken.
 template <class T>
 struct wanted_lease {
     detail::wanted_bytes bytes;
@@ -41,8 +41,9 @@ struct wanted_lease {
 ///
 ///     auto [from, to] = unibuf::lease_together(image.to_read(gpu), edges.to_write(gpu));
 ///
-/// Threads that take theirs so never wait for each other in a circle, whatever the order of the arguments. Leases that
-/// were taken before by other calls are not part of that. Two that exclude each other are error(access_conflict).
+/// Threads that take their leases by this call never wait for each other in a circle, whatever the order of the
+/// arguments. Leases that were taken before by other calls are not part of that. Wanted leases that exclude each other
+/// are error(access_conflict).
 template <class... T>
 std::tuple<lease<T>...> lease_together(const wanted_lease<T>&... wanted) {
     const std::array<detail::wanted_bytes, sizeof...(T)> all{wanted.bytes...};

@@ -19,19 +19,19 @@ class pool_state;
 
 struct pool_statistics {
     std::uint64_t hits = 0;    // acquisitions that were given a buffer that was there
-    std::uint64_t misses = 0;  // and those for which one was made
+    std::uint64_t misses = 0;  // acquisitions for which a buffer was made
     std::uint64_t held = 0;    // buffers that are there to be acquired
     std::uint64_t held_bytes = 0;
     std::uint64_t peak_bytes = 0;  // the most that all buffers of the pool, held or in use, had at one time
 };
 
 /// Keeps released buffers, with their copies, and gives them to those who acquire one of the same size and options: the
-/// one that was released last comes first. Any thread; each has a few of its own, so that threads do not wait for each
-/// other. About 50 ns for both.
+/// one that was released last comes first. Any thread may use it; each has a few buffers of its own, so that threads do
+/// not wait for each other. An acquisition and a release take about 50 ns together.
 ///
 /// A buffer has room for up to an eighth more than was asked for, or for 64 bytes, so that near sizes share buffers;
-/// what it says of its size is what was asked for. Where memory is short, the copies of what is held go without
-/// being written back: see limit_memory.
+/// its size is what was asked for. Where memory is short, the copies of buffers that a pool holds go without being
+/// written back: see limit_memory.
 class UNIBUF_API memory_pool {
 public:
     memory_pool();
@@ -39,8 +39,8 @@ public:
     memory_pool(const memory_pool&) = delete;
     memory_pool& operator=(const memory_pool&) = delete;
 
-    /// What was written before is not there: nobody has written it any more, and it reads as zero, unless
-    /// options.uninitialized asks for it as it is.
+    /// Returns a buffer without the content that it had before: it reads as zero, as if nobody had written it, unless
+    /// options.uninitialized asks for the bytes as they are.
     buffer acquire(std::size_t bytes, const buffer_options& options = {});
 
     template <class T>
@@ -53,9 +53,9 @@ public:
         return acquire<T>(shape::of(extents), options);
     }
 
-    /// Pointers and handles that it gave out end. It is not given to anybody as long as views of it are held. Throws
-    /// error(access_conflict) while it is leased, and error(invalid_argument) where it is a view, not of this pool, or
-    /// was released before; it is the caller's still, then.
+    /// Puts a buffer back into the pool. Pointers and handles that it gave out end, and nobody acquires it as long as
+    /// views of it are held. Throws error(access_conflict) while it is leased, and error(invalid_argument) where it is
+    /// a view, not of this pool, or was released before; after an error it is the caller's still.
     void release(buffer&& of);
 
     template <class T>
@@ -79,21 +79,21 @@ private:
     std::shared_ptr<detail::pool_state> state_;
 };
 
-/// The one that a program shares. It is there until the process ends.
+/// Returns the pool that a program shares. It is there until the process ends.
 UNIBUF_API memory_pool& get_memory_pool();
 
-/// A buffer of a pool, for a scope.
+/// A buffer that is acquired from a pool, and released to it at the end of a scope.
 template <class T>
 class pooled {
 public:
     pooled(memory_pool& of, const shape& wanted, const buffer_options& options = {})
         : of_(of), buffer_(of.acquire<T>(wanted, options)) {}
 
-    /// A lease that outlives it keeps the buffer out of the pool.
+    /// A lease that outlives the scope keeps the buffer out of the pool.
     ~pooled() {
         try {
             of_.release(std::move(buffer_));
-        } catch (const error&) {  // it goes with its last lease
+        } catch (const error&) {  // the buffer goes with its last lease
         }
     }
     pooled(const pooled&) = delete;

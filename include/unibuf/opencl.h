@@ -8,12 +8,13 @@ extern "C" {
 #endif
 
 struct _cl_context;        // cl_context points to it
-struct _cl_device_id;      // cl_device_id
-struct _cl_command_queue;  // cl_command_queue
-struct _cl_mem;            // cl_mem
+struct _cl_device_id;      // cl_device_id points to it
+struct _cl_command_queue;  // cl_command_queue points to it
+struct _cl_mem;            // cl_mem points to it
 
-/// What a space works with; the queue is in order. They live as long as the process, or, where the caller brought them,
-/// are retained. UNIBUF_INVALID_ARGUMENT where `where` is no OpenCL space. Any of the pointers may be NULL.
+/// Writes the context, the device and the in-order queue that a space works with. Any of the pointers may be NULL. They
+/// live as long as the process; those that the caller brought are retained. UNIBUF_INVALID_ARGUMENT where `where` is no
+/// OpenCL space.
 UNIBUF_C_API unibuf_status unibuf_opencl_handles(unibuf_space where, struct _cl_context** context,
                                                  struct _cl_device_id** device, struct _cl_command_queue** queue);
 
@@ -22,13 +23,13 @@ UNIBUF_C_API unibuf_status unibuf_opencl_handles(unibuf_space where, struct _cl_
 UNIBUF_C_API unibuf_status unibuf_opencl_use(struct _cl_context* context, struct _cl_device_id* device,
                                              struct _cl_command_queue* queue, unibuf_space* where);
 
-/// Tells of an in-order queue of the caller's: work on it is waited for where no queue is named.
+/// Tells unibuf of an in-order queue of the caller's: accesses that name no queue wait for the work on it.
 UNIBUF_C_API unibuf_status unibuf_opencl_add_queue(unibuf_space where, struct _cl_command_queue* queue);
 
-/// The queue that a lease's work is on: an in-order queue of the space's context.
+/// Returns an in-order queue of the space's context as the queue that a lease's work is on.
 UNIBUF_C_API unibuf_queue unibuf_opencl_queue(struct _cl_command_queue* queue);
 
-/// The cl_mem of a copy. Its first byte is at `copy->offset` inside it.
+/// Writes the cl_mem of a copy. The copy's first byte is at `copy->offset` inside it.
 UNIBUF_C_API unibuf_status unibuf_opencl_memory(const unibuf_native* copy, struct _cl_mem** memory);
 
 #ifdef __cplusplus

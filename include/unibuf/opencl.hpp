@@ -15,33 +15,33 @@ struct _cl_mem;
 
 namespace unibuf::opencl {
 
-/// What a space works with. The caller may use all three; the queue is in order. They live as long as the process, or,
-/// where the caller brought them, are retained.
+/// The native handles that an OpenCL space works with. The caller may use all three; the queue is in order. They live
+/// as long as the process; those that the caller brought are retained.
 struct handles {
     _cl_context* context = nullptr;
     _cl_device_id* device = nullptr;
     _cl_command_queue* queue = nullptr;
 };
 
-/// Throws error(invalid_argument) where `where` is no OpenCL space.
+/// Returns the native handles of `where`. Throws error(invalid_argument) where it is no OpenCL space.
 UNIBUF_API handles handles_of(space where);
 
 /// Makes a space of the caller's own context, device and in-order queue, which are retained. Throws
 /// error(invalid_argument) where they do not belong together or the queue is out of order.
 UNIBUF_API space use(_cl_context* context, _cl_device_id* device, _cl_command_queue* queue);
 
-/// Tells of a queue of the caller's own, in order and of the space's context. OpenCL does not say which queues there
-/// are: only work on the space's own queue, and on queues that a lease or this function has named before, is waited for
-/// where no queue is named. Throws error(invalid_argument).
+/// Tells unibuf of a queue of the caller's own, in order and of the space's context. OpenCL does not say which queues
+/// there are: an access that names no queue waits only for work on the space's own queue, and on queues that a lease or
+/// this function has named before. Throws error(invalid_argument).
 UNIBUF_API void add_queue(space where, _cl_command_queue* native);
 
-/// The queue that a lease's work is on: an in-order queue of the space's context.
+/// Returns an in-order queue of the space's context as the queue that a lease's work is on.
 inline queue queue_of(_cl_command_queue* native) noexcept { return {native}; }
 
-/// The cl_mem of a copy. Its first byte is at `memory.offset` inside it.
+/// Returns the cl_mem of a copy. The copy's first byte is at `copy.offset` inside it.
 UNIBUF_API _cl_mem* memory(const native_memory& copy);
 
-/// The same of a lease.
+/// Returns the cl_mem of a lease, whose first byte is at `lease.native().offset` inside it.
 template <class Lease>
 _cl_mem* memory(const Lease& lease) {
     return memory(lease.native());

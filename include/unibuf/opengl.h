@@ -15,13 +15,15 @@ UNIBUF_C_API unibuf_status unibuf_opengl_run(unibuf_space where, void (*work)(vo
 /// there. UNIBUF_DEVICE_UNAVAILABLE without one, UNIBUF_UNSUPPORTED below OpenGL 4.5.
 UNIBUF_C_API unibuf_status unibuf_opengl_use_current_context(unibuf_space* where);
 
-/// The one queue of `where`: its context, which does all work in order. Accesses that name it do not stop the host.
+/// Writes the one queue of `where`: its context, which does all work in order. Accesses that name it do not stop the
+/// host.
 UNIBUF_C_API unibuf_status unibuf_opengl_queue(unibuf_space where, unibuf_queue* queue);
 
-/// An OpenGL function of the context of `where`; NULL where it has none of that name.
+/// Writes an OpenGL function of the context of `where`; NULL where the context has none of that name.
 UNIBUF_C_API unibuf_status unibuf_opengl_function(unibuf_space where, const char* name, void** function);
 
-/// The buffer name of a copy, for glBindBufferRange and the like. Its first byte is at `copy->offset` inside it.
+/// Writes the buffer name of a copy, for glBindBufferRange and the like. The copy's first byte is at `copy->offset`
+/// inside it.
 UNIBUF_C_API unibuf_status unibuf_opengl_name(const unibuf_native* copy, uint32_t* name);
 
 #ifdef __cplusplus

@@ -23,17 +23,18 @@ UNIBUF_API void run(space where, const std::function<void()>& work);
 /// error(device_unavailable) without a current context, error(unsupported) below OpenGL 4.5.
 UNIBUF_API space use_current_context();
 
-/// The one queue of `where`: its context, which does all work in order. Accesses that name it are ordered by it, and do
-/// not stop the host; those that name none return when earlier work on their range is done.
+/// Returns the one queue of `where`: its context, which does all work in order. Accesses that name it are ordered by
+/// it, and do not stop the host; those that name none return when earlier work on their range is done.
 UNIBUF_API queue queue_of(space where);
 
-/// An OpenGL function of the context of `where`, or null.
+/// Returns an OpenGL function of the context of `where`, or null.
 UNIBUF_API void* function(space where, const char* name);
 
-/// The buffer name of a copy, for glBindBufferRange and the like. Its first byte is at `copy.offset` inside it.
+/// Returns the buffer name of a copy, for glBindBufferRange and the like. The copy's first byte is at `copy.offset`
+/// inside it.
 UNIBUF_API std::uint32_t name(const native_memory& copy);
 
-/// The same of a lease.
+/// Returns the buffer name of a lease, whose first byte is at `lease.native().offset` inside it.
 template <class Lease>
 std::uint32_t name(const Lease& lease) {
     return name(lease.native());

@@ -12,17 +12,17 @@
 
 namespace unibuf {
 
-/// What a lease may do with its bytes. `write` discards the old contents, so nothing is fetched.
+/// An access says what a lease may do with its bytes. `write` discards the old contents, so nothing is fetched.
 enum class access : std::uint8_t { read = 1, write = 2, read_write = 3 };
 
-/// What the host does with a buffer. Leases that contradict it are refused.
+/// A host_access says what the host does with a buffer. Leases that contradict it are refused.
 enum class host_access : std::uint8_t {
     read_write,
     read_only,   // the device's output
     write_only,  // the device's input: host() and host_view() are for writing
 };
 
-/// Who should have the memory.
+/// A memory_hint says who should have the memory.
 enum class memory_hint : std::uint8_t {
     none,           // shared where the device has no memory of its own, else mirrored
     cpu_preferred,  // shared
@@ -31,13 +31,14 @@ enum class memory_hint : std::uint8_t {
     streaming,      // shared, write-combined where the platform has it
 };
 
-/// Whether what the program writes through pointers of host() is found.
+/// A write_tracking says whether what the program writes through pointers of host() is found.
 enum class write_tracking : std::uint8_t {
-    automatic,  // where it can be: page by page, or by comparing where a buffer is smaller than that
+    automatic,  // writes are found where they can be: page by page, or by comparing where a buffer is smaller than that
     off,        // the host is taken for written at each access elsewhere, as long as pointers are out
 };
 
-/// Whether a device's copy is memory of its own, or that of the host or of another device, used in place.
+/// A placement says whether a device's copy is memory of its own, or that of the host or of another device, used in
+/// place.
 enum class placement : std::uint8_t { mirrored, shared };
 
 struct buffer_options {
@@ -60,12 +61,12 @@ struct buffer_options {
     bool uninitialized = false;
 };
 
-/// To the end of the buffer.
+/// A count of `rest` means up to the end of the buffer.
 inline constexpr std::size_t rest = static_cast<std::size_t>(-1);
 
-/// The part of a buffer that an access is about, in elements; how long it may wait; the queue that its work is on: one
-/// of its space, or, at the host, of the device whose bytes come. A space that has no queues needs none: work there is
-/// done when the call returns.
+/// The part of a buffer that an access is about, in elements, how long it may wait, and the queue that its work is on.
+/// That queue is one of the access's space, or, at the host, of the device whose bytes come. A space that has no queues
+/// needs none: work there is done when the call returns.
 struct access_options {
     std::size_t offset = 0;
     std::size_t count = rest;
@@ -77,15 +78,15 @@ namespace detail {
 UNIBUF_API void check_is_address(space where);
 }
 
-/// What a backend's own API calls a copy: a cl_mem, a GL buffer name, a CUdeviceptr, or a plain address.
+/// The name that a backend's own API has for a copy: a cl_mem, a GL buffer name, a CUdeviceptr, or a plain address.
 struct native_memory {
     space where;
     std::uintptr_t handle = 0;
-    std::size_t offset = 0;  // of the first byte that was asked for, in bytes
+    std::size_t offset = 0;  // where the first byte lies that was asked for, in bytes
     std::size_t bytes = 0;
 
-    /// The first byte as a pointer, where the API's handles are addresses: at the host, at debug and CUDA devices.
-    /// Throws error(unsupported) elsewhere.
+    /// Returns the first byte as a pointer, where the API's handles are addresses: at the host, at debug and CUDA
+    /// devices. Throws error(unsupported) elsewhere.
     template <class T>
     T* as() const {
         if (where != host) detail::check_is_address(where);

@@ -15,18 +15,19 @@
 
 namespace unibuf {
 
-/// What a name stands for.
+/// The buffer that a name stands for, with the shape and the type of its elements.
 struct registered_buffer {
     buffer bytes;
     unibuf::shape shape;
-    std::string element;  // its type, as NumPy's array interface writes it: "<f4"
+    std::string element;  // type of an element, as NumPy's array interface writes it: "<f4"
 };
 
 /// Names of buffers, or of parts of them. A name does not keep its buffer, unless that was asked for: it goes with the
-/// last handle, and with the release to a pool. Any thread; a lock and a look into a map for each call.
+/// last handle, and with the release to a pool. Any thread; each call costs a lock and a look into a map.
 class UNIBUF_API registry {
 public:
-    /// Throws error(invalid_argument) where the name is taken, or empty.
+    /// Names a buffer. With `keep` the name keeps the buffer. Throws error(invalid_argument) where the name is taken,
+    /// or empty.
     void add(std::string_view name, buffer& of, bool keep = false) {
         add(name, of, shape(of.size_bytes()), detail::element_name('u', 1), keep);
     }
@@ -37,10 +38,10 @@ public:
         add(name, of.bytes(), of.shape(), detail::element_name_of<T>(), keep);
     }
 
-    /// A handle, or nothing where nobody has the name.
+    /// Returns a handle, or nothing where nobody has the name.
     std::optional<registered_buffer> find(std::string_view name) const;
 
-    /// Throws error(invalid_argument) where its elements are of another type.
+    /// Returns a typed handle, or nothing. Throws error(invalid_argument) where the elements are of another type.
     template <class T>
     std::optional<unified_buffer<T>> find(std::string_view name) const {
         std::optional<registered_buffer> found = find(name);
@@ -49,7 +50,7 @@ public:
         return unified_buffer<T>(std::move(found->bytes), found->shape);
     }
 
-    /// Whether there was one.
+    /// Takes the name away. Returns whether there was one.
     bool remove(std::string_view name);
 
     std::vector<std::string> names() const;
@@ -58,7 +59,7 @@ private:
     [[noreturn]] static void refuse(std::string_view name, std::string_view is, std::string_view wanted);
 };
 
-/// The one of this process.
+/// Returns the registry of this process.
 UNIBUF_API registry& get_registry() noexcept;
 
 }  // namespace unibuf

@@ -13,8 +13,8 @@
 
 namespace unibuf {
 
-/// Up to 8 extents; none is one element. Throws error(invalid_argument) for more of them or a negative one,
-/// error(out_of_memory) where the elements cannot be counted in 64 bits.
+/// A shape has up to 8 extents; one without extents is one element. Throws error(invalid_argument) for more extents or
+/// a negative one, error(out_of_memory) where the elements cannot be counted in 64 bits.
 class shape {
 public:
     static constexpr std::size_t max_rank = 8;
@@ -27,7 +27,7 @@ public:
         count();
     }
 
-    /// Of extents whose number is known at run time.
+    /// Makes a shape of extents whose number is known at run time.
     template <class Extents>
     static constexpr shape of(const Extents& extents) {
         if (std::size(extents) > max_rank) {

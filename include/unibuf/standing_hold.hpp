@@ -14,18 +14,18 @@
 
 namespace unibuf {
 
-/// When bytes that were taken from a standing hold by an access elsewhere are given back to it.
+/// Says when bytes that an access elsewhere has taken from a standing hold are given back to it.
 enum class reopening : std::uint8_t {
     at_once,  // as soon as nobody elsewhere holds them
-    told,     // with standing_hold::resume
+    told,     // when standing_hold::resume is called
 };
 
 /// The part of a buffer, in elements, that a standing hold is about, and how its device becomes quiet.
 ///
 /// Where the device queues work, it is quiet when all is done that was submitted until then: to the queue `on`, or to
-/// the whole device. What other threads do there `pause` stops, and `resume` lets go on when nobody elsewhere has bytes
-/// of the hold. They are called one at a time, with no lock held, on the thread of an access, may not use those bytes,
-/// and live until they have returned. Where `pause` throws, that access fails with it.
+/// the whole device. `pause` stops what other threads do there, and `resume` lets them go on when nobody elsewhere has
+/// bytes of the hold. Both are called one at a time, with no lock held, on the thread of an access. They may not use
+/// those bytes, and live until they have returned. Where `pause` throws, that access fails with it.
 struct standing_options {
     std::size_t offset = 0;
     std::size_t count = rest;
@@ -50,7 +50,7 @@ struct standing_options {
 /// time.
 class standing_hold {
 public:
-    /// Holds nothing.
+    /// Makes a hold that holds nothing.
     standing_hold() noexcept = default;
     standing_hold(detail::gate& of, std::uint64_t ticket, const native_memory& native) noexcept
         : gate_(&of), ticket_(ticket), native_(native) {}
@@ -64,18 +64,18 @@ public:
     }
     ~standing_hold() { release(); }
 
-    /// What the API of the space calls the copy; good until the hold ends.
+    /// Returns what the API of the space calls the copy; it is good until the hold ends.
     const native_memory& native() const noexcept { return native_; }
 
-    /// Gives the device all bytes that were taken from it, with the newest content; those that are leased elsewhere
-    /// when their leases end. Throws error(transfer_failed) where that fails, or has failed before, and
-    /// error(access_conflict) where the host has written bytes that were open: then these stay taken.
+    /// Gives the device all bytes that were taken from it, with the newest content. Bytes that are leased elsewhere go
+    /// to it when their leases end. Throws error(transfer_failed) where that fails, or has failed before, and
+    /// error(access_conflict) where the host has written bytes that were open: these stay taken then.
     UNIBUF_API void resume();
 
     /// Waits until the device is quiet, and takes all bytes from it until resume().
     UNIBUF_API void pause();
 
-    /// Ends it now. The work that the device was given until now is what later accesses wait for; nothing waits here.
+    /// Ends the hold now, and waits for nothing. Later accesses wait for the work that the device was given until now.
     UNIBUF_API void release() noexcept;
 
     explicit operator bool() const noexcept { return gate_ != nullptr; }

@@ -12,7 +12,7 @@
 
 namespace unibuf {
 
-/// Why bytes were moved: which access needed them.
+/// A cause says why bytes were moved: which access needed them.
 enum class cause : std::uint8_t { read, read_write, host_pointer, device_handle, sync, prefetch, copy_to, eviction };
 
 UNIBUF_API std::string_view to_string(cause why) noexcept;
@@ -36,7 +36,7 @@ struct statistics {
     UNIBUF_API std::uint64_t transfers_made() const noexcept;
 };
 
-/// Of all buffers since the process began, or since the last reset. Any thread; a snapshot.
+/// Returns the figures of all buffers since the process began, or since the last reset, as a snapshot. Any thread.
 UNIBUF_API statistics total_statistics();
 UNIBUF_API void reset_statistics();
 
@@ -71,7 +71,7 @@ public:
 };
 
 /// Makes `observer` the one observer, or none with null. It must outlive its use; transfers under way on other threads
-/// may still reach the one before for a moment.
+/// may still reach the observer before it for a moment.
 UNIBUF_API void set_transfer_observer(transfer_observer* observer) noexcept;
 
 }  // namespace unibuf

@@ -8,7 +8,7 @@
 
 namespace unibuf {
 
-/// Of one more transfer: what it takes whatever its size, and how fast its bytes go then.
+/// The cost of one more transfer: it takes `each`, whatever its size, and its bytes go at `bytes_per_second`.
 ///
 /// Where two parts that have to move lie so close that the bytes between them cost less than another transfer, and
 /// those bytes are current at both ends and nobody uses them, all of it is one transfer, and counts as one with all its
@@ -18,12 +18,12 @@ struct transfer_cost {
     double bytes_per_second = 0;
 };
 
-/// Of devices that queue their work it is measured when it first matters, unless it was set: that takes some
-/// milliseconds, and two MiB on either side for as long. Of others, `each` is 0.
-/// Throws what the device throws.
+/// Returns what a transfer between the host and `where` costs. At a device that queues its work this is measured when
+/// it first matters, unless it was set: that takes some milliseconds, and two MiB on either side for as long. At other
+/// devices `each` is 0. Throws what the device throws.
 UNIBUF_API transfer_cost transfer_cost_of(space where);
 
-/// Any thread; accesses that begin later go by it. Throws error(invalid_argument) for negative values.
+/// Sets the cost; accesses that begin later go by it. Any thread. Throws error(invalid_argument) for negative values.
 UNIBUF_API void set_transfer_cost(space where, transfer_cost cost);
 
 }  // namespace unibuf

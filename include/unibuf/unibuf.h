@@ -4,14 +4,15 @@
 //     was asked, of which buffer, and what is allowed. What it would have written through a pointer is left alone, and
 //     the buffer is as before, or better: newest content is never lost. A function without a status cannot fail.
 //  2. Handles are opaque, and belong to whoever got them. Each ends once, by the function that its type names; that one
-//     takes NULL too, and does nothing. Everywhere else NULL is UNIBUF_INVALID_ARGUMENT, unless it says what it means.
-//  3. Options may be NULL: the defaults. A struct of them starts as its UNIBUF_..._INIT.
-//  4. Offsets and sizes are bytes. UNIBUF_REST as a size: to the end of the handle, also where the caller's memory is
-//     filled or read.
+//     takes NULL too, and does nothing. Everywhere else NULL is UNIBUF_INVALID_ARGUMENT, but where a function says what
+//     it means.
+//  3. Options may be NULL, which means the defaults. A struct of them starts as its UNIBUF_..._INIT.
+//  4. Offsets and sizes are bytes. UNIBUF_REST as a size means up to the end of the handle, also where the caller's
+//     memory is filled or read.
 //  5. A string that is given belongs to unibuf, ends with a NUL and lives as long as the process, or as it says.
 //  6. Any thread may call any function, and different buffers never contend. But a handle ends, and a unibuf_lease is
 //     used, while no other thread uses it.
-//  7. No exception leaves. Where the host has no memory for bookkeeping: UNIBUF_OUT_OF_MEMORY.
+//  7. No exception leaves a function. Where the host has no memory for bookkeeping, it is UNIBUF_OUT_OF_MEMORY.
 //  8. Numbers in enums stay as they are. Structs change with the major version only.
 //
 // What the words mean is in docs/concepts.md; what each function costs is what the C++ function of its name costs, and
@@ -28,7 +29,8 @@
 #define UNIBUF_C_API __attribute__((visibility("default")))
 #endif
 
-// Any number of that width may come in: what is none of an enum's is refused, also where the library is C++.
+// An enum may come in with any value of an int, also where the library is C++: a value that the enum does not name is
+// refused.
 #ifdef __cplusplus
 #define UNIBUF_C_ENUM(name) enum name : int
 #else
@@ -55,32 +57,33 @@ typedef UNIBUF_C_ENUM(unibuf_status){
     UNIBUF_UNSUPPORTED = 10         // nobody can do this here
 } unibuf_status;
 
-/// What the last failure on this thread was about; "" before the first. Lives until the next failure on this thread.
+/// Returns what the last failure on this thread was about; "" before the first. The text lives until the next failure
+/// on this thread.
 UNIBUF_C_API const char* unibuf_message(void);
 
-/// "out_of_memory", and so on; "unknown" for what is none of them.
+/// Returns "out_of_memory", and so on; "unknown" for a number that is no status.
 UNIBUF_C_API const char* unibuf_status_name(unibuf_status status);
 
 // ---- Spaces ---------------------------------------------------------------------------------------------------------
 
-/// Where a copy can live: a small number, good as long as the process.
+/// A space is where a copy can live: a small number, good as long as the process.
 typedef int32_t unibuf_space;
 #define UNIBUF_HOST 0
 #define UNIBUF_NO_SPACE (-1)
 
-/// By name: "host", "cuda:0", "opengl:0", "opencl:0", "debug:0". May load the driver behind it (hundreds of
-/// milliseconds, once). UNIBUF_DEVICE_UNAVAILABLE where it is not there; the message has the reason.
+/// Finds a space by its name: "host", "cuda:0", "opengl:0", "opencl:0", "debug:0". May load the driver behind it
+/// (hundreds of milliseconds, once). UNIBUF_DEVICE_UNAVAILABLE where it is not there; the message has the reason.
 UNIBUF_C_API unibuf_status unibuf_find_space(const char* name, unibuf_space* where);
 
-/// Its name; NULL for a number that is none.
+/// Returns the name of a space; NULL for a number that is none.
 UNIBUF_C_API const char* unibuf_space_name(unibuf_space where);
 
-/// The space that unibuf_device and the like mean when they are called: the one that was set, else the first CUDA
-/// device, else the host.
+/// Writes the space that unibuf_device and the like mean when they are called: the one that was set, else the first
+/// CUDA device, else the host.
 UNIBUF_C_API unibuf_status unibuf_default_device(unibuf_space* where);
 UNIBUF_C_API unibuf_status unibuf_set_default_device(unibuf_space where);
 
-/// Every space there is and every kind that is missing. Ends by unibuf_devices_destroy.
+/// A list of every space there is and of every kind that is missing. Ends by unibuf_devices_destroy.
 typedef struct unibuf_devices unibuf_devices;
 
 typedef struct unibuf_device_property {
@@ -88,11 +91,11 @@ typedef struct unibuf_device_property {
     const char* value;
 } unibuf_device_property;
 
-/// What a space is, or why it is missing. The strings live as long as the list.
+/// Tells what a space is, or why it is missing. The strings live as long as the list.
 typedef struct unibuf_device_info {
     const char* name;         // "opencl:0"; of a kind that is missing as a whole, the kind alone: "opencl"
     const char* reason;       // why it is not available; "" where it is
-    const char* description;  // as its driver names it
+    const char* description;  // name that its driver gives it
     uint64_t memory_bytes;    // 0 where its driver does not say
     const unibuf_device_property* properties;  // what else its driver says
     size_t property_count;
@@ -103,34 +106,34 @@ typedef struct unibuf_device_info {
     bool asynchronous;  // queues work; fences tell when it is done
 } unibuf_device_info;
 
-/// Loads all drivers at the first call.
+/// Makes the list. Loads all drivers at the first call.
 UNIBUF_C_API unibuf_status unibuf_devices_list(unibuf_devices** devices);
-UNIBUF_C_API size_t unibuf_devices_count(const unibuf_devices* devices);  // 0 of NULL
+UNIBUF_C_API size_t unibuf_devices_count(const unibuf_devices* devices);  // 0 for NULL
 UNIBUF_C_API unibuf_status unibuf_devices_get(const unibuf_devices* devices, size_t index, unibuf_device_info* info);
 UNIBUF_C_API void unibuf_devices_destroy(unibuf_devices* devices);
 
 #define UNIBUF_UNKNOWN UINT64_MAX
 #define UNIBUF_NO_LIMIT UINT64_MAX
 
-/// The memory of a space, in bytes: what its driver says of all programs, and what of it is this one's buffers'.
+/// The memory of a space, in bytes: what its driver says of all programs, and what this program's buffers have of it.
 typedef struct unibuf_memory {
     uint64_t total;   // 0 where the driver does not say
-    uint64_t free;    // UNIBUF_UNKNOWN where it does not say
-    uint64_t held;    // by all buffers; shared placement counts at the space that allocated it
+    uint64_t free;    // UNIBUF_UNKNOWN where the driver does not say
+    uint64_t held;    // what all buffers hold; shared placement counts at the space that allocated it
     uint64_t peak;    // the most that was held, since the process began or unibuf_reset_peak_memory
     uint64_t limit;   // UNIBUF_NO_LIMIT unless one was set
-    uint64_t pooled;  // of `held`: of buffers that lie in pools
-    uint64_t pinned;  // of the host, kept pinned
+    uint64_t pooled;  // the part of `held` that buffers in pools have
+    uint64_t pinned;  // at the host, what is kept pinned; elsewhere 0
 } unibuf_memory;
 
 UNIBUF_C_API unibuf_status unibuf_memory_of(unibuf_space where, unibuf_memory* memory);
 
-/// What all spaces together hold, and the most that they held.
+/// Writes what all spaces together hold, and the most that they held.
 UNIBUF_C_API void unibuf_memory_held(uint64_t* held, uint64_t* peak);
 UNIBUF_C_API void unibuf_reset_peak_memory(void);
 
-/// The most that buffers may hold there from now on. Where it is reached, copies make room that are current elsewhere,
-/// then those that were used least recently, after they have been written back.
+/// Sets the most bytes that buffers may hold in a space from now on. Where that is reached, copies make room that are
+/// current elsewhere, then those that were used least recently, after they have been written back.
 UNIBUF_C_API unibuf_status unibuf_limit_memory(unibuf_space where, uint64_t bytes);
 
 /// Gives back to the system what unibuf keeps of a space for later.
@@ -168,7 +171,7 @@ typedef struct unibuf_options {
     unibuf_host_access access;
     unibuf_memory_hint hint;
     unibuf_write_tracking tracking;
-    unibuf_space device;  // that the buffer is for; UNIBUF_NO_SPACE: the default device
+    unibuf_space device;  // the device that the buffer is for; UNIBUF_NO_SPACE means the default device
     bool pinned;          // keeps the host's copy page-locked, for CUDA
     bool uninitialized;   // leaves bytes that nobody has written as they are, instead of zero
 } unibuf_options;
@@ -189,23 +192,24 @@ typedef struct unibuf_access_options {
 
 #define UNIBUF_ACCESS_INIT {0, UNIBUF_REST, UNIBUF_FOREVER, NULL}
 
-/// Allocates no copy.
+/// Makes a buffer. Allocates no copy.
 UNIBUF_C_API unibuf_status unibuf_create(size_t bytes, const unibuf_options* options, unibuf_buffer** buffer);
 
-/// A buffer whose host copy is memory of the program's own, with the content that it has. When the copy goes,
-/// `on_free(context)` is called, unless it is NULL; it must not call unibuf. Where this fails, it is not.
+/// Makes a buffer whose host copy is memory of the program's own, with the content that it has. When the copy goes,
+/// `on_free(context)` is called, unless it is NULL; it must not call unibuf. Where unibuf_create_over fails, it is not
+/// called.
 UNIBUF_C_API unibuf_status unibuf_create_over(void* memory, size_t bytes, void (*on_free)(void* context), void* context,
                                               const unibuf_options* options, unibuf_buffer** buffer);
 
-/// A handle of its own to a part. Overlapping views are coherent with each other; the buffer lives as long as one
-/// handle does.
+/// Makes a handle of its own to a part of the buffer. Overlapping views are coherent with each other; the buffer lives
+/// as long as one handle does.
 UNIBUF_C_API unibuf_status unibuf_view(unibuf_buffer* buffer, size_t offset, size_t size, unibuf_buffer** view);
 
-/// Of the last handle: waits for queued work, then frees the copies. Leases keep them until they end.
+/// The end of the last handle waits for queued work, then frees the copies. Leases keep them until they end.
 UNIBUF_C_API void unibuf_destroy(unibuf_buffer* buffer);
 
-UNIBUF_C_API size_t unibuf_size(const unibuf_buffer* buffer);  // of what the handle stands for; 0 of NULL
-UNIBUF_C_API uint64_t unibuf_id(const unibuf_buffer* buffer);  // of the buffer, never used twice in a process
+UNIBUF_C_API size_t unibuf_size(const unibuf_buffer* buffer);  // size of what the handle stands for; 0 for NULL
+UNIBUF_C_API uint64_t unibuf_id(const unibuf_buffer* buffer);  // number of the buffer, never used twice in a process
 
 /// A name by which processes of one user on one machine find a buffer; ends with a NUL.
 typedef struct unibuf_shared_name {
@@ -213,18 +217,19 @@ typedef struct unibuf_shared_name {
 } unibuf_shared_name;
 
 /// Moves the host's copy into memory that other processes can have, and names it for unibuf_attach; the content is
-/// copied there once. Once it is shared, this only gives the name, which is good as long as this process has the
-/// buffer. Waits for all leases. UNIBUF_ACCESS_CONFLICT while pointers, device handles or unibuf_held are out,
+/// copied there once. A buffer that is shared already just gets its name again, which is good as long as this process
+/// has the buffer. Waits for all leases. UNIBUF_ACCESS_CONFLICT while pointers, device handles or unibuf_held are out,
 /// UNIBUF_INVALID_ARGUMENT for a handle of a part. Linux only.
 UNIBUF_C_API unibuf_status unibuf_share(unibuf_buffer* buffer, unibuf_shared_name* name);
 
-/// The buffer that another process, or this one, shares under that name, as an array of bytes: another handle of the
-/// one that this process has of it already, or a new one with these options. UNIBUF_INVALID_ARGUMENT where the process
-/// that gave the name has ended, or has dropped the buffer.
+/// Gives the buffer that another process, or this one, shares under that name, as an array of bytes. Where this process
+/// has a buffer of it already, this is another handle of that one; else it is a new buffer with these options.
+/// UNIBUF_INVALID_ARGUMENT where the process that gave the name has ended, or has dropped the buffer.
 ///
 /// Each process has device copies of its own. What one writes at the host, the others' device accesses find. While one
-/// has newer content on a device, accesses by the others are UNIBUF_ACCESS_CONFLICT; where it has ended with that,
-/// UNIBUF_TRANSFER_FAILED, until unibuf_mark_host_dirty of all says that the host's bytes stand.
+/// process has newer content on a device, accesses by the others are UNIBUF_ACCESS_CONFLICT. Where that process has
+/// ended with it, they are UNIBUF_TRANSFER_FAILED, until unibuf_mark_host_dirty of the whole buffer says that the
+/// host's bytes stand.
 UNIBUF_C_API unibuf_status unibuf_attach(const char* name, const unibuf_options* options, unibuf_buffer** buffer);
 
 // ---- Leases ---------------------------------------------------------------------------------------------------------
@@ -233,16 +238,16 @@ typedef UNIBUF_C_ENUM(unibuf_access){UNIBUF_READ = 1,
                                      UNIBUF_WRITE = 2,  // discards the old contents, so nothing is fetched
                                      UNIBUF_READ_WRITE = 3} unibuf_access;
 
-/// What the API of a space calls a copy. The headers unibuf/cuda.h, opencl.h and opengl.h give it its type.
+/// The name that the API of a space has for a copy. The headers unibuf/cuda.h, opencl.h and opengl.h give it its type.
 typedef struct unibuf_native {
     unibuf_space where;
     uintptr_t handle;  // a cl_mem, a buffer name, a CUdeviceptr, an address
-    size_t offset;     // of the first byte that was asked for
+    size_t offset;     // where the first byte lies that was asked for
     size_t size;
 } unibuf_native;
 
-/// The right to touch a range in one space under one access, until unibuf_release. It lies with the caller, and is not
-/// to be copied. One of UNIBUF_LEASE_INIT holds nothing.
+/// The right to touch a range in one space under one access, until unibuf_release. The struct lies with the caller, and
+/// is not to be copied. A lease that is set to UNIBUF_LEASE_INIT holds nothing.
 typedef struct unibuf_lease {
     void* data;  // the first byte, where the host can address it; else NULL
     unibuf_native native;
@@ -251,9 +256,9 @@ typedef struct unibuf_lease {
 
 #define UNIBUF_LEASE_INIT {NULL, {0, 0, 0, 0}, {0}}
 
-/// Makes the copy at `where` if there is none, and current. Waits for accesses of other threads that exclude this one,
-/// at most the timeout; UNIBUF_ACCESS_CONFLICT within one thread. Memory of a UNIBUF_READ lease is for reading. What
-/// `lease` was before is of no interest; where this fails it holds nothing.
+/// Takes a lease. Makes a copy at `where` if there is none, and makes it current. Waits for accesses of other threads
+/// that exclude this one, at most the timeout; UNIBUF_ACCESS_CONFLICT within one thread. Memory of a UNIBUF_READ lease
+/// is for reading. What `lease` was before is of no interest; where this fails it holds nothing.
 UNIBUF_C_API unibuf_status unibuf_acquire(unibuf_buffer* buffer, unibuf_space where, unibuf_access access,
                                           const unibuf_access_options* options, unibuf_lease* lease);
 
@@ -264,37 +269,37 @@ typedef struct unibuf_wanted_lease {
     const unibuf_access_options* options;
 } unibuf_wanted_lease;
 
-/// Takes `count` leases, or none. Threads that take theirs so never wait for each other in a circle.
+/// Takes `count` leases, or none. Threads that take their leases by this call never wait for each other in a circle.
 UNIBUF_C_API unibuf_status unibuf_acquire_together(const unibuf_wanted_lease* wanted, size_t count,
                                                    unibuf_lease* leases);
 
-/// On whatever thread. Of a lease at a device, what was queued there is what later accesses wait for. Does nothing with
-/// one that holds nothing, or NULL.
+/// Ends a lease, on any thread. After one at a device, later accesses wait for what was queued there. Does nothing with
+/// a lease that holds nothing, or NULL.
 UNIBUF_C_API void unibuf_release(unibuf_lease* lease);
 
 // ---- Raw access: a lease taken and ended in one step ----------------------------------------------------------------
 
-/// To be written through at any time, until unibuf_release_host, unibuf_discard_content or the end of the buffer. What
-/// was written is found by the next access elsewhere, and only the pages that it touched move. Of a buffer that the
-/// host only reads it is for reading.
+/// Gives a pointer that may be written through at any time, until unibuf_release_host, unibuf_discard_content or the
+/// end of the buffer. What was written is found by the next access elsewhere, and only the pages that it touched move.
+/// Where the host only reads the buffer, the pointer is for reading.
 UNIBUF_C_API unibuf_status unibuf_host(unibuf_buffer* buffer, void** pointer);
 
-/// For reading only, as long: costs nothing later.
+/// Gives a pointer for reading only, which is good as long as one of unibuf_host, and costs nothing later.
 UNIBUF_C_API unibuf_status unibuf_host_to_read(unibuf_buffer* buffer, const void** pointer);
 
 /// Says that pointers from unibuf_host are not used any more.
 UNIBUF_C_API unibuf_status unibuf_release_host(unibuf_buffer* buffer);
 
-/// The default device's copy, for reading, or for writing that unibuf_mark_device_dirty tells of.
+/// Gives the default device's copy, for reading, or for writing that unibuf_mark_device_dirty tells of.
 UNIBUF_C_API unibuf_status unibuf_device(unibuf_buffer* buffer, unibuf_native* native);
 UNIBUF_C_API unibuf_status unibuf_release_device(unibuf_buffer* buffer);
 
-/// The first byte, where the handles of the space are addresses: at the host, at debug and CUDA devices. Elsewhere
-/// UNIBUF_UNSUPPORTED.
+/// Writes the address of the first byte, where the handles of the space are addresses: at the host, at debug and CUDA
+/// devices. Elsewhere it is UNIBUF_UNSUPPORTED.
 UNIBUF_C_API unibuf_status unibuf_native_address(const unibuf_native* native, void** address);
 
-/// A copy that is held in place, as unibuf_host and unibuf_device give it, but with an end: unibuf_let_go. It is no
-/// lease, and excludes nobody; it keeps the buffer's memory, also where the buffer is gone.
+/// A copy that is held in place, as unibuf_host and unibuf_device give it, but with an end: unibuf_let_go. A
+/// unibuf_held is no lease, and excludes nobody; it keeps the buffer's memory, also where the buffer is gone.
 typedef struct unibuf_held unibuf_held;
 
 UNIBUF_C_API unibuf_status unibuf_hold(unibuf_buffer* buffer, unibuf_space where, size_t offset, size_t size,
@@ -310,23 +315,24 @@ UNIBUF_C_API void unibuf_let_go(unibuf_held* held);
 /// and its copy where it is. One hold is used by one thread at a time.
 typedef struct unibuf_standing_hold unibuf_standing_hold;
 
-/// When bytes that an access elsewhere has taken from a standing hold are given back to it.
+/// Says when bytes that an access elsewhere has taken from a standing hold are given back to it.
 typedef UNIBUF_C_ENUM(unibuf_reopening){
     UNIBUF_REOPENS_AT_ONCE = 0,   // as soon as nobody elsewhere holds them
-    UNIBUF_REOPENS_WHEN_TOLD = 1  // with unibuf_standing_hold_resume
+    UNIBUF_REOPENS_WHEN_TOLD = 1  // when unibuf_standing_hold_resume is called
 } unibuf_reopening;
 
-/// The part of a buffer that a standing hold is about, and how its device becomes quiet. One that queues its work is
-/// quiet when all is done that was submitted until then: to the queue, or, where it is NULL, to the whole device.
+/// The part of a buffer that a standing hold is about, and how its device becomes quiet. A device that queues its work
+/// is quiet when all is done that was submitted until then: to the queue, or, where it is NULL, to the whole device.
 ///
 /// Where other threads work there, `pause` stops them, and `resume` lets them go on; either may be NULL. Both are
 /// called with no lock held, on the thread whose access takes the bytes or gives them back, and must not use those
 /// bytes by unibuf. What `pause` returns is the status of that access: with any but UNIBUF_OK it fails, and nothing has
-/// moved. A call that another thread is in when the hold ends goes on, so `context` lives until that has returned, too.
+/// moved. A call that is under way on another thread when the hold ends goes on, so `context` has to live until that
+/// call has returned, too.
 typedef struct unibuf_standing_options {
     size_t offset;
     size_t size;
-    int64_t timeout_ns;  // that unibuf_bind may wait
+    int64_t timeout_ns;  // how long unibuf_bind may wait
     unibuf_queue queue;
     unibuf_reopening reopens;
     unibuf_status (*pause)(void* context);
@@ -336,33 +342,35 @@ typedef struct unibuf_standing_options {
 
 #define UNIBUF_STANDING_INIT {0, UNIBUF_REST, UNIBUF_FOREVER, NULL, UNIBUF_REOPENS_AT_ONCE, NULL, NULL, NULL}
 
-/// UNIBUF_READ or UNIBUF_READ_WRITE, at a device; waits as unibuf_acquire does. While its bytes are open the device has
-/// the newest content. An access elsewhere waits until the device is quiet, takes just the bytes that it asks for, and
-/// gives them back when it ends. UNIBUF_ACCESS_CONFLICT where a standing hold at another space is in the way.
+/// Binds a range to a device, for UNIBUF_READ or UNIBUF_READ_WRITE. Waits as unibuf_acquire does. While its bytes are
+/// open, the device has the newest content. An access elsewhere waits until the device is quiet, takes just the bytes
+/// that it asks for, and gives them back when it ends. UNIBUF_ACCESS_CONFLICT where a standing hold at another space is
+/// in the way.
 UNIBUF_C_API unibuf_status unibuf_bind(unibuf_buffer* buffer, unibuf_space where, unibuf_access access,
                                        const unibuf_standing_options* options, unibuf_standing_hold** hold);
 
-/// What the API of the space calls the copy; good until the hold ends.
+/// Writes what the API of the space calls the copy; it is good until the hold ends.
 UNIBUF_C_API unibuf_status unibuf_standing_hold_native(const unibuf_standing_hold* hold, unibuf_native* native);
 
-/// Gives the device all bytes that were taken from it, with the newest content; those that are leased elsewhere when
-/// their leases end.
+/// Gives the device all bytes that were taken from it, with the newest content. Bytes that are leased elsewhere go to
+/// it when their leases end.
 UNIBUF_C_API unibuf_status unibuf_standing_hold_resume(unibuf_standing_hold* hold);
 
 /// Waits until the device is quiet, and takes all bytes from it until unibuf_standing_hold_resume.
 UNIBUF_C_API unibuf_status unibuf_standing_hold_pause(unibuf_standing_hold* hold);
 
-/// Waits for nothing: the work that the device was given until now is what later accesses wait for.
+/// Ends the hold, and waits for nothing. Later accesses wait for the work that the device was given until now.
 UNIBUF_C_API void unibuf_standing_hold_release(unibuf_standing_hold* hold);
 
 // ---- What moves -----------------------------------------------------------------------------------------------------
 
-/// Make the host, or the default device, current. UNIBUF_NOT_ALLOCATED where no copy exists at all.
+/// These make the host, or the default device, current. UNIBUF_NOT_ALLOCATED where no copy exists at all.
 UNIBUF_C_API unibuf_status unibuf_sync_to_host(unibuf_buffer* buffer, size_t offset, size_t size);
 UNIBUF_C_API unibuf_status unibuf_sync_to_device(unibuf_buffer* buffer, size_t offset, size_t size);
 
-/// Say that the bytes at the host, at the default device or at `where` stand, and drop newer ones elsewhere.
-/// UNIBUF_NOT_ALLOCATED where there is no such copy. Of the options, the last counts too: the work that wrote them.
+/// These say that the bytes at the host, at the default device or at `where` stand, and drop newer ones elsewhere.
+/// UNIBUF_NOT_ALLOCATED where there is no such copy. The queue among the options is the one of the work that wrote the
+/// bytes.
 UNIBUF_C_API unibuf_status unibuf_mark_host_dirty(unibuf_buffer* buffer, size_t offset, size_t size);
 UNIBUF_C_API unibuf_status unibuf_mark_device_dirty(unibuf_buffer* buffer, size_t offset, size_t size);
 UNIBUF_C_API unibuf_status unibuf_mark_dirty(unibuf_buffer* buffer, unibuf_space where,
@@ -375,14 +383,14 @@ UNIBUF_C_API unibuf_status unibuf_prefetch(unibuf_buffer* buffer, unibuf_space w
 /// Drops the copy at `where`. UNIBUF_ACCESS_CONFLICT, naming the range, where nobody else is current.
 UNIBUF_C_API unibuf_status unibuf_discard(unibuf_buffer* buffer, unibuf_space where);
 
-/// Drops the content: it reads as zero.
+/// Drops the content: the buffer reads as zero then.
 UNIBUF_C_API unibuf_status unibuf_discard_content(unibuf_buffer* buffer);
 
-/// Repeats the pattern, whose size divides that of the handle. Runs on a device whose copy is current, else on the
-/// host.
+/// Fills the handle with the pattern, again and again; the size of the pattern divides that of the handle. Runs on a
+/// device whose copy is current, else on the host.
 UNIBUF_C_API unibuf_status unibuf_fill(unibuf_buffer* buffer, const void* pattern, size_t pattern_size);
 
-/// By the host, all of it or nothing: UNIBUF_OUT_OF_RANGE where it does not fit.
+/// The host copies all of it or nothing: UNIBUF_OUT_OF_RANGE where it does not fit.
 UNIBUF_C_API unibuf_status unibuf_copy_from(unibuf_buffer* buffer, const void* data, size_t size, size_t offset);
 UNIBUF_C_API unibuf_status unibuf_copy_to(unibuf_buffer* buffer, void* data, size_t size, size_t offset);
 
@@ -391,18 +399,18 @@ UNIBUF_C_API unibuf_status unibuf_copy_to(unibuf_buffer* buffer, void* data, siz
 typedef UNIBUF_C_ENUM(unibuf_buffer_state){
     UNIBUF_UNINITIALIZED = 0,  // no copy exists
     UNIBUF_HOST_ONLY = 1,      // only a host copy exists, nothing written to it since it was allocated or last in step
-    UNIBUF_DEVICE_ONLY = 2,    // only device copies exist, likewise
+    UNIBUF_DEVICE_ONLY = 2,    // only device copies exist, nothing written to them since allocated or last in step
     UNIBUF_SYNCHRONIZED = 3,   // the host and at least one device copy are current everywhere
     UNIBUF_HOST_DIRTY = 4,     // the host was written and no device copy has all of it yet
     UNIBUF_DEVICE_DIRTY = 5,   // a device was written and the host lacks some of it
     UNIBUF_MIXED = 6           // each side holds bytes that the other does not
 } unibuf_buffer_state;
 
-/// Of the whole buffer, of which the handle may be a part.
+/// Writes the state of the whole buffer, of which the handle may be a part.
 UNIBUF_C_API unibuf_status unibuf_state(const unibuf_buffer* buffer, unibuf_buffer_state* state);
 UNIBUF_C_API const char* unibuf_state_name(unibuf_buffer_state state);  // "HOST_DIRTY"; "unknown" for none of them
 
-/// How a space has its copy, and why so. The strings live until this thread asks again.
+/// Tells how a space has its copy of a buffer, and why. The strings live until this thread asks again.
 typedef struct unibuf_placement {
     bool shared;  // the device and the host use one memory: nothing is copied; else each has its own
     bool pinned;
@@ -410,7 +418,7 @@ typedef struct unibuf_placement {
     const char* mapping;  // how the host has memory of a device mapped; "" where it has not
 } unibuf_placement;
 
-/// UNIBUF_NOT_ALLOCATED where there is no copy.
+/// Writes how `where` has its copy. UNIBUF_NOT_ALLOCATED where there is no copy.
 UNIBUF_C_API unibuf_status unibuf_placement_at(const unibuf_buffer* buffer, unibuf_space where,
                                                unibuf_placement* placement);
 
@@ -438,10 +446,10 @@ typedef struct unibuf_statistics {
     uint64_t evictions;     // copies that were dropped because others needed their memory
 } unibuf_statistics;
 
-/// Of one buffer, or, of NULL, of all since the process began or unibuf_reset_statistics.
+/// Writes the figures of one buffer, or, for NULL, of all since the process began or unibuf_reset_statistics.
 UNIBUF_C_API unibuf_status unibuf_statistics_of(const unibuf_buffer* buffer, unibuf_statistics* statistics);
 
-/// The same by kind: writes up to `capacity` of them, and to `count` how many there are.
+/// Writes the transfers of each kind: up to `capacity` kinds, and to `count` how many there are.
 UNIBUF_C_API unibuf_status unibuf_transfers_of(const unibuf_buffer* buffer, unibuf_transfer_count* counts,
                                                size_t capacity, size_t* count);
 UNIBUF_C_API unibuf_status unibuf_reset_statistics(void);
@@ -458,8 +466,8 @@ typedef struct unibuf_transfer {
     int64_t end_ns;    // when the call returned; queued work may still go on
 } unibuf_transfer;
 
-/// Sees every transfer after it was made, on the thread that made it; it must not touch the buffer. NULL: nobody does.
-/// It may be called for a moment after another has been set.
+/// Sets the one observer, or none with NULL. It sees every transfer after it was made, on the thread that made it, and
+/// must not touch the buffer. It may be called for a moment after another has been set.
 UNIBUF_C_API unibuf_status unibuf_set_transfer_observer(void (*observer)(void* context, const unibuf_transfer* made),
                                                         void* context);
 
@@ -468,11 +476,11 @@ UNIBUF_C_API unibuf_status unibuf_set_transfer_observer(void (*observer)(void* c
 /// The completion of queued device work. Ends by unibuf_fence_destroy.
 typedef struct unibuf_fence unibuf_fence;
 
-/// Of all work submitted to that queue until now, or, where it is NULL, to the whole space.
+/// Makes a fence of all work that was submitted until now to that queue, or, where it is NULL, to the whole space.
 UNIBUF_C_API unibuf_status unibuf_record_fence(unibuf_space where, unibuf_queue queue, unibuf_fence** fence);
 
-/// Waits until that work is done. UNIBUF_TIMEOUT, and the fence stays usable; UNIBUF_DEVICE_LOST or
-/// UNIBUF_TRANSFER_FAILED where the work failed. Several threads may wait at once.
+/// Waits until that work is done. UNIBUF_TIMEOUT where it is not done in time, and the fence stays usable;
+/// UNIBUF_DEVICE_LOST or UNIBUF_TRANSFER_FAILED where the work failed. Several threads may wait at once.
 UNIBUF_C_API unibuf_status unibuf_fence_wait(const unibuf_fence* fence, int64_t timeout_ns);
 UNIBUF_C_API void unibuf_fence_destroy(unibuf_fence* fence);  // waits for nothing
 
@@ -484,7 +492,7 @@ typedef struct unibuf_pool unibuf_pool;
 
 typedef struct unibuf_pool_statistics {
     uint64_t hits;    // acquisitions that were given a buffer that was there
-    uint64_t misses;  // and those for which one was made
+    uint64_t misses;  // acquisitions for which a buffer was made
     uint64_t held;    // buffers that are there to be acquired
     uint64_t held_bytes;
     uint64_t peak_bytes;  // the most that all buffers of the pool, held or in use, had at one time
@@ -493,22 +501,24 @@ typedef struct unibuf_pool_statistics {
 UNIBUF_C_API unibuf_status unibuf_pool_create(unibuf_pool** pool);
 UNIBUF_C_API void unibuf_pool_destroy(unibuf_pool* pool);
 
-/// The one that the process shares. It never ends, and unibuf_pool_destroy leaves it alone.
+/// Returns the pool that the process shares. It never ends, and unibuf_pool_destroy leaves it alone.
 UNIBUF_C_API unibuf_pool* unibuf_pool_shared(void);
 
-/// What was written before is not there: it reads as zero, unless `uninitialized` asks for it as it is.
+/// Gives a buffer without the content that it had before: it reads as zero, unless `uninitialized` asks for the bytes
+/// as they are.
 UNIBUF_C_API unibuf_status unibuf_pool_acquire(unibuf_pool* pool, size_t bytes, const unibuf_options* options,
                                                unibuf_buffer** buffer);
 
-/// Ends the handle. UNIBUF_ACCESS_CONFLICT while it is leased, UNIBUF_INVALID_ARGUMENT where it is a view or not of
-/// this pool; it is the caller's still, then. NULL does nothing.
+/// Puts a buffer back into the pool, and ends the handle. UNIBUF_ACCESS_CONFLICT while it is leased,
+/// UNIBUF_INVALID_ARGUMENT where it is a view or not of this pool; after an error the handle is the caller's still.
+/// NULL does nothing.
 UNIBUF_C_API unibuf_status unibuf_pool_release(unibuf_pool* pool, unibuf_buffer* buffer);
 
 /// Makes `count` buffers that can be acquired without allocating, with copies at the host and at `where`.
 UNIBUF_C_API unibuf_status unibuf_pool_reserve(unibuf_pool* pool, size_t count, size_t bytes, unibuf_space where,
                                                const unibuf_options* options);
 UNIBUF_C_API unibuf_status unibuf_pool_trim(unibuf_pool* pool, uint64_t bytes);  // frees until at most so many are held
-UNIBUF_C_API unibuf_status unibuf_pool_limit(unibuf_pool* pool, uint64_t bytes);  // and from now on
+UNIBUF_C_API unibuf_status unibuf_pool_limit(unibuf_pool* pool, uint64_t bytes);  // holds at most so many from now on
 UNIBUF_C_API unibuf_status unibuf_pool_statistics_of(const unibuf_pool* pool, unibuf_pool_statistics* statistics);
 
 // ---- Batches --------------------------------------------------------------------------------------------------------
@@ -526,11 +536,11 @@ UNIBUF_C_API void unibuf_batch_destroy(unibuf_batch* batch);
 
 // ---- Names ----------------------------------------------------------------------------------------------------------
 
-/// Gives a buffer a name by which other parts of the program find it, in whatever language, as an array of bytes.
-/// `keep`: the name keeps the buffer. UNIBUF_INVALID_ARGUMENT where the name is taken, or empty.
+/// Gives a buffer a name by which other parts of the program find it, in whatever language, as an array of bytes. With
+/// `keep` the name keeps the buffer. UNIBUF_INVALID_ARGUMENT where the name is taken, or empty.
 UNIBUF_C_API unibuf_status unibuf_register(const char* name, unibuf_buffer* buffer, bool keep);
 
-/// A handle of the caller's own, or NULL where nobody has the name.
+/// Gives a handle of the caller's own, or NULL where nobody has the name.
 UNIBUF_C_API unibuf_status unibuf_find(const char* name, unibuf_buffer** buffer);
 
 /// Takes the name away; `existed` may be NULL.

@@ -36,13 +36,13 @@ public:
     explicit unified_buffer(std::initializer_list<Extent> extents, const buffer_options& options = {})
         : unified_buffer(unibuf::shape::of(extents), options) {}
 
-    /// Of one axis, over memory of the program's own: see buffer::over.
+    /// Makes a buffer of one axis over memory of the program's own: see buffer::over.
     static unified_buffer over(std::span<T> memory, std::shared_ptr<void> keep, const buffer_options& options = {}) {
         return unified_buffer(buffer::over(std::as_writable_bytes(memory), std::move(keep), options),
                               unibuf::shape(memory.size()));
     }
 
-    /// `other` has no elements then, and no buffer: see buffer.hpp.
+    /// Leaves `other` with no elements and no buffer: see buffer.hpp.
     unified_buffer(unified_buffer&& other) noexcept
         : bytes_(std::move(other.bytes_)), shape_(std::exchange(other.shape_, unibuf::shape(std::size_t{0}))) {}
     unified_buffer& operator=(unified_buffer&& other) noexcept {
@@ -51,12 +51,12 @@ public:
         return *this;
     }
 
-    /// With the type and the shape, which attach() looks at: see buffer::share.
+    /// Shares the buffer with its element type and its shape, which attach() looks at: see buffer::share.
     std::string share() { return bytes_.share(detail::describe(detail::element_name_of<T>(), shape_)); }
     bool is_shared() const { return bytes_.is_shared(); }
 
-    /// See buffer::attach. Throws error(invalid_argument) where the elements are of another type, or their number is
-    /// none of that shape.
+    /// Gives a shared buffer by its name: see buffer::attach. Throws error(invalid_argument) where the elements are of
+    /// another type, or their number is none of the shape that was shared.
     static unified_buffer attach(std::string_view name, const buffer_options& options = {}) {
         const std::string told = buffer::description_of(name);
         const unibuf::shape extents = detail::described_shape(told, detail::element_name_of<T>());
@@ -70,7 +70,7 @@ public:
     std::size_t size() const noexcept { return shape_.elements(); }
     std::size_t size_bytes() const noexcept { return bytes_.size_bytes(); }
 
-    /// `count` elements from `offset` on, in row-major order, as an array of one axis.
+    /// Returns a handle to `count` elements from `offset` on, in row-major order, as an array of one axis.
     unified_buffer view(std::size_t offset, std::size_t count) {
         buffer part = bytes_.view(scaled(offset), scaled(count));
         const unibuf::shape elements(part.size_bytes() / sizeof(T));
@@ -87,7 +87,7 @@ public:
         return acquire<T>(where, access::read_write, options);
     }
 
-    // The same, for lease_together.
+    // Each of these describes a lease that lease_together is to take.
     wanted_lease<const T> to_read(space where, const access_options& options = {}) const noexcept {
         return {{&bytes_, where, access::read, in_bytes(options)}};
     }
@@ -148,7 +148,7 @@ public:
     unibuf::statistics statistics() const { return bytes_.statistics(); }
     placement_info placement(space where) const { return bytes_.placement(where); }
 
-    /// The same buffer, as bytes.
+    /// Returns the same buffer, as bytes.
     unibuf::buffer& bytes() noexcept { return bytes_; }
     const unibuf::buffer& bytes() const noexcept { return bytes_; }
 
@@ -164,7 +164,8 @@ private:
         return {detail::acquired_by{}, [&] { return bytes_.acquire(where, what, in_bytes(options)); }};
     }
 
-    /// Elements as bytes. What cannot be counted lies outside every buffer, and is refused as such.
+    /// Returns the size of so many elements in bytes. A number that cannot be counted lies outside every buffer, and is
+    /// refused as such.
     static std::size_t scaled(std::size_t elements) noexcept {
         if (elements == rest) return rest;
         std::size_t bytes = 0;

@@ -10,10 +10,10 @@
 namespace unibuf::backends {
 namespace {
 
-// Where a driver has no more, and work may be about to end that uses what was freed.
+// The wait for work to end that uses what was freed, where a driver has no more memory.
 constexpr std::chrono::seconds patience(1);
 
-/// Work that has failed uses nothing any more.
+/// Returns whether the work is done or has failed: it uses nothing any more.
 bool is_over(const fence& work, std::chrono::nanoseconds timeout) {
     try {
         return work.wait(timeout);
@@ -90,7 +90,7 @@ arena::usage arena::used() const {
     return {.block_bytes = blocks_.size() * of_.block, .bytes = bytes_};
 }
 
-/// Where no fence can be had now, as while a stream is being captured, the next call does it.
+/// Retires what was freed. Where no fence can be had now, as while a stream is being captured, the next call does it.
 void arena::retire_freed() {
     if (freed_.empty()) return;
     try {
@@ -100,7 +100,7 @@ void arena::retire_freed() {
     }
 }
 
-/// What no work uses any more.
+/// Makes holes of what no work uses any more.
 void arena::reclaim() {
     for (; !retired_.empty() && is_over(retired_.front().until, std::chrono::nanoseconds::zero());
          retired_.pop_front()) {
@@ -117,7 +117,7 @@ void arena::reclaim() {
     drop_empty(1);
 }
 
-/// Without the lock, so that others can free. False where there is nothing to wait for, or no time.
+/// Waits without the lock, so that others can free. Returns false where there is nothing to wait for, or no time.
 bool arena::wait_for_oldest(clock::time_point deadline) {
     fence oldest;
     {

@@ -17,10 +17,10 @@
 
 namespace unibuf::backends {
 
-/// Any thread. What was freed is given out again when all work is done that may use it.
+/// An arena may be used by any thread. What was freed is given out again when all work is done that may use it.
 class arena {
 public:
-    /// Freed by its destructor.
+    /// One block of the driver's memory; its destructor frees it.
     class block {
     public:
         virtual ~block() = default;
@@ -29,8 +29,8 @@ public:
 
     struct measures {
         std::size_t block = std::size_t{2} << 20;
-        std::size_t granule = 256;                    // sizes and addresses are multiples of it
-        std::size_t largest = std::size_t{64} << 10;  // larger ones are not for an arena
+        std::size_t granule = 256;                    // sizes and addresses are multiples of this
+        std::size_t largest = std::size_t{64} << 10;  // larger allocations are not for an arena
     };
 
     /// `make` throws where there is no room; `mark` gives a fence after all work that may use what was freed before.
@@ -42,20 +42,20 @@ public:
 
     struct place {
         std::uintptr_t address = 0;
-        std::uintptr_t block = 0;  // the address of the block that it is a part of
+        std::uintptr_t block = 0;  // address of the block that the allocation is a part of
     };
 
-    /// At most measures::largest, which hold anything. Throws what `make` throws; where there is no room, after work
-    /// that uses what was freed has had a second to end.
+    /// Returns room for `bytes`, at most measures::largest, which hold anything. Throws what `make` throws; where there
+    /// is no room, it does so after work that uses what was freed has had a second to end.
     place allocate(std::size_t bytes);
     void free(std::uintptr_t address, std::size_t bytes) noexcept;
 
-    /// Waits for work, and gives back the blocks that nothing is left in: whether there were any.
+    /// Waits for work, and gives back the blocks that nothing is left in. Returns whether there were any.
     bool trim(std::chrono::nanoseconds timeout = forever);
 
     struct usage {
         std::size_t block_bytes = 0;
-        std::size_t bytes = 0;  // of allocations, rounded up
+        std::size_t bytes = 0;  // size of all allocations, rounded up
     };
     usage used() const;
 
@@ -67,7 +67,7 @@ private:
         std::size_t bytes;
     };
 
-    /// Freed, and perhaps still used by work.
+    /// Ranges that were freed, and are perhaps still used by work.
     struct retired {
         fence until;
         std::vector<range> ranges;

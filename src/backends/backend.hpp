@@ -25,24 +25,24 @@
 namespace unibuf::backends {
 
 struct traits {
-    std::string description;                  // as its driver names it
-    bool own_memory = true;                   // memory of its own, apart from the host's
-    bool aliases_host = false;                // alias() works
-    bool host_visible = false;                // allocate_visible() works
-    bool write_combines = false;              // and gives write-combined memory for memory_hint::streaming
-    bool asynchronous = false;                // work is queued, fences tell when it is done
-    bool addresses = false;                   // handle() is an address, if not the host's: pointers are made of it
-    bool poisons_stale = false;               // stale bytes, here and on the host, are overwritten with `poison`
-    std::uint64_t memory_bytes = 0;           // all of its memory; 0 where its driver does not say
+    std::string description;         // name that its driver gives it
+    bool own_memory = true;          // memory of its own, apart from the host's
+    bool aliases_host = false;       // alias() works
+    bool host_visible = false;       // allocate_visible() works
+    bool write_combines = false;     // allocate_visible() gives write-combined memory for memory_hint::streaming
+    bool asynchronous = false;       // work is queued, fences tell when it is done
+    bool addresses = false;          // handle() is an address, though not the host's: pointers are made of it
+    bool poisons_stale = false;      // stale bytes, here and on the host, are overwritten with `poison`
+    std::uint64_t memory_bytes = 0;  // all of its memory; 0 where its driver does not say
     std::vector<device_property> properties;  // for people and logs
 };
 
 inline constexpr std::byte poison{0xDB};
 
-/// What the memory will be used for.
+/// A request says how much memory is wanted, and what it will be used for.
 struct request {
     std::size_t bytes = 0;     // never 0
-    bool whole_pages = false;  // of the host: pages that hold nothing else, so that a device can pin or use them
+    bool whole_pages = false;  // at the host: pages that hold nothing else, so that a device can pin or use them
     host_access access = host_access::read_write;
     memory_hint hint = memory_hint::none;
 };
@@ -55,7 +55,7 @@ struct part {
 
 enum class direction { to_device, to_host };
 
-/// One allocation. Its destructor frees it, from any thread, and does not throw.
+/// A memory is one allocation. Its destructor frees it, from any thread, and does not throw.
 ///
 /// Where work is queued, the functions may return before it is done: the fence tells. Without a queue they use one of
 /// their own, after all work that was submitted to the device before; host memory that was passed stays as it is until
@@ -64,55 +64,56 @@ class memory {
 public:
     virtual ~memory() = default;
 
-    /// Where the host can address these bytes, or null.
+    /// Returns where the host can address these bytes, or null.
     virtual std::byte* host_address() const noexcept { return nullptr; }
 
-    /// How the host has it mapped, for people; empty where that is not of interest.
+    /// Returns how the host has it mapped, for people; empty where that is not of interest.
     virtual std::string_view how_mapped() const noexcept { return {}; }
 
-    /// Whether it is pages of the host, from the system and of this memory alone.
+    /// Returns whether it is pages of the host, from the system and of this memory alone.
     virtual bool whole_pages() const noexcept { return false; }
 
-    /// Where whole pages are a part of a mapping that others have parts of, all of that, which outlives them; else
-    /// empty.
+    /// Returns the whole mapping that this memory has a part of, where its whole pages are in a mapping that others
+    /// have parts of, too, and that outlives them; else empty.
     virtual std::span<std::byte> common_mapping() const noexcept { return {}; }
 
-    /// Whether nothing else lies in its first and last cache lines.
+    /// Returns whether nothing else lies in its first and last cache lines.
     virtual bool has_whole_lines() const noexcept { return true; }
 
-    /// Whether it reads as zero until something is written; where it does not, bytes that nobody has written are filled
-    /// with zero before they are read.
+    /// Returns whether it reads as zero until something is written. Where it does not, bytes that nobody has written
+    /// are filled with zero before they are read.
     virtual bool starts_zero() const noexcept { return false; }
 
     /// Overwrites stale bytes, which the host addresses, with `poison`.
     virtual void poison_stale(std::size_t offset, std::size_t bytes);
 
-    /// Of a device that poisons_stale, before a program sees the range: what nobody has made current there is poison.
+    /// Makes poison of what nobody has made current in the range, before a program sees it, for a device that
+    /// poisons_stale.
     virtual void show(std::size_t, std::size_t) {}
 
-    /// What the API calls this memory: a cl_mem, a buffer name, an address.
+    /// Returns what the API calls this memory: a cl_mem, a buffer name, an address.
     virtual std::uintptr_t handle() const noexcept = 0;
 
     virtual fence write(std::size_t offset, std::span<const std::byte> from, queue on) = 0;
     virtual fence read(std::size_t offset, std::span<std::byte> to, queue on) = 0;
 
-    // The same of many parts, in order and apart: each at its place in this memory and at the same place from `host`
+    // Both move many parts, in order and apart: each is at its place in this memory, and at the same place from `host`
     // on. For each that is queued a fence is added to `done`, which has room, so that after an error the caller knows
     // which are under way.
     virtual void write_parts(std::span<const part> parts, const std::byte* host, queue on, std::vector<fence>& done);
     virtual void read_parts(std::span<const part> parts, std::byte* host, queue on, std::vector<fence>& done);
 
     /// Takes bytes from the same place in the memory of another device, after all work that was submitted there before.
-    /// Nothing where only the host reaches both.
+    /// Returns nothing where only the host reaches both.
     virtual std::optional<fence> write_from(memory& other, std::size_t offset, std::size_t bytes, queue on);
 
-    /// Repeats `pattern`, which is 1 byte or longer, over the range, which is a multiple of it.
+    /// Repeats `pattern`, which is 1 byte or longer, over the range, whose size is a multiple of the pattern's.
     virtual fence fill(std::size_t offset, std::size_t bytes, std::span<const std::byte> pattern, queue on) = 0;
 
-    /// Of memory that host and device share: makes what one has written visible to the other, which may then do
-    /// `what` with it. After `read` both sides may read; after `write` or `read_write` only the one it went to may
-    /// touch it, until the next call for that range. Asked again, or for a side that sees it already, it does no harm.
-    /// Of memory that was borrowed, the device that lends it stands in the host's place: see device::borrow.
+    /// These are for memory that host and device share. Each makes what one has written visible to the other, which may
+    /// then do `what` with it. After `read` both sides may read; after `write` or `read_write` only the one it went to
+    /// may touch it, until the next call for that range. A call again, or for a side that sees it already, does no
+    /// harm. For memory that was borrowed, the device that lends it stands in the host's place: see device::borrow.
     virtual fence publish_to_host(std::size_t offset, std::size_t bytes, access what, queue on);
     virtual fence publish_to_device(std::size_t offset, std::size_t bytes, access what, queue on);
 };
@@ -124,37 +125,38 @@ struct move_of {
     std::span<std::byte> host;
 };
 
-/// Host memory stays where it is, for transfers without a detour, until this goes.
+/// Keeps host memory where it is, for transfers without a detour, until this goes.
 class pin {
 public:
     virtual ~pin() = default;
 };
 
-/// One space.
+/// A device is one space.
 class device {
 public:
     virtual ~device() = default;
 
     virtual const traits& about() const noexcept = 0;
 
-    /// What is free now, of drivers that say.
+    /// Returns what is free now, where the driver says it.
     virtual memory_info memory_now();
 
-    /// Gives back what it keeps for later, after work that may use it.
+    /// Gives back what the device keeps for later, after work that may use it.
     virtual void trim() {}
 
-    /// Memory of this device alone.
+    /// Allocates memory of this device alone.
     virtual std::unique_ptr<memory> allocate(const request& what) = 0;
 
-    /// Memory of this device that the host addresses too. Visible to the host first: the device sees what the host has
-    /// written after publish_to_device.
+    /// Allocates memory of this device that the host addresses too. It is visible to the host first: the device sees
+    /// what the host has written after publish_to_device.
     virtual std::unique_ptr<memory> allocate_visible(const request& what);
 
-    /// This device's use of the host's memory, which outlives the result. Visible to the host first, likewise.
+    /// Makes this device's use of the host's memory, which outlives the result. It is visible to the host first: the
+    /// device sees what the host has written after publish_to_device.
     virtual std::unique_ptr<memory> alias(std::span<std::byte> host, const request& what);
 
-    /// This device's use of memory that another device has allocated, which outlives the result: no byte moves between
-    /// the two then. Null where this device has no way to it; throws where there is one, and it fails.
+    /// Makes this device's use of memory that another device has allocated, which outlives the result: no byte moves
+    /// between the two then. Null where this device has no way to it; throws where there is one, and it fails.
     ///
     /// The two take turns with all of it, also to read, and the lender begins. `publish_to_device` makes it this
     /// device's turn and `publish_to_host` the lender's. Each is ordered, without the fence that it returns, after all
@@ -169,20 +171,20 @@ public:
     /// Pins whole pages of the host, which outlive the result. Throws error(unsupported) where that is of no use.
     virtual std::unique_ptr<pin> pin_pages(std::span<std::byte> host);
 
-    /// A fence after all work submitted so far: on that queue, or, where none is named, to the whole context.
+    /// Returns a fence after all work submitted so far: on that queue, or, where none is named, to the whole context.
     virtual fence record(queue on);
 
     /// Makes later work on `on` wait for `before`, without stopping the host; false where it cannot.
     virtual bool order(const fence& before, queue on);
 };
 
-/// For APIs that are bound to one thread (see opengl/worker.cpp); null on all others. Set by the backend on the thread
-/// that does a device's work: does what others have asked for and wait for. Whoever waits for another thread there
-/// calls it now and then.
+/// A function for APIs that are bound to one thread (see opengl/worker.cpp): it does what others have asked that thread
+/// for, and wait for. The backend sets it on the thread that does a device's work; it is null on all others. Whoever
+/// waits for another thread there calls it now and then.
 using helper = void();
 inline thread_local constinit helper* help_others = nullptr;
 
-/// What a backend found on this machine. Where it found no device, why.
+/// The devices that a backend found on this machine, or why it found none.
 struct discovery {
     std::vector<std::unique_ptr<device>> devices;
     std::string unavailable;

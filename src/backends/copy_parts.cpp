@@ -21,7 +21,7 @@ bool is_aligned(const void* address) noexcept {
     return reinterpret_cast<std::uintptr_t>(address) % sizeof(__m128i) == 0;
 }
 
-/// A multiple of `block`, past the cache, while as much from `next` on is fetched.
+/// Copies a multiple of `block` past the cache, while as much from `next` on is fetched.
 void stream(std::byte* to, const std::byte* from, std::size_t bytes, const std::byte* next) noexcept {
     for (std::size_t at = 0; at < bytes; at += block) {
         for (std::size_t i = 0; i < block; i += line) __builtin_prefetch(next + at + i, 0, 2);
@@ -47,7 +47,7 @@ void copy_parts(std::span<const part> parts, std::byte* to, const std::byte* fro
         }
         std::memcpy(target + done, source + done, each.bytes - done);
     }
-    _mm_sfence();  // such stores are in no order with others
+    _mm_sfence();  // such stores have no order with others
 }
 
 #else

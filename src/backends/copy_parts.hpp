@@ -9,8 +9,8 @@
 namespace unibuf::backends {
 
 /// Copies `parts`, which do not overlap, each to the same place. Pages that lie apart are cold at both ends, and the
-/// hardware fetches ahead within a page only: of long parts the next one is asked for meanwhile, and what is written is
-/// not read first.
+/// hardware fetches ahead within a page only. So, while a long part is copied, the next one is fetched, and what is
+/// written is not read first.
 void copy_parts(std::span<const part> parts, std::byte* to, const std::byte* from) noexcept;
 
 }  // namespace unibuf::backends

@@ -1,4 +1,4 @@
-// backends/holes.hpp: what is free of the blocks of an arena, by address. Pure.
+// backends/holes.hpp: the free ranges in the blocks of an arena, by address. Pure.
 #pragma once
 
 #include <cstddef>
@@ -18,14 +18,14 @@ class holes {
 public:
     void add_block(std::uintptr_t begin, std::size_t bytes);
 
-    /// The blocks that are one hole, without the first `kept` of them; they are no longer blocks. Looks at no other
-    /// holes than large ones.
+    /// Removes the blocks that are one hole, but for the first `kept` of them, and returns them. Looks only at large
+    /// holes.
     std::vector<std::uintptr_t> remove_empty(std::size_t kept);
 
-    /// Nothing where no hole has room.
+    /// Cuts a range from a hole. Returns nothing where no hole has room.
     std::optional<std::uintptr_t> take(std::size_t bytes);
 
-    /// What take() has given.
+    /// Makes a hole of what take() has given.
     void give(std::uintptr_t begin, std::size_t bytes);
 
 private:

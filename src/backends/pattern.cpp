@@ -12,7 +12,8 @@ void repeat(std::span<const std::byte> pattern, std::span<std::byte> to) noexcep
         std::memset(to.data(), static_cast<int>(pattern.front()), to.size());
         return;
     }
-    // Doubled up to a block that fits the cache, then that block again and again: as fast as memory for any pattern.
+    // The pattern is doubled up to a block that fits the cache, then that block is copied again and again: as fast as
+    // memory for any pattern.
     constexpr std::size_t cached = std::size_t{16} << 10;
     const std::size_t block = std::max(pattern.size(), cached / pattern.size() * pattern.size());
     std::size_t done = std::min(pattern.size(), to.size());

@@ -8,7 +8,7 @@
 namespace unibuf::backends {
 
 /// Asks `done` again and again, for at most `timeout`, in naps that get longer: a short wait ends soon, a long one
-/// costs little. What it answered last.
+/// costs little. Returns what `done` answered last.
 template <class Done>
 bool poll(std::chrono::nanoseconds timeout, Done done) {
     using clock = std::chrono::steady_clock;

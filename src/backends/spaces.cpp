@@ -31,7 +31,7 @@ struct entry {
     std::unique_ptr<device> found;
 };
 
-/// Drivers call back, and are called, while a process ends: the table is never destroyed.
+/// The table is never destroyed, as drivers call back, and are called, while a process ends.
 class table {
 public:
     static table& instance() {
@@ -113,7 +113,7 @@ public:
         return result;
     }
 
-    /// The first device that may be the default without being asked for. Loads the drivers of those kinds only.
+    /// Returns the first device that may be the default without being asked for. Loads the drivers of those kinds only.
     space default_candidate() {
         const std::scoped_lock lock(mutex_);
         for (kind& each : kinds_) {
@@ -162,7 +162,7 @@ private:
         return space::from_id(static_cast<std::uint8_t>(count_++));
     }
 
-    /// The kind in "host" or "kind:index".
+    /// Returns the kind in "host" or "kind:index".
     static std::string_view well_formed(std::string_view name) {
         if (name == "host") return name;
         const auto lower = [](char c) { return c >= 'a' && c <= 'z'; };
@@ -174,7 +174,7 @@ private:
             !index.empty() && std::ranges::all_of(index, digit) && (index == "0" || index.front() != '0')) {
             return kind;
         }
-        // Cut and escaped: the name may be anything.
+        // The name is cut and escaped, as it may be anything.
         throw error(error_code::invalid_argument,
                     fmt::format("{:?}{} is no name of a space: 'host', or a kind and a number as in 'opencl:0'",
                                 name.substr(0, longest_name), name.size() > longest_name ? "..." : ""));

@@ -13,20 +13,20 @@
 
 namespace unibuf::backends {
 
-/// The host in the place of a device, where it is the default device: a space of its own for the directory, so that
-/// states move as they do with any device, and always the host's memory.
+/// The space of the host in the place of a device, where the host is the default device. It is a space of its own for
+/// the directory, so that states move as they do with any device, and its memory is always the host's.
 inline constexpr space host_as_device = space::from_id(detail::host_in_place_of_device);
 
-/// The device behind a space.
+/// Returns the device behind a space.
 device& device_of(space where) noexcept;
 
-/// What devices() tells of a space, without a look for others.
+/// Returns what devices() tells of a space, without a look for others.
 device_info info_of(space where);
 
-/// The space that `device()` means now: host_as_device where it is the host.
+/// Returns the space that `device()` means now: host_as_device where it is the host.
 space current_device();
 
-/// Adds a space "<kind>:<next free index>": a context that the caller owns, or a test's own device.
+/// Adds a space "<kind>:<next free index>", of a context that the caller owns or of a test's own device.
 space add_space(std::string_view kind, std::unique_ptr<device> added);
 
 }  // namespace unibuf::backends

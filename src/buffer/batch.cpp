@@ -12,7 +12,7 @@
 
 namespace unibuf {
 
-/// To be synced. Keeps the buffer.
+/// A range that is to be synced. It keeps the buffer.
 struct batch::range {
     detail::core_handle of;
     byte_range bytes;
@@ -22,13 +22,14 @@ namespace {
 
 thread_local constinit batch* collecting = nullptr;
 
-// Buffers in one transfer: what is known of so many stays in a core's own cache until the transfer is done.
+// One transfer has so many buffers at most: what is known of so many stays in a core's own cache until the transfer is
+// done.
 constexpr std::size_t at_once = 512;
 
-// So many ranges before it is its turn, a buffer is asked for from memory.
+// A buffer is fetched into the cache so many ranges before its turn.
 constexpr std::ptrdiff_t ahead = 8;
 
-/// By buffer, and by byte.
+/// Orders ranges by buffer, and by byte.
 constexpr auto before = [](const auto& a, const auto& b) {
     return std::pair(a.of->id(), a.bytes.begin) < std::pair(b.of->id(), b.bytes.begin);
 };

@@ -15,7 +15,8 @@ namespace {
 
 using coherence::space_id;
 
-/// Makes the memory the space's of the access. False, and why, where it was not to be had: all is as before.
+/// Gives the memory to the space of the access. Where the memory was not to be had, returns false, says why, and leaves
+/// all as before.
 bool hand_over(lock& through, const request& asked, std::string& why) {
     claim whole(through);
     whole.take(through->whole(), asked);
@@ -51,13 +52,14 @@ bool hand_over(lock& through, const request& asked, std::string& why) {
     return true;
 }
 
-/// Ends the sharing: the space of the access, which does not have the memory, has no copy then.
+/// Ends the sharing. The space of the access, which does not have the memory, has no copy then.
 void part(lock& through, const request& asked, std::string why) {
     claim whole(through);
     whole.take(through->whole(), asked);
     const space_id where = asked.where.id();
     try {
-        // The memory of a lender goes on, with the other copy.
+        // Where the copy is the lender's, its memory goes on with the other copy, so only a borrower's work is waited
+        // for.
         if (through->copies.find(where)->borrows()) wait_for_work_at(through, where, false, asked.deadline);
     } catch (const error& failure) {
         tell_of_access(through.of(), asked, failure);

@@ -1,8 +1,8 @@
 // buffer/borrowing.hpp: two devices with one memory, of which only one may touch it at a time.
 //
-// For the directory they are two memories, and the one that does not have it holds nothing: what is current goes along
-// when the memory changes hands. So a plan never needs to know. A program that uses both at once gets two memories
-// after all: what it may do does not depend on what its devices can share.
+// For the directory they are two memories, and the device that does not have the memory holds nothing: what is current
+// goes along when the memory changes hands. So a plan never needs to know of it. A program that uses both devices at
+// once gets two memories after all, so that what it may do does not depend on what its devices can share.
 #pragma once
 
 #include "buffer/lock.hpp"
@@ -10,12 +10,12 @@
 
 namespace unibuf::detail {
 
-/// Where the copy at the space of the access shares its memory with that of another device: gives it to this one. True
-/// where the lock was let go meanwhile. Throws error(timeout), and what a backend throws.
+/// Gives the memory to the space of the access, where its copy shares that with the copy of another device. Returns
+/// true where the lock was let go meanwhile. Throws error(timeout), and what a backend throws.
 bool take_memory(lock& through, const request& asked);
 
-/// Where the copy at the space of the access, which has the memory, shares it by turns: gives it the memory for good,
-/// and the other device has no copy.
+/// Gives the memory for good to the space of the access, which has it now, and leaves the other device without a copy.
+/// Does nothing where the copy shares its memory with no other device.
 void stop_borrowing(lock& through, const request& asked);
 
 /// Gives borrowed memory back to its lender, so that the borrower's copy can go.

@@ -24,7 +24,7 @@ namespace {
 
 using detail::core_of;
 
-/// Bytes [offset, offset + count) of a handle, `rest` meaning to its end, as a range of its buffer.
+/// Returns the bytes [offset, offset + count) of a handle as a range of its buffer; `rest` means to the handle's end.
 byte_range checked(const detail::core& core, std::size_t begin, std::size_t bytes, std::size_t offset,
                    std::size_t count) {
     if (offset > bytes || (count != rest && count > bytes - offset)) {
@@ -43,7 +43,7 @@ std::chrono::steady_clock::time_point deadline_after(const detail::core& core, s
         throw error(error_code::invalid_argument,
                     fmt::format("{}: a timeout of {} ns was asked for", core.name(), timeout.count()));
     }
-    if (timeout == std::chrono::nanoseconds::zero()) return {};  // long past
+    if (timeout == std::chrono::nanoseconds::zero()) return {};  // a deadline that passed long ago
     if (timeout == forever) return clock::time_point::max();
     const clock::time_point now = clock::now();
     return timeout > clock::time_point::max() - now ? clock::time_point::max() : now + timeout;
@@ -61,7 +61,7 @@ buffer buffer::over(std::span<std::byte> memory, std::shared_ptr<void> keep, con
 }
 
 buffer& buffer::operator=(buffer&& other) noexcept {
-    buffer taken(std::move(other));  // what was here goes with it
+    buffer taken(std::move(other));  // destroys what was here before
     std::swap(gate_, taken.gate_);
     std::swap(begin_, taken.begin_);
     std::swap(bytes_, taken.bytes_);

@@ -6,7 +6,7 @@
 
 namespace unibuf::detail {
 
-/// Taken and ended with the lock held. Once it is there, it covers what it was first asked for.
+/// A claim is taken and ended with the lock held. Once it is there, it covers what it was first asked for.
 class claim {
 public:
     explicit claim(lock& through) noexcept : lock_(through) {}

@@ -39,10 +39,10 @@ core::~core() {
     for (const coherence::queued_work& each : queued.ranges()) {
         try {
             queued.find(each.ticket)->done.wait();
-        } catch (const std::exception&) {  // its bytes are going anyway
+        } catch (const std::exception&) {  // the bytes are going anyway
         }
     }
-    state_.scarce.reset();  // it watches the host's copy
+    state_.scarce.reset();  // host_writes watches the host's copy
     state_.copies.free_all();
 }
 
@@ -56,11 +56,11 @@ bool core::add_handle_if_alive() noexcept {
 }
 
 void core::drop_handle() noexcept {
-    // Of one that nobody can find but by a handle, nobody can take another one now.
+    // Where nobody can find the buffer but by a handle, nobody can take another handle now.
     const bool alone = handles_.load(std::memory_order_acquire) == 1 && !state_.resident && !named_;
     if (!alone && handles_.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
     {
-        // With the lock, so that a thread that has just ended a lease is out of it.
+        // The lock is taken, so that a thread that has just ended a lease is out of it.
         const std::scoped_lock guard(mutex_);
         const bool leased =
             solo.load(std::memory_order_acquire) != 0 && (solo.fetch_or(by_lock) & ~by_lock || !state_.holds.empty());

@@ -1,4 +1,4 @@
-// buffer/core.hpp: one logical buffer: what all its handles share.
+// buffer/core.hpp: one logical buffer, which all its handles share.
 //
 // What always holds:
 //  1. What is in `guarded` is reached by a `lock` alone (lock.hpp), but for the options, which never change.
@@ -40,11 +40,11 @@ struct transfer_counts {
     std::vector<transfer_count> all() const;
 };
 
-/// What few buffers need.
+/// The parts of a buffer that few buffers need.
 struct rare {
-    std::condition_variable changed;  // a hold ended, or a writer waits no more
+    std::condition_variable changed;  // told when a hold has ended, or a writer waits no more
     waiting_writers writers_in_line;
-    std::unique_ptr<host_writes> writes;          // from the first pointer to the host's copy on
+    std::unique_ptr<host_writes> writes;          // made with the first pointer to the host's copy
     std::unique_ptr<pool_tag> pooled;             // null where the buffer belongs to no pool
     void (*forget_names)(const core&) = nullptr;  // set where the registry may know the buffer
     std::unique_ptr<process::peers> peers;        // null where no other process can have the host's copy
@@ -53,7 +53,7 @@ struct rare {
     std::uint64_t evictions = 0;
 };
 
-/// What the lock of a buffer guards.
+/// The state of a buffer that its lock guards.
 struct guarded {
     guarded(std::size_t bytes, std::size_t bytes_of_copies, const buffer_options& options, const gate& of)
         : directory(bytes), copies(bytes_of_copies, options), holds(of) {}
@@ -64,24 +64,24 @@ struct guarded {
     std::unique_ptr<rare> scarce;
     transfer_counts transfers;
 
-    clock::time_point used{};      // when some copy was used by the lock, so that who goes first is exact
-    std::uint32_t openings = 0;    // how often gate::device_ready was set
-    std::uint16_t waiting = 0;     // threads that have let go of the lock within an access
-    bool making_copy : 1 = false;  // one of those who wait
+    clock::time_point used{};    // when some copy was last used under the lock, so that the order of eviction is exact
+    std::uint32_t openings = 0;  // how often gate::device_ready was set
+    std::uint16_t waiting = 0;   // threads that have let go of the lock within an access
+    bool making_copy : 1 = false;  // one of the threads that wait makes a copy
     bool ownerless : 1 = false;    // the last handle has gone; the last lease takes all with it
     bool any_exposed : 1 = false;  // set where any range is exposed; then there are host_writes
     bool any_lost : 1 = false;     // set where any range is lost
-    bool resident : 1 = false;     // in the list of those with memory at a device
+    bool resident : 1 = false;     // the buffer is in the list of those with memory at a device
 
     rare& with_rare() {
         if (!scarce) scarce = std::make_unique<rare>();
         return *scarce;
     }
 
-    /// Those of pointers that are out, or null.
+    /// Returns the host writes that pointers may make, or null where no pointer was ever out.
     host_writes* writes() const noexcept { return scarce ? scarce->writes.get() : nullptr; }
 
-    /// The processes that have the host's copy too, or null.
+    /// Returns the processes that have the host's copy too, or null.
     process::peers* peers() const noexcept { return scarce ? scarce->peers.get() : nullptr; }
 
     void tell_waiting() const noexcept {
@@ -90,7 +90,7 @@ struct guarded {
 
     byte_range whole() const noexcept { return directory.whole(); }
 
-    /// Whether the space uses the host's memory.
+    /// Returns whether the space uses the host's memory.
     bool shares_host(space where) const noexcept {
         return coherence::has(copies.memories().group(where.id()), coherence::host);
     }
@@ -100,36 +100,36 @@ class core final : public gate, public resident {
 public:
     core(std::size_t size_bytes, const buffer_options& options);
 
-    /// Of a pool, with room for all sizes of its class.
+    /// Makes a buffer of a pool, with room for all sizes of its class.
     core(std::size_t size_bytes, const buffer_options& options, std::unique_ptr<pool_tag> of);
 
     void add_handle() noexcept { handles_.fetch_add(1, std::memory_order_relaxed); }
     void drop_handle() noexcept;
 
-    /// Only by drop_handle() and end().
+    /// Only drop_handle() and end() destroy a core.
     virtual ~core();
     core(const core&) = delete;
     core& operator=(const core&) = delete;
 
-    /// Takes the buffer along, of which the last handle and the last lease have gone.
+    /// Destroys the buffer, whose last handle and last lease have gone.
     void end() noexcept;
 
     bool has_other_handles() const noexcept { return handles_.load(std::memory_order_acquire) > 1; }
 
-    // As a resident, which others may ask to go.
+    // Residents ask each other for memory by these.
     bool add_handle_if_alive() noexcept override;
     void give_handle_back() noexcept override { drop_handle(); }
     departure may_go(space where) noexcept override;
     bool ask_to_let_go(space where) override;
     std::uint64_t evict(space where, clock::time_point deadline) override;
 
-    /// The registry has a name of it from now on: `forget` takes the names out when the buffer goes.
+    /// Tells the buffer that the registry has a name of it: `forget` takes the names out when the buffer goes.
     void will_be_named(void (*forget)(const core&));
 
-    /// Of one that belongs to a pool, which has its one handle.
+    /// Returns the tag of a buffer that belongs to a pool and has one handle.
     pool_tag& tag() noexcept { return *state_.scarce->pooled; }
 
-    /// Asks for it from memory, where it will soon be needed.
+    /// Fetches the buffer into the cache, where it will soon be needed.
     void fetch_ahead() const noexcept {
         const char* const begin = reinterpret_cast<const char*>(this);
         for (std::size_t line = 0; line < sizeof *this; line += 64) __builtin_prefetch(begin + line, 1);
@@ -138,16 +138,16 @@ public:
     std::uint64_t id() const noexcept { return id_; }
     const buffer_options& options() const noexcept { return state_.copies.options(); }
 
-    /// "buffer #7 (4096 bytes)"
+    /// Returns "buffer #7 (4096 bytes)".
     std::string name() const;
 
-    // A look at it, without closing the gate.
+    // These look at the buffer without closing the gate.
     buffer_state state();
     unibuf::statistics statistics() const;
     std::size_t ranges() const;
     placement_info placement(space where) const;
     std::uint64_t held_at(space where) const;
-    std::shared_ptr<process::shared_memory> shared_memory() const;  // null where no other process can have it
+    std::shared_ptr<process::shared_memory> shared_memory() const;  // null where no other process can have the buffer
     std::size_t room() const noexcept { return state_.copies.bytes(); }
     void check_has_copy() const;  // throws error(not_allocated)
 
@@ -156,19 +156,19 @@ private:
 
     mutable std::mutex mutex_;
     std::atomic<std::uint32_t> handles_ = 1;
-    std::atomic<bool> named_ = false;  // the registry may find it
+    std::atomic<bool> named_ = false;  // the registry may find the buffer
     std::uint64_t id_;
     guarded state_;
 };
 
-/// The buffer of a handle. Throws error(invalid_argument) where the handle was moved from.
+/// Returns the buffer of a handle. Throws error(invalid_argument) where the handle was moved from.
 core& core_of(gate* of);
 
 struct drop_handle {
     void operator()(core* of) const noexcept { of->drop_handle(); }
 };
 
-/// A handle that is given back.
+/// A handle that is given back when this goes.
 using core_handle = std::unique_ptr<core, drop_handle>;
 
 }  // namespace unibuf::detail

@@ -1,4 +1,4 @@
-// buffer/counts.cpp: the counters of one buffer, and those of all.
+// buffer/counts.cpp: the counters of one buffer, and those of all buffers.
 #include "buffer/counts.hpp"
 
 #include <algorithm>

@@ -9,7 +9,7 @@
 
 namespace unibuf::detail {
 
-/// The step `of` was carried out on the ranges `moved`; the observer is told of each.
+/// Counts that the step `of` was carried out on the ranges `moved`, and tells the observer of each.
 void count_transfers(lock& through, const coherence::step& of, cause why, std::span<const byte_range> moved,
                      std::chrono::steady_clock::time_point begin, std::chrono::steady_clock::time_point end);
 

@@ -42,12 +42,12 @@ bool core::ask_to_let_go(space where) {
     lock through(*this);
     detail::ask_to_let_go(through, where, through->whole());
     if (!through->holds.pins(where.id())) return true;
-    through->used = clock::now();  // others are asked before it the next time
+    through->used = clock::now();  // other buffers are asked before this one the next time
     return false;
 }
 
 std::uint64_t core::evict(space where, clock::time_point deadline) {
-    // Whoever needs the memory has others wait for it: their leases are not waited for here. Queued work is, which ends
+    // Somebody waits for the memory already, so leases of the copy are not waited for here. Queued work is, as it ends
     // by itself.
     lock through(*this);
     const auto may_go_now = [&] { return obstacle_to_evict(*through.operator->(), where) == obstacle::none; };

@@ -1,6 +1,7 @@
-// buffer/gate_bits.hpp: what the gate of a buffer may say. Pure.
+// buffer/gate_bits.hpp: the rules of what the gate of a buffer may say. Pure.
 //
-// A bit is set only where taking and ending that access changes nothing in the core, and waits for nobody.
+// A bit is set only where taking and ending the access that it stands for changes nothing in the core, and waits for
+// nobody.
 #pragma once
 
 #include <cstdint>
@@ -11,15 +12,15 @@
 
 namespace unibuf::detail {
 
-/// What the bits are a function of.
+/// The bits depend on this alone.
 struct gate_view {
-    coherence::summary known;  // of all bytes
+    coherence::summary known;  // what the directory knows of all bytes together
     host_access allowed = host_access::read_write;
-    bool busy = false;                   // leases by the lock, accesses under way, or queued work
-    bool host_written_for_good = false;  // pointers through which the host is written are out, of all bytes
+    bool busy = false;                   // leases by the lock are held, accesses are under way, or work is queued
+    bool host_written_for_good = false;  // pointers to write are out, of all bytes, until they are released
     bool host_shown = false;             // pointers to the host's copy for reading are out
-    std::uint8_t device = no_space;      // the default device as copies are numbered; no_space where it has no copy
-    bool device_waits = false;           // work of that device is asynchronous
+    std::uint8_t device = no_space;      // number of the default device; no_space where it has no copy
+    bool device_waits = false;           // that device queues its work
     bool handle_is_out = false;          // a plain handle of that device's copy is out
 };
 

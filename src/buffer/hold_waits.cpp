@@ -13,8 +13,8 @@
 namespace unibuf::detail {
 namespace {
 
-/// A reader lets writers of its bytes that wait go first, for a while. True where it has waited. One that holds a lease
-/// of this buffer passes, as they may wait for that.
+/// Lets writers that wait for bytes of the range go first, for a while; true where the reader has waited. A reader that
+/// holds a lease of this buffer passes, as they may wait for that.
 bool let_writers_in(lock& through, const request& asked, clock::time_point& patient_until) {
     const rare* const of_few = through->scarce.get();
     if (asked.what != access::read || !of_few || !of_few->writers_in_line.any(asked.range)) return false;

@@ -43,7 +43,7 @@ struct hold {
     std::uint32_t thread = 0;
     space where{};
     access what = access::read;
-    bool claim = false;  // of an access that is under way: it excludes readers too
+    bool claim = false;  // a claim of an access that is under way: it excludes readers too
 
     bool excludes(byte_range other, access other_what) const noexcept {
         return range.overlaps(other) && (claim || what != access::read || other_what != access::read);
@@ -58,33 +58,33 @@ struct standing {
     access what = access::read;
     queue on{};
     std::shared_ptr<const standing_options> how{};
-    byte_ranges paused{};      // stays elsewhere, although nobody holds it: until the hold is resumed
-    holds_by_space pointed{};  // likewise, until the pointers and views there end that were given out since `since`
-    std::uint64_t since = 0;   // the ticket of the hold, or the count of views when it was resumed
+    byte_ranges paused{};           // stay elsewhere although nobody holds them, until the hold is resumed
+    holds_by_space pointed{};       // stay elsewhere until pointers and views there end that went out since `since`
+    std::uint64_t since = 0;        // ticket of the hold, or the count of views when the hold was last resumed
     std::optional<error> broken{};  // why bytes that were to be given back are paused
-    bool told_to_pause = false;     // by `how->pause`; `how->resume` has not been called since
-    std::uint32_t caller = 0;       // the thread that calls one of these two now
+    bool told_to_pause = false;     // `how->pause` has been called, and `how->resume` not since
+    std::uint32_t caller = 0;       // thread that is calling `how->pause` or `how->resume` now
 };
 
-/// "a write lease of bytes [0, 64) at host"
+/// Returns "a write lease of bytes [0, 64) at host".
 std::string describe(const hold& of);
 
-/// Who holds a view, and can be asked to let go.
+/// A holder of a view, who can be asked to let go of it.
 struct named_holder {
     byte_range range{};
     space where{};
     holder who{};
 };
 
-/// Not thread-safe: the buffer's lock guards it.
+/// The table of one buffer. Not thread-safe: the buffer's lock guards it.
 class holds {
 public:
-    /// `of` has the one lease that is taken without the lock; it counts in every question below.
+    /// The gate `of` has the one lease that is taken without the lock; every question below counts that lease.
     explicit holds(const gate& of) noexcept : gate_(of) {}
 
     // Exclusive holds.
 
-    /// Whether there is any but the lease that is taken without the lock.
+    /// Returns whether there is no exclusive hold but perhaps the lease that is taken without the lock.
     bool empty() const noexcept { return exclusive_.empty(); }
     std::size_t size() const noexcept { return exclusive_.size(); }
 
@@ -94,31 +94,32 @@ public:
     /// Takes the hold out. With room for it in work(), nothing is allocated when it becomes queued work.
     hold remove(std::uint64_t ticket) noexcept;
 
-    /// The lease that was taken without the lock; its thread is 0 where there is none.
+    /// Returns the lease that was taken without the lock; its thread is 0 where there is none.
     hold solo() const noexcept;
 
-    /// A hold that excludes this access: one of the same thread if there is one. Its thread is 0 where there is none.
+    /// Returns a hold that excludes this access, one of the same thread if there is one. Its thread is 0 where none
+    /// does.
     hold excluding(byte_range range, access what, std::uint32_t thread) const noexcept;
 
-    /// Whether some access is moving bytes.
+    /// Returns whether some access is moving bytes.
     bool any_claim() const noexcept;
 
-    /// Whether anybody has a lease of some bytes there; or the calling thread.
+    /// Both return whether somebody has a lease of some bytes at `where`: anybody, or the calling thread.
     bool any_at(space where) const noexcept;
     bool of_this_thread_at(space where) const noexcept;
 
-    /// Whether the calling thread has any exclusive hold.
+    /// Returns whether the calling thread has any exclusive hold.
     bool of_this_thread() const noexcept;
 
-    /// Whether any but the hold of `ticket` has a byte of it.
+    /// Returns whether any hold but the one of `ticket` has a byte of `range`.
     bool any_other(byte_range range, std::uint64_t ticket) const noexcept;
 
-    /// The bytes of `range` that exclusive holds have.
+    /// Returns the bytes of `range` that exclusive holds have.
     byte_ranges exclusively_held(byte_range range) const;
 
     // Undeclared holds.
 
-    /// Pointers and views through which the host's copy may be written.
+    /// Returns the pointers and views through which the host's copy may be written.
     held_ranges& writers_of_host();
     bool host_is_held_for_writing(byte_range range) const noexcept {
         return undeclared_ && undeclared_->writers_of_host.any(range);
@@ -128,18 +129,18 @@ public:
         return undeclared_ && undeclared_->writers_of_host.for_good(range);
     }
 
-    /// Holds of the copy at `where` that nobody writes through without saying so: handles and views of any space, and
-    /// pointers of the host for reading.
+    /// Returns the holds of the copy at `where` through which nobody writes without saying so: handles and views of any
+    /// space, and pointers of the host for reading.
     held_ranges& readers_at(coherence::space_id where) { return with_undeclared().readers.at(where); }
     const held_ranges* find_readers_at(coherence::space_id where) const noexcept {
         return undeclared_ ? std::as_const(undeclared_->readers).find(where) : nullptr;
     }
 
-    /// Whether a plain handle, or a pointer for reading, of the copy at `where` is out.
+    /// Returns whether a plain handle, or a pointer for reading, of the copy at `where` is out.
     bool handle_is_out(coherence::space_id where) const noexcept;
     bool view_is_out(coherence::space_id where) const noexcept;
 
-    /// Whether the copy at `where` has to stay where it is.
+    /// Returns whether the copy at `where` has to stay where it is.
     bool pins(coherence::space_id where) const noexcept;
 
     void end_handles(coherence::space_id where, byte_range range);
@@ -147,18 +148,19 @@ public:
 
     std::uint64_t add_holder(named_holder added);
 
-    /// What it gives may be the last of its context, which goes without the buffer's lock.
+    /// Takes the holder out and returns it. Whoever drops the result has let go of the buffer's lock: it may be the
+    /// last to own the holder's context.
     holder remove_holder(std::uint64_t ticket) noexcept;
 
     bool any_holder() const noexcept { return undeclared_ && !undeclared_->holders.empty(); }
 
-    /// Those of views that share a byte with `range` of the copy at `where`.
+    /// Returns the holders of views that share a byte with `range` of the copy at `where`.
     std::vector<holder> holders_of(space where, byte_range range) const;
 
-    /// Whether only views pin the copy at `where`, of which some have a holder that can be asked.
+    /// Returns whether only views pin the copy at `where`, and some of them have a holder that can be asked.
     bool may_be_let_go(space where) const noexcept;
 
-    /// Counts one more: views and standing holds are compared by it.
+    /// Counts up, and returns the count: views and standing holds are compared by it.
     std::uint64_t next_ticket() noexcept { return ++last_; }
 
     std::uint64_t add_standing(standing added);
@@ -167,13 +169,13 @@ public:
     bool any_standing() const noexcept { return undeclared_ && !undeclared_->standing_holds.empty(); }
     standing* find_standing(std::uint64_t ticket) noexcept;
 
-    /// Where it stands among the standing holds; of one that has gone, where the one before it stood.
+    /// Returns the index of a standing hold; for a hold that has gone, that of the hold before it.
     std::size_t index_of_standing(std::uint64_t ticket) noexcept;
 
-    /// One that may not stand beside such a hold, or null.
+    /// Returns a standing hold that may not stand beside such a hold, or null.
     const standing* standing_against(byte_range range, space where, access what) const noexcept;
 
-    /// Ends all undeclared holds: there are no views.
+    /// Ends all undeclared holds. There may be no views.
     void forget_undeclared() noexcept { undeclared_.reset(); }
 
     // Queued work.
@@ -181,7 +183,7 @@ public:
     work_list& work() noexcept { return work_; }
     const work_list& work() const noexcept { return work_; }
 
-    /// What is broken of what always holds; null where nothing is.
+    /// Returns which of the rules above is broken; null where none is.
     const char* broken_rule() const noexcept;
 
 private:

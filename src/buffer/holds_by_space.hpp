@@ -28,7 +28,7 @@ public:
         return std::ranges::any_of(all_, [](const entry& each) { return each.held.any(); });
     }
 
-    /// What of `range` somebody holds anywhere.
+    /// Returns the bytes of `range` that somebody holds at any space.
     byte_ranges of(byte_range range) const {
         byte_ranges result;
         for (const entry& each : all_) result.add(each.held.of(range));

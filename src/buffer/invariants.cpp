@@ -9,7 +9,7 @@
 namespace unibuf::detail {
 namespace {
 
-/// Queued work and holds are about copies that exist.
+/// Checks that queued work and holds are about copies that exist.
 const char* broken_copies(const guarded& state) {
     const auto has_copy = [&](coherence::space_id where) { return state.copies.find(where) != nullptr; };
     for (const coherence::queued_work& each : state.holds.work().ranges()) {

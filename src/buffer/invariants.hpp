@@ -5,7 +5,7 @@
 
 namespace unibuf::detail {
 
-/// Says which rule is broken, and aborts; returns where none is. Allocates nothing then.
+/// Says which rule is broken, and aborts. Where none is, it returns, and has allocated nothing.
 void check_invariants(const core& of, const guarded& state) noexcept;
 
 }  // namespace unibuf::detail

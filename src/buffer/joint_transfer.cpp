@@ -16,14 +16,14 @@
 namespace unibuf::detail {
 namespace {
 
-/// A backend does not know of which buffers it failed.
+/// Names the buffers of a failed transfer, as a backend does not know them.
 error of_all(const joint_transfer::one_way& what, const error& failure) {
     return {failure.code(),
             fmt::format("{} and {} others: to synchronize {} was asked for: {}", what.members.front().of->name(),
                         what.members.size() - 1, space::from_id(what.like.to).name(), failure.what())};
 }
 
-/// Throws where something failed. In any case nothing is under way any more.
+/// Makes all the moves. Throws where one failed; nothing is under way any more then, either.
 void move_all(const joint_transfer::one_way& what) {
     const bool to_host = what.like.to == coherence::host;
     const auto way = to_host ? backends::direction::to_host : backends::direction::to_device;
@@ -42,7 +42,7 @@ void move_all(const joint_transfer::one_way& what) {
     if (failure) std::rethrow_exception(failure);
 }
 
-/// The end of a claim; `moved` has arrived.
+/// Ends the claim of a buffer, in which the bytes of `moved` have arrived.
 void leave(core& of, std::uint64_t claim, const coherence::step& like, std::span<const backends::move_of> moved,
            clock::time_point begin) noexcept {
     lock through(of);
@@ -68,8 +68,8 @@ bool joint_transfer::join(core& of, space where, std::span<const byte_range> ran
                         .why = cause::sync,
                         .waits_for_holds = false};
     lock through(of);
-    // A holder that is asked to pause may wait for an access to a buffer that has joined already. Of several ranges,
-    // what lies between them stays the device's.
+    // A holder that is asked to pause may wait for an access to a buffer that has joined already. What lies between
+    // several ranges stays the device's.
     const bool disturbs = std::ranges::any_of(through->holds.standing_holds(), [&](const standing& each) {
         return each.where != where && each.range.overlaps(asked.range) && (each.how->pause || ranges.size() > 1);
     });
@@ -85,7 +85,7 @@ bool joint_transfer::join(core& of, space where, std::span<const byte_range> ran
     }
     try {
         const passage way(through, asked);
-    } catch (const error&) {  // it is told when the buffer is synced alone
+    } catch (const error&) {  // the failure is told when the buffer is synced alone
         return false;
     }
     planned.clear();

@@ -14,8 +14,9 @@
 namespace unibuf::detail {
 namespace {
 
-/// All work of a device up to when it is asked for: where the device could not record what there was, whoever needs the
-/// bytes next asks it again. One for each device, so that the end of a lease allocates nothing.
+/// All work of a device up to the moment when somebody waits for it. Where the device could not record its work in
+/// time, whoever needs the bytes next asks it again. There is one object for each device, so that the end of a lease
+/// allocates nothing.
 class unrecorded final : public fence::work {
 public:
     explicit unrecorded(space where) noexcept : where_(where) {}
@@ -36,7 +37,7 @@ private:
     space where_;
 };
 
-/// `queue_work` notes what the lease leaves behind, of one that went by the lock.
+/// Ends a lease. `queue_work` notes the work that a lease by the lock leaves behind.
 template <class QueueWork>
 void end_lease(core& of, std::uint64_t ticket, QueueWork queue_work) {
     bool last = false;

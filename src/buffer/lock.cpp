@@ -31,7 +31,7 @@ bool lock::wait_for_change(clock::time_point deadline) {
     ++state.waiting;
     std::cv_status status = std::cv_status::no_timeout;
     if (backends::help_others) {
-        // What this thread waits for may wait for this thread.
+        // What this thread waits for may itself wait for this thread.
         {
             const pause unlocked(*this);
             backends::help_others();
@@ -63,7 +63,7 @@ void lock::open_gate() noexcept {
 #ifndef NDEBUG
     check_invariants(core_, state);
 #endif
-    if (state.peers()) return tell_peers(state);  // whose accesses all go by the lock
+    if (state.peers()) return tell_peers(state);  // all accesses of a shared buffer take the lock
     if (state.waiting != 0 || !state.holds.empty() || state.ownerless) return;
     // At the end of the lease that was taken without the lock, its bytes may have to be given to a device.
     if (state.holds.any_standing() && state.holds.solo().thread != 0) return;

@@ -9,7 +9,7 @@
 
 namespace unibuf::detail {
 
-/// Holds the lock of a buffer, with its gate shut. When it goes, the gate opens as far as the state allows.
+/// Holds the lock of a buffer, with its gate shut. Its end opens the gate as far as the state allows.
 class lock {
 public:
     explicit lock(core& of);
@@ -20,8 +20,8 @@ public:
     core& of() const noexcept { return core_; }
     guarded* operator->() const noexcept { return &core_.state_; }
 
-    /// Waits until some hold has ended, at the latest until the deadline; false after it. On a thread that a device
-    /// needs, work of others is done meanwhile: they may be who is waited for.
+    /// Waits until some hold has ended, at the latest until the deadline, after which it returns false. A thread that a
+    /// device needs does the work of others meanwhile: this thread may be waiting for them.
     bool wait_for_change(clock::time_point deadline);
 
     /// Waits until done() holds. Throws error(timeout) with what() after the deadline.
@@ -32,7 +32,7 @@ public:
         }
     }
 
-    /// Lets go of the lock for a while, in which a hold of the caller keeps the gate shut.
+    /// Lets go of the lock for a while. A hold of the caller keeps the gate shut meanwhile.
     class pause {
     public:
         explicit pause(lock& of) : mutex_(of.mutex_) { mutex_.unlock(); }
@@ -44,10 +44,10 @@ public:
         std::unique_lock<std::mutex>& mutex_;
     };
 
-    /// Whether the last handle has gone, and nobody is left who would take the buffer along.
+    /// Returns whether the last handle has gone, and no lease is left that would destroy the buffer.
     bool is_last() const noexcept;
 
-    /// From now on the end of the last lease takes the buffer along. False where nobody holds one.
+    /// Lets the end of the last lease destroy the buffer from now on. Returns false where nobody holds a lease.
     bool leave_to_leases() noexcept;
 
 private:

@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::size_t staging_bytes = std::size_t{4} << 20;
 
-/// Between two devices that only the host reaches.
+/// Moves bytes between two devices that only the host reaches.
 void move_staged(backends::memory& from, backends::memory& to, byte_range range) {
     std::vector<std::byte> staging(std::min(range.size(), staging_bytes));
     for (std::size_t offset = range.begin; offset < range.end; offset += staging.size()) {
@@ -28,11 +28,11 @@ fence move_between_devices(backends::memory& from, backends::memory& to, byte_ra
         return {};
     }
     to.show(range.begin, range.size());
-    from.read(range.begin, {to.host_address() + range.begin, range.size()}, {}).wait();  // not the target's own work
+    from.read(range.begin, {to.host_address() + range.begin, range.size()}, {}).wait();  // not on the target's queue
     return {};
 }
 
-/// Whether `gap` may be moved again.
+/// Returns whether `gap` may be moved again.
 bool may_carry(const guarded& state, byte_range gap, const coherence::step& along, std::uint64_t ticket) {
     const coherence::space_set ends = coherence::set_of(along.from) | coherence::set_of(along.to);
     if (state.copies.memories().group(along.to) != coherence::set_of(along.to)) return false;
@@ -73,7 +73,7 @@ std::vector<byte_range> joined_over_gaps(lock& through, const std::vector<byte_r
     if (!any_near) return ranges;
     std::size_t gap = 0;
     {
-        const lock::pause unlocked(through);  // it may be measured now
+        const lock::pause unlocked(through);  // the cost may be measured now
         gap = worthwhile_gap(executor);
     }
     if (gap == 0) return ranges;

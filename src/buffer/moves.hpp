@@ -11,14 +11,14 @@
 
 namespace unibuf::detail {
 
-/// Moves `ranges` between two memories, by the device between them or by way of the host. For each range that was
-/// started a fence is added to `done`, which has room, so that after an error the caller knows which are under way.
+/// Moves `ranges` between two memories, by the device between them or by way of the host. Adds a fence to `done`, which
+/// has room, for each range that was started, so that after an error the caller knows which are under way.
 void move_ranges(backends::memory& from, backends::memory& to, bool to_host, std::span<const byte_range> ranges,
                  queue on, std::vector<fence>& done);
 
-/// Joins those of `ranges` between which it is cheaper to carry the gap along. A gap is carried only where it is
-/// current at both ends, and no hold but the claim of `ticket` is about it. Lets go of the lock where a cost has to be
-/// measured first.
+/// Joins neighbours of `ranges` where it is cheaper to carry the gap between them along. A gap is carried only where it
+/// is current at both ends, and no hold but the claim of `ticket` has a byte of it. Lets go of the lock where a cost
+/// has to be measured first.
 std::vector<byte_range> joined_over_gaps(lock& through, const std::vector<byte_range>& ranges,
                                          const coherence::step& along, coherence::space_id executor,
                                          std::uint64_t ticket);

@@ -19,7 +19,8 @@
 namespace unibuf::detail {
 namespace {
 
-/// A holder that is asked to let go runs within somebody's access, and may not wait for that.
+/// Throws where a holder that is asked to let go runs on this thread: it is within somebody's access, and may not wait
+/// for that.
 void check_not_asking(const lock& through, const request& asked) {
     if (!is_asking()) return;
     throw error(
@@ -29,8 +30,8 @@ void check_not_asking(const lock& through, const request& asked) {
                     through.of().name(), describe(asked)));
 }
 
-/// Makes the copy at the space of the access where there is none. True where the lock was let go meanwhile: while a
-/// driver allocates, which may take long, and others make room.
+/// Makes the copy at the space of the access where there is none. Returns true where the lock was let go meanwhile: a
+/// driver may take long to allocate, and others make room.
 bool make_copy(lock& through, const request& asked) {
     if (through->copies.find(asked.where.id())) return false;
     core& of = through.of();
@@ -109,7 +110,7 @@ void passage::choose_place() {
     asked_.where = space::from_id(coherence::place_to_fill(lock_->directory, asked_.range, lock_->copies.allocated()));
 }
 
-/// A fill chooses its place by what peers may have written at the host, and what is dropped is looked at likewise.
+/// Learns what other processes may have written. Before a drop they are asked as a read at the host asks them.
 void passage::follow() {
     const request at_host{.range = asked_.range, .where = host, .what = access::read};
     if (asked_.to != purpose::drop) return follow_peers(lock_, asked_);
@@ -133,7 +134,7 @@ void passage::check() const {
 }
 
 void passage::bring() {
-    // Where the memory is the host's too, the program's writes are told from the device's until those begin.
+    // Where the device uses the host's memory, the program's writes are told from the device's until the lease begins.
     const bool later = asked_.begins_later && lock_->shares_host(asked_.where);
     if (asked_.what != access::read && !later) before_device_writes(lock_, asked_.range, asked_.where);
     std::vector<coherence::step> steps;
@@ -168,7 +169,7 @@ void find_host_writes(lock& through, const request& asked) {
 void plan_for(const guarded& state, const request& asked, byte_range range, std::vector<coherence::step>& steps) {
     coherence::space_set found_later = 0;
     if (asked.why == cause::host_pointer) {
-        // Where writes are found by comparing, one that changes nothing is not: the device has to have the same memory.
+        // A write that changes nothing is not found by comparing, so the device has to have the same memory then.
         const bool by_pages = state.copies.find(coherence::host)->memory->whole_pages();
         found_later = by_pages ? ~coherence::space_set{0} : coherence::set_of(host_in_place_of_device);
     }

@@ -23,7 +23,7 @@
 
 namespace unibuf::detail {
 
-/// One access, from entering to granting. The lock that it goes by is held when a function returns, and the claim stays
+/// One access, from entering to granting. The buffer's lock is held when a function of it returns; the claim stays
 /// until the passage goes.
 class passage {
 public:
@@ -34,13 +34,13 @@ public:
     /// Plans, and carries out.
     void bring();
 
-    /// While the lock is let go, until the passage goes.
+    /// Takes the claim, which keeps others off while the lock is let go, until the passage goes.
     void keep_others_off();
 
     /// Repeats `pattern` over the range, which has been brought.
     void fill(std::span<const std::byte> pattern);
 
-    /// The copy at the space of the access; null where it is to drop, and there is none.
+    /// Returns the copy at the space of the access; null where that copy is to be dropped, and there is none.
     copy* at() const noexcept { return lock_->copies.find(asked_.where.id()); }
     space where() const noexcept { return asked_.where; }
 
@@ -59,19 +59,20 @@ private:
 /// Waits for all work that is queued on the range of the access.
 void wait_for_all_work(lock& through, const request& asked);
 
-/// Tells the directory what the program wrote through pointers.
+/// Tells the directory what the program wrote at the host through pointers.
 void find_host_writes(lock& through, const request& asked);
 
-/// The steps that grant a request.
+/// Adds the steps that grant a request to `steps`.
 void plan_for(const guarded& state, const request& asked, byte_range range, std::vector<coherence::step>& steps);
 
-/// The space `where`, which has a copy, holds the newest content of `range` from now on.
+/// Tells the directory that the space `where`, which has a copy, holds the newest content of `range` from now on.
 void now_written(lock& through, byte_range range, space where);
 
-/// Before a device becomes the only one that is current in `range`: what the host writes there later is a conflict.
+/// Prepares `range` before a device becomes the only one that is current in it: what the host writes there later is a
+/// conflict.
 void before_device_writes(lock& through, byte_range range, space where);
 
-/// The host's access mode, as it was asked for at the creation. Throws error(invalid_argument).
+/// Checks an access against the host's access mode that the buffer was created with. Throws error(invalid_argument).
 void check_allowed(const core& of, const request& asked);
 void check_allocated(const core& of, const copy* there, space where, const char* verb);
 void check_not_lost(lock& through, const request& asked);

@@ -16,7 +16,7 @@ namespace {
 
 bool at_host(const coherence::knowledge& k) { return coherence::has(k.current, coherence::host); }
 
-/// Whether a device has bytes that the host lacks.
+/// Returns whether a device has bytes that the host lacks.
 bool has_newest_at_device(buffer_state state) noexcept {
     return state == buffer_state::device_dirty || state == buffer_state::device_only || state == buffer_state::mixed;
 }
@@ -34,7 +34,7 @@ void make_room(lock& through) {
     through->copies.reserve(coherence::host);
 }
 
-/// There is room for it.
+/// Puts the copies in the place of the old ones, for which there is room, and makes `with` the buffer's peers.
 void install(lock& through, std::vector<copy> made, std::unique_ptr<process::peers> with) {
     through->with_rare().peers = std::move(with);
     trace::hold_anyway(host, through->copies.bytes());
@@ -101,11 +101,11 @@ void follow_peers(lock& through, const request& asked) {
     const bool held = with.holds();
     const bool makes_device_newest = asked.where != host && asked.what != access::read;
     makes_device_newest ? with.claim() : with.check();
-    if (held) return;  // the others were refused since
+    if (held) return;  // the others were refused since this process became the holder
     drop_overruled(through);
     if (asked.where == host || !with.any()) return;
-    // Where the host was current its bytes may be other ones now. What somebody in this process has a lease of stays as
-    // it is until that ends.
+    // Where the host was current, other processes may have written. Bytes that somebody in this process has leased stay
+    // as they are until the lease ends.
     const auto is_leased = [&](byte_range range) {
         return through->holds.excluding(range, access::write, this_thread()).thread != 0;
     };
@@ -113,7 +113,7 @@ void follow_peers(lock& through, const request& asked) {
     if (is_leased(range)) range = asked.range;
     if (is_leased(range)) return;
     byte_ranges overtaken = through->directory.where(range, at_host);
-    if (asked.what == access::write) overtaken.take_out(asked.range);  // what a mark tells of is there already
+    if (asked.what == access::write) overtaken.take_out(asked.range);  // a mark has the bytes that it tells of already
     for (const byte_range& each : overtaken) now_written(through, each, host);
 }
 

@@ -15,24 +15,24 @@
 
 namespace unibuf::detail {
 
-/// Memory that another process shares becomes the host's copy of a buffer that nobody knows yet.
+/// Makes memory that another process shares the host's copy of a buffer that nobody knows yet.
 void attach_memory(core& of, const std::shared_ptr<process::shared_memory>& memory);
 
-/// Moves the host's copy into memory that processes share, where it does not lie there already. Throws as an access
-/// does, and error(access_conflict) while pointers, handles or views are out.
+/// Moves the host's copy into memory that processes share, where it does not lie there already. Throws what an access
+/// throws, and error(access_conflict) while pointers, handles or views are out.
 std::shared_ptr<process::shared_memory> share_memory(core& of, std::string_view description);
 
-/// Where nobody excludes the access any more and nothing has moved yet: throws where another process has newer content,
-/// and tells the directory what others may have written.
+/// Throws where another process has newer content, and tells the directory what others may have written. It is called
+/// when nobody excludes the access any more, and nothing has moved yet.
 void follow_peers(lock& through, const request& asked);
 
-/// When the lock is let go for good.
+/// Tells the other processes what this one still has newer, when the lock is let go for good.
 void tell_peers(guarded& state) noexcept;
 
-/// The last handle has gone: the other processes get what a device has newer.
+/// Gives the other processes what a device here has newer, when the last handle has gone.
 void leave_peers(core& of) noexcept;
 
-/// Of a process that is not the holder: what its devices have newer has been overruled.
+/// Drops what devices of this process have newer, where it is not the holder: that has been overruled.
 void drop_overruled(lock& through);
 
 buffer_state state_among_peers(guarded& state);

@@ -5,14 +5,14 @@
 
 namespace unibuf::detail {
 
-/// Overwrites the bytes of `range` that are stale, wherever the host can address them and no transfer may still read
-/// them, where a device of the buffer asks for that.
+/// Overwrites the bytes of `range` that are stale, where a device of the buffer asks for that, in all copies that the
+/// host can address, but for bytes that a transfer may still read.
 void poison_stale(guarded& state, byte_range range);
 
-/// Overwrites all that such a device holds: nothing of it is content any more.
+/// Overwrites all copies of a buffer one of whose devices asks for that: nothing of them is content any more.
 void poison_all(guarded& state);
 
-/// Somebody is about to see `range` of a copy: what is stale of it has to be poison by now.
+/// Makes sure, before somebody sees `range` of a copy, that its stale bytes are poison.
 void show(guarded& state, const copy& at, byte_range range);
 
 }  // namespace unibuf::detail

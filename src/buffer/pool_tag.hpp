@@ -18,13 +18,13 @@ struct pool_key {
     friend auto operator<=>(const pool_key&, const pool_key&) = default;
 };
 
-/// What a buffer knows of its pool.
+/// The tag of a buffer that belongs to a pool.
 struct pool_tag {
     ~pool_tag() { usage->remove(key.size_class); }
 
     pool_key key;
     std::uint64_t pool = 0;
-    std::shared_ptr<trace::usage> usage;  // of all its buffers; it outlives the pool as long as one of them does
+    std::shared_ptr<trace::usage> usage;  // shared by the pool and its buffers: it lives as long as one of them
     bool released = false;
 };
 

@@ -12,10 +12,10 @@
 
 namespace unibuf::detail {
 
-/// What an access is about.
+/// The purpose of an access.
 enum class purpose : std::uint8_t {
-    use,      // the content is made current at the space, and the memory the space's to use
-    fill,     // as use, at the space where nothing has to be fetched for it: coherence chooses that
+    use,      // the content is made current at the space, whose memory may then be used
+    fill,     // the content is to be overwritten at the space where nothing has to be fetched: coherence chooses it
     declare,  // the caller says that the bytes at the space stand: nothing is fetched, and no copy is made
     drop,     // the copy goes: nothing is fetched, and work that is queued on it is waited for
 };
@@ -30,19 +30,19 @@ struct request {
     bool begins_later = false;      // what a lease writes becomes newest with begin_lease, not with the grant
     clock::time_point deadline = clock::time_point::max();
     purpose to = purpose::use;
-    const char* verb = nullptr;   // of what is no lease, before "bytes [0, 64) at host": "to fill"
-    bool waits_for_holds = true;  // else it is refused where holds of others are in the way
+    const char* verb = nullptr;   // names what is no lease, before "bytes [0, 64) at host": "to fill"
+    bool waits_for_holds = true;  // where false, the request is refused where holds of others are in the way
 
-    /// Whether it is a mark of all of a buffer at the host, which overrules what other processes have newer.
+    /// Returns whether this marks all of a buffer at the host, which overrules what other processes have newer.
     bool settles_for_all(std::size_t bytes) const noexcept {
         return to == purpose::declare && where == host && range == byte_range{0, bytes};
     }
 
-    /// Until when holds of others may be in the way.
+    /// Returns how long holds of others may be in the way.
     clock::time_point hold_deadline() const noexcept { return waits_for_holds ? deadline : clock::time_point{}; }
 };
 
-/// What was asked for: "a read lease of bytes [0, 64) at host", "to fill bytes [0, 64) at host".
+/// Returns what was asked for: "a read lease of bytes [0, 64) at host", "to fill bytes [0, 64) at host".
 std::string describe(const request& asked);
 
 }  // namespace unibuf::detail

@@ -10,7 +10,7 @@
 namespace unibuf::detail {
 namespace {
 
-/// It may be evicted right now.
+/// Waits for claims: the buffer may be evicted right now.
 void wait_for_claims(lock& through) {
     through.wait_until([&] { return !through->holds.any_claim(); }, clock::time_point::max(), [] { return ""; });
 }

@@ -1,6 +1,6 @@
 // buffer/reuse.hpp: a buffer that a pool gives out again.
 //
-// No handle but that of the caller is of use meanwhile, so nothing but leases and eviction can happen.
+// The pool has the only handle that is of use meanwhile, so nothing but leases and eviction can happen.
 #pragma once
 
 #include <cstdint>
@@ -9,14 +9,14 @@
 
 namespace unibuf::detail {
 
-/// Ends what was given out. Throws error(access_conflict) while it is leased, error(invalid_argument) where it is not
-/// of this pool, or was released already.
+/// Ends the pointers and handles that the buffer gave out. Throws error(access_conflict) while it is leased,
+/// error(invalid_argument) where it is not of this pool, or was released already.
 void recycle(core& of, std::uint64_t pool);
 
-/// Its copies stay, and nothing of them is content any more.
+/// Drops the content. The copies stay, and nothing of them is content any more.
 void forget_content(core& of);
 
-/// The same, with another size within its class.
+/// Drops the content, and gives the buffer another size within its class.
 void resize(core& of, std::size_t bytes);
 
 }  // namespace unibuf::detail

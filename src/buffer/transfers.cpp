@@ -33,7 +33,7 @@ void transfers::run(const std::vector<step>& planned) {
     }
 }
 
-/// Where one device carries out all of it, so that what comes later can be ordered behind it there.
+/// Returns whether one device carries out all steps, so that what comes later can be ordered behind them there.
 bool transfers::may_return_early(const std::vector<step>& planned) {
     const bool wanted = asked_.may_return_early || (asked_.on && asked_.where != host);
     if (!wanted || (asked_.where == host && lock_->any_exposed)) return false;  // found writes are told from arrivals
@@ -82,7 +82,7 @@ void transfers::start(std::span<const step> group) {
     }
 }
 
-/// Moves between the same two memories, which the device between them may do in one call.
+/// Starts moves between the same two memories, which the device between them may do in one call.
 void transfers::start_moves(std::span<const step> group) {
     const step& first = group.front();
     const std::vector<byte_range> ranges = ranges_to_move(group);
@@ -117,8 +117,8 @@ void transfers::start_moves(std::span<const step> group) {
     if (failure) std::rethrow_exception(failure);
 }
 
-/// The ranges of the group, some of them joined over what lies between. That is no longer current where it goes until
-/// it has arrived.
+/// Returns the ranges of the group, some of them joined over gaps. A gap is no longer current at the target until it
+/// has arrived.
 std::vector<byte_range> transfers::ranges_to_move(std::span<const step> group) {
     const step& first = group.front();
     std::vector<byte_range> ranges;
@@ -132,7 +132,7 @@ std::vector<byte_range> transfers::ranges_to_move(std::span<const step> group) {
     return wider;
 }
 
-/// While bytes arrive at the host that it lacks.
+/// Guards bytes that the host lacks while they arrive there, so that they are not taken for writes of the program.
 std::optional<host_writes::own_write> transfers::guard(byte_range range, space_id to) {
     if (to != coherence::host || !lock_->any_exposed) return std::nullopt;
     const auto lacks = [](const coherence::knowledge& k) { return !coherence::has(k.current, coherence::host); };
@@ -143,14 +143,14 @@ std::optional<host_writes::own_write> transfers::guard(byte_range range, space_i
 void transfers::started(in_flight now) {
     const step does = now.step;
     const fence done = now.done;
-    started_.push_back(std::move(now));  // There is room. What fails from here on, the step is waited for.
+    started_.push_back(std::move(now));  // There is room. Where something fails from here on, the step is waited for.
     if (!returns_early_ || !done.native()) return;
     keep_queued(does, done);
     coherence::complete(lock_->directory, lock_->copies.memories(), does);
     started_.pop_back();
 }
 
-/// Waits for what was started, and tells the directory.
+/// Waits for the steps that were started, and tells the directory of those that are done.
 void transfers::finish_started() {
     std::exception_ptr failure;
     std::vector<byte_range> done;
@@ -173,7 +173,7 @@ void transfers::finish_started() {
     if (failure) std::rethrow_exception(failure);
 }
 
-/// What goes on after the call: both ends of it stay as they are until then.
+/// Queues a step that goes on after the call: both copies stay as they are until it is done.
 void transfers::keep_queued(const step& step, const fence& done) {
     work_list& queued = lock_->holds.work();
     const work made{.done = done, .on = asked_.on, .transfer = true};
@@ -182,7 +182,7 @@ void transfers::keep_queued(const step& step, const fence& done) {
     if (step.does != step::kind::zero) queued.add({.range = step.range, .where = step.from}, made);
 }
 
-/// Where the device can order what comes next behind the work, the host does not stop for it.
+/// Waits for queued work. Where the device can order what comes next behind it, the host does not stop.
 void transfers::wait(std::uint64_t ticket) {
     const work* const found = lock_->holds.work().find(ticket);
     if (!found) return;
@@ -195,7 +195,7 @@ fence transfers::publish(const step& step) {
     const copy& used_by_device = *lock_->copies.find(device);
     trace::count_publication();
     ++lock_->with_rare().publications;
-    if (used_by_device.on_host()) return {};  // the host in the place of a device
+    if (used_by_device.on_host()) return {};  // the host in the place of a device has nothing to publish
     backends::memory& shared = *used_by_device.memory;
     const lock::pause unlocked(lock_);
     const auto offset = step.range.begin;
@@ -220,7 +220,7 @@ void transfers::fill(std::span<const std::byte> pattern) {
     try {
         done = fill_range(at, asked_.range, pattern);
     } catch (const error& failure) {
-        // Where others have the content, what a fill that failed has left is not relied on.
+        // Where others have the content, nobody relies on what a failed fill has left.
         const byte_range only = coherence::only_at(lock_->directory, asked_.range, asked_.where.id());
         if (only.empty()) coherence::drop(lock_->directory, asked_.range, asked_.where.id());
         tell_of_access(lock_.of(), asked_, failure);

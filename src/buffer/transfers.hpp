@@ -18,12 +18,13 @@ inline coherence::space_id executor_of(const coherence::step& step) noexcept {
     return step.to == coherence::host ? step.from : step.to;
 }
 
-/// While it exists, its claim keeps others off the range. Called with the lock held, which is let go while bytes move.
+/// Carries out the steps of one access. While this exists, its claim keeps others off the range. Its functions are
+/// called with the lock held, and let go of it while bytes move.
 class transfers {
 public:
     transfers(lock& through, const request& asked) noexcept : lock_(through), asked_(asked), claim_(through) {}
 
-    /// Does all of it. Where it throws, the directory tells what was done until then.
+    /// Carries out all steps. Where it throws, the directory tells what was done until then.
     void run(const std::vector<coherence::step>& planned);
 
     /// Repeats `pattern` over the range of the access, at its space.
@@ -57,16 +58,16 @@ private:
     lock& lock_;
     const request& asked_;
     detail::claim claim_;
-    bool returns_early_ = false;                      // what is started is queued, and nobody waits
-    coherence::space_id executor_ = coherence::host;  // the one device that does it all then
+    bool returns_early_ = false;  // steps that are started become queued work, and nobody waits for them
+    coherence::space_id executor_ = coherence::host;  // the one device that carries out all steps then
     std::vector<in_flight> started_;
 };
 
-/// The queue that the caller named, for work of the device that it is of: of an access at the host, the device whose
-/// bytes come.
+/// Returns the queue that the caller named, if it is one of the device `executor`. It belongs to the space of the
+/// access, or, at the host, to the device whose bytes come.
 queue queue_at(const request& asked, coherence::space_id executor) noexcept;
 
-/// A backend does not know of which buffer it failed, nor what for.
+/// Throws `failure` again with the buffer and the access in its message, as a backend knows neither.
 [[noreturn]] void tell_of_access(const core& of, const request& asked, const error& failure);
 
 }  // namespace unibuf::detail

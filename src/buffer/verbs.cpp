@@ -19,8 +19,8 @@
 namespace unibuf::detail {
 namespace {
 
-/// Nobody uses it, nothing is queued or out, no two of its copies share memory, and no other process has it: then a
-/// write at the host changes nothing but the directory.
+/// Returns whether nobody uses the buffer, nothing is queued or out, no two of its copies share memory, and no other
+/// process has it: a write at the host changes nothing but the directory then.
 bool is_settled(const guarded& state) {
     const auto shared = [](const copy& each) { return each.placed == placement::shared; };
     return !state.peers() && !state.holds.any_standing() && state.holds.empty() && state.holds.solo().thread == 0 &&
@@ -100,7 +100,7 @@ void discard(core& of, space where, byte_range range) {
     if (!there) return;
     const bool settles = !coherence::contested_in(through->directory, range).empty();
     coherence::settle_without(through->directory, range, where.id());
-    if (settles && (where == host || through->holds.pins(where.id()))) return;  // the memory stays
+    if (settles && (where == host || through->holds.pins(where.id()))) return;  // the copy stays where it is
     if (where == host) check_no_pointers(through, range, "to discard the copy at host");
     if (where == host && through->peers()) {
         throw error(error_code::access_conflict,

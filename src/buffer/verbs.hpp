@@ -1,4 +1,4 @@
-// buffer/verbs.hpp: what else can be asked of a buffer. Each is a request to the one way (passage.hpp).
+// buffer/verbs.hpp: the verbs of a buffer beside its leases. Each is a request to the one way (passage.hpp).
 #pragma once
 
 #include <cstddef>
@@ -9,7 +9,7 @@
 
 namespace unibuf::detail {
 
-/// Makes the space current, and leaves nothing behind: a sync, or a prefetch.
+/// Makes the space current, and leaves no hold behind: a sync, or a prefetch.
 void bring(core& of, const request& asked);
 
 void mark(core& of, request asked);

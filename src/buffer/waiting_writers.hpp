@@ -13,8 +13,8 @@ namespace unibuf::detail {
 /// threads that read two buffers in a circle, with a writer waiting for each, would wait for ever.
 inline constinit std::atomic<std::chrono::nanoseconds> readers_patience{std::chrono::milliseconds(10)};
 
-/// Not thread-safe: the buffer's lock guards it. Needs no memory of its own, as each entry lies on the stack of the
-/// thread that waits.
+/// The writers of one buffer that wait. Not thread-safe: the buffer's lock guards them. They need no memory of their
+/// own, as each entry lies on the stack of the thread that waits.
 class waiting_writers {
 public:
     /// A writer of `range` waits while this lives; its end is told to those who wait for `changed`.

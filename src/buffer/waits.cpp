@@ -11,8 +11,9 @@
 namespace unibuf::detail {
 namespace {
 
-/// What failed work was to write: nor have transfers written it that were queued behind it, though they may end well.
-/// Of the caller's own work nobody knows what it has written.
+/// Returns the ranges that failed transfers were to write, and those to which transfers queued behind them were to copy
+/// these: such bytes are missing, too, though those transfers may end well. Nobody knows what the caller's own work has
+/// written, so it is left out.
 std::vector<coherence::queued_work> missing_after(const guarded& state, const fence& failed) {
     const work_list& all = state.holds.work();
     const auto is_transfer_of = [&](const coherence::queued_work& each, const fence& done) {
@@ -93,7 +94,7 @@ void wait_for_work_in_host_memory(lock& through, const request& asked) {
     try {
         for (const std::uint64_t ticket : tickets) wait_for_work(through, ticket, asked.deadline);
     } catch (const error& failure) {
-        // What has failed matters to whoever reads it.
+        // Work that has failed matters to whoever reads its bytes.
         if (asked.what != access::write || failure.code() == error_code::timeout) {
             tell_of_access(through.of(), asked, failure);
         }

@@ -17,10 +17,10 @@ void wait_for_work(lock& through, std::uint64_t ticket, clock::time_point deadli
 /// memory begins to watch it: what such work writes would be taken for writes of the program. Pointers are out.
 void wait_for_work_in_host_memory(lock& through, const request& asked);
 
-/// The tickets of what writes there, in the units that `range` has a byte of.
+/// Returns the tickets of work that writes in the host's memory, in the units that `range` has a byte of.
 std::vector<std::uint64_t> work_in_host_memory(const guarded& state, byte_range range);
 
-/// Waits for all work of the space `where`, or for unibuf's own transfers there.
+/// Waits for all work of the space `where`, or, with `transfers_only`, for unibuf's own transfers there.
 void wait_for_work_at(lock& through, coherence::space_id where, bool transfers_only, clock::time_point deadline);
 
 }  // namespace unibuf::detail

@@ -14,39 +14,39 @@ namespace unibuf::detail {
 
 struct work {
     fence done;
-    queue on;                              // that it is on; where none was named, any of the device's
-    bool transfer = false;                 // unibuf's own: where it fails, what it wrote is not current
-    bool unordered = false;                // an event of the program's own, which may come before or after any other
-    std::uint32_t thread = this_thread();  // that queued it: a queue may be one for each thread
+    queue on;                // the queue that the work is on; where none was named, it may be any of the device's
+    bool transfer = false;   // a transfer of unibuf's own: where it fails, what it wrote is not current
+    bool unordered = false;  // an event of the program's own, which may come before or after any other
+    std::uint32_t thread = this_thread();  // the thread that queued the work: a queue may be one for each thread
 };
 
-/// Not thread-safe: the buffer's lock guards it.
+/// The queued work of one buffer. Not thread-safe: the buffer's lock guards it.
 class work_list {
 public:
     bool empty() const noexcept { return !lists_ || lists_->ranges.empty(); }
 
-    /// What the core needs to know of it.
+    /// Returns what coherence needs to know of the work.
     std::span<const coherence::queued_work> ranges() const noexcept {
         return lists_ ? std::span<const coherence::queued_work>(lists_->ranges)
                       : std::span<const coherence::queued_work>();
     }
 
-    /// Makes room, so that as many calls of `add` do not throw.
+    /// Makes room, so that so many calls of `add` do not throw.
     void reserve(std::size_t more);
 
-    /// Adds work. Older work that cannot be done later than it is forgotten.
+    /// Adds work. Older work that cannot be done later than this is forgotten.
     void add(const coherence::queued_work& queued, work added);
 
-    /// The work `ticket`, or null where it is done and forgotten.
+    /// Returns the work `ticket`, or null where it is done and forgotten.
     const work* find(std::uint64_t ticket) const noexcept;
     void remove(std::uint64_t ticket) noexcept;
     void remove_all_of(const fence& done) noexcept;
 
-    /// Forgets what is done. Work that has failed stays, for an access that it matters to.
+    /// Forgets work that is done. Work that has failed stays, for an access that it matters to.
     void forget_done() noexcept;
 
 private:
-    /// Side by side.
+    /// The entries of `ranges` and `works` with one index belong together.
     struct lists {
         std::vector<coherence::queued_work> ranges;
         std::vector<work> works;

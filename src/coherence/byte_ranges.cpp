@@ -45,7 +45,7 @@ void byte_ranges::add(byte_range range) {
         all_.push_back(range);
         return;
     }
-    const auto first = std::ranges::lower_bound(all_, range.begin, {}, &byte_range::end);  // touching counts
+    const auto first = std::ranges::lower_bound(all_, range.begin, {}, &byte_range::end);  // ranges that touch count
     auto last = first;
     for (; last != all_.end() && last->begin <= range.end; ++last) {
         range = {std::min(range.begin, last->begin), std::max(range.end, last->end)};

@@ -9,14 +9,14 @@
 
 namespace unibuf {
 
-/// In order, apart from each other, and none of them empty. Every function is linear in the number of ranges at the
-/// most; what continues at the end is cheap.
+/// A set whose ranges are in order, apart from each other, and none of them empty. Every function is linear in the
+/// number of ranges at the most; adding bytes that continue the set at its end is cheap.
 class byte_ranges {
 public:
     byte_ranges() = default;
     byte_ranges(byte_range only);
 
-    /// Ranges in any order, which may overlap.
+    /// Makes a set of ranges in any order, which may overlap.
     static byte_ranges of(std::vector<byte_range> any);
 
     bool empty() const noexcept { return all_.empty(); }
@@ -37,7 +37,7 @@ public:
 private:
     using iterator = std::vector<byte_range>::const_iterator;
 
-    /// The first that ends behind `offset`.
+    /// Returns the first range that ends behind `offset`.
     iterator from(std::size_t offset) const noexcept;
 
     std::vector<byte_range> all_;

@@ -5,13 +5,13 @@
 
 namespace unibuf::coherence {
 
-/// The range that holds `offset`.
+/// Returns the index of the range that holds `offset`.
 std::size_t directory::index_at(std::size_t offset) const noexcept {
     const std::span<const segment> all = later();
     return static_cast<std::size_t>(std::ranges::upper_bound(all, offset, {}, &segment::begin) - all.begin());
 }
 
-/// Makes a range begin at `offset`, and gives its index.
+/// Makes a range begin at `offset`, and returns its index.
 std::size_t directory::split(std::size_t offset) {
     if (offset >= bytes_) return ranges();
     const std::size_t index = index_at(offset);
@@ -40,13 +40,13 @@ void directory::join(std::size_t first, std::size_t last) {
     std::erase_if(many_->shares, [](const share& each) { return each.bytes == 0; });
 }
 
-/// That of what is known like `k`.
+/// Returns the share of bytes that are known like `k`; makes an empty one where there is none.
 directory::share& directory::share_of(const knowledge& k) {
     const auto found = std::ranges::find(many_->shares, k, &share::known);
     return found != many_->shares.end() ? *found : many_->shares.emplace_back(share{k, 0});
 }
 
-/// So many bytes are known otherwise; both kinds have a share.
+/// Counts that so many bytes are known otherwise. Both kinds have a share.
 void directory::count(const knowledge& before, const knowledge& after, std::size_t bytes) noexcept {
     if (before == after) return;
     std::ranges::find(many_->shares, before, &share::known)->bytes -= bytes;
@@ -77,7 +77,7 @@ summary directory::summarize() const noexcept {
     return result;
 }
 
-/// Makes them all there are; neighbours differ.
+/// Puts these ranges in the place of all. Neighbours differ.
 void directory::replace(const std::vector<segment>& all) {
     if (all.empty()) return;
     directory next(bytes_);
@@ -90,7 +90,7 @@ void directory::replace(const std::vector<segment>& all) {
     *this = std::move(next);
 }
 
-/// Memory that was needed once, and is not any more.
+/// Gives back memory that was needed once, and is not any more.
 void directory::give_back() {
     constexpr std::size_t worth_it = 64;
     std::vector<segment>& later = many_->later;

@@ -22,13 +22,13 @@ enum class content : std::uint8_t {
 
 /// Pointers into the host's copy, through which it may be written at any time, without a word.
 enum class pointers : std::uint8_t {
-    none,     // there are none
-    assumed,  // there are: as long as the host is current, it is taken for written
-    watched,  // there are, and what is written through them is found
-    fresh,    // likewise, into memory that nobody had touched before: what is touched is written
+    none,     // no pointers are out
+    assumed,  // pointers are out: as long as the host is current, it is taken for written
+    watched,  // pointers are out, and what is written through them is found
+    fresh,    // as watched, into memory that nobody had touched before: what is touched is written
 };
 
-/// What is known of a range of bytes.
+/// The knowledge of a range of bytes.
 struct knowledge {
     space_set current = 0;  // the spaces that see the newest content
     content what = content::unwritten;
@@ -47,18 +47,18 @@ struct knowledge {
 };
 static_assert(sizeof(knowledge) == 8, "one for each range of each buffer");
 
-/// What is known of all bytes of a buffer together.
+/// The knowledge of all bytes of a buffer together.
 struct summary {
     space_set current = 0;     // the spaces that are current in all bytes
-    space_set written_by = 0;  // set where all bytes were written by one space: that one
+    space_set written_by = 0;  // the one space that wrote all bytes, if one did
     bool all_exposed = true;
-    bool all_assumed = true;  // pointers::assumed
+    bool all_assumed = true;  // all are pointers::assumed
     bool any_exposed = false;
     bool any_open = false;
     bool any_lost = false;
     bool any_contested = false;
 
-    /// Whether `where` alone is current in all bytes, and has written them.
+    /// Returns whether `where` alone is current in all bytes, and has written them.
     bool written_at(space_id where) const noexcept { return written_by == set_of(where); }
 
     friend bool operator==(const summary&, const summary&) = default;
@@ -87,10 +87,11 @@ public:
     byte_range whole() const noexcept { return {0, bytes_}; }
     std::size_t ranges() const noexcept { return many_ ? 1 + many_->later.size() : 1; }
 
-    /// What is known of the first range: of all bytes where ranges() is 1.
+    /// Returns what is known of the first range: of all bytes where ranges() is 1.
     const knowledge& first() const noexcept { return first_; }
 
-    /// Linear in the number of distinct kinds of knowledge, not in that of the ranges.
+    /// Returns what is known of all bytes. Linear in the number of distinct kinds of knowledge, not in that of the
+    /// ranges.
     coherence::summary summarize() const noexcept;
 
     /// Calls visit(byte_range, const knowledge&) for each piece of `range`, in order.
@@ -103,7 +104,7 @@ public:
         }
     }
 
-    /// The pieces of `range` of which is(const knowledge&) holds.
+    /// Returns the pieces of `range` of which is(const knowledge&) holds.
     template <class Is>
     byte_ranges where(byte_range range, Is is) const {
         byte_ranges result;
@@ -120,7 +121,7 @@ public:
         return result;
     }
 
-    /// The first piece of `range` of which is(const knowledge&) holds. Empty where there is none.
+    /// Returns the first piece of `range` of which is(const knowledge&) holds. Empty where there is none.
     template <class Is>
     byte_range first_where(byte_range range, Is is) const {
         byte_range result;
@@ -139,7 +140,7 @@ public:
         if (range == whole() && ranges() == 1) return change(first_);
         const std::size_t first = split(range.begin);
         const std::size_t last = split(range.end);
-        for (std::size_t i = first; i < last; ++i) {  // what may fail comes before the first change
+        for (std::size_t i = first; i < last; ++i) {  // this loop may fail, before the first change
             knowledge next = known(i);
             change(next);
             share_of(next);
@@ -152,7 +153,7 @@ public:
         join(first, last);
     }
 
-    /// The same for many ranges, at once.
+    /// Calls change(knowledge&) for each piece of many ranges, in one pass.
     template <class Change>
     void update(const byte_ranges& ranges, Change change) {
         if (ranges.count() <= few) {
@@ -197,7 +198,7 @@ private:
         friend bool operator==(const segment&, const segment&) = default;
     };
 
-    /// How many bytes are known alike.
+    /// The number of bytes that are known alike.
     struct share {
         knowledge known;
         std::size_t bytes;
@@ -205,7 +206,7 @@ private:
 
     struct many {
         std::vector<segment> later;  // the ranges behind the first
-        std::vector<share> shares;   // of all bytes; of no use where there is one range
+        std::vector<share> shares;   // cover all bytes; of no use where there is one range
     };
 
     std::span<const segment> later() const noexcept {

@@ -10,7 +10,7 @@ namespace {
 bool reads(access what) noexcept { return what != access::write; }
 bool writes(access what) noexcept { return what != access::read; }
 
-/// Where content is taken from: the host if it has it, so that devices stay undisturbed.
+/// Returns the space that content is taken from: the host if it has it, so that devices stay undisturbed.
 space_id source_among(space_set current) noexcept { return static_cast<space_id>(std::countr_zero(current)); }
 
 /// Builds the steps of one access, piece by piece.
@@ -36,7 +36,7 @@ public:
         append();
     }
 
-    /// Work is waited for before anything else is done.
+    /// Adds the waits before all else.
     void add_to(std::vector<step>& steps) const {
         steps.insert(steps.end(), waits_.begin(), waits_.end());
         steps.insert(steps.end(), steps_.begin(), steps_.end());
@@ -64,8 +64,8 @@ private:
         if (where_ != hub) publish(hub, where_, what_);
     }
 
-    /// Makes `taker`, of a shared memory, the one that may do `what`. Where nobody of that memory is current, any of
-    /// them may be the one that had it last.
+    /// Makes `taker`, of a shared memory, the one that may do `what`. Where no space of that memory is current, any of
+    /// them may have had it last.
     void take_over(space_id taker, const knowledge& known, access what) {
         const space_id hub = memories_.hub(taker);
         const space_set holders = known.current & group_;
@@ -92,7 +92,8 @@ private:
         steps_of_piece_.push_back(next);
     }
 
-    /// Work that must be done before the memory of `space` is used for `what`: to read, what writes; to write, all.
+    /// Adds a wait for work that must be done before the memory of `space` is used: before a read all that writes,
+    /// before a write all work.
     void wait_for_work_on(space_id space, access what) {
         for (const queued_work& work : queued_) {
             if (memories_.hub(work.where) != memories_.hub(space) || !work.range.overlaps(piece_)) continue;
@@ -130,10 +131,10 @@ private:
     std::vector<step> steps_of_piece_;
     std::vector<step> waits_;
     std::vector<step> steps_;
-    std::size_t last_ = 0;  // where the steps of the last piece begin
+    std::size_t last_ = 0;  // index of the first step of the last piece
 };
 
-/// The answer of the usual case: one memory of its own, known alike everywhere, and nothing to wait for.
+/// Answers the usual case: one memory of its own, known alike everywhere, and nothing to wait for.
 void plan_alike(const knowledge& known, const request& asked, std::vector<step>& steps) {
     if (asked.what == access::write || has(known.current, asked.where) || asked.range.empty()) return;
     step next{.does = step::kind::zero, .range = asked.range, .to = asked.where};

@@ -24,9 +24,10 @@ struct queued_work {
 
 struct step {
     enum class kind : std::uint8_t {
-        wait,     // until the work `ticket` is done, or ordered before what comes next
+        wait,     // wait until the work `ticket` is done, or ordered before what comes next
         move,     // copy bytes from one memory to another
-        publish,  // one memory, two spaces: make what one wrote visible to the other, which will do `what` with it
+        publish,  // make what one of two spaces with one memory wrote visible to the other, which will do `what` with
+                  // it
         zero,     // make bytes that nobody has written zero
     };
 
@@ -36,9 +37,9 @@ struct step {
     space_id to = host;
     access what = access::read;
     std::uint64_t ticket = 0;
-    bool found_later = false;  // a publication to write that leaves `from` current, as writes will be found
+    bool found_later = false;  // with a publication to write: `from` stays current, as writes will be found
 
-    /// Whether `other` is the same step on another range.
+    /// Returns whether `other` is the same step on another range.
     bool is_like(step other) const noexcept {
         other.range = range;
         return other == *this;
@@ -47,7 +48,7 @@ struct step {
     friend bool operator==(const step&, const step&) = default;
 };
 
-/// What is asked of the planner: the right of the space `where` to do `what` with `range`.
+/// A request asks the planner for the right of the space `where` to do `what` with `range`.
 struct request {
     byte_range range{};
     space_id where = host;
@@ -60,7 +61,7 @@ struct request {
 /// Adds the steps that grant the request.
 ///
 /// No byte moves that is current there already, or that is about to be overwritten whole. Adjacent pieces that need the
-/// same are one step. Bytes that are open elsewhere (knowledge::open) have been paused before.
+/// same step share one. Bytes that are open elsewhere (knowledge::open) have been paused before.
 void plan(const directory& known, const sharing& memories, std::span<const queued_work> queued, const request& asked,
           std::vector<step>& steps);
 
@@ -70,8 +71,8 @@ std::vector<step> plan(const directory& known, const sharing& memories, std::spa
 /// Adds the steps after which nothing is under way on `range` any more.
 void plan_to_drop(std::span<const queued_work> queued, byte_range range, std::vector<step>& steps);
 
-/// Where `range` is filled without fetching any of it: at a device if one has all of it, else at the host. `allocated`
-/// are the spaces that have a copy.
+/// Returns where `range` is filled without fetching any of it: at a device if one has all of it, else at the host.
+/// `allocated` are the spaces that have a copy.
 space_id place_to_fill(const directory& known, byte_range range, space_set allocated);
 
 }  // namespace unibuf::coherence

@@ -26,8 +26,8 @@ constexpr void for_each_space(space_set spaces, Visit visit) {
     }
 }
 
-/// Which spaces share one memory. Of those that do, one is the hub: the host where it is among them. Content goes in
-/// and out of a shared memory by its hub; the others are shown it.
+/// A sharing tells which spaces share one memory. One of those that do is the hub: the host where it is among them.
+/// Content goes in and out of a shared memory by its hub; the others are shown it.
 class sharing {
 public:
     constexpr sharing() noexcept {
@@ -40,10 +40,10 @@ public:
         any_shared_ |= space != hub;
     }
 
-    /// Whether any two spaces share a memory.
+    /// Returns whether any two spaces share a memory.
     constexpr bool any_shared() const noexcept { return any_shared_; }
 
-    /// All spaces that use the memory of `space`, itself among them.
+    /// Returns all spaces that use the memory of `space`, itself among them.
     constexpr space_set group(space_id space) const noexcept {
         space_set result = 0;
         for (std::size_t i = 0; i < max_spaces; ++i) {

@@ -8,7 +8,7 @@ namespace unibuf::coherence {
 buffer_state state_of(const directory& known, space_set allocated) {
     if (allocated == 0) return buffer_state::uninitialized;
 
-    bool dirty = false;                              // written since it was last in step
+    bool dirty = false;                              // some bytes were written since they were last in step
     bool host_lacks = false;                         // a device has bytes that the host lacks
     bool devices_lack = false;                       // the host has bytes that no device has
     space_set complete = allocated & ~set_of(host);  // the devices that are current everywhere

@@ -6,10 +6,10 @@
 
 namespace unibuf::coherence {
 
-/// `allocated` are the spaces that have a copy.
+/// Returns the state of a buffer. `allocated` are the spaces that have a copy.
 buffer_state state_of(const directory& known, space_set allocated);
 
-/// Why the directory breaks what always holds, or null. Debug builds ask after every operation.
+/// Returns why the directory breaks what always holds, or null. Debug builds ask after every operation.
 const char* broken_rule(const directory& known, space_set allocated);
 
 }  // namespace unibuf::coherence

@@ -1,54 +1,57 @@
-// coherence/transitions.hpp: what becomes of the directory when something has happened. Pure.
+// coherence/transitions.hpp: how the directory changes when something has happened. Pure.
 //
-// Each transition is one of a single byte, applied to all bytes of a range: tests/unit/coherence_model_test.cpp takes
-// every one of them from every state that a byte can reach.
+// Each transition is defined for a single byte, and applied to all bytes of a range:
+// tests/unit/coherence_model_test.cpp takes every one of them from every state that a byte can reach.
 #pragma once
 
 #include "coherence/plan.hpp"
 
 namespace unibuf::coherence {
 
-/// The step `done` has been carried out, on all of `ranges`, or on its own range.
+/// Notes that the step `done` has been carried out, on all of `ranges`, or on its own range.
 void complete(directory& known, const sharing& memories, const step& done, const byte_ranges& ranges);
 void complete(directory& known, const sharing& memories, const step& done);
 
-/// The space `where` holds the newest content of `range` from now on, and nobody else does.
+/// Notes that the space `where` holds the newest content of `range` from now on, and nobody else does.
 void wrote(directory& known, byte_range range, space_id where);
 
-/// The device `where`, which holds a standing hold of `range`, may write it from now on whenever it likes, unseen.
+/// Notes that the device `where`, which has a standing hold of `range`, may write it from now on whenever it likes,
+/// unseen.
 void open(directory& known, byte_range range, space_id where);
 
-/// The writers of the bytes that are open have become quiet: the content stands until they are opened again.
+/// Notes that the writers of bytes that are open have become quiet: the content stands until they are opened again.
 void pause(directory& known, byte_range range);
 
-/// Pointers to the host's copy of `ranges` are out, or no longer, and `how` tells what is known of writes through them.
+/// Notes that pointers to the host's copy of `ranges` are out, or no longer; `how` tells what is known of writes
+/// through them.
 void expose(directory& known, const byte_ranges& ranges, pointers how);
 
 bool any_exposed(const directory& known);
 
-/// Where nobody finds out what was written through pointers, the host counts as written.
+/// Notes the host as having written where nobody finds out what was written through pointers.
 void assume_host_writes(directory& known, byte_range range);
 
-/// `ranges` were written through pointers. Where a space has newer content than the host, both stay, and are contested.
+/// Notes that `ranges` were written through pointers. Where a space has newer content than the host, both stay, and are
+/// contested.
 void found_host_writes(directory& known, const byte_ranges& ranges);
 
-/// Of two newest versions, that of `where` goes; nothing happens where there are none.
+/// Drops the version of `where` where two are newest, and does nothing elsewhere.
 void settle_without(directory& known, byte_range range, space_id where);
 
-/// The space `where` no longer holds `range`; only_at is empty.
+/// Notes that the space `where` no longer holds `range`. Before this, only_at is empty there.
 void drop(directory& known, byte_range range, space_id where);
 
-/// A memory that two spaces use by turns was `from`'s and is `to`'s now, with all that is current in it.
+/// Notes that a memory that two spaces use by turns was `from`'s and is `to`'s now, with all that is current in it.
 void hand_over(directory& known, space_id from, space_id to);
 
-/// What was on its way to the space `where` has failed: `range` is not current there, and where it was nowhere else, it
-/// is lost.
+/// Notes that what was on its way to the space `where` has failed: `range` is not current there, and where it was
+/// nowhere else, it is lost.
 void did_not_arrive(directory& known, byte_range range, space_id where);
 
-/// Nobody has written `range` any more.
+/// Notes that nobody has written `range` any more.
 void drop_content(directory& known, byte_range range);
 
-// Each of these gives the first such piece of `range`, and is empty where there is none.
+// Each of these returns the first piece of `range` of which it holds; empty where there is none.
 
 /// Bytes that are contested.
 byte_range contested_in(const directory& known, byte_range range);

@@ -21,7 +21,7 @@ using coherence::space_id;
 
 backends::device& device_at(space_id where) noexcept { return backends::device_of(space::from_id(where)); }
 
-/// Whether it is more than another use of memory that is counted already.
+/// Returns whether the copy is more than another use of memory that is counted already.
 bool holds_memory(const copy& each) noexcept { return each.placed == placement::mirrored; }
 
 space_id allocator_of(const copy& each) noexcept { return each.where == coherence::host ? each.lender : each.where; }
@@ -86,7 +86,7 @@ void copies::free(space_id where) noexcept {
 }
 
 void copies::erase(space_id where) noexcept {
-    find(where)->memory = {};  // before what it may be made of
+    find(where)->memory = {};  // goes before the memory that it may be made of
     std::erase_if(all_, [&](const copy& each) { return each.where == where; });
 }
 

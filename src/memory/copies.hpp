@@ -39,7 +39,7 @@ public:
     explicit operator bool() const noexcept { return get() != nullptr; }
 
 private:
-    static constexpr std::uintptr_t used = 1;  // an object's address is even; one that is owned is a plain pointer
+    static constexpr std::uintptr_t used = 1;  // an object's address is even; owned memory is a plain pointer
 
     std::uintptr_t bits_ = 0;
 };
@@ -48,14 +48,14 @@ struct copy {
     coherence::space_id where = coherence::host;
     bool untouched = true;  // nothing was written to it since it was allocated
     unibuf::placement placed = placement::mirrored;
-    coherence::space_id lender = coherence::host;  // whose memory it is, of the host's copy and of shared ones
-    bool has_turn = false;                         // with memory that it borrows
-    /// What few copies have.
+    coherence::space_id lender = coherence::host;  // allocated the memory, for the host's copy and for shared ones
+    bool has_turn = false;                         // it is this copy's turn with the memory that it borrows
+    /// The parts of a copy that few copies have.
     struct aside {
-        held_memory lent;    // by a copy that needs it no longer
-        std::string remark;  // on what was wanted and could not be had
+        held_memory lent;    // memory that this copy lent, and needs no longer
+        std::string remark;  // says what was wanted and could not be had
     };
-    std::unique_ptr<aside> beside;  // goes after `memory`
+    std::unique_ptr<aside> beside;  // outlives `memory`
     held_memory memory;
 
     void remark(std::string what) {
@@ -63,30 +63,32 @@ struct copy {
         beside->remark = std::move(what);
     }
 
-    /// Of the host, or of the host in the place of a device.
+    /// Returns whether this is a copy of the host, or of the host in the place of a device.
     bool on_host() const noexcept;
 
-    /// Whether it takes turns with another device, whose memory it is: only one of the two holds content at a time.
+    /// Returns whether the copy takes turns with the device whose memory it is: only one of the two holds content at a
+    /// time.
     bool borrows() const noexcept { return placed == placement::shared && lender != coherence::host; }
 
-    /// Of one that borrows: whose turn it is.
+    /// Returns whose turn it is, for a copy that borrows.
     coherence::space_id holder() const noexcept { return has_turn ? where : lender; }
 
-    /// Where a program on the host may touch it; null where it may not, also where it is the host's own memory, used in
-    /// place: it is the host's then, and not the device's.
+    /// Returns where a program on the host may touch the copy; null where it may not. That is so, too, where a device
+    /// uses the host's memory in place: the program touches that as the host's copy, not as the device's.
     std::byte* address() const noexcept;
 
-    /// What the API of its space calls it: of the host, an address, also where a device lends the memory.
+    /// Returns what the API of its space calls the copy. The host's is an address, also where a device lends the
+    /// memory.
     std::uintptr_t handle() const noexcept;
 };
 
-/// A host copy that is memory which was there before.
+/// Makes a host copy of memory that was there before.
 std::vector<copy> host_copy_of(std::unique_ptr<backends::memory> memory);
 
 class resident;
 
-/// Not thread-safe: the buffer's lock guards it. Memory that is under a transfer stays where it is while others are
-/// added.
+/// All copies of one buffer. Not thread-safe: the buffer's lock guards them. Memory that is under a transfer stays
+/// where it is while others are added.
 class copies {
 public:
     copies(std::size_t bytes, const buffer_options& options) noexcept : bytes_(bytes), options_(options) {}
@@ -97,46 +99,46 @@ public:
     copy* find(coherence::space_id where) noexcept;
     const copy* find(coherence::space_id where) const noexcept;
 
-    /// The copy for `where`, which has none, and one for the host where it needs that: with memory that host and device
-    /// share where that is wanted and can be had. They are to be added. Takes as long as the backend takes, and needs
-    /// no lock as long as nobody adds or frees. Throws what the backend throws. `asking` is the buffer: others may have
-    /// to make room, until the deadline.
+    /// Makes the copy for `where`, which has none, and one for the host where that copy needs it, with memory that host
+    /// and device share where that is wanted and can be had. The caller adds them. Takes as long as the backend takes,
+    /// and needs no lock as long as nobody adds or frees. Throws what the backend throws. `asking` is the buffer:
+    /// others may have to make room, until the deadline.
     std::vector<copy> prepare(coherence::space_id where, const resident& asking,
                               std::chrono::steady_clock::time_point deadline) const;
 
-    /// Makes room for what may be prepared.
+    /// Makes room, so that add() of a copy for `where` does not throw.
     void reserve(coherence::space_id where);
     void add(std::vector<copy> made) noexcept;
 
-    /// The copy that borrows memory, where `where` is one of the two that take turns with it; else null.
+    /// Returns the copy that borrows memory, where `where` is one of the two that take turns with it; else null.
     copy* borrower_among(coherence::space_id where) noexcept;
 
-    /// Ends these turns: `where`, whose turn it is not, loses its copy, and the other one keeps the memory. From now on
-    /// nobody borrows, and the placement of the two says `why`.
+    /// Ends the turns of two copies: `where`, whose turn it is not, loses its copy, and the other one keeps the memory.
+    /// From now on nobody borrows, and the placement of the two says `why`.
     void part(coherence::space_id where, std::string why);
 
-    /// Whether others use the memory of the copy at `where`.
+    /// Returns whether other copies use the memory of the copy at `where`.
     bool used_by_others(coherence::space_id where) const noexcept;
 
     /// Frees the copy at `where`, unless others use its memory.
     void free(coherence::space_id where) noexcept;
 
-    /// Frees all, those that use the memory of others first.
+    /// Frees all copies, those that use the memory of others first.
     void free_all() noexcept;
 
-    /// The bytes that it holds there, as memory_in counts them.
+    /// Returns the bytes that the copies hold at `where`, as memory_in counts them.
     std::uint64_t held_at(coherence::space_id where) const noexcept;
 
     coherence::space_set allocated() const noexcept;
     coherence::sharing memories() const noexcept;
     const buffer_options& options() const noexcept { return options_; }
-    std::size_t bytes() const noexcept { return bytes_; }  // of each: of a pool's, those of its class
+    std::size_t bytes() const noexcept { return bytes_; }  // size of each copy: in a pool, that of the buffer's class
 
-    /// What is broken of what always holds: each space has one copy, with memory; those that use the memory of another
-    /// copy find it here. Null where nothing is.
+    /// Returns which rule is broken, or null: each space has one copy, with memory; the copies whose memory others use
+    /// are among these.
     const char* broken_rule() const noexcept;
 
-    /// Of one of these copies.
+    /// Returns the placement of one of these copies.
     placement_info placement_of(const copy& each) const;
     bool any_poisons() const noexcept { return any_poisons_; }
 
@@ -153,7 +155,7 @@ private:
         std::string why;
     };
 
-    /// The device that the buffer is for.
+    /// Returns the device that the buffer is for.
     space meant() const;
 
     backends::request wanted() const noexcept;

@@ -19,7 +19,7 @@ using coherence::space_id;
 
 backends::device& device_at(space_id where) noexcept { return backends::device_of(space::from_id(where)); }
 
-/// Whether the device shares memory that it has allocated, even where it could use the host's.
+/// Returns whether the device shares memory that it has allocated, even where it could use the host's.
 bool lends(const backends::traits& device, memory_hint hint) noexcept {
     return device.host_visible && (!device.aliases_host || (device.write_combines && hint == memory_hint::streaming));
 }
@@ -28,12 +28,12 @@ std::string remark_on(const char* what, const error& failure) { return fmt::form
 
 }  // namespace
 
-/// What is made for one access, on top of what is there.
+/// Makes the copies for one access, beside those that are there.
 class copies::maker {
 public:
     maker(const copies& there, const resident& asking, clock::time_point deadline)
         : there_(there), asking_(asking), deadline_(deadline) {
-        made_.reserve(2);  // the host's and a device's: what is counted already is always kept
+        made_.reserve(2);  // room for the host's and a device's, so that memory that is counted is always kept
     }
     ~maker() {
         for (const copy& each : made_) there_.forget(each);
@@ -54,7 +54,8 @@ private:
         return found == made_.end() ? there_.find(where) : &*found;
     }
 
-    /// The host's copy. Where the device that the buffer is for shares only memory of its own, it is taken from there.
+    /// Makes the host's copy. Its memory comes from the device that the buffer is for, where that shares only memory of
+    /// its own.
     const copy& make_host() {
         copy made;
         const buffer_options& options = there_.options_;
@@ -108,13 +109,13 @@ private:
         return add(std::move(made), std::move(own));
     }
 
-    /// Memory that is counted, for which others may have to go.
+    /// Allocates memory that is counted. Copies of other buffers may have to go for it.
     template <class Allocate>
     std::unique_ptr<backends::memory> allocate(space_id where, Allocate call) const {
         return room(asking_, space::from_id(where), there_.bytes_, deadline_).fill(call);
     }
 
-    /// The device's use of memory that another device has; null where it has none that it could use.
+    /// Returns the device's use of memory that another device has; null where no copy has any that it could use.
     std::unique_ptr<backends::memory> borrow(copy& made, backends::device& device) const {
         if (there_.bytes_ == 0) return nullptr;
         if (there_.parted_) {

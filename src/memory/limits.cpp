@@ -19,7 +19,7 @@ namespace {
 constexpr std::chrono::seconds patience(1);
 constexpr std::chrono::microseconds pause(100);
 
-/// Of the calling thread: what goes needs memory itself then, at the host, and waits for nobody.
+/// Set while the calling thread makes room: what goes needs memory itself then, at the host, and waits for nobody.
 thread_local constinit bool making_room = false;
 
 class makes_room {
@@ -37,7 +37,7 @@ struct give_handle_back {
     void operator()(resident* of) const noexcept { of->give_handle_back(); }
 };
 
-/// A copy that could go: those with the least order first.
+/// A copy that could go; copies with the least order go first.
 struct candidate {
     std::unique_ptr<resident, give_handle_back> of;
     bool viewed;
@@ -87,7 +87,7 @@ residents::outcome residents::make_room(space where, std::uint64_t bytes, clock:
     }
     std::ranges::sort(all, {}, &candidate::order);
     const makes_room now;
-    // Those that work is queued on come last: to wait for it may not be needed.
+    // Copies that work is queued on come last: the wait for that work may not be needed.
     for (const clock::time_point until : {clock::now(), deadline}) {
         for (candidate& each : all) {
             if (result.freed >= bytes) return result;

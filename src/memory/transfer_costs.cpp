@@ -18,12 +18,12 @@ namespace {
 using seconds = std::chrono::duration<double>;
 
 constexpr std::size_t small = 4096;
-constexpr std::size_t apart = 3 * small;  // no rectangle, which a device may have a short way for
+constexpr std::size_t apart = 3 * small;  // such parts are no rectangle, which a device may have a short way for
 constexpr std::size_t large = std::size_t{1} << 20;
 constexpr std::size_t many = 17;
 constexpr int tries = 8;
 
-/// The best of some tries: what disturbs them only takes time.
+/// Returns the time of the best of some tries: what disturbs them only takes time.
 seconds time_of(backends::memory& memory, const std::byte* host, const std::vector<backends::part>& parts) {
     seconds best = seconds::max();
     for (int i = 0; i < tries; ++i) {
@@ -93,7 +93,7 @@ std::size_t worthwhile_gap(coherence::space_id device) noexcept {
         const transfer_cost cost = transfer_cost_of(space::from_id(device));
         const double bytes = seconds(cost.each).count() * cost.bytes_per_second;
         return static_cast<std::size_t>(std::min(bytes, static_cast<double>(widest_gap)));
-    } catch (const std::exception&) {  // Each part for itself, then. The next time may tell.
+    } catch (const std::exception&) {  // Each part goes by itself then. The next time may tell.
         return 0;
     }
 }

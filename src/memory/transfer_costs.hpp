@@ -9,14 +9,15 @@
 
 namespace unibuf::detail {
 
-/// As many bytes as take as long as another transfer between the host and `device`. 0 where that could not be measured.
+/// Returns how many bytes take as long as another transfer between the host and `device`. 0 where that could not be
+/// measured.
 std::size_t worthwhile_gap(coherence::space_id device) noexcept;
 
-/// No gap beyond it is worth a measurement.
+/// No wider gap is worth a measurement.
 inline constexpr std::size_t widest_gap = std::size_t{1} << 20;
 
-/// Joins those of `ranges`, which are in order, that are at most `gap` apart, where `may_join` says so of the bytes in
-/// between. Pure.
+/// Joins neighbours of `ranges`, which are in order, where they are at most `gap` apart and `may_join` says so of the
+/// bytes in between. Pure.
 template <class MayJoin>
 std::vector<byte_range> joined(const std::vector<byte_range>& ranges, std::size_t gap, MayJoin may_join) {
     std::vector<byte_range> result;

@@ -11,7 +11,7 @@ namespace unibuf::detail {
 
 class pool_state;
 
-/// Any thread.
+/// The list of all pools. Any thread.
 class all_pools {
 public:
     static all_pools& instance();
@@ -19,11 +19,11 @@ public:
     void add(pool_state& of);
     void remove(pool_state& of) noexcept;
 
-    /// Bytes at `where`, as memory_in counts them, of the buffers that are there to be acquired.
+    /// Returns the bytes at `where`, as memory_in counts them, of the buffers that are there to be acquired.
     std::uint64_t held_at(space where);
 
 private:
-    std::mutex mutex_;  // taken before that of a pool, which is taken before that of a buffer
+    std::mutex mutex_;  // taken before the mutex of a pool, which is taken before the lock of a buffer
     std::vector<pool_state*> all_;
 };
 

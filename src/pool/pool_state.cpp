@@ -12,14 +12,15 @@
 namespace unibuf::detail {
 namespace {
 
-/// Never used twice, so that what a thread remembers of a pool that has gone is never taken for another.
+/// Returns a number that is never used twice, so that what a thread remembers of a pool that has gone is never taken
+/// for another's.
 std::uint64_t next_pool() noexcept {
     static std::atomic<std::uint64_t> last = 0;
     return last.fetch_add(1, std::memory_order_relaxed) + 1;
 }
 
 void count(std::atomic<std::uint64_t>& of) noexcept {
-    of.store(of.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);  // by one thread
+    of.store(of.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);  // only one thread counts
 }
 
 pool_key key_of(std::size_t bytes, const buffer_options& options) noexcept {
@@ -31,7 +32,7 @@ pool_key key_of(std::size_t bytes, const buffer_options& options) noexcept {
 
 }  // namespace
 
-/// The caches of one thread, of all pools that it has used.
+/// The caches of one thread, in all pools that it has used.
 struct pool_state::thread_caches {
     struct entry {
         std::uint64_t pool;
@@ -54,7 +55,7 @@ pool_state::~pool_state() {
     trim(0);
 }
 
-/// Of the calling thread.
+/// Returns the cache of the calling thread.
 pool_state::thread_cache& pool_state::mine() {
     static thread_local constinit std::uint64_t last_pool = 0;
     static thread_local constinit thread_cache* last = nullptr;
@@ -103,7 +104,7 @@ core* pool_state::acquire(std::size_t bytes, const buffer_options& options) {
 
 void pool_state::release(core& of) {
     thread_cache& cache = mine();
-    recycle(of, id_);  // nothing fails from here on
+    recycle(of, id_);  // nothing after this can fail
     if (limit_.load(std::memory_order_relaxed) != no_memory_limit || of.has_other_handles()) return keep(of);
     core* const before = slot_of(cache, of.tag().key).exchange(&of, std::memory_order_acq_rel);
     if (before) keep(*before);
@@ -125,7 +126,7 @@ core* pool_state::take_from_bins(const pool_key& key) {
         if (all.empty()) bins_.erase(bin);
         bin_bytes_ -= key.size_class;
     }
-    forget_content(*result);  // views may have written it since it was released
+    forget_content(*result);  // views may have written the buffer since it was released
     return result;
 }
 
@@ -143,14 +144,14 @@ void pool_state::put_into_bin(core& of) noexcept {
         bins_[key].push_back({&of, releases_ + 1});
         ++releases_;
         bin_bytes_ += key.size_class;
-    } catch (const std::bad_alloc&) {  // there is no room to note it
+    } catch (const std::bad_alloc&) {  // there is no room to note the buffer
         const auto bin = bins_.find(key);
         if (bin != bins_.end() && bin->second.empty()) bins_.erase(bin);
         of.drop_handle();
     }
 }
 
-/// From the slots of all threads into the bins.
+/// Moves the buffers from the slots of all threads into the bins.
 void pool_state::gather() noexcept {
     for (const auto& cache : caches_) {
         for (std::atomic<core*>& slot : cache->slot) {
@@ -159,7 +160,7 @@ void pool_state::gather() noexcept {
     }
 }
 
-/// Null where no more than that lies in the bins.
+/// Takes the oldest buffer out of the bins. Null where they hold no more than `bytes`.
 core* pool_state::take_oldest_beyond(std::uint64_t bytes) noexcept {
     const std::scoped_lock lock(mutex_);
     if (bin_bytes_ <= bytes) return nullptr;
@@ -171,7 +172,7 @@ core* pool_state::take_oldest_beyond(std::uint64_t bytes) noexcept {
     return oldest;
 }
 
-/// Frees memory without the lock, which may take a driver long.
+/// Frees what is held beyond `bytes`, without the lock, as a driver may take long for it.
 void pool_state::drop_beyond(std::uint64_t bytes) noexcept {
     while (core* const oldest = take_oldest_beyond(bytes)) oldest->drop_handle();
 }

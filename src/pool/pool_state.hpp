@@ -1,4 +1,4 @@
-// pool/pool_state.hpp: what a pool holds.
+// pool/pool_state.hpp: the buffers that a pool holds.
 //
 // A buffer that is released lies in a slot of the thread that released it, where one atomic exchange takes it; what
 // finds its slot taken goes to the bins that all threads share, under a lock.
@@ -25,7 +25,7 @@ public:
     pool_state(const pool_state&) = delete;
     pool_state& operator=(const pool_state&) = delete;
 
-    /// A handle of its own.
+    /// Returns a handle of its own to a buffer.
     core* acquire(std::size_t bytes, const buffer_options& options);
 
     /// Takes over the handle, unless it throws.
@@ -35,13 +35,13 @@ public:
     void limit(std::uint64_t bytes);
     pool_statistics statistics();
 
-    /// Bytes at `where` of the buffers that are there to be acquired.
+    /// Returns the bytes at `where` of the buffers that are there to be acquired.
     std::uint64_t held_at(space where);
 
 private:
     static constexpr std::size_t slots = 16;
 
-    /// Of one thread at a time. Others may take what lies there.
+    /// A cache that one thread at a time owns. Others may take what lies there.
     struct alignas(64) thread_cache {
         std::array<std::atomic<core*>, slots> slot{};
         std::atomic<std::uint64_t> hits = 0;
@@ -51,7 +51,7 @@ private:
     struct thread_caches;
 
     struct held {
-        core* of;  // others may have views of it still
+        core* of;  // views of it may be held still
         std::uint64_t when;
     };
 
@@ -71,7 +71,7 @@ private:
 
     std::mutex mutex_;
     std::vector<std::unique_ptr<thread_cache>> caches_;
-    std::map<pool_key, std::vector<held>> bins_;  // the one that was released last at the end
+    std::map<pool_key, std::vector<held>> bins_;  // in each, the buffer that was released last is at the end
     std::uint64_t bin_bytes_ = 0;
     std::uint64_t releases_ = 0;
 };

@@ -3,8 +3,8 @@
 
 namespace unibuf::process {
 
-/// How often this process was forked off since the first call. What a driver or the kernel gave while this number was
-/// another is never used again, not even to free it.
+/// Returns how often this process was forked off since the first call. What a driver or the kernel gave while this
+/// number was another is never used again, not even to free it.
 int forks() noexcept;
 
 }  // namespace unibuf::process

@@ -13,7 +13,7 @@ namespace unibuf::process {
 
 namespace {
 
-/// When a process began, in ticks of the system; 0 where there is none.
+/// Returns when a process began, in ticks of the system; 0 where there is none of that number.
 std::uint64_t begin_of(std::uint32_t process) {
     std::ifstream file("/proc/" + std::to_string(process) + "/stat");
     const std::string text((std::istreambuf_iterator<char>(file)), {});
@@ -36,7 +36,7 @@ identity identity_of(std::uint32_t process) { return begin_of(process) << 32 | p
 }  // namespace
 
 identity this_process() {
-    static std::atomic<identity> known;  // a forked child is another one
+    static std::atomic<identity> known;  // a forked child has an identity of its own
     const auto number = static_cast<std::uint32_t>(::getpid());
     identity found = known.load(std::memory_order_relaxed);
     if (number_of(found) != number) {

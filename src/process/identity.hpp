@@ -5,13 +5,14 @@
 
 namespace unibuf::process {
 
-/// A process, never taken for a later one of the same number: its number is the low half. 0 is none.
+/// An identity stands for one process, and never for a later one of the same number; that number is its low half. 0 is
+/// no process.
 using identity = std::uint64_t;
 
 identity this_process();
 inline std::uint32_t number_of(identity process) noexcept { return static_cast<std::uint32_t>(process); }
 
-/// Any value may be asked for.
+/// Returns whether the process lives. `process` may be any value.
 bool is_alive(identity process);
 
 }  // namespace unibuf::process

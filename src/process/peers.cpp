@@ -19,14 +19,14 @@ void peers::refuse(identity holder) {
                                 "call sync_to_host, or say by mark_host_dirty that what is at the host stands",
                                 number_of(holder)));
     }
-    const bool dropped = holder == number_of(holder);  // see lose()
+    const bool dropped = holder == number_of(holder);  // lose() leaves a number without a begin
     throw error(error_code::transfer_failed,
                 fmt::format("process {} has {} with newer content of this shared buffer on a device of its own, which "
                             "is lost: mark_host_dirty says that what is at the host stands",
                             number_of(holder), dropped ? "dropped it" : "ended"));
 }
 
-/// A forked child has the memory without having asked.
+/// Joins after a fork: the child has the memory without having asked.
 void peers::note_fork() noexcept {
     if (forks_ == forks()) return;
     forks_ = forks();
@@ -61,7 +61,7 @@ void peers::settle() noexcept {
     memory_->newest_at().compare_exchange_strong(mine, 0);
 }
 
-/// A number without a begin is no process that lives.
+/// Leaves a number without a begin, which stands for no process that lives.
 void peers::lose() noexcept {
     identity mine = this_process();
     memory_->newest_at().compare_exchange_strong(mine, number_of(mine));

@@ -13,41 +13,42 @@
 
 namespace unibuf::process {
 
-/// Of one buffer, in one process. Not thread-safe: the buffer's lock guards it.
+/// The peers of one buffer, as one process sees them. Not thread-safe: the buffer's lock guards it.
 class peers {
 public:
     explicit peers(std::shared_ptr<shared_memory> memory);
 
-    /// This process holds nothing any more.
+    /// Says that this process holds nothing any more.
     ~peers() { settle(); }
     peers(const peers&) = delete;
     peers& operator=(const peers&) = delete;
 
-    /// This process has memory that another one made, from now on.
+    /// Says that this process has memory, from now on, that another one made.
     void join() noexcept { ++memory_->attached(); }
 
     const std::shared_ptr<shared_memory>& memory() const noexcept { return memory_; }
 
-    /// Before an access. Throws where another process is the holder: error(access_conflict), or error(transfer_failed)
-    /// where it has ended.
+    /// Checks an access before it begins. Throws where another process is the holder: error(access_conflict), or
+    /// error(transfer_failed) where that process has ended.
     void check();
 
-    /// The same before one that makes a device of this process newest: it is the holder from now on.
+    /// Checks as check() does, before an access that makes a device of this process newest, and makes this process the
+    /// holder.
     void claim();
 
-    /// Whether other processes have, or had, the memory too: they may have written it at any time.
+    /// Returns whether other processes have, or had, the memory too: they may have written it at any time.
     bool any() const noexcept { return memory_->attached().load() != 0; }
 
     bool holds() const;
     bool another_holds() const;
 
-    /// The memory holds what is newest, as far as this process knows.
+    /// Says that the memory holds what is newest, as far as this process knows.
     void settle() noexcept;
 
-    /// What this process had newer is lost, and the others are told so.
+    /// Says that what this process had newer is lost; the others are told so.
     void lose() noexcept;
 
-    /// The memory stands as it is, whoever is the holder.
+    /// Says that the memory stands as it is, whoever is the holder.
     void settle_for_all() noexcept { memory_->newest_at().store(0); }
 
 private:

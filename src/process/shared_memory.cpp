@@ -37,7 +37,7 @@ constexpr int sealed = F_SEAL_SHRINK | F_SEAL_GROW;
     throw error(error_code::invalid_argument, fmt::format("'{}' was to be attached, but {}", name, why));
 }
 
-/// Ends with its scope, unless it is taken.
+/// Closes a file at the end of a scope, unless it is taken.
 class descriptor {
 public:
     explicit descriptor(int number) noexcept : number_(number) {}
@@ -60,7 +60,7 @@ struct parts_of_name {
     std::uint64_t inode = 0;
 };
 
-/// "unibuf:PROCESS:FILE:INODE"
+/// Returns the parts of "unibuf:PROCESS:FILE:INODE".
 std::optional<parts_of_name> parts_of(std::string_view name) {
     constexpr std::string_view begin = "unibuf:";
     if (!name.starts_with(begin)) return std::nullopt;
@@ -82,11 +82,11 @@ std::optional<parts_of_name> parts_of(std::string_view name) {
 }  // namespace
 
 struct shared_memory::header {
-    std::atomic<std::uint64_t> magic;  // atomic as are the others, because their writers are not trusted
+    std::atomic<std::uint64_t> magic;  // atomic as the others are, because their writers are not trusted
     std::atomic<std::uint64_t> bytes;
-    std::atomic<std::uint64_t> newest_at;  // a process, or 0
-    std::atomic<std::uint64_t> attached;   // how often anybody did
-    std::atomic<std::uint64_t> described;  // bytes of the description
+    std::atomic<std::uint64_t> newest_at;  // identity of a process, or 0
+    std::atomic<std::uint64_t> attached;   // how often anybody attached
+    std::atomic<std::uint64_t> described;  // size of the description in bytes
     std::array<char, page - 5 * sizeof(std::uint64_t)> description;
 };
 
@@ -129,7 +129,7 @@ std::shared_ptr<shared_memory> shared_memory::attach(std::string_view name) {
     struct stat about{};
     const bool same = ::fstat(file.get(), &about) == 0 && S_ISREG(about.st_mode) && about.st_ino == parts->inode;
     const int seals =
-        ::fcntl(file.get(), F_GET_SEALS);  // without them it could shrink at any time; -1 where it has none
+        ::fcntl(file.get(), F_GET_SEALS);  // a file without seals could shrink at any time; -1 where it has none
     if (!same || seals < 0 || (seals & sealed) != sealed) refuse(name, "its buffer has gone");
     if (about.st_size < static_cast<off_t>(page)) refuse(name, "it is no memory that was shared");
     std::shared_ptr<shared_memory> made(new shared_memory(file.take(), static_cast<std::size_t>(about.st_size)));

@@ -2,8 +2,8 @@
 //
 // It lies in a memfd, which the last process that has it takes along: nobody has to clean up after a crash. Linux only.
 //
-// The other processes are not trusted. What they say of the memory is checked and copied once, by attach(); read later
-// are the two words that have to be shared, of which every value is possible. The content is theirs to write.
+// The other processes are not trusted. What they say of the memory is checked and copied once, by attach(); only the
+// two words that have to be shared are read later, and every value of them is possible. The content is theirs to write.
 #pragma once
 
 #include <atomic>
@@ -18,28 +18,28 @@ namespace unibuf::process {
 
 class shared_memory {
 public:
-    /// `bytes` that are zero, in memory with room for `room`. `description` is told to whoever attaches, and takes at
-    /// most `most_described` bytes. Throws error(out_of_memory), error(unsupported).
+    /// Makes `bytes` that are zero, in memory with room for `room`. `description` is told to whoever attaches, and has
+    /// at most `most_described` bytes. Throws error(out_of_memory), error(unsupported).
     static std::shared_ptr<shared_memory> create(std::size_t bytes, std::size_t room, std::string_view description);
 
-    /// Throws error(invalid_argument) for a name that is none or no longer good, and for memory that is not as create()
-    /// makes it.
+    /// Maps the memory that `name` stands for. Throws error(invalid_argument) for a name that is none or no longer
+    /// good, and for memory that is not as create() makes it.
     static std::shared_ptr<shared_memory> attach(std::string_view name);
 
     ~shared_memory();
     shared_memory(const shared_memory&) = delete;
     shared_memory& operator=(const shared_memory&) = delete;
 
-    /// For attach() in any process of the same user; good as long as this object lives.
+    /// Returns the name for attach() in any process of the same user; it is good as long as this object lives.
     std::string name() const;
 
-    /// The same for all that have this memory, and for no other memory meanwhile.
+    /// Returns a text that is the same for all that have this memory, and meanwhile for no other memory.
     std::string identity() const;
 
     const std::string& description() const noexcept { return description_; }
     std::span<std::byte> bytes() const noexcept;
 
-    // What processes write while others read it.
+    // Processes write these two words while others read them.
     std::atomic<std::uint64_t>& newest_at() const noexcept;
     std::atomic<std::uint64_t>& attached() const noexcept;
 

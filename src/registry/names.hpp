@@ -13,10 +13,10 @@
 
 namespace unibuf::detail {
 
-/// What a name stands for: the range of a buffer that is there as long as the entry is.
+/// The range of a buffer that a name stands for. The buffer is there as long as the entry is.
 struct named_range {
     core* of = nullptr;
-    core_handle kept;  // null where the name does not keep it
+    core_handle kept;  // null where the name does not keep the buffer
     std::size_t begin = 0;
     std::size_t bytes = 0;
     unibuf::shape shape;
@@ -28,13 +28,13 @@ class names {
 public:
     static names& instance();
 
-    /// Of the memory that processes share, so that this one has one buffer of it.
+    /// Returns the names of memory that processes share, so that this process has one buffer of it.
     static names& of_shared_memory();
 
-    /// Takes a buffer that goes out of both.
+    /// Takes the names of a buffer that goes out of both maps.
     static void forget(const core& gone);
 
-    /// False where the name is taken.
+    /// Adds a name. Returns false where it is taken.
     bool add(std::string_view name, named_range what);
 
     struct found {
@@ -47,7 +47,7 @@ public:
     std::optional<found> find(std::string_view name) const;
     bool remove(std::string_view name);
 
-    /// All names of a buffer that goes.
+    /// Removes all names of a buffer that goes.
     void remove(const core& of) noexcept;
 
     std::vector<std::string> all() const;

@@ -41,7 +41,7 @@ bool names::add(std::string_view name, named_range what) {
             gone.kept.reset(there->second.of);
             return false;
         }
-        ranges_.erase(there);  // it is going right now
+        ranges_.erase(there);  // the buffer is going right now
     }
     ranges_.emplace(name, std::move(what));
     return true;

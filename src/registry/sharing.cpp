@@ -1,4 +1,4 @@
-// registry/sharing.cpp: handles of buffers that processes share, and what these are told of them.
+// registry/sharing.cpp: handles of buffers that processes share, and how such buffers are described.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -15,7 +15,8 @@ namespace unibuf {
 
 namespace {
 
-/// This process has one buffer of a memory that processes share: false where it has another one already.
+/// Notes the one buffer that this process has of a memory that processes share. Returns false where it has another one
+/// already.
 bool remember(detail::core& of, const process::shared_memory& memory) {
     of.will_be_named(&detail::names::forget);
     detail::named_range whole;
@@ -34,7 +35,7 @@ std::string buffer::share(std::string_view description) {
     }
     const std::string of_bytes = description.empty() ? detail::describe("|u1", shape(bytes_)) : "";
     const auto memory = detail::share_memory(core, description.empty() ? of_bytes : description);
-    remember(core, *memory);  // before anybody learns the name, whichever thread was first
+    remember(core, *memory);  // noted before anybody learns the name, whichever thread was first
     return memory->name();
 }
 

@@ -17,7 +17,7 @@ struct kind_of_transfer {
     counter bytes;
 };
 
-// Zero pages until a pair of spaces moves something.
+// These pages stay untouched zeros until a pair of spaces moves something.
 std::array<std::array<std::array<kind_of_transfer, causes>, max_spaces>, max_spaces> moved;  // [from][to][why]
 counter publications;
 counter evictions;

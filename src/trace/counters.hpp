@@ -9,19 +9,20 @@ namespace unibuf::trace {
 
 inline constexpr std::size_t causes = static_cast<std::size_t>(cause::eviction) + 1;
 
-// Lock-free, so that different buffers do not contend.
+// These count without a lock, so that different buffers do not contend.
 void count_transfers(space from, space to, cause why, std::uint64_t transfers, std::uint64_t bytes) noexcept;
 void count_publication() noexcept;
 void count_fence_wait() noexcept;
 void count_eviction() noexcept;
 
-/// The one observer, or null.
+/// Returns the one observer, or null.
 transfer_observer* observer() noexcept;
 
-/// Bytes of memory that are held in a space from now on; false, and not, where that would be more than its limit.
+/// Counts bytes of memory as held in a space. Returns false, and counts nothing, where that would be more than its
+/// limit.
 bool hold(space where, std::uint64_t bytes) noexcept;
 
-/// The same, whatever the limit.
+/// Counts bytes of memory as held in a space, whatever the limit.
 void hold_anyway(space where, std::uint64_t bytes) noexcept;
 void let_go(space where, std::uint64_t bytes) noexcept;
 

@@ -1,4 +1,4 @@
-// trace/usage.hpp: how much is held, and was at the most.
+// trace/usage.hpp: how much memory is held, and the most that was.
 #pragma once
 
 #include <atomic>
@@ -8,13 +8,13 @@
 
 namespace unibuf::trace {
 
-/// Any thread, without a lock.
+/// These functions may be called from any thread, and take no lock.
 struct usage {
     std::atomic<std::uint64_t> held = 0;
     std::atomic<std::uint64_t> peak = 0;
     std::atomic<std::uint64_t> limit = no_memory_limit;
 
-    /// False, and nothing, where that would be more than the limit.
+    /// Adds `bytes`. Returns false, and adds nothing, where that would be more than the limit.
     bool add_within(std::uint64_t bytes) noexcept {
         std::uint64_t seen = held.load(std::memory_order_relaxed);
         do {

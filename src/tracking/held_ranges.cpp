@@ -5,7 +5,7 @@
 
 namespace unibuf::detail {
 
-/// One more range has an end at `offset`.
+/// Notes that one more range has an end at `offset`, and returns that end.
 coverage::all_ends::iterator coverage::use(std::size_t offset) {
     const auto [at, is_new] = ends_.try_emplace(offset);
     if (is_new && at != ends_.begin()) at->second.holders = std::prev(at)->second.holders;
@@ -13,7 +13,7 @@ coverage::all_ends::iterator coverage::use(std::size_t offset) {
     return at;
 }
 
-/// One range less has an end there. What no range ends at has the same holders as what lies before it.
+/// Notes that one range less has an end at `offset`. Where no range ends, holders are the same as before it.
 void coverage::leave(std::size_t offset) noexcept {
     const auto at = ends_.find(offset);
     if (--at->second.uses == 0) ends_.erase(at);

@@ -9,8 +9,9 @@
 
 namespace unibuf::detail {
 
-/// How many hold each byte. Adding and removing are logarithmic in the number of ends of held ranges, and linear in the
-/// ends within the range itself, however many holders there are. Removing what was added allocates nothing.
+/// A coverage counts how many hold each byte. Adding and removing are logarithmic in the number of ends of held ranges,
+/// and linear in the ends within the range itself, however many holders there are. Removing what was added allocates
+/// nothing.
 class coverage {
 public:
     void add(byte_range range);
@@ -24,8 +25,8 @@ public:
 
 private:
     struct end {
-        std::uint32_t holders = 0;  // of the bytes from here to the next end
-        std::uint32_t uses = 0;     // by held ranges that begin or end here
+        std::uint32_t holders = 0;  // number that hold the bytes from here to the next end
+        std::uint32_t uses = 0;     // number of held ranges that begin or end here
     };
     using all_ends = std::map<std::size_t, end>;
 
@@ -49,10 +50,10 @@ public:
     bool any_pointer() const noexcept { return !pointers_.empty(); }
     bool any_view() const noexcept { return views_.any(); }
 
-    /// Whether pointers, which nobody ends one by one, cover all of `range`.
+    /// Returns whether pointers, which nobody ends one by one, cover all of `range`.
     bool for_good(byte_range range) const noexcept { return pointers_.bytes_in(range) == range.size(); }
 
-    /// What of `range` somebody holds.
+    /// Returns the bytes of `range` that somebody holds.
     byte_ranges of(byte_range range) const;
 
 private:

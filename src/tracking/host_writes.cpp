@@ -58,7 +58,7 @@ void host_writes::expose_again(byte_range range) {
     }
 }
 
-/// Begins to watch `range`. What others know of the units at its ends is kept.
+/// Begins to watch `range`, and keeps what others may need to know of the units at its ends.
 void host_writes::arm(byte_range range) {
     if (const byte_range inner = units_.within(range); !inner.empty()) watch_->arm(inner);
     for (const byte_range& unit : units_.cut_by(range)) {
@@ -120,7 +120,7 @@ void host_writes::find(byte_range range, space where, access what) {
             }
         } else {
             if (changes_hands) coherence::assume_host_writes(known_, range);
-            // To compare finds no write that leaves a byte as it was: the device has to have the same memory then.
+            // Comparing finds no write that leaves a byte as it was, so the device has to have the same memory then.
             const auto is_same = [&](const knowledge& k) {
                 return !watch_->compares() || k.current == coherence::set_of(host_in_place_of_device);
             };
@@ -129,7 +129,7 @@ void host_writes::find(byte_range range, space where, access what) {
             };
             unseen_ = known_.where(range, unseen);
         }
-        // The host may get some bytes of these units, while a device has newer ones in others.
+        // The host may get some bytes of these units while a device has newer ones in others, so they need images.
         for (const byte_range& unit : units_.cut_by(range)) {
             if (newer_elsewhere(unit) && !images_.has(unit)) take_image(unit, unit);
         }
@@ -140,7 +140,7 @@ void host_writes::find(byte_range range, space where, access what) {
     }
 }
 
-/// Whether a part, of which so many bytes were found `written`, is watched until the next round.
+/// Decides whether a part, in which so many bytes were found `written`, is watched until the next round.
 void host_writes::decide(byte_range part, std::size_t written) {
     const auto at_host_and = [](pointers how) {
         return [how](const knowledge& k) { return k.out == how && at_host(k); };
@@ -170,7 +170,7 @@ void host_writes::decide(byte_range part, std::size_t written) {
     }
     if (!fresh) return;
     for (const byte_range& each : known_.where(part, at_host_and(pointers::fresh))) {
-        // Others may be watched in the units at its ends: those are taken for touched.
+        // In the units at its ends other bytes may be watched, so these units count as touched.
         std::vector<byte_range> touched = units_.cut_by(each);
         for (const byte_range& edge : touched) arm(edge.clipped_to(each));
         if (const byte_range inner = units_.within(each); !inner.empty()) watch_->arm_fresh(inner, touched);
@@ -189,7 +189,7 @@ directory host_writes::look() {
     }
     directory result = known_;
     coherence::found_host_writes(result, images_.written(result, pending_));
-    // What was touched is found again each time it is looked for; all else is kept for those that need it.
+    // What was touched is found again each time it is looked for; all else is kept for the accesses that need it.
     pending_.take_out(known_.where(known_.whole(), is_fresh));
     return result;
 }
@@ -208,7 +208,8 @@ void host_writes::before_device_writes(byte_range range, bool share) {
                 coherence::expose(known_, each, pointers::watched);
             }
             forget_images(piece);
-            // A unit inside that a device has newer in parts keeps its image: the access may still be refused.
+            // A unit inside, of which a device has newer content in some bytes, keeps its image: the access may still
+            // be refused.
             std::vector<byte_range> units = units_.cut_by(piece);
             const std::vector<byte_range> inside = images_.inside(piece);
             units.insert(units.end(), inside.begin(), inside.end());
@@ -222,13 +223,13 @@ void host_writes::before_device_writes(byte_range range, bool share) {
     }
 }
 
-/// Where a device has all of a unit, whatever the host writes there is a conflict, and needs no image.
+/// Forgets the images of units that a device has all of: whatever the host writes there is a conflict, and needs none.
 void host_writes::device_has_written(byte_range range) {
     images_.expect_no_more(range);
     images_.forget(range, [&](byte_range unit) { return !range.contains(unit); });
 }
 
-/// An image is of one moment, in which nobody wrote the unit.
+/// Takes an image at a moment in which nobody writes the unit.
 void host_writes::take_image(byte_range unit, byte_range part) {
     if (!images_.has(unit)) part = unit;
     bool written = true;
@@ -241,13 +242,13 @@ void host_writes::take_image(byte_range unit, byte_range part) {
     }
 }
 
-/// Of units in which no device has newer content any more. Where `range` was expected to get some, that is over.
+/// Forgets the images of units in which no device has newer content any more, and expects none in `range`.
 void host_writes::forget_images(byte_range range) {
     images_.expect_no_more(range);
     images_.forget(range, [&](byte_range unit) { return newer_elsewhere(unit); });
 }
 
-/// An image that is older than what the program wrote last would take that for written again.
+/// Brings an image up to date: what the program wrote before now would be taken for written again.
 void host_writes::refresh_image(byte_range unit) {
     if (!images_.has(unit)) return take_image(unit, unit);
     if (images_.being_written(unit)) return;
@@ -259,13 +260,13 @@ void host_writes::forget(byte_range range) {
     if (!watch_) return;
     try {
         scan(known_.where(range, &knowledge::watched));
-    } catch (const error&) {  // it will be found that it cannot be watched
+    } catch (const error&) {  // the next look finds that the range cannot be watched
     }
     pending_.take_out(range);
     forget_images(range);
 }
 
-/// Ends what nobody holds any more: what was written through it is told.
+/// Ends the exposure of bytes that nobody holds any more, and tells what was written to them.
 void host_writes::end_free(byte_range range) {
     if (writers_.for_good(range)) return;
     byte_ranges free = range;
@@ -286,7 +287,7 @@ void host_writes::end_free(byte_range range) {
     }
 }
 
-/// What was written since the last scan is not known.
+/// Gives up watching: what was written since the last scan is not known.
 void host_writes::give_up() {
     watch_.reset();
     images_.forget_all();

@@ -21,7 +21,7 @@
 namespace unibuf::tracking {
 namespace {
 
-// Newer than the headers of many systems: <linux/userfaultfd.h> and <linux/fs.h> of 6.7.
+// These two are newer than the headers of many systems: <linux/userfaultfd.h> and <linux/fs.h> of Linux 6.7 have them.
 constexpr int user_mode_only = 1;
 constexpr std::uint64_t feature_unpopulated = 1U << 13;
 constexpr std::uint64_t feature_asynchronous = 1U << 15;
@@ -65,7 +65,7 @@ uffdio_range range_of(std::span<std::byte> pages) noexcept {
 }
 
 std::size_t mappings_of_a_process() {
-    std::size_t most = 65530;  // Linux's own, where it does not say
+    std::size_t most = 65530;  // Linux's own limit, where the system does not say
     std::ifstream("/proc/sys/vm/max_map_count") >> most;
     return most;
 }
@@ -172,7 +172,7 @@ void kernel::scan(std::span<std::byte> pages, look_for what, std::vector<region>
         request.inverted = request.all_of = is_zero_page;
         request.tell = is_present;
     } else {
-        // No richer mask: kernels before 2026 take pages that were dropped for clean under one.
+        // The mask is no richer, as kernels before 2026 take pages that were dropped for clean under a richer one.
         request.all_of = request.tell = is_written;
         request.flags = check_protection;
         if (what == look_for::written_and_protect) request.flags |= protect_what_matches;

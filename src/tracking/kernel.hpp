@@ -14,32 +14,33 @@ namespace unibuf::tracking {
 
 class kernel {
 public:
-    /// What the process has; opened at the first call, and never closed.
+    /// Returns what the process has, which is opened at the first call and never closed.
     static kernel& instance();
 
     static std::size_t page() noexcept;
 
-    /// Whether the environment says so: UNIBUF_TRACKING=off.
+    /// Returns whether the environment turns tracking off: UNIBUF_TRACKING=off.
     static bool is_off() noexcept;
 
-    /// Why it cannot be used; empty where it can.
+    /// Returns why the kernel's tracking cannot be used; empty where it can.
     const std::string& missing() const noexcept { return missing_; }
 
-    /// Whether this process is the one that opened the descriptors: they are of the parent's memory after a fork.
+    /// Returns whether this process opened the descriptors: after a fork they are of the parent's memory.
     bool usable() const noexcept;
 
-    /// Whole pages, which become a mapping of their own until they are removed. False where the kernel refuses, and
-    /// where a quarter of the mappings that a process may have are such: each may cut another one in two, and the
-    /// program needs some.
+    /// Registers whole pages, which are a mapping of their own until they are removed. Returns false where the kernel
+    /// refuses, and where a quarter of the mappings that a process may have are such: each may cut another one in two,
+    /// and the program needs some.
     bool add(std::span<std::byte> pages) noexcept;
     void remove(std::span<std::byte> pages) noexcept;
 
-    /// All of a mapping, until it goes. Again, it does no harm.
+    /// Registers all of a mapping, until it goes. Doing it again does no harm.
     bool add_common(std::span<std::byte> mapping) const noexcept;
 
-    // Of pages that were added. Throws error(unsupported) where the kernel refuses, or after a fork.
+    // Both of these are for pages that were added. protect throws error(unsupported) where the kernel refuses, or after
+    // a fork.
     void protect(std::span<std::byte> pages, bool against_writes) const;
-    void unprotect(std::span<std::byte> pages) const noexcept;  // where it can
+    void unprotect(std::span<std::byte> pages) const noexcept;  // does nothing where it cannot
 
     enum class look_for { written, written_and_protect, touched, present };
 
@@ -48,7 +49,7 @@ public:
         std::uintptr_t end;
     };
 
-    /// Adds what there is, in order, but stops after `most` bytes of it.
+    /// Adds the regions that are so, in order, but stops after `most` bytes of them.
     void scan(std::span<std::byte> pages, look_for what, std::vector<region>& found, std::size_t most) const;
 
 private:
@@ -62,8 +63,8 @@ private:
     int pagemap_ = -1;
     int forks_ = 0;
     std::string missing_;
-    std::size_t most_ = 0;               // mappings of their own
-    std::atomic<std::size_t> added_{0};  // of them
+    std::size_t most_ = 0;               // most mappings of their own that may be added
+    std::atomic<std::size_t> added_{0};  // number of mappings that were added
 };
 
 }  // namespace unibuf::tracking

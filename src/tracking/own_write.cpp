@@ -19,7 +19,7 @@ host_writes::own_write::own_write(host_writes& in, byte_range range) : range_(ra
         in.scan(inner_);
         for (const byte_range& each : inner_) in.watch_->disarm(each);
         in_ = &in;
-    } catch (const error&) {  // it will be found that it cannot be watched
+    } catch (const error&) {  // the next look finds that the range cannot be watched
     }
 }
 
@@ -43,12 +43,12 @@ host_writes::own_write::~own_write() {
         for (const byte_range& each : inner_) in_->watch_->arm(each);
         in_->images_.take_written(range_);
         for (const byte_range& unit : edges_) {
-            std::vector<byte_range> seen;  // and told byte by byte
+            std::vector<byte_range> seen;  // not used, as the image tells byte by byte
             in_->watch_->scan(unit, seen);
             in_->pending_.add(in_->images_.end_writing(unit));
             in_->images_.forget(unit, [&](byte_range of) { return in_->newer_elsewhere(of); });
         }
-    } catch (const std::exception&) {  // it will be found that it cannot be watched
+    } catch (const std::exception&) {  // the next look finds that the range cannot be watched
     }
 }
 

@@ -21,7 +21,7 @@ page_watch::~page_watch() {
     }
 }
 
-/// The last page is all of the buffer's, however little of it is used.
+/// Returns whole pages. The last page is all of the buffer's, however little of it is used.
 std::span<std::byte> page_watch::around(byte_range range) const noexcept {
     return {memory_.data() + down(range.begin), up(range.end) - down(range.begin)};
 }
@@ -57,12 +57,12 @@ bool page_watch::any_written(byte_range range) {
     return !first.empty();
 }
 
-/// A page that was written is mostly told by its first bytes.
+/// Adds the pages that are not all zero. Mostly their first bytes tell.
 void page_watch::not_zero(byte_range range, std::vector<byte_range>& found) const {
     for (std::size_t i = range.begin; i < range.end; i += kernel::page()) {
         const byte_range piece = byte_range{i, i + kernel::page()}.clipped_to(range);
         const std::byte* const at = memory_.data() + piece.begin;
-        // Each byte is as the one before it, and the first is zero.
+        // All bytes are zero where the first is, and each is as the one before it.
         if (*at == std::byte{0} && std::memcmp(at, at + 1, piece.size() - 1) == 0) continue;
         if (!found.empty() && found.back().end == piece.begin) {
             found.back().end = piece.end;
@@ -77,8 +77,8 @@ void page_watch::touched(byte_range range, std::vector<byte_range>& found) {
     not_zero(byte_range{down(range.begin), up(range.end)}.clipped_to({0, memory_.size()}), found);
 }
 
-/// Once it is armed, the kernel does not tell a page that was swapped from one that nobody has touched: those are asked
-/// for before, and what came in between is still present.
+/// Once a page is armed, the kernel does not tell whether it was swapped or nobody has touched it. So touched pages are
+/// asked for before; those that were touched in between are still present.
 void page_watch::arm_fresh(byte_range range, std::vector<byte_range>& found) {
     if (used_) {
         arm(range);

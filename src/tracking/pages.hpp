@@ -10,7 +10,7 @@ class page_watch final : public watch {
 public:
     enum class of { own_mapping, common_mapping };
 
-    /// `memory` was added to the kernel: alone, which ends with the watch, or with all of a mapping.
+    /// `memory` was added to the kernel: alone, until the watch ends, or with all of a mapping.
     page_watch(std::span<std::byte> memory, of kind) noexcept : memory_(memory), kind_(kind) {}
     ~page_watch() override;
 
@@ -32,8 +32,8 @@ private:
 
     std::span<std::byte> memory_;
     of kind_;
-    bool armed_ = false;  // some of it, at some time
-    bool used_ = false;   // before this watch
+    bool armed_ = false;  // some of the memory was armed at some time
+    bool used_ = false;   // the memory was used before this watch
 };
 
 }  // namespace unibuf::tracking

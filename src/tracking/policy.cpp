@@ -6,12 +6,13 @@
 namespace unibuf::tracking {
 namespace {
 
-constexpr std::uint8_t dense_enough = 2;  // rounds, until it is believed
+constexpr std::uint8_t dense_enough = 2;  // rounds until it is believed
 constexpr std::uint8_t first_pause = 4;   // rounds
 constexpr std::uint8_t longest_pause = 255;
 
-/// A fault costs as much as to transfer two or three pages, so that in time alone a quarter would do. But bytes that
-/// nobody wrote are not to move without need, and some devices are behind a slow bus: most of the part it has to be.
+/// Returns whether most of a part was written. A fault costs as much as to transfer two or three pages, so that in time
+/// alone a quarter would do. But bytes that nobody wrote are not to move without need, and some devices are behind a
+/// slow bus.
 bool dense(std::size_t written, std::size_t units) noexcept { return written * 4 >= units * 3; }
 
 }  // namespace
@@ -23,7 +24,7 @@ coherence::pointers exposure_of(const coherence::knowledge& k, const new_pointer
     const bool unwritten = k.what == content::unwritten;
     if (unwritten && !given.values_known && (given.was_used || given.compares)) return pointers::assumed;
     if (unwritten && (given.was_used || given.untouched)) return pointers::fresh;
-    // All of it moves at the next access elsewhere.
+    // All of the bytes move at the next access elsewhere.
     if (k.what == content::written && k.current == coherence::set_of(coherence::host)) return pointers::assumed;
     return pointers::watched;
 }

@@ -41,7 +41,8 @@ void shadow_watch::scan(byte_range range, std::vector<byte_range>& written) {
     range = around(range);
     for (std::size_t i = range.begin; i < range.end; i += line) {
         const std::size_t bytes = std::min(line, range.end - i);
-        // Read once: another thread may be writing it. The compiler needs no call where it knows the size.
+        // The line is read once, as another thread may be writing it. The compiler needs no call where it knows the
+        // size.
         std::array<std::byte, line> now;
         if (bytes == line) {
             std::memcpy(now.data(), memory_.data() + i, line);

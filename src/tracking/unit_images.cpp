@@ -6,7 +6,7 @@
 
 namespace unibuf::detail {
 
-/// The first image that ends behind the beginning of `range`.
+/// Returns the first image that ends behind the beginning of `range`.
 unit_images::images::iterator unit_images::first_in(byte_range range) {
     auto result = images_.upper_bound(range.begin);
     if (result != images_.begin() && range.begin < unit_of(*std::prev(result)).end) --result;

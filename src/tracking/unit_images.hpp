@@ -11,8 +11,8 @@
 
 namespace unibuf::detail {
 
-/// A write is found by its unit. In a unit of which a device has newer content in some bytes, or into which unibuf
-/// itself writes some, an image tells which bytes the program has written.
+/// Tells writes apart within units, which are what a write is found by. In a unit of which a device has newer content
+/// in some bytes, or into which unibuf itself writes some, an image tells which bytes the program has written.
 class unit_images {
 public:
     explicit unit_images(std::span<const std::byte> memory) : memory_(memory) {}
@@ -20,33 +20,34 @@ public:
     bool has(byte_range unit) const noexcept { return images_.contains(unit.begin); }
     bool being_written(byte_range unit) const { return images_.at(unit.begin).writers != 0; }
 
-    /// The units inside `range` that have an image.
+    /// Returns the units inside `range` that have an image.
     std::vector<byte_range> inside(byte_range range) const;
 
-    /// Makes `part` of the image of `unit` what it holds now. Where there was no image, it is all of it.
+    /// Makes `part` of the image of `unit` what the memory holds now. A new image takes all of the unit.
     void take(byte_range unit, byte_range part);
 
-    /// unibuf has written `range`: that is no write of the program.
+    /// Notes that unibuf has written `range`: that is no write of the program.
     void take_written(byte_range range);
 
-    /// While unibuf writes a part of `unit`, of which there is an image.
+    /// Begins a write of unibuf to a part of `unit`, which has an image.
     void begin_writing(byte_range unit) { ++images_.at(unit.begin).writers; }
 
-    /// What else was written meanwhile; empty while others write it still.
+    /// Ends a write of unibuf, and returns what else was written meanwhile; empty while others of its writes go on.
     byte_ranges end_writing(byte_range unit);
 
-    /// The bytes of `found`, told by units, that the program has written: where a device has newer ones, as far as an
-    /// image can tell.
+    /// Returns the bytes of `found`, told by units, that the program has written. Where a device has newer bytes, only
+    /// those count that differ from an image.
     byte_ranges written(const coherence::directory& known, const byte_ranges& found) const;
 
-    /// Of `range`, what is not as in an image; all of it where there is none.
+    /// Returns the bytes of `range` that differ from their image; all bytes of a unit that has none.
     byte_ranges differing(byte_range range) const;
 
-    /// A device is about to have newer content in `part`; or that has come to pass by now, or never will.
+    /// Notes that a device is about to have newer content in `part`. expect_no_more says that it has it by now, or
+    /// never will.
     void expect(byte_range unit, byte_range part) { images_.at(unit.begin).expected.add(part); }
     void expect_no_more(byte_range range);
 
-    /// Forgets those of `range` that nobody writes, for which nothing is expected, and that are not `needed`.
+    /// Forgets images in `range` that nobody writes, for which nothing is expected, and whose units are not `needed`.
     template <class Needed>
     void forget(byte_range range, Needed needed) {
         for (auto each = first_in(range); each != images_.end() && each->first < range.end;) {
@@ -63,7 +64,7 @@ private:
         byte_ranges expected;
         unsigned writers = 0;
     };
-    using images = std::map<std::size_t, image>;  // by the unit's begin
+    using images = std::map<std::size_t, image>;  // key: where the unit begins
 
     static byte_range unit_of(const images::value_type& of) noexcept {
         return {of.first, of.first + of.second.bytes.size()};

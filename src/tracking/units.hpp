@@ -1,4 +1,4 @@
-// tracking/units.hpp: memory, cut into what a write is found by.
+// tracking/units.hpp: memory, cut into units, which are what a write is found by.
 #pragma once
 
 #include <algorithm>
@@ -11,20 +11,20 @@ namespace unibuf::tracking {
 
 struct units {
     std::size_t each = 1;
-    std::size_t memory = 0;  // of which the last unit may have only a part
+    std::size_t memory = 0;  // size of the memory, of which the last unit may have only a part
 
-    /// All units that `range` has a byte of.
+    /// Returns all units that `range` has a byte of.
     constexpr byte_range around(byte_range range) const noexcept {
         return {down(range.begin), std::min(up(range.end), memory)};
     }
 
-    /// Those that `range` has all of. Empty where there are none.
+    /// Returns the units that `range` has all of. Empty where there are none.
     constexpr byte_range within(byte_range range) const noexcept {
         const byte_range inner{up(range.begin), range.end == memory ? memory : down(range.end)};
         return inner.empty() ? byte_range{} : inner;
     }
 
-    /// Those that `range`, which is not empty, has only a part of: two at the most.
+    /// Returns the units that `range`, which is not empty, has only a part of: two at the most.
     std::vector<byte_range> cut_by(byte_range range) const {
         std::vector<byte_range> result;
         const byte_range first = of(range.begin);

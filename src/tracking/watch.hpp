@@ -14,8 +14,8 @@
 
 namespace unibuf::tracking {
 
-/// Of one allocation of the host. Offsets are from its beginning. Not thread-safe; writers are other threads, which
-/// need not know. Its memory outlives it.
+/// Watches one allocation of the host. Offsets are from its beginning. Not thread-safe; the writers are other threads,
+/// which need not know. The memory outlives the watch.
 ///
 /// Every function may throw error(unsupported) where tracking has come to an end, as in a forked process: what was
 /// written since is not known then, and counts as written.
@@ -23,44 +23,46 @@ class watch {
 public:
     virtual ~watch() = default;
 
-    /// How much of a write is known: offsets of what is found are multiples of it, but for the end of the memory.
+    /// Returns how exactly a write is known: offsets of what is found are multiples of this, but for the end of the
+    /// memory.
     virtual std::size_t unit() const noexcept = 0;
 
-    /// Whether contents are compared. Then a write costs no more where it is watched; else it is worth not to watch
+    /// Returns whether contents are compared. Then a write costs no more where it is watched; else it pays not to watch
     /// what is rewritten all the time.
     virtual bool compares() const noexcept = 0;
 
-    /// Writes to `range` are found from now on; what came before is forgotten. Ends of it that are no multiples of the
-    /// unit are rounded outwards.
+    /// Writes to `range` are found from now on; what came before is forgotten. The ends of `range` are rounded outwards
+    /// to multiples of the unit.
     virtual void arm(byte_range range) = 0;
 
     /// Writes to `range`, rounded inwards, are not found until it is armed again, and cost nothing.
     virtual void disarm(byte_range range) = 0;
 
-    /// Adds what of `range`, rounded outwards and armed all over, was written since it was armed or scanned. What comes
-    /// later is found by the next scan: no write is missed.
+    /// Adds what was written of `range`, rounded outwards and armed all over, since it was armed or scanned. Later
+    /// writes are found by the next scan: none is missed.
     virtual void scan(byte_range range, std::vector<byte_range>& written) = 0;
 
-    /// The same without forgetting it, for a look from the side.
+    /// Returns whether anything of `range` was written, and leaves that for the next scan to find.
     virtual bool any_written(byte_range range) = 0;
 
-    // Only of memory that was zero, and was not armed since: adds what of `range`, rounded outwards, anybody has
-    // written since. The second arms it too, and misses nothing in between.
-    /// The memory was used before, and was made zero where it is asked for that: then it is found by contents, and
-    /// zeros that were written are none.
+    // touched and arm_fresh are for memory that was zero, and was not armed since. Both add what anybody has written
+    // since of `range`, rounded outwards. arm_fresh arms it too, and misses nothing in between.
+    /// Notes that the memory was used before, and was made zero where that is asked for. What was touched is found by
+    /// contents then, and a zero that was written does not count.
     virtual void was_used() noexcept {}
     virtual void touched(byte_range range, std::vector<byte_range>& found) = 0;
     virtual void arm_fresh(byte_range range, std::vector<byte_range>& found) = 0;
 };
 
-/// Null where writes to this memory cannot be found: of a page and more, where it is no whole pages of the process's
-/// own, has a userfaultfd of the program's on it already, or the process would soon have no mapping left.
+/// Makes a watch; null where writes to this memory cannot be found. That is so for a page and more where it is no whole
+/// pages of the process's own, where the program has a userfaultfd on it already, or where the process would soon have
+/// no mapping left.
 ///
-/// `mapping`, where it is not empty, is what the pages are a part of, with others that may be watched: then it is told
-/// to the kernel as one, and stays so.
+/// `mapping`, where it is not empty, is the mapping that the pages are a part of, with others that may be watched: it
+/// is told to the kernel as one, and stays so.
 std::unique_ptr<watch> make_watch(std::span<std::byte> memory, bool whole_pages, std::span<std::byte> mapping = {});
 
-/// How writes are found in this process: "userfaultfd and PAGEMAP_SCAN", or that they are not, and why.
+/// Tells how writes are found in this process: "userfaultfd and PAGEMAP_SCAN", or that they are not, and why.
 struct mechanism {
     bool finds_writes = false;
     std::string description;

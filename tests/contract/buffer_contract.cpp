@@ -27,18 +27,18 @@ bytes host_reads(buffer& from, std::size_t offset = 0, std::size_t count = rest)
     return bytes(lease.begin(), lease.end());
 }
 
-/// What the device has, by making it the newest; what it was shown is left as the host has it.
+/// Returns what the device has, by making it the newest; what it was shown is left as the host has it.
 bytes device_reads(buffer& from, space where) {
     std::byte* const host_copy = const_cast<std::byte*>(from.read(host).data());
     from.read(where).release();
     from.mark_dirty(where);
     if (from.placement(where).placement == placement::mirrored) {
-        std::fill_n(host_copy, from.size_bytes(), std::byte{0x5A});  // it is stale, and must be fetched anew
+        std::fill_n(host_copy, from.size_bytes(), std::byte{0x5A});  // stale now, and must be fetched anew
     }
     return host_reads(from);
 }
 
-/// Content that the device made.
+/// Makes content on the device.
 void device_fills(buffer& to, space where, std::span<const std::byte> pattern) {
     to.read(where).release();
     to.mark_dirty(where);
@@ -271,7 +271,7 @@ TEST_P(buffer_contract, takes_part_in_batches_both_ways) {
     batch back(host);
     for (buffer& each : all) {
         EXPECT_EQ(each.state(), buffer_state::synchronized);
-        each.mark_dirty(where_);  // what arrived is what stands
+        each.mark_dirty(where_);  // the bytes that arrived are those that stand
         back.sync(each);
     }
     back.submit();

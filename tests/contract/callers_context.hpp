@@ -8,7 +8,7 @@
 
 namespace unibuf::contract {
 
-/// A context as a program would make it: current where it was made, until it goes.
+/// A context as a program would make it. It is current where it was made, until it goes.
 class callers_context {
 public:
     callers_context() {

@@ -1,4 +1,4 @@
-// tests/contract/contract.cpp: finding the space, and comparing bytes.
+// tests/contract/contract.cpp: finds the space, and compares bytes.
 #include "contract/contract.hpp"
 
 #include <algorithm>

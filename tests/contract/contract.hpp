@@ -1,4 +1,4 @@
-// tests/contract/contract.hpp: the suite that every backend passes, and what its tests share.
+// tests/contract/contract.hpp: the suite that every backend passes, and the functions that its tests share.
 //
 // A backend's own file is three lines: UNIBUF_CONTRACT(opencl, "opencl:0"). Backends that share no memory with the host
 // name the parts that concern them. A space that is not there is skipped, with its reason.
@@ -33,11 +33,11 @@ public:
     virtual ~held_queue() = default;
     virtual queue name() const = 0;
 
-    /// In the place of a kernel: makes all of it `value`.
+    /// Makes all bytes `value`, in the place of a kernel.
     virtual void set(const native_memory& to, std::byte value) = 0;
     virtual void open() = 0;
 
-    /// False where the driver stops the host until all that was queued before is done.
+    /// Returns false where the driver stops the host until all that was queued before is done.
     virtual bool lets_the_host_go_on() const { return true; }
 };
 
@@ -50,16 +50,17 @@ struct subject {
     friend void PrintTo(const subject& of, std::ostream* out) { *out << of.name; }
 };
 
-/// "opencl_0" of "opencl:0".
+/// Returns "opencl_0" for "opencl:0".
 std::string name_of_subject(const ::testing::TestParamInfo<subject>& of);
 
-/// `count` bytes, `pattern` again and again.
+/// Returns `count` bytes of `pattern`, again and again.
 bytes repeated(std::span<const std::byte> pattern, std::size_t count);
 
-/// The code of the error that `call` throws, and its text in `message`; fails the test where it throws none.
+/// Returns the code of the error that `call` throws, and puts its text into `message`; fails the test where it throws
+/// none.
 error_code code_of(const std::function<void()>& call, std::string* message = nullptr);
 
-/// Finds the space, or skips.
+/// Finds the space, or skips the test.
 class on_a_space : public ::testing::TestWithParam<subject> {
 protected:
     void SetUp() override;
@@ -67,7 +68,7 @@ protected:
     space where_;
 };
 
-/// Below the buffer: a device and its memory.
+/// Tests what is below the buffer: a device and its memory.
 class backend_contract : public on_a_space {
 protected:
     backends::device& device() const { return backends::device_of(where_); }
@@ -76,19 +77,19 @@ protected:
     std::unique_ptr<backends::memory> allocate(std::size_t count) const { return device().allocate({.bytes = count}); }
 };
 
-/// The same, of memory that host and device share.
+/// Tests memory that host and device share.
 class sharing_contract : public backend_contract {
 protected:
     void SetUp() override;
 };
 
-/// The buffer, on the host and this space, which is a device.
+/// Tests the buffer, on the host and a space, which is a device.
 class buffer_contract : public on_a_space {};
 
-/// Likewise: what the host writes through pointers.
+/// Tests what the host writes through pointers.
 class host_write_contract : public on_a_space {};
 
-/// Likewise: memory that is short. Skips where no copy has memory of its own.
+/// Tests a space whose memory is short. Skips where no copy has memory of its own.
 class eviction_contract : public on_a_space {
 protected:
     void SetUp() override;
@@ -96,29 +97,29 @@ protected:
 
     buffer mirrored() const;
 
-    /// From now on, beside what others hold there.
+    /// Limits the memory to that of so many buffers, beside what others hold there.
     void make_room_for(std::size_t buffers) const { limit_memory(where_, limit_of(buffers)); }
     std::uint64_t limit_of(std::size_t buffers) const;
 
     bool has_copy(const buffer& of) const;
 
-    /// Content that only the device has.
+    /// Makes content that only the device has.
     void device_fills(buffer& to, std::byte value) const;
 
-    /// What the device has, read by making it the newest.
+    /// Returns what the device has, by making it the newest.
     bytes device_reads(buffer& from) const;
 
 private:
     std::uint64_t held_before_ = 0;
 };
 
-/// The same where work is queued.
+/// Tests a space whose memory is short, and where work is queued.
 class queued_eviction_contract : public eviction_contract {};
 
-/// Likewise: work of the buffer that is queued, where a pointer of the host is out.
+/// Tests queued work of a buffer, where a pointer to the host's copy is out.
 class queued_work_contract : public on_a_space {};
 
-// Each waits until it is done.
+// Both wait until they are done.
 void put(backends::memory& to, std::size_t offset, std::span<const std::byte> content);
 bytes get(backends::memory& from, std::size_t offset, std::size_t count);
 
@@ -145,7 +146,7 @@ bytes get(backends::memory& from, std::size_t offset, std::size_t count);
     UNIBUF_CONTRACT_PART(eviction_contract, api, space_name, find)
 #define UNIBUF_CONTRACT(api, space_name) UNIBUF_CONTRACT_OF(api, space_name, [] { return unibuf::space(space_name); })
 
-/// Beside UNIBUF_CONTRACT, where the program has queues of its own: hold_queue(space) makes a held_queue.
+/// Adds the suites for a space where the program has queues of its own: hold_queue(space) makes a held_queue.
 #define UNIBUF_QUEUED_CONTRACT(api, space_name, find, hold_queue)                                                     \
     namespace unibuf::contract {                                                                                      \
     INSTANTIATE_TEST_SUITE_P(api, queued_eviction_contract, ::testing::Values(subject{space_name, find, hold_queue}), \

@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::size_t mib = std::size_t{1} << 20;
 
-/// Of this process, in memory.
+/// Returns the memory that this process has resident.
 std::size_t resident_bytes() {
     std::size_t all = 0;
     std::size_t resident = 0;
@@ -57,7 +57,7 @@ TEST(debug_memory, what_the_host_has_written_since_is_poison) {
     const space device("debug:0");
     buffer large(8 * mib);
     std::ranges::fill(large.write(host), std::byte{1});
-    const std::span<const std::byte> all = large.read(device);  // ended, and looked at all the same
+    const std::span<const std::byte> all = large.read(device);  // the lease ends, and this is looked at
     EXPECT_TRUE(std::ranges::all_of(all, [](std::byte each) { return each == std::byte{1}; }));
     std::ranges::fill(large.write(host, {.offset = 2 * mib - 7, .count = 3 * mib}), std::byte{2});
     EXPECT_TRUE(all_poison(all.subspan(2 * mib - 7, 3 * mib)));

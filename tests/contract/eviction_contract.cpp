@@ -27,7 +27,7 @@ bytes host_reads(const buffer& from) {
 
 bytes all(std::byte value) { return bytes(size, value); }
 
-/// What kept `call` from going on; empty where nothing did. Anything but memory that is short fails the test.
+/// Returns what kept `call` from going on; empty where nothing did. Anything but memory that is short fails the test.
 std::string refusal_of(const std::function<void()>& call) {
     try {
         call();
@@ -83,7 +83,7 @@ bytes eviction_contract::device_reads(buffer& from) const {
     std::byte* const at_host = const_cast<std::byte*>(from.read(host).data());
     from.read(where_).release();
     from.mark_dirty(where_);
-    std::fill_n(at_host, size, std::byte{0x5A});  // it is stale, and must be fetched anew
+    std::fill_n(at_host, size, std::byte{0x5A});  // stale now, and must be fetched anew
     return host_reads(from);
 }
 
@@ -276,7 +276,7 @@ void take_memory_of(const buffer& used, held_queue& opened_late, const std::func
         why = refusal_of(ask);
         done = true;
     });
-    std::this_thread::sleep_for(20ms);  // enough for what would not wait
+    std::this_thread::sleep_for(20ms);  // long enough for a call that would not wait
     EXPECT_FALSE(done) << why;
     EXPECT_EQ(used.statistics().evictions, 0u) << "it went while work was queued on it";
     opened_late.open();

@@ -10,7 +10,7 @@ using namespace std::chrono_literals;
 
 constexpr std::size_t size = 4 << 20;
 
-/// Work of nobody's device.
+/// Work that is no device's.
 class foreign_work final : public fence::work {
 public:
     bool wait(std::chrono::nanoseconds) override { return true; }
@@ -31,7 +31,7 @@ TEST_P(backend_contract, fences_are_done_within_a_finite_time) {
     const auto memory = allocate(size);
     const bytes content = noise(size);
     const fence written = memory->write(0, content, {});
-    written.wait(1ns);  // may be too short, and does no harm
+    written.wait(1ns);  // the time may be too short, which does no harm
     EXPECT_TRUE(written.wait(60s));
     bytes got(size);
     const fence read = memory->read(0, got, {});

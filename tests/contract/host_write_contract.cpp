@@ -32,7 +32,7 @@ buffer mirrored(std::size_t count, space where, write_tracking tracking = write_
     return buffer(count, options_of(where, memory_hint::gpu_preferred, tracking));
 }
 
-/// What the device has: it becomes the newest, and all of it is fetched.
+/// Returns what the device has: it becomes the newest, and all of it is fetched.
 bytes device_has(buffer& from, space where) {
     from.read(where).release();
     from.mark_dirty(where);
@@ -46,17 +46,17 @@ std::uint64_t moved_by_reading(buffer& from, space where) {
     return from.statistics().bytes_moved() - before;
 }
 
-/// Whether writes of a buffer of this size are found on this machine.
+/// Returns whether writes of a buffer of this size are found on this machine.
 bool finds(std::size_t count) {
     return tracking::about().finds_writes || (count < page && !tracking::kernel::is_off());
 }
 
-/// How the program writes: as itself, or by the kernel in its name.
+/// Writes as a program does: by itself, or by the kernel in its name.
 void store(std::span<std::byte> to, std::span<const std::byte> content, unsigned how) {
     if (how % 3 == 0) {
         std::array<int, 2> ends{};
         ASSERT_EQ(::pipe(ends.data()), 0);
-        const std::size_t some = std::min<std::size_t>(content.size(), 60000);  // what a pipe takes
+        const std::size_t some = std::min<std::size_t>(content.size(), 60000);  // a pipe takes no more
         ASSERT_EQ(::write(ends[1], content.data(), some), static_cast<ssize_t>(some));
         ASSERT_EQ(::read(ends[0], to.data(), some), static_cast<ssize_t>(some));
         ::close(ends[0]);
@@ -69,7 +69,7 @@ void store(std::span<std::byte> to, std::span<const std::byte> content, unsigned
     }
 }
 
-/// Random writers, accesses and views, against the bytes as they should be.
+/// A program of random writers, accesses and views, with the bytes as they should be.
 class program {
 public:
     program(space where, std::size_t count, const buffer_options& options, unsigned seed)
@@ -140,7 +140,7 @@ private:
         std::ranges::copy(content, is_.begin() + static_cast<std::ptrdiff_t>(offset));
     }
 
-    /// The host has it again before the program writes on: two newest versions are another test's.
+    /// Fills at the device. The host has it again before the program writes on: two newest versions are another test's.
     void fill_at_device() {
         const auto [offset, count] = range();
         used_.read(where_).release();
@@ -239,7 +239,7 @@ TEST_P(host_write_contract, a_view_ends_what_it_began) {
     }
     EXPECT_EQ(used.state(), buffer_state::host_dirty);
     EXPECT_EQ(moved_by_reading(used, where_), page);
-    used.discard(host);  // nobody holds it any more
+    used.discard(host);  // nobody holds the host's copy any more
     EXPECT_EQ(used.state(), buffer_state::device_only);
     const bytes got = device_has(used, where_);
     EXPECT_EQ(got[0], std::byte{1});
@@ -284,7 +284,7 @@ TEST_P(host_write_contract, a_writer_during_a_transfer_is_found_by_the_next_acce
     EXPECT_TRUE(same(device_has(used, where_), wanted));
 }
 
-/// Two newest versions: neither is dropped until somebody says which stands.
+/// A buffer with two newest versions: neither is dropped until somebody says which stands.
 class two_versions {
 public:
     two_versions(space where, std::size_t count)
@@ -295,7 +295,7 @@ public:
         const std::byte value{0xD0};
         used.view(begin, end - begin).fill({&value, 1});
         std::fill(wanted.begin() + begin, wanted.begin() + end, value);
-        old[begin - 1] = wanted[begin - 1] = std::byte{0x11};  // beside it, in the same page
+        old[begin - 1] = wanted[begin - 1] = std::byte{0x11};  // beside the range, in the same page
         EXPECT_EQ(used.state(), buffer_state::mixed);
         old[at] = std::byte{0x22};
     }
@@ -320,7 +320,7 @@ TEST_P(host_write_contract, a_write_where_the_device_is_newer_is_a_conflict) {
             EXPECT_EQ(code_of([&] { both.used.read(each); }, &message), error_code::access_conflict) << each.name();
             EXPECT_NE(message.find("bytes ["), std::string::npos) << message;
         }
-        both.used.read(where_, {.offset = both.end}).release();  // nobody has touched those
+        both.used.read(where_, {.offset = both.end}).release();  // nobody has touched the bytes from there on
         EXPECT_EQ(both.old[both.at], std::byte{0x22});
         both.used.mark_device_dirty(0, 0);
         EXPECT_EQ(code_of([&] { both.used.read(where_); }), error_code::access_conflict);
@@ -338,7 +338,7 @@ TEST_P(host_write_contract, either_of_two_versions_may_stand) {
         }
         {
             two_versions both(where_, count);
-            both.used.mark_dirty(where_, both.begin, both.end - both.begin);  // before anybody has looked
+            both.used.mark_dirty(where_, both.begin, both.end - both.begin);  // marked before anybody has looked
             EXPECT_TRUE(same(device_has(both.used, where_), both.wanted));
         }
         {
@@ -357,7 +357,7 @@ TEST_P(host_write_contract, either_of_two_versions_may_stand) {
     }
 }
 
-/// What a lease writes, and what arrives from the device, is no write through a pointer.
+/// Neither what a lease writes nor what arrives from the device is a write through a pointer.
 TEST_P(host_write_contract, what_unibuf_writes_itself_is_not_found) {
     for (const std::size_t count : {std::size_t{300}, 5 * page + 300}) {
         if (!finds(count)) continue;

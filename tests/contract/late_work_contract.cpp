@@ -12,14 +12,14 @@ namespace {
 constexpr std::array late{std::byte{7}};
 constexpr std::byte newest{9};
 
-/// Stored to through a pointer once, and never again.
+/// Makes a buffer that was written through a pointer once, and never again.
 buffer exposed(std::size_t size) {
     buffer made(size);
     std::ranges::fill(std::span(made.host(), size), std::byte{1});
     return made;
 }
 
-/// A third space has newer content in the middle, as soon as that is to be had.
+/// Lets a third space have newer content in the middle, as soon as that is to be had.
 void overwrite_middle(buffer& of, held_queue& before, space late_space) {
     const std::size_t third = of.size_bytes() / 3;
     const auto write = [&](std::chrono::nanoseconds timeout) {
@@ -64,7 +64,7 @@ TEST_P(queued_work_contract, of_a_fill_is_no_write_of_the_program) {
         record_fence(where_).wait();
         buffer other(64);
         const auto queue = GetParam().hold_queue(where_);
-        other.write(where_, {.on = queue->name()}).release();  // the fill comes after what is on this queue
+        other.write(where_, {.on = queue->name()}).release();  // the fill comes after the work on this queue
         if (!queue->lets_the_host_go_on()) queue->open();
         b.fill(late);
         overwrite_middle(b, *queue, where_);

@@ -138,7 +138,7 @@ TEST_P(backend_contract, keeps_allocations_apart) {
 }
 
 TEST_P(backend_contract, starts_zero_only_where_it_says_so) {
-    // Memory that was used before, so that it is not zero by chance.
+    // This memory was used before, so that it is not zero by chance.
     for (int i = 0; i < 4; ++i) put(*allocate(64 * kibibyte), 0, noise(64 * kibibyte));
     for (const std::size_t size : {1u, 100u, 4096u, 65536u}) {
         const auto memory = allocate(size);
@@ -228,7 +228,7 @@ TEST_P(backend_contract, serves_threads_with_parts_of_one_memory) {
 
 TEST_P(backend_contract, moves_parts_of_many_memories_together) {
     constexpr std::size_t many = 700;
-    constexpr std::size_t gap = 3;  // at both ends of each, where nothing may come
+    constexpr std::size_t gap = 3;  // bytes at both ends of each part, where nothing may come
     std::vector<std::unique_ptr<backends::memory>> memories;
     std::vector<bytes> sent;
     std::vector<bytes> fetched;

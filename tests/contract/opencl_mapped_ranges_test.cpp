@@ -11,7 +11,7 @@ namespace {
 
 namespace cl = backends::cl;
 
-/// What the host has of each byte, by the plain way.
+/// Returns what the host has of each byte, worked out byte by byte.
 std::vector<cl::mapping> painted(const std::vector<cl::piece>& pieces, std::size_t count) {
     std::vector<cl::mapping> result(count, cl::mapping::none);
     for (const cl::piece& each : pieces)
@@ -20,7 +20,7 @@ std::vector<cl::mapping> painted(const std::vector<cl::piece>& pieces, std::size
     return result;
 }
 
-/// The pieces after a change, which must unmap what is there and map what is free.
+/// Returns the pieces after a change, which must unmap what is there and map what is free.
 std::vector<cl::piece> changed(std::vector<cl::piece> pieces, const cl::remapping& change) {
     for (const cl::piece& each : change.unmap) {
         const auto found = std::ranges::find(pieces, each);

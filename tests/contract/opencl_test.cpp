@@ -24,7 +24,7 @@ void ok(cl::cl_int status) {
     if (status != cl::success) throw std::runtime_error(cl::name_of(status));
 }
 
-/// A context as a program would make it, released at the end as a program would.
+/// A context as a program would make it, which it releases at the end.
 class callers_own {
 public:
     callers_own() : device_(opencl::handles_of("opencl:0").device) {
@@ -55,7 +55,7 @@ private:
     std::vector<cl::cl_command_queue> queues_;
 };
 
-/// A space of a context that the caller has released since.
+/// Returns a space of a context that the caller has released since.
 space adopted() {
     static const space once = [] {
         callers_own mine;
@@ -154,7 +154,7 @@ protected:
     backends::device& device() const { return backends::device_of(where_); }
     cl::cl_context context() const { return opencl::handles_of(where_).context; }
 
-    /// A second queue of the space's own context.
+    /// Makes a second queue of the space's own context.
     cl::cl_command_queue new_queue(cl::cl_bitfield properties = 0) const {
         const opencl::handles known = opencl::handles_of(where_);
         cl::cl_int status = cl::success;
@@ -328,7 +328,7 @@ TEST_F(opencl_test, a_child_process_is_told_and_ends_well) {
 }
 
 TEST_F(opencl_test, adopts_without_loading_another_api) {
-    ::testing::GTEST_FLAG(death_test_style) = "threadsafe";  // in a process of its own
+    ::testing::GTEST_FLAG(death_test_style) = "threadsafe";  // runs in a process of its own
     const auto adopt = [] {
         const space mine = adopted();
         std::_Exit(mine.name().starts_with("opencl:") && !::dlopen("libEGL.so.1", RTLD_LAZY | RTLD_NOLOAD) ? 0 : 1);
@@ -337,7 +337,7 @@ TEST_F(opencl_test, adopts_without_loading_another_api) {
 }
 
 TEST_F(opencl_test, says_how_queued_work_failed) {
-    // A caller's event stands for the work: what a driver does after a command of its own failed is undefined.
+    // A caller's event stands for the work, as it is undefined what a driver does after a command of its own failed.
     const user_events events;
     for (const auto& [status, code] : {std::pair{cl::out_of_resources, error_code::transfer_failed},
                                        std::pair{cl::mem_object_allocation_failure, error_code::transfer_failed},
@@ -377,7 +377,7 @@ TEST_F(opencl_test, shows_the_host_after_work_on_the_queue_that_is_named) {
         shared->write(0, content, on);
         const fence seen = shared->publish_to_host(0, 8192, access::read, on);
         EXPECT_FALSE(seen.wait(20ms));
-        // Asked again elsewhere, it is the same work that has to be done first.
+        // The same work has to be done first where another queue asks for it again.
         const cl::cl_command_queue other = new_queue();
         EXPECT_FALSE(shared->publish_to_host(0, 4096, access::read, opencl::queue_of(other)).wait(1ms));
         api().clReleaseCommandQueue(other);

@@ -92,7 +92,8 @@ TEST_F(opengl_test, leaves_the_state_of_the_callers_context_as_it_was) {
     unsigned own = 0;
     calls.create_buffers(1, &own);
     calls.buffer_storage(own, 64, nullptr, 0);
-    // Each with what asks for it: array, copy read and write, pixel pack and unpack, uniform, shader storage.
+    // Each binding stands with what asks for it: array, copy read and write, pixel pack and unpack, uniform, shader
+    // storage.
     constexpr std::array<std::pair<unsigned, unsigned>, 7> bindings{{{0x8892, 0x8894},
                                                                      {0x8F36, 0x8F36},
                                                                      {0x8F37, 0x8F37},
@@ -134,7 +135,7 @@ TEST_F(opengl_test, frees_nothing_in_a_context_that_took_the_handle_of_another) 
     auto memory = backends::device_of(adopted).allocate({.bytes = 64});
     const auto name = static_cast<unsigned>(memory->handle());
 
-    // Such a context has not the mark by which the adopted one is known.
+    // Such a context lacks the mark by which the adopted one is known.
     for (unsigned each = 1; each < name; ++each) {
         std::array<char, 64> label{};
         if (calls.is_buffer(each)) calls.get_object_label(gl::buffer_object, each, 64, nullptr, label.data());
@@ -168,7 +169,7 @@ TEST_F(opengl_test, a_context_with_the_handle_of_another_is_another) {
 
         auto kept = backends::device_of(adopted).allocate({.bytes = 64});
         put(*kept, 0, noise(64));
-        left.clear();  // of the context before: its names may be ours now
+        left.clear();  // clears names of the context before, which may be ours now
         EXPECT_TRUE(same(get(*kept, 0, 64), noise(64)));
         left.push_back(std::move(kept));
     }

@@ -17,7 +17,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-/// Threads of a program that joins them when its static objects go, which is after unibuf has stopped.
+/// These threads are joined when the static objects of a program go, which is after unibuf has stopped.
 std::vector<std::jthread> joined_at_the_end;
 
 /// Keeps the thread of a context busy until it is opened, or goes.
@@ -146,7 +146,7 @@ TEST_F(opengl_test, accesses_that_name_its_queue_do_not_stop_the_host) {
     for (const memory_hint hint : {memory_hint::gpu_preferred, memory_hint::coherent}) {
         unified_buffer<int> numbers({1000}, {.hint = hint, .device = where_});
         numbers.fill(1);
-        numbers.read(where_);  // allocates, which its thread has to do
+        numbers.read(where_);  // allocates, which the context's thread has to do
         for (int& each : numbers.write(host)) each = 2;
         const std::uint64_t waits = numbers.statistics().fence_waits;
         {
@@ -198,7 +198,7 @@ TEST(opengl_end_of_program, leaves_nobody_waiting_for_a_job_that_is_dropped) {
     } catch (const error& missing) {
         GTEST_SKIP() << missing.what();
     }
-    ::testing::GTEST_FLAG(death_test_style) = "threadsafe";  // in a process of its own
+    ::testing::GTEST_FLAG(death_test_style) = "threadsafe";  // runs in a process of its own
     const auto end_while_jobs_wait = [] {
         ::alarm(60);
         const space where("opengl:0");

@@ -1,4 +1,4 @@
-// tests/contract/opengl_fixture.hpp: what the tests of OpenGL share.
+// tests/contract/opengl_fixture.hpp: the functions that the tests of OpenGL share.
 #pragma once
 
 #include "backends/opengl/api.hpp"
@@ -10,21 +10,21 @@ namespace unibuf::contract {
 
 namespace gl = backends::gl;
 
-/// Functions of OpenGL that unibuf does not use.
+/// Finds a function of OpenGL that unibuf does not use.
 template <class Function>
 Function* find(space where, const char* name) {
     return reinterpret_cast<Function*>(opengl::function(where, name));
 }
 
-/// Doubles the floats of a buffer, in a compute shader, on the context of `where`. Says nothing of barriers or fences:
-/// that is for unibuf.
+/// Doubles the floats of a buffer, in a compute shader, on the context of `where`. Uses no barriers or fences: those
+/// are for unibuf.
 void double_on_device(space where, std::uint32_t buffer, std::size_t count);
 
 inline backends::gl_device& gl_device_of(space where) {
     return dynamic_cast<backends::gl_device&>(backends::device_of(where));
 }
 
-/// On unibuf's own context.
+/// Tests on unibuf's own context.
 class opengl_test : public ::testing::Test {
 protected:
     void SetUp() override {

@@ -1,4 +1,4 @@
-// tests/contract/sharing_contract.cpp: memory that host and device share, where a device has such.
+// tests/contract/sharing_contract.cpp: tests memory that host and device share, where a device has such.
 #include <algorithm>
 #include <thread>
 
@@ -12,17 +12,17 @@ constexpr std::size_t size = 64 * 1024;
 /// Memory that is shared, used as the buffer uses it: each side is shown a range before it touches it.
 class shared_memory {
 public:
-    /// The host's, used by the device in place.
+    /// Makes memory of the host that the device uses in place.
     static shared_memory alias(backends::device& device, std::size_t count, const backends::request& what = {}) {
         shared_memory made;
-        // Whole pages: some devices use nothing smaller in place.
+        // The host's memory is whole pages, as some devices use nothing smaller in place.
         made.owner_ = backends::device_of(host).allocate({.bytes = std::max<std::size_t>(count, 4096)});
         made.host_ = {made.owner_->host_address(), count};
         made.memory_ = device.alias(made.host_, {.bytes = count, .access = what.access, .hint = what.hint});
         return made;
     }
 
-    /// The device's, addressed by the host.
+    /// Makes memory of the device that the host addresses.
     static shared_memory visible(backends::device& device, std::size_t count, const backends::request& what = {}) {
         shared_memory made;
         made.memory_ = device.allocate_visible({.bytes = count, .access = what.access, .hint = what.hint});
@@ -64,11 +64,11 @@ public:
 
 private:
     std::unique_ptr<backends::memory> owner_;
-    std::unique_ptr<backends::memory> memory_;  // goes before what it uses
+    std::unique_ptr<backends::memory> memory_;  // goes before the memory that it uses
     std::span<std::byte> host_;
 };
 
-/// One of every kind of shared memory that the device has.
+/// Makes one memory of every kind of shared memory that the device has.
 std::vector<shared_memory> each_kind(backends::device& device, std::size_t count, const backends::request& what = {}) {
     std::vector<shared_memory> made;
     if (device.about().aliases_host) made.push_back(shared_memory::alias(device, count, what));

@@ -1,4 +1,4 @@
-// tests/unit/common.hpp: what the tests of the public API share. They see nothing that a user does not.
+// tests/unit/common.hpp: functions that the tests of the public API share. They see nothing that a user does not.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -14,7 +14,7 @@
 
 namespace unibuf::test {
 
-/// `count` of `whole` from `offset` on.
+/// Returns `count` bytes of `whole` from `offset` on.
 inline bytes part(std::span<const std::byte> whole, std::size_t offset, std::size_t count) {
     return bytes(whole.begin() + static_cast<std::ptrdiff_t>(offset),
                  whole.begin() + static_cast<std::ptrdiff_t>(offset + count));
@@ -22,7 +22,7 @@ inline bytes part(std::span<const std::byte> whole, std::size_t offset, std::siz
 
 inline bytes of(std::size_t count, unsigned char value) { return bytes(count, static_cast<std::byte>(value)); }
 
-/// What `from` holds, as `where`, whose memory the host can address, reads it.
+/// Returns what `from` holds, as `where` reads it, whose memory the host can address.
 inline bytes content(const buffer& from, space where = host, const access_options& options = {}) {
     const auto lease = from.read(where, options);
     return bytes(lease.begin(), lease.end());
@@ -38,7 +38,7 @@ struct failure {
     std::string message;
 };
 
-/// What `call` throws; fails the test where it throws nothing.
+/// Returns what `call` throws; fails the test where it throws nothing.
 template <class Call>
 failure failure_of(Call call) {
     try {

@@ -58,7 +58,7 @@ inline ranges touched(watch& of, byte_range range) {
     return found;
 }
 
-/// In order, each byte once.
+/// Returns the ranges in order, with each byte once.
 inline ranges joined(ranges all) {
     std::ranges::sort(all, {}, &byte_range::begin);
     ranges result;
@@ -74,7 +74,7 @@ inline ranges joined(ranges all) {
 
 inline byte_range pages(std::size_t first, std::size_t count) { return {first * page, (first + count) * page}; }
 
-/// Skips where the kernel refuses.
+/// Watches pages. Skips where the kernel refuses.
 class page_watch : public ::testing::Test {
 protected:
     static constexpr std::size_t count = 64;

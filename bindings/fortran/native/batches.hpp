@@ -3,7 +3,7 @@
 
 namespace unibuf::fortran {
 
-/// Whether begin_batch() was called on this thread, and end_batch() not yet.
+/// Returns whether begin_batch() was called on this thread, and end_batch() not yet.
 bool batch_is_open() noexcept;
 
 }  // namespace unibuf::fortran

@@ -1,4 +1,4 @@
-// fences.cpp: gpu_fence_primitives.
+// fences.cpp: the procedures of gpu_fence_primitives.
 #include <ISO_Fortran_binding.h>
 
 #include <cstdint>
@@ -36,7 +36,7 @@ handle unibuf_fortran_create_fence(const CFI_cdesc_t* device, int* stat, CFI_cde
     return made;
 }
 
-/// `done` takes the place of the error where time is up.
+/// Waits for a fence. Where time is up, `done` takes the place of the error.
 void unibuf_fortran_wait_fence(const handle* fence, const std::int64_t* timeout, int* done, int* stat) {
     carry_out(stat, nullptr, [&] {
         const bool reached = fences().get(*fence).wait(timeout_of(timeout));

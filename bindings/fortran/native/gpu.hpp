@@ -17,12 +17,12 @@ struct gpu {
 
 gpu gpu_at(space where);
 
-/// The one that was chosen, else "opengl:0"; after use_copy_fallback() the host, where that is not there. Throws
-/// error(device_unavailable).
+/// Returns the device that was chosen, else "opengl:0". After use_copy_fallback() that is the host where "opengl:0" is
+/// not there. Throws error(device_unavailable).
 space chosen_gpu();
 void choose_gpu(space where) noexcept;
 
-/// The device of that name; of no name, the chosen one.
+/// Returns the device of that name; for no name, the chosen one.
 space gpu_named(std::string_view name);
 
 bool copies_instead() noexcept;

@@ -13,7 +13,7 @@
 namespace unibuf::fortran {
 
 /// The parts of type(unified_buffer) and its like. Copies stand for the same object, which ends when one of them is
-/// destroyed; the others are told so.
+/// destroyed; the other copies are refused then.
 struct handle {
     void* slot = nullptr;
     std::int64_t generation = 0;
@@ -41,7 +41,7 @@ public:
         return at && at->generation.load(std::memory_order_acquire) == of.generation;
     }
 
-    /// Throws error(invalid_argument) where it was destroyed, or never made.
+    /// Throws error(invalid_argument) where the object was destroyed, or never made.
     T& get(const handle& of) const {
         if (!has(of)) refuse(of);
         return *static_cast<slot*>(of.slot)->object;
@@ -57,7 +57,7 @@ public:
         return std::move(at->object);
     }
 
-    /// Why this thread's last one was not created: told to who uses it nevertheless.
+    /// Notes why this thread's last object was not created, which is told to whoever uses it nevertheless.
     void note_failure(const char* why) noexcept {
         try {
             failed_ = why;
@@ -72,8 +72,8 @@ private:
 
         std::atomic<std::int64_t> generation = 0;  // odd while it has an object
         std::unique_ptr<T> object;
-        slot* next = nullptr;  // of those without an object
-        slot* before;          // of all
+        slot* next = nullptr;  // the next slot without an object
+        slot* before;          // the slot that was made before this one
     };
 
     [[noreturn]] void refuse(const handle& of) const {

@@ -18,7 +18,7 @@ namespace unibuf::fortran {
 
 namespace {
 
-// As <GL/glcorearb.h> declares them.
+// These are declared as in <GL/glcorearb.h>.
 constexpr unsigned gl_shader_storage_buffer = 0x90D2;
 constexpr unsigned gl_shader_storage_buffer_offset_alignment = 0x90DF;
 constexpr unsigned gl_max_shader_storage_buffer_bindings = 0x90DD;
@@ -27,7 +27,7 @@ constexpr unsigned gl_compute_shader = 0x91B9;
 constexpr unsigned gl_link_status = 0x8B82;
 constexpr unsigned gl_all_barrier_bits = 0xFFFFFFFF;
 
-/// The function of the context of `where`.
+/// Returns the function `name` of the context of `where`.
 template <class Function>
 Function* function(space where, const char* name) {
     if (void* const found = opengl::function(where, name)) return reinterpret_cast<Function*>(found);
@@ -46,7 +46,7 @@ int limit_of(space where, unsigned what, unsigned index) {
     return value;
 }
 
-/// On the context's thread.
+/// Checks a binding, on the context's thread.
 void check_binding(const native_memory& copy, unsigned binding) {
     const auto most = static_cast<unsigned>(limit_of(copy.where, gl_max_shader_storage_buffer_bindings));
     if (binding >= most) {
@@ -103,7 +103,7 @@ compute_shader::~compute_shader() {
     try {
         opengl::run(where_, [&] { function<void(unsigned)>(where_, "glDeleteProgram")(program_); });
     } catch (const std::exception&) {
-        // It has gone with its context, or goes with it.
+        // The program has gone with its context, or goes with it.
     }
 }
 

@@ -1,4 +1,4 @@
-// opengl_calls.hpp: what the module does with OpenGL itself: bindings and compute shaders.
+// opengl_calls.hpp: the module's own calls of OpenGL: bindings and compute shaders.
 #pragma once
 
 #include <array>
@@ -15,7 +15,7 @@ void bind_storage(const native_memory& copy, unsigned binding);
 /// A program of one compute shader.
 class compute_shader {
 public:
-    /// Throws error(invalid_argument), with the compiler's log, where it does not compile.
+    /// Compiles the shader. Throws error(invalid_argument), with the compiler's log, where it does not compile.
     compute_shader(space where, std::string_view source);
     ~compute_shader();
     compute_shader(const compute_shader&) = delete;

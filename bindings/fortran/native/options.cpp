@@ -10,7 +10,7 @@ namespace unibuf::fortran {
 
 namespace {
 
-// The host's view of a buffer, from 1 on.
+// Modes are the host's view of a buffer, and count from 1.
 host_access access_of(int mode) {
     switch (mode) {
         case 1:

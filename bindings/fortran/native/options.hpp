@@ -1,4 +1,4 @@
-// options.hpp: arguments as options.
+// options.hpp: makes options of arguments.
 #pragma once
 
 #include <chrono>
@@ -8,13 +8,13 @@
 
 namespace unibuf::fortran {
 
-// These throw error(invalid_argument) for what the modules do not have.
+// These throw error(invalid_argument) for values that the modules do not have.
 std::size_t size_of(std::int64_t bytes);
 
-/// BUFFER_READ_ONLY and so on; MEMORY_COHERENT and so on, which is the default.
+/// Makes options of BUFFER_READ_ONLY and so on, and of MEMORY_COHERENT, which is the default, and so on.
 buffer_options options_of(const int* access, const int* hint, space where);
 
-/// Without end, where it is absent.
+/// Returns a timeout, which is without end where the argument is absent.
 std::chrono::nanoseconds timeout_of(const std::int64_t* nanoseconds);
 
 }  // namespace unibuf::fortran

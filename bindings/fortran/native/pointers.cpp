@@ -47,7 +47,7 @@ void associate(CFI_cdesc_t& pointer, const shaped_range& with, std::byte* base) 
     pointer.base_addr = base + with.offset();
     for (int axis = 0; axis < pointer.rank; ++axis) {
         pointer.dim[axis] = {.lower_bound = 1, .extent = with.extent(axis), .sm = stride};
-        if (__builtin_mul_overflow(stride, with.extent(axis), &stride)) stride = 0;  // of an array of no elements
+        if (__builtin_mul_overflow(stride, with.extent(axis), &stride)) stride = 0;  // there are no elements
     }
 }
 

@@ -9,12 +9,12 @@
 
 namespace unibuf::fortran {
 
-/// An array, somewhere in `bytes`.
+/// The place of an array in `bytes` bytes.
 class shaped_range {
 public:
-    /// Elements of `each` bytes, from the element `offset` on. Without a shape, rank 1 is all elements to the end, and
-    /// rank 0 one. Throws error(invalid_argument) where the shape is not of that rank, error(out_of_range) where the
-    /// array is not all there.
+    /// Places elements of `each` bytes, from the element `offset` on. Without a shape, rank 1 is all elements to the
+    /// end, and rank 0 one. Throws error(invalid_argument) where the shape is not of that rank, error(out_of_range)
+    /// where the array is not all there.
     shaped_range(std::size_t bytes, std::size_t each, int rank, const CFI_cdesc_t* shape, std::int64_t offset);
 
     std::size_t offset() const noexcept { return first_; }
@@ -25,7 +25,8 @@ private:
     std::array<std::int64_t, CFI_MAX_RANK> extents_{};
 };
 
-/// Associates a pointer of that type and rank, with lower bounds of 1.
+/// Associates a pointer with such an array at `base`, with lower bounds of 1. The pointer's type and rank are those of
+/// the array.
 void associate(CFI_cdesc_t& pointer, const shaped_range& with, std::byte* base);
 
 }  // namespace unibuf::fortran

@@ -19,7 +19,7 @@ slots<memory_pool>& pools() noexcept {
     return all;
 }
 
-/// As type(pool_statistics).
+/// Laid out as type(pool_statistics).
 struct pool_figures {
     std::int64_t hits;
     std::int64_t misses;

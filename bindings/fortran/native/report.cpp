@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cstring>
 
-/// error stop, in gpu_unified_buffers.
+/// Stops the program by `error stop`, in gpu_unified_buffers.
 extern "C" [[noreturn]] void unibuf_fortran_stop(const char* message, std::size_t length);
 
 namespace unibuf::fortran {
@@ -37,5 +37,5 @@ bool is_about_the_machine(unibuf_status failure) noexcept {
 
 }  // namespace unibuf::fortran
 
-/// The message of this thread's last failure.
+/// Gives the message of this thread's last failure.
 extern "C" void unibuf_fortran_message(CFI_cdesc_t* text) { unibuf::fortran::put_text(unibuf::c::message(), text); }

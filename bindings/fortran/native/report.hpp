@@ -9,16 +9,16 @@
 
 namespace unibuf::fortran {
 
-/// Of a character dummy, without the blanks at its end; empty where it is absent.
+/// Returns the text of a character dummy, without the blanks at its end; empty where it is absent.
 std::string_view text_of(const CFI_cdesc_t* characters) noexcept;
 
-/// Cut, or filled with blanks; does nothing where it is absent.
+/// Puts a text into a character dummy, cut or filled with blanks; does nothing where it is absent.
 void put_text(std::string_view text, CFI_cdesc_t* characters) noexcept;
 
 /// Tells of a failure by `stat` and `errmsg`; without `stat` the program stops.
 void report_failure(unibuf_status failure, int* stat, CFI_cdesc_t* errmsg) noexcept;
 
-/// Whether the machine lacks what was asked for, rather than the program asking nonsense.
+/// Returns whether the machine lacks what was asked for, rather than the program asking nonsense.
 bool is_about_the_machine(unibuf_status failure) noexcept;
 
 template <class Work>
@@ -28,7 +28,7 @@ void carry_out(int* stat, CFI_cdesc_t* errmsg, const Work& work) noexcept {
     if (ended != UNIBUF_OK) report_failure(ended, stat, errmsg);
 }
 
-/// The same of a call whose result shows what the machine lacks: an invalid buffer, a null pointer. It stops the
+/// Carries out a call whose result shows what the machine lacks: an invalid buffer, a null pointer. It stops the
 /// program for other failures only.
 template <class Work>
 void try_out(int* stat, CFI_cdesc_t* errmsg, const Work& work) noexcept {

@@ -1,4 +1,4 @@
-// statistics.cpp: what became of a buffer, and what was moved for it.
+// statistics.cpp: the state of a buffer, and the transfers made for it.
 #include <ISO_Fortran_binding.h>
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 namespace unibuf::fortran {
 namespace {
 
-/// As type(transfer_statistics).
+/// Laid out as type(transfer_statistics).
 struct transfer_figures {
     std::int64_t transfers;
     std::int64_t bytes_moved;
@@ -26,7 +26,7 @@ transfer_figures figures_of(const statistics& of) {
             number(of.evictions)};
 }
 
-/// "shared: asked for: coherent; to write, coherent".
+/// Returns "shared: asked for: coherent; to write, coherent".
 std::string description_of(const placement_info& of) {
     std::string text = of.placement == placement::shared ? "shared: " : "mirrored: ";
     text += of.reason;

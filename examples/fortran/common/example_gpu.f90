@@ -1,4 +1,4 @@
-!> What examples do where there is no GPU.
+!> Ends an example where there is no GPU.
 module example_gpu
   use gpu_unified_buffers, only: STATUS_DEVICE_UNAVAILABLE, STATUS_OK, gpu_device
   implicit none
@@ -7,7 +7,7 @@ module example_gpu
 
 contains
 
-  !> In peace, with the reason.
+  !> Ends the program in peace, with the reason.
   subroutine stop_without_gpu()
     character(:), allocatable :: name
     character(500) :: reason

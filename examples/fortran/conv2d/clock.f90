@@ -1,4 +1,4 @@
-!> How long something took.
+!> Tells how long something took.
 module conv2d_clock
   use kinds, only: dp, i64
   implicit none
@@ -7,7 +7,7 @@ module conv2d_clock
 
 contains
 
-  !> Since some moment before the program.
+  !> Returns the time since some moment before the program.
   function milliseconds() result(now)
     real(dp) :: now
 
@@ -23,7 +23,7 @@ contains
 
     integer :: i
 
-    ! The first whose place in order is the middle: as many values are below it, at most, as above.
+    ! The median is the first value with at most half of the values below it, and at most half above.
     middle = of(1)
     do i = 1, size(of)
       middle = of(i)

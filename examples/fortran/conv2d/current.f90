@@ -74,7 +74,7 @@ contains
 
   end subroutine frame
 
-  !> Or what OpenCL has in its place.
+  !> Does what glBufferData does, or what OpenCL has in its place.
   subroutine glBufferData(on, from)
     class(gpu), intent(inout) :: on
     real(sp), contiguous, intent(in) :: from(:)
@@ -89,7 +89,7 @@ contains
     call on%download(to)
   end subroutine glGetBufferSubData
 
-  !> Nothing: it has no unified buffers.
+  !> Takes no time: this way has no unified buffers.
   subroutine management(self, on, took)
     class(current), intent(inout) :: self
     class(gpu), intent(inout) :: on

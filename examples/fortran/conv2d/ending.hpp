@@ -7,7 +7,8 @@
 
 namespace examples {
 
-/// No exception may reach Fortran. What a machine may lack was asked before, so that there is nothing to go on with.
+/// Ends the program where `work` throws, as no exception may reach Fortran. The program has asked before for what a
+/// machine may lack, so there is nothing to go on with.
 template <class Work>
 auto or_end(const Work& work) {
     try {

@@ -1,4 +1,4 @@
-!> What the convolution needs of a GPU's API, in the way of today and on unified buffers.
+!> The parts of a GPU's API that the convolution needs, in the way of today and on unified buffers.
 module conv2d_gpus
   use gpu_unified_buffers, only: unified_buffer
   use kinds, only: i64, sp
@@ -6,7 +6,7 @@ module conv2d_gpus
   private
   public :: gpu
 
-  !> Has the convolution as a program for pictures of one size.
+  !> A GPU that has the convolution as a program for pictures of one size.
   type, abstract :: gpu
     character(:), allocatable :: name
     integer :: width = 0
@@ -16,13 +16,13 @@ module conv2d_gpus
     procedure(open_gpu), deferred :: open
     procedure(without_arguments), deferred :: close
 
-    !> Of today: buffers of the GPU's API, which are filled and read by copying.
+    !> These are for the way of today: buffers of the GPU's API, which are filled and read by copying.
     procedure(without_arguments), deferred :: create_native_buffers
     procedure(without_arguments), deferred :: delete_native_buffers
     procedure(upload_input), deferred :: upload
     procedure(download_output), deferred :: download
 
-    !> On unified buffers: what `compute` works on from now on.
+    !> Sets the unified buffers that `compute` works on from now on.
     procedure(use_unified_buffers), deferred :: use_buffers
 
     !> Queues the convolution.
@@ -70,14 +70,14 @@ module conv2d_gpus
 
 contains
 
-  !> Of a picture.
+  !> Returns the size of a picture in bytes.
   pure integer(i64) function bytes(self)
     class(gpu), intent(in) :: self
 
     bytes = storage_size(1.0_sp)/8*int(self%width, i64)*self%height
   end function bytes
 
-  !> The size, for the program's preprocessor.
+  !> Returns lines that tell the program's preprocessor the size.
   function defines(self) result(lines)
     class(gpu), intent(in) :: self
     character(:), allocatable :: lines

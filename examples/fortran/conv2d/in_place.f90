@@ -14,7 +14,7 @@ module conv2d_in_place
   type, extends(way) :: in_place
     private
     type(unified_buffer) :: input_buffer, output_buffer
-    ! Contiguous, or else the compiler would copy where they are passed on.
+    ! These are contiguous, or else the compiler would copy where they are passed on.
     real(sp), pointer, contiguous :: input(:, :) => null()
     real(sp), pointer, contiguous :: output(:, :) => null()
   contains

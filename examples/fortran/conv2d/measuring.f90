@@ -1,4 +1,4 @@
-!> Frames of one way on one GPU, and what they cost.
+!> Measures frames of one way on one GPU.
 module conv2d_measuring
   use conv2d_clock, only: median, milliseconds
   use conv2d_gpus, only: gpu
@@ -12,16 +12,16 @@ module conv2d_measuring
   public :: measurement, measure
 
   type :: measurement
-    real(dp) :: time = 0         ! of a frame, in milliseconds
-    integer(i64) :: copied = 0   ! by the program, bytes a frame
-    integer(i64) :: moved = 0    ! by unibuf, likewise
-    integer(i64) :: held = 0     ! at most, on the host and the GPU together
-    real(dp) :: management = 0   ! of buffers, milliseconds a frame
+    real(dp) :: time = 0        ! median time of a frame in milliseconds
+    integer(i64) :: copied = 0  ! bytes that the program copies for a frame
+    integer(i64) :: moved = 0   ! bytes that unibuf moves for a frame
+    integer(i64) :: held = 0    ! most bytes held at once, on the host and the GPU together
+    real(dp) :: management = 0  ! milliseconds a frame that the management of buffers takes
   end type measurement
 
 contains
 
-  !> Once to warm up, and `frames` times for the clock. Medians.
+  !> Runs once to warm up, and `frames` times for the clock. Figures are medians.
   function measure(how, on, frames, result) result(cost)
     class(way), intent(inout) :: how
     class(gpu), intent(inout) :: on

@@ -51,7 +51,7 @@ void example_cl_delete_buffer(cl::memory buffer) {
     or_end([&] { check(api().clReleaseMemObject(buffer), "clReleaseMemObject"); });
 }
 
-/// Queued: `data` must stay until the next example_cl_read.
+/// Queues a write: `data` must stay until the next example_cl_read.
 void example_cl_write(cl::memory buffer, std::int64_t bytes, const void* data) {
     or_end([&] {
         constexpr std::uint32_t at_once = 0;
@@ -61,7 +61,7 @@ void example_cl_write(cl::memory buffer, std::int64_t bytes, const void* data) {
     });
 }
 
-/// Waits for all that was queued before.
+/// Reads a buffer, and waits for all that was queued before.
 void example_cl_read(cl::memory buffer, std::int64_t bytes, void* data) {
     or_end([&] {
         constexpr std::uint32_t when_done = 1;

@@ -13,7 +13,7 @@ namespace gl = conv2d::gl;
 
 unibuf::space where() { return unibuf::space("opengl:0"); }
 
-/// On the context's thread.
+/// Does `work` on the context's thread.
 template <class Work>
 void call(const char* what, const Work& work) {
     examples::or_end([&] {
@@ -39,7 +39,7 @@ void example_gl_delete_buffer(unsigned name) {
     call("glDeleteBuffers", [&](const gl::functions& on) { on.glDeleteBuffers(1, &name); });
 }
 
-/// Of no data, it has room for them.
+/// Gives a buffer its data. Where `data` is null, the buffer just has room.
 void example_gl_buffer_data(unsigned name, std::int64_t bytes, const void* data) {
     const unsigned usage = data ? gl::dynamic_draw : gl::dynamic_read;
     call("glNamedBufferData", [&](const gl::functions& on) { on.glNamedBufferData(name, bytes, data, usage); });

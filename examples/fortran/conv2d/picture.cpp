@@ -19,7 +19,7 @@ conv2d::picture& photograph() {
 
 extern "C" {
 
-/// As wide and high as asked; where that is 0, as it is. The width becomes a multiple of four.
+/// Loads the picture, as wide and high as asked; where that is 0, as it is. The width becomes a multiple of four.
 void example_load_picture(const char* path, int* width, int* height) {
     examples::or_end([&] {
         conv2d::picture loaded = conv2d::load(path);

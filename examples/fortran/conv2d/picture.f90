@@ -1,4 +1,4 @@
-!> The photograph that an application would take with its camera, and how it looks at a result.
+!> Loads the photograph that an application would take with its camera, and looks at a result as it would.
 module conv2d_picture
   use, intrinsic :: iso_c_binding, only: c_char, c_int, c_null_char
   use kinds, only: sp
@@ -14,7 +14,7 @@ module conv2d_picture
       integer(c_int), intent(inout) :: width, height
     end subroutine load
 
-    !> The first pixels, row by row, black 0 and white 1, written where the application wants them.
+    !> Writes the first pixels where the application wants them, row by row, black 0 and white 1.
     subroutine take_pixels(count, to) bind(C, name='example_take_pixels')
       import
       implicit none
@@ -25,7 +25,7 @@ module conv2d_picture
 
 contains
 
-  !> Scales it; a size of 0 is the picture's own. Widths are cut to a multiple of four.
+  !> Scales the picture; a size of 0 is its own. Widths are cut to a multiple of four.
   subroutine load_picture(path, width, height)
     character(*), intent(in) :: path
     integer, intent(inout) :: width, height
@@ -33,7 +33,7 @@ contains
     call load(path//c_null_char, width, height)
   end subroutine load_picture
 
-  !> Reads every pixel.
+  !> Reads every pixel of the result.
   pure function looked_at(result, width, height) result(sum_of_all)
     integer, intent(in) :: width, height
     real(sp), intent(in) :: result(width, height)
@@ -42,7 +42,7 @@ contains
     real(sp) :: sums(width)
     integer :: y
 
-    ! A sum for each column: the compiler may not add in another order, but can add many columns at once.
+    ! There is a sum for each column: the compiler may not add in another order, but can add many columns at once.
     sums = 0
     do y = 1, height
       sums = sums + result(:, y)

@@ -1,4 +1,4 @@
-!> What was measured, for people.
+!> Shows people what was measured.
 module conv2d_table
   use conv2d_measuring, only: measurement
   use kinds, only: dp, i64
@@ -39,7 +39,7 @@ contains
     print '(a10, 1x, 2a)', first, 'skipped: ', trim(reason)
   end subroutine print_skipped
 
-  !> What the design of unified buffers promises, and what came of it.
+  !> Prints what the design of unified buffers promises, and what came of it.
   subroutine print_gain(device, current, in_place)
     character(*), intent(in) :: device
     type(measurement), intent(in) :: current, in_place

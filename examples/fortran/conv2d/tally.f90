@@ -1,4 +1,4 @@
-!> What the program itself copies and holds, on the host and on the GPU; unibuf counts its own.
+!> Counts what the program itself copies and holds, on the host and on the GPU; unibuf counts its own.
 module conv2d_tally
   use kinds, only: i64
   implicit none
@@ -25,7 +25,7 @@ contains
     tally%copied = tally%copied + bytes
   end subroutine count_copy
 
-  !> Negative where memory is freed.
+  !> Counts memory that is taken; `bytes` is negative where memory is freed.
   subroutine count_memory(bytes)
     integer(i64), intent(in) :: bytes
 

@@ -11,11 +11,12 @@ module conv2d_ways
     !> Allocates what is kept, and takes the picture.
     procedure(start_way), deferred :: start
 
-    !> One frame, the same in all ways: the application writes the first row of its picture anew, as a camera would;
-    !> the picture is convolved; the application looks at all of the result.
+    !> Makes one frame, the same in all ways: the application writes the first row of its picture anew, as a camera
+    !> would; the picture is convolved; the application looks at all of the result.
     procedure(one_frame), deferred :: frame
 
-    !> The milliseconds of all that a frame asks of unibuf, where the host has written a row and the GPU is idle.
+    !> Returns the milliseconds of all that a frame asks of unibuf, where the host has written a row and the GPU is
+    !> idle.
     procedure(time_management), deferred :: management
 
     procedure(finish_way), deferred :: finish

@@ -52,7 +52,7 @@ contains
     seen = looked_at(self%cpu_output, on%width, on%height)
   end subroutine frame
 
-  !> Of a row instead of the picture, so that little is copied.
+  !> Works on a row instead of the picture, so that little is copied.
   subroutine management(self, on, took)
     class(zero_copy), intent(inout) :: self
     class(gpu), intent(inout) :: on

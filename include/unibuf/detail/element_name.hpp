@@ -12,7 +12,8 @@
 
 namespace unibuf::detail {
 
-/// As NumPy's array interface writes the type of an element: "<f4"; "|V12" for what is neither number nor bool.
+/// Returns the type of an element as NumPy's array interface writes it: "<f4"; "|V12" for a type that is neither number
+/// nor bool.
 UNIBUF_API std::string element_name(char kind, std::size_t bytes);
 
 template <class T>
@@ -31,11 +32,11 @@ std::string element_name_of() {
     return element_name(kind, sizeof(T));
 }
 
-/// How buffers of elements are described to other processes: "<f4 200,300".
+/// Describes a buffer of elements to other processes: "<f4 200,300".
 UNIBUF_API std::string describe(std::string_view element, const shape& extents);
 
-/// The shape in the first line of such a description. Throws error(invalid_argument) where its elements are of another
-/// type, or it is none.
+/// Returns the shape in the first line of what describe() made. Throws error(invalid_argument) where the elements are
+/// of another type, or `description` is none.
 UNIBUF_API shape described_shape(std::string_view description, std::string_view element);
 
 }  // namespace unibuf::detail

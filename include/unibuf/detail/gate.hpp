@@ -1,7 +1,7 @@
 // unibuf/detail/gate.hpp: what an access looks at first, so that one of a current copy costs no lock and no call.
 //
-// The members are true when they are set; when they are not, the way through the lock finds out. Only that way sets
-// them.
+// What a member says while it is set is true; where it is not set, an access takes the lock and finds out. All members
+// but `solo` are set only under the lock.
 #pragma once
 
 #include <atomic>
@@ -13,33 +13,34 @@
 
 namespace unibuf::detail {
 
-/// A number for the calling thread, never used twice.
+/// The number of the calling thread, never used twice; 0 until the thread is given one.
 inline thread_local constinit std::uint32_t thread_number UNIBUF_API = 0;
 UNIBUF_API std::uint32_t number_thread() noexcept;
 inline std::uint32_t this_thread() noexcept { return thread_number ? thread_number : number_thread(); }
 
-/// The default device as copies are numbered; `no_space` until it has been looked up.
+/// The number of the default device; `no_space` until it has been looked up.
 inline constexpr std::uint8_t no_space = 0xFF;
 inline constexpr std::uint8_t host_in_place_of_device = 1;  // where the host is the default device; users see the host
 inline std::atomic<std::uint8_t> default_space UNIBUF_API = no_space;
 
 struct gate;
 
-/// Ends the lease `ticket` where that cannot be done without the lock.
+/// Ends the lease `ticket` under the buffer's lock.
 UNIBUF_API void end_by_lock(gate& of, std::uint64_t ticket) noexcept;
 
 struct gate {
-    // What `ready` can say of the whole buffer.
+    // Each bit of `ready` says one thing of the whole buffer.
     static constexpr std::uint32_t host_readable = 1;   // a host read lease changes nothing
     static constexpr std::uint32_t host_writable = 2;   // a host write lease changes nothing
     static constexpr std::uint32_t host_exposed = 4;    // host pointers are out already, and the host's copy is current
-    static constexpr std::uint32_t host_shown = 8;      // the same of pointers for reading
-    static constexpr std::uint32_t host_current = 16;   // what host() and the like do changes nothing
-    static constexpr std::uint32_t device_newest = 32;  // to mark the device below dirty changes nothing
-    static constexpr std::uint32_t device_shift = 8;    // above it: the default device, where it is current like that
+    static constexpr std::uint32_t host_shown = 8;      // pointers for reading are out, and the host's copy is current
+    static constexpr std::uint32_t host_current = 16;   // raw access at the host changes nothing
+    static constexpr std::uint32_t device_newest = 32;  // marking the device of device_shift dirty changes nothing
+    static constexpr std::uint32_t device_shift = 8;    // above it: the default device, if raw access changes nothing
 
-    // The one lease that is held without the lock: of all bytes, at the host. Bits: thread | access | by_lock.
-    static constexpr std::uint64_t by_lock = 1;  // in `solo`: leases go by the lock now; in a ticket: this one did
+    // `solo` is the one lease that is held without the lock: of all bytes, at the host. Its bits: thread | access |
+    // by_lock.
+    static constexpr std::uint64_t by_lock = 1;  // in `solo`: leases take the lock now; in a ticket: this lease did
     static constexpr std::uint64_t solo_of(std::uint32_t thread, access what) noexcept {
         return std::uint64_t{thread} << 32 | std::uint64_t{static_cast<std::uint8_t>(what)} << 1;
     }
@@ -48,7 +49,7 @@ struct gate {
     }
     static constexpr access access_of(std::uint64_t word) noexcept { return static_cast<access>(word >> 1 & 3); }
 
-    /// Takes that lease: its word, or 0 where it has to go by the lock.
+    /// Takes the lease without the lock, and returns its ticket; 0 where it needs the lock.
     std::uint64_t take_solo(access what) noexcept {
         const std::uint32_t need = what == access::read ? host_readable : host_writable;
         if (!(ready.load(std::memory_order_acquire) & need)) return 0;
@@ -86,7 +87,7 @@ struct gate {
         return (seen & device_newest) != 0 && seen >> device_shift == where;
     }
 
-    /// Whether the device that is the default now has all bytes, with nothing to wait for.
+    /// Returns whether the device that is the default now has all bytes, with nothing to wait for.
     bool device_if(std::uint8_t& where, std::uintptr_t& handle) const noexcept {
         const std::uint32_t seen = device_ready.load(std::memory_order_acquire);
         where = static_cast<std::uint8_t>(seen);
@@ -97,18 +98,18 @@ struct gate {
 
     constexpr explicit gate(std::size_t size) noexcept : bytes(size) {}
 
-    std::size_t bytes;  // changes only where nobody has a handle but the pool that it lies in
+    std::size_t bytes;  // changes only while nobody has a handle but the pool that the buffer lies in
     std::atomic<std::uint64_t> solo = 0;
     std::atomic<std::uint32_t> ready = 0;
     std::atomic<std::uint32_t> device_ready =
-        no_space;  // a space, below a number that tells apart each time it was set
+        no_space;  // low byte: a space; above it: a number that tells apart each time it was set
     std::atomic<std::byte*> host_address = nullptr;
     std::atomic<std::uintptr_t> device_handle = 0;
 };
 
-/// In the place of the buffer of a handle that was moved from. It lets nobody pass, so that accesses, which have to be
-/// as fast as they are, need not ask whether there is a buffer. It is one object for the whole process, whatever other
-/// shared libraries hide: it is known by its address.
+/// A handle that was moved from has this in the place of its buffer's gate. It lets nobody pass, so that accesses,
+/// which have to be as fast as they are, need not ask whether there is a buffer. It is one object for the whole
+/// process, whatever other shared libraries hide: it is known by its address.
 UNIBUF_API extern gate no_buffer;
 
 }  // namespace unibuf::detail

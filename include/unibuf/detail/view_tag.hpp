@@ -6,8 +6,8 @@
 namespace unibuf::detail {
 
 struct view_tag {
-    std::uint64_t shown = 0;   // counts up with each view that is given out current; 0 for one of a copy as it is
-    std::uint64_t holder = 0;  // whoever can be asked to let go of it; 0 where nobody has been named
+    std::uint64_t shown = 0;   // counts up with each view that is given out current; 0 for a view of a copy as it is
+    std::uint64_t holder = 0;  // number of the holder that can be asked to let go; 0 where nobody has been named
 };
 
 }  // namespace unibuf::detail

@@ -41,7 +41,7 @@ public:
 private:
     static loaded unavailable(std::string why) { return {.table = {}, .missing = std::move(why)}; }
 
-    /// `abi`: the version of CUDA that declared the function as api.hpp does.
+    /// Finds a function that older drivers may lack. `abi` is the version of CUDA that declared it as api.hpp does.
     template <class Function>
     void find_newer(const char* name, Function*& function, int abi) {
         constexpr std::uint64_t default_flags = 0;
@@ -59,7 +59,7 @@ private:
     void find_all() {
         functions& table = result_.table;
 #define UNIBUF_FIND(name) find(#name, table.name, oldest)
-        // Found where a driver is too old for all others: it tells how old.
+        // Even a driver that is too old for all others has this function, which tells how old it is.
         find("cuDriverGetVersion", table.cuDriverGetVersion, 2020);
         UNIBUF_FIND(cuInit);
         UNIBUF_FIND(cuGetErrorName);
@@ -128,7 +128,7 @@ private:
     std::string missing_;
 };
 
-// Buffers may go when static objects do, so what they call never goes.
+// These are never destroyed: buffers, which call them, may go when static objects do.
 const loaded& loaded_once() {
     static const loaded& once = *new loaded(loader().load());
     return once;

@@ -1,7 +1,7 @@
 // backends/cuda/api.hpp: the part of the CUDA driver API that this backend calls, found at run time.
 //
 // Types and values are those of <cuda.h> 12.0; the names of constants are in lower case, so that both can be included.
-// Functions keep their names, without the suffix of a version: which version's ABI is meant stands in api.cpp.
+// Functions keep their names, without the suffix of a version: api.cpp says which version's ABI is meant.
 #pragma once
 
 #include <cstddef>
@@ -25,7 +25,7 @@ using event_handle = CUevent_st*;
 using pool_handle = CUmemPoolHandle_st*;
 using resource_handle = CUgraphicsResource_st*;
 
-// CUresult.
+// These are values of CUresult.
 inline constexpr result success = 0;
 inline constexpr result invalid_value = 1;
 inline constexpr result out_of_memory = 2;
@@ -44,7 +44,7 @@ inline constexpr result not_permitted = 800;
 inline constexpr result not_supported = 801;
 inline constexpr result stream_capture_unsupported = 900;
 
-// CUdevice_attribute.
+// These are values of CUdevice_attribute.
 inline constexpr int multiprocessors = 16;
 inline constexpr int integrated = 18;
 inline constexpr int can_map_host_memory = 19;
@@ -60,7 +60,7 @@ inline constexpr int pageable_memory_access = 88;
 inline constexpr int pageable_access_uses_host_page_tables = 100;
 inline constexpr int memory_pools_supported = 115;
 
-// Flags.
+// These are flags, and values of smaller enums.
 inline constexpr unsigned stream_non_blocking = 1;
 inline constexpr unsigned event_disable_timing = 2;
 inline constexpr unsigned host_alloc_portable = 1;
@@ -74,21 +74,21 @@ inline constexpr int pool_release_threshold = 4;  // CUmemPool_attribute, cuuint
 inline constexpr int allocation_pinned = 1;       // CUmemAllocationType
 inline constexpr int location_device = 1;         // CUmemLocationType
 inline constexpr int memory_of_host = 1;          // CUmemorytype
-inline constexpr int memory_of_device = 2;        // likewise
+inline constexpr int memory_of_device = 2;        // CUmemorytype
 inline constexpr int access_read_write = 3;       // CUmemAccess_flags
 inline constexpr int source_in_stream_order = 1;  // CUmemcpySrcAccessOrder
 
-/// The streams that have no handle of their own.
+/// These are the streams that have no handle of their own.
 inline const stream_handle legacy_stream = reinterpret_cast<stream_handle>(std::uintptr_t{1});
 inline const stream_handle per_thread_stream = reinterpret_cast<stream_handle>(std::uintptr_t{2});
 
-/// CUmemLocation.
+/// Laid out as CUmemLocation.
 struct location {
     int type;
     int id;
 };
 
-/// CUmemPoolProps of 12.0: what is reserved is zero.
+/// Laid out as CUmemPoolProps of 12.0; reserved members are zero.
 struct pool_properties {
     int allocation_type;
     int handle_types;
@@ -99,7 +99,7 @@ struct pool_properties {
 };
 static_assert(sizeof(pool_properties) == 88);
 
-/// CUmemcpyAttributes of 12.8.
+/// Laid out as CUmemcpyAttributes of 12.8.
 struct copy_attributes {
     int source_access_order;
     location source;
@@ -108,7 +108,7 @@ struct copy_attributes {
 };
 static_assert(sizeof(copy_attributes) == 24);
 
-/// CUDA_MEMCPY2D of 3.2. Its two ends have the same members in the same order.
+/// Laid out as CUDA_MEMCPY2D of 3.2. Its two ends have the same members in the same order.
 struct rectangle {
     struct end {
         std::size_t column = 0;  // in bytes
@@ -126,7 +126,7 @@ struct rectangle {
 };
 static_assert(sizeof(rectangle) == 128);
 
-/// CUmemAccessDesc.
+/// Laid out as CUmemAccessDesc.
 struct access_of {
     cuda::location location;
     int flags;
@@ -185,7 +185,7 @@ struct functions {
     result (*cuMemsetD16Async)(device_pointer, unsigned short, std::size_t, stream_handle);
     result (*cuMemsetD32Async)(device_pointer, unsigned, std::size_t, stream_handle);
 
-    // Null where the driver is older, or the device has none.
+    // These are null where the driver is older than the version behind them, or the device lacks them.
     result (*cuCtxRecordEvent)(context_handle, event_handle);                                     // 12.5
     result (*cuMemPoolCreate)(pool_handle*, const pool_properties*);                              // 11.2
     result (*cuMemPoolSetAttribute)(pool_handle, int, void*);                                     // 11.2
@@ -196,7 +196,7 @@ struct functions {
     result (*cuMemcpyBatchAsync)(device_pointer*, device_pointer*, std::size_t*, std::size_t, copy_attributes*,
                                  std::size_t*, std::size_t, std::size_t*, stream_handle);  // 12.8
 
-    // Null where the driver has nothing of OpenGL.
+    // These are null where the driver knows nothing of OpenGL.
     result (*cuGLGetDevices)(unsigned*, device_ordinal*, unsigned, int);
     result (*cuGraphicsGLRegisterBuffer)(resource_handle*, unsigned, unsigned);
     result (*cuGraphicsUnregisterResource)(resource_handle);
@@ -205,13 +205,13 @@ struct functions {
     result (*cuGraphicsResourceGetMappedPointer)(device_pointer*, std::size_t*, resource_handle);
 };
 
-/// "12.4", of 12040, as CUDA counts.
+/// Returns "12.4" for 12040, which is how CUDA counts.
 std::string version_text(int version);
 
-/// Why CUDA cannot be called on this machine; empty where it can. Loads and initializes it at the first call.
+/// Returns why CUDA cannot be called on this machine; empty where it can. Loads and initializes it at the first call.
 const std::string& missing();
 
-/// The functions. Throws error(device_unavailable) where they are missing.
+/// Returns the functions. Throws error(device_unavailable) where they are missing.
 const functions& api();
 
 }  // namespace unibuf::backends::cuda

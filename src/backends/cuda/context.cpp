@@ -63,7 +63,7 @@ void context::check_named(stream_handle named) {
     if (named != legacy_stream && named != per_thread_stream) {
         context_handle owner = nullptr;
         const result status = api().cuStreamGetCtx(named, &owner);
-        // Of a stream whose context has gone, which says nothing about this one.
+        // These statuses mean that the context of the named stream has gone, and say nothing of this one.
         const bool none = status == invalid_handle || status == invalid_context || status == context_is_destroyed;
         if (none) {
             throw error(error_code::invalid_argument,
@@ -101,7 +101,7 @@ void context::reach(context& other) {
         constexpr unsigned no_flags = 0;
         const result status = api().cuCtxEnablePeerAccess(other.native_, no_flags);
         if (status != peer_access_already_enabled) check(status, "a peer in reach cannot be accessed");
-        // Memory of a pool asks for itself.
+        // Pooled memory needs a call of its own.
         const access_of this_device{.location = {.type = location_device, .id = ordinal_}, .flags = access_read_write};
         if (other.pool_) check(api().cuMemPoolSetAccess(other.pool_, &this_device, 1), "a peer's pool is closed");
     }

@@ -13,7 +13,8 @@
 
 namespace unibuf::backends::cuda {
 
-/// Retained, and never released: buffers may go when static objects do, after the driver has gone. Any thread.
+/// The context is retained, and never released: buffers may go when static objects do, after the driver has gone. Any
+/// thread.
 class context {
 public:
     /// `description` names the device in errors.
@@ -23,15 +24,15 @@ public:
 
     context_handle native() const noexcept { return native_; }
 
-    /// Where its memory comes from; null where the device has no pools.
+    /// Returns the pool that the context's memory comes from; null where the device has no pools.
     pool_handle pool() const noexcept { return pool_; }
     void use_pool(pool_handle made) noexcept { pool_ = made; }
 
     const std::string& description() const noexcept { return description_; }
     event_pool& events() noexcept { return events_; }
 
-    /// Makes the context current on this thread for a while, and refuses where it is lost. Captures that other threads
-    /// have under way do not mind what is called meanwhile.
+    /// Makes the context current on this thread for a while, and throws where it is lost. What is called meanwhile does
+    /// not disturb captures that other threads have under way.
     class scope {
     public:
         explicit scope(const context& of);
@@ -43,23 +44,24 @@ public:
         int mode_ = capture_mode_relaxed;
     };
 
-    /// Throws where `status` is not success; remembers where all is lost.
+    /// Throws where `status` is not success, and remembers it where all is lost.
     void check(result status, const std::string& asked, error_code otherwise = error_code::transfer_failed);
 
-    // With a scope open:
+    // All functions from here on need a scope that is open.
 
-    /// The stream that an operation goes to: `on`, or, where it names none, the own stream, after all work that was
-    /// submitted to the context before. Throws error(invalid_argument) for a stream of another context,
+    /// Returns the stream that an operation goes to: `on`, or, where it names none, the own stream, after all work that
+    /// was submitted to the context before. Throws error(invalid_argument) for a stream of another context,
     /// error(unsupported) for one that is being captured.
     stream_handle stream_for(queue on);
 
-    /// A stream on which nothing ever waits: for allocations.
+    /// Returns the stream for allocations, on which nothing ever waits.
     stream_handle idle_stream() const noexcept { return idle_; }
 
-    /// A fence after all work on `stream`.
+    /// Returns a fence after all work on `stream`.
     fence mark(stream_handle stream);
 
-    /// Calls `put`, which puts work on `stream`. A fence after that; where it throws, nothing of it goes on any more.
+    /// Calls `put`, which puts work on `stream`, and returns a fence after that. Where it throws, nothing of that work
+    /// goes on any more.
     template <class Put>
     fence queued(stream_handle stream, Put put) {
         try {
@@ -74,17 +76,17 @@ public:
     /// Lets this device reach the memory of the other one by itself, where the hardware has a way.
     void reach(context& other);
 
-    /// A fence after all work submitted to the context.
+    /// Returns a fence after all work submitted to the context.
     fence mark_all();
 
-    /// Gives pooled memory back once all work submitted to the context is done. Where it throws, as while a stream is
+    /// Gives pooled memory back once all work submitted to the context is done. Where this throws, as while a stream is
     /// being captured, the next call does it.
     void free_after_all(device_pointer address);
 
     /// Waits for the memory that is given back, and lets the driver have it.
     void trim_pool();
 
-    /// Makes later work on `stream` wait for `before`; false where that is not of CUDA.
+    /// Makes later work on `stream` wait for `before`. Returns false where that is not of CUDA.
     bool order(const fence& before, stream_handle stream);
 
 private:

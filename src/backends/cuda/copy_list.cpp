@@ -16,7 +16,7 @@ result copy(direction way, const piece& one, stream_handle stream) {
                                        : api().cuMemcpyDtoHAsync(one.host, one.at, one.bytes, stream);
 }
 
-/// The 2-D copy that says all of it: pieces of one size, at one distance from each other.
+/// Returns the 2-D copy that does all of it, where the pieces have one size and one distance from each other.
 std::optional<rectangle> as_rectangle(direction way, std::span<const piece> pieces) {
     const piece& first = pieces[0];
     const auto across_device = static_cast<std::size_t>(pieces[1].at - first.at);

@@ -10,10 +10,11 @@
 
 namespace unibuf::backends::cuda {
 
-/// One core does not fill the bus: a memcpy runs at a few GB/s, PCIe 5 at more than fifty. For one caller at a time.
+/// One core does not fill the bus: a memcpy runs at a few GB/s, PCIe 5 at more than fifty. One caller uses the threads
+/// at a time.
 class copy_threads {
 public:
-    /// As many as there are cores to spare, the caller's among them, eight at the most.
+    /// Starts as many threads as there are cores to spare, the caller's among them, eight at the most.
     copy_threads();
     ~copy_threads();
     copy_threads(const copy_threads&) = delete;

@@ -20,7 +20,7 @@ discovery discover() {
         if (api().cuDeviceGet(&device, ordinal) != success) continue;
         try {
             found.devices.push_back(std::make_unique<compute_device>(device));
-        } catch (const error& failed) {  // the others may work
+        } catch (const error& failed) {  // the other devices may work
             found.unavailable = failed.what();
         }
     }

@@ -13,7 +13,7 @@
 namespace unibuf::backends::cuda {
 namespace {
 
-// What the pool keeps for later, where others on the card do not need it.
+// The pool keeps so much for later, where others on the card do not need it.
 constexpr std::uint64_t kept_at_least = std::uint64_t{64} << 20;
 constexpr std::uint64_t kept_share = 32;
 
@@ -28,7 +28,7 @@ pool_handle make_pool(context& in, device_ordinal ordinal, std::uint64_t total) 
     return made;
 }
 
-/// Pages are what can be pinned: parts of one would be pinned twice.
+/// Returns whether the memory is whole pages, which can be pinned: a page with two parts would be pinned twice.
 bool whole_pages(std::span<const std::byte> host) noexcept {
     static const auto page = static_cast<std::uintptr_t>(::sysconf(_SC_PAGESIZE));
     return reinterpret_cast<std::uintptr_t>(host.data()) % page == 0;

@@ -14,7 +14,7 @@ namespace unibuf::backends::cuda {
 
 class compute_device final : public device {
 public:
-    /// Its context is retained at first use: that costs memory on the card, and listing devices should not.
+    /// The context is retained at first use: that costs memory on the card, and listing devices should not.
     explicit compute_device(device_ordinal ordinal);
 
     const traits& about() const noexcept override { return about_; }
@@ -33,7 +33,7 @@ public:
     context& in();
 
 private:
-    /// What is there from the first use on.
+    /// The parts that are there from the first use on.
     struct in_use {
         explicit in_use(const compute_device& of);
 

@@ -1,4 +1,4 @@
-// backends/cuda/error.hpp: what the driver answers, in words.
+// backends/cuda/error.hpp: the driver's answers, in words.
 #pragma once
 
 #include <string>
@@ -8,15 +8,15 @@
 
 namespace unibuf::backends::cuda {
 
-/// "CUDA_ERROR_ILLEGAL_ADDRESS: an illegal memory access was encountered".
+/// Returns "CUDA_ERROR_ILLEGAL_ADDRESS: an illegal memory access was encountered".
 std::string text_of(result status);
 
-/// After which the driver refuses everything else in this process: a kernel has crashed, the device or its context is
-/// gone.
+/// Returns whether the driver refuses everything else in this process after `status`: a kernel has crashed, the device
+/// or its context is gone.
 bool is_lost(result status) noexcept;
 
-/// Whether the driver refused because of a stream that is being captured: CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED to
-/// CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD.
+/// Returns whether the driver refused because of a stream that is being captured: CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED
+/// to CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD.
 bool is_of_capture(result status) noexcept;
 
 /// Throws what `status`, which is not success, means: out_of_memory, device_lost or unsupported (in a capture) where it

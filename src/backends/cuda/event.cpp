@@ -32,7 +32,7 @@ void event_pool::give_back(event_handle unused) noexcept {
 queued_work::queued_work(context& in) : in_(in), done_(in.events().take()) {}
 queued_work::~queued_work() { in_.events().give_back(done_); }
 
-/// Where the driver cannot tell, the work is over when this throws: the caller takes it as failed, and goes on.
+/// Where the driver cannot tell, the work is over when this throws, so that the caller takes it as failed, and goes on.
 void queued_work::check(result status) const {
     if (status != success && !is_lost(status)) api().cuCtxSynchronize();
     in_.check(status, "work that was queued before failed");

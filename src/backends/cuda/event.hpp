@@ -13,10 +13,10 @@ namespace unibuf::backends::cuda {
 
 class context;
 
-/// Events of one context that nobody uses: making one costs a microsecond, taking one from here does not.
+/// Keeps events of one context that nobody uses: making one costs a microsecond, taking one from here does not.
 class event_pool {
 public:
-    /// With the context current.
+    /// Gives an event. The context has to be current.
     event_handle take();
     void give_back(event_handle unused) noexcept;
 
@@ -25,10 +25,10 @@ private:
     std::vector<event_handle> unused_;
 };
 
-/// The work before an event.
+/// The queued work before an event.
 class queued_work final : public fence::work {
 public:
-    /// With the context current. Its event is not recorded yet.
+    /// Makes work whose event is not recorded yet. The context has to be current.
     explicit queued_work(context& in);
     ~queued_work() override;
     queued_work(const queued_work&) = delete;

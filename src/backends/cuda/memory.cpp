@@ -10,7 +10,7 @@
 namespace unibuf::backends::cuda {
 namespace {
 
-/// The start of `pattern` that says all of it: one byte where all bytes are the same, as zeros are.
+/// Returns the start of `pattern` that says all of it: one byte where all bytes are the same, as zeros are.
 std::span<const std::byte> shortest(std::span<const std::byte> pattern) noexcept {
     const bool uniform = std::ranges::all_of(pattern, [&](std::byte each) { return each == pattern[0]; });
     return uniform ? pattern.first(1) : pattern;
@@ -67,7 +67,7 @@ fence device_range::carry(direction way, std::span<const piece> pieces, queue on
     for (const piece& each : pieces) bytes += each.bytes;
     return in_.queued(stream, [&] {
         const bool pinned = is_pinned(pieces[0].host);
-        // Without the ring the driver may wait for the stream that was named.
+        // The driver may make the host wait for the stream that was named, where the ring is not used.
         const std::size_t least = on && way == direction::to_device ? staging::needed : staging::worthwhile;
         if (!pinned && bytes >= least && ring_.ready()) {
             return way == direction::to_device ? ring_.write(pieces, stream) : ring_.read(pieces, stream);
@@ -79,7 +79,7 @@ fence device_range::carry(direction way, std::span<const piece> pieces, queue on
     });
 }
 
-/// By the driver, which stages by itself where the devices do not reach each other.
+/// The driver copies, and stages by itself where the devices do not reach each other.
 std::optional<fence> device_range::write_from(memory& other, std::size_t offset, std::size_t bytes, queue on) {
     auto* const source = dynamic_cast<device_range*>(&other);
     if (!source) return std::nullopt;
@@ -106,7 +106,7 @@ fence device_range::fill(std::size_t offset, std::size_t bytes, std::span<const 
     const device_pointer to = address_ + offset;
     return in_.queued(stream, [&] {
         if (fill_at_once(to, bytes, pattern, stream)) return;
-        // Of pageable memory, which a vector's is, the driver has taken all when this returns.
+        // The driver has taken all of pageable memory, which a vector's is, when this returns.
         const std::vector<std::byte> own(pattern.begin(), pattern.end());
         in_.check(api().cuMemcpyHtoDAsync(to, own.data(), own.size(), stream), asked("fill", offset, bytes));
         for (std::size_t done = pattern.size(); done < bytes;) {
@@ -117,7 +117,7 @@ fence device_range::fill(std::size_t offset, std::size_t bytes, std::span<const 
     });
 }
 
-/// Patterns of one, two and four bytes are the driver's own.
+/// Fills with patterns of one, two and four bytes, which are the driver's own; false for others.
 bool device_range::fill_at_once(device_pointer to, std::size_t bytes, std::span<const std::byte> pattern,
                                 stream_handle stream) {
     const std::size_t size = pattern.size();
@@ -175,7 +175,7 @@ device_block::device_block(context& in, std::size_t bytes) : in_(in) {
     };
     result status = allocate();
     if (status == out_of_memory && pool) {
-        // What the pool holds back may be just what is missing.
+        // The pool may hold back just what is missing.
         api().cuMemPoolTrimTo(pool, 0);
         status = allocate();
     }
@@ -186,7 +186,8 @@ device_block::~device_block() {
     try {
         const context::scope current(in_);
         if (in_.pool()) {
-            // After whatever the program still has under way with it, as cuMemFree does, but without stopping the host.
+            // The memory is freed after whatever the program still has under way with it, as cuMemFree does it, but
+            // without stopping the host.
             in_.free_after_all(address_);
         } else {
             api().cuMemFree(address_);
@@ -197,7 +198,7 @@ device_block::~device_block() {
 
 device_memory::device_memory(context& in, staging& ring, arena& small, std::size_t bytes)
     : device_range(in, ring, bytes), small_(small) {
-    const context::scope current(in);  // which refuses where the device is lost
+    const context::scope current(in);  // throws where the device is lost
     if (small.serves(bytes)) {
         const arena::place made = small.allocate(bytes);
         set_address(made.address, made.block);

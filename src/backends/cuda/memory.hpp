@@ -14,7 +14,7 @@
 
 namespace unibuf::backends::cuda {
 
-/// Whose addresses these are is for those who inherit.
+/// The operations of such memory. A derived class knows whose addresses these are.
 class device_range : public memory {
 public:
     std::uintptr_t handle() const noexcept override { return static_cast<std::uintptr_t>(address_); }
@@ -26,7 +26,7 @@ public:
     std::optional<fence> write_from(memory& other, std::size_t offset, std::size_t bytes, queue on) override;
     fence fill(std::size_t offset, std::size_t bytes, std::span<const std::byte> pattern, queue on) override;
 
-    /// For one copy of the driver.
+    /// Returns a piece for one copy of the driver.
     piece piece_at(std::size_t offset, std::span<const std::byte> host) const noexcept {
         return {allocation_, address_ + offset, const_cast<std::byte*>(host.data()), host.size()};
     }
@@ -53,13 +53,13 @@ private:
     staging& ring_;
     std::size_t bytes_;
     device_pointer address_ = 0;
-    device_pointer allocation_ = 0;  // of the driver, that it is a part of
+    device_pointer allocation_ = 0;  // the driver's allocation that `address_` is a part of
 };
 
-/// device::move_many, of memories that are all device ranges.
+/// Does device::move_many for memories that are all device ranges.
 fence carry_many(context& in, staging& ring, direction way, std::span<const move_of> moves);
 
-/// Memory of the device, from its pool.
+/// A block of memory of the device, from its pool.
 class device_block final : public arena::block {
 public:
     device_block(context& in, std::size_t bytes);
@@ -74,7 +74,7 @@ private:
     device_pointer address_ = 0;
 };
 
-/// Memory of the device: a block of its own, or a part of one.
+/// Memory of the device, in a block of its own or in a part of one.
 class device_memory final : public device_range {
 public:
     device_memory(context& in, staging& ring, arena& small, std::size_t bytes);
@@ -82,14 +82,14 @@ public:
 
 private:
     arena& small_;
-    std::unique_ptr<device_block> own_;  // null where it is a part
+    std::unique_ptr<device_block> own_;  // null where the memory is a part of a shared block
 };
 
 /// The host's memory, pinned and used in place. The device sees what the host has written, and the other way round, as
 /// soon as the work that is to see it, or has written it, is ordered: publishing has nothing to do.
 class host_alias final : public device_range {
 public:
-    /// Memory that the device reads as it is, pinned or not, where `pageable`.
+    /// Uses `host` in place. Where `pageable`, the device reads host memory as it is, pinned or not.
     host_alias(context& in, staging& ring, std::span<std::byte> host, bool pageable);
 
     std::byte* host_address() const noexcept override { return host_.data(); }

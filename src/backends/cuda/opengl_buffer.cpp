@@ -11,7 +11,7 @@
 namespace unibuf::backends::cuda {
 namespace {
 
-/// Drivers for machines without OpenGL may lack some.
+/// Returns whether the driver has these functions. Drivers for machines without OpenGL may lack some.
 bool knows_opengl() noexcept {
     const functions& cuda = api();
     return cuda.cuGLGetDevices && cuda.cuGraphicsGLRegisterBuffer && cuda.cuGraphicsUnregisterResource &&
@@ -29,7 +29,7 @@ bool opengl_buffer::in_reach(device_ordinal device, const gl_buffer_object& obje
         constexpr int all_devices = 1;  // CU_GL_DEVICE_LIST_ALL
         status = api().cuGLGetDevices(&count, devices.data(), static_cast<unsigned>(devices.size()), all_devices);
     });
-    // So answers a driver that knows nothing of the context: that of another card, or of no card at all.
+    // A driver answers so that knows nothing of the context: it is that of another card, or of no card at all.
     if (status == no_device || status == invalid_graphics_context) return false;
     if (status != success) fail(status, "CUDA cannot tell which devices OpenGL uses", error_code::unsupported);
     const auto listed = std::span(devices).first(std::min<std::size_t>(count, devices.size()));
@@ -47,7 +47,7 @@ opengl_buffer::opengl_buffer(context& in, staging& ring, std::size_t bytes, gl_b
     });
 }
 
-/// As the context lets others in: with one that is the caller's own, that may be later.
+/// The resource goes when the context lets others in: where the context is the caller's own, that may be later.
 opengl_buffer::~opengl_buffer() {
     object_.context->when_possible([&in = in(), resource = resource_, mapped = mapped_]() mutable {
         try {
@@ -60,7 +60,7 @@ opengl_buffer::~opengl_buffer() {
 }
 
 fence opengl_buffer::publish_to_device(std::size_t, std::size_t, access, queue on) {
-    // The stream of a thread is another one on the context's thread.
+    // The per-thread stream would be another one on the context's thread.
     const bool of_thread = on.native == per_thread_stream;
     fence done;
     object_.context->run([&] {
@@ -91,7 +91,7 @@ void opengl_buffer::map(stream_handle stream) {
                 fmt::format("buffer object {} of OpenGL has {} bytes for CUDA, not {}", object_.name, found, bytes()));
 }
 
-/// The driver itself orders it before all that OpenGL is asked for from now on.
+/// The driver itself orders the unmapping before all that OpenGL is asked for from now on.
 fence opengl_buffer::publish_to_host(std::size_t, std::size_t, access, queue on) {
     object_.context->run([&] {
         if (!mapped_) return;

@@ -8,11 +8,12 @@
 
 namespace unibuf::backends::cuda {
 
-/// CUDA's while it is mapped, which is one turn: OpenGL must not use a buffer object that is mapped, nor CUDA one that
-/// is not (see device::borrow). Registering, mapping and unmapping are done where the OpenGL context is current.
+/// The buffer object is CUDA's while it is mapped, which is one turn: OpenGL must not use a buffer object that is
+/// mapped, nor CUDA one that is not (see device::borrow). Registering, mapping and unmapping are done where the OpenGL
+/// context is current.
 class opengl_buffer final : public device_range {
 public:
-    /// Whether the OpenGL context runs on that device. Throws where it cannot be asked.
+    /// Returns whether the OpenGL context runs on that device. Throws where it cannot be asked.
     static bool in_reach(device_ordinal device, const gl_buffer_object& object);
 
     opengl_buffer(context& in, staging& ring, std::size_t bytes, gl_buffer_object object);

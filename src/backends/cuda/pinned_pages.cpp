@@ -19,7 +19,7 @@ struct shared_pin {
     pinned_share share;
 };
 
-/// Never destroyed: buffers may go when static objects do.
+/// The table is never destroyed, as buffers may go when static objects do.
 struct table {
     std::mutex mutex;
     std::map<range, shared_pin> pins;

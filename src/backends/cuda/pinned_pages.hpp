@@ -9,11 +9,12 @@
 
 namespace unibuf::backends::cuda {
 
-/// Pins host memory for all devices while it exists. The driver pins a range once, and unpins it for all: those of the
-/// same range share that. A range that the program has pinned itself is left to it.
+/// Pins host memory for all devices while it exists. The driver pins a range once, and unpins it for all, so objects of
+/// the same range share that. A range that the program has pinned itself is left to it.
 class pinned_pages final : public pin {
 public:
-    /// With the context current. Throws error(out_of_memory) where the system pins no more, or unibuf may not.
+    /// Pins `host`, with the context current. Throws error(out_of_memory) where the system pins no more, or unibuf may
+    /// not.
     pinned_pages(context& in, std::span<std::byte> host);
     ~pinned_pages() override;
     pinned_pages(const pinned_pages&) = delete;

@@ -8,7 +8,7 @@
 
 namespace unibuf::backends::cuda {
 
-/// Makes no context. What the driver does not answer is left out.
+/// Returns the properties, and makes no context. What the driver does not answer is left out.
 std::vector<device_property> properties_of(device_ordinal device);
 
 }  // namespace unibuf::backends::cuda

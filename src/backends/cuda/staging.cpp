@@ -11,13 +11,14 @@
 namespace unibuf::backends::cuda {
 namespace {
 
-/// A piece, or what of it fits, with its place in a block.
+/// A piece, or as much of it as fits, with its place in a block.
 struct parcel {
     piece staged;
     std::byte* host;
 };
 
-/// Those that lie side by side in the block and on the device, as parts of an arena do, are one copy.
+/// Returns the copies of a block. Pieces that lie side by side in the block and on the device, as parts of an arena do,
+/// are one copy.
 std::vector<piece> staged(std::span<const parcel> packed) {
     std::vector<piece> pieces;
     for (const parcel& each : packed) {
@@ -57,7 +58,7 @@ public:
 
 private:
     std::span<const piece> left_;
-    std::size_t taken_ = 0;  // of the first
+    std::size_t taken_ = 0;  // bytes that were taken of the first piece
 };
 
 }  // namespace

@@ -21,10 +21,12 @@ public:
     static constexpr std::size_t blocks = 4;
     static constexpr std::size_t block_bytes = std::size_t{4} << 20;
 
-    /// From here on the ring is faster than the driver, which copies pageable memory with one thread.
+    /// Transfers of so many bytes and more are faster by the ring than by the driver, which copies pageable memory with
+    /// one thread.
     static constexpr std::size_t worthwhile = std::size_t{1} << 20;
 
-    /// Beyond what the driver takes at once. From here on it may stop the host until a stream has come so far.
+    /// Transfers of so many bytes and more are beyond what the driver takes at once: it may stop the host until a
+    /// stream has come so far.
     static constexpr std::size_t needed = (std::size_t{64} << 10) + 1;
 
     explicit staging(context& in);
@@ -32,13 +34,14 @@ public:
     staging(const staging&) = delete;
     staging& operator=(const staging&) = delete;
 
-    // With the context current.
+    // The functions from here on need the context to be current.
 
-    /// Whether it can be used: false where the system pins no more memory, which the driver can do without.
+    /// Returns whether the ring can be used: false where the system pins no more memory, which the driver can do
+    /// without.
     bool ready();
 
-    // Once it is ready. Small pieces share a block. `write` returns when all has been taken from the host; what is left
-    // is in stream order. `read` returns when all is at the host.
+    // Both need a ring that is ready. Small pieces share a block. `write` returns when all has been taken from the
+    // host; what is left is in stream order. `read` returns when all is at the host.
     void write(std::span<const piece> pieces, stream_handle stream);
     void read(std::span<const piece> pieces, stream_handle stream);
 

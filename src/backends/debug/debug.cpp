@@ -23,7 +23,7 @@ public:
     const traits& about() const noexcept override { return about_; }
 
     std::unique_ptr<memory> allocate(const request& what) override {
-        // The host promises more than it has.
+        // The host promises more memory than it has.
         if (what.bytes > about_.memory_bytes) {
             throw error(error_code::out_of_memory,
                         fmt::format("{} bytes for the debug device are more than the host's {}", what.bytes,

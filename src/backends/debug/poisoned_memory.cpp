@@ -17,7 +17,7 @@ constexpr std::size_t chunk = std::size_t{256} << 10;
 
 }  // namespace
 
-/// Which of them were never used.
+/// Tells which chunks were never used.
 struct poisoned_memory::chunks {
     chunks(std::size_t of_bytes, bool* flags) noexcept : bytes(of_bytes), left(count(of_bytes)), used(flags) {}
 
@@ -32,7 +32,7 @@ struct poisoned_memory::chunks {
     const std::size_t bytes;
     std::atomic<std::size_t> left;
     std::mutex mutex;
-    bool* const used;  // one for each, and false in new pages
+    bool* const used;  // one flag for each chunk, false in new pages
 };
 
 poisoned_memory::poisoned_memory(const request& what) {
@@ -54,7 +54,8 @@ poisoned_memory::~poisoned_memory() {
     if (unused_) unused_->~chunks();
 }
 
-/// From now on the chunks of this part hold what they are to hold. Those that are `overwritten` whole need no poison.
+/// Makes the chunks of this part hold what they are to hold from now on. Chunks that are `overwritten` whole need no
+/// poison.
 void poisoned_memory::begin_using(part used, bool overwritten) {
     if (!unused_ || !unused_->any()) return;
     const byte_range range{used.offset, used.offset + used.bytes};
@@ -74,7 +75,7 @@ void poisoned_memory::show(std::size_t offset, std::size_t bytes) {
     begin_using({begin, std::min(unused_->bytes, offset + bytes + chunk) - begin}, false);
 }
 
-/// What is not used yet is poisoned when it is.
+/// Poisons what is used already. A chunk that is not used yet is poisoned when it is.
 void poisoned_memory::poison_stale(std::size_t offset, std::size_t bytes) {
     if (!unused_ || !unused_->any()) return pages_->poison_stale(offset, bytes);
     const byte_range range{offset, offset + bytes};

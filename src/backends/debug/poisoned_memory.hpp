@@ -10,11 +10,11 @@
 
 namespace unibuf::backends {
 
-/// Addressable, so that programs run on it as on a device with plain pointers; never shared, so that the host does not
-/// see what was written here until it is told.
+/// This memory is addressable, so that programs run on it as on a device with plain pointers, and never shared, so that
+/// the host does not see what was written here until it is told.
 ///
-/// Poison is laid when a program is about to see it, by chunks, and in the chunks beside them, where a program looks
-/// that goes beyond its range: what is never used of a large buffer costs nothing.
+/// Poison is laid by chunks, when a program is about to see them, and in the chunks beside them, where a program looks
+/// that goes beyond its range. What is never used of a large buffer costs nothing.
 class poisoned_memory final : public memory {
 public:
     explicit poisoned_memory(const request& what);
@@ -39,7 +39,7 @@ private:
     void begin_using(part used, bool overwritten);
 
     std::unique_ptr<memory> pages_;
-    chunks* unused_ = nullptr;  // behind the content, on pages of its own; null where there is one chunk
+    chunks* unused_ = nullptr;  // lies behind the content, on pages of its own; null where there is one chunk
 };
 
 }  // namespace unibuf::backends

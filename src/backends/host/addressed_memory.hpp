@@ -9,7 +9,7 @@
 
 namespace unibuf::backends {
 
-/// Whose memory it is, those know who are made from this.
+/// The operations of such memory. A derived class knows whose memory it is.
 class addressed_memory : public memory {
 public:
     explicit addressed_memory(std::byte* address) noexcept : address_(address) {}

@@ -25,7 +25,7 @@ std::optional<std::uint64_t> number(const std::string& word) {
     return result;
 }
 
-/// Of a file that holds nothing else. Nothing where it says "max".
+/// Returns the number in a file that holds nothing else. Nothing where the file says "max".
 std::optional<std::uint64_t> number_in(const path& file) {
     std::ifstream words(file);
     std::string word;
@@ -34,7 +34,7 @@ std::optional<std::uint64_t> number_in(const path& file) {
     return number(word);
 }
 
-/// Of the line that begins with `name`.
+/// Returns the number in the line that begins with `name`.
 std::optional<std::uint64_t> number_of(std::string_view name, const path& file) {
     std::ifstream lines(file);
     for (std::string word; lines >> word; lines.ignore(std::numeric_limits<std::streamsize>::max(), '\n')) {
@@ -43,13 +43,13 @@ std::optional<std::uint64_t> number_of(std::string_view name, const path& file) 
     return {};
 }
 
-/// What a version of cgroups calls it, and where systems mount it.
+/// The names that a version of cgroups uses, and where systems mount it.
 struct version {
     const char* mount;
     const char* most;
-    const char* unslowed;  // who has more is slowed down; null where there is no such limit
+    const char* unslowed;  // a group with more is slowed down; null where there is no such limit
     const char* used;
-    const char* reclaimable;  // in memory.stat, of the group and all below: file cache that nobody has used for long
+    const char* reclaimable;  // in memory.stat, for the group and all below: file cache that nobody has used for long
 };
 
 constexpr version version_1 = {"sys/fs/cgroup/memory", "memory.limit_in_bytes", nullptr, "memory.usage_in_bytes",
@@ -61,7 +61,8 @@ struct membership {
     path group;
 };
 
-/// "4:cpu,memory:/a/b" or "0::/a/b". Where both are there, version 1 has the memory, and version 2 does not count it.
+/// Finds the process's group in "4:cpu,memory:/a/b" or "0::/a/b". Where both versions are there, version 1 has the
+/// memory, and version 2 does not count it.
 std::optional<membership> own_group(const path& cgroups) {
     std::optional<membership> result;
     std::ifstream lines(cgroups);
@@ -71,7 +72,7 @@ std::optional<membership> own_group(const path& cgroups) {
         if (second == std::string::npos) continue;
         const std::string controllers = "," + line.substr(first + 1, second - first - 1) + ",";
         path group = line.substr(second + 1);
-        // One outside of the namespace cannot be seen: that of the namespace is.
+        // A group outside of the namespace cannot be seen, so the namespace's own is taken.
         if (!group.has_root_directory() || std::ranges::find(group, path("..")) != group.end()) group = "/";
         if (controllers.find(",memory,") != std::string::npos) return membership{&version_1, std::move(group)};
         if (line.starts_with("0::")) result = {&version_2, std::move(group)};
@@ -111,8 +112,8 @@ available within_cgroups(const memory_info& machine, const path& root) {
     available result{.memory = machine, .cgroup = {}};
     const std::optional<membership> own = own_group(root / "proc/self/cgroup");
     if (!own) return result;
-    // In a container the path may be the machine's, and the mount the container's own group: what is not there limits
-    // nothing, and the mount itself is always looked at.
+    // In a container the path may be the machine's, and the mount the container's own group. A folder that is not there
+    // limits nothing, and the mount itself is always looked at.
     for (path group = own->group;; group = group.parent_path()) {
         limit(result, *own->of, root / own->of->mount / group.relative_path(), group);
         if (group == group.root_path()) return result;

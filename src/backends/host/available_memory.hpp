@@ -9,15 +9,15 @@
 namespace unibuf::backends {
 
 struct available {
-    memory_info memory;  // free: without swapping, and without being slowed down
-    std::string cgroup;  // the one whose limit the total is; empty where it is the machine's
+    memory_info memory;  // `free` is what can be had without swapping, and without being slowed down
+    std::string cgroup;  // the cgroup whose limit the total is; empty where the total is the machine's
 };
 
-/// Now: files that the system makes at each call are read.
+/// Returns what is available now. It reads files that the system makes at each call.
 available available_memory();
 
-/// `machine`, within the memory limits of the cgroups that this process is in, of version 2 or 1: the least wins. In
-/// `root` are the folders "proc" and "sys". What is missing there, or makes no sense, limits nothing.
+/// Returns `machine`, within the memory limits of the cgroups that this process is in, of version 2 or 1: the least
+/// wins. In `root` are the folders "proc" and "sys". What is missing there, or makes no sense, limits nothing.
 available within_cgroups(const memory_info& machine, const std::filesystem::path& root);
 
 }  // namespace unibuf::backends

@@ -15,7 +15,7 @@
 namespace unibuf::backends {
 namespace {
 
-/// At a multiple of its size, so that an address tells which one it is in.
+/// A block lies at a multiple of its size, so that an address tells which block it is in.
 class mapped_block final : public arena::block {
 public:
     explicit mapped_block(std::size_t bytes) : bytes_(bytes) {
@@ -29,7 +29,7 @@ public:
         at_ = begin + before;
         if (before != 0) ::munmap(begin, before);
         ::munmap(at_ + bytes, bytes - before);
-        // In a huge page, who touches one buffer would touch its neighbours.
+        // Whoever touches one buffer would touch its neighbours in a huge page.
         ::madvise(at_, bytes, MADV_NOHUGEPAGE);
     }
     ~mapped_block() override { ::munmap(at_, bytes_); }
@@ -56,7 +56,8 @@ common_pages& common_pages::instance() {
     return *only;
 }
 
-/// Buffers wait for queued work before they free memory: what was freed can be used at once.
+/// The marker gives a fence that is done: buffers wait for queued work before they free memory, so it can be used at
+/// once.
 common_pages::common_pages()
     : parts_(of, [](std::size_t bytes) { return std::make_unique<mapped_block>(bytes); }, [] { return fence(); }) {}
 
@@ -66,9 +67,9 @@ std::byte* common_pages::allocate(std::size_t bytes) {
 }
 
 void common_pages::free(std::byte* address, std::size_t bytes) noexcept {
-    constexpr int dont_need_locked = 24;  // Linux 5.18: where the program has its memory locked
+    constexpr int dont_need_locked = 24;  // Linux 5.18 has this, for a program that has its memory locked
     const bool zero = ::madvise(address, bytes, MADV_DONTNEED) == 0 || ::madvise(address, bytes, dont_need_locked) == 0;
-    if (!zero) return;  // it is not given out again
+    if (!zero) return;  // the memory is not given out again
     const std::scoped_lock lock(mutex_);
     parts_.free(reinterpret_cast<std::uintptr_t>(address), bytes);
 }

@@ -1,7 +1,7 @@
 // backends/host/common_pages.hpp: small allocations of whole pages, from mappings that many of them have in common.
 //
-// A process has only so many mappings (vm.max_map_count). What is watched for writes is one that joins no other, so
-// that some ten thousand buffers of a page would use them up, each with its own.
+// A process has only so many mappings (vm.max_map_count). Memory that is watched for writes is a mapping that joins no
+// other, so that some ten thousand buffers of a page would use them up.
 #pragma once
 
 #include <cstddef>
@@ -13,21 +13,21 @@
 
 namespace unibuf::backends {
 
-/// Any thread, also of a child that was forked while others allocated.
+/// These pages may be used by any thread, also in a child that was forked while others allocated.
 class common_pages {
 public:
-    /// Never destroyed, as buffers may go when static objects do.
+    /// Returns the one object, which is never destroyed, as buffers may go when static objects do.
     static common_pages& instance();
 
     static constexpr bool serves(std::size_t bytes) noexcept { return bytes <= of.largest; }
 
-    /// Zero, and untouched. Throws error(out_of_memory).
+    /// Returns pages that are zero, and untouched. Throws error(out_of_memory).
     std::byte* allocate(std::size_t bytes);
 
     /// Gives the memory back to the system, and keeps the addresses.
     void free(std::byte* address, std::size_t bytes) noexcept;
 
-    /// The mapping that what was allocated there is a part of.
+    /// Returns the mapping that an allocation at `address` is a part of.
     static std::span<std::byte> mapping_around(std::byte* address) noexcept {
         return {address - reinterpret_cast<std::uintptr_t>(address) % of.block, of.block};
     }

@@ -32,7 +32,7 @@ std::size_t rounded(std::size_t bytes, std::size_t unit) {
     refuse(bytes);
 }
 
-/// Cache lines from the heap.
+/// Memory from the heap, in whole cache lines.
 class lines final : public addressed_memory {
 public:
     explicit lines(std::size_t bytes) : addressed_memory(allocate(bytes)) {}
@@ -50,7 +50,7 @@ private:
     }
 };
 
-/// Zero until they are touched, and on the node that touches them first.
+/// Pages that are zero until they are touched, and lie on the node that touches them first.
 class whole_pages_memory : public addressed_memory {
 public:
     whole_pages_memory(std::byte* at, std::size_t bytes) noexcept : addressed_memory(at), bytes_(bytes) {}
@@ -135,7 +135,7 @@ private:
 discovery discover_host() {
     discovery result;
     result.devices.push_back(std::make_unique<host_device>());
-    result.devices.push_back(std::make_unique<host_device>());  // in the place of a device: see spaces.hpp
+    result.devices.push_back(std::make_unique<host_device>());  // stands in the place of a device: see spaces.hpp
     return result;
 }
 

@@ -12,7 +12,8 @@
 namespace unibuf::backends {
 namespace {
 
-// Pages are what can be pinned, and watched. Blocks of less than a huge page are not made one, which would be split.
+// Whole pages can be pinned, and watched. Blocks are smaller than a huge page, so that none becomes one, which would be
+// split.
 constexpr arena::measures small{.block = std::size_t{1} << 20, .granule = 4096, .largest = std::size_t{128} << 10};
 
 class pinned_block final : public arena::block {
@@ -29,10 +30,10 @@ public:
 
 private:
     std::unique_ptr<memory> pages_;
-    std::unique_ptr<pin> pin_;  // goes first
+    std::unique_ptr<pin> pin_;  // destroyed before the memory
 };
 
-/// One for each device; never destroyed, as buffers may go when static objects do.
+/// One arena for each device; they are never destroyed, as buffers may go when static objects do.
 struct arenas {
     std::mutex mutex;
     std::array<std::unique_ptr<arena>, max_spaces> of;

@@ -8,11 +8,11 @@
 
 namespace unibuf::backends {
 
-/// Pinned for the device at `by`; small ones are parts of larger blocks, as pinning takes long.
-/// Throws error(out_of_memory), and error(unsupported) where pinning is of no use to the device.
+/// Allocates memory that is pinned for the device at `by`. Small allocations are parts of larger blocks, as pinning
+/// takes long. Throws error(out_of_memory), and error(unsupported) where pinning is of no use to the device.
 std::unique_ptr<memory> allocate_pinned(space by, const request& what);
 
-/// Gives back the blocks that nothing is left in.
+/// Gives back the blocks of pinned memory that nothing is left in.
 void trim_pinned();
 
 class pinned_memory : public addressed_memory {

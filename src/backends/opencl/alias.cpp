@@ -8,7 +8,7 @@
 namespace unibuf::backends::cl {
 alias::alias(context& in, numbered_mem native, std::span<std::byte> host)
     : allocation(in, native, host.size()), host_(host) {
-    // The host may touch its bytes as soon as this returns. On the idle queue that is behind nobody's work.
+    // The host may touch its bytes as soon as this returns. The idle queue is behind nobody's work.
     apply({.unmap = {}, .map = {{0, host.size(), mapping::write}}}, in.idle_queue());
     mapped_.front().done.wait();
 }

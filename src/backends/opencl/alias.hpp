@@ -9,8 +9,8 @@
 
 namespace unibuf::backends::cl {
 
-/// What the host has is mapped, what the device has is not. Publishing maps and unmaps; the host's address stays the
-/// same.
+/// Bytes that are the host's turn are mapped, and those that are the device's are not. Publishing maps and unmaps; the
+/// host's address stays the same.
 class alias final : public allocation {
 public:
     /// Takes `native`, made of `host`, and maps all of it. Throws error(transfer_failed) where it is mapped elsewhere.
@@ -23,18 +23,18 @@ public:
     fence publish_to_device(std::size_t offset, std::size_t bytes, access what, queue on) override;
 
 private:
-    /// A piece, and when its map is done: what unmaps it waits for that, on whatever queue.
+    /// A piece that is mapped, and when its map is done: what unmaps it waits for that, on whatever queue.
     struct mapped {
         piece where;
         fence done;
     };
 
-    // With the mutex held, but for the constructor and the destructor. Each is done when its last command is.
+    // These need the mutex, but for the constructor and the destructor. Each fence is done when the last command is.
     fence apply(const remapping& change, cl_command_queue queue);
     fence unmap(const piece& what, cl_command_queue queue);
     fence map(const piece& what, cl_command_queue queue);
 
-    /// When all maps of [begin, end) are done, on whatever queues they were.
+    /// Returns a fence that is done when all maps of [begin, end) are, on whatever queues they were.
     fence all_mapped(std::size_t begin, std::size_t end, cl_command_queue queue);
 
     std::vector<piece> pieces() const;

@@ -8,7 +8,7 @@
 namespace unibuf::backends::cl {
 namespace {
 
-/// The start of `pattern` that says all of it: one byte where all bytes are the same, as zeros are.
+/// Returns the start of `pattern` that says all of it: one byte where all bytes are the same, as zeros are.
 std::span<const std::byte> shortest(std::span<const std::byte> pattern) noexcept {
     const bool uniform = std::ranges::all_of(pattern, [&](std::byte each) { return each == pattern[0]; });
     return uniform ? pattern.first(1) : pattern;
@@ -68,8 +68,8 @@ fence allocation::fill(std::size_t offset, std::size_t bytes, std::span<const st
         fill_piece(queue, offset, bytes, pattern, last);
         return in_.submitted(queue, std::move(last));
     }
-    // Other sizes and places are put together of pieces that OpenCL can fill, once, and then copied on the device: no
-    // host memory has to outlive this call, and nothing waits.
+    // Patterns of other sizes and places are put together once of pieces that OpenCL can fill, and then copied on the
+    // device: no host memory has to outlive this call, and nothing waits.
     for (std::size_t at = 0; at < pattern.size();) {
         std::size_t piece = 128;
         while (piece > pattern.size() - at || (offset + at) % piece != 0) piece /= 2;

@@ -9,16 +9,16 @@
 
 namespace unibuf::backends::cl {
 
-/// The later it was made, the greater is its number: of all of the process.
+/// A cl_mem with its number: the later it was made in the process, the greater is the number.
 struct numbered_mem {
     cl_mem native;
     std::uint64_t number;
 };
 
-/// Memory of a device, or the base of its use of the host's memory.
+/// Memory of a device, or the base class of its use of the host's memory.
 class allocation : public memory {
 public:
-    /// Takes `native`, which is of `in`.
+    /// Takes `native`, which is of the context `in`.
     allocation(context& in, numbered_mem native, std::size_t bytes) noexcept
         : in_(in), native_(native.native), bytes_(bytes), number_(native.number) {}
     ~allocation() override {
@@ -42,7 +42,7 @@ protected:
     cl_mem native() const noexcept { return native_; }
     std::size_t bytes() const noexcept { return bytes_; }
 
-    /// "<device>: <what was asked> of <bytes> bytes at <offset>", for errors.
+    /// Returns "<device>: <what was asked> of <bytes> bytes at <offset>", for errors.
     std::string asked(const char* what, std::size_t offset, std::size_t bytes) const;
 
 private:
@@ -57,7 +57,7 @@ private:
     std::uint64_t number_;
 };
 
-/// Where OpenCL can fill with one command.
+/// Returns whether OpenCL can fill with one command.
 constexpr bool fillable(std::size_t offset, std::size_t bytes, std::size_t pattern) noexcept {
     const bool has_size = pattern != 0 && pattern <= 128 && (pattern & (pattern - 1)) == 0;
     return has_size && offset % pattern == 0 && bytes % pattern == 0;

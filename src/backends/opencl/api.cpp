@@ -63,7 +63,7 @@ loaded load() {
     return result;
 }
 
-// Buffers may go when static objects do, so what they call never goes.
+// These are never destroyed: buffers, which call them, may go when static objects do.
 const loaded& loaded_once() {
     static const loaded& once = *new loaded(load());
     return once;

@@ -34,7 +34,7 @@ using cl_event = _cl_event*;
 inline constexpr cl_bool no = 0;
 inline constexpr cl_bool yes = 1;
 
-// Statuses.
+// These are statuses.
 inline constexpr cl_int success = 0;
 inline constexpr cl_int device_not_found = -1;
 inline constexpr cl_int device_not_available = -2;
@@ -45,10 +45,10 @@ inline constexpr cl_int invalid_buffer_size = -61;
 inline constexpr cl_int platform_not_found = -1001;     // CL_PLATFORM_NOT_FOUND_KHR, of cl_khr_icd
 inline constexpr cl_int nvidia_illegal_access = -9999;  // undocumented: a kernel touched memory that is not its own
 
-// cl_command_execution_status.
+// This is a cl_command_execution_status.
 inline constexpr cl_int complete = 0;
 
-// What can be asked.
+// These can be asked for.
 inline constexpr cl_uint platform_name = 0x0902;
 inline constexpr cl_bitfield device_type_cpu = 1u << 1;
 inline constexpr cl_bitfield device_type_all = 0xFFFFFFFF;
@@ -68,7 +68,7 @@ inline constexpr cl_uint queue_properties = 0x1093;
 inline constexpr cl_uint event_context = 0x11D4;
 inline constexpr cl_uint event_command_execution_status = 0x11D3;
 
-// Flags.
+// These are flags.
 inline constexpr cl_bitfield queue_out_of_order = 1u << 0;
 inline constexpr cl_bitfield exec_native_kernel = 1u << 1;
 inline constexpr cl_bitfield mem_read_write = 1u << 0;
@@ -114,17 +114,17 @@ struct functions {
     cl_int (*clReleaseEvent)(cl_event);
 };
 
-/// Why OpenCL cannot be called on this machine; empty where it can. Loads it at the first call.
+/// Returns why OpenCL cannot be called on this machine; empty where it can. Loads it at the first call.
 const std::string& missing();
 
-/// The functions. Throws error(device_unavailable) where they are missing, error(device_lost) where !usable().
+/// Returns the functions. Throws error(device_unavailable) where they are missing, error(device_lost) where !usable().
 const functions& api();
 
-/// False in a process that was forked off since OpenCL was loaded: nothing may be called there, not even to release
-/// what the parent made.
+/// Returns false in a process that was forked off since OpenCL was loaded: nothing may be called there, not even to
+/// release what the parent made.
 bool usable() noexcept;
 
-/// "CL_OUT_OF_RESOURCES" and so on; "OpenCL status -77" for one without a name here.
+/// Returns "CL_OUT_OF_RESOURCES" and so on; "OpenCL status -77" for a status without a name here.
 std::string name_of(cl_int status);
 
 /// Throws what `status`, which is not success, means: out_of_memory or device_lost where it says so, else `otherwise`.

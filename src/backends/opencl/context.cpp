@@ -47,7 +47,7 @@ cl_command_queue context::make_queue() {
 }
 
 cl_command_queue context::queue_for(queue on) {
-    api();  // Throws in a forked child, where the mutex may be locked for good. So below.
+    api();  // Throws in a forked child, where the mutex may be locked for good. So do the calls below.
     auto* const named = static_cast<cl_command_queue>(on.native);
     if (named == nullptr || named == handles_.queue) {
         if (named == nullptr) join();

@@ -12,14 +12,14 @@ namespace unibuf::backends::cl {
 
 /// A context with a queue of this backend's own, and all queues that leases have named.
 ///
-/// OpenCL has no order between queues, and no way to ask a context for its queues. So those that leases name are kept,
-/// and what names none is put behind all of them. Any thread.
+/// OpenCL has no order between queues, and no way to ask a context for its queues. So the queues that leases name are
+/// kept, and work that names none is put behind all of them. Any thread.
 class context {
 public:
     /// Makes context and queue. `description` names the device in errors.
     context(cl_device_id device, std::string description);
 
-    /// The caller's, which are retained.
+    /// Adopts the caller's context, device and queue, which are retained.
     context(const opencl::handles& callers, std::string description);
 
     // Buffers may go when static objects do, after the driver has gone, so nothing is released: a context is made once
@@ -32,24 +32,24 @@ public:
     const std::string& description() const noexcept { return description_; }
     bool runs_native_functions() const noexcept { return native_functions_; }
 
-    /// The queue that an operation goes to: `on`, or, where it names none, the own queue, after all work that was put
-    /// on any known queue before. Throws error(invalid_argument) for a queue that is not in order or of another
+    /// Returns the queue that an operation goes to: `on`, or, where it names none, the own queue, after all work that
+    /// was put on any known queue before. Throws error(invalid_argument) for a queue that is not in order or of another
     /// context.
     cl_command_queue queue_for(queue on);
 
-    /// A queue on which nothing ever waits, for what has no earlier work to wait for.
+    /// Returns a queue on which nothing ever waits, for work that has no earlier work to wait for.
     cl_command_queue idle_queue();
 
-    /// A fence after all work on `queue`, which is started.
+    /// Returns a fence after all work on `queue`, which is started.
     fence mark(cl_command_queue queue);
 
-    /// Makes later work on `queue` wait for `before`; false where that is not an event of this context.
+    /// Makes later work on `queue` wait for `before`. Returns false where that is not an event of this context.
     bool order(const fence& before, cl_command_queue queue);
 
-    /// Starts what is on `queue`.
+    /// Starts the work that is on `queue`.
     void start(cl_command_queue queue);
 
-    /// The same, and makes its last event a fence.
+    /// Starts the work that is on `queue`, and makes its last event a fence.
     fence submitted(cl_command_queue queue, event last) {
         start(queue);
         return fence_of(std::move(last));
@@ -59,7 +59,7 @@ private:
     cl_command_queue make_queue();
     void remember(cl_command_queue named);
 
-    /// Puts the own queue behind all others, and forgets those that nobody but this context holds any more.
+    /// Puts the own queue behind all others, and forgets queues that nobody but this context holds any more.
     void join();
 
     opencl::handles handles_;
@@ -70,7 +70,7 @@ private:
     cl_command_queue idle_ = nullptr;
 };
 
-/// What a queue says of itself: `what` is one of the queue_ constants.
+/// Returns what a queue says of itself: `what` is one of the queue_ constants.
 template <class Value>
 Value queue_info(cl_command_queue queue, cl_uint what) {
     Value value{};

@@ -27,7 +27,7 @@ std::string text(cl_device_id device, cl_uint what) {
     return value;
 }
 
-/// From "OpenCL <major>.<minor> <the driver's own>".
+/// Reads "OpenCL <major>.<minor> <the driver's own>".
 bool at_least_1_2(const std::string& version) {
     int major = 0;
     int minor = 0;
@@ -51,7 +51,7 @@ facts facts_of(cl_device_id device, const std::string& platform) {
     facts known;
     known.about.description = name;
     known.about.own_memory = !unified;
-    // A device with memory of its own would copy behind the scenes, uncounted: that is no sharing.
+    // A device with memory of its own would copy behind the scenes, uncounted, which is no sharing.
     known.about.aliases_host = unified;
     known.about.asynchronous = true;
     known.about.memory_bytes = info<cl_ulong>(device, device_global_mem_size, 0);
@@ -61,7 +61,7 @@ facts facts_of(cl_device_id device, const std::string& platform) {
         {"compute units", fmt::format("{}", info<cl_uint>(device, device_max_compute_units, 0))},
     };
     known.largest_allocation = static_cast<std::size_t>(info<cl_ulong>(device, device_max_mem_alloc_size, 0));
-    // A CPU reads memory where it is; cache lines are as much as its vectors need. GPUs map pages.
+    // A CPU reads memory where it is, and its vectors need no more than cache lines. GPUs map pages.
     known.alias_alignment = cpu ? 64 : 4096;
     return known;
 }

@@ -11,22 +11,23 @@
 
 namespace unibuf::backends::cl {
 
-/// What a device says of itself, without a context.
+/// The facts that a device tells of itself, without a context.
 struct facts {
     traits about;
     std::size_t largest_allocation = 0;
-    std::size_t alias_alignment = 0;  // of host memory that it uses in place
+    std::size_t alias_alignment = 0;  // alignment of host memory that the device uses in place
 };
 
-/// `platform` is its platform's name. Throws error(device_unavailable), with the reason, for one that cannot be used.
+/// Returns the facts of a device; `platform` is the name of its platform. Throws error(device_unavailable), with the
+/// reason, for a device that cannot be used.
 facts facts_of(cl_device_id device, const std::string& platform);
 
 class compute_device final : public device {
 public:
-    /// Its context is made at first use: drivers take their time, and listing devices should not.
+    /// The context is made at first use: drivers take their time, and listing devices should not.
     compute_device(cl_device_id native, facts known) : native_(native), known_(std::move(known)) {}
 
-    /// A context that the caller made.
+    /// Makes a device of a context that the caller made.
     compute_device(const opencl::handles& callers, facts known);
 
     const traits& about() const noexcept override { return known_.about; }
@@ -44,7 +45,7 @@ private:
     cl_device_id native_;
     facts known_;
     std::mutex mutex_;
-    std::atomic<context*> context_ = nullptr;  // never freed; see there
+    std::atomic<context*> context_ = nullptr;  // never freed: see context.hpp
 };
 
 }  // namespace unibuf::backends::cl

@@ -6,7 +6,8 @@
 namespace unibuf::backends::cl {
 namespace {
 
-/// Whether the work is done. A fence says that work failed, not that it lacked memory: the caller asked for none.
+/// Returns whether the work is done. A fence says that work failed, not that it lacked memory: the caller asked for
+/// none.
 bool done(cl_event native) {
     cl_int status = 0;
     const cl_int answer = api().clGetEventInfo(native, event_command_execution_status, sizeof status, &status, nullptr);

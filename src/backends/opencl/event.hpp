@@ -25,7 +25,7 @@ public:
     explicit operator bool() const noexcept { return native_ != nullptr; }
     const cl_event& native() const noexcept { return native_; }
 
-    /// Where an enqueue puts the event that it makes.
+    /// Returns where an enqueue puts the event that it makes.
     cl_event* out() noexcept { return &native_; }
 
 private:
@@ -47,7 +47,7 @@ private:
 
 inline fence fence_of(event done) { return fence(std::make_shared<queued_work>(std::move(done))); }
 
-/// The event of a fence, or null where it has none.
+/// Returns the event of a fence, or null where it has none.
 inline cl_event event_of(const fence& work) noexcept {
     const auto* queued = dynamic_cast<const queued_work*>(work.native());
     return queued ? queued->native() : nullptr;

@@ -9,7 +9,7 @@
 
 namespace unibuf::backends::cl {
 
-/// How the host has a piece.
+/// A mapping says how the host has a piece.
 enum class mapping { none, read, write };
 
 struct piece {
@@ -20,17 +20,17 @@ struct piece {
     friend bool operator==(const piece&, const piece&) = default;
 };
 
-/// The pieces to unmap, and then the pieces to map.
+/// A change of the mappings: the pieces to unmap, and then the pieces to map.
 struct remapping {
     std::vector<piece> unmap;
     std::vector<piece> map;
 };
 
-/// What makes [begin, end) mapped for the host as `least` says, or better. `pieces` are in order and do not overlap,
-/// here and below.
+/// Returns the change that makes [begin, end) mapped for the host as `least` says, or better. In both functions,
+/// `pieces` are in order and do not overlap.
 remapping for_host(const std::vector<piece>& pieces, std::size_t begin, std::size_t end, mapping least);
 
-/// What makes [begin, end) mapped for the host as `most` says, or not at all.
+/// Returns the change that makes [begin, end) mapped for the host as `most` says, or not at all.
 remapping for_device(const std::vector<piece>& pieces, std::size_t begin, std::size_t end, mapping most);
 
 }  // namespace unibuf::backends::cl

@@ -19,7 +19,7 @@ struct copies {
     direction way;
 };
 
-/// The driver copies it, and puts the address of the memory in.
+/// The block that the driver copies, and puts the address of the memory in.
 struct arguments {
     void* memory;
     copies* what;
@@ -33,8 +33,8 @@ void run(void* block) {
     copy_parts(what->parts, writes ? memory : what->host, writes ? what->host : memory);
 }
 
-/// Between the host and memories whose addresses stand behind the pointer to this, in order: moves of one memory are
-/// side by side.
+/// Copies between the host and memories. In the block, the addresses of these memories stand behind the pointer to
+/// this, in order: moves of one memory are side by side.
 struct scattered_copies {
     std::vector<move_of> moves;
     direction way;
@@ -68,7 +68,7 @@ cl_int enqueue_copies(cl_command_queue queue, cl_mem memory, std::byte* host, st
     const void* place = &block.memory;
     const cl_int status =
         api().clEnqueueNativeKernel(queue, run, &block, sizeof block, 1, &memory, &place, 0, nullptr, done.out());
-    if (status == success) std::ignore = what.release();  // to the function, which runs once
+    if (status == success) std::ignore = what.release();  // the function, which runs once, owns it now
     return status;
 }
 

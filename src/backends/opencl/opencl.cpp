@@ -85,7 +85,7 @@ void check(const opencl::handles& callers) {
     }
 }
 
-/// The spaces that were adopted, so that adopting again gives the same one.
+/// One space that was adopted, kept so that adopting again gives the same one.
 struct adopted {
     opencl::handles callers;
     space where;
@@ -128,7 +128,7 @@ space use(_cl_context* context, _cl_device_id* device, _cl_command_queue* queue)
     };
     if (const auto found = std::ranges::find_if(known, same); found != known.end()) return found->where;
 
-    // The devices that are found come first, so that "opencl:0" means the same whether somebody adopted before or not.
+    // Devices are looked for first, so that "opencl:0" means the same whether somebody adopted before or not.
     try {
         [[maybe_unused]] const space found("opencl:0");
     } catch (const error&) {

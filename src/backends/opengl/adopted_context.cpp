@@ -1,4 +1,4 @@
-// backends/opengl/adopted_context.cpp: who is current here, and what waits until it is.
+// backends/opengl/adopted_context.cpp: recognizes the context that is current here, and keeps what waits until it is.
 #include "backends/opengl/adopted_context.hpp"
 
 #include <fmt/format.h>
@@ -65,7 +65,7 @@ void adopted_context::when_possible(std::function<void()> job) noexcept {
         }
         if (here()) do_waiting();
     } catch (...) {
-        // What could not be noted ends with the context.
+        // A job that could not be noted ends with the context.
     }
 }
 
@@ -84,7 +84,7 @@ void adopted_context::do_waiting() {
         const std::lock_guard lock(mutex_);
         jobs.swap(waiting_);
     }
-    // In another context that has the handle now, the names of what is to be freed are the caller's own.
+    // Another context may have the handle now, in which the names of what is to be freed are the caller's own.
     if (jobs.empty() || !recognize()) return;
     for (const auto& job : jobs) job();
 }

@@ -13,18 +13,18 @@
 
 namespace unibuf::backends {
 
-/// The context that was current where this was made. Its jobs are done on whatever thread it is current, and nowhere
-/// else.
+/// The context that was current where this was made. Jobs are done on the thread where it is current, whichever that
+/// is, and nowhere else.
 class adopted_context final : public gl_context {
 public:
-    /// Throws error(device_unavailable) without a current context, error(unsupported) below OpenGL 4.5.
+    /// Adopts the current context. Throws error(device_unavailable) without one, error(unsupported) below OpenGL 4.5.
     adopted_context();
 
-    /// Says in errors which space it is.
+    /// Sets the space's name, for errors.
     void set_space(unibuf::space where) { space_ = where.name(); }
 
-    /// Whether it is the one that is current here. A context that is destroyed may leave its handle to another: where
-    /// that is found, this one is lost, and so is what waits to be freed in it.
+    /// Returns whether this is the context that is current here. A context that is destroyed may leave its handle to
+    /// another: where that is found, this one is lost, and so is what waits to be freed in it.
     bool recognize();
 
     void run(const std::function<void()>& job) override;
@@ -40,7 +40,7 @@ private:
     int born_ = process::forks();
     std::atomic<bool> lost_ = false;
     std::string space_ = "this space";
-    unsigned witness_ = 0;  // a buffer object, by whose label the context is known again
+    unsigned witness_ = 0;  // a buffer object, by whose label the context is recognized
     std::string label_;
     std::mutex mutex_;
     std::vector<std::function<void()>> waiting_;

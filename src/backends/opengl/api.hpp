@@ -1,4 +1,4 @@
-// backends/opengl/api.hpp: what is used of OpenGL, declared without its headers.
+// backends/opengl/api.hpp: the part of OpenGL that is used, declared without its headers.
 #pragma once
 
 #include <cstddef>
@@ -10,7 +10,7 @@ namespace unibuf::backends {
 struct gl_sync_object;
 using gl_sync = gl_sync_object*;
 
-/// Functions of one context. They may be called where it is current.
+/// The functions of one context. They may be called where it is current.
 struct gl_api {
     unsigned (*get_error)() = nullptr;
     unsigned (*get_graphics_reset_status)() = nullptr;
@@ -40,7 +40,7 @@ struct gl_api {
     void (*object_label)(unsigned kind, unsigned name, int length, const char* label) = nullptr;
     void (*get_object_label)(unsigned kind, unsigned name, int size, int* length, char* label) = nullptr;
 
-    /// Finds them all. The names of those that are missing, or nothing.
+    /// Finds all functions. Returns the names of those that are missing, or nothing.
     std::string load(void* (*find)(const char* name));
 };
 
@@ -59,7 +59,7 @@ inline constexpr unsigned version = 0x1F02;
 inline constexpr unsigned major_version = 0x821B;
 inline constexpr unsigned minor_version = 0x821C;
 inline constexpr unsigned dedicated_memory_nvx = 0x9047;  // in KiB
-inline constexpr unsigned available_memory_nvx = 0x9049;  // likewise
+inline constexpr unsigned available_memory_nvx = 0x9049;  // in KiB
 
 inline constexpr unsigned map_read = 0x0001;
 inline constexpr unsigned map_write = 0x0002;

@@ -1,4 +1,4 @@
-// backends/opengl/buffer_object.hpp: which buffer object a memory is, for APIs that can use it in place.
+// backends/opengl/buffer_object.hpp: the buffer object behind a memory, for APIs that can use it in place.
 #pragma once
 
 #include <memory>
@@ -10,11 +10,11 @@
 namespace unibuf::backends {
 
 struct gl_buffer_object {
-    std::shared_ptr<gl_context> context;  // whose jobs may use it
+    std::shared_ptr<gl_context> context;  // jobs of this context may use the buffer object
     unsigned name = 0;
 };
 
-/// The buffer object behind `of`, for as long as that lives; nothing where that is no memory of OpenGL.
+/// Returns the buffer object behind `of`, good as long as `of` lives; nothing where that is no memory of OpenGL.
 std::optional<gl_buffer_object> buffer_object_of(const memory& of);
 
 }  // namespace unibuf::backends

@@ -1,4 +1,4 @@
-// backends/opengl/context.cpp: what a context says of itself.
+// backends/opengl/context.cpp: asks a context for its functions and its name.
 #include "backends/opengl/context.hpp"
 
 #include <fmt/format.h>

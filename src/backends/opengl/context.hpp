@@ -17,10 +17,10 @@ class gl_context {
 public:
     virtual ~gl_context() = default;
 
-    /// Does the job and returns when it has returned; passes on what it throws.
+    /// Does the job and returns when the job has returned; passes on what it throws.
     virtual void run(const std::function<void()>& job) = 0;
 
-    /// The same of the program's own, between which nobody else's jobs of that sort come.
+    /// Runs a job of the program's own as run() does. No other thread's job of that sort comes in between.
     virtual void run_callers(const std::function<void()>& job) { run(job); }
 
     /// Does the job, here and now or later, in the order of the calls. It must not throw.
@@ -29,13 +29,13 @@ public:
     /// Does the job as soon as the context can be had, or never. It must not throw.
     virtual void when_possible(std::function<void()> job) noexcept = 0;
 
-    /// For a job that waits for one that was posted: does what waits.
+    /// Does the jobs that wait. A job calls this that waits for a job that was posted.
     virtual void assist() {}
 
     /// Throws error(device_lost) where no job is done any more.
     virtual void check_alive() const = 0;
 
-    /// Whether it is current on this thread.
+    /// Returns whether the context is current on this thread.
     virtual bool here() const noexcept = 0;
 
     /// Throws error(invalid_argument) for a queue that is not this context: OpenGL has no others.
@@ -46,7 +46,8 @@ public:
     const std::string& description() const noexcept { return description_; }
 
 protected:
-    /// Loads the functions of the context that is current here, and asks it who it is. Empty, or what it lacks.
+    /// Loads the functions of the context that is current here, and asks it who it is. Returns nothing, or what it
+    /// lacks.
     std::string load();
 
 private:
@@ -55,7 +56,8 @@ private:
     std::string description_;
 };
 
-/// A context of unibuf's own, current on a thread of its own; null, and why, where there can be none. Called once.
+/// Makes a context of unibuf's own, current on a thread of its own. Where there can be none, returns null, and says
+/// why. Called once.
 std::shared_ptr<gl_context> make_own_context(std::string& why);
 
 }  // namespace unibuf::backends

@@ -12,7 +12,7 @@ namespace unibuf::backends {
 
 namespace {
 
-/// Of drivers that say; else 0.
+/// Returns the memory that the driver tells; 0 where it does not.
 std::uint64_t memory_of(gl_context& context, unsigned what) {
     int kib = 0;
     context.run([&] {

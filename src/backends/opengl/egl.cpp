@@ -22,7 +22,7 @@ egl::egl() {
 }
 
 const egl& egl::get() {
-    // Never destroyed: contexts are used until the process ends.
+    // The object is never destroyed: contexts are used until the process ends.
     static const auto& loaded = *new egl;
     return loaded;
 }

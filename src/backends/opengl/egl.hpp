@@ -5,25 +5,25 @@
 
 namespace unibuf::backends {
 
-/// Loaded at first use. Any thread.
+/// EGL is loaded at first use. Any thread.
 class egl {
 public:
     static const egl& get();
 
-    /// Why it cannot be used; empty where it can.
+    /// Returns why EGL cannot be used; empty where it can.
     const std::string& why() const noexcept { return why_; }
 
-    /// The context that is current on this thread, or null.
+    /// Returns the context that is current on this thread, or null.
     void* current_context() const { return functions_.get_current_context(); }
 
-    /// An OpenGL function, or null. It works in whatever context is current where it is called.
+    /// Returns an OpenGL function, or null. It works in whatever context is current where it is called.
     static void* function(const char* name);
 
     /// Makes a context without a window, on the best device there is, and leaves it current on this thread, where no
-    /// context is current. Empty, or why there is none. The context is never destroyed.
+    /// context is current. Returns nothing, or why there is none. The context is never destroyed.
     std::string make_headless_context() const;
 
-    /// As <EGL/egl.h> declares them; only those used here.
+    /// The functions that are used here, as <EGL/egl.h> declares them.
     struct functions {
         void* (*get_proc_address)(const char* name) = nullptr;
         void* (*get_current_context)() = nullptr;

@@ -1,4 +1,4 @@
-// backends/opengl/errors.cpp: names of errors, and which of unibuf's they are.
+// backends/opengl/errors.cpp: names OpenGL's errors, and makes errors of unibuf of them.
 #include "backends/opengl/errors.hpp"
 
 #include <fmt/format.h>

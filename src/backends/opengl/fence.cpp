@@ -12,10 +12,10 @@ namespace {
 
 using clock = std::chrono::steady_clock;
 
-// The longest that a waiter holds the context's thread before others get their turn.
+// A waiter holds the context's thread at most so long before others get their turn.
 constexpr std::chrono::nanoseconds slice = std::chrono::milliseconds(1);
 
-// The longest that one sleeps on a job of another without asking whether it will ever be done.
+// A waiter sleeps on a job of another at most so long without asking whether it will ever be done.
 constexpr std::chrono::nanoseconds nap = std::chrono::milliseconds(100);
 
 clock::time_point deadline_of(std::chrono::nanoseconds timeout) {
@@ -63,7 +63,7 @@ void gl_fence::issue() {
         probing_ = true;
         changed_.notify_all();
     }
-    // Flushes too, so the device starts even if nobody waits.
+    // This probe flushes too, so the device starts even if nobody waits.
     probe(std::chrono::nanoseconds::zero());
 }
 
@@ -123,7 +123,7 @@ bool gl_fence::wait(std::chrono::nanoseconds timeout) {
 
 void gl_fence::ask(std::chrono::nanoseconds at_most) {
     {
-        // One waiter asks for all of them.
+        // One waiter asks for all waiters.
         const std::lock_guard lock(mutex_);
         if (probing_ || state_ != state::issued) return;
         probing_ = true;

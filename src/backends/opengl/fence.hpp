@@ -12,11 +12,11 @@
 
 namespace unibuf::backends {
 
-/// Stands for a job that was posted and, after it, for what the job has queued on the device.
+/// A fence stands for a job that was posted and, after it, for what the job has queued on the device.
 class gl_fence final : public fence::work, public std::enable_shared_from_this<gl_fence> {
 public:
-    /// Posts `job`, and fails as it does. With `at_once` the work is done when the job is, else when the device has
-    /// done all that was submitted, and what it wrote is visible to the host.
+    /// Posts `job`, and fails as it does. With `at_once` the work is done when the job is. Else it is done when the
+    /// device has done all that was submitted, and what it wrote is visible to the host.
     static fence post(const std::shared_ptr<gl_context>& context, std::function<void()> job, bool at_once = false);
 
     explicit gl_fence(std::shared_ptr<gl_context> context) : context_(std::move(context)) {}

@@ -81,8 +81,8 @@ gl_mapping mapping_for(gl_vendor vendor, host_access access, memory_hint hint) {
                      (coherent ? gl::map_coherent : 0U);
     result.map = result.storage | (result.explicit_flush ? gl::map_flush_explicit : 0U);
 
-    // CLIENT_STORAGE puts the bytes in the host's memory, and with MAP_READ in its caches. What the host only writes is
-    // better off near the device, unless the caller prefers the host.
+    // CLIENT_STORAGE puts the bytes in the host's memory, and with MAP_READ in its caches. Memory that the host only
+    // writes is better off near the device, unless the caller prefers the host.
     if (reads || hint == memory_hint::cpu_preferred) result.storage |= gl::client_storage;
 
     const bool write_combined = vendor == gl_vendor::amd && !reads;

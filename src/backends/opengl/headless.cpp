@@ -63,7 +63,7 @@ std::string text(unsigned name) {
     return value ? value : "";
 }
 
-/// What the driver has where it has not what is needed.
+/// Returns what the driver offers in the place of what is needed.
 std::string offered(const egl::functions& driver, void* display) {
     void* context = driver.create_context(display, nullptr, nullptr, &none);
     if (!context) return "it has no OpenGL";
@@ -87,7 +87,7 @@ attempt try_display(const egl::functions& driver, void* display) {
         result.why = "needs a window";
         return result;
     }
-    // A lost device is an error then, and not the driver's guess. Not every driver can tell.
+    // With these attributes, a lost device is an error, and not the driver's guess. Not every driver can tell.
     constexpr std::array<int, 9> telling{
         major_version,         4,   minor_version, 5, profile_mask, core_profile, reset_notification,
         lose_context_on_reset, none};
@@ -108,7 +108,8 @@ attempt try_display(const egl::functions& driver, void* display) {
     return result;
 }
 
-/// The surfaceless display first: it is the driver's own choice. Then the devices one by one, software left out.
+/// Returns the displays to try. The surfaceless one comes first: it is the driver's own choice. Then come the devices
+/// one by one, software left out.
 std::vector<candidate> candidates(const egl::functions& driver, const char* can) {
     std::vector<candidate> result;
     auto* display_of = find<get_platform_display>(driver, "eglGetPlatformDisplayEXT");

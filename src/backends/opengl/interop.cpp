@@ -1,4 +1,4 @@
-// backends/opengl/interop.cpp: unibuf/opengl.hpp.
+// backends/opengl/interop.cpp: the functions of unibuf/opengl.hpp.
 #include <fmt/format.h>
 
 #include <mutex>

@@ -20,7 +20,7 @@ namespace {
 
 class gl_memory final : public memory {
 public:
-    /// Where `context` is current.
+    /// Makes a buffer object. `context` has to be current here.
     gl_memory(std::shared_ptr<gl_context> context, std::size_t bytes, unsigned storage)
         : context_(std::move(context)), bytes_(bytes) {
         const gl_api& gl = context_->gl();
@@ -37,7 +37,7 @@ public:
     gl_memory(const gl_memory&) = delete;
     gl_memory& operator=(const gl_memory&) = delete;
 
-    /// Where `context` is current.
+    /// Maps the buffer object. `context` has to be current here.
     void map(const gl_mapping& how) {
         const gl_api& gl = context_->gl();
         void* const address = gl.map_buffer_range(name_, 0, static_cast<std::ptrdiff_t>(bytes_), how.map);
@@ -72,7 +72,7 @@ public:
 
     fence publish_to_host(std::size_t, std::size_t, access, queue on) override {
         context_->check_queue(on);
-        return {};  // Every fence has done it: gl_fence::issue.
+        return {};  // Every fence has published already: see gl_fence::issue.
     }
 
     fence publish_to_device(std::size_t offset, std::size_t bytes, access, queue on) override {
@@ -84,8 +84,8 @@ public:
     }
 
 private:
-    /// What the context does with memory that it alone addresses is in order: it is done when the job is, and only what
-    /// the host is to see through a mapping has to be waited for.
+    /// Posts a job. A context works in order on memory that it alone addresses, so the work is done when the job is;
+    /// only what the host is to see through a mapping has to be waited for.
     template <class Job>
     fence post(queue on, bool at_once, Job job) {
         context_->check_queue(on);
@@ -101,7 +101,7 @@ private:
 };
 
 void check_size(const gl_context& context, std::size_t bytes) {
-    // To ask takes far longer than to allocate.
+    // Asking takes far longer than allocating.
     constexpr std::size_t harmless = std::size_t{1} << 20;
     const bool of_host = bytes > harmless && !context.platform().own_memory;
     const std::uint64_t most = std::numeric_limits<std::ptrdiff_t>::max();
@@ -111,7 +111,7 @@ void check_size(const gl_context& context, std::size_t bytes) {
                 fmt::format("{} cannot give {} bytes: {} are left", context.description(), bytes, left));
 }
 
-/// Not mapped where `how` is null.
+/// Makes memory, which is not mapped where `how` is null.
 std::unique_ptr<memory> make(const std::shared_ptr<gl_context>& context, std::size_t bytes, const gl_mapping* how) {
     check_size(*context, bytes);
     std::unique_ptr<gl_memory> made;

@@ -9,10 +9,11 @@
 
 namespace unibuf::backends {
 
-/// Memory that the host does not address. Throws error(out_of_memory).
+/// Makes memory that the host does not address. Throws error(out_of_memory).
 std::unique_ptr<memory> make_gl_memory(const std::shared_ptr<gl_context>& context, std::size_t bytes);
 
-/// Memory that stays mapped as `how` says. Throws error(out_of_memory), error(unsupported) where it cannot be mapped.
+/// Makes memory that stays mapped as `how` says. Throws error(out_of_memory), error(unsupported) where it cannot be
+/// mapped.
 std::unique_ptr<memory> make_mapped_gl_memory(const std::shared_ptr<gl_context>& context, std::size_t bytes,
                                               const gl_mapping& how);
 

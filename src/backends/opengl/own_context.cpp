@@ -52,7 +52,7 @@ public:
     }
 
     void check_alive() const override {
-        // First: a child has no such thread, and the worker's lock may be held there for good.
+        // The process is checked first: a child has no such thread, and the worker's lock may be held there for good.
         if (born_ != process::forks())
             throw error(error_code::device_lost, "the OpenGL thread is the parent process's");
         thread_.check_open();
@@ -79,7 +79,8 @@ std::shared_ptr<gl_context> make_own_context(std::string& why) {
         thread->dismiss();
         return nullptr;
     }
-    // Registered after the driver's own handlers, so called before them: no job is at work when the driver cleans up.
+    // The handler is registered after the driver's own, so called before them: no job is at work when the driver cleans
+    // up.
     std::atexit([] { thread->close(std::chrono::seconds(1)); });
     return made;
 }

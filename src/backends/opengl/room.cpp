@@ -1,4 +1,4 @@
-// backends/opengl/room.cpp: from /proc/meminfo, and from the limits of the process's control group.
+// backends/opengl/room.cpp: reads /proc/meminfo, and the limits of the process's control group.
 #include "backends/opengl/room.hpp"
 
 #include <algorithm>
@@ -18,7 +18,7 @@ std::optional<std::uint64_t> number_in(const std::string& file) {
     return std::nullopt;
 }
 
-/// Of a file whose lines begin with a key and a number.
+/// Returns the number behind a key, in a file whose lines begin with a key and a number.
 std::optional<std::uint64_t> number_of(std::string_view key, const std::string& file) {
     std::ifstream in(file);
     std::string found;
@@ -37,8 +37,8 @@ std::optional<std::uint64_t> left_in_system(const std::string& root) {
     return (*available + number_of("SwapFree:", file).value_or(0)) * 1024;
 }
 
-/// Containers see their group at the root of the tree. What it uses includes files that the system drops when it needs
-/// the room.
+/// Returns what is left within the limit of the group, which containers see at the root of the tree. What the group
+/// uses includes files that the system drops when it needs the room.
 std::optional<std::uint64_t> left_in_group(const std::string& root) {
     const std::string v2 = root + "/sys/fs/cgroup/";
     const std::string v1 = v2 + "memory/";

@@ -6,9 +6,9 @@
 
 namespace unibuf::backends {
 
-/// Bytes that the host can give without touching what it has given; the largest number where it does not say. Software
-/// drivers take what is asked and write to it at once: past this the system would end the process. `root` is where the
-/// system's files are.
+/// Returns how many bytes the host can give without touching what it has given; the largest number where it does not
+/// say. Software drivers take what is asked and write to it at once: past this the system would end the process. `root`
+/// is where the system's files are.
 std::uint64_t host_memory_left(const std::string& root = "");
 
 }  // namespace unibuf::backends

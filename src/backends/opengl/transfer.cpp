@@ -19,13 +19,14 @@ constexpr std::size_t seed_bytes = std::size_t{64} << 10;
 
 std::ptrdiff_t signed_of(std::size_t value) { return static_cast<std::ptrdiff_t>(value); }
 
-/// Commands after this see what shaders have written so far.
+/// Clears the error flag, and lets commands after this see what shaders have written so far.
 void begin(const gl_api& gl) {
     forget_errors(gl);
     gl.memory_barrier(gl::buffer_update_barrier);
 }
 
-/// How pixels are unpacked applies to a clear's one value too, and is the caller's to choose.
+/// Sets plain unpacking for a while: how pixels are unpacked applies to a clear's one value too, and is the caller's to
+/// choose.
 class plain_unpacking {
 public:
     explicit plain_unpacking(const gl_api& gl) : gl_(gl) {
@@ -67,8 +68,8 @@ constexpr std::array<clear_format, 5> clear_formats{{{1, gl::r8ui, gl::red_integ
                                                      {8, gl::rg32ui, gl::rg_integer, gl::unsigned_int},
                                                      {16, gl::rgba32ui, gl::rgba_integer, gl::unsigned_int}}};
 
-/// By the format that holds the pattern and whose size divides offset and bytes, as OpenGL demands; the one nearest to
-/// 4 bytes, which drivers have a fast path for.
+/// Returns the format to clear with: it holds the pattern, and its size divides offset and bytes, as OpenGL demands.
+/// The one nearest to 4 bytes is taken, which drivers have a fast path for.
 const clear_format* format_for(std::size_t pattern, std::size_t offset, std::size_t bytes) {
     const clear_format* best = nullptr;
     for (const auto& format : clear_formats) {
@@ -78,7 +79,8 @@ const clear_format* format_for(std::size_t pattern, std::size_t offset, std::siz
     return best;
 }
 
-/// Any pattern: a first piece is uploaded, then what is there is copied behind itself until the range is full.
+/// Fills with any pattern: a first piece is uploaded, then what is there is copied behind itself until the range is
+/// full.
 void fill_by_doubling(const gl_api& gl, unsigned to, std::size_t offset, std::size_t bytes,
                       std::span<const std::byte> pattern) {
     const std::size_t repeats = std::max<std::size_t>(1, seed_bytes / pattern.size());

@@ -1,4 +1,4 @@
-// backends/opengl/worker.cpp: the queue and its thread.
+// backends/opengl/worker.cpp: the jobs and the thread that does them.
 #include "backends/opengl/worker.hpp"
 
 #include <pthread.h>
@@ -46,7 +46,7 @@ void worker::run(const std::function<void()>& job, bool callers) {
              } catch (...) {
                  failure = std::current_exception();
              }
-             // Told under the lock: this frame is gone as soon as the caller sees `done`.
+             // This is told under the lock: this frame is gone as soon as the caller sees `done`.
              const std::lock_guard lock(mutex_);
              done = true;
              changed_.notify_all();
@@ -66,7 +66,7 @@ void worker::post(std::function<void()> job) {
 
 void worker::assist() {
     // The program's own jobs keep their turn: nobody can have been told that they are done, so nothing is ordered after
-    // them, and they may do anything to the state of the job that is at work.
+    // them, and they may do anything to the state that the job at work relies on.
     std::unique_lock lock(mutex_);
     for (;;) {
         const auto next = std::ranges::find(jobs_, false, &entry::callers);
@@ -108,7 +108,7 @@ void worker::add(entry added) {
     changed_.notify_all();
 }
 
-/// Whether the job of `waiter` will never be begun.
+/// Returns whether the job of `waiter` will never be begun.
 bool worker::dropped(const void* waiter) const {
     return closed_ && std::ranges::find(jobs_, waiter, &entry::waiter) != jobs_.end();
 }
@@ -135,7 +135,7 @@ void worker::loop() {
         if (closed_) changed_.notify_all();
     }
     lock.unlock();
-    // A thread that ended would have the driver clean up beside the destructors of the ending process.
+    // If the thread ended, the driver would clean up beside the destructors of the ending process.
     while (!dismissed_) ::pause();
 }
 

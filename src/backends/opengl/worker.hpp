@@ -11,31 +11,31 @@
 
 namespace unibuf::backends {
 
-/// It is never destroyed, and its thread is detached, so the end of the process waits for neither.
+/// A worker is never destroyed, and its thread is detached, so the end of the process waits for neither.
 ///
-/// Jobs may be given from any thread, its own included: there they are done on the spot. Once it is closed, run and
-/// post throw error(device_lost), also where they wait already.
+/// Jobs may be given from any thread, the worker's own included: there they are done on the spot. Once the worker is
+/// closed, run and post throw error(device_lost), also where they wait already.
 class worker {
 public:
     static worker& start(const char* name);
 
     bool here() const noexcept { return std::this_thread::get_id() == thread_; }
 
-    /// Does the job and returns when it has returned; passes on what it throws.
+    /// Does the job and returns when the job has returned; passes on what it throws.
     void run(const std::function<void()>& job) { run(job, false); }
 
-    /// The same for a job of the program's own, which may use the thread for long, and in the middle of which no other
-    /// of the program's jobs is done.
+    /// Runs a job of the program's own, which may use the thread for long. No other job of the program is done in the
+    /// middle of it.
     void run_callers(const std::function<void()>& job) { run(job, true); }
 
     /// Does the job later. It must not throw.
     void post(std::function<void()> job);
 
-    /// On its own thread: does the jobs that came before, but for the program's own. A job that waits for another
-    /// thread needs this.
+    /// Does the jobs that came before, but for the program's own. It is called on the worker's own thread, by a job
+    /// that waits for another thread.
     void assist();
 
-    /// Throws error(device_lost) where it does no more jobs.
+    /// Throws error(device_lost) where the worker does no more jobs.
     void check_open() const;
 
     /// Takes no more jobs, drops those that wait, and waits a moment for the one at work: the process ends.
@@ -47,7 +47,7 @@ public:
 private:
     struct entry {
         std::function<void()> job;
-        const void* waiter = nullptr;  // who waits for it in run(); null of what was posted
+        const void* waiter = nullptr;  // waits for the job in run(); null for a job that was posted
         bool callers = false;
     };
 

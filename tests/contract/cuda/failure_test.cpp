@@ -9,7 +9,7 @@ namespace {
 
 constexpr int unknown = 999;  // CUDA_ERROR_UNKNOWN
 
-/// One step of a program on a buffer, and what it makes of the content.
+/// One step of a program on a buffer, with what it makes of the content.
 struct step {
     const char* name;
     std::function<void(buffer&)> run;
@@ -18,7 +18,7 @@ struct step {
 
 class cuda_failures : public on_the_double {
 protected:
-    /// Contents are made once: that takes longer than all the rest.
+    /// The contents are made once: that takes longer than all the rest.
     struct contents {
         explicit contents(std::size_t count) : begin(noise(count, 2)), filled(repeated(noise(4), count)) {}
 
@@ -51,7 +51,7 @@ protected:
         };
     }
 
-    /// Runs all steps with the n-th call of the driver failing. False where there are fewer calls.
+    /// Runs all steps with the n-th call of the driver failing. Returns false where there are fewer calls.
     bool survives(const contents& known, memory_hint hint, std::uint64_t n, int status) {
         program by;
         const queue on = cuda::queue_of(by.stream());
@@ -80,7 +80,7 @@ protected:
         bytes last;
         try {
             last = host_reads(used);
-        } catch (const error&) {  // the end of a lease failed, which could not say so
+        } catch (const error&) {  // the end of a lease failed, which cannot say so
             last = host_reads(used);
         }
         EXPECT_TRUE(same(last, content)) << "call " << n;
@@ -124,7 +124,7 @@ TEST_F(cuda_failures, say_what_was_asked) {
     }
 }
 
-/// In a process of its own: nothing brings a device back.
+/// Runs `body` in a process of its own, as nothing brings a device back.
 void expect_in_its_own_process(const std::function<void()>& body) {
     GTEST_FLAG_SET(death_test_style, "threadsafe");
     const auto run = [&] {
@@ -162,7 +162,7 @@ TEST_F(cuda_failures, that_lose_the_device_leave_the_hosts_copies) {
         host_writes(current, noise(5000, 2));
         EXPECT_TRUE(same(host_reads(current), noise(5000, 2)));
         EXPECT_EQ(code_of([&] { current.read(where_); }), error_code::device_lost);
-        // The other device works on.
+        // The other device goes on working.
         buffer other = mirrored(5000);
         host_writes(other, noise(5000));
         other.read_write("cuda:1").release();

@@ -1,4 +1,4 @@
-// tests/contract/cuda/fixture.hpp: what the tests of CUDA share: the program's own streams, and work on them.
+// tests/contract/cuda/fixture.hpp: the functions that the tests of CUDA share, and the program's own streams.
 #pragma once
 
 #include <algorithm>
@@ -21,7 +21,7 @@ inline void ok(driver::result status) {
     if (status != driver::success) throw std::runtime_error("the driver answered " + std::to_string(status));
 }
 
-/// The program's side: its context is current while this exists, its streams go with it.
+/// The program's side. Its context is current while this exists, and its streams go with it.
 class program {
 public:
     explicit program(space where = "cuda:0") { ok(push_(cuda::handles_of(where).context)); }
@@ -40,7 +40,7 @@ public:
         return made;
     }
 
-    /// In the place of kernels.
+    /// These do the work of kernels.
     void set(stream_handle on, device_pointer to, unsigned char value, std::size_t count) const {
         ok(set_(to, value, count, on));
     }
@@ -115,10 +115,10 @@ protected:
 
     backends::device& device() const { return backends::device_of(where_); }
 
-    /// Before 12.5 the driver cannot wait for a context but by stopping the host.
+    /// Returns whether the driver can wait for a context only by stopping the host, as before 12.5.
     static bool stops_the_host_for_all() { return !driver::api().cuCtxRecordEvent; }
 
-    /// The second device, or skips.
+    /// Finds the second device, or skips the test.
     void find_second() {
         try {
             second_ = space("cuda:1");

@@ -9,7 +9,7 @@ namespace {
 
 constexpr std::size_t mebibyte = std::size_t{1} << 20;
 
-/// Memory as the program pins it.
+/// Memory that is pinned as a program does it.
 class pinned {
 public:
     explicit pinned(std::size_t count) {
@@ -75,7 +75,7 @@ TEST_F(on_the_double, pinned_memory_is_read_when_its_turn_comes) {
     gate closed(streams, stream);
     const fence written = memory->write(0, host_side.all(), cuda::queue_of(stream));
     EXPECT_FALSE(written.done());
-    std::ranges::fill(host_side.all(), std::byte{2});  // what a program must not do: the double shows it
+    std::ranges::fill(host_side.all(), std::byte{2});  // a program must not do this: the double shows it
     closed.open();
     written.wait();
     EXPECT_TRUE(same(get(*memory, 0, mebibyte), bytes(mebibyte, std::byte{2})));
@@ -100,7 +100,7 @@ TEST_F(on_the_double, fills_with_what_the_driver_has) {
     const auto memory = device().allocate({.bytes = 4096});
     control().reset();
     memory->fill(0, 4096, noise(4), {}).wait();
-    memory->fill(1, 4000, bytes(8, std::byte{7}), {}).wait();  // all the same: one byte
+    memory->fill(1, 4000, bytes(8, std::byte{7}), {}).wait();  // all bytes of the pattern are the same: one byte
     EXPECT_EQ(control().calls("cuMemsetD32Async"), 1u);
     EXPECT_EQ(control().calls("cuMemsetD8Async"), 1u);
     EXPECT_EQ(control().calls("cuMemcpyDtoDAsync"), 0u);
@@ -215,7 +215,7 @@ TEST_F(cuda_test, two_devices_share_the_hosts_memory) {
     used.read(second_).release();
     EXPECT_EQ(used.placement(where_).placement, placement::shared) << used.placement(where_).reason;
     EXPECT_EQ(used.placement(second_).placement, placement::shared) << used.placement(second_).reason;
-    used.discard(where_);  // the other one goes on
+    used.discard(where_);  // the other copy goes on
     used.mark_dirty(second_);
     used.fill(noise(1));
     EXPECT_TRUE(same(host_reads(used), bytes(mebibyte, noise(1)[0])));

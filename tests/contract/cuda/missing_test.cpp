@@ -11,7 +11,7 @@
 namespace unibuf::contract {
 namespace {
 
-/// For the others, in a process that they start: prints what is there.
+/// Prints what is there, for other tests, which start it in a process.
 TEST(cuda_probe, prints_what_is_there) {
     std::string names;
     for (const device_info& each : devices()) {
@@ -24,9 +24,9 @@ TEST(cuda_probe, prints_what_is_there) {
     std::cout << "found " << names << " default " << default_device().name() << std::endl;
 }
 
-/// What it prints with these variables set.
+/// Returns what cuda_probe prints with these variables set.
 std::string found_with(const std::string& variables, const std::string& filter = "cuda_probe.*") {
-    // The variables of this process's own run do not count.
+    // Variables of this process's own run do not count.
     const std::string command = fmt::format(
         "env -u UNIBUF_CUDA_DOUBLE_POOLS -u UNIBUF_CUDA_DOUBLE_VERSION -u UNIBUF_CUDA_DOUBLE_INTEGRATED "
         "-u UNIBUF_CUDA_DOUBLE_PAGEABLE -u GTEST_TOTAL_SHARDS {} /proc/{}/exe --gtest_filter={} 2>&1",
@@ -73,15 +73,15 @@ TEST(cuda_missing, says_that_there_is_no_device) {
     EXPECT_NE(found.find("default host"), std::string::npos) << found;
 }
 
-/// The whole suite on drivers and devices that lack something.
+/// Runs the whole suite on drivers and devices that lack something.
 TEST(cuda_others, pass_the_suite) {
     if (!cuda_double::loaded()) GTEST_SKIP() << "a real driver is what it is";
     for (const char* each : {
              "UNIBUF_CUDA_DOUBLE_VERSION=12000",  // no cuCtxRecordEvent
              "UNIBUF_CUDA_DOUBLE_VERSION=12060",  // no cuMemcpyBatchAsync
              "UNIBUF_CUDA_DOUBLE_POOLS=0",        // no memory pools
-             "UNIBUF_CUDA_DOUBLE_INTEGRATED=1",   // no memory of its own
-             "UNIBUF_CUDA_DOUBLE_PAGEABLE=1",     // reads all of the host's memory
+             "UNIBUF_CUDA_DOUBLE_INTEGRATED=1",   // the device has no memory of its own
+             "UNIBUF_CUDA_DOUBLE_PAGEABLE=1",     // the device reads all of the host's memory
              "UNIBUF_CUDA_DOUBLE_JITTER=2",
              "UNIBUF_CUDA_DOUBLE_JITTER=0",
          }) {

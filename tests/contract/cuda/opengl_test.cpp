@@ -14,7 +14,8 @@ namespace {
 constexpr std::size_t size = 10'000;
 constexpr int unknown = 999;  // CUDA_ERROR_UNKNOWN
 
-/// Wrong use of a buffer object that is mapped, or of an address that is not, ends the program: the double sees to it.
+/// These tests run on the double, which ends the program where a buffer object that is mapped, or an address that is
+/// not, is used wrongly.
 class cuda_opengl : public on_the_double {
 protected:
     void SetUp() override {
@@ -29,19 +30,19 @@ protected:
     }
     void TearDown() override {
         if (!IsSkipped()) {
-            opengl::run("opengl:0", [] {});  // what was to be freed there is
+            opengl::run("opengl:0", [] {});  // waits until what was to be freed there is freed
             EXPECT_EQ(calls("cuGraphicsGLRegisterBuffer"), calls("cuGraphicsUnregisterResource"));
             EXPECT_EQ(memory_in_use(), memory_before_);
         }
         on_the_double::TearDown();
     }
 
-    /// Without what is kept for later.
+    /// Returns the memory in use, without what is kept for later.
     static std::size_t memory_in_use() {
         trim_memory("cuda:0");
         try {
             trim_memory("cuda:1");
-        } catch (const error&) {  // there is one device only
+        } catch (const error&) {  // there is only one device
         }
         return control().allocations();
     }
@@ -49,14 +50,14 @@ protected:
     static std::uint64_t calls(const char* function) { return control().calls(function); }
     static std::uint64_t moved(const buffer& of) { return of.statistics().bytes_moved(); }
 
-    /// Instead of unibuf's own.
+    /// Uses a context of the caller's instead of unibuf's own.
     void use_the_callers_context() { opengl_ = opengl::use_current_context(); }
 
     const backends::gl_api& gl() const {
         return dynamic_cast<backends::gl_device&>(backends::device_of(opengl_)).context().gl();
     }
 
-    /// By the program, in OpenGL.
+    /// Writes a buffer as a program does, in OpenGL.
     void opengl_writes(buffer& to, std::size_t offset, const bytes& content) const {
         const auto lease = to.write(opengl_, {.offset = offset, .count = content.size()});
         opengl::run(opengl_, [&] {
@@ -74,7 +75,7 @@ protected:
         return got;
     }
 
-    /// By a kernel of the program.
+    /// Sets bytes as a kernel of the program does.
     void cuda_sets(buffer& to, std::size_t offset, std::size_t count, unsigned char value) const {
         program by;
         const stream_handle stream = by.stream();
@@ -240,7 +241,7 @@ TEST_F(cuda_opengl, share_only_on_the_card_of_the_context) {
     used.read(second_).release();
     EXPECT_EQ(used.placement(second_).placement, placement::mirrored);
     EXPECT_EQ(calls("cuGraphicsGLRegisterBuffer"), 0u);
-    // From there to here without OpenGL: by the driver, into the buffer object.
+    // The driver itself copies between the devices, into the buffer object and without OpenGL.
     cuda_sets(used, 0, 10, 7);
     used.read(second_).release();
     EXPECT_EQ(calls("cuMemcpyPeerAsync"), 1u);

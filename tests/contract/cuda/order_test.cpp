@@ -11,7 +11,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr std::size_t size = 300'000;  // more than the driver takes at once of pageable memory
+constexpr std::size_t size = 300'000;  // the driver takes less at once of pageable memory
 
 TEST_F(cuda_test, a_lease_on_a_stream_does_not_stop_the_host) {
     for (const std::size_t count : {std::size_t{1000}, size, std::size_t{3} << 20}) {
@@ -83,7 +83,7 @@ TEST_F(cuda_test, readers_on_several_streams_are_all_waited_for) {
     EXPECT_TRUE(same(host_reads(used), bytes(size)));
 }
 
-/// Two threads name "the per-thread stream", and mean two.
+/// Two threads that name "the per-thread stream" mean two streams.
 TEST_F(cuda_test, per_thread_streams_of_two_threads_are_two_streams) {
     buffer used = mirrored(size);
     buffer copies = mirrored(2 * size);

@@ -9,7 +9,7 @@ namespace {
 constexpr std::size_t kibibyte = 1024;
 constexpr std::size_t size = 512 * kibibyte;
 
-/// The offsets of parts that are no rectangle.
+/// Returns the offsets of parts that are no rectangle.
 std::vector<std::size_t> scattered(std::size_t count) {
     std::vector<std::size_t> result;
     for (std::size_t i = 0; i < count; ++i) result.push_back(i * 8 * kibibyte + i % 3 * kibibyte);
@@ -29,7 +29,7 @@ protected:
         if (!IsSkipped()) set_transfer_cost(where_, {});
     }
 
-    /// A buffer that is the same on both sides.
+    /// Makes a buffer that is the same on both sides.
     buffer in_step(bool pinned) const {
         buffer_options options;
         options.hint = memory_hint::gpu_preferred;
@@ -40,7 +40,7 @@ protected:
         return made;
     }
 
-    /// One KiB at each offset, written by the host.
+    /// Writes one KiB at each offset, as the host, and returns the content.
     static bytes host_changes(buffer& used, const std::vector<std::size_t>& offsets) {
         bytes wanted = noise(size);
         for (const std::size_t offset : offsets) {
@@ -62,7 +62,7 @@ protected:
         return result;
     }
 
-    /// Since the last reset: calls that carry bytes.
+    /// Returns how many calls have carried bytes since the last reset.
     static std::uint64_t copies() {
         std::uint64_t sum = 0;
         for (const char* name : {"cuMemcpyHtoDAsync", "cuMemcpyDtoHAsync", "cuMemcpy2DAsync", "cuMemcpyBatchAsync"}) {
@@ -126,7 +126,7 @@ TEST_F(parts_test, the_legacy_stream_takes_no_batches) {
     EXPECT_TRUE(same(device_has(used), wanted));
 }
 
-/// Of pageable memory the ring makes few transfers, though its parts are small.
+/// The ring makes few transfers of pageable memory, though its parts are small.
 TEST_F(parts_test, the_ring_carries_many_parts_at_once) {
     constexpr std::size_t large = std::size_t{24} << 20;
     constexpr std::size_t part = 48 * kibibyte;
@@ -162,12 +162,12 @@ TEST_F(parts_test, a_batch_that_fails_loses_nothing) {
     }
 }
 
-/// What lies between costs less than one more transfer.
+/// The bytes between near parts cost less than one more transfer.
 TEST_F(parts_test, near_parts_are_one_transfer) {
     set_transfer_cost(where_, {.each = std::chrono::microseconds(1), .bytes_per_second = 7.0 * kibibyte * 1e6});
     buffer used = in_step(true);
     const std::vector<std::size_t> offsets = {0, 8 * kibibyte, 16 * kibibyte + 1, 24 * kibibyte + 1};
-    const bytes wanted = host_changes(used, offsets);  // 7 KiB, a byte more, and 7 KiB
+    const bytes wanted = host_changes(used, offsets);  // gaps of 7 KiB, a byte more, and 7 KiB
     const std::uint64_t before = used.statistics().bytes_moved();
     used.read(where_).release();
     EXPECT_EQ(used.statistics().bytes_moved() - before, 2 * 9 * kibibyte);

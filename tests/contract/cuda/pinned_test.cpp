@@ -15,7 +15,7 @@ buffer pinned_buffer(std::size_t count) {
     return buffer(count, options);
 }
 
-/// Sets it back, whatever happens.
+/// Limits pinned memory, and sets the limit back, whatever happens.
 class limited {
 public:
     explicit limited(std::uint64_t bytes) { cuda::limit_pinned_memory(bytes); }
@@ -52,7 +52,7 @@ TEST_F(cuda_test, counts_what_is_pinned_once) {
         EXPECT_EQ(cuda::pinned_memory().held, before + mebibyte);
         EXPECT_EQ(get_accelerator(host).memory().pinned, before + mebibyte);
         EXPECT_EQ(get_accelerator(where_).memory().pinned, 0u);
-        used.read(where_).release();  // uses what is pinned already
+        used.read(where_).release();  // uses memory that is pinned already
         EXPECT_EQ(used.placement(where_).placement, placement::shared);
         EXPECT_EQ(cuda::pinned_memory().held, before + mebibyte);
         used.discard(where_);
@@ -78,7 +78,7 @@ TEST_F(cuda_test, pins_no_more_than_it_may) {
         const placement_info got = other.placement(where_);
         if (got.placement == placement::mirrored) {
             EXPECT_NE(got.reason.find("pinned"), std::string::npos) << got.reason;
-        } else {  // of a device that reads what is not pinned
+        } else {  // the device reads memory that is not pinned
             EXPECT_LT(cuda::pinned_memory().held, mebibyte);
         }
     }

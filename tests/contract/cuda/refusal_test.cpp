@@ -8,7 +8,7 @@ namespace {
 
 constexpr std::size_t size = 5000;
 
-/// A capture of a stream.
+/// Captures a stream.
 class capture {
 public:
     static constexpr int global = 0;
@@ -19,7 +19,7 @@ public:
     capture(const capture&) = delete;
     capture& operator=(const capture&) = delete;
 
-    /// Whether it was left whole.
+    /// Ends the capture; returns whether it was left whole.
     bool end() {
         if (!of_) return true;
         void* graph = nullptr;
@@ -101,7 +101,7 @@ TEST_F(cuda_test, says_that_a_capture_is_in_the_way) {
         std::string message;
         EXPECT_EQ(code_of([&] { used.read(where_); }, &message), error_code::unsupported);
         EXPECT_NE(message.find("captured"), std::string::npos) << message;
-        gone.reset();  // given back with what goes next
+        gone.reset();  // is given back with whatever goes next
     }
     used.read(where_).release();
     EXPECT_TRUE(same(host_reads(used), noise(size)));

@@ -40,7 +40,7 @@ TEST_F(on_the_double, no_copy_of_a_batch_spans_two_blocks) {
         all.back().copy_from(noise(1024));
         all.back().read(where_).release();
     }
-    const std::span<buffer> part = std::span(all).subspan(100);  // so that blocks end within what moves together
+    const std::span<buffer> part = std::span(all).subspan(100);  // makes blocks end within what moves together
     batch there(where_);
     for (unsigned i = 0; i != part.size(); ++i) there.write(part[i], noise(1024, i + 2));
     control().reset();
@@ -94,7 +94,7 @@ TEST_F(cuda_test, a_small_buffer_gets_no_memory_that_work_of_the_program_still_u
     }
     std::vector<buffer> others;
     const gate closed(own, stream);
-    for (const device_pointer each : in_use) own.set(stream, each, 0xAA, small);  // nobody has told unibuf
+    for (const device_pointer each : in_use) own.set(stream, each, 0xAA, small);  // does it without telling unibuf
     gone.clear();
     for (int i = 0; i != 5'000; ++i) {
         others.push_back(mirrored(small));
