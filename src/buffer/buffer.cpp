@@ -268,31 +268,6 @@ void check_is_address(space where) {
         fmt::format("the handles of {} are no addresses: take them by the functions of its own header", where.name()));
 }
 
-void lease_together(std::span<const wanted_bytes> wanted, std::span<lease_bytes> taken) {
-    struct turn {
-        core* of;
-        request asked;
-        lease_bytes* taken;
-    };
-    std::vector<turn> turns;
-    for (std::size_t i = 0; i < wanted.size(); ++i) {
-        const auto& [of, where, what, options] = wanted[i];
-        turns.push_back({&core_of(of->gate_), of->request_of(where, what, options), &taken[i]});
-        turns.back().asked.begins_later = true;
-    }
-    // All threads go through buffers, and through the bytes of one, in the same order: no circle.
-    std::ranges::sort(turns, {}, [](const turn& each) { return std::pair(each.of->id(), each.asked.range.begin); });
-    for (auto each = turns.begin(); each != turns.end(); ++each) {
-        for (auto next = std::next(each); next != turns.end() && next->of == each->of; ++next) {
-            if (next->asked.range.begin >= each->asked.range.end) break;
-            check_apart(*each->of, each->asked, next->asked);
-        }
-    }
-    for (const turn& each : turns) check_before_lease(*each.of, each.asked);
-    for (const turn& each : turns) *each.taken = take_lease(*each.of, each.asked);
-    for (const turn& each : turns) begin_lease(*each.of, each.asked);
-}
-
 void lease_bytes::end(fence done) {
     if (!gate_) refuse();
     if (native_.where == host) {

@@ -85,25 +85,6 @@ void begin_lease(core& of, const request& leased) {
     now_written(through, leased.range, leased.where);
 }
 
-void check_apart(const core& of, const request& one, const request& other) {
-    const hold first{.range = one.range, .where = one.where, .what = one.what};
-    if (!first.excludes(other.range, other.what)) return;
-    throw error(error_code::access_conflict,
-                fmt::format("{}: {} and {} were asked for together, and exclude each other", of.name(), describe(one),
-                            describe(other)));
-}
-
-void check_before_lease(core& of, const request& asked) {
-    check_allowed(of, asked);
-    lock through(of);
-    const hold other = through->holds.excluding(asked.range, asked.what, this_thread());
-    if (other.thread != 0) return check_not_own(of, asked, other);
-    if (through->any_exposed) find_host_writes(through, asked);
-    if (asked.what == access::write) return;
-    check_not_lost(through, asked);
-    check_not_contested(through, asked);
-}
-
 void reserve_queued_work(lock& through, space where) {
     if (!backends::device_of(where).about().asynchronous) return;
     through->holds.work().reserve(through->holds.size() + 1);

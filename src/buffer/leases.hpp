@@ -11,12 +11,6 @@ namespace unibuf::detail {
 lease_bytes take_lease(core& of, const request& asked);
 void begin_lease(core& of, const request& leased);
 
-// These two are called before several leases are taken at once, so that a call that is refused has moved nothing.
-// check_apart throws error(access_conflict) where the two requests exclude each other, check_before_lease where a lease
-// of this thread, or what the bytes are, excludes the request.
-void check_apart(const core& of, const request& one, const request& other);
-void check_before_lease(core& of, const request& asked);
-
 /// Ends the lease `ticket` with work that goes on until `done`. Throws std::bad_alloc, and the lease is held then.
 void end_lease_with(core& of, std::uint64_t ticket, fence done);
 

@@ -196,5 +196,18 @@ TEST(a_standing_hold, keeps_pointers_out_where_content_is_not_to_be_discarded) {
     EXPECT_EQ(device_holds(hold, 0, 1), all_of(2, 1));
 }
 
+TEST(a_standing_hold, is_quiet_before_the_first_of_several_leases_is_taken) {
+    buffer first(size);
+    buffer second(size);
+    first.copy_from(all_of(1));
+    second.copy_from(all_of(1));
+    // The device of the second one becomes quiet when a thread has read the first one.
+    const standing_hold hold =
+        second.bind(gpu(), access::read_write, {.pause = [&] { std::jthread([&] { first.read(host); }).join(); }});
+    device_writes(hold, 0, all_of(2, 8));
+    const auto [one, two] = lease_together(first.to_write(host), second.to_read(host, {.count = 8}));
+    EXPECT_EQ(bytes(two.begin(), two.end()), all_of(2, 8));
+}
+
 }  // namespace
 }  // namespace unibuf::test

@@ -1,0 +1,69 @@
+// buffer/lease_together.cpp: several leases in one call. One that is refused has moved nothing.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <deque>
+#include <utility>
+#include <vector>
+
+#include "buffer/hold_waits.hpp"
+#include "buffer/leases.hpp"
+#include "buffer/passage.hpp"
+#include "buffer/standing.hpp"
+#include "unibuf/buffer.hpp"
+
+namespace unibuf::detail {
+namespace {
+
+/// Throws error(access_conflict) where two requests exclude each other.
+void check_apart(const core& of, const request& one, const request& other) {
+    const hold first{.range = one.range, .where = one.where, .what = one.what};
+    if (!first.excludes(other.range, other.what)) return;
+    throw error(error_code::access_conflict,
+                fmt::format("{}: {} and {} were asked for together, and exclude each other", of.name(), describe(one),
+                            describe(other)));
+}
+
+/// Throws error(access_conflict) where a lease of this thread, or what the bytes are, excludes the request.
+void check_before_lease(core& of, const request& asked) {
+    check_allowed(of, asked);
+    lock through(of);
+    const hold other = through->holds.excluding(asked.range, asked.what, this_thread());
+    if (other.thread != 0) return check_not_own(of, asked, other);
+    if (through->any_exposed) find_host_writes(through, asked);
+    if (asked.what == access::write) return;
+    check_not_lost(through, asked);
+    check_not_contested(through, asked);
+}
+
+}  // namespace
+
+void lease_together(std::span<const wanted_bytes> wanted, std::span<lease_bytes> taken) {
+    struct turn {
+        core* of;
+        request asked;
+        lease_bytes* taken;
+    };
+    std::vector<turn> turns;
+    for (std::size_t i = 0; i < wanted.size(); ++i) {
+        const auto& [of, where, what, options] = wanted[i];
+        turns.push_back({&core_of(of->gate_), of->request_of(where, what, options), &taken[i]});
+        turns.back().asked.begins_later = true;
+    }
+    // All threads go through buffers, and through the bytes of one, in the same order: no circle.
+    std::ranges::sort(turns, {}, [](const turn& each) { return std::pair(each.of->id(), each.asked.range.begin); });
+    for (auto each = turns.begin(); each != turns.end(); ++each) {
+        for (auto next = std::next(each); next != turns.end() && next->of == each->of; ++next) {
+            if (next->asked.range.begin >= each->asked.range.end) break;
+            check_apart(*each->of, each->asked, next->asked);
+        }
+    }
+    for (const turn& each : turns) check_before_lease(*each.of, each.asked);
+    // Holders that are asked to pause may wait for threads that want one of these leases.
+    std::deque<quiet_bytes> quiet;
+    for (const turn& each : turns) quiet.emplace_back(*each.of, each.asked);
+    for (const turn& each : turns) *each.taken = take_lease(*each.of, each.asked);
+    for (const turn& each : turns) begin_lease(*each.of, each.asked);
+}
+
+}  // namespace unibuf::detail
