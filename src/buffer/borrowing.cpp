@@ -23,7 +23,7 @@ bool hand_over(lock& through, const request& asked, std::string& why) {
     const copy& borrower = *through->copies.borrower_among(asked.where.id());
     backends::memory& memory = *borrower.memory;
     const space_id device = borrower.where;
-    const space_id before = borrower.holder();
+    const space_id before = borrower.whose_turn();
     const space_id now = asked.where.id();
     work made{.done = {}, .on = asked.on};
     try {
@@ -44,7 +44,7 @@ bool hand_over(lock& through, const request& asked, std::string& why) {
         return false;
     }
     trace::count_publication();
-    ++through->with_rare().publications;
+    ++through->with_seldom_used().publications;
     through->copies.find(device)->has_turn = now == device;
     coherence::hand_over(through->directory, before, now);
     if (!made.done.native()) return true;
@@ -73,7 +73,7 @@ void part(lock& through, const request& asked, std::string why) {
 bool take_memory(lock& through, const request& asked) {
     const space_id where = asked.where.id();
     const copy* const borrower = through->copies.borrower_among(where);
-    if (!borrower || borrower->holder() == where || asked.range.empty()) return false;
+    if (!borrower || borrower->whose_turn() == where || asked.range.empty()) return false;
     if (through->making_copy || through->holds.any_claim()) {
         const auto quiet = [&] { return !through->making_copy && !through->holds.any_claim(); };
         through.wait_until(quiet, asked.hold_deadline(), [&] {
@@ -84,7 +84,7 @@ bool take_memory(lock& through, const request& asked) {
         });
         return true;
     }
-    const space other = space::from_id(borrower->holder());
+    const space other = space::from_id(borrower->whose_turn());
     std::string why;
     if (through->holds.any_at(other)) {
         why = fmt::format("{} and {} were in use at the same time", other.name(), asked.where.name());

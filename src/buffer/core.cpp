@@ -28,11 +28,11 @@ core::core(std::size_t size_bytes, const buffer_options& options)
 
 core::core(std::size_t size_bytes, const buffer_options& options, std::unique_ptr<pool_tag> of)
     : gate(size_bytes), id_(next_id()), state_(size_bytes, of->key.size_class, options, *this) {
-    state_.with_rare().pooled = std::move(of);
+    state_.with_seldom_used().pooled = std::move(of);
 }
 
 core::~core() {
-    if (named_) state_.scarce->forget_names(*this);
+    if (named_) state_.seldom->forget_names(*this);
     if (state_.peers()) leave_peers(*this);
     if (state_.resident) residents::instance().remove(*this);
     const work_list& queued = state_.holds.work();
@@ -42,7 +42,7 @@ core::~core() {
         } catch (const std::exception&) {  // the bytes are going anyway
         }
     }
-    state_.scarce.reset();  // host_writes watches the host's copy
+    state_.seldom.reset();  // host_writes watches the host's copy
     state_.copies.free_all();
 }
 
@@ -74,7 +74,7 @@ void core::end() noexcept { delete this; }
 
 void core::will_be_named(void (*forget)(const core&)) {
     const std::scoped_lock guard(mutex_);
-    state_.with_rare().forget_names = forget;
+    state_.with_seldom_used().forget_names = forget;
     named_ = true;
 }
 
@@ -87,12 +87,12 @@ buffer_state core::state() {
 
 statistics core::statistics() const {
     const std::scoped_lock guard(mutex_);
-    const rare* const of_few = state_.scarce.get();
-    if (!of_few) return {.transfers = state_.transfers.all()};
+    const seldom_used* const seldom = state_.seldom.get();
+    if (!seldom) return {.transfers = state_.transfers.all()};
     return {.transfers = state_.transfers.all(),
-            .publications = of_few->publications,
-            .fence_waits = of_few->fence_waits,
-            .evictions = of_few->evictions};
+            .publications = seldom->publications,
+            .fence_waits = seldom->fence_waits,
+            .evictions = seldom->evictions};
 }
 
 std::size_t core::ranges() const {

@@ -41,7 +41,7 @@ struct transfer_counts {
 };
 
 /// The parts of a buffer that few buffers need.
-struct rare {
+struct seldom_used {
     std::condition_variable changed;  // told when a hold has ended, or a writer waits no more
     waiting_writers writers_in_line;
     std::unique_ptr<host_writes> writes;          // made with the first pointer to the host's copy
@@ -61,7 +61,7 @@ struct guarded {
     coherence::directory directory;
     detail::copies copies;
     detail::holds holds;
-    std::unique_ptr<rare> scarce;
+    std::unique_ptr<seldom_used> seldom;
     transfer_counts transfers;
 
     clock::time_point used{};    // when some copy was last used under the lock, so that the order of eviction is exact
@@ -73,19 +73,19 @@ struct guarded {
     bool any_lost : 1 = false;     // set where any range is lost
     bool resident : 1 = false;     // the buffer is in the list of those with memory at a device
 
-    rare& with_rare() {
-        if (!scarce) scarce = std::make_unique<rare>();
-        return *scarce;
+    seldom_used& with_seldom_used() {
+        if (!seldom) seldom = std::make_unique<seldom_used>();
+        return *seldom;
     }
 
     /// Returns the host writes that pointers may make, or null where no pointer was ever out.
-    host_writes* writes() const noexcept { return scarce ? scarce->writes.get() : nullptr; }
+    host_writes* writes() const noexcept { return seldom ? seldom->writes.get() : nullptr; }
 
     /// Returns the processes that have the host's copy too, or null.
-    process::peers* peers() const noexcept { return scarce ? scarce->peers.get() : nullptr; }
+    process::peers* peers() const noexcept { return seldom ? seldom->peers.get() : nullptr; }
 
     void tell_waiting() const noexcept {
-        if (scarce) scarce->changed.notify_all();
+        if (seldom) seldom->changed.notify_all();
     }
 
     byte_range whole() const noexcept { return directory.whole(); }
@@ -127,7 +127,7 @@ public:
     void will_be_named(void (*forget)(const core&));
 
     /// Returns the tag of a buffer that belongs to a pool and has one handle.
-    pool_tag& tag() noexcept { return *state_.scarce->pooled; }
+    pool_tag& tag() noexcept { return *state_.seldom->pooled; }
 
     /// Fetches the buffer into the cache, where it will soon be needed.
     void fetch_ahead() const noexcept {

@@ -69,7 +69,7 @@ std::uint64_t core::evict(space where, clock::time_point deadline) {
     back.range = through->whole();
     wait_for_all_work(through, back);
     drop_copy(through, where);
-    ++through->with_rare().evictions;
+    ++through->with_seldom_used().evictions;
     trace::count_eviction();
     return through->copies.bytes();
 }

@@ -16,8 +16,8 @@ namespace {
 /// Lets writers that wait for bytes of the range go first, for a while; true where the reader has waited. A reader that
 /// holds a lease of this buffer passes, as they may wait for that.
 bool let_writers_in(lock& through, const request& asked, clock::time_point& patient_until) {
-    const rare* const of_few = through->scarce.get();
-    if (asked.what != access::read || !of_few || !of_few->writers_in_line.any(asked.range)) return false;
+    const seldom_used* const seldom = through->seldom.get();
+    if (asked.what != access::read || !seldom || !seldom->writers_in_line.any(asked.range)) return false;
     if (through->holds.of_this_thread()) return false;
     const clock::time_point now = clock::now();
     if (patient_until == clock::time_point{}) {
@@ -70,8 +70,8 @@ void wait_for_holds(lock& through, const request& asked) {
         if (other.thread == 0) return true;
         check_not_own(through.of(), asked, other);
         if (asked.what != access::read && !in_line) {
-            rare& of_few = through->with_rare();
-            in_line.emplace(of_few.writers_in_line, asked.range, of_few.changed);
+            seldom_used& seldom = through->with_seldom_used();
+            in_line.emplace(seldom.writers_in_line, asked.range, seldom.changed);
         }
 #ifndef NDEBUG
         circles.look(through.of(), asked, other);

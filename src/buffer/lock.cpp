@@ -27,7 +27,7 @@ lock::~lock() {
 
 bool lock::wait_for_change(clock::time_point deadline) {
     guarded& state = core_.state_;
-    std::condition_variable& changed = state.with_rare().changed;
+    std::condition_variable& changed = state.with_seldom_used().changed;
     ++state.waiting;
     std::cv_status status = std::cv_status::no_timeout;
     if (backends::help_others) {

@@ -30,13 +30,13 @@ std::vector<copy> used_in_place(const std::shared_ptr<process::shared_memory>& m
 }
 
 void make_room(lock& through) {
-    through->with_rare();
+    through->with_seldom_used();
     through->copies.reserve(coherence::host);
 }
 
 /// Puts the copies in the place of the old ones, for which there is room, and makes `with` the buffer's peers.
 void install(lock& through, std::vector<copy> made, std::unique_ptr<process::peers> with) {
-    through->with_rare().peers = std::move(with);
+    through->with_seldom_used().peers = std::move(with);
     trace::hold_anyway(host, through->copies.bytes());
     through->copies.add(std::move(made));
     now_written(through, through->whole(), host);
@@ -88,7 +88,7 @@ std::shared_ptr<process::shared_memory> share_memory(core& of, std::string_view 
     }
     wait_for_all_work(through, asked);
     check_not_held(through);
-    if (through->scarce) through->scarce->writes.reset();
+    if (through->seldom) through->seldom->writes.reset();
     through->any_exposed = through->any_lost = false;
     through->directory = coherence::directory(of.bytes);
     through->copies.free_all();

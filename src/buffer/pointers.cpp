@@ -17,7 +17,7 @@ namespace {
 void expose_host(lock& through, byte_range range) {
     copy& there = *through->copies.find(coherence::host);
     const bool untouched = there.untouched && there.memory->starts_zero();
-    std::unique_ptr<host_writes>& writes = through->with_rare().writes;
+    std::unique_ptr<host_writes>& writes = through->with_seldom_used().writes;
     held_ranges& writers = through->holds.writers_of_host();
     if (!writes) {
         const std::span memory(there.memory->host_address(), through.of().bytes);

@@ -40,18 +40,28 @@ bool has_all(guarded& state, const standing& of) {
     return state.holds.excluding(of.range, access::read, 0).thread == 0 && to_open(state, of, of.range).empty();
 }
 
+/// Whether something may have to move before the device has the newest content of `range`. Where nothing has to, work
+/// that is queued at the device is not waited for.
+bool lacks_any(guarded& state, space where, byte_range range) {
+    return state.any_exposed || state.peers() || state.directory.any(range, [&](const coherence::knowledge& k) {
+        return !coherence::has(k.current, where.id()) || k.lost || k.contested;
+    });
+}
+
 /// Gives `range` to the device, with the newest content. The hold may have ended when it returns.
 void open_range(lock& through, std::uint64_t ticket, byte_range range) {
     const standing& of = *through->holds.find_standing(ticket);
     const space where = of.where;
     const bool writes = of.what != access::read;
-    passage way(through, {.range = range,
-                          .where = where,
-                          .what = of.what,
-                          .why = cause::device_handle,
-                          .on = of.on,
-                          .waits_for_holds = false});
-    way.bring();
+    if (lacks_any(*through.operator->(), where, range)) {
+        passage way(through, {.range = range,
+                              .where = where,
+                              .what = of.what,
+                              .why = cause::device_handle,
+                              .on = of.on,
+                              .waits_for_holds = false});
+        way.bring();
+    }
     if (!writes || !through->holds.find_standing(ticket)) return;
     now_written(through, range, where);
     coherence::open(through->directory, range, where.id());

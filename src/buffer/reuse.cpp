@@ -16,9 +16,9 @@ void wait_for_claims(lock& through) {
 }
 
 void forget(lock& through) {
-    rare& of_few = *through->scarce;
-    of_few.writes.reset();
-    of_few.publications = of_few.fence_waits = of_few.evictions = 0;
+    seldom_used& seldom = *through->seldom;
+    seldom.writes.reset();
+    seldom.publications = seldom.fence_waits = seldom.evictions = 0;
     through->holds.forget_undeclared();
     through->transfers = {};
     through->any_exposed = through->any_lost = false;
@@ -34,7 +34,7 @@ void recycle(core& of, std::uint64_t pool) {
     };
     lock through(of);
     ask_all_to_let_go(through);
-    pool_tag* const known = through->scarce ? through->scarce->pooled.get() : nullptr;
+    pool_tag* const known = through->seldom ? through->seldom->pooled.get() : nullptr;
     if (!known || known->pool != pool) refuse(error_code::invalid_argument, "it is not of this pool");
     if (known->released) refuse(error_code::invalid_argument, "it was released before");
     if (through->peers()) refuse(error_code::invalid_argument, "it lies in memory that processes share");
@@ -42,7 +42,7 @@ void recycle(core& of, std::uint64_t pool) {
     const hold held = through->holds.excluding(through->whole(), access::read_write, this_thread());
     if (held.thread != 0) refuse(error_code::access_conflict, describe(held) + " is held: end it first");
     known->released = true;
-    if (through->scarce->forget_names) through->scarce->forget_names(of);
+    if (through->seldom->forget_names) through->seldom->forget_names(of);
     if (through->holds.host_is_held_for_writing()) through->holds.writers_of_host().end_pointers(through->whole());
     if (!of.has_other_handles()) forget(through);
 }

@@ -194,7 +194,7 @@ fence transfers::publish(const step& step) {
     const space_id device = executor_of(step);
     const copy& used_by_device = *lock_->copies.find(device);
     trace::count_publication();
-    ++lock_->with_rare().publications;
+    ++lock_->with_seldom_used().publications;
     if (used_by_device.on_host()) return {};  // the host in the place of a device has nothing to publish
     backends::memory& shared = *used_by_device.memory;
     const lock::pause unlocked(lock_);

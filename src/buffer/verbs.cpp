@@ -55,7 +55,7 @@ void mark(core& of, request asked) {
     reserve_queued_work(through, where);
     queue_work_of(through, where, asked.range, true, asked.on);
     if (const copy* const borrower = through->copies.borrower_among(where.id())) {
-        where = space::from_id(borrower->holder());
+        where = space::from_id(borrower->whose_turn());
     }
     before_device_writes(through, asked.range, where);
     show(*through.operator->(), *through->copies.find(where.id()), asked.range);
@@ -124,8 +124,8 @@ void discard(core& of, space where, byte_range range) {
 
 void drop_copy(lock& through, space where) {
     coherence::drop(through->directory, through->whole(), where.id());
-    if (where == host && through->scarce) {
-        through->scarce->writes.reset();
+    if (where == host && through->seldom) {
+        through->seldom->writes.reset();
         through->any_exposed = false;
     }
     through->holds.end_handles(where.id(), through->whole());

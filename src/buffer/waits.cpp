@@ -71,7 +71,7 @@ void wait_for_work(lock& through, std::uint64_t ticket, clock::time_point deadli
         reached = reached_in(std::chrono::nanoseconds::zero());
         if (!reached) {
             trace::count_fence_wait();
-            ++through->with_rare().fence_waits;
+            ++through->with_seldom_used().fence_waits;
             const bool forever_long = deadline == clock::time_point::max();
             const std::chrono::nanoseconds left = deadline - clock::now();
             reached = reached_in(forever_long ? forever : std::max(left, std::chrono::nanoseconds::zero()));

@@ -71,7 +71,7 @@ struct copy {
     bool borrows() const noexcept { return placed == placement::shared && lender != coherence::host; }
 
     /// Returns whose turn it is, for a copy that borrows.
-    coherence::space_id holder() const noexcept { return has_turn ? where : lender; }
+    coherence::space_id whose_turn() const noexcept { return has_turn ? where : lender; }
 
     /// Returns where a program on the host may touch the copy; null where it may not. That is so, too, where a device
     /// uses the host's memory in place: the program touches that as the host's copy, not as the device's.

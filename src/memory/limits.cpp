@@ -139,7 +139,7 @@ bool room::make(std::uint64_t bytes) {
 void room::refuse(std::string why) const {
     if (tried_.held != 0) {
         why +=
-            fmt::format("; {} copies there have to stay, as they are leased, or views or plain handles of them are out",
+            fmt::format("; {} copies there have to stay, as they are leased or bound, or views or plain handles of them are out",
                         tried_.held);
     }
     if (tried_.busy) why += "; others were in use by other threads all the time";

@@ -149,6 +149,23 @@ TEST(a_standing_hold, has_its_work_waited_for_before_its_memory_goes) {
     }
 }
 
+TEST(a_standing_hold, waits_for_nothing_when_a_lease_of_its_own_device_ends) {
+    fake_device& device = fake_device::get({.asynchronous = true}, 8);
+    buffer b(64);
+    b.copy_from(all_of(1, 64));
+    const standing_hold hold = b.bind(device.where(), access::read_write);
+    fake_memory& memory = memory_of(hold.native());
+    host_reads(b, 0, 64);
+    bool done = false;
+    {
+        const auto lease = b.write(device.where());
+        device.queued().add({.run = [&](std::size_t) { done = true; }, .of = &memory});
+    }
+    EXPECT_FALSE(done);
+    host_reads(b, 0, 64);
+    EXPECT_TRUE(done);
+}
+
 TEST(standing_holds, of_two_devices_that_share_the_hosts_memory_take_no_turns_unseen) {
     const space one = fake_device::get({.aliases = true}, 8).where();
     const space other = fake_device::get({.aliases = true}, 9).where();
