@@ -63,7 +63,10 @@ contains
     character(*), intent(in) :: what
 
     call read_buffer(buffer, numbers, stat=status, errmsg=message)
-    if (any(numbers /= value)) status = -1
+    if (any(numbers /= value)) then
+      status = -1
+      message = 'the content is another'
+    end if
     call succeeded(what)
   end subroutine has
 

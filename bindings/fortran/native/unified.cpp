@@ -173,12 +173,25 @@ void unified::bind_to_shader(int binding) {
     try {
         sync_to_gpu({});
     } catch (...) {
-        if (first) take_back_from_gpu();
+        if (first) end_hold();
         throw;
     }
 }
 
-bool unified::take_back_from_gpu() noexcept {
+unified::~unified() {
+    try {
+        take_back_from_gpu();
+    } catch (const std::exception&) {
+        end_hold();  // the device is gone, and with it what it did
+    }
+}
+
+bool unified::take_back_from_gpu() {
+    holds_->turn_of_gpu();  // a shader may have run since the pointers' turn began
+    return end_hold();
+}
+
+bool unified::end_hold() noexcept {
     const std::lock_guard lock(mutex_);
     shown_at_host_.reset();
     if (!shown_) return false;

@@ -27,7 +27,7 @@ class unified {
 public:
     /// Makes its copies at once, where that can still fail without harm.
     unified(buffer bytes, space where);
-    ~unified() { take_back_from_gpu(); }
+    ~unified();
     unified(const unified&) = delete;
     unified& operator=(const unified&) = delete;
 
@@ -55,7 +55,7 @@ public:
     native_memory show_to_gpu();
     void bind_to_shader(int binding);
     /// What it was given to do until now is seen by later accesses. False where it was not shown the buffer.
-    bool take_back_from_gpu() noexcept;
+    bool take_back_from_gpu();
 
     /// The handle is of no use then.
     void release_to(memory_pool& pool);
@@ -70,6 +70,7 @@ private:
     /// The bytes of `part`, which pointers have from now on.
     std::byte* read_by_pointer(extent part);
     native_memory show();  // under the mutex
+    bool end_hold() noexcept;
 
     /// Where the elements of `of` lie from the element `offset` on. Throws error(out_of_range) where they do not fit.
     extent elements(std::int64_t offset, const section& of) const;
