@@ -61,6 +61,7 @@ struct standing {
     std::uint64_t since = 0;     // the ticket of the hold, or the count of views when it was resumed
     std::string broken{};        // why bytes that were to be given back are paused
     bool told_to_pause = false;  // by `how->pause`; `how->resume` has not been called since
+    bool owner_knows = false;    // what `how->resume` threw: it is called again after the next access elsewhere
     std::uint32_t caller = 0;    // the thread that calls one of these two now
 };
 
