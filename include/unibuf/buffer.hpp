@@ -102,6 +102,9 @@ public:
     /// Whether nothing else keeps the buffer: no other handle, host_view or copy_view. A snapshot.
     bool is_only_handle() const noexcept;
 
+    /// Whether there is a standing hold of any byte of the buffer. A snapshot.
+    bool is_bound() const;
+
     // Leases. The copy at `where` is allocated if there is none, and made current. Waits for accesses that exclude this
     // one on other threads, at most options.timeout (then error(timeout); of a negative one error(invalid_argument)),
     // and a read at most 10 ms for writers that wait themselves; error(access_conflict) within one thread.
