@@ -48,6 +48,20 @@ def test_what_arrays_are_in_the_way_of(buffer, call, shown):
     assert both(handle) == (0 if call == "discard_content" else 2)
 
 
+@pytest.mark.parametrize("space", ["opencl:0", "opengl:0"])
+def test_arrays_of_other_libraries_go_too(default_device, space):
+    default_device(space)
+    buffer = UnifiedBuffer(N, np.int32, hint="gpu_preferred").fill(1)
+    kept = buffer.device
+    buffer.sync_to_host()
+    assert buffer.device is kept
+    with pytest.raises(unibuf.AccessConflictError):
+        buffer.discard(space)
+    del kept
+    buffer.discard(space)
+    assert not buffer.is_at(space) and buffer[3] == 1
+
+
 def test_a_pool_gives_buffers_again_whose_arrays_nobody_has(default_device):
     default_device(GPU)
     pool = unibuf.MemoryPool()

@@ -11,14 +11,15 @@ holder shown_array::as_holder() {
 }
 
 void shown_array::show(nb::object array, nb::object root, const native_memory& native) {
-    std::swap(shown_->array, array);  // what the old ones call when they go may come back here
+    if (root.is(array)) root.reset();  // of a space for which nobody has arrays
+    std::swap(shown_->array, array);   // what the old ones call when they go may come back here
     std::swap(shown_->root, root);
     shown_->native = native;
-    shown_->alone = Py_REFCNT(shown_->root.ptr());
+    shown_->alone = shown_->root.is_valid() ? Py_REFCNT(shown_->root.ptr()) : 0;
 }
 
 bool shown_array::shown::is_idle() const noexcept {
-    return array.is_valid() && Py_REFCNT(array.ptr()) == 1 && Py_REFCNT(root.ptr()) == alone;
+    return array.is_valid() && Py_REFCNT(array.ptr()) == 1 && (!root.is_valid() || Py_REFCNT(root.ptr()) == alone);
 }
 
 void shown_array::shown::drop() noexcept { const nb::object last = std::move(root), first = std::move(array); }

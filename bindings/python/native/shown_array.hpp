@@ -41,7 +41,7 @@ public:
 private:
     struct shown {
         nb::object array;
-        nb::object root;
+        nb::object root;  // null where it is the array itself
         native_memory native;
         Py_ssize_t alone = 0;  // references to the root, where nobody else has any
 
