@@ -77,6 +77,15 @@ def test_a_holder_is_asked_to_pause(buffer):
         assert calls == ["pause", "resume", "pause", "resume"]
 
 
+def test_an_array_that_goes_with_an_exception_gives_its_bytes_back(buffer):
+    calls = []
+    with buffer.bound(GPU, pause=lambda: calls.append("pause"), resume=lambda: calls.append("resume")):
+        with pytest.raises(NameError, match="nothing_of_this_name"):
+            _ = buffer.host + nothing_of_this_name  # noqa: F821
+        assert calls == ["pause", "resume"]
+        assert buffer.to_numpy()[0] == 1
+
+
 class Busy(Exception):
     pass
 

@@ -6,7 +6,8 @@
 namespace unibuf::python {
 
 /// Lets go of the interpreter's lock while it is there. What may wait in the library, or copy, allocate, free, or ask
-/// holders of views, is called so: others may need the interpreter before they let it go on.
+/// holders of views, is called so: others may need the interpreter before they let it go on. An exception that is on
+/// its way meanwhile, as where an array goes because of it, is kept from the Python functions that the library calls.
 class without_interpreter {
 public:
     without_interpreter() = default;
@@ -18,6 +19,8 @@ private:
         ~drop_left() { kept_object::drop_left(); }
     };
 
+    // They end in the opposite order.
+    nb::error_scope on_its_way_;
     [[no_unique_address]] drop_left after_;
     nb::gil_scoped_release released_;
 };
