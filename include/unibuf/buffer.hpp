@@ -108,6 +108,9 @@ public:
     /// snapshot.
     bool is_only_handle() const noexcept;
 
+    /// Returns whether there is a standing hold of any byte of the buffer. The answer is a snapshot.
+    bool is_bound() const;
+
     // A lease allocates the copy at `where` if there is none, and makes it current. It waits for accesses of other
     // threads that exclude it, at most options.timeout, and then throws error(timeout); a negative timeout is
     // error(invalid_argument). A read also waits for writers that wait themselves, at most 10 ms. Within one thread,

@@ -7,7 +7,8 @@ namespace unibuf {
 
 /// A view whose holder has named itself is asked for when it is in the way: of an eviction where memory is short, of
 /// discard, discard_content and share, and of a release to a pool. All else that a view is in the way of is refused, or
-/// waits for its end.
+/// waits for its end. A view that the host may write through is also asked for by accesses elsewhere, which would have
+/// to look for what was written.
 ///
 /// `let_go` ends the view, or refuses by leaving it: then its copy counts as used just now. It is called with no lock
 /// of unibuf held, on the thread that is in need; several threads may call it at once, also while another one ends the

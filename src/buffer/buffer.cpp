@@ -85,6 +85,8 @@ const buffer_options& buffer::options() const noexcept {
     return gate_ == &detail::no_buffer ? none : core_of(gate_).options();
 }
 
+bool buffer::is_bound() const { return core_of(gate_).is_bound(); }
+
 bool buffer::is_only_handle() const noexcept {
     return gate_ != &detail::no_buffer && !core_of(gate_).has_other_handles();
 }

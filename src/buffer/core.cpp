@@ -119,6 +119,11 @@ std::shared_ptr<process::shared_memory> core::shared_memory() const {
     return state_.peers() ? state_.peers()->memory() : nullptr;
 }
 
+bool core::is_bound() const {
+    const std::scoped_lock guard(mutex_);
+    return state_.holds.any_standing();
+}
+
 void core::check_has_copy() const {
     const std::scoped_lock guard(mutex_);
     if (state_.copies.allocated() != 0) return;

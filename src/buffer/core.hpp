@@ -149,6 +149,7 @@ public:
     std::uint64_t held_at(space where) const;
     std::shared_ptr<process::shared_memory> shared_memory() const;  // null where no other process can have the buffer
     std::size_t room() const noexcept { return state_.copies.bytes(); }
+    bool is_bound() const;
     void check_has_copy() const;  // throws error(not_allocated)
 
 private:

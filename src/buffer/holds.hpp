@@ -63,6 +63,7 @@ struct standing {
     std::uint64_t since = 0;        // ticket of the hold, or the count of views when the hold was last resumed
     std::optional<error> broken{};  // why bytes that were to be given back are paused
     bool told_to_pause = false;     // `how->pause` has been called, and `how->resume` not since
+    bool owner_knows = false;       // what `how->resume` threw: it is called again after the next access elsewhere
     std::uint32_t caller = 0;       // thread that is calling `how->pause` or `how->resume` now
 };
 

@@ -74,6 +74,9 @@ bool make_copy(lock& through, const request& asked) {
 passage::passage(lock& through, const request& asked) : lock_(through), asked_(asked), transfers_(through, asked_) {
     if (asked_.to == purpose::use) check_allowed(lock_.of(), asked_);
     if (lock_->resident) lock_->used = clock::now();
+    // Who keeps a view of the host only in case may as well have written, and would be looked at each time.
+    const bool elsewhere = asked_.where != host && asked_.where != backends::host_as_device;
+    if (elsewhere && lock_->any_exposed) ask_to_let_go(lock_, host, asked_.range);
     enter();
     if (lock_->holds.any_standing() || lock_->directory.summarize().any_open) {
         pause_elsewhere(lock_, asked_, transfers_.own_claim());

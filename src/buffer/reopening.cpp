@@ -115,7 +115,7 @@ void open_all(lock& through, std::uint64_t ticket) {
     }
     if (failure) std::rethrow_exception(failure);
     const standing* const of = state.holds.find_standing(ticket);
-    if (of && of->told_to_pause && of->caller == 0 && has_all(state, *of)) {
+    if (of && of->told_to_pause && !of->owner_knows && of->caller == 0 && has_all(state, *of)) {
         call_holder(through, ticket, &standing_options::resume, false);
     }
 }

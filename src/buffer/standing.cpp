@@ -122,11 +122,13 @@ void resume_standing(core& of, std::uint64_t ticket) {
     held.paused = {};
     held.pointed = {};
     held.since = through->holds.next_ticket();
+    held.owner_knows = false;
     try {
         if (held.what == access::read && through->any_exposed) show_pointed(through, ticket);
         open_all(through, ticket);
     } catch (const error&) {
         if (standing* const failed = through->holds.find_standing(ticket)) {
+            failed->owner_knows = true;
             failed->paused.add(to_open(*through.operator->(), *failed, all));
         }
         throw;
@@ -181,6 +183,7 @@ void pause_elsewhere(lock& through, const request& asked, claim& keep) {
     for (standing& each : through->holds.standing_holds()) {
         if (!is_elsewhere(each, asked)) continue;
         const byte_range range = asked.range.clipped_to(each.range);
+        each.owner_knows = false;
         if (each.how->opens == reopening::told) each.paused.add(range);
         if (each.what != access::read) {
             queue_work_in(through, each, through->directory.where(range, is_open_at(each.where)));

@@ -143,16 +143,17 @@ def test_idle_arrays_keep_no_memory_from_others(default_device):
 
 def test_weak_references_may_take_the_buffer_along(default_device):
     default_device("debug:0")
+    memory = held("debug:0")
     buffers = {i: UnifiedBuffer(N).fill(i) for i in range(8)}
     gone = []
     watched = []
-    for i in range(8):  # the first go while the last are still made
-        root = buffers[i].host.base
-        watched.append(weakref.ref(root, lambda _, i=i: gone.append(buffers.pop(i, None))))
+    for i in range(8):
+        root = buffers[i].device.base
+        watched.append(weakref.ref(root, lambda _, i=i: gone.append(buffers.pop(i).id)))
         del root
-    for _ in range(20):
-        UnifiedBuffer(N).fill(1).host.sum()
-    assert len(gone) == 8 and not buffers
+    unibuf.limit_memory("debug:0", 0)  # asks for all of them
+    unibuf.limit_memory("debug:0", None)
+    assert len(set(gone)) == 8 and not buffers and held("debug:0") == memory
 
 
 def test_cycles_are_collected():
@@ -171,7 +172,7 @@ def test_cycles_are_collected():
 
 
 def test_arrays_that_end_other_buffers_when_they_go(default_device):
-    """What a weak reference calls may change the list of idle arrays under way."""
+    """What a weak reference calls may end those whose arrays are asked for next."""
     default_device("debug:0")
     others = {}
 
@@ -181,14 +182,15 @@ def test_arrays_that_end_other_buffers_when_they_go(default_device):
     kept = []
     for index in range(20):
         buffer = others[index] = UnifiedBuffer(N).fill(1)
-        kept.append(weakref.ref(buffer.host, lambda _, index=index: drop((index + 1) % 20)))
-    unibuf.limit_memory("debug:0", 0)
+        kept.append(weakref.ref(buffer.device, lambda _, index=index: drop((index + 1) % 20)))
+    del buffer
+    unibuf.limit_memory("debug:0", 0)  # which asks for all of them
     try:
-        with pytest.raises(MemoryError):  # idle arrays of all others go for it
+        with pytest.raises(MemoryError):
             _ = UnifiedBuffer(N).fill(1).device
     finally:
         unibuf.limit_memory("debug:0", None)
-    assert all(each() is None for each in kept)
+    assert all(each() is None for each in kept) and not held("debug:0")
 
 
 # Processes

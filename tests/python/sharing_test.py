@@ -344,13 +344,15 @@ def test_a_mark_that_is_refused_gives_up_no_claim(other):
         _ = buffer.host
 
 
-def test_views_would_stay_behind():
+def test_views_come_along():
     buffer = UnifiedBuffer((N,)).fill(1)
     view = buffer.view(0, 5)
-    with pytest.raises(unibuf.AccessConflictError, match="views"):
-        buffer.share()
-    with pytest.raises(unibuf.AccessConflictError, match="views"):
+    assert view[0] == 1
+    with pytest.raises(unibuf.InvalidArgumentError, match="share all of it"):
         view.share()
+    found = unibuf.attach(buffer.share())
+    view.host[0] = 7
+    assert found[0] == 7 and found[5] == 1
 
 
 def test_a_buffer_that_was_freed_is_ones_own_again(other):

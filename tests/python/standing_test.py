@@ -77,6 +77,15 @@ def test_a_holder_is_asked_to_pause(buffer):
         assert calls == ["pause", "resume", "pause", "resume"]
 
 
+def test_an_array_that_goes_with_an_exception_gives_its_bytes_back(buffer):
+    calls = []
+    with buffer.bound(GPU, pause=lambda: calls.append("pause"), resume=lambda: calls.append("resume")):
+        with pytest.raises(NameError, match="nothing_of_this_name"):
+            _ = buffer.host + nothing_of_this_name  # noqa: F821
+        assert calls == ["pause", "resume"]
+        assert buffer.to_numpy()[0] == 1
+
+
 class Busy(Exception):
     pass
 
@@ -138,7 +147,9 @@ def test_what_resume_raises(buffer):
         with pytest.raises(Busy, match="stuck"):
             hold.resume()
         raises = False
-        assert buffer.to_numpy()[0] == 2
+        assert buffer.to_numpy()[0] == 2  # its owner has been told
+        hold.pause()
+        hold.resume()
 
 
 def test_accesses_of_many_threads_and_a_device_that_writes_all_the_time(buffer):
@@ -189,7 +200,7 @@ def test_a_hold_may_end_while_it_is_asked_to_pause(buffer):
     hold.__exit__()
 
 
-def test_what_outlives_what(buffer):
+def test_arrays_outlive_their_hold(buffer):
     with buffer.bound(GPU) as hold:
         left = hold.array
     assert not left.flags.writeable and (left == 1).all()
@@ -199,6 +210,9 @@ def test_what_outlives_what(buffer):
     buffer.sync_to_host()
     buffer.discard(GPU)
 
+
+def test_a_hold_keeps_its_buffer_and_no_longer():
+    buffer = UnifiedBuffer(N, np.int32).fill(1)  # not the fixture, which pytest keeps
     hold = buffer.bound(GPU, pause=lambda: None).__enter__()
     gone = weakref.ref(buffer)
     del buffer

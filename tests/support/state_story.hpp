@@ -1,4 +1,4 @@
-// support/state_story.hpp: the one table of how states move, for every language and every space.
+// support/state_story.hpp: plays the one table of how states move, state_story.inc, on C++ and C.
 #pragma once
 
 #include "support/face.hpp"
@@ -12,7 +12,7 @@ namespace unibuf::test {
 void follow_states(face& of, space device);
 
 /// Likewise; stores through a pointer, where those are found.
-void follow_stores(face& of);
+void follow_stores(face& of, space device);
 
 /// The default device is the host.
 void follow_states_at_the_host(face& of);

@@ -29,7 +29,7 @@ TEST(buffer_states, move_as_told_in_every_language) {
     const default_device_is device_is_default(device);
     for (const auto make : {face_of_cpp, face_of_c}) {
         follow_states(*make(100, {}), device);
-        follow_stores(*make(100, {}));
+        follow_stores(*make(100, {}), device);
     }
 }
 

@@ -186,6 +186,31 @@ TEST_F(a_holder, lets_the_content_be_discarded_in_its_range_only) {
     EXPECT_EQ(content(first)[size / 2], std::byte{1});
 }
 
+TEST_F(a_holder, of_what_the_host_may_write_is_asked_by_accesses_elsewhere) {
+    for (const write_tracking tracking : {write_tracking::automatic, write_tracking::off}) {
+        buffer first(size, {.tracking = tracking});
+        host_cache low(first.host_view(0, size / 2)), high(first.host_view(size / 2, size / 2));
+        low.view()[0] = high.view()[0] = std::byte{1};
+        content(first);
+        EXPECT_EQ(low.asked() + high.asked(), 0);
+        buffer low_half = first.view(0, size / 2);
+        put(low_half, of(size / 2, 2), device);
+        EXPECT_TRUE(!low.has() && high.has());
+        EXPECT_EQ(content(first)[0], std::byte{2});
+        high.use(true);
+        content(first, device);
+        EXPECT_TRUE(high.has() && high.asked() == 1);
+        high.view()[0] = std::byte{7};
+        EXPECT_EQ(content(first, device)[size / 2], std::byte{7});
+        high.use(false);
+        content(first, device);
+        EXPECT_FALSE(high.has());
+        const std::uint64_t moved = first.statistics().bytes_moved();
+        content(first, device);
+        EXPECT_EQ(first.statistics().bytes_moved(), moved);
+    }
+}
+
 TEST_F(a_holder, lets_a_buffer_be_shared) {
     buffer first(size);
     write(first, 1);

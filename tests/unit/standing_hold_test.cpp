@@ -27,10 +27,14 @@ TEST(a_standing_hold, shows_each_reader_what_the_device_wrote_last) {
 TEST(a_standing_hold, fetches_just_the_bytes_that_are_asked_for) {
     buffer b(size);
     b.copy_from(all_of(1));
-    const standing_hold hold = b.bind(gpu(), access::read_write);
+    EXPECT_FALSE(b.is_bound());
+    standing_hold hold = b.bind(gpu(), access::read_write);
+    EXPECT_TRUE(b.is_bound());
     const std::uint64_t before = b.statistics().bytes_moved();
     host_reads(b, 40, 8);
     EXPECT_EQ(b.statistics().bytes_moved() - before, 8u);
+    hold.release();
+    EXPECT_FALSE(b.is_bound());
 }
 
 TEST(a_standing_hold, has_at_once_what_the_host_wrote) {

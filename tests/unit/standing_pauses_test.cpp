@@ -79,6 +79,34 @@ TEST(a_standing_hold, that_is_paused_stays_so_when_a_view_ends) {
     EXPECT_EQ(device_holds(hold, 0, 8), all_of(5, 8));
 }
 
+TEST(a_standing_hold, tells_its_owner_once_that_it_could_not_go_on) {
+    buffer b(size);
+    b.copy_from(all_of(1));
+    int refused = 0;
+    bool refuses = true;
+    standing_hold hold = b.bind(gpu(), access::read_write,
+                                {.pause = [] {},
+                                 .resume =
+                                     [&] {
+                                         if (!refuses) return;
+                                         ++refused;
+                                         throw error(error_code::timeout, "the shader is stuck");
+                                     }});
+    hold.pause();
+    EXPECT_EQ(code_of([&] { hold.resume(); }), error_code::timeout);
+    EXPECT_EQ(refused, 1);
+    EXPECT_EQ(code_of([&] { hold.resume(); }), error_code::timeout);
+    refuses = false;
+    hold.resume();
+    hold.pause();
+    refuses = true;
+    EXPECT_EQ(code_of([&] { hold.resume(); }), error_code::timeout);
+    refuses = false;
+    EXPECT_EQ(host_reads(b), all_of(1));
+    hold.pause();
+    hold.resume();
+}
+
 TEST(a_standing_hold, gets_back_what_was_leased_while_it_was_paused) {
     buffer b(size);
     b.copy_from(all_of(1));

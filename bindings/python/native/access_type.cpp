@@ -34,9 +34,14 @@ public:
         if (options_.offset == 0 && options_.count == rest) shape_ = nb::borrow(buffer().shape());
     }
 
+    ~access_block() {
+        if (nb::is_alive()) drop_handle();
+    }
+    access_block(const access_block&) = delete;
+    access_block& operator=(const access_block&) = delete;
+
     nb::object enter() {
         if (handle_) throw error(error_code::invalid_argument, "the block was entered already");
-        buffer().drop_idle_arrays();
         handle_.emplace(buffer().handle());
         try {
             nb::object root = nb::cast(what_ == access::read    ? memory(lease_by(&unibuf::buffer::read))
@@ -91,10 +96,7 @@ public:
         }
         std::optional<copy_view> kept;  // from before the end of the lease, so that nobody drops the copy in between
         if (array_left || others_left) kept = hold();
-        {
-            const nb::gil_scoped_release unlocked;
-            held.end();
-        }
+        held.end();
         if (is_numpy && array_left) array.attr("setflags")("write"_a = false);
         if (kept) held.keep_by(*std::move(kept));
         if (others_left && !held.read_only() && where_ == host) keep_to_write(held);
@@ -110,14 +112,13 @@ private:
         return in_turns(options_.timeout, [&](std::chrono::nanoseconds timeout) {
             access_options options = options_;
             options.timeout = timeout;
-            return buffer().access_by(*handle_,
-                                      [&](unibuf::buffer& of) { return std::invoke(take, of, where_, options); });
+            return unlocked([&] { return std::invoke(take, *handle_, where_, options); });
         });
     }
 
     std::optional<copy_view> hold() {
         try {
-            return handle_->hold_copy(where_, options_.offset, options_.count);
+            return unlocked([&] { return handle_->hold_copy(where_, options_.offset, options_.count); });
         } catch (const error& failure) {
             warn("their memory cannot be kept", failure);
             return std::nullopt;
@@ -125,10 +126,8 @@ private:
     }
 
     void keep_to_write(memory& held) {
-        const std::size_t offset = options_.offset;
-        const std::size_t count = options_.count;
         try {
-            held.keep_by(buffer().access_by(*handle_, [&](unibuf::buffer& of) { return of.host_view(offset, count); }));
+            held.keep_by(unlocked([&] { return handle_->host_view(options_.offset, options_.count); }));
         } catch (const error& failure) {
             warn("what they write is not found", failure);
         }
@@ -143,9 +142,10 @@ private:
 
     /// The last one may wait for queued work.
     void drop_handle() {
+        if (!handle_) return;
         std::optional<unibuf::buffer> gone;
         std::swap(gone, handle_);
-        const nb::gil_scoped_release unlocked;
+        const without_interpreter unlocked;
         gone.reset();
     }
 

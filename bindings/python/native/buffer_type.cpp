@@ -53,7 +53,6 @@ nb::object view(nb::pointer_and_handle<typed_buffer> self, nb::ssize_t offset, n
 
 /// What has no copy yet gets one, as by any first access.
 void sync(typed_buffer& self, space where, nb::ssize_t offset, nb::handle count) {
-    self.drop_idle_arrays();
     const access_options range = range_of(offset, count, self.element().bytes);
     self.access([&](unibuf::buffer& of) {
         const auto run = [&] {
@@ -155,7 +154,6 @@ void define_buffer(nb::module_& in) {
         .def(
             "prefetch",
             [](typed_buffer& self, nb::handle where, nb::ssize_t offset, nb::handle count, nb::handle stream) {
-                self.drop_idle_arrays();
                 access_options options = range_of(offset, count, self.element().bytes);
                 options.on = queue_of(stream);
                 const space to = where.is_none() ? default_space_now() : space_of(where);
@@ -168,7 +166,6 @@ void define_buffer(nb::module_& in) {
         .def(
             "discard",
             [](typed_buffer& self, nb::handle where) {
-                self.drop_idle_arrays();
                 const space at = space_of(where);
                 self.access([&](unibuf::buffer& of) { of.discard(at); });
             },
@@ -176,10 +173,7 @@ void define_buffer(nb::module_& in) {
             "Drops the copy at a space. Raises AccessConflictError where nobody else is current, or arrays show it.")
         .def(
             "discard_content",
-            [](typed_buffer& self) {
-                self.drop_idle_arrays();
-                self.access([](unibuf::buffer& of) { of.discard_content(); });
-            },
+            [](typed_buffer& self) { self.access([](unibuf::buffer& of) { of.discard_content(); }); },
             "Drops the content: it reads as zero. Raises AccessConflictError while arrays of the host are held.")
         .def("free", &typed_buffer::free,
              "Drops every copy, and the content. Arrays that are held keep the memory that they show; views, a name "
@@ -195,7 +189,10 @@ void define_buffer(nb::module_& in) {
                  const std::span data(reinterpret_cast<const std::byte*>(pattern.c_str()), pattern.size());
                  self.access([&](unibuf::buffer& of) { of.fill(data); });
              })
-        .def("_share", [](typed_buffer& self, const std::string& description) { return self.share(description); })
+        .def("_share",
+             [](typed_buffer& self, const std::string& description) {
+                 return self.access([&](unibuf::buffer& of) { return of.share(description); });
+             })
         .def("_options", [](const typed_buffer& self) { return options_as_dict(self.options()); })
         .def("_copy_bytes_from", copy_bytes_from, "source"_a, "offset"_a = 0)
         .def("_copy_bytes_to", copy_bytes_to, "target"_a, "offset"_a = 0)

@@ -10,18 +10,14 @@ namespace unibuf::python {
 
 namespace nb = nanobind;
 
-/// C-contiguous, and in place as long as this lives; whichever thread ends it.
+/// C-contiguous, and in place as long as this lives. With the interpreter's lock held.
 class bytes_of_object {
 public:
     /// Raises what the object raises. `flags` are those of PyObject_GetBuffer beside contiguity.
     explicit bytes_of_object(nb::handle of, int flags = 0) {
         if (PyObject_GetBuffer(of.ptr(), &view_, PyBUF_C_CONTIGUOUS | flags) != 0) nb::raise_python_error();
     }
-    ~bytes_of_object() {
-        if (!nb::is_alive()) return;
-        const nb::gil_scoped_acquire locked;
-        PyBuffer_Release(&view_);
-    }
+    ~bytes_of_object() { PyBuffer_Release(&view_); }
     bytes_of_object(const bytes_of_object&) = delete;
     bytes_of_object& operator=(const bytes_of_object&) = delete;
 

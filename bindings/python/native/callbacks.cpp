@@ -28,36 +28,29 @@ void callbacks::call(nb::object callbacks::* function) {
     const nb::gil_scoped_acquire locked;
     if (ended_) return;
     const nb::object mine = this->*function;  // the hold may end while it runs
-    nb::object failure;
     try {
         mine();
-        return;
     } catch (const nb::python_error& thrown) {
-        failure = nb::borrow(thrown.value());
+        nb::object failure = nb::borrow(thrown.value());
+        const std::string text = described(failure);
+        throw raised(std::move(failure), text);
     }
-    const std::string text = described(failure);
-    const PyObject* const which = failure.ptr();
-    if (!ended_) raised_ = std::move(failure);
-    throw raised(shared_from_this(), which, text);
 }
 
 void callbacks::forget() {
     ended_ = true;
-    const nb::object pause = std::move(pause_), resume = std::move(resume_), last = std::move(raised_);
+    const nb::object pause = std::move(pause_), resume = std::move(resume_);
 }
 
 int callbacks::traverse(visitproc visit, void* arg) const {
     Py_VISIT(pause_.ptr());
     Py_VISIT(resume_.ptr());
-    Py_VISIT(raised_.ptr());
     return 0;
 }
 
-bool callbacks::raise_again(const PyObject* which) {
-    if (raised_.ptr() != which) return false;
-    const nb::object failure = std::move(raised_);
+void raised::raise_again() const {
+    const nb::handle failure = failure_->get();
     PyErr_SetObject(failure.type().ptr(), failure.ptr());
-    return true;
 }
 
 }  // namespace unibuf::python

@@ -8,6 +8,8 @@
 #include <unibuf/unibuf.hpp>
 #include <utility>
 
+#include "kept_object.hpp"
+
 namespace unibuf::python {
 
 namespace nb = nanobind;
@@ -26,29 +28,25 @@ public:
     void forget();
     int traverse(visitproc visit, void* arg) const;
 
-    /// Raises what a function has raised; false where that is not known any more.
-    bool raise_again(const PyObject* which);
-
 private:
     void call(nb::object callbacks::* function);
 
     nb::object pause_;
     nb::object resume_;
-    nb::object raised_;
     bool ended_ = false;
 };
 
 /// What the library is told of a function that has raised. Where it comes out of the library, it is that exception.
 class raised : public error {
 public:
-    raised(std::shared_ptr<callbacks> by, const PyObject* which, const std::string& text)
-        : error(error_code::transfer_failed, text), by_(std::move(by)), which_(which) {}
+    raised(nb::object failure, const std::string& text)
+        : error(error_code::transfer_failed, text), failure_(std::make_shared<kept_object>(std::move(failure))) {}
 
-    bool raise_again() const { return by_->raise_again(which_); }
+    /// Sets the Python error.
+    void raise_again() const;
 
 private:
-    std::shared_ptr<callbacks> by_;
-    const PyObject* which_;  // to compare, as the hold may have let go of it
+    std::shared_ptr<kept_object> failure_;
 };
 
 }  // namespace unibuf::python

@@ -3,12 +3,17 @@
 
 #include <nanobind/stl/string.h>
 
+#include <optional>
 #include <utility>
+
+#include "without_interpreter.hpp"
 
 namespace unibuf::python {
 
-memory::memory(host_view<std::byte> held)
-    : data_(held.data()), native_{host, reinterpret_cast<std::uintptr_t>(held.data()), 0, held.size()} {
+memory::memory(host_view<std::byte> held, bool read_only)
+    : data_(held.data()),
+      native_{host, reinterpret_cast<std::uintptr_t>(held.data()), 0, held.size()},
+      read_only_(read_only) {
     held_ = std::move(held);
 }
 
@@ -24,6 +29,19 @@ memory::memory(lease<const std::byte> held) : read_only_(true) {
 memory::memory(lease<std::byte> held) {
     show(held);
     held_ = std::move(held);
+}
+
+memory::memory(memory&& other) noexcept
+    : held_(std::exchange(other.held_, std::monostate())),
+      data_(other.data_),
+      native_(other.native_),
+      read_only_(other.read_only_) {}
+
+void memory::end() noexcept {
+    if (std::holds_alternative<std::monostate>(held_)) return;
+    std::optional<without_interpreter> unlocked;
+    if (nb::is_alive()) unlocked.emplace();
+    held_ = std::monostate();
 }
 
 template <class Lease>

@@ -12,13 +12,17 @@ namespace unibuf::python {
 namespace nb = nanobind;
 
 /// Bytes of one copy, held until the last array over them has gone. It gives the buffer protocol where the host can
-/// address them.
+/// address them. With the interpreter's lock held; to end a view or a lease lets go of it, as a standing hold may be
+/// given bytes back then.
 class memory {
 public:
-    explicit memory(host_view<std::byte> held);
+    explicit memory(host_view<std::byte> held, bool read_only = false);
     explicit memory(copy_view held, bool read_only = false);
     explicit memory(lease<const std::byte> held);
     explicit memory(lease<std::byte> held);
+    memory(memory&& other) noexcept;
+    ~memory() { end(); }
+    memory& operator=(const memory&) = delete;
 
     std::byte* data() const noexcept { return data_; }  // null where the host cannot address it
     const native_memory& native() const noexcept { return native_; }
@@ -26,7 +30,7 @@ public:
     bool read_only() const noexcept { return read_only_; }
 
     /// Ends the lease; where arrays are left, `kept` holds the bytes for them from now on.
-    void end() noexcept { held_ = std::monostate(); }
+    void end() noexcept;
     template <class Held>
     void keep_by(Held kept) {
         held_ = std::move(kept);

@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "imported.hpp"
+#include "without_interpreter.hpp"
 
 namespace unibuf::python {
 
@@ -77,7 +78,7 @@ space space_of(nb::handle name) {
         throw nb::type_error(nb::str("a space is named by a str, as 'cuda:0'; {!r} was given").format(name).c_str());
     }
     const std::string wanted = name.is_none() ? "" : nb::cast<std::string>(name);
-    const nb::gil_scoped_release unlocked;
+    const without_interpreter unlocked;
     return wanted.empty() && name.is_none() ? default_device() : space(wanted);
 }
 

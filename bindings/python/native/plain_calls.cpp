@@ -32,7 +32,8 @@ PyObject* state_of(typed_buffer& of) {
 PyGetSetDef properties[] = {
     {"host", get<[](typed_buffer& of) { return of.host(); }>, nullptr,
      "The host's copy as a NumPy array, current when it is returned, writable at any time after that;\n"
-     "the same array each time, as long as the copy stays. A check where nothing has to move.",
+     "the same array each time, as long as the copy stays, but while a standing hold is there. A check where\n"
+     "nothing has to move.",
      nullptr},
     {"device", get<[](typed_buffer& of) { return of.device(); }>, nullptr,
      "The default device's copy, current when it is returned: a cupy.ndarray, a pyopencl array, or, where\n"

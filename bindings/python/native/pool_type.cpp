@@ -18,6 +18,14 @@ namespace {
 class pool {
 public:
     explicit pool(bool shared) : own_(shared ? nullptr : std::make_unique<memory_pool>()) {}
+    ~pool() {
+        if (!own_ || !nb::is_alive()) return;
+        const without_interpreter unlocked;
+        own_.reset();
+    }
+    pool(const pool&) = delete;
+    pool& operator=(const pool&) = delete;
+
     memory_pool& get() const { return own_ ? *own_ : get_memory_pool(); }
 
 private:
@@ -30,14 +38,14 @@ nb::object acquire(const pool& self, nb::handle type, nb::handle shape, nb::hand
     std::size_t size = 0;
     nb::object extents = shape_of(shape, element, size);
     const buffer_options options = options_of(pinned, access, hint, device, tracking, uninitialized);
-    unibuf::buffer bytes = self.get().acquire(size, options);
+    unibuf::buffer bytes = unlocked([&] { return self.get().acquire(size, options); });
     return make_buffer(type, std::move(bytes), std::move(element), std::move(extents), options);
 }
 
 void release(const pool& self, typed_buffer& of) {
     unibuf::buffer bytes = of.take();
     try {
-        self.get().release(std::move(bytes));
+        unlocked([&] { self.get().release(std::move(bytes)); });
     } catch (...) {
         of.put_back(std::move(bytes));
         throw;
@@ -45,7 +53,7 @@ void release(const pool& self, typed_buffer& of) {
 }
 
 nb::dict statistics_of(const pool& self) {
-    const pool_statistics found = self.get().statistics();
+    const pool_statistics found = unlocked([&] { return self.get().statistics(); });
     nb::dict result;
     result["hits"] = found.hits;
     result["misses"] = found.misses;
@@ -53,12 +61,6 @@ nb::dict statistics_of(const pool& self) {
     result["held_bytes"] = found.held_bytes;
     result["peak_bytes"] = found.peak_bytes;
     return result;
-}
-
-template <class Act>
-void unlocked(const Act& act) {
-    const nb::gil_scoped_release released;
-    act();
 }
 
 }  // namespace

@@ -15,12 +15,12 @@ void add(const std::string& name, typed_buffer& of, bool keep) {
     std::vector<std::size_t> extents;
     for (const nb::handle extent : of.shape()) extents.push_back(nb::cast<std::size_t>(extent));
     const auto element = nb::cast<std::string>(of.element().dtype.attr("str"));
-    get_registry().add(name, of.bytes(), shape::of(extents), element, keep);
+    of.access([&](unibuf::buffer& bytes) { get_registry().add(name, bytes, shape::of(extents), element, keep); });
 }
 
 /// An instance of `type`, or None.
 nb::object find(nb::handle type, const std::string& name) {
-    std::optional<registered_buffer> found = get_registry().find(name);
+    std::optional<registered_buffer> found = unlocked([&] { return get_registry().find(name); });
     if (!found) return nb::none();
     nb::list extents;
     for (const std::size_t extent : found->shape.extents()) extents.append(extent);
@@ -35,8 +35,9 @@ void define_registry(nb::module_& in) {
     in.def("registry_add", add, "name"_a, "buffer"_a, "keep"_a);
     in.def("registry_find", find, "type"_a, "name"_a,
            nb::sig("def registry_find(type: type, name: str) -> typing.Any"));
-    in.def("registry_remove", [](const std::string& name) { return get_registry().remove(name); });
-    in.def("registry_names", [] { return get_registry().names(); });
+    in.def("registry_remove",
+           [](const std::string& name) { return unlocked([&] { return get_registry().remove(name); }); });
+    in.def("registry_names", [] { return unlocked([] { return get_registry().names(); }); });
 }
 
 }  // namespace unibuf::python

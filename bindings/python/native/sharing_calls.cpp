@@ -1,14 +1,14 @@
 // sharing_calls.cpp: buffers over memory that is there already: of this program, or of other processes.
 #include <nanobind/stl/string.h>
-#include <nanobind/stl/string_view.h>
 
 #include <memory>
-#include <optional>
+#include <span>
 
 #include "bytes_of_object.hpp"
 #include "module.hpp"
 #include "options.hpp"
 #include "typed_buffer.hpp"
+#include "without_interpreter.hpp"
 
 using namespace nanobind::literals;
 
@@ -20,13 +20,15 @@ nb::object over(nb::handle type, nb::handle content, nb::handle shape, nb::handl
     element_type element = element_type_of(dtype);
     std::size_t size = 0;
     nb::object extents = shape_of(shape, element, size);
-    auto keep = std::make_shared<bytes_of_object>(content, PyBUF_WRITABLE);
-    if (keep->span().size() != size) {
-        throw error(
-            error_code::invalid_argument,
-            nb::str("{} bytes were given for shape {} of {}").format(keep->span().size(), extents, dtype).c_str());
+    nb::object view = nb::steal(PyMemoryView_FromObject(content.ptr()));  // keeps them in place
+    if (!view.is_valid()) nb::raise_python_error();
+    const std::span<std::byte> bytes = bytes_of_object(view, PyBUF_WRITABLE).span();
+    if (bytes.size() != size) {
+        throw error(error_code::invalid_argument,
+                    nb::str("{} bytes were given for shape {} of {}").format(bytes.size(), extents, dtype).c_str());
     }
-    unibuf::buffer made = unibuf::buffer::over(keep->span(), keep);
+    unibuf::buffer made = unlocked(
+        [&, keep = std::make_shared<kept_object>(std::move(view))] { return unibuf::buffer::over(bytes, keep); });
     return make_buffer(type, std::move(made), std::move(element), std::move(extents), {});
 }
 
@@ -37,19 +39,15 @@ nb::object attach(nb::handle type, const std::string& name, nb::handle shape, nb
     std::size_t size = 0;
     nb::object extents = shape_of(shape, element, size);
     const buffer_options wanted = options_of(pinned, access, hint, device, tracking, uninitialized);
-    std::optional<unibuf::buffer> made;
-    {
-        const nb::gil_scoped_release unlocked;
-        made.emplace(unibuf::buffer::attach(name, wanted));
-    }
-    if (made->size_bytes() != size) {
+    unibuf::buffer made = unlocked([&] { return unibuf::buffer::attach(name, wanted); });
+    if (made.size_bytes() != size) {
         throw error(error_code::invalid_argument,
                     nb::str("'{}' was to be attached, but its {} bytes are none of shape {} of {}")
-                        .format(name, made->size_bytes(), extents, dtype)
+                        .format(name, made.size_bytes(), extents, dtype)
                         .c_str());
     }
-    const buffer_options options = made->options();
-    return make_buffer(type, *std::move(made), std::move(element), std::move(extents), options);
+    const buffer_options options = made.options();
+    return make_buffer(type, std::move(made), std::move(element), std::move(extents), options);
 }
 
 }  // namespace
@@ -57,7 +55,10 @@ nb::object attach(nb::handle type, const std::string& name, nb::handle shape, nb
 void define_sharing(nb::module_& in) {
     in.def("over", over, "type"_a, "content"_a, "shape"_a, "dtype"_a,
            nb::sig("def over(type: type, content: object, shape: object, dtype: object) -> typing.Any"));
-    in.def("description_of", &unibuf::buffer::description_of, "name"_a);
+    in.def(
+        "description_of",
+        [](const std::string& name) { return unlocked([&] { return unibuf::buffer::description_of(name); }); },
+        "name"_a);
     in.def("attach", attach, "type"_a, "name"_a, "shape"_a, "dtype"_a, nb::kw_only(), "pinned"_a = false,
            "access"_a = "read_write", "hint"_a = nb::none(), "device"_a = nb::none(), "tracking"_a = "auto",
            "uninitialized"_a = false,

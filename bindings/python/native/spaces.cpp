@@ -7,6 +7,7 @@
 
 #include "module.hpp"
 #include "options.hpp"
+#include "without_interpreter.hpp"
 
 using namespace nanobind::literals;
 
@@ -32,13 +33,8 @@ nb::dict info_as_dict(const device_info& of) {
 }
 
 nb::list all_devices() {
-    std::vector<device_info> found;
-    {
-        const nb::gil_scoped_release unlocked;
-        found = devices();
-    }
     nb::list result;
-    for (const device_info& each : found) result.append(info_as_dict(each));
+    for (const device_info& each : unlocked(devices)) result.append(info_as_dict(each));
     return result;
 }
 
@@ -47,11 +43,7 @@ nb::object limit_or_none(std::uint64_t bytes) {
 }
 
 nb::dict memory_as_dict(const std::string& where) {
-    accelerator_memory found;
-    {
-        const nb::gil_scoped_release unlocked;
-        found = get_accelerator(space(where)).memory();
-    }
+    const accelerator_memory found = unlocked([&] { return get_accelerator(space(where)).memory(); });
     nb::dict result;
     result["total"] = found.total;
     result["free"] = found.free;
@@ -84,36 +76,31 @@ void define_spaces(nb::module_& in) {
     in.def(
         "properties_of",
         [](const std::string& where) {
-            device_info found;
-            {
-                const nb::gil_scoped_release unlocked;
-                found = get_accelerator(space(where)).properties();
-            }
-            return info_as_dict(found);
+            return info_as_dict(unlocked([&] { return get_accelerator(space(where)).properties(); }));
         },
         nb::sig("def properties_of(space: str) -> dict[str, typing.Any]"));
     in.def("memory_of", memory_as_dict, nb::sig("def memory_of(space: str) -> dict[str, typing.Any]"));
     in.def("default_device", [] { return space_of(nb::none()).name(); });
     in.def("set_default_device", [](nb::handle where) {
         const space wanted = space_of(where);
-        const nb::gil_scoped_release unlocked;
+        const without_interpreter unlocked;
         set_default_device(wanted);
     });
     in.def(
         "limit_memory",
         [](nb::handle where, std::optional<std::uint64_t> bytes) {
             const space at = space_of(where);
-            const nb::gil_scoped_release unlocked;
+            const without_interpreter unlocked;
             limit_memory(at, bytes.value_or(no_memory_limit));
         },
         "space"_a, "bytes"_a.none());
     in.def("trim_memory", [](nb::handle where) {
         const space at = space_of(where);
-        const nb::gil_scoped_release unlocked;
+        const without_interpreter unlocked;
         trim_memory(at);
     });
     in.def("opencl_queue", [](const std::string& where) {
-        return reinterpret_cast<std::uintptr_t>(opencl::handles_of(space(where)).queue);
+        return unlocked([&] { return reinterpret_cast<std::uintptr_t>(opencl::handles_of(space(where)).queue); });
     });
     in.def(
         "total_statistics", [] { return statistics_as_dict(total_statistics()); },

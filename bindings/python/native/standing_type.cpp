@@ -40,7 +40,8 @@ public:
           what_(access_of(what)),
           where_(space_of(where)),
           stream_(nb::borrow(stream)),
-          callbacks_(std::make_shared<callbacks>(checked_function(pause, "pause"), checked_function(resume, "resume"))) {
+          callbacks_(
+              std::make_shared<callbacks>(checked_function(pause, "pause"), checked_function(resume, "resume"))) {
         const access_options range = range_of(offset, count, buffer().element().bytes);
         options_.offset = range.offset;
         options_.count = range.count;
@@ -57,7 +58,7 @@ public:
     void enter() {
         if (std::exchange(entered_, true)) throw error(error_code::invalid_argument, "a standing hold is entered once");
         const call_of_mine here(*this);
-        buffer().drop_idle_arrays();
+        buffer().drop_arrays();  // what they show from now on keeps bytes from the device
         handle_.emplace(buffer().handle());
         standing_options options = options_;
         callbacks_->put_in(options);
@@ -65,11 +66,10 @@ public:
         try {
             in_turns(options_.timeout, [&](std::chrono::nanoseconds timeout) {
                 options.timeout = timeout;
-                buffer().access_by(*handle_, [&](unibuf::buffer& of) {
-                    standing_hold bound = of.bind(where_, what_, options);
-                    copy.emplace(of.hold_copy(where_, options.offset, options.count));
-                    hold_ = std::move(bound);
-                });
+                const without_interpreter unlocked;
+                standing_hold bound = handle_->bind(where_, what_, options);
+                copy.emplace(handle_->hold_copy(where_, options.offset, options.count));
+                hold_ = std::move(bound);
             });
             memory_ = nb::cast(memory(*std::move(copy), what_ == access::read));
         } catch (...) {
@@ -112,7 +112,7 @@ public:
         std::optional<unibuf::buffer> gone;
         std::swap(gone, handle_);
         {
-            const nb::gil_scoped_release unlocked;
+            const without_interpreter unlocked;
             hold_.release();
             gone.reset();  // the last one may wait for queued work
         }
@@ -162,7 +162,7 @@ private:
     void ask(void (standing_hold::*what)()) {
         check_held();
         const call_of_mine here(*this);
-        const nb::gil_scoped_release unlocked;
+        const without_interpreter unlocked;
         (hold_.*what)();
     }
 

@@ -7,14 +7,14 @@
 
 #include <nanobind/nanobind.h>
 
-#include <chrono>
 #include <optional>
-#include <string>
-#include <string_view>
 #include <unibuf/unibuf.hpp>
+#include <utility>
 
 #include "element_type.hpp"
+#include "memory.hpp"
 #include "shown_array.hpp"
+#include "without_interpreter.hpp"
 
 namespace unibuf::python {
 
@@ -50,17 +50,14 @@ public:
     }
     const unibuf::buffer& bytes() const { return const_cast<typed_buffer*>(this)->bytes(); }
 
-    /// Calls `act` with a handle, without the interpreter's lock. Where memory is
-    /// short, idle arrays of other buffers make room; where views are in the way, it may be idle arrays that are.
+    /// Calls `act` with a handle, without the interpreter's lock.
     template <class Act>
-    auto access(Act act) {
-        unibuf::buffer handle = this->handle();
-        return access_by(handle, act);
+    auto access(const Act& act) {
+        unibuf::buffer mine = handle();
+        const without_interpreter unlocked;
+        unibuf::buffer last = std::move(mine);  // the last one may wait for queued work
+        return act(last);
     }
-
-    /// The same with a handle of the caller's.
-    template <class Act>
-    auto access_by(unibuf::buffer& handle, Act act);
     unibuf::buffer handle() { return bytes().view(0, size_bytes()); }
 
     buffer_state state();
@@ -77,24 +74,20 @@ public:
 
     const buffer_options& options() const noexcept { return options_; }
 
-    /// As buffer::share. Throws error(access_conflict) while arrays or views of it are held.
-    std::string share(std::string_view description);
-
     /// An array over `held`, of any memory; its work goes to `stream`, where its library has arrays of a queue.
     nb::object array(nb::handle held, space where, nb::handle shape, nb::handle stream) const;
 
-    /// Lets go of arrays that nobody else has, so that neither tracking nor eviction has to mind them.
-    void drop_idle_arrays();
+    /// Shows new arrays from now on.
+    void drop_arrays() noexcept;
 
 private:
     [[noreturn]] static void refuse();
     nb::object host_by_access();
     nb::object device_by_access();
-    nb::object show(shown_array& in, std::uint32_t generation, memory held);
-    void drop_arrays() noexcept;
 
-    /// drop_idle_arrays of the buffers that were looked at longest ago: so many, or all. Whether any had one.
-    bool drop_idle_arrays_of_others(std::size_t looks);
+    /// The array over the view that `take` takes.
+    template <class Take>
+    nb::object show(shown_array& in, const Take& take, bool read_only = false);
 
     std::optional<unibuf::buffer> bytes_;
     element_type element_;
@@ -102,28 +95,7 @@ private:
     buffer_options options_;
     shown_array host_;
     shown_array device_;
-    std::uint32_t generation_ = 0;  // of `bytes_`
-
-    // In the list of those that show an array.
-    typed_buffer* before_ = nullptr;
-    typed_buffer* after_ = nullptr;
-    void link() noexcept;
-    void unlink() noexcept;
+    std::uint32_t generation_ = 0;  // counts up where arrays of before are not to be shown any more
 };
-
-template <class Act>
-auto typed_buffer::access_by(unibuf::buffer& handle, Act act) {
-    const auto run = [&] {
-        const nb::gil_scoped_release unlocked;
-        return act(handle);
-    };
-    try {
-        return run();
-    } catch (const error& failure) {
-        const bool helps = failure.code() == error_code::out_of_memory || failure.code() == error_code::access_conflict;
-        if (!helps || !drop_idle_arrays_of_others(~std::size_t{0})) throw;
-    }
-    return run();
-}
 
 }  // namespace unibuf::python

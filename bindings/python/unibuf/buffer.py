@@ -90,8 +90,8 @@ class UnifiedBuffer(BufferBase[T]):
     def share(self) -> str:
         """Puts the host's copy into memory that other processes of this machine can have, and names it for
         `unibuf.attach`. The content is copied there once; device copies go. A second call only gives the name, which
-        is good as long as this process has the buffer. Raises AccessConflictError while arrays or views of it are
-        held."""
+        is good as long as this process has the buffer. Raises AccessConflictError while arrays of it are held,
+        InvalidArgumentError for a view."""
         if sys.platform != "linux":
             raise UnsupportedError("memory that processes share is a memfd, which needs Linux")
         shape = ",".join(map(str, self.shape))
