@@ -165,6 +165,8 @@ public:
     bool any_standing() const noexcept { return undeclared_ && !undeclared_->standing_holds.empty(); }
     standing* find_standing(std::uint64_t ticket) noexcept;
 
+    bool stands_at(space where) const noexcept;
+
     /// Where it stands among the standing holds; of one that has gone, where the one before it stood.
     std::size_t index_of_standing(std::uint64_t ticket) noexcept;
 
