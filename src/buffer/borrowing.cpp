@@ -86,7 +86,7 @@ bool take_memory(lock& through, const request& asked) {
     }
     const space other = space::from_id(borrower->whose_turn());
     std::string why;
-    if (through->holds.any_at(other)) {
+    if (through->holds.any_at(other) || through->holds.stands_at(other)) {
         why = fmt::format("{} and {} were in use at the same time", other.name(), asked.where.name());
     } else if (hand_over(through, asked, why)) {
         return true;
@@ -97,7 +97,7 @@ bool take_memory(lock& through, const request& asked) {
 
 void stop_borrowing(lock& through, const request& asked) {
     const copy* const borrower = through->copies.borrower_among(asked.where.id());
-    if (!borrower) return;
+    if (!borrower || asked.range.empty()) return;  // no bytes, no turn
     request other = asked;
     other.where = space::from_id(borrower->where == asked.where.id() ? borrower->lender : borrower->where);
     part(through, other, fmt::format("a standing hold at {} keeps the memory", asked.where.name()));

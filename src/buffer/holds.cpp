@@ -135,9 +135,8 @@ std::vector<holder> holds::holders_of(space where, byte_range range) const {
 bool holds::may_be_let_go(space where) const noexcept {
     if (!undeclared_ || handle_is_out(where.id())) return false;
     if (where == host && undeclared_->writers_of_host.any_pointer()) return false;
-    const auto is_there = [&](const auto& each) { return each.where == where; };
-    return std::ranges::none_of(undeclared_->standing_holds, is_there) &&
-           std::ranges::any_of(undeclared_->holders, [&](const auto& each) { return is_there(each.second); });
+    const auto is_there = [&](const auto& each) { return each.second.where == where; };
+    return !stands_at(where) && std::ranges::any_of(undeclared_->holders, is_there);
 }
 
 std::uint64_t holds::add_standing(standing added) {
@@ -167,6 +166,11 @@ standing* holds::find_standing(std::uint64_t ticket) noexcept {
     std::vector<standing>& all = standing_holds();
     const auto found = std::ranges::find(all, ticket, &standing::ticket);
     return found != all.end() ? &*found : nullptr;
+}
+
+bool holds::stands_at(space where) const noexcept {
+    const auto is_there = [&](const standing& each) { return each.where == where; };
+    return undeclared_ && std::ranges::any_of(undeclared_->standing_holds, is_there);
 }
 
 std::size_t holds::index_of_standing(std::uint64_t ticket) noexcept {

@@ -170,6 +170,9 @@ public:
     bool any_standing() const noexcept { return undeclared_ && !undeclared_->standing_holds.empty(); }
     standing* find_standing(std::uint64_t ticket) noexcept;
 
+    /// Returns whether any standing hold is at `where`.
+    bool stands_at(space where) const noexcept;
+
     /// Returns the index of a standing hold; for a hold that has gone, that of the hold before it.
     std::size_t index_of_standing(std::uint64_t ticket) noexcept;
 

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "buffer/claim.hpp"
 #include "buffer/hold_waits.hpp"
 #include "buffer/leases.hpp"
 #include "buffer/passage.hpp"
@@ -35,6 +36,33 @@ void check_before_lease(core& of, const request& asked) {
     check_not_lost(through, asked);
     check_not_contested(through, asked);
 }
+
+/// Keeps standing holds quiet in the bytes of a request that will be granted soon.
+class quiet_bytes {
+public:
+    /// Waits until others have let go of the bytes. Throws as the access would.
+    quiet_bytes(core& of, const request& asked) : of_(of), where_(asked.where), range_(asked.range) {
+        lock through(of);
+        if (!through->holds.any_standing()) return;
+        wait_for_holds(through, asked);
+        claim keep(through);
+        pause_elsewhere(through, asked, keep);
+        shown_ = pause_for_view(through, where_, range_);
+    }
+    ~quiet_bytes() {
+        if (shown_ == 0) return;
+        lock through(of_);
+        end_pause_of_view(through, where_, range_, shown_);
+    }
+    quiet_bytes(const quiet_bytes&) = delete;
+    quiet_bytes& operator=(const quiet_bytes&) = delete;
+
+private:
+    core& of_;
+    space where_;
+    byte_range range_;
+    std::uint64_t shown_ = 0;
+};
 
 }  // namespace
 

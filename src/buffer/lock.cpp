@@ -66,19 +66,21 @@ void lock::open_gate() noexcept {
     if (state.peers()) return tell_peers(state);  // all accesses of a shared buffer take the lock
     if (state.waiting != 0 || !state.holds.empty() || state.ownerless) return;
     // At the end of the lease that was taken without the lock, its bytes may have to be given to a device.
-    if (state.holds.any_standing() && state.holds.solo().thread != 0) return;
+    const bool stands = state.holds.any_standing();
+    if (stands && state.holds.solo().thread != 0) return;
     const std::uint8_t device = default_space.load(std::memory_order_relaxed);
     const copy* const at_host = state.copies.find(coherence::host);
     const copy* const at_device = device == no_space ? nullptr : state.copies.find(device);
+    // Beside a standing hold each pointer goes by the lock, which notes that its bytes are kept from the device.
     const gate_bits bits = bits_of({
         .known = state.directory.summarize(),
         .allowed = state.copies.options().access,
         .busy = !state.holds.work().empty(),
-        .host_written_for_good = state.holds.host_is_held_for_good(state.whole()),
-        .host_shown = state.holds.handle_is_out(coherence::host),
+        .host_written_for_good = !stands && state.holds.host_is_held_for_good(state.whole()),
+        .host_shown = !stands && state.holds.handle_is_out(coherence::host),
         .device = at_device ? device : no_space,
         .device_waits = at_device && backends::device_of(space::from_id(device)).about().asynchronous,
-        .handle_is_out = at_device && state.holds.handle_is_out(device),
+        .handle_is_out = !stands && at_device && state.holds.handle_is_out(device),
     });
     if (bits.ready & gate::host_current) {
         core_.host_address.store(at_host->memory->host_address(), std::memory_order_release);

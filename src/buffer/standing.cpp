@@ -247,21 +247,6 @@ void end_pause_of_view(lock& through, space where, byte_range range, std::uint64
     }
 }
 
-quiet_bytes::quiet_bytes(core& of, const request& asked) : of_(of), where_(asked.where), range_(asked.range) {
-    lock through(of);
-    if (!through->holds.any_standing()) return;
-    wait_for_holds(through, asked);
-    claim keep(through);
-    pause_elsewhere(through, asked, keep);
-    shown_ = pause_for_view(through, where_, range_);
-}
-
-quiet_bytes::~quiet_bytes() {
-    if (shown_ == 0) return;
-    lock through(of_);
-    end_pause_of_view(through, where_, range_, shown_);
-}
-
 void check_not_broken(lock& through, const request& asked) {
     for (standing& each : through->holds.standing_holds()) {
         if (!each.broken || !is_elsewhere(each, asked)) continue;

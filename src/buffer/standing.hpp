@@ -36,22 +36,6 @@ std::uint64_t pause_for_view(lock& through, space where, byte_range range);
 void end_pause_of_pointers(lock& through, space where, byte_range range);
 void end_pause_of_view(lock& through, space where, byte_range range, std::uint64_t shown) noexcept;
 
-/// Standing holds are quiet in the bytes of a request that will be granted soon, and stay so while this lives.
-class quiet_bytes {
-public:
-    /// Waits until others have let go of the bytes. Throws as the access would.
-    quiet_bytes(core& of, const request& asked);
-    ~quiet_bytes();
-    quiet_bytes(const quiet_bytes&) = delete;
-    quiet_bytes& operator=(const quiet_bytes&) = delete;
-
-private:
-    core& of_;
-    space where_;
-    byte_range range_;
-    std::uint64_t shown_ = 0;
-};
-
 /// See rule 3.
 void open_again(lock& through) noexcept;
 

@@ -143,8 +143,11 @@ void discard_content(core& of, byte_range range) {
     wait_for_holds(through,
                    {.range = range, .where = host, .what = access::write, .verb = "to discard the content of"});
     check_no_standing(through, range, "to discard its content");
-    if (through->holds.host_is_held_for_writing()) through->holds.writers_of_host().end_pointers(range);
-    check_no_pointers(through, range, "to discard its content");
+    if (through->holds.host_is_held_for_writing()) {
+        held_ranges& writers = through->holds.writers_of_host();
+        if (writers.any_view(range)) check_no_pointers(through, range, "to discard its content");
+        writers.end_pointers(range);
+    }
     coherence::drop_content(through->directory, range);
 }
 

@@ -49,6 +49,7 @@ public:
     bool any(byte_range range) const noexcept { return pointers_.bytes_in(range) != 0 || views_.any(range); }
     bool any_pointer() const noexcept { return !pointers_.empty(); }
     bool any_view() const noexcept { return views_.any(); }
+    bool any_view(byte_range range) const noexcept { return views_.any(range); }
 
     /// Returns whether pointers, which nobody ends one by one, cover all of `range`.
     bool for_good(byte_range range) const noexcept { return pointers_.bytes_in(range) == range.size(); }

@@ -9,6 +9,7 @@
 
 #include "unibuf/options.hpp"
 #include "unibuf/space.hpp"
+#include "unibuf/standing_hold.hpp"
 #include "unibuf/state.hpp"
 #include "unibuf/statistics.hpp"
 
@@ -18,17 +19,30 @@ namespace unibuf::test {
 /// unibuf::error in every language, with the message that its programs get.
 class face {
 public:
-    /// A lease, which ends with it.
+    /// A lease, or a copy that is held in place, which ends with it.
     class held {
     public:
         virtual ~held() = default;
         virtual native_memory native() const = 0;
     };
 
+    /// A standing hold, likewise.
+    class bound : public held {
+    public:
+        virtual void pause() = 0;
+        virtual void resume() = 0;
+    };
+
     virtual ~face() = default;
 
     virtual std::unique_ptr<face> view(std::size_t offset, std::size_t count) = 0;
     virtual std::unique_ptr<held> acquire(space where, access what, const access_options& options) = 0;
+
+    /// What `options.pause` throws is an error.
+    virtual std::unique_ptr<bound> bind(space where, access what, const standing_options& options) = 0;
+
+    /// At the host to write, at a device to read.
+    virtual std::unique_ptr<held> hold(space where, std::size_t offset, std::size_t count) = 0;
 
     virtual std::byte* host() = 0;
     virtual const std::byte* host_to_read() = 0;

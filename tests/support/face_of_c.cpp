@@ -1,6 +1,7 @@
 // support/face_of_c.cpp: by unibuf.h alone, but for the errors, which are those of its statuses.
 #include <unibuf/unibuf.h>
 
+#include <algorithm>
 #include <array>
 #include <stdexcept>
 #include <utility>
@@ -12,20 +13,21 @@
 namespace unibuf::test {
 namespace {
 
+constexpr std::array codes{
+    std::pair{UNIBUF_NOT_ALLOCATED, error_code::not_allocated},
+    std::pair{UNIBUF_OUT_OF_MEMORY, error_code::out_of_memory},
+    std::pair{UNIBUF_DEVICE_UNAVAILABLE, error_code::device_unavailable},
+    std::pair{UNIBUF_DEVICE_LOST, error_code::device_lost},
+    std::pair{UNIBUF_INVALID_ARGUMENT, error_code::invalid_argument},
+    std::pair{UNIBUF_OUT_OF_RANGE, error_code::out_of_range},
+    std::pair{UNIBUF_ACCESS_CONFLICT, error_code::access_conflict},
+    std::pair{UNIBUF_TRANSFER_FAILED, error_code::transfer_failed},
+    std::pair{UNIBUF_TIMEOUT, error_code::timeout},
+    std::pair{UNIBUF_UNSUPPORTED, error_code::unsupported},
+};
+
 void must(unibuf_status status) {
     if (status == UNIBUF_OK) return;
-    static constexpr std::array codes{
-        std::pair{UNIBUF_NOT_ALLOCATED, error_code::not_allocated},
-        std::pair{UNIBUF_OUT_OF_MEMORY, error_code::out_of_memory},
-        std::pair{UNIBUF_DEVICE_UNAVAILABLE, error_code::device_unavailable},
-        std::pair{UNIBUF_DEVICE_LOST, error_code::device_lost},
-        std::pair{UNIBUF_INVALID_ARGUMENT, error_code::invalid_argument},
-        std::pair{UNIBUF_OUT_OF_RANGE, error_code::out_of_range},
-        std::pair{UNIBUF_ACCESS_CONFLICT, error_code::access_conflict},
-        std::pair{UNIBUF_TRANSFER_FAILED, error_code::transfer_failed},
-        std::pair{UNIBUF_TIMEOUT, error_code::timeout},
-        std::pair{UNIBUF_UNSUPPORTED, error_code::unsupported},
-    };
     for (const auto& [each, code] : codes) {
         if (each == status) throw error(code, unibuf_message());
     }
@@ -34,6 +36,11 @@ void must(unibuf_status status) {
 
 native_memory native_of(const unibuf_native& from) {
     return {space::from_id(static_cast<std::uint8_t>(from.where)), from.handle, from.offset, from.size};
+}
+
+unibuf_access access_of(access what) {
+    if (what == access::read) return UNIBUF_READ;
+    return what == access::write ? UNIBUF_WRITE : UNIBUF_READ_WRITE;
 }
 
 unibuf_access_options options_of(const access_options& from) {
@@ -48,9 +55,7 @@ class held_lease final : public face::held {
 public:
     held_lease(unibuf_buffer* of, space where, access what, const access_options& options) {
         const unibuf_access_options asked = options_of(options);
-        static constexpr std::array accesses{UNIBUF_READ, UNIBUF_WRITE, UNIBUF_READ_WRITE};
-        const std::size_t index = what == access::read ? 0 : what == access::write ? 1 : 2;
-        must(unibuf_acquire(of, where.id(), accesses[index], &asked, &lease_));
+        must(unibuf_acquire(of, where.id(), access_of(what), &asked, &lease_));
     }
     ~held_lease() override { unibuf_release(&lease_); }
     held_lease(const held_lease&) = delete;
@@ -60,6 +65,65 @@ public:
 
 private:
     unibuf_lease lease_ = UNIBUF_LEASE_INIT;
+};
+
+class held_copy final : public face::held {
+public:
+    held_copy(unibuf_buffer* of, space where, std::size_t offset, std::size_t count) {
+        must(unibuf_hold(of, where.id(), offset, count, &held_));
+    }
+    ~held_copy() override { unibuf_let_go(held_); }
+    held_copy(const held_copy&) = delete;
+    held_copy& operator=(const held_copy&) = delete;
+
+    native_memory native() const override {
+        unibuf_native result{};
+        must(unibuf_held_native(held_, &result));
+        return native_of(result);
+    }
+
+private:
+    unibuf_held* held_ = nullptr;
+};
+
+class bound_device final : public face::bound {
+public:
+    bound_device(unibuf_buffer* of, space where, access what, standing_options options) : how_(std::move(options)) {
+        unibuf_standing_options asked = UNIBUF_STANDING_INIT;
+        asked.offset = how_.offset;
+        asked.size = how_.count;
+        asked.queue = how_.on.native;
+        asked.reopens = how_.opens == reopening::told ? UNIBUF_REOPENS_WHEN_TOLD : UNIBUF_REOPENS_AT_ONCE;
+        if (how_.pause)
+            asked.pause = [](void* context) { return static_cast<bound_device*>(context)->status_of_pause(); };
+        if (how_.resume) asked.resume = [](void* context) { static_cast<bound_device*>(context)->how_.resume(); };
+        asked.context = this;
+        must(unibuf_bind(of, where.id(), access_of(what), &asked, &hold_));
+    }
+    ~bound_device() override { unibuf_standing_hold_release(hold_); }
+    bound_device(const bound_device&) = delete;
+    bound_device& operator=(const bound_device&) = delete;
+
+    native_memory native() const override {
+        unibuf_native result{};
+        must(unibuf_standing_hold_native(hold_, &result));
+        return native_of(result);
+    }
+    void pause() override { must(unibuf_standing_hold_pause(hold_)); }
+    void resume() override { must(unibuf_standing_hold_resume(hold_)); }
+
+private:
+    unibuf_status status_of_pause() const {
+        try {
+            how_.pause();
+            return UNIBUF_OK;
+        } catch (const error& thrown) {
+            return std::ranges::find(codes, thrown.code(), [](const auto& each) { return each.second; })->first;
+        }
+    }
+
+    standing_options how_;
+    unibuf_standing_hold* hold_ = nullptr;
 };
 
 class c_face final : public face {
@@ -76,6 +140,12 @@ public:
     }
     std::unique_ptr<held> acquire(space where, access what, const access_options& options) override {
         return std::make_unique<held_lease>(of_, where, what, options);
+    }
+    std::unique_ptr<bound> bind(space where, access what, const standing_options& options) override {
+        return std::make_unique<bound_device>(of_, where, what, options);
+    }
+    std::unique_ptr<held> hold(space where, std::size_t offset, std::size_t count) override {
+        return std::make_unique<held_copy>(of_, where, offset, count);
     }
 
     std::byte* host() override {

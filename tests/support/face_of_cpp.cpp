@@ -23,6 +23,28 @@ std::unique_ptr<face::held> kept(Lease lease) {
     return std::make_unique<held_lease<Lease>>(std::move(lease));
 }
 
+class held_at_host final : public face::held {
+public:
+    explicit held_at_host(host_view<std::byte> view) : view_(std::move(view)) {}
+    native_memory native() const override {
+        return {host, reinterpret_cast<std::uintptr_t>(view_.data()), 0, view_.size()};
+    }
+
+private:
+    host_view<std::byte> view_;
+};
+
+class bound_device final : public face::bound {
+public:
+    explicit bound_device(standing_hold hold) : hold_(std::move(hold)) {}
+    native_memory native() const override { return hold_.native(); }
+    void pause() override { hold_.pause(); }
+    void resume() override { hold_.resume(); }
+
+private:
+    standing_hold hold_;
+};
+
 class cpp_face final : public face {
 public:
     explicit cpp_face(buffer of) : of_(std::move(of)) {}
@@ -34,6 +56,13 @@ public:
         if (what == access::read) return kept(of_.read(where, options));
         if (what == access::write) return kept(of_.write(where, options));
         return kept(of_.read_write(where, options));
+    }
+    std::unique_ptr<bound> bind(space where, access what, const standing_options& options) override {
+        return std::make_unique<bound_device>(of_.bind(where, what, options));
+    }
+    std::unique_ptr<held> hold(space where, std::size_t offset, std::size_t count) override {
+        if (where == unibuf::host) return std::make_unique<held_at_host>(of_.host_view(offset, count));
+        return kept(of_.copy_view(where, offset, count));
     }
 
     std::byte* host() override { return of_.host(); }

@@ -74,7 +74,14 @@ constexpr std::array<const char*, verbs> names{"read",
                                                "drop_view",
                                                "set_default",
                                                "fail",
-                                               "make_room"};
+                                               "make_room",
+                                               "hold_copy",
+                                               "let_go",
+                                               "bind",
+                                               "write_unseen",
+                                               "pause_hold",
+                                               "resume_hold",
+                                               "end_hold"};
 constexpr std::size_t header_bytes = 4;
 constexpr std::size_t operation_bytes = 7;
 

@@ -40,8 +40,15 @@ enum class verb : std::uint8_t {
     set_default,
     fail,
     make_room,
+    hold_copy,  // a host_view, or a copy_view of a device
+    let_go,
+    bind,
+    write_unseen,  // by the device of a standing hold
+    pause_hold,
+    resume_hold,
+    end_hold,
 };
-inline constexpr std::uint8_t verbs = static_cast<std::uint8_t>(verb::make_room) + 1;
+inline constexpr std::uint8_t verbs = static_cast<std::uint8_t>(verb::end_hold) + 1;
 
 /// Every value of every member means something, so that any bytes are a history.
 struct operation {
@@ -55,7 +62,7 @@ struct operation {
 
     static constexpr std::uint8_t hold = 1;      // the lease, over the next operations
     static constexpr std::uint8_t on_queue = 2;  // the lease's or prefetch's work
-    static constexpr std::uint8_t partly = 4;    // not all that may be written is; a prefetch: as a batch
+    static constexpr std::uint8_t partly = 4;    // not all that may be written is; or what else the verb says
     static constexpr std::uint8_t give_up = 8;   // after an injected failure, instead of trying again
     static constexpr std::uint8_t beyond = 16;   // one byte more than there is
     static constexpr std::uint8_t look = 32;     // at the whole buffer afterwards, from another space

@@ -26,13 +26,24 @@ void oracle::take_turns(place holder) {
     }
 }
 
+void oracle::part() {
+    constexpr auto both = static_cast<std::uint8_t>(1u << at_first | 1u << at_second);
+    for (cell& each : cells_) each.current &= static_cast<std::uint8_t>(~both);
+    holder_.reset();
+}
+
 void oracle::find_host_write(cell& of) noexcept {
     if (!of.exposed) return;
     of.current = set_of(at_host);
     of.written = true;
 }
 
+void oracle::take(byte_range range, place where) {
+    for (standing_rules& each : standing_) each.take(range, where);
+}
+
 void oracle::read(byte_range range, place where) {
+    take(range, where);
     for (cell& each : of(range)) {
         if (where != at_host) find_host_write(each);
         each.current |= set_of(where);
@@ -48,12 +59,15 @@ void oracle::write(byte_range range, place where) {
 }
 
 void oracle::read_write(byte_range range, place where) {
-    for (cell& each : of(range)) {
-        each.exposed = each.exposed && where == at_host;
-        each.written = true;
-        each.filled = false;
-        each.current = set_of(where);
-    }
+    take(range, where);
+    for (cell& each : of(range)) newest_at(each, where);
+}
+
+void oracle::newest_at(cell& of, place where) noexcept {
+    of.exposed = of.exposed && where == at_host;
+    of.written = true;
+    of.filled = false;
+    of.current = set_of(where);
 }
 
 void oracle::put(byte_range range, std::span<const std::byte> content) {
@@ -66,12 +80,14 @@ void oracle::put(byte_range range, std::span<const std::byte> content) {
 }
 
 void oracle::fill(byte_range range, std::span<const std::byte> pattern) {
+    for (standing_rules& each : standing_) each.may_take(range);
     for (std::size_t i = 0; i < range.size(); ++i) {
         cell& each = cells_[range.begin + i];
         const bool suspect = each.suspect;
         each = {.byte = pattern[i % pattern.size()],
                 .written = true,
                 .held = each.held,  // where it was filled, only the buffer knows
+                .views = each.views,
                 .blurred = each.blurred,
                 .filled = true};
         each.suspect = suspect;
@@ -94,14 +110,35 @@ void oracle::expose(byte_range range) {
     for (cell& each : of(range)) each.exposed = each.held = each.blurred = true;
 }
 
-void oracle::end_exposure(byte_range range) {
+void oracle::end_pointers(byte_range range) {
     for (cell& each : of(range)) {
-        find_host_write(each);
-        each.exposed = each.held = false;
+        each.held = false;
+        end_exposure(each);
     }
 }
 
+void oracle::expose_view(byte_range range) {
+    for (cell& each : of(range)) {
+        each.exposed = each.blurred = true;
+        ++each.views;
+    }
+}
+
+void oracle::end_view(byte_range range) {
+    for (cell& each : of(range)) {
+        --each.views;
+        end_exposure(each);
+    }
+}
+
+void oracle::end_exposure(cell& of) noexcept {
+    if (of.held || of.views != 0) return;
+    find_host_write(of);
+    of.exposed = false;
+}
+
 void oracle::drop(byte_range range, place where) {
+    for (standing_rules& each : standing_) each.may_take(range);
     for (cell& each : of(range)) each.current &= static_cast<std::uint8_t>(~set_of(where));
 }
 
@@ -117,6 +154,7 @@ void oracle::lose(byte_range range, place where) {
                     .written = true,
                     .exposed = each.exposed,
                     .held = each.held,
+                    .views = each.views,
                     .blurred = each.blurred};
         }
         if (each.is == value::one_of_old) each.is = value::anything;

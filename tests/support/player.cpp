@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <sstream>
 #include <utility>
 
 #include "support/real_device.hpp"
@@ -17,7 +16,6 @@ namespace {
 
 constexpr unsigned told = 1;  // how often an injected failure is told of at most
 constexpr int attempts = 8;
-constexpr std::array injected{error_code::out_of_memory, error_code::transfer_failed, error_code::device_lost};
 
 std::size_t bytes_of(const history& of) { return of.size % 97u; }
 
@@ -90,6 +88,16 @@ bool player::shares(place where) {
     return allocated(where) && whole().handle->placement_at(space_of(where)) == placement::shared;
 }
 
+bool player::pinned(place where) const {
+    const auto is_there = [&](const held_copy& each) { return each.where == where && !each.range.empty(); };
+    return std::ranges::any_of(copies_, is_there) || stands_at(where);
+}
+
+bool player::stands_at(place where) const {
+    return std::ranges::any_of(
+        oracle_.standing(), [&](const standing_rules& each) { return each.where() == where && !each.range().empty(); });
+}
+
 bool player::excluded(byte_range range, access what) const {
     return std::ranges::any_of(leases_, [&](const held_lease& each) {
         return each.range.overlaps(range) && (what != access::read || each.what != access::read);
@@ -115,10 +123,15 @@ bool player::attempt(const operation& op, const std::vector<error_code>& must_fa
             return true;
         } catch (const error& thrown) {
             settle();
+            if (is_refusal(thrown)) {
+                if ((op.flags & operation::give_up) != 0) return false;
+                continue;
+            }
             if (std::string(thrown.what()).find("buffer #") == std::string::npos) {
                 throw difference(std::string("the error names no buffer: ") + thrown.what());
             }
             if (std::ranges::find(must_fail, thrown.code()) != must_fail.end()) return false;
+            oracle_.doubt_standing();
             const bool lost = std::string(thrown.what()).find("were lost when") != std::string::npos;
             if (lost && oracle_.any_suspect(whole().range)) return false;
             if (may_tell_ == 0 || std::ranges::find(injected, thrown.code()) == injected.end()) {
@@ -132,11 +145,25 @@ bool player::attempt(const operation& op, const std::vector<error_code>& must_fa
     throw difference("still fails, long after the failure that was injected");
 }
 
+/// Of a device's threads to stop. It changes nothing.
+bool player::is_refusal(const error& thrown) {
+    if (thrown.code() != error_code::timeout) return false;
+    for (const standing& each : standing_) {
+        if (each.threads->refused == 0) continue;
+        --each.threads->refused;
+        return true;
+    }
+    return false;
+}
+
 /// Sees what was injected, and what it cost.
 void player::settle() {
     const unsigned now = faults::all().fired();
     may_tell_ += (now - fired_) * told;
-    if (now != fired_) clean_ = false;
+    if (now != fired_) {
+        clean_ = false;
+        oracle_.doubt_standing();
+    }
     fired_ = now;
     std::uint8_t host_group = 1;
     for (const place where : {at_first, at_second}) {
@@ -159,11 +186,14 @@ void player::settle() {
 }
 
 /// The operation that has just succeeded moved no byte that was current at `where`; where it only writes, none at all.
-void player::expect_moves(byte_range range, place where, bool fetches) {
+/// It may have given back to standing holds what it has taken.
+void player::expect_moves(byte_range range, place where, bool fetches, bool gives_back) {
     if (!tried_once_) return;
     const std::uint64_t moved = whole().handle->bytes_moved() - moved_before_;
-    std::size_t needed = fetches ? before_.stale(range, where) : 0;
+    const std::size_t given_back = before_.to_give_back(range, gives_back);
+    std::size_t needed = (fetches ? before_.stale(range, where) : 0) + given_back;
     if (joins_parts_ && needed > 0) needed = range.size();
+    if (joins_parts_ && given_back > 0) needed += before_.standing().size() * whole().range.size();
     if (moved > needed) throw difference(fmt::format("moved {} bytes, of which {} were needed", moved, needed));
 }
 
@@ -172,154 +202,13 @@ void player::expect_content(byte_range range, place where, const native_memory& 
     if (where == at_host || where == at_host_as_device) {
         got.assign(at.as<const std::byte>(), at.as<const std::byte>() + at.bytes);
     } else if (device_at(where).fake) {
-        got = queued ? kernel_read(at) : seen_now(at);
+        const bool writes_unseen = stands_at(where);  // which only accesses elsewhere wait for
+        got = queued || writes_unseen ? kernel_read(at) : seen_now(at);
     } else {
         got = device_reads(at);
     }
     const std::string wrong = oracle_.compare(range, got);
     if (!wrong.empty()) throw difference(fmt::format("read at place {}: {}", static_cast<int>(where), wrong));
-}
-
-void player::step(const operation& op) {
-    before_ = oracle_;
-    moved_before_ = whole().handle->bytes_moved();
-    switch (op.does) {
-        case verb::read:
-        case verb::write:
-        case verb::read_write:
-            take_lease(op);
-            break;
-        case verb::end_lease:
-            if (!leases_.empty()) end_lease(op.handle % leases_.size());
-            break;
-        case verb::write_under_lease:
-            write_under_lease(op);
-            break;
-        case verb::host_write:
-        case verb::host_read:
-        case verb::host_write_and_mark:
-            use_host(op);
-            break;
-        case verb::old_pointer_write:
-            use_old_pointer(op);
-            break;
-        case verb::release_host: {
-            part& of = part_of(op);
-            if (attempt(op, {}, [&] { of.handle->release_host(); })) {
-                oracle_.end_exposure(of.range);
-            }
-            break;
-        }
-        case verb::device_read:
-        case verb::device_write:
-            use_device(op);
-            break;
-        case verb::mark:
-            mark(op);
-            break;
-        case verb::sync_to_host:
-            synchronize(op, at_host);
-            break;
-        case verb::sync_to_device:
-            synchronize(op, default_place());
-            break;
-        case verb::prefetch:
-            prefetch(op);
-            break;
-        case verb::discard:
-        case verb::discard_content:
-            discard(op);
-            break;
-        case verb::fill:
-            fill(op);
-            break;
-        case verb::copy_from:
-        case verb::copy_to:
-            copy(op);
-            break;
-        case verb::view:
-            make_view(op);
-            break;
-        case verb::drop_view:
-            if (op.handle % parts_.size() != 0) parts_[op.handle % parts_.size()].reset();
-            break;
-        case verb::set_default:
-            default_ = std::array{at_host_as_device, at_first, at_second}[op.where % 3];
-            whole().handle->set_default_device(space_of(default_));
-            break;
-        case verb::fail:
-            faults::all().arm(1 + op.count % 5u, injected[op.value % injected.size()],
-                              (op.flags & operation::partly) != 0);
-            break;
-        case verb::make_room: {
-            const place where = std::array{at_first, at_second, at_host}[op.where % 3];
-            const bool was_there = allocated(where);
-            whole().handle->limit_memory(space_of(where), 0);
-            whole().handle->limit_memory(space_of(where), no_memory_limit);
-            settle();
-            if (!was_there || allocated(where)) break;
-            oracle_.drop(whole().range, where);
-            if (where == at_host) pointers_.clear();
-            break;
-        }
-    }
-    if ((op.flags & operation::look) != 0) look(std::array{at_first, at_second, at_host}[op.where % 3]);
-}
-
-/// Reads what may be read.
-void player::look(place where) {
-    before_ = oracle_;
-    moved_before_ = whole().handle->bytes_moved();
-    const byte_range all = whole().range;
-    const bool is_current = whole().handle->is_current_at(space_of(where));
-    if (!excluded(all, access::read)) take_lease_at({}, where, all, access::read);
-    if (is_current && whole().handle->bytes_moved() != moved_before_) {
-        throw difference(fmt::format("place {} was current, and bytes moved", static_cast<int>(where)));
-    }
-}
-
-void player::finish() {
-    faults::all().disarm();
-    while (!leases_.empty() && !leases_go_last_) end_lease(0);
-    for (const place where : {at_first, at_host, at_second}) look(where);
-    for (const auto& [where, fake] : devices_) {
-        if (fake && !fake->misuse.empty()) throw difference("a backend was misused: " + fake->misuse.front());
-    }
-}
-
-void player::close() {
-    for (auto& each : parts_) each.reset();
-    leases_.clear();
-    for (const auto& [where, fake] : devices_) {
-        if (memory_in(where).held != 0) throw difference("memory outlives its buffer");
-        if (!fake) continue;
-        if (fake->counts.memories != 0) throw difference("memory outlives its buffer");
-        if (!fake->misuse.empty()) throw difference("a backend was misused: " + fake->misuse.front());
-    }
-}
-
-std::string play(const history& what) {
-    player playing(what);
-    std::size_t done = 0;
-    try {
-        for (const operation& each : what.operations) {
-            playing.step(each);
-            ++done;
-        }
-        playing.finish();
-        playing.close();
-        return {};
-    } catch (const std::exception& wrong) {
-        std::ostringstream where;
-        if (done < what.operations.size()) where << what.operations[done];
-        for (const auto& [space, fake] : devices_of(what)) {
-            if (!fake) continue;
-            fake->misuse.clear();
-            fake->failures.clear();
-            fake->queued().run_all();
-        }
-        return fmt::format("operation {} ({}): {}", done, where.str(), wrong.what());
-    }
 }
 
 }  // namespace unibuf::test

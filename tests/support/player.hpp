@@ -13,6 +13,7 @@
 #include "support/faults.hpp"
 #include "support/history.hpp"
 #include "support/oracle.hpp"
+#include "unibuf/error.hpp"
 
 namespace unibuf::test {
 
@@ -26,6 +27,24 @@ struct device_of_history {
     space where;
     fake_device* fake = nullptr;  // null of a real one
 };
+
+/// What the threads of a program know that write on a device, and can be stopped.
+struct device_threads {
+    bool can_stop = false;
+    bool stopped = false;
+    unsigned refusals = 0;  // how often they will not stop before they do
+    unsigned refused = 0;
+    std::string wrong{};  // how they were called when they should not have been
+};
+
+/// That operations name.
+inline constexpr std::array explicit_places{at_host, at_first, at_second};
+
+/// What fakes fail with when they are told to.
+inline constexpr std::array injected{error_code::out_of_memory, error_code::transfer_failed, error_code::device_lost};
+
+/// Bytes that tell their place and the operation that wrote them.
+std::vector<std::byte> content_of(const operation& op, std::size_t count);
 
 /// Of one thread: a history is what one thread does.
 class player {
@@ -43,6 +62,9 @@ public:
     /// The buffer goes, and what it had with it.
     void close();
 
+    /// After a difference: devices are as at the beginning.
+    void forget();
+
 private:
     struct part {
         std::unique_ptr<face> handle;
@@ -59,6 +81,18 @@ private:
         std::byte* data;
         byte_range range;
     };
+    /// The host's copy, or that of a device, held in place.
+    struct held_copy {
+        std::unique_ptr<face::held> held;
+        place where;
+        byte_range range;
+        std::uint64_t name;
+    };
+    /// Its rules are those of the same index in the oracle.
+    struct standing {
+        std::unique_ptr<face::bound> hold;
+        std::shared_ptr<device_threads> threads;
+    };
 
     part& whole() { return *parts_[0]; }
     part& part_of(const operation& op);
@@ -71,12 +105,17 @@ private:
     bool allocated(place where);
     bool shares(place where);
 
+    /// A copy there has to stay where it is.
+    bool pinned(place where) const;
+    bool stands_at(place where) const;
+
     bool excluded(byte_range range, access what) const;
     std::vector<error_code> conflicts(byte_range range, access what) const;
 
     bool attempt(const operation& op, const std::vector<error_code>& must_fail, const std::function<void()>& call);
+    bool is_refusal(const error& thrown);
     void settle();
-    void expect_moves(byte_range range, place where, bool fetches);
+    void expect_moves(byte_range range, place where, bool fetches, bool gives_back = false);
     void expect_content(byte_range range, place where, const native_memory& at, bool queued);
 
     void take_lease(const operation& op);
@@ -94,6 +133,26 @@ private:
     void fill(const operation& op);
     void copy(const operation& op);
     void make_view(const operation& op);
+    void make_room(const operation& op);
+    void release_pointers(const operation& op);
+    void end_device_pointers();
+    void hold_copy(const operation& op);
+    void let_go(std::size_t index);
+
+    standing_options options_of_hold(const operation& op, place where,
+                                     const std::shared_ptr<device_threads>& threads) const;
+    void bind(const operation& op);
+    void write_unseen(const operation& op);
+    void pause_hold(const operation& op, std::size_t index);
+    void resume_hold(const operation& op, std::size_t index);
+    void end_hold(std::size_t index);
+    void settle_standing();
+    void check_threads(const standing_rules& rules, device_threads& of) const;
+    bool has(const standing_rules& rules, std::size_t at) const;
+    std::vector<byte_range> had_by(const standing_rules& rules, byte_range range, bool written_unseen) const;
+    void expect_device_sees(std::size_t index, byte_range range, bool written_unseen);
+
+    void carry_out(const operation& op);
     void look(place where);
     void store(const native_memory& at, std::size_t first, place where, byte_range range,
                std::span<const std::byte> content) const;
@@ -105,6 +164,10 @@ private:
     std::uint64_t moved_before_ = 0;
     std::vector<held_lease> leases_;
     std::vector<pointer> pointers_;
+    std::vector<held_copy> copies_;
+    std::vector<standing> standing_;
+    std::vector<bool> leased_;  // of each byte, whether somebody leases it
+    std::uint64_t names_ = 0;
     place default_ = at_host_as_device;
     std::array<bool, places> asked_{};  // spaces that may have a copy
     bool leases_go_last_;

@@ -9,15 +9,6 @@
 namespace unibuf::test {
 namespace {
 
-constexpr std::array explicit_places{at_host, at_first, at_second};
-
-/// Bytes that tell their place and the operation that wrote them.
-std::vector<std::byte> content_of(const operation& op, std::size_t count) {
-    std::vector<std::byte> result(count);
-    for (std::size_t i = 0; i < count; ++i) result[i] = static_cast<std::byte>(op.value * 7u + i * 3u + 1u);
-    return result;
-}
-
 /// What of `range` is written, where not all is.
 byte_range written_part(const operation& op, byte_range range) {
     if ((op.flags & operation::partly) == 0) return range;
@@ -29,6 +20,12 @@ byte_range written_part(const operation& op, byte_range range) {
 bool is_host(place where) { return where == at_host || where == at_host_as_device; }
 
 }  // namespace
+
+std::vector<std::byte> content_of(const operation& op, std::size_t count) {
+    std::vector<std::byte> result(count);
+    for (std::size_t i = 0; i < count; ++i) result[i] = static_cast<std::byte>(op.value * 7u + i * 3u + 1u);
+    return result;
+}
 
 /// As a program does that has been granted `at`, whose first byte is byte `first` of the buffer.
 void player::store(const native_memory& at, std::size_t first, place where, byte_range range,
@@ -116,6 +113,7 @@ void player::use_host(const operation& op) {
     oracle_.read(of.range, at_host);
     const native_memory at{host, reinterpret_cast<std::uintptr_t>(data), 0, of.range.size()};
     expect_content(of.range, at_host, at, false);
+    for (standing_rules& each : oracle_.standing()) each.point(of.range, at_host);
     if (exposes) {
         oracle_.expose(of.range);
         pointers_.push_back({data, of.range});
@@ -127,7 +125,7 @@ void player::use_host(const operation& op) {
     const auto content = content_of(op, to.size());
     store(at, of.range.begin, at_host, to, content);
     if (!exposes) {
-        of.handle->mark_host_dirty(to.begin - of.range.begin, to.size());
+        attempt({}, {}, [&] { of.handle->mark_host_dirty(to.begin - of.range.begin, to.size()); });
         oracle_.mark(to, at_host);
     }
     oracle_.put(to, content);
@@ -154,7 +152,9 @@ void player::use_device(const operation& op) {
     expect_moves(of.range, where, true);
     oracle_.read(of.range, where);
     expect_content(of.range, where, at, false);
+    for (standing_rules& each : oracle_.standing()) each.point(of.range, where);
     if (where == at_host_as_device) {
+        for (standing_rules& each : oracle_.standing()) each.point(of.range, at_host);
         oracle_.expose(of.range);
         pointers_.push_back({at.as<std::byte>(), of.range});
     }
@@ -163,7 +163,7 @@ void player::use_device(const operation& op) {
     store(at, of.range.begin, where, to, content);
     const bool is_found = where == at_host_as_device && (op.flags & operation::partly) != 0;
     if (!is_found) {
-        of.handle->mark_device_dirty(to.begin - of.range.begin, to.size());
+        attempt({}, {}, [&] { of.handle->mark_device_dirty(to.begin - of.range.begin, to.size()); });
         oracle_.mark(to, where);
     }
     oracle_.put(to, content);
@@ -225,104 +225,6 @@ void player::prefetch(const operation& op) {
     if (attempt(op, must_fail, [&] { together ? in_a_batch() : at_once(); })) {
         expect_moves(range, where, true);
         oracle_.read(range, where);
-    }
-}
-
-void player::discard(const operation& op) {
-    part& of = part_of(op);
-    const bool of_content = op.does == verb::discard_content;
-    const place where = explicit_places[op.where % 3];
-    if (of_content) {
-        if (attempt(op, conflicts(of.range, access::write), [&] { of.handle->discard_content(); })) {
-            oracle_.drop_content(of.range);
-        }
-        return;
-    }
-    std::vector<error_code> must_fail = conflicts(of.range, access::write);
-    of.handle->release_device();
-    // What the oracle cannot vouch for, the buffer may refuse to drop, and what pointers for reading are out to.
-    const bool shown = where == at_host && host_shown_;
-    const bool may_refuse = must_fail.empty() && (!clean_ || shown || !oracle_.may_drop(of.range, where));
-    bool refused = false;
-    if (attempt(op, must_fail,
-                [&] {
-                    try {
-                        of.handle->discard(space_of(where));
-                    } catch (const error& thrown) {
-                        const bool after_failure = must_fail.empty() && !clean_;  // of an attempt before this one
-                        if (!may_refuse && !after_failure) throw;
-                        if (thrown.code() != error_code::access_conflict) throw;
-                        refused = true;
-                    }
-                }) &&
-        !refused) {
-        oracle_.drop(of.range, where);
-        if (where == at_host) pointers_.clear();
-    }
-}
-
-void player::fill(const operation& op) {
-    part& of = part_of(op);
-    std::size_t period = 1 + op.count % 5u;
-    while (of.range.size() % period != 0) --period;
-    const bool fits = (op.flags & operation::beyond) == 0;
-    const auto pattern = content_of(op, fits ? period : of.range.size() + 1);
-    std::vector<error_code> must_fail = conflicts(of.range, access::write);
-    if (!fits && !of.range.empty()) must_fail = {error_code::invalid_argument};
-    if (!fits && of.range.empty()) return;
-    asked_[at_host] = true;
-    if (attempt(op, must_fail, [&] { of.handle->fill(pattern); })) {
-        expect_moves(of.range, at_host, false);
-        oracle_.fill(of.range, pattern);
-    } else if (must_fail.empty()) {
-        oracle_.doubt(of.range);
-    }
-}
-
-void player::copy(const operation& op) {
-    part& of = part_of(op);
-    const byte_range range = range_of(op, of.range);
-    const bool beyond = (op.flags & operation::beyond) != 0;
-    const std::size_t offset = range.begin - of.range.begin;
-    const std::size_t count = beyond ? of.range.size() - offset + 1 : range.size();
-    const bool from = op.does == verb::copy_from;
-    auto content = content_of(op, count);
-    std::vector<error_code> must_fail = conflicts(range, from ? access::write : access::read);
-    if (beyond) must_fail = {error_code::out_of_range};
-    asked_[at_host] = true;
-    if (!attempt(op, must_fail, [&] {
-            if (from) {
-                of.handle->copy_from(content, offset);
-            } else {
-                of.handle->copy_to(content, offset);
-            }
-        })) {
-        return;
-    }
-    expect_moves(range, at_host, !from);
-    if (from) {
-        oracle_.write(range, at_host);
-        oracle_.put(range, content);
-    } else {
-        oracle_.read(range, at_host);
-        const std::string wrong = oracle_.compare(range, content);
-        if (!wrong.empty()) throw difference("copied " + wrong);
-    }
-}
-
-void player::make_view(const operation& op) {
-    part& of = part_of(op);
-    const byte_range range = range_of(op, of.range);
-    const bool beyond = (op.flags & operation::beyond) != 0;
-    const std::size_t offset = range.begin - of.range.begin;
-    const std::size_t slot = 1 + op.where % 3u;
-    std::optional<part> made = std::nullopt;
-    const std::vector<error_code> must_fail =
-        beyond ? std::vector{error_code::out_of_range} : std::vector<error_code>{};
-    if (attempt(op, must_fail, [&] {
-            made = part{of.handle->view(offset, beyond ? of.range.size() - offset + 1 : range.size()), range};
-        })) {
-        parts_[slot] = std::move(made);
     }
 }
 

@@ -222,6 +222,16 @@ TEST_F(a_buffer, drops_its_content) {
     EXPECT_EQ(b.statistics().bytes_moved(), before);
 }
 
+TEST_F(a_buffer, looks_at_pointers_as_before_where_its_content_was_not_dropped) {
+    put(b, noise(size));
+    std::byte* const p = b.host();
+    const auto view = b.host_view(0, 1);
+    EXPECT_EQ(failure_of([&] { b.discard_content(); }).code, error_code::access_conflict);
+    EXPECT_TRUE(same(content(b, device), noise(size)));
+    p[100] = ~noise(size)[100];
+    EXPECT_EQ(content(b, device)[100], p[100]);
+}
+
 TEST_F(a_buffer, is_filled_where_its_content_is) {
     for (std::size_t length = 1; length <= 16; ++length) {
         for (const space where : {host, device}) {

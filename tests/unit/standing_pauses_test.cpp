@@ -254,5 +254,19 @@ TEST(a_standing_hold, is_quiet_before_the_first_of_several_leases_is_taken) {
     EXPECT_EQ(bytes(two.begin(), two.end()), all_of(2, 8));
 }
 
+TEST(a_standing_hold, leaves_a_pointer_as_it_was_given_that_had_been_given_before) {
+    buffer b(size);
+    b.copy_from(all_of(1));
+    const standing_hold hold = b.bind(gpu(), access::read_write);
+    std::as_const(b).host();
+    {
+        const auto view = b.copy_view(host);
+        b.view(0, 8).release_host();
+        std::as_const(b).host();
+    }
+    device_writes(hold, 0, all_of(2));
+    EXPECT_EQ(host_reads(b), all_of(1));
+}
+
 }  // namespace
 }  // namespace unibuf::test

@@ -197,6 +197,23 @@ TEST_P(turns, are_not_taken_with_nothing) {
     EXPECT_FALSE(takes_turns(b));
 }
 
+TEST_P(turns, do_not_end_with_a_standing_hold_of_no_bytes) {
+    buffer b(size);
+    write(b, lender_, 0, noise(size));
+    const standing_hold hold = b.bind(borrower_.where(), access::read_write, {.count = 0});
+    EXPECT_TRUE(same(read(b, lender_), noise(size)));
+}
+
+TEST_P(turns, are_not_taken_from_a_standing_hold_that_has_not_paused) {
+    buffer b(size);
+    write(b, lender_, 0, noise(size));
+    int asked = 0;
+    const standing_hold hold = b.bind(lender_.where(), access::read_write, {.pause = [&] { ++asked; }});
+    EXPECT_TRUE(same(read(b, borrower_), noise(size)));
+    EXPECT_EQ(asked, 1);
+    EXPECT_FALSE(takes_turns(b));
+}
+
 TEST(a_memory_that_changes_hands, takes_along_what_is_current_in_it) {
     using coherence::host;
     using coherence::set_of;

@@ -1,0 +1,42 @@
+// support/oracle_standing.cpp: what standing holds change in the table of bytes.
+//
+// The device of one that writes has the newest content alone, of all bytes that it has. That of one that reads is as
+// current as any reader, but for what pointers may write that were there before it.
+#include <algorithm>
+
+#include "support/oracle.hpp"
+
+namespace unibuf::test {
+
+void oracle::give_back(const std::vector<bool>& leased) {
+    for (const standing_rules& each : standing_) {
+        for (std::size_t at = each.range().begin; at < each.range().end; ++at) {
+            cell& of = cells_[at];
+            if (each.is_unsure(at)) {
+                of.current = 0;
+                of.exposed = of.exposed && each.only_reads();
+            }
+            if (leased[at] || !each.may_have(at)) continue;
+            if (!each.only_reads()) newest_at(of, each.where());
+            if (each.only_reads() && !of.exposed) of.current |= set_of(each.where());
+        }
+    }
+}
+
+std::size_t oracle::to_give_back(byte_range range, bool writes) const {
+    std::size_t bytes = 0;
+    for (const standing_rules& each : standing_) {
+        for (std::size_t at = each.range().begin; at < each.range().end; ++at) {
+            const bool asked = range.begin <= at && at < range.end;
+            const bool written_unseen = each.only_reads() && cells_[at].blurred;
+            if (each.is_unsure(at) || written_unseen || (asked && writes)) ++bytes;
+        }
+    }
+    return bytes;
+}
+
+void oracle::doubt_standing() {
+    for (standing_rules& each : standing_) each.doubt();
+}
+
+}  // namespace unibuf::test

@@ -1,0 +1,148 @@
+// support/player_content.cpp: operations on content and on memory as a whole.
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "support/player.hpp"
+#include "unibuf/error.hpp"
+#include "unibuf/space.hpp"
+
+namespace unibuf::test {
+
+void player::discard(const operation& op) {
+    part& of = part_of(op);
+    const bool of_content = op.does == verb::discard_content;
+    const place where = explicit_places[op.where % 3];
+    if (of_content) {
+        std::vector<error_code> must_fail = conflicts(of.range, access::write);
+        const auto stands = [&](const standing_rules& each) { return each.range().overlaps(of.range); };
+        const auto held = [&](const held_copy& each) { return each.where == at_host && each.range.overlaps(of.range); };
+        if (std::ranges::any_of(oracle_.standing(), stands) || std::ranges::any_of(copies_, held)) {
+            must_fail = {error_code::access_conflict};
+        }
+        if (attempt(op, must_fail, [&] { of.handle->discard_content(); })) oracle_.drop_content(of.range);
+        return;
+    }
+    std::vector<error_code> must_fail = conflicts(of.range, access::write);
+    if (where != at_host && pinned(where)) must_fail = {error_code::access_conflict};
+    of.handle->release_device();
+    end_device_pointers();
+    // What the oracle cannot vouch for, the buffer may refuse to drop, and what pointers for reading are out to.
+    const bool shown = where == at_host && (host_shown_ || pinned(where));
+    const bool may_refuse = must_fail.empty() && (!clean_ || shown || !oracle_.may_drop(of.range, where));
+    for (standing_rules& each : oracle_.standing()) each.may_take(of.range);
+    bool refused = false;
+    if (attempt(op, must_fail,
+                [&] {
+                    try {
+                        of.handle->discard(space_of(where));
+                    } catch (const error& thrown) {
+                        const bool after_failure = must_fail.empty() && !clean_;  // of an attempt before this one
+                        if (!may_refuse && !after_failure) throw;
+                        if (thrown.code() != error_code::access_conflict) throw;
+                        refused = true;
+                    }
+                }) &&
+        !refused) {
+        oracle_.drop(of.range, where);
+        if (where == at_host) pointers_.clear();
+    }
+}
+
+void player::fill(const operation& op) {
+    part& of = part_of(op);
+    std::size_t period = 1 + op.count % 5u;
+    while (of.range.size() % period != 0) --period;
+    const bool fits = (op.flags & operation::beyond) == 0;
+    const auto pattern = content_of(op, fits ? period : of.range.size() + 1);
+    std::vector<error_code> must_fail = conflicts(of.range, access::write);
+    if (!fits && !of.range.empty()) must_fail = {error_code::invalid_argument};
+    if (!fits && of.range.empty()) return;
+    asked_[at_host] = true;
+    if (attempt(op, must_fail, [&] { of.handle->fill(pattern); })) {
+        expect_moves(of.range, at_host, false, true);
+        oracle_.fill(of.range, pattern);
+    } else if (must_fail.empty()) {
+        oracle_.doubt(of.range);
+    }
+}
+
+void player::copy(const operation& op) {
+    part& of = part_of(op);
+    const byte_range range = range_of(op, of.range);
+    const bool beyond = (op.flags & operation::beyond) != 0;
+    const std::size_t offset = range.begin - of.range.begin;
+    const std::size_t count = beyond ? of.range.size() - offset + 1 : range.size();
+    const bool from = op.does == verb::copy_from;
+    auto content = content_of(op, count);
+    std::vector<error_code> must_fail = conflicts(range, from ? access::write : access::read);
+    if (beyond) must_fail = {error_code::out_of_range};
+    asked_[at_host] = true;
+    if (!attempt(op, must_fail, [&] {
+            if (from) {
+                of.handle->copy_from(content, offset);
+            } else {
+                of.handle->copy_to(content, offset);
+            }
+        })) {
+        return;
+    }
+    expect_moves(range, at_host, !from, from);
+    if (from) {
+        oracle_.write(range, at_host);
+        oracle_.put(range, content);
+    } else {
+        oracle_.read(range, at_host);
+        const std::string wrong = oracle_.compare(range, content);
+        if (!wrong.empty()) throw difference("copied " + wrong);
+    }
+}
+
+void player::make_view(const operation& op) {
+    part& of = part_of(op);
+    const byte_range range = range_of(op, of.range);
+    const bool beyond = (op.flags & operation::beyond) != 0;
+    const std::size_t offset = range.begin - of.range.begin;
+    const std::size_t slot = 1 + op.where % 3u;
+    std::optional<part> made = std::nullopt;
+    const std::vector<error_code> must_fail =
+        beyond ? std::vector{error_code::out_of_range} : std::vector<error_code>{};
+    if (attempt(op, must_fail, [&] {
+            made = part{of.handle->view(offset, beyond ? of.range.size() - offset + 1 : range.size()), range};
+        })) {
+        parts_[slot] = std::move(made);
+    }
+}
+
+void player::make_room(const operation& op) {
+    const place where = std::array{at_first, at_second, at_host}[op.where % 3];
+    const bool was_there = allocated(where);
+    for (const std::uint64_t limit : {std::uint64_t{0}, no_memory_limit}) {
+        whole().handle->limit_memory(space_of(where), limit);
+    }
+    settle();
+    for (standing_rules& each : oracle_.standing()) each.may_take(whole().range);
+    if (!was_there || allocated(where)) return;
+    if (pinned(where)) throw difference("a copy that was held has been evicted");
+    oracle_.drop(whole().range, where);
+    if (where == at_host) pointers_.clear();
+}
+
+void player::release_pointers(const operation& op) {
+    part& of = part_of(op);
+    if (attempt(op, {}, [&] { of.handle->release_host(); })) {
+        oracle_.end_pointers(of.range);
+        for (standing_rules& each : oracle_.standing()) each.end_pointers(of.range, at_host);
+    }
+    if ((op.flags & operation::partly) == 0) return;
+    of.handle->release_device();
+    end_device_pointers();
+}
+
+void player::end_device_pointers() {
+    for (standing_rules& each : oracle_.standing()) {
+        for (const place where : {at_host_as_device, at_first, at_second}) each.end_pointers(whole().range, where);
+    }
+}
+
+}  // namespace unibuf::test

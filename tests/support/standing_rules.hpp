@@ -1,0 +1,97 @@
+// support/standing_rules.hpp: which bytes the device of one standing hold has, by docs/concepts.md alone.
+//
+// Each byte has a set of reasons why the device may not use it now, and the device has those that have none and that
+// nobody leases. What is not known counts as a reason, too.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <vector>
+
+#include "coherence/byte_range.hpp"
+#include "unibuf/options.hpp"
+
+namespace unibuf::test {
+
+/// The spaces of a history. The host in the place of a device is one of its own, as in the directory.
+enum place : std::uint8_t { at_host, at_host_as_device, at_first, at_second };
+inline constexpr std::size_t places = 4;
+
+class standing_rules {
+public:
+    /// `told`: bytes go back with resume() alone. `all` is how many bytes the buffer has.
+    standing_rules(place where, byte_range range, access what, bool told, std::size_t all)
+        : where_(where), range_(range), what_(what), told_(told), kept_(all) {}
+
+    place where() const { return where_; }
+    byte_range range() const { return range_; }
+    bool only_reads() const { return what_ == access::read; }
+
+    /// Somebody has asked for bytes.
+    void take(byte_range asked, place at) {
+        if (told_ && at != where_) keep(asked, taken);
+    }
+
+    /// Likewise, but we do not know at which place.
+    void may_take(byte_range asked) {
+        if (told_) keep(asked, unsure);
+    }
+
+    // A pointer or a handle is given out, or a view that `name` stands for.
+    void point(byte_range asked, place at) {
+        if (at != where_) keep(asked, pointer_at(at));
+    }
+    void end_pointers(byte_range asked, place at) { give(asked, pointer_at(at)); }
+    void show(std::uint64_t name, byte_range asked, place at) {
+        if (at != where_) shown_[name] = asked;
+    }
+    void end_shown(std::uint64_t name) { shown_.erase(name); }
+
+    void pause() { keep(range_, taken); }
+    void resume() {
+        kept_.assign(kept_.size(), 0);
+        shown_.clear();
+    }
+
+    /// Something has failed: until it is resumed nobody knows what the device has.
+    void doubt() { keep(range_, unsure); }
+
+    /// Whether the device may use this byte, unless somebody leases it.
+    bool may_have(std::size_t at) const { return kept_[at] == 0 && !is_shown(at); }
+
+    /// Whether somebody elsewhere surely keeps it.
+    bool is_kept(std::size_t at) const { return (kept_[at] & ~unsure) != 0 || is_shown(at); }
+
+    bool is_unsure(std::size_t at) const { return (kept_[at] & unsure) != 0; }
+
+private:
+    using reasons = std::uint8_t;
+    static constexpr reasons taken = 1;
+    static constexpr reasons unsure = 2;
+    static reasons pointer_at(place at) { return static_cast<reasons>(4u << at); }
+
+    void keep(byte_range asked, reasons why) {
+        const byte_range own = asked.clipped_to(range_);
+        for (std::size_t at = own.begin; at < own.end; ++at) kept_[at] |= why;
+    }
+    void give(byte_range asked, reasons why) {
+        const byte_range own = asked.clipped_to(range_);
+        for (std::size_t at = own.begin; at < own.end; ++at) kept_[at] &= static_cast<reasons>(~why);
+    }
+    bool is_shown(std::size_t at) const {
+        for (const auto& [name, range] : shown_) {
+            if (range.begin <= at && at < range.end) return true;
+        }
+        return false;
+    }
+
+    place where_;
+    byte_range range_;
+    access what_;
+    bool told_;
+    std::vector<reasons> kept_;
+    std::map<std::uint64_t, byte_range> shown_;
+};
+
+}  // namespace unibuf::test
