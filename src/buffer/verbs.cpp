@@ -8,8 +8,8 @@
 
 #include "backends/spaces.hpp"
 #include "buffer/borrowing.hpp"
-#include "buffer/letting_go.hpp"
 #include "buffer/leases.hpp"
+#include "buffer/letting_go.hpp"
 #include "buffer/passage.hpp"
 #include "buffer/pointers.hpp"
 #include "buffer/poison.hpp"
