@@ -28,7 +28,7 @@ std::size_t oracle::to_give_back(byte_range range, bool writes) const {
     for (const standing_rules& each : standing_) {
         for (std::size_t at = each.range().begin; at < each.range().end; ++at) {
             const bool asked = range.begin <= at && at < range.end;
-            const bool written_unseen = each.only_reads() && cells_[at].blurred;
+            const bool written_unseen = cells_[at].blurred && (asked || each.only_reads());
             if (each.is_unsure(at) || written_unseen || (asked && writes)) ++bytes;
         }
     }

@@ -106,9 +106,11 @@ void player::bind(const operation& op) {
     const bool bound = attempt(op, must_fail, [&] { made.hold = of.handle->bind(space_of(where), what, options); });
     if (borrows(at_second)) oracle_.part();
     if (!bound) return;
+    const standing_rules rules(where, range, what, options.opens == reopening::told, whole().range.size());
+    before_.standing().push_back(rules);
     expect_moves(range, where, true);
     oracle_.read(range, where);
-    oracle_.standing().emplace_back(where, range, what, options.opens == reopening::told, whole().range.size());
+    oracle_.standing().push_back(rules);
     standing_.push_back(std::move(made));
     settle_standing();
     expect_device_sees(standing_.size() - 1, range, false);

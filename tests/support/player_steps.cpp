@@ -12,6 +12,9 @@ void player::step(const operation& op) {
     carry_out(op);
     settle_standing();
     if ((op.flags & operation::look) == 0) return;
+    for (std::size_t i = 0; i < standing_.size(); ++i) {
+        expect_device_sees(i, oracle_.standing()[i].range(), false);
+    }
     look(std::array{at_first, at_second, at_host}[op.where % 3]);
     settle_standing();
 }
