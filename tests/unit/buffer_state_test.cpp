@@ -180,7 +180,8 @@ TEST(buffer_states, follow_the_default_device_of_the_moment) {
     set_default_device(host);
     EXPECT_EQ(b.device().where, host);
     EXPECT_TRUE(same({b.device().as<std::byte>(), 100}, noise(100)));
-    // Of them 100 because the host's pointer was out while the host was a device, and it was not known what is written.
+    // 100 of these bytes moved because the host's pointer was out while the host was the default device: then nobody
+    // knows what is written.
     EXPECT_EQ(b.statistics().bytes_moved(), 300u);
 }
 
