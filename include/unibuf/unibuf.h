@@ -227,10 +227,10 @@ UNIBUF_C_API unibuf_status unibuf_share(unibuf_buffer* buffer, unibuf_shared_nam
 /// has a buffer of it already, this is another handle of that one; else it is a new buffer with these options.
 /// UNIBUF_INVALID_ARGUMENT where the process that gave the name has ended, or has dropped the buffer.
 ///
-/// Each process has device copies of its own. What one writes at the host, the others' device accesses find. While one
-/// process has newer content on a device, accesses by the others are UNIBUF_ACCESS_CONFLICT. Where that process has
-/// ended with it, they are UNIBUF_TRANSFER_FAILED, until unibuf_mark_host_dirty of the whole buffer says that the
-/// host's bytes stand.
+/// Each process has device copies of its own. Device accesses find what other processes have written at the host. While
+/// one process has newer content on a device, accesses by the others are UNIBUF_ACCESS_CONFLICT. When that process has
+/// ended with it, their accesses are UNIBUF_TRANSFER_FAILED, until unibuf_mark_host_dirty of the whole buffer says that
+/// the host's bytes stand.
 UNIBUF_C_API unibuf_status unibuf_attach(const char* name, const unibuf_options* options, unibuf_buffer** buffer);
 
 // ---- Leases ---------------------------------------------------------------------------------------------------------
@@ -511,7 +511,7 @@ UNIBUF_C_API unibuf_status unibuf_pool_acquire(unibuf_pool* pool, size_t bytes, 
                                                unibuf_buffer** buffer);
 
 /// Puts a buffer back into the pool, and ends the handle. UNIBUF_ACCESS_CONFLICT while it is leased,
-/// UNIBUF_INVALID_ARGUMENT where it is a view or not of this pool; after an error the handle is the caller's still.
+/// UNIBUF_INVALID_ARGUMENT where it is a view or not of this pool; after an error the handle is still the caller's.
 /// NULL does nothing.
 UNIBUF_C_API unibuf_status unibuf_pool_release(unibuf_pool* pool, unibuf_buffer* buffer);
 

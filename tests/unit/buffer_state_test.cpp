@@ -150,7 +150,7 @@ TEST(buffer_states, name_the_host_each_time_the_default_device_is_it) {
     for (int i = 0; i < 3; ++i) EXPECT_EQ(synced.device().where, host);
 }
 
-/// Where the default device is the host, its pointer is a host's pointer: writes through it are found.
+/// The default device is the host, so its pointer is a pointer of the host: writes through it are found.
 TEST(buffer_states, find_writes_through_the_device_where_it_is_the_host) {
     const default_device_is host_is_default(host);
     const space other("debug:0");

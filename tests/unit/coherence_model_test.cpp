@@ -60,7 +60,7 @@ directory directory_of(std::uint32_t key, std::size_t bytes) {
 
 bool is_open(const knowledge& k) { return k.open; }
 
-/// What is really in the memories, byte by byte.
+/// The world knows what is really in the memories, byte by byte.
 class world {
 public:
     world(const directory& known, const sharing& memories, space_id spaces)
