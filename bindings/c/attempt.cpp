@@ -26,7 +26,7 @@ static_assert(status_of(error_code::unsupported) == UNIBUF_UNSUPPORTED);
 
 constexpr const char* no_memory = "the host has no memory for bookkeeping";
 
-/// A text that can be kept also where there is no memory.
+/// The message of a thread's last failure, which can be kept also where there is no memory.
 struct kept_message {
     std::string text;
     const char* shown = "";
@@ -61,7 +61,7 @@ unibuf_status note_failure() noexcept {
     } catch (const std::bad_alloc&) {
         last.shown = no_memory;
         return UNIBUF_OUT_OF_MEMORY;
-    } catch (const std::length_error&) {  // a count so large that no memory could list them
+    } catch (const std::length_error&) {  // thrown for a count that no memory could hold
         last.shown = no_memory;
         return UNIBUF_OUT_OF_MEMORY;
     } catch (const std::exception& failure) {

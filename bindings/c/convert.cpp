@@ -17,7 +17,7 @@ constexpr int number(Enum value) noexcept {
     return static_cast<int>(value);
 }
 
-// Each number of the header is that of C++.
+// Each number of the C header has the value of its C++ name.
 static_assert(UNIBUF_READ == number(access::read) && UNIBUF_WRITE == number(access::write) &&
               UNIBUF_READ_WRITE == number(access::read_write));
 static_assert(UNIBUF_HOST_READ_WRITE == number(host_access::read_write) &&
@@ -45,7 +45,7 @@ static_assert(UNIBUF_REOPENS_AT_ONCE == number(reopening::at_once) &&
               UNIBUF_REOPENS_WHEN_TOLD == number(reopening::told));
 static_assert(UNIBUF_REST == rest && UNIBUF_NO_LIMIT == no_memory_limit);
 
-// These layouts stay as they are, as programs have compiled them.
+// These layouts stay as they are, as programs have been compiled with them.
 static_assert(sizeof(unibuf_options) == 20 && offsetof(unibuf_options, device) == 12 &&
               offsetof(unibuf_options, uninitialized) == 17);
 static_assert(sizeof(unibuf_access_options) == 32 && offsetof(unibuf_access_options, queue) == 24);

@@ -11,8 +11,8 @@
 
 namespace unibuf::c {
 
-// All of these throw error(invalid_argument) for numbers that the header does not have. Those that an access of a
-// current copy needs are inline: such an access takes some nanoseconds.
+// These conversions throw error(invalid_argument) for numbers that unibuf.h does not have. Those that an access to a
+// current copy needs are inline, as such an access takes some nanoseconds.
 space found_space(unibuf_space where);
 inline space space_of(unibuf_space where) { return where == UNIBUF_HOST ? host : found_space(where); }
 

@@ -28,7 +28,7 @@ standing_options standing_options_of(const unibuf_standing_options* given) {
     result.timeout = timeout_of(given->timeout_ns);
     result.on = queue_of(given->queue);
     result.opens = reopening_of(given->reopens);
-    // Each function takes two words, which a std::function keeps without an allocation.
+    // Each lambda captures two words, which a std::function keeps without an allocation.
     if (given->pause) result.pause = [call = given->pause, with = given->context] { check_paused(call(with)); };
     if (given->resume) result.resume = [call = given->resume, with = given->context] { call(with); };
     return result;

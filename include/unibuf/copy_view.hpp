@@ -1,4 +1,4 @@
-// unibuf/copy_view.hpp: a handle of a copy that says when it ends.
+// unibuf/copy_view.hpp: a handle of a copy that keeps the copy in place until it ends.
 #pragma once
 
 #include <cstddef>
@@ -12,10 +12,10 @@
 
 namespace unibuf {
 
-/// A copy that stays where it is while this is held: it is neither evicted, nor discarded, nor freed, also where the
-/// buffer is gone. A copy_view is no lease, and excludes nobody. What is written through the handle is told by
-/// buffer::mark_dirty; a host_view is for writing at the host. Where CUDA and OpenGL take turns with one memory, the
-/// view ends with the other's turn, as handles of device() do.
+/// A view of one copy, which keeps the copy where it is: the copy is neither evicted, nor discarded, nor freed, also
+/// where the buffer is gone. A copy_view is no lease, and excludes nobody. The program says by buffer::mark_dirty what
+/// it wrote through the handle; for writing at the host there is host_view. Where CUDA and OpenGL take turns with one
+/// memory, the view ends when the other's turn begins, as handles of device() do.
 ///
 /// Movable. One view is used by one thread at a time.
 class copy_view {
@@ -39,7 +39,7 @@ public:
     /// Returns the first byte, or null where the host cannot address it.
     std::byte* data() const noexcept { return data_; }
 
-    /// Names the holder: see host_view::held_by.
+    /// Names the holder, who is asked from now on to let go of the view: see host_view::held_by.
     UNIBUF_API void held_by(holder who);
 
     /// Ends the view now.

@@ -1,4 +1,4 @@
-// unibuf/host_view.hpp: a pointer into the host's copy that says when it ends.
+// unibuf/host_view.hpp: elements of the host's copy that may be used until the view ends.
 #pragma once
 
 #include <cstddef>
@@ -14,7 +14,7 @@ namespace unibuf {
 
 namespace detail {
 
-/// Bytes of the host's copy that are held; host_view<T> gives them a type. They keep the buffer.
+/// A view of bytes of the host's copy; host_view<T> gives it a type. It keeps the buffer.
 class host_bytes {
 public:
     host_bytes(gate& of, std::byte* data, std::size_t offset, std::size_t bytes, view_tag tag) noexcept
@@ -51,9 +51,10 @@ private:
 
 }  // namespace detail
 
-/// Elements of the host's copy, to be read and written at any time while the view is held. A host_view is no lease, and
-/// excludes nobody. What is written is found by the next access elsewhere, and only that moves. When the last view of a
-/// range has ended, and host() has given no pointer to it, one last look is taken, and accesses are plain checks again.
+/// A view of elements of the host's copy, which may be read and written at any time until it ends. A host_view is no
+/// lease, and excludes nobody. The next access elsewhere finds what was written, and only that moves. When the last
+/// view of a range has ended, and host() has given no pointer to it, one last look is taken, and accesses are plain
+/// checks again.
 ///
 /// A view is movable. It keeps the buffer's memory, also where the buffer is gone. It is used by one thread at a time.
 template <class T>
@@ -69,10 +70,10 @@ public:
     std::span<T> span() const noexcept { return {data(), size()}; }
 
     /// Names the holder, who is asked from now on to let go of the view where it is in the way. A new holder takes the
-    /// place of one that was named before. About 100 ns. Throws error(invalid_argument) where the view has ended.
+    /// place of one that was named before. Costs about 100 ns. Throws error(invalid_argument) where the view has ended.
     void held_by(holder who) { held_.held_by(std::move(who)); }
 
-    /// Ends the view now: it is empty from then on.
+    /// Ends the view now. It is empty from then on; ending it twice does nothing.
     void release() noexcept { held_.end(); }
 
 private:

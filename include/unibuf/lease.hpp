@@ -17,7 +17,7 @@ namespace unibuf {
 
 namespace detail {
 
-/// A lease of bytes; lease<T> gives it a type.
+/// The right to touch a range of bytes; lease<T> gives it a type.
 class lease_bytes {
 public:
     lease_bytes() noexcept = default;
@@ -82,14 +82,14 @@ struct acquired_by {};
 
 }  // namespace detail
 
-/// The right to touch a range in one space under one access, from the call that gave it until it is released or
+/// The right to touch a range in one space under one access, from the call that gave the lease until it is released or
 /// destroyed.
 ///
 /// While a lease is held, accesses that exclude it wait (other threads) or fail with access_conflict (the same thread).
 /// Two accesses exclude each other where they share a byte, unless both only read. A lease may outlive the buffer, and
-/// end on another thread than it began; it counts as one of the thread that took it. After the end of a lease at a
-/// device, later accesses wait for the work that was queued there; the end itself waits for nothing. A lease that is
-/// held is used by one thread at a time.
+/// end on another thread than the one that took it, as whose it counts. After the end of a lease at a device, later
+/// accesses wait for the work that was queued there; the end itself waits for nothing. One lease is used by one thread
+/// at a time.
 template <class T>
 class lease {
     static_assert(std::is_trivially_copyable_v<T>);
@@ -103,7 +103,7 @@ public:
     lease(detail::acquired_by, Acquire acquire) : bytes_(acquire()) {}
 
     /// Returns the elements. Throws error(invalid_argument) where the lease has ended, error(unsupported) where the
-    /// host cannot address them. It costs that check.
+    /// host cannot address them. Costs that check alone.
     T* data() const { return reinterpret_cast<T*>(bytes_.data()); }
     /// Returns the elements, or null where data() throws.
     T* address() const noexcept { return reinterpret_cast<T*>(bytes_.address()); }
@@ -126,9 +126,9 @@ public:
     void release() noexcept { bytes_.end(); }
 
     /// Ends the lease now, with work that goes on until `done`, an event of the program's own: fence::work makes one of
-    /// anything that can be waited for. Later accesses wait for that alone, and not for what is queued at the device.
-    /// Throws error(invalid_argument) where the lease has ended or is at the host, and std::bad_alloc: the lease is
-    /// held then.
+    /// anything that can be waited for. Later accesses wait for `done` alone, and not for what is queued at the device.
+    /// Throws error(invalid_argument) where the lease has ended or is at the host, and std::bad_alloc. The lease stays
+    /// held where this throws.
     void release(fence done) { bytes_.end(std::move(done)); }
 
 private:

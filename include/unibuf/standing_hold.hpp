@@ -22,10 +22,11 @@ enum class reopening : std::uint8_t {
 
 /// The part of a buffer, in elements, that a standing hold is about, and how its device becomes quiet.
 ///
-/// Where the device queues work, it is quiet when all is done that was submitted until then: to the queue `on`, or to
-/// the whole device. `pause` stops what other threads do there, and `resume` lets them go on when nobody elsewhere has
-/// bytes of the hold. Both are called one at a time, with no lock held, on the thread of an access. They may not use
-/// those bytes, and live until they have returned. Where `pause` throws, that access fails with it.
+/// A device that queues its work is quiet when all is done that was submitted until then: to the queue `on`, or to the
+/// whole device where none is named. `pause` stops what other threads do there, and `resume` lets them go on when
+/// nobody elsewhere has bytes of the hold. The two are called one at a time, with no lock held, on the thread of an
+/// access. They may not use bytes of the hold, and are kept until they have returned. Where `pause` throws, the access
+/// throws the same.
 struct standing_options {
     std::size_t offset = 0;
     std::size_t count = rest;
@@ -36,8 +37,8 @@ struct standing_options {
     std::function<void()> resume = {};
 };
 
-/// The right of one device to read, or to read and write, a range at any time until it ends: a buffer that is bound to
-/// a shader, a raw handle that is kept, a graph. buffer::bind gives it.
+/// The right of one device to read, or to read and write, a range at any time until the hold ends: for a buffer that is
+/// bound to a shader, a raw handle that is kept, or a graph. buffer::bind makes one.
 ///
 /// While its bytes are open, the device has the newest content, as far as anybody can know. An access elsewhere waits
 /// until the device is quiet, takes just the bytes that it asks for, and gives them back when it ends, with what it has

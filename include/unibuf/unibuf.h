@@ -106,7 +106,7 @@ typedef struct unibuf_device_info {
     bool asynchronous;  // queues work; fences tell when it is done
 } unibuf_device_info;
 
-/// Makes the list. Loads all drivers at the first call.
+/// Makes a list of all devices. Loads all drivers at the first call.
 UNIBUF_C_API unibuf_status unibuf_devices_list(unibuf_devices** devices);
 UNIBUF_C_API size_t unibuf_devices_count(const unibuf_devices* devices);  // 0 for NULL
 UNIBUF_C_API unibuf_status unibuf_devices_get(const unibuf_devices* devices, size_t index, unibuf_device_info* info);
@@ -201,11 +201,12 @@ UNIBUF_C_API unibuf_status unibuf_create(size_t bytes, const unibuf_options* opt
 UNIBUF_C_API unibuf_status unibuf_create_over(void* memory, size_t bytes, void (*on_free)(void* context), void* context,
                                               const unibuf_options* options, unibuf_buffer** buffer);
 
-/// Makes a handle of its own to a part of the buffer. Overlapping views are coherent with each other; the buffer lives
-/// as long as one handle does.
+/// Makes another handle, which stands for a part of the buffer. Overlapping views are coherent with each other; the
+/// buffer lives as long as one handle does.
 UNIBUF_C_API unibuf_status unibuf_view(unibuf_buffer* buffer, size_t offset, size_t size, unibuf_buffer** view);
 
-/// The end of the last handle waits for queued work, then frees the copies. Leases keep them until they end.
+/// Ends a handle. The end of the last handle waits for queued work, then frees the copies. Leases keep the copies until
+/// they end.
 UNIBUF_C_API void unibuf_destroy(unibuf_buffer* buffer);
 
 UNIBUF_C_API size_t unibuf_size(const unibuf_buffer* buffer);  // size of what the handle stands for; 0 for NULL
@@ -226,10 +227,10 @@ UNIBUF_C_API unibuf_status unibuf_share(unibuf_buffer* buffer, unibuf_shared_nam
 /// has a buffer of it already, this is another handle of that one; else it is a new buffer with these options.
 /// UNIBUF_INVALID_ARGUMENT where the process that gave the name has ended, or has dropped the buffer.
 ///
-/// Each process has device copies of its own. What one writes at the host, the others' device accesses find. While one
-/// process has newer content on a device, accesses by the others are UNIBUF_ACCESS_CONFLICT. Where that process has
-/// ended with it, they are UNIBUF_TRANSFER_FAILED, until unibuf_mark_host_dirty of the whole buffer says that the
-/// host's bytes stand.
+/// Each process has device copies of its own. Device accesses find what other processes have written at the host. While
+/// one process has newer content on a device, accesses by the others are UNIBUF_ACCESS_CONFLICT. When that process has
+/// ended with it, their accesses are UNIBUF_TRANSFER_FAILED, until unibuf_mark_host_dirty of the whole buffer says that
+/// the host's bytes stand.
 UNIBUF_C_API unibuf_status unibuf_attach(const char* name, const unibuf_options* options, unibuf_buffer** buffer);
 
 // ---- Leases ---------------------------------------------------------------------------------------------------------
@@ -257,8 +258,8 @@ typedef struct unibuf_lease {
 #define UNIBUF_LEASE_INIT {NULL, {0, 0, 0, 0}, {0}}
 
 /// Takes a lease. Makes a copy at `where` if there is none, and makes it current. Waits for accesses of other threads
-/// that exclude this one, at most the timeout; UNIBUF_ACCESS_CONFLICT within one thread. Memory of a UNIBUF_READ lease
-/// is for reading. What `lease` was before is of no interest; where this fails it holds nothing.
+/// that exclude this one, at most the timeout; UNIBUF_ACCESS_CONFLICT where the same thread excludes it. The memory of
+/// a UNIBUF_READ lease is for reading. What `lease` was before does not matter; where this fails it holds nothing.
 UNIBUF_C_API unibuf_status unibuf_acquire(unibuf_buffer* buffer, unibuf_space where, unibuf_access access,
                                           const unibuf_access_options* options, unibuf_lease* lease);
 
@@ -273,8 +274,8 @@ typedef struct unibuf_wanted_lease {
 UNIBUF_C_API unibuf_status unibuf_acquire_together(const unibuf_wanted_lease* wanted, size_t count,
                                                    unibuf_lease* leases);
 
-/// Ends a lease, on any thread. After one at a device, later accesses wait for what was queued there. Does nothing with
-/// a lease that holds nothing, or NULL.
+/// Ends a lease, on any thread. After the end of a lease at a device, later accesses wait for what was queued there.
+/// Does nothing with a lease that holds nothing, or with NULL.
 UNIBUF_C_API void unibuf_release(unibuf_lease* lease);
 
 // ---- Raw access: a lease taken and ended in one step ----------------------------------------------------------------
@@ -298,7 +299,7 @@ UNIBUF_C_API unibuf_status unibuf_release_device(unibuf_buffer* buffer);
 /// devices. Elsewhere it is UNIBUF_UNSUPPORTED.
 UNIBUF_C_API unibuf_status unibuf_native_address(const unibuf_native* native, void** address);
 
-/// A copy that is held in place, as unibuf_host and unibuf_device give it, but with an end: unibuf_let_go. A
+/// A copy that is held in place until unibuf_let_go. It may be used as what unibuf_host and unibuf_device give. A
 /// unibuf_held is no lease, and excludes nobody; it keeps the buffer's memory, also where the buffer is gone.
 typedef struct unibuf_held unibuf_held;
 
@@ -310,8 +311,8 @@ UNIBUF_C_API void unibuf_let_go(unibuf_held* held);
 
 // ---- Standing holds -------------------------------------------------------------------------------------------------
 
-/// The right of one device to read, or to read and write, a range at any time, and to tell nobody: a buffer that is
-/// bound to a shader, a raw handle that is kept, a graph. Ends by unibuf_standing_hold_release. It keeps the buffer,
+/// The right of one device to read, or to read and write, a range at any time, and to tell nobody: for a buffer that is
+/// bound to a shader, a raw handle that is kept, or a graph. Ends by unibuf_standing_hold_release. It keeps the buffer,
 /// and its copy where it is. One hold is used by one thread at a time.
 typedef struct unibuf_standing_hold unibuf_standing_hold;
 
@@ -383,14 +384,15 @@ UNIBUF_C_API unibuf_status unibuf_prefetch(unibuf_buffer* buffer, unibuf_space w
 /// Drops the copy at `where`. UNIBUF_ACCESS_CONFLICT, naming the range, where nobody else is current.
 UNIBUF_C_API unibuf_status unibuf_discard(unibuf_buffer* buffer, unibuf_space where);
 
-/// Drops the content: the buffer reads as zero then.
+/// Drops the content. The buffer reads as zero from then on.
 UNIBUF_C_API unibuf_status unibuf_discard_content(unibuf_buffer* buffer);
 
-/// Fills the handle with the pattern, again and again; the size of the pattern divides that of the handle. Runs on a
-/// device whose copy is current, else on the host.
+/// Repeats a pattern over all bytes of the handle; the size of the pattern divides that of the handle. A device whose
+/// copy is current does it, else the host.
 UNIBUF_C_API unibuf_status unibuf_fill(unibuf_buffer* buffer, const void* pattern, size_t pattern_size);
 
-/// The host copies all of it or nothing: UNIBUF_OUT_OF_RANGE where it does not fit.
+/// These copy bytes at the host into the handle's range or out of it, all or none. UNIBUF_OUT_OF_RANGE where they do
+/// not fit.
 UNIBUF_C_API unibuf_status unibuf_copy_from(unibuf_buffer* buffer, const void* data, size_t size, size_t offset);
 UNIBUF_C_API unibuf_status unibuf_copy_to(unibuf_buffer* buffer, void* data, size_t size, size_t offset);
 
@@ -504,13 +506,12 @@ UNIBUF_C_API void unibuf_pool_destroy(unibuf_pool* pool);
 /// Returns the pool that the process shares. It never ends, and unibuf_pool_destroy leaves it alone.
 UNIBUF_C_API unibuf_pool* unibuf_pool_shared(void);
 
-/// Gives a buffer without the content that it had before: it reads as zero, unless `uninitialized` asks for the bytes
-/// as they are.
+/// Gives a buffer of the pool, or makes one. It reads as zero, unless `uninitialized` asks for the bytes as they are.
 UNIBUF_C_API unibuf_status unibuf_pool_acquire(unibuf_pool* pool, size_t bytes, const unibuf_options* options,
                                                unibuf_buffer** buffer);
 
 /// Puts a buffer back into the pool, and ends the handle. UNIBUF_ACCESS_CONFLICT while it is leased,
-/// UNIBUF_INVALID_ARGUMENT where it is a view or not of this pool; after an error the handle is the caller's still.
+/// UNIBUF_INVALID_ARGUMENT where it is a view or not of this pool; after an error the handle is still the caller's.
 /// NULL does nothing.
 UNIBUF_C_API unibuf_status unibuf_pool_release(unibuf_pool* pool, unibuf_buffer* buffer);
 
@@ -523,8 +524,9 @@ UNIBUF_C_API unibuf_status unibuf_pool_statistics_of(const unibuf_pool* pool, un
 
 // ---- Batches --------------------------------------------------------------------------------------------------------
 
-/// Collects small writes and syncs of many buffers, and makes one space current in few transfers. One thread at a time;
-/// the buffers live until it was submitted. Ends by unibuf_batch_destroy, which submits what is left.
+/// Collects small writes and syncs of many buffers, and makes one space current in few transfers. A batch is used by
+/// one thread at a time; its buffers live until it was submitted. Ends by unibuf_batch_destroy, which submits what is
+/// left.
 typedef struct unibuf_batch unibuf_batch;
 
 UNIBUF_C_API unibuf_status unibuf_batch_create(unibuf_space to, unibuf_batch** batch);
@@ -540,10 +542,10 @@ UNIBUF_C_API void unibuf_batch_destroy(unibuf_batch* batch);
 /// `keep` the name keeps the buffer. UNIBUF_INVALID_ARGUMENT where the name is taken, or empty.
 UNIBUF_C_API unibuf_status unibuf_register(const char* name, unibuf_buffer* buffer, bool keep);
 
-/// Gives a handle of the caller's own, or NULL where nobody has the name.
+/// Finds a buffer by its name. Gives a handle of the caller's own, or NULL where no buffer has the name.
 UNIBUF_C_API unibuf_status unibuf_find(const char* name, unibuf_buffer** buffer);
 
-/// Takes the name away; `existed` may be NULL.
+/// Takes a name away, and writes whether it was there. `existed` may be NULL.
 UNIBUF_C_API unibuf_status unibuf_unregister(const char* name, bool* existed);
 
 #ifdef __cplusplus

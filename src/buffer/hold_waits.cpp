@@ -13,8 +13,8 @@
 namespace unibuf::detail {
 namespace {
 
-/// Lets writers that wait for bytes of the range go first, for a while; true where the reader has waited. A reader that
-/// holds a lease of this buffer passes, as they may wait for that.
+/// Lets writers that wait for bytes of the range go first, for a while. Returns whether the reader has waited. A reader
+/// that holds a lease of this buffer does not wait, as the writers may be waiting for that lease.
 bool let_writers_in(lock& through, const request& asked, clock::time_point& patient_until) {
     const seldom_used* const seldom = through->seldom.get();
     if (asked.what != access::read || !seldom || !seldom->writers_in_line.any(asked.range)) return false;
@@ -30,7 +30,7 @@ bool let_writers_in(lock& through, const request& asked, clock::time_point& pati
     return true;
 }
 
-/// Names a circle of threads, once for each wait.
+/// Prints a circle of threads that wait for each other, once for each wait.
 class circle_finder {
 public:
     void look(const core& of, const request& asked, const hold& other) {

@@ -6,11 +6,11 @@
 
 namespace unibuf::detail {
 
-/// Throws error(access_conflict) where `other`, a hold that excludes the access, is a lease of the same thread.
+/// Throws error(access_conflict) where `other`, a hold that excludes the access, is a lease of the calling thread.
 void check_not_own(const core& of, const request& asked, const hold& other);
 
-/// Waits until no hold excludes the access. Throws error(access_conflict) where a lease of the same thread does,
-/// and error(timeout). Debug builds name threads that wait for each other in a circle.
+/// Waits until no hold excludes the access. Throws error(access_conflict) where a lease of the calling thread does,
+/// and error(timeout). Debug builds print threads that wait for each other in a circle.
 void wait_for_holds(lock& through, const request& asked);
 
 }  // namespace unibuf::detail

@@ -1,4 +1,4 @@
-// buffer/holds_by_space.hpp: undeclared holds of a buffer's copies, space by space.
+// buffer/holds_by_space.hpp: which bytes of a buffer's copies are held by pointers, handles and views, space by space.
 #pragma once
 
 #include <algorithm>
@@ -12,10 +12,12 @@ namespace unibuf::detail {
 
 class holds_by_space {
 public:
+    /// Returns what is held at `where`, which is made on first use.
     held_ranges& at(coherence::space_id where) {
         const auto found = std::ranges::find(all_, where, &entry::where);
         return found != all_.end() ? found->held : all_.emplace_back(entry{where, {}}).held;
     }
+    /// Returns what is held at `where`; null where nothing ever was.
     const held_ranges* find(coherence::space_id where) const noexcept {
         const auto found = std::ranges::find(all_, where, &entry::where);
         return found != all_.end() ? &found->held : nullptr;

@@ -1,4 +1,4 @@
-// buffer/lease_together.cpp: several leases in one call. One that is refused has moved nothing.
+// buffer/lease_together.cpp: several leases in one call; where one is refused, nothing has moved.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -25,7 +25,8 @@ void check_apart(const core& of, const request& one, const request& other) {
                             describe(other)));
 }
 
-/// Throws error(access_conflict) where a lease of this thread, or what the bytes are, excludes the request.
+/// Throws error(access_conflict) where a lease of this thread excludes the request, or the bytes are contested, and
+/// error(transfer_failed) where they are lost.
 void check_before_lease(core& of, const request& asked) {
     check_allowed(of, asked);
     lock through(of);
@@ -37,10 +38,10 @@ void check_before_lease(core& of, const request& asked) {
     check_not_contested(through, asked);
 }
 
-/// Keeps standing holds quiet in the bytes of a request that will be granted soon.
+/// Keeps the bytes of a request that will be granted soon from standing holds elsewhere.
 class quiet_bytes {
 public:
-    /// Waits until others have let go of the bytes. Throws as the access would.
+    /// Waits until others have let go of the bytes, and makes them quiet. Throws as the access would.
     quiet_bytes(core& of, const request& asked) : of_(of), where_(asked.where), range_(asked.range) {
         lock through(of);
         if (!through->holds.any_standing()) return;
@@ -78,7 +79,7 @@ void lease_together(std::span<const wanted_bytes> wanted, std::span<lease_bytes>
         turns.push_back({&core_of(of->gate_), of->request_of(where, what, options), &taken[i]});
         turns.back().asked.begins_later = true;
     }
-    // All threads go through buffers, and through the bytes of one, in the same order: no circle.
+    // All threads go through buffers, and through the bytes of one buffer, in the same order, so no circle closes.
     std::ranges::sort(turns, {}, [](const turn& each) { return std::pair(each.of->id(), each.asked.range.begin); });
     for (auto each = turns.begin(); each != turns.end(); ++each) {
         for (auto next = std::next(each); next != turns.end() && next->of == each->of; ++next) {
@@ -87,7 +88,8 @@ void lease_together(std::span<const wanted_bytes> wanted, std::span<lease_bytes>
         }
     }
     for (const turn& each : turns) check_before_lease(*each.of, each.asked);
-    // Holders that are asked to pause may wait for threads that want one of these leases.
+    // The bytes are made quiet before the first lease is taken: a holder that is asked to pause may wait for a thread
+    // that wants one of these leases.
     std::deque<quiet_bytes> quiet;
     for (const turn& each : turns) quiet.emplace_back(*each.of, each.asked);
     for (const turn& each : turns) *each.taken = take_lease(*each.of, each.asked);

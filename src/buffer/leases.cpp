@@ -1,4 +1,4 @@
-// buffer/leases.cpp: leases that go by the lock.
+// buffer/leases.cpp: leases that are taken and ended under the lock.
 #include "buffer/leases.hpp"
 
 #include <fmt/format.h>
@@ -14,9 +14,9 @@
 namespace unibuf::detail {
 namespace {
 
-/// All work of a device up to the moment when somebody waits for it. Where the device could not record its work in
-/// time, whoever needs the bytes next asks it again. There is one object for each device, so that the end of a lease
-/// allocates nothing.
+/// Stands for all work of a device up to the moment when somebody waits for it. Where the device could not record its
+/// work when a lease ended, whoever needs the bytes next asks it again. There is one object for each device, so that
+/// the end of a lease allocates nothing.
 class unrecorded final : public fence::work {
 public:
     explicit unrecorded(space where) noexcept : where_(where) {}
@@ -58,7 +58,7 @@ void end_lease(core& of, std::uint64_t ticket, QueueWork queue_work) {
 
 lease_bytes take_lease(core& of, const request& asked) {
     lock through(of);
-    passage(through, asked).bring();  // its claim ends as the lease begins, with the lock held all the time
+    passage(through, asked).bring();  // its claim ends before the lease is added: the lock is held between the two
     reserve_queued_work(through, asked.where);
     const std::uint64_t ticket = through->holds.add(
         {.range = asked.range, .on = asked.on, .thread = this_thread(), .where = asked.where, .what = asked.what});

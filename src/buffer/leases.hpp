@@ -1,4 +1,4 @@
-// buffer/leases.hpp: the right to touch a range, from a grant to an end.
+// buffer/leases.hpp: how leases are granted and ended under the lock.
 #pragma once
 
 #include "buffer/lock.hpp"
@@ -6,8 +6,8 @@
 
 namespace unibuf::detail {
 
-/// Grants a lease. The bytes that it writes are newest at its space from the grant on, or, where that was asked for,
-/// from begin_lease on.
+/// Grants a lease. The bytes that it writes are newest at its space from the grant on; where `begins_later` was asked
+/// for, from begin_lease on.
 lease_bytes take_lease(core& of, const request& asked);
 void begin_lease(core& of, const request& leased);
 
@@ -18,8 +18,8 @@ void end_lease_with(core& of, std::uint64_t ticket, fence done);
 /// need no memory.
 void reserve_queued_work(lock& through, space where);
 
-/// Makes queued work of all that the device was given until now, on `range` of its copy. That work is not lost: where
-/// the device cannot record it now, whoever needs the bytes next asks the device again.
+/// Notes all that the device was given to do until now as queued work on `range` of its copy. That work is not lost:
+/// where the device cannot record it now, whoever needs the bytes next asks the device again.
 void queue_work_of(lock& through, space where, byte_range range, bool writes, queue on) noexcept;
 
 }  // namespace unibuf::detail

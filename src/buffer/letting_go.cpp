@@ -7,12 +7,12 @@
 namespace unibuf::detail {
 namespace {
 
-thread_local constinit unsigned asking = 0;  // calls of holders, one within the other
+thread_local constinit unsigned asking = 0;  // number of calls to holders that this thread is in
 
 }  // namespace
 
 void name_holder(core& of, named_holder who, std::uint64_t& known) {
-    holder gone;  // after the lock
+    holder gone;  // is destroyed after the lock
     lock through(of);
     const std::uint64_t added = who.who.let_go ? through->holds.add_holder(std::move(who)) : 0;
     gone = through->holds.remove_holder(std::exchange(known, added));
@@ -26,7 +26,7 @@ void ask_to_let_go(lock& through, space where, byte_range range) {
         const lock::pause unlocked(through);
         ++asking;
         for (const holder& each : all) each.let_go(each.context.get());
-        all.clear();  // the last of a context may be here
+        all.clear();  // destroys a context where this was its last owner
         --asking;
     }
     --through->waiting;

@@ -1,5 +1,4 @@
-// buffer/letting_go.hpp: holders of views, who are asked to let go of what others need. They are never asked under a
-// lock.
+// buffer/letting_go.hpp: asks holders of views to let go of what others need, never under a lock.
 #pragma once
 
 #include <cstdint>
@@ -8,16 +7,16 @@
 
 namespace unibuf::detail {
 
-/// Names the holder of a view, in the place of the one of number `known`, which becomes that of the new one.
+/// Names the holder of a view. It takes the place of the holder with the number `known`, which becomes its own number.
 void name_holder(core& of, named_holder who, std::uint64_t& known);
 
-/// Asks those who hold views of `range` of the copy at `where`; lets go of the lock meanwhile.
+/// Asks those who hold views of `range` of the copy at `where`. Lets go of the lock meanwhile.
 void ask_to_let_go(lock& through, space where, byte_range range);
 
-/// The same of all copies.
+/// Asks those who hold views of any copy. Lets go of the lock meanwhile.
 void ask_all_to_let_go(lock& through);
 
-/// Whether this thread is calling a holder, and so is in need of something further up.
+/// Returns whether this thread is calling a holder, and so needs something further up its stack.
 bool is_asking() noexcept;
 
 }  // namespace unibuf::detail

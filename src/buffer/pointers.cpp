@@ -12,8 +12,8 @@
 namespace unibuf::detail {
 namespace {
 
-/// A pointer to the host's copy, which is there and current, or a view of it, goes out, and has been noted: what is
-/// written through it is found from now on.
+/// Finds from now on what is written through a pointer to the host's copy, or a view of it, which has been noted among
+/// the holds. The copy is there and current.
 void expose_host(lock& through, byte_range range) {
     copy& there = *through->copies.find(coherence::host);
     const bool untouched = there.untouched && there.memory->starts_zero();
@@ -43,7 +43,7 @@ request to_expose(byte_range range, const char* verb) {
     return {.range = range, .where = host, .what = access::read_write, .why = cause::host_pointer, .verb = verb};
 }
 
-/// Holds `range` as a view of the copy at `where` does, among `held`.
+/// Adds a view of the copy at `where` to `held`, and keeps its bytes from standing holds elsewhere.
 std::uint64_t add_view(lock& through, held_ranges& held, space where, byte_range range) {
     held.add_view(range);
     try {
@@ -114,7 +114,7 @@ host_bytes begin_host_view(core& of, byte_range range) {
 }
 
 void end_host_view(core& of, byte_range range, view_tag tag) noexcept {
-    holder gone;  // after the lock
+    holder gone;  // is destroyed after the lock
     lock through(of);
     if (tag.holder != 0) gone = through->holds.remove_holder(tag.holder);
     through->holds.writers_of_host().end_view(range);
@@ -128,7 +128,7 @@ native_memory device_handle(core& of, byte_range range) {
             {.range = range, .where = where, .what = access::read, .why = cause::device_handle, .verb = "device() of"})
         .bring();
     if (where == backends::host_as_device && of.options().access != host_access::read_only) {
-        // The pointer is one of the host, too, and nobody has let go of the lock since.
+        // The handle is a pointer to the host's copy, too.
         passage(through, {.range = range, .where = host, .what = access::read, .why = cause::host_pointer}).bring();
         expose_host_pointer(through, range);
     }
@@ -167,7 +167,7 @@ copy_view hold_copy(core& of, space where, byte_range range) {
 }
 
 void end_copy_view(core& of, space where, byte_range range, view_tag tag) noexcept {
-    holder gone;  // after the lock
+    holder gone;  // is destroyed after the lock
     lock through(of);
     if (tag.holder != 0) gone = through->holds.remove_holder(tag.holder);
     through->holds.end_view(where.id(), range);

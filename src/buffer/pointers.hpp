@@ -1,4 +1,4 @@
-// buffer/pointers.hpp: undeclared holds: pointers, handles and views, which are used at any time without a word.
+// buffer/pointers.hpp: pointers, handles and views, which the program uses at any time without a word.
 #pragma once
 
 #include <cstddef>
@@ -7,23 +7,24 @@
 
 namespace unibuf::detail {
 
-// Of the host's copy, to write; through `pointer`, where the host only reads, to read.
+// These give out pointers to the host's copy and views of it, and end them. host_pointer() is for writing, or for
+// reading where the host may only read the buffer.
 std::byte* host_pointer(core& of, byte_range range);
 const std::byte* host_pointer_to_read(core& of, byte_range range);
 void end_host_pointers(core& of, byte_range range);
 host_bytes begin_host_view(core& of, byte_range range);
 void end_host_view(core& of, byte_range range, view_tag tag) noexcept;
 
-// Of the default device's copy.
+// These give out and end plain handles of the default device's copy.
 native_memory device_handle(core& of, byte_range range);
 void end_device_handles(core& of);
 
-// Of any copy: made current, or as it is.
+// These give out and end views of any copy: begin_copy_view() makes the copy current, hold_copy() takes it as it is.
 copy_view begin_copy_view(core& of, space where, byte_range range);
 copy_view hold_copy(core& of, space where, byte_range range);
 void end_copy_view(core& of, space where, byte_range range, view_tag tag) noexcept;
 
-/// `memory` becomes the host's copy of a buffer that nobody knows yet, with the content that it has.
+/// Makes `memory`, with the content that it has, the host's copy of a buffer that nobody knows yet.
 void adopt(core& of, std::unique_ptr<backends::memory> memory);
 
 /// Throws error(access_conflict) where pointers or views through which the host writes are out.

@@ -25,7 +25,7 @@ byte_ranges to_open(guarded& state, const standing& of, byte_range within) {
     add_where(free,
               [&](const coherence::knowledge& k) { return !coherence::has(k.current, of.where.id()) && !k.contested; });
     if (!state.any_exposed) return result;
-    // What pointers wrote that have ended is found when the bytes are brought.
+    // What was written through pointers that have ended is found when the bytes are brought.
     if (state.holds.host_is_held_for_writing()) free.take_out(state.holds.writers_of_host().of(of.range));
     add_where(free, [](const coherence::knowledge& k) { return k.exposed() && !k.contested; });
     return result;
@@ -33,15 +33,15 @@ byte_ranges to_open(guarded& state, const standing& of, byte_range within) {
 
 namespace {
 
-/// Whether its device may use all of it.
+/// Returns whether the device may use all bytes of its hold.
 bool has_all(guarded& state, const standing& of) {
     if (!of.paused.empty() || of.pointed.any()) return false;
     if (of.what != access::read) return !state.directory.any(of.range, [](const auto& k) { return !k.open; });
     return state.holds.excluding(of.range, access::read, 0).thread == 0 && to_open(state, of, of.range).empty();
 }
 
-/// Whether something may have to move before the device has the newest content of `range`. Where nothing has to, work
-/// that is queued at the device is not waited for.
+/// Returns whether something may have to move before the device has the newest content of `range`. Where nothing has
+/// to, work that is queued at the device is not waited for.
 bool lacks_any(guarded& state, space where, byte_range range) {
     return state.any_exposed || state.peers() || state.directory.any(range, [&](const coherence::knowledge& k) {
         return !coherence::has(k.current, where.id()) || k.lost || k.contested;
@@ -95,12 +95,12 @@ void call_holder(lock& through, std::uint64_t ticket, std::function<void()> stan
 void open_all(lock& through, std::uint64_t ticket) {
     guarded& state = *through.operator->();
     std::exception_ptr failure;
-    bool again = true;  // where a conflict has been found, for the bytes around it
+    bool again = true;  // a conflict was found: the bytes around it are tried once more
     for (int turn = 0; turn < 2 && std::exchange(again, false); ++turn) {
         const standing* of = state.holds.find_standing(ticket);
         if (!of) return;
         for (const byte_range& each : to_open(state, *of, of->range)) {
-            of = state.holds.find_standing(ticket);  // the lock was let go since
+            of = state.holds.find_standing(ticket);  // the lock was let go of since
             if (!of) return;
             for (const byte_range& piece : to_open(state, *of, each)) {
                 if (!state.holds.find_standing(ticket)) return;
@@ -131,7 +131,7 @@ void show_pointed(lock& through, std::uint64_t ticket) {
 
 namespace {
 
-/// Why its bytes that could be given to the device stay elsewhere until the hold is resumed.
+/// Notes why bytes stay elsewhere that the device should have been given. They are paused until the hold is resumed.
 void note_broken(lock& through, std::uint64_t ticket, error_code code, const char* why) noexcept {
     try {
         standing* const broken = through->holds.find_standing(ticket);
@@ -150,8 +150,8 @@ void open_again(lock& through) noexcept {
         try {
             open_all(through, ticket);
         } catch (const error& failure) {
-            // Contested bytes say so themselves, and are open again when it is settled which version stands. What was
-            // in use all the time is tried again when the lock is let go the next time.
+            // Contested bytes say so themselves, and are open again when it is settled which version stands. Bytes that
+            // were in use all the time are tried again when the lock is let go of the next time.
             const bool is_tried_again =
                 failure.code() == error_code::access_conflict || failure.code() == error_code::timeout;
             if (!is_tried_again) note_broken(through, ticket, failure.code(), failure.what());

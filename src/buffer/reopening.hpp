@@ -1,4 +1,4 @@
-// buffer/reopening.hpp: how bytes go back to standing holds, and how holders are called; for standing.cpp.
+// buffer/reopening.hpp: how bytes go back to standing holds, and how their holders are called.
 #pragma once
 
 #include <cstdint>
@@ -9,18 +9,19 @@
 
 namespace unibuf::detail {
 
-/// The bytes of `of` that nobody holds and nobody has paused, and that its device does not have. Those of which two
-/// versions are newest are nobody's until it is said which of them stands.
+/// Returns the bytes of `of` that nobody holds and nobody has paused, and that its device does not have. Contested
+/// bytes are left out, until it is said which version stands.
 byte_ranges to_open(guarded& state, const standing& of, byte_range within);
 
-/// Gives the device all that it lacks and may have. Where some bytes could not be given to it, the others are, and the
-/// first failure is thrown. The hold may have ended when it returns.
+/// Gives the device all bytes that it lacks and may have. Where some bytes could not be given to it, the others are,
+/// and the first failure is thrown. The hold may have ended when this returns.
 void open_all(lock& through, std::uint64_t ticket);
 
-/// A hold to read has what pointers that are out have written.
+/// Gives a device that only reads what was written through pointers that are still out.
 void show_pointed(lock& through, std::uint64_t ticket);
 
-/// Calls the holder without the lock; it may end its own hold meanwhile. `pauses` is what is true of the hold then.
+/// Calls the holder without the lock; it may end its own hold meanwhile. `pauses` says whether the holder was told to
+/// pause, or to go on.
 void call_holder(lock& through, std::uint64_t ticket, std::function<void()> standing_options::* what, bool pauses);
 
 }  // namespace unibuf::detail

@@ -21,7 +21,7 @@ std::string describe(const standing& of) {
     return fmt::format("a standing hold of bytes [{}, {}) at {}", of.range.begin, of.range.end, of.where.name());
 }
 
-/// What the device may use now as it likes.
+/// Returns a test for the bytes that the device at `where` may use now as it likes.
 auto is_open_at(space where) {
     return [where](const coherence::knowledge& k) { return k.open && coherence::has(k.current, where.id()); };
 }
@@ -30,14 +30,14 @@ bool is_elsewhere(const standing& of, const request& asked) {
     return of.where != asked.where && of.range.overlaps(asked.range);
 }
 
-/// Notes what the device was given to do until now as queued work on its bytes of `range`.
+/// Notes what the device was given to do until now as queued work on its bytes of `ranges`.
 void queue_work_in(lock& through, const standing& of, const byte_ranges& ranges) {
     reserve_queued_work(through, of.where);
     through->holds.work().reserve(through->holds.size() + ranges.count());
     for (const byte_range& each : ranges) queue_work_of(through, of.where, each, of.what != access::read, of.on);
 }
 
-/// A holder that has to be asked for its bytes before the access.
+/// Returns a hold whose holder has to be asked for its bytes before the access, or null.
 const standing* to_ask(guarded& state, const request& asked) {
     for (const standing& each : state.holds.standing_holds()) {
         if (!each.how->pause || !is_elsewhere(each, asked) || each.told_to_pause || each.caller == this_thread()) {
@@ -51,7 +51,7 @@ const standing* to_ask(guarded& state, const request& asked) {
     return nullptr;
 }
 
-/// Asks all holders to pause, one after the other.
+/// Asks all holders that are in the way of the access to pause, one after the other.
 void ask_holders(lock& through, const request& asked, claim& keep) {
     while (const standing* const next = to_ask(*through.operator->(), asked)) {
         keep.take(asked.range, asked);
@@ -92,7 +92,7 @@ unibuf::standing_hold begin_standing(core& of, const request& asked, const stand
     check_may_stand(through, asked);
     passage(through, asked).bring();
     stop_borrowing(through, asked);
-    check_may_stand(through, asked);  // the lock was let go meanwhile
+    check_may_stand(through, asked);  // the lock was let go of meanwhile
     const std::uint64_t ticket = through->holds.add_standing({.range = asked.range,
                                                               .where = asked.where,
                                                               .what = asked.what,
@@ -155,7 +155,7 @@ void pause_standing(core& of, std::uint64_t ticket) {
 
 void end_standing(core& of, std::uint64_t ticket) noexcept {
     {
-        std::shared_ptr<const standing_options> how;  // goes without the lock: what it has is the holder's
+        std::shared_ptr<const standing_options> how;  // is destroyed without the lock, as it keeps what is the holder's
         lock through(of);
         const standing& held = *through->holds.find_standing(ticket);
         how = held.how;
@@ -198,7 +198,7 @@ void pause_elsewhere(lock& through, const request& asked, claim& keep) {
             coherence::pause(through->directory, open);
         }
     }
-    // What is open under no hold any more: its holder has gone without memory to say so.
+    // Bytes may be open under no hold any more: their hold ended when there was no memory to say so.
     for (byte_range left = coherence::open_elsewhere_in(through->directory, asked.range, asked.where.id());
          !left.empty(); left = coherence::open_elsewhere_in(through->directory, asked.range, asked.where.id())) {
         for (const copy& each : through->copies) {

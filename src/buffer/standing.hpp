@@ -1,13 +1,14 @@
 // buffer/standing.hpp: devices that may use bytes at any time, unseen.
 //
-// Bytes that such a device may write now are open at its space: it alone is current in them (coherence::open). What
-// holds:
+// Bytes that such a device may write now are open at its space: it alone is current in them (coherence::open).
+//
+// What always holds:
 //  1. Bytes are open only under a standing hold of that space, and while no exclusive hold has them.
-//  2. An access elsewhere pauses exactly the bytes that it asks for: their work is queued work from then on, which the
-//     planner waits for as for any other.
-//  3. Whenever the lock is let go for good, the bytes that nobody holds and nobody has paused are open again. This goes
-//     by the directory alone, so it does not matter by which way an access ended, and it never throws: where bytes
-//     cannot be given back, they stay paused, and the next access of them and resume say why.
+//  2. An access elsewhere pauses exactly the bytes that it asks for: what the device does with them is queued work from
+//     then on, which the planner waits for as for any other.
+//  3. Whenever the lock is let go of for good, the bytes that nobody holds and nobody has paused are open again. This
+//     goes by the directory alone, so it does not matter how an access ended, and it never throws: bytes that cannot be
+//     given back stay paused, and the next access to them, or resume, says why.
 #pragma once
 
 #include <cstdint>
@@ -20,26 +21,28 @@ namespace unibuf::detail {
 
 class claim;
 
-/// Throws as an access does, and error(access_conflict) where another standing hold is in the way.
+/// Begins a standing hold. Throws as an access does, and error(access_conflict) where another standing hold is in the
+/// way.
 unibuf::standing_hold begin_standing(core& of, const request& asked, const standing_options& how);
 void resume_standing(core& of, std::uint64_t ticket);
 void pause_standing(core& of, std::uint64_t ticket);
 void end_standing(core& of, std::uint64_t ticket) noexcept;
 
-/// Makes the bytes that an access asks for quiet. `keep` keeps others off them when the lock has to be let go for that.
+/// Makes the bytes that an access asks for quiet. `keep` keeps others off them where the lock has to be let go of.
 void pause_elsewhere(lock& through, const request& asked, claim& keep);
 
-/// A pointer to the copy at `where`, or a view of it, goes out: its bytes stay current there until it ends, or the
-/// other's hold is resumed. What pause_for_view gives, its end is told.
+/// These keep the bytes of a pointer to the copy at `where`, or of a view of it, from standing holds elsewhere, until
+/// the pointer or the view ends, or the hold is resumed. end_pause_of_view takes the number that pause_for_view
+/// returned.
 void pause_for_pointer(lock& through, space where, byte_range range);
 std::uint64_t pause_for_view(lock& through, space where, byte_range range);
 void end_pause_of_pointers(lock& through, space where, byte_range range);
 void end_pause_of_view(lock& through, space where, byte_range range, std::uint64_t shown) noexcept;
 
-/// See rule 3.
+/// Opens the bytes that nobody holds and nobody has paused, as rule 3 says.
 void open_again(lock& through) noexcept;
 
-/// Throws what kept bytes of the access from being given back, once.
+/// Throws the error that kept bytes of the access from being given back to a device. It is thrown once.
 void check_not_broken(lock& through, const request& asked);
 
 /// Throws error(access_conflict) where a standing hold has some of the range.

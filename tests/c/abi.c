@@ -57,7 +57,7 @@ IS(UNIBUF_CAUSE_PREFETCH, 5);
 IS(UNIBUF_CAUSE_COPY_TO, 6);
 IS(UNIBUF_CAUSE_EVICTION, 7);
 
-// An enum is as wide as an int, which other languages take it for.
+// Each enum is as wide as an int, which other languages take it for.
 IS(sizeof(unibuf_status), 4);
 IS(sizeof(unibuf_host_access), 4);
 IS(sizeof(unibuf_memory_hint), 4);
@@ -173,7 +173,7 @@ AT(unibuf_pool_statistics, held, 16);
 AT(unibuf_pool_statistics, held_bytes, 24);
 AT(unibuf_pool_statistics, peak_bytes, 32);
 
-// A struct begins as its INIT says, and as C++ does.
+// These options start as their INIT says, which has the defaults of C++.
 static const unibuf_options options = UNIBUF_OPTIONS_INIT;
 static const unibuf_access_options access_options = UNIBUF_ACCESS_INIT;
 static const unibuf_standing_options standing_options = UNIBUF_STANDING_INIT;

@@ -44,7 +44,7 @@ static bool host_has(unibuf_buffer* buffer, float value) {
     return true;
 }
 
-/// A kernel's place: sets all floats, on a queue that unibuf may not know.
+/// Sets all floats as a kernel would, on a queue that unibuf may not know.
 static void set(cl_command_queue queue, const unibuf_native* native, float value) {
     cl_mem memory = NULL;
     CHECK_OK(unibuf_opencl_memory(native, &memory));
@@ -60,7 +60,7 @@ static void wrong_parts(cl_context context, cl_device_id device, cl_command_queu
     CHECK(clReleaseCommandQueue(out_of_order) == 0);
 }
 
-/// Of a queue that only a lease names: the host does not stop for what is on it, and what comes later waits for that.
+/// Checks a queue that only a lease names: the host does not stop for its work, and later accesses wait for that.
 static void named_queue(cl_context context, unibuf_space mine, unibuf_buffer* buffer, cl_command_queue queue) {
     int32_t error = 0;
     void* const event = clCreateUserEvent(context, &error);
@@ -99,7 +99,7 @@ static void own_space(cl_context context, cl_device_id device, cl_command_queue 
     const float one = 1;
     CHECK_OK(unibuf_fill(buffer, &one, sizeof one));
 
-    // On the space's own queue, named by the lease.
+    // This work is on the space's own queue, which the lease names.
     unibuf_access_options on = UNIBUF_ACCESS_INIT;
     on.queue = unibuf_opencl_queue(queue);
     unibuf_lease lease;
@@ -108,7 +108,7 @@ static void own_space(cl_context context, cl_device_id device, cl_command_queue 
     unibuf_release(&lease);
     CHECK(host_has(buffer, 2));
 
-    // On another that unibuf was told of: the mark names none, and waits for all.
+    // This work is on another queue that unibuf was told of. The mark names no queue, so all queues are waited for.
     const cl_command_queue other = new_queue(context, device, 0);
     CHECK_OK(unibuf_opencl_add_queue(mine, other));
     CHECK_OK(unibuf_acquire(buffer, mine, UNIBUF_READ, NULL, &lease));
@@ -126,7 +126,7 @@ static void own_space(cl_context context, cl_device_id device, cl_command_queue 
     unibuf_destroy(buffer);
 }
 
-/// unibuf keeps what it uses: the program may release its own references.
+/// Checks that unibuf keeps what it uses: the program may release its own references.
 static void references(cl_context context) {
     uint32_t count = 0;
     CHECK(clGetContextInfo(context, 0x1080, sizeof count, &count, NULL) == 0);

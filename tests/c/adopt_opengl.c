@@ -24,7 +24,7 @@ static void check_all(unibuf_buffer* buffer, uint32_t value) {
     for (int i = 0; i < words; ++i) CHECK(got[i] == value);
 }
 
-/// A shader's place: sets all words.
+/// Sets all words as a shader would.
 static void set(const unibuf_native* native, uint32_t value) {
     uint32_t name = 0;
     CHECK_OK(unibuf_opengl_name(native, &name));
@@ -70,7 +70,7 @@ static void own_space(void) {
     unibuf_release(&lease);
     check_all(buffer, 2);
 
-    // Its work runs on the thread that asks, and other threads cannot have it.
+    // Work of the program's context runs on the thread that asks, and other threads cannot use the context.
     pthread_t ran_on;
     CHECK_OK(unibuf_opengl_run(mine, note, &ran_on));
     CHECK(pthread_equal(ran_on, pthread_self()));
@@ -84,7 +84,7 @@ static void own_space(void) {
     unibuf_destroy(buffer);
 }
 
-/// unibuf's own context has a thread of its own.
+/// Checks that unibuf's own context has a thread of its own.
 static void thread_of_unibuf(void) {
     unibuf_space where = UNIBUF_NO_SPACE;
     CHECK_OK(unibuf_find_space("opengl:0", &where));
@@ -104,7 +104,7 @@ int main(void) {
     FUNCTION(library, eglGetProcAddress);
     set_function((void*)&get_display, eglGetProcAddress("eglGetPlatformDisplayEXT"));
 
-    void* const display = get_display(0x31DD, NULL, NULL);  // surfaceless, by Mesa
+    void* const display = get_display(0x31DD, NULL, NULL);  // the surfaceless platform of Mesa
     if (!display || !eglInitialize(display, NULL, NULL)) skip("EGL has no display without a window");
     static const int core_4_5[] = {0x3098, 4, 0x30FB, 5, 0x30FD, 1, 0x3038};
     CHECK(eglBindAPI(0x30A2));

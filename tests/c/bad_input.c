@@ -88,7 +88,7 @@ static void options(void) {
     }
     CHECK(buffer == no_buffer);
 
-    // More than any memory: nothing is allocated until it is accessed.
+    // A buffer may be larger than any memory, as nothing is allocated until it is accessed.
     for (int i = 0; i < 2; ++i) {
         unibuf_lease lease;
         void* pointer = &wrong;
@@ -170,7 +170,7 @@ static void handles(void) {
     unibuf_batch_destroy(NULL);
 }
 
-/// Without a place for the answer nothing is done.
+/// Checks that nothing is done where there is no place for the answer.
 static void nothing_done(void) {
     unibuf_buffer* buffer = NULL;
     unibuf_buffer_state state = UNIBUF_MIXED;
@@ -249,7 +249,7 @@ static void messages(void) {
     CHECK(pthread_join(thread, NULL) == 0);
     CHECK(strcmp(unibuf_message(), kept) == 0);
     CHECK_OK(unibuf_find_space("host", &where));
-    CHECK(strcmp(unibuf_message(), kept) == 0);  // what succeeds says nothing
+    CHECK(strcmp(unibuf_message(), kept) == 0);  // a call that succeeds leaves the message alone
 }
 
 int main(void) {
@@ -269,7 +269,7 @@ int main(void) {
     RUN(native_handles());
     RUN(messages());
 
-    // None of it has changed what the buffer holds.
+    // The refused calls have not changed what the buffer holds.
     char got[20];
     CHECK_OK(unibuf_copy_to(buffer, got, 20, 980));
     CHECK(memcmp(got, "01234567890123456789", 20) == 0);

@@ -6,14 +6,14 @@
 #define INVALID(part, call) CHECK_REFUSED(UNIBUF_INVALID_ARGUMENT, part, call)
 #define OUTSIDE(part, call) CHECK_REFUSED(UNIBUF_OUT_OF_RANGE, part, call)
 
-/// A program's own place, which a refused call leaves alone.
+/// What a program has at the place for a buffer before the call; a refused call leaves it there.
 #define no_buffer ((unibuf_buffer*)0x10)
 
 enum { size = 1000, spaces = 10 };
 
 extern const unibuf_space no_such_spaces[spaces];
 
-// Of a buffer of `size` bytes, whose content stays.
+// These make calls with nonsense on a buffer of `size` bytes, whose content stays as it is.
 void bad_places(unibuf_buffer* buffer);
 void bad_numbers(unibuf_buffer* buffer);
 void bad_ranges(unibuf_buffer* buffer);

@@ -1,4 +1,4 @@
-// tests/c/bad_input_buffers.c: the same of what is asked of a buffer.
+// tests/c/bad_input_buffers.c: nonsense in calls on a buffer is refused, and changes nothing.
 #include <string.h>
 
 #include "bad_input.h"
@@ -141,7 +141,7 @@ void bad_ranges(unibuf_buffer* buffer) {
     INVALID("divide", unibuf_fill(buffer, "abc", SIZE_MAX));
     INVALID("divide", unibuf_fill(buffer, NULL, 0));
 
-    // UNIBUF_REST is what a handle has from there on, here too.
+    // UNIBUF_REST means what the handle has from the offset on, in copies too.
     char before[size];
     char after[size + 1] = {0};
     CHECK_OK(unibuf_copy_to(buffer, before, UNIBUF_REST, 0));
@@ -162,7 +162,7 @@ void bad_collections(unibuf_buffer* buffer) {
     INVALID("pool", unibuf_pool_limit(NULL, 0));
     INVALID("pool", unibuf_pool_statistics_of(NULL, &statistics));
     INVALID("place", unibuf_pool_statistics_of(unibuf_pool_shared(), NULL));
-    INVALID("", unibuf_pool_release(unibuf_pool_shared(), buffer));  // is not of it
+    INVALID("", unibuf_pool_release(unibuf_pool_shared(), buffer));  // the buffer is not of this pool
     CHECK_STATUS(UNIBUF_OUT_OF_MEMORY, unibuf_pool_reserve(unibuf_pool_shared(), SIZE_MAX, 8, UNIBUF_HOST, NULL));
     CHECK(got == no_buffer && statistics.hits == 77);
 

@@ -8,7 +8,7 @@
 #define CHECK_STATUS(wanted, call) check_status((wanted), (call), #call, __FILE__, __LINE__)
 #define CHECK_OK(call) CHECK_STATUS(UNIBUF_OK, call)
 
-/// That the call fails so, and that the message says `part`.
+/// Checks that the call fails with the status `wanted`, and that the message contains `part`.
 #define CHECK_REFUSED(wanted, part, call) check_refused((wanted), (part), (call), #call, __FILE__, __LINE__)
 
 /// Makes the call, and prints it with how much it checked.

@@ -6,7 +6,7 @@
 #include <stdint.h>
 #include <unibuf/unibuf.h>
 
-enum { some_bytes = 100003 };  // more than pages, and no multiple of anything
+enum { some_bytes = 100003 };  // many pages, and a multiple of no size
 
 void contract_of_options(unibuf_space where);
 void contract_of_leases(unibuf_space where);
@@ -33,27 +33,28 @@ void contract_of_names(unibuf_space where);
 
 void contract_of_native_handles(unibuf_space where);
 
-// ---- What they share ----
+// ---- What the parts share ----
 
-/// A buffer for that space.
+/// Makes a buffer for the space.
 unibuf_buffer* made(size_t bytes, unibuf_space where, unibuf_memory_hint hint);
 
-/// Content that looks random, and is the same for the same `seed`; and whether bytes from `offset` of it are there.
+/// These write and check content that looks random, and is the same for the same `seed`. `offset` is where the bytes
+/// lie in it.
 void host_writes(unibuf_buffer* buffer, unsigned seed);
 bool is_noise(const void* data, size_t offset, size_t size, unsigned seed);
 unsigned char noise_at(size_t offset, unsigned seed);
 
-/// What the host reads, by a copy.
+/// These check what the host reads, by unibuf_copy_to.
 bool host_reads_noise(unibuf_buffer* buffer, unsigned seed);
 bool host_reads(unibuf_buffer* buffer, unsigned char each);
 
-/// The same of what the device has: it is made the newest, and read back.
+/// Checks what the device has: its bytes are made the newest, and read back.
 bool device_has_noise(unibuf_buffer* buffer, unibuf_space where, unsigned seed);
 
-/// Content that the device made.
+/// Fills the buffer at the device.
 void device_fills(unibuf_buffer* buffer, unibuf_space where, unsigned char each);
 
-/// A lease taken and ended.
+/// Takes a lease, and ends it.
 void touch(unibuf_buffer* buffer, unibuf_space where, unibuf_access access, size_t offset, size_t size);
 
 unibuf_buffer_state state_of(const unibuf_buffer* buffer);

@@ -71,7 +71,7 @@ void contract_of_options(unibuf_space where) {
     CHECK_OK(unibuf_placement_at(plain, UNIBUF_HOST, &at_host));
     CHECK(strlen(at_host.reason) > 0);
     CHECK(at_host.pinned == (strncmp(unibuf_space_name(where), "cuda:", 5) == 0));
-    // Without tracking, what pointers are out to counts as written at each access.
+    // Without tracking, bytes that pointers are out to count as written at each access.
     void* pointer = NULL;
     CHECK_OK(unibuf_host(plain, &pointer));
     touch(plain, where, UNIBUF_READ, 0, UNIBUF_REST);
@@ -130,7 +130,7 @@ void contract_of_leases(unibuf_space where) {
     part.offset = 1000;
     part.size = 50;
     unibuf_lease lease;
-    memset(&lease, 0xEE, sizeof lease);  // what it was before is of no interest
+    memset(&lease, 0xEE, sizeof lease);  // what the lease was before does not matter
     CHECK_OK(unibuf_acquire(buffer, where, UNIBUF_READ, &part, &lease));
     CHECK(lease.native.where == where && lease.native.handle != 0);
     CHECK(lease.native.offset == 1000 || where == UNIBUF_HOST);
@@ -167,7 +167,7 @@ void contract_of_one_thread(unibuf_space where) {
         host_writes(buffers[i], 1);
         CHECK_OK(unibuf_acquire(buffers[i], UNIBUF_HOST, UNIBUF_READ_WRITE, NULL, &leases[i]));
     }
-    // It is the same thread, whatever it has done since it took the first.
+    // All leases count as this thread's, however many it has taken since the first.
     for (int i = 0; i < 3; ++i) {
         unibuf_lease refused;
         CHECK_REFUSED(UNIBUF_ACCESS_CONFLICT, "same thread",
@@ -195,7 +195,7 @@ void contract_of_leases_together(unibuf_space where) {
     unibuf_release(&leases[0]);
     unibuf_release(&leases[1]);
 
-    // All or none: the first is not held, and nothing has become newest there.
+    // Where the second lease is refused, the first is not held either, and nothing has become newest at its space.
     host_writes(to, 2);
     host_writes(from, 1);
     unibuf_lease held;
@@ -224,7 +224,7 @@ void contract_of_raw_access(unibuf_space where) {
     const uint64_t moved = bytes_moved(buffer);
     CHECK(moved == (device ? 1 << 20 : 0));
 
-    // Nobody is told, and the device sees it.
+    // The device sees a write that nobody was told of.
     host[500000] = 0;
     CHECK(state_of(buffer) == UNIBUF_HOST_DIRTY);
     CHECK_OK(unibuf_device(buffer, &native));
@@ -233,7 +233,7 @@ void contract_of_raw_access(unibuf_space where) {
     CHECK_OK(unibuf_release_device(buffer));
     if (device) {
         CHECK_OK(unibuf_mark_device_dirty(buffer, 0, UNIBUF_REST));
-        CHECK_OK(unibuf_discard(buffer, UNIBUF_HOST));  // what is read now comes from there
+        CHECK_OK(unibuf_discard(buffer, UNIBUF_HOST));  // the bytes that are read next come from the device
     }
     unsigned char got[3];
     CHECK_OK(unibuf_copy_to(buffer, got, 3, 499999));

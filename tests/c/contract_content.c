@@ -4,7 +4,7 @@
 #include "check.h"
 #include "contract.h"
 
-/// Before there are copies. How states move then is tests/support/state_story.cpp, which is played on this API too.
+/// Checks the state of a buffer without copies. tests/support/state_story.cpp plays how states move, on this API too.
 void contract_of_states(unibuf_space where) {
     unibuf_buffer* const buffer = made(some_bytes, where, UNIBUF_HINT_GPU_PREFERRED);
     CHECK(state_of(buffer) == UNIBUF_UNINITIALIZED);
@@ -73,7 +73,7 @@ void contract_of_content(unibuf_space where) {
     CHECK_OK(unibuf_copy_to(buffer, got, 8, 2));
     CHECK(memcmp(got, "\3\4\1\2\3\4\1\2", 8) == 0);
 
-    // At the device, where its copy is the newest: nothing is fetched.
+    // The fill is done at the device, where the copy is newest, so nothing is fetched.
     device_fills(buffer, where, 9);
     const uint64_t moved = bytes_moved(buffer);
     CHECK_OK(unibuf_fill(buffer, "ab", 2));

@@ -44,7 +44,7 @@ static void see(void* context, const unibuf_transfer* made_now) {
     if (all->count < most_seen) all->made[all->count++] = *made_now;
 }
 
-/// That the last transfer was this one, by what the observer saw.
+/// Checks that the last transfer that the observer saw was this one.
 static void check_seen(struct seen* all, unibuf_buffer* buffer, unibuf_space from, unibuf_space to,
                        unibuf_cause cause) {
     CHECK(all->count > 0);
@@ -56,7 +56,7 @@ static void check_seen(struct seen* all, unibuf_buffer* buffer, unibuf_space fro
     all->count = 0;
 }
 
-/// Of one kind: how many transfers.
+/// Returns how many transfers there were of one kind.
 static uint64_t counted(const unibuf_buffer* buffer, unibuf_space from, unibuf_space to, unibuf_cause cause) {
     unibuf_transfer_count kinds[most_seen];
     size_t count = 0;
@@ -107,12 +107,12 @@ void contract_of_causes(unibuf_space where) {
     CHECK(counted(buffer, where, UNIBUF_HOST, UNIBUF_CAUSE_COPY_TO) == 1);
     CHECK(counted(buffer, where, UNIBUF_HOST, UNIBUF_CAUSE_READ) == 0);
     CHECK(counted(NULL, UNIBUF_HOST, where, UNIBUF_CAUSE_DEVICE_HANDLE) >= 1);
-    // As many as there is room for are written, and all are counted.
+    // As many kinds as there is room for are written, and all are counted.
     unibuf_transfer_count few[2] = {{.transfers = 99}, {.transfers = 99}};
     CHECK_OK(unibuf_transfers_of(buffer, few, 1, &kinds));
     CHECK(kinds == 7 && few[0].transfers == 1 && few[1].transfers == 99);
 
-    // Nobody sees any more.
+    // Without an observer, nobody is told of transfers.
     CHECK_OK(unibuf_set_transfer_observer(NULL, NULL));
     CHECK_OK(unibuf_mark_host_dirty(buffer, 0, UNIBUF_REST));
     touch(buffer, where, UNIBUF_READ, 0, UNIBUF_REST);
@@ -145,13 +145,13 @@ void contract_of_memory(unibuf_space where) {
     CHECK_OK(unibuf_limit_memory(where, now.held + some_bytes - 1));
     CHECK_OK(unibuf_memory_of(where, &now));
     CHECK(now.limit == before.held + 2 * some_bytes - 1);
-    if (where == UNIBUF_HOST) {  // has nowhere to go to
+    if (where == UNIBUF_HOST) {  // the host's copy has nowhere to go
         unibuf_lease lease;
         CHECK_REFUSED(UNIBUF_OUT_OF_MEMORY, "limit", unibuf_acquire(second, where, UNIBUF_WRITE, NULL, &lease));
         CHECK(state_of(second) == UNIBUF_UNINITIALIZED);
     } else {
         device_fills(first, where, 5);
-        touch(second, where, UNIBUF_WRITE, 0, UNIBUF_REST);  // the first makes room
+        touch(second, where, UNIBUF_WRITE, 0, UNIBUF_REST);  // the first buffer's copy makes room
         unibuf_statistics statistics;
         CHECK_OK(unibuf_statistics_of(first, &statistics));
         CHECK(statistics.evictions == 1);

@@ -35,7 +35,7 @@ void contract_of_callers_memory(unibuf_space where) {
     options.hint = (unibuf_memory_hint)50;
     CHECK_STATUS(UNIBUF_INVALID_ARGUMENT, unibuf_create_over(memory, 10, count, &freed, &options, &buffer));
     CHECK_STATUS(UNIBUF_INVALID_ARGUMENT, unibuf_create_over(memory, 10, count, &freed, NULL, NULL));
-    CHECK(freed == 0);  // it was never used
+    CHECK(freed == 0);  // these buffers were never made
     CHECK_OK(unibuf_create_over(memory, 10, NULL, NULL, NULL, &buffer));
     unibuf_destroy(buffer);
     free(memory);
@@ -53,13 +53,13 @@ void contract_of_held_copies(unibuf_space where) {
     CHECK(native.offset == 1000 || !device);
     const void* const data = unibuf_held_data(held);
     if (data) CHECK(is_noise(data, 1000, 50, 1));
-    touch(buffer, where, UNIBUF_READ_WRITE, 0, UNIBUF_REST);  // it excludes nobody
+    touch(buffer, where, UNIBUF_READ_WRITE, 0, UNIBUF_REST);  // a held copy excludes nobody
     CHECK_OK(unibuf_sync_to_host(buffer, 0, UNIBUF_REST));
     if (device) CHECK_STATUS(UNIBUF_ACCESS_CONFLICT, unibuf_discard(buffer, where));
     unibuf_let_go(held);
     if (device) CHECK_OK(unibuf_discard(buffer, where));
 
-    // At the host it is to be written through, and what was written is found.
+    // A copy that is held at the host may be written through, and what was written is found.
     CHECK_OK(unibuf_sync_to_device(buffer, 0, UNIBUF_REST));
     CHECK_OK(unibuf_hold(buffer, UNIBUF_HOST, 0, UNIBUF_REST, &held));
     CHECK_OK(unibuf_held_native(held, &native));
@@ -72,7 +72,7 @@ void contract_of_held_copies(unibuf_space where) {
     unibuf_let_go(held);
     CHECK(device_has_noise(buffer, where, 2));
 
-    // It keeps the memory where the buffer is gone.
+    // A held copy keeps the memory where the buffer is gone.
     CHECK_OK(unibuf_hold(buffer, UNIBUF_HOST, 10, UNIBUF_REST, &held));
     unibuf_destroy(buffer);
     CHECK(is_noise(unibuf_held_data(held), 10, some_bytes - 10, 2));
@@ -91,7 +91,7 @@ void contract_of_pools(unibuf_space where) {
     host_writes(buffer, 1);
     const uint64_t id = unibuf_id(buffer);
 
-    // While it is leased, and a view of it, it stays the caller's.
+    // A buffer that is leased, and a view of it, are refused by the pool, and stay the caller's.
     unibuf_lease lease;
     CHECK_OK(unibuf_acquire(buffer, where, UNIBUF_READ, NULL, &lease));
     CHECK_STATUS(UNIBUF_ACCESS_CONFLICT, unibuf_pool_release(pool, buffer));
@@ -137,7 +137,7 @@ void contract_of_pools(unibuf_space where) {
     unibuf_destroy(buffer);
 
     CHECK(unibuf_pool_shared() != NULL && unibuf_pool_shared() == unibuf_pool_shared());
-    unibuf_pool_destroy(unibuf_pool_shared());  // leaves it alone
+    unibuf_pool_destroy(unibuf_pool_shared());  // leaves the shared pool alone
     CHECK_OK(unibuf_pool_acquire(unibuf_pool_shared(), 100, NULL, &buffer));
     CHECK_OK(unibuf_pool_release(unibuf_pool_shared(), buffer));
     CHECK_OK(unibuf_pool_statistics_of(unibuf_pool_shared(), &statistics));
@@ -164,13 +164,13 @@ void contract_of_batches(unibuf_space where) {
     for (int i = 0; i < buffers; ++i) {
         const uint64_t moved = bytes_moved(all[i]);
         CHECK(moved == (where == UNIBUF_HOST ? 0 : each_bytes + sizeof tail));
-        CHECK_OK(unibuf_mark_dirty(all[i], where, NULL));  // what arrived is what stands
+        CHECK_OK(unibuf_mark_dirty(all[i], where, NULL));  // what arrived stands, so it can be read back
         unsigned char got[each_bytes];
         CHECK_OK(unibuf_copy_to(all[i], got, each_bytes, 0));
         CHECK(is_noise(got, 0, 500, 1) && is_noise(got + 500, 500, 100, 2));
     }
 
-    // Its end submits what is left.
+    // The end of a batch submits what is left.
     CHECK_OK(unibuf_copy_from(all[0], "x", 1, 0));
     CHECK_OK(unibuf_batch_sync(batch, all[0]));
     unibuf_batch_destroy(batch);
@@ -190,7 +190,7 @@ void contract_of_fences(unibuf_space where) {
     unibuf_fence* fence = NULL;
     CHECK_OK(unibuf_record_fence(where, NULL, &fence));
     CHECK_OK(unibuf_fence_wait(fence, UNIBUF_FOREVER));
-    CHECK_OK(unibuf_fence_wait(fence, 0));  // done stays done
+    CHECK_OK(unibuf_fence_wait(fence, 0));  // work that is done stays done
     unibuf_destroy(buffer);
     CHECK_OK(unibuf_fence_wait(fence, 0));
     unibuf_fence_destroy(fence);

@@ -20,7 +20,7 @@ static unibuf_lease part_on(unibuf_buffer* buffer, unibuf_space where, unibuf_qu
     return lease;
 }
 
-/// What was queued there before is what a fence waits for.
+/// Checks that a fence waits for what was queued before it.
 static void check_fence(unibuf_space where, struct _cl_context* context, struct _cl_command_queue* queue) {
     void* const library = load("libOpenCL.so.1");
     void* (*clCreateUserEvent)(void* context, int32_t* error);
@@ -154,7 +154,7 @@ static void check_cuda(unibuf_space where, unibuf_buffer* buffer) {
     CHECK(limit == 123456);
 }
 
-/// At memory that the host addresses: the handle is the address of its first byte.
+/// Checks that the handle of memory that the host can address is the address of its first byte.
 static void check_address(unibuf_space where, unibuf_buffer* buffer) {
     unibuf_lease lease = part_on(buffer, where, NULL);
     void* address = NULL;
@@ -164,7 +164,7 @@ static void check_address(unibuf_space where, unibuf_buffer* buffer) {
     unibuf_release(&lease);
 }
 
-/// Those of other APIs are refused, and what they would have written is left alone.
+/// Checks that calls of other APIs are refused, and leave alone what they would have written.
 static void check_others(unibuf_space where, unibuf_buffer* buffer, const char* own) {
     unibuf_lease lease = part_on(buffer, where, NULL);
     if (strcmp(own, "cuda") != 0) {

@@ -4,10 +4,10 @@
 #include <errno.h>
 #include <stddef.h>
 
-void* __libc_malloc(size_t size);  // glibc's own
+void* __libc_malloc(size_t size);  // the malloc of glibc itself
 __attribute__((visibility("default"))) void* malloc(size_t size);
 
-static _Thread_local int left = -1;  // below 0: none is to fail
+static _Thread_local int left = -1;  // allocations before one fails; below 0 where none is to fail
 
 void deny(int n) { left = n; }
 

@@ -3,8 +3,8 @@
 
 #include <stdbool.h>
 
-/// After `n` more allocations the next one fails, once.
+/// Lets one allocation of this thread fail, after `n` more have succeeded.
 void deny(int n);
 
-/// Whether it has; from now on none is denied.
+/// Returns whether an allocation has failed. From now on none is denied.
 bool denied(void);

@@ -1,5 +1,5 @@
-// no_memory.c SPACE: each call in turn is denied its first allocation, then its second, and so on. It answers
-// UNIBUF_OUT_OF_MEMORY, and nothing that was there is lost; or it does without.
+// no_memory.c SPACE: each call in turn is denied its first allocation, then its second, and so on. Either the call
+// answers UNIBUF_OUT_OF_MEMORY, and no content is lost, or it succeeds without the allocation.
 #include <stdio.h>
 #include <string.h>
 
@@ -10,7 +10,7 @@ enum { size = 5000 };
 
 struct work {
     unibuf_space where;
-    unibuf_buffer* buffer;  // `size` times 7, at the host
+    unibuf_buffer* buffer;  // `size` bytes of 7, at the host
     unibuf_pool* pool;
 };
 
@@ -132,7 +132,7 @@ static unibuf_status pool(struct work* with) {
     if (status == UNIBUF_OK) status = unibuf_pool_acquire(with->pool, 300, NULL, &made);
     if (status != UNIBUF_OK) return status;
     status = unibuf_pool_release(with->pool, made);
-    if (status != UNIBUF_OK) unibuf_destroy(made);  // it is the caller's still
+    if (status != UNIBUF_OK) unibuf_destroy(made);  // the buffer is still the caller's
     return status;
 }
 
@@ -181,7 +181,7 @@ static void check_content(const struct work* with) {
     CHECK(same);
 }
 
-/// Until the call has no more allocations that could be denied.
+/// Makes the call with each of its allocations denied in turn.
 static void deny_each(unibuf_status (*call)(struct work*), unibuf_space where) {
     for (int n = 0; n < 1000; ++n) {
         struct work with = {.where = where};
@@ -194,7 +194,7 @@ static void deny_each(unibuf_status (*call)(struct work*), unibuf_space where) {
         CHECK(status == UNIBUF_OK || (was_denied && status == UNIBUF_OUT_OF_MEMORY));
         CHECK(status == UNIBUF_OK || strlen(unibuf_message()) > 0);
         check_content(&with);
-        CHECK_OK(call(&with));  // with memory it goes on
+        CHECK_OK(call(&with));  // with memory the call succeeds
         check_content(&with);
         unibuf_destroy(with.buffer);
         unibuf_pool_destroy(with.pool);
@@ -213,7 +213,7 @@ int main(int argc, char** argv) {
     struct work nothing = {.where = where};
     CHECK_OK(devices(&nothing));  // drivers are loaded with memory
     deny(0);
-    CHECK(unibuf_pool_shared() != NULL);  // cannot fail
+    CHECK(unibuf_pool_shared() != NULL);  // this call cannot fail
     CHECK(!denied());
     RUN(deny_each(create, where));
     RUN(deny_each(create_over, where));
@@ -236,6 +236,6 @@ int main(int argc, char** argv) {
     RUN(deny_each(observer, where));
     uint64_t held = 1;
     unibuf_memory_held(&held, NULL);
-    CHECK(held == 0);  // what was made before a call failed has gone
+    CHECK(held == 0);  // everything made before a call failed has gone
     return 0;
 }

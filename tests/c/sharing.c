@@ -32,7 +32,7 @@ static int other(void) {
     char done = 'x';
     hear(to_other[0], &name, sizeof name);
     CHECK_OK(unibuf_find_space("debug:0", &device));
-    static unibuf_buffer* buffer = NULL;  // never ends: the process does
+    static unibuf_buffer* buffer = NULL;  // ends with the process
     CHECK_OK(unibuf_attach(name.text, NULL, &buffer));
     CHECK(unibuf_size(buffer) == size && first_of(buffer) == 'a');
     write_at(buffer, device, 'b');
@@ -42,7 +42,7 @@ static int other(void) {
     tell(from_other[1], &done, 1);
     hear(to_other[0], &done, 1);
     write_at(buffer, device, 'c');
-    return 0;  // ends with newer content
+    return 0;  // the process ends with newer content
 }
 
 static void one(pid_t child) {
@@ -87,7 +87,7 @@ static void one(pid_t child) {
 
 int main(void) {
     CHECK(pipe(to_other) == 0 && pipe(from_other) == 0);
-    const pid_t child = fork();  // before there are threads
+    const pid_t child = fork();  // forked before there are threads
     if (child == 0) return other();
     CHECK(child > 0);
     RUN(one(child));

@@ -1,5 +1,5 @@
-// standing.c SPACE: a device that writes whenever it likes. It is written through its raw handle, so the space is one
-// whose memory the host can address.
+// standing.c SPACE: a device that writes whenever it likes. The test writes through the raw handle in its place, so the
+// host has to be able to address memory of the space.
 #include <pthread.h>
 #include <string.h>
 
@@ -51,14 +51,14 @@ static void each_side_has_what_the_other_wrote_last(void) {
         device[100] = value;
         const uint64_t before = moved(buffer);
         CHECK(host_reads(buffer, 100) == value);
-        CHECK(moved(buffer) - before == 1);  // no more than was asked for
+        CHECK(moved(buffer) - before == 1);  // no more moved than was asked for
     }
     host_writes(buffer, 5000, 9);
     CHECK(device[5000] == 9 && device[100] == 4);
     CHECK_STATUS(UNIBUF_ACCESS_CONFLICT, unibuf_discard(buffer, gpu));  // the hold pins its copy
     device[7] = 77;
     unibuf_standing_hold_release(hold);
-    CHECK(host_reads(buffer, 7) == 77);  // written before it ended
+    CHECK(host_reads(buffer, 7) == 77);  // the device wrote this before the hold ended
     CHECK_OK(unibuf_sync_to_host(buffer, 0, UNIBUF_REST));
     CHECK_OK(unibuf_discard(buffer, gpu));
     unibuf_destroy(buffer);
@@ -81,7 +81,7 @@ static void a_part_that_opens_when_it_is_told(void) {
     const uint64_t before = moved(buffer);
     CHECK(host_reads(buffer, 1003) == 2);
     host_writes(buffer, 1003, 6);
-    CHECK(moved(buffer) == before);  // it stays at the host
+    CHECK(moved(buffer) == before);  // the bytes stay at the host
     CHECK_OK(unibuf_standing_hold_resume(hold));
     CHECK(device[3] == 6);
     device[3] = 7;
@@ -102,7 +102,7 @@ struct holder {
 static unibuf_status count_pause(void* context) {
     struct holder* const here = context;
     unibuf_buffer_state state;
-    CHECK_OK(unibuf_state(here->of, &state));  // would wait for ever if a lock were held
+    CHECK_OK(unibuf_state(here->of, &state));  // would never return if a lock were held
     ++here->pauses;
     return here->answer;
 }
@@ -122,7 +122,7 @@ static void a_holder_is_asked_to_pause(void) {
     CHECK(host_reads(here.of, 0) == 2);
     CHECK(here.pauses == 1 && here.resumes == 1);
 
-    // What it returns becomes of the access, and of that alone.
+    // The access returns what `pause` returned, and nothing else changes.
     static const unibuf_status refusals[][2] = {{UNIBUF_TIMEOUT, UNIBUF_TIMEOUT},
                                                 {UNIBUF_NOT_ALLOCATED, UNIBUF_NOT_ALLOCATED},
                                                 {UNIBUF_UNSUPPORTED, UNIBUF_UNSUPPORTED},
@@ -142,7 +142,7 @@ static void a_holder_is_asked_to_pause(void) {
     unibuf_destroy(here.of);
 }
 
-/// A thread that writes all the time, but where it was told to pause.
+/// A thread that writes all the time, except while it is told to pause.
 struct writer {
     pthread_mutex_t turn;
     unsigned char* device;
@@ -199,7 +199,7 @@ static void what_outlives_what(void) {
     unibuf_standing_hold* hold = NULL;
     unibuf_standing_hold* other = NULL;
     CHECK_OK(unibuf_bind(buffer, gpu, UNIBUF_READ, NULL, &hold));
-    CHECK_OK(unibuf_bind(buffer, gpu, UNIBUF_READ_WRITE, NULL, &other));  // at one memory they share bytes
+    CHECK_OK(unibuf_bind(buffer, gpu, UNIBUF_READ_WRITE, NULL, &other));  // holds at one memory may share bytes
     unibuf_standing_hold_release(other);
     unibuf_destroy(buffer);
     CHECK(memory_of(hold)[size - 1] == 5);

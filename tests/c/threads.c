@@ -28,7 +28,7 @@ static bool all_are(unibuf_buffer* buffer, unsigned char value) {
     return true;
 }
 
-/// Buffers that nobody else has, from the pool that all share.
+/// Uses a buffer that nobody else has, from the pool that all threads share.
 static void use_own(const struct work* mine, unsigned char value) {
     unibuf_lease lease;
     unibuf_buffer* own = NULL;
@@ -41,7 +41,7 @@ static void use_own(const struct work* mine, unsigned char value) {
     CHECK_OK(unibuf_pool_release(unibuf_pool_shared(), own));
 }
 
-/// A range of a buffer of which the others use other ranges.
+/// Uses one range of a buffer, of which the other threads use other ranges.
 static void use_range(const struct work* mine, unsigned char value) {
     unibuf_lease lease;
     unibuf_buffer* view = NULL;
@@ -55,7 +55,7 @@ static void use_range(const struct work* mine, unsigned char value) {
     unibuf_destroy(view);
 }
 
-/// Two buffers at once, in either order: nobody waits in a circle, and both always have one value.
+/// Uses two buffers at once, in either order: nobody waits in a circle, and both always have the same value.
 static void use_both(const struct work* mine, unsigned char value) {
     const int first = mine->number % 2;
     const unibuf_wanted_lease wanted[2] = {{mine->in_turns[first], UNIBUF_HOST, UNIBUF_READ_WRITE, NULL},
@@ -68,7 +68,7 @@ static void use_both(const struct work* mine, unsigned char value) {
     unibuf_release(&leases[1]);
 }
 
-/// Each thread's failures are its own.
+/// Checks that a failure is told only to the thread that it happened on.
 static void fail(const struct work* mine) {
     char name[32];
     snprintf(name, sizeof name, "thread-%d", mine->number);
@@ -117,7 +117,7 @@ static void many_threads(unibuf_space where) {
     CHECK_OK(unibuf_pool_trim(unibuf_pool_shared(), 0));
 }
 
-/// A lease ends, and a fence is waited for, on another thread than it began.
+/// Ends a lease, and waits for a fence, on another thread than the one that made them.
 static void handing_over(unibuf_space where) {
     unibuf_buffer* buffer = NULL;
     CHECK_OK(unibuf_create(part, NULL, &buffer));

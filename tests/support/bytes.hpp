@@ -11,10 +11,10 @@ namespace unibuf::test {
 
 using bytes = std::vector<std::byte>;
 
-/// `count` bytes that look random, and are the same for the same `seed`.
+/// Returns `count` bytes that look random, and are the same for the same `seed`.
 bytes noise(std::size_t count, unsigned seed = 1);
 
-/// Whether `got` is `wanted`; says where they first differ.
+/// Returns whether `got` is `wanted`, and says where they first differ.
 ::testing::AssertionResult same(std::span<const std::byte> got, std::span<const std::byte> wanted);
 
 }  // namespace unibuf::test

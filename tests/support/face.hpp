@@ -15,18 +15,18 @@
 
 namespace unibuf::test {
 
-/// A handle of a buffer. What buffer.hpp says of its functions holds for those of the same names; what fails throws
-/// unibuf::error in every language, with the message that its programs get.
+/// A handle of a buffer. Each function does what buffer.hpp says of the one with its name. A failure throws
+/// unibuf::error in every language, with the message that programs in that language get.
 class face {
 public:
-    /// A lease, or a copy that is held in place, which ends with it.
+    /// A lease, or a copy that is held in place, until this is destroyed.
     class held {
     public:
         virtual ~held() = default;
         virtual native_memory native() const = 0;
     };
 
-    /// A standing hold, likewise.
+    /// A standing hold, which ends when this is destroyed.
     class bound : public held {
     public:
         virtual void pause() = 0;
@@ -38,10 +38,10 @@ public:
     virtual std::unique_ptr<face> view(std::size_t offset, std::size_t count) = 0;
     virtual std::unique_ptr<held> acquire(space where, access what, const access_options& options) = 0;
 
-    /// What `options.pause` throws is an error.
+    /// Begins a standing hold. `options.pause` may throw unibuf::error alone.
     virtual std::unique_ptr<bound> bind(space where, access what, const standing_options& options) = 0;
 
-    /// At the host to write, at a device to read.
+    /// Holds a copy in place: at the host for writing, at a device for reading.
     virtual std::unique_ptr<held> hold(space where, std::size_t offset, std::size_t count) = 0;
 
     virtual std::byte* host() = 0;
@@ -62,23 +62,23 @@ public:
     virtual void copy_from(std::span<const std::byte> data, std::size_t offset) = 0;
     virtual void copy_to(std::span<std::byte> data, std::size_t offset) const = 0;
 
-    /// `first` and then this one, in one batch.
+    /// Makes `first` and then this one current at `to`, in one batch.
     virtual void sync_together(space to, face& first) = 0;
 
-    /// Nothing where there is no copy.
+    /// Returns how `where` has its copy; nothing where there is no copy.
     virtual std::optional<placement> placement_at(space where) const = 0;
     virtual buffer_state state() const = 0;
     virtual std::uint64_t bytes_moved() const = 0;
 
-    /// False where a language has no such question.
+    /// Returns whether `where` is current; false where a language cannot ask that.
     virtual bool is_current_at(space where) const = 0;
 
-    // Those of the language that are about no buffer.
+    // These functions of the language are about no buffer.
     virtual void set_default_device(space where) = 0;
     virtual void limit_memory(space where, std::uint64_t bytes) = 0;
 };
 
-// Each makes a buffer.
+// These make a buffer of one language.
 std::unique_ptr<face> face_of_cpp(std::size_t bytes, const buffer_options& options);
 std::unique_ptr<face> face_of_c(std::size_t bytes, const buffer_options& options);
 

@@ -1,4 +1,4 @@
-// support/face_of_c.cpp: by unibuf.h alone, but for the errors, which are those of its statuses.
+// support/face_of_c.cpp: the face of C uses unibuf.h alone, and throws what its statuses stand for.
 #include <unibuf/unibuf.h>
 
 #include <algorithm>

@@ -47,7 +47,7 @@ fake_device& fake_device::get(const fake_traits& does, unsigned index) {
         auto device = std::make_unique<fake_device>(does);
         found = device.get();
         found->where_ = backends::add_space(name_of(does), std::move(device));
-        set_transfer_cost(found->where_, {});  // no byte moves that need not
+        set_transfer_cost(found->where_, {});  // no byte moves that does not have to
     }
     return *found;
 }
@@ -109,7 +109,7 @@ fake_memory::fake_memory(fake_device& on, std::size_t bytes, std::span<std::byte
 fake_memory::~fake_memory() {
     --on_.counts.memories;
     if (!on_.queued().uses(*this)) return;
-    // What could not be recorded cannot be waited for; a driver that frees memory then waits by itself.
+    // Work that could not be recorded cannot be waited for: a driver that frees memory then waits by itself.
     on_.queued().run_all();
     if (faults::all().call() != "a record of queued work")
         on_.misuse.emplace_back("memory was freed under queued work");
@@ -120,7 +120,7 @@ std::byte* fake_memory::host_address() const noexcept {
     return on_.does().addressable ? const_cast<std::byte*>(bytes_.data()) : nullptr;
 }
 
-/// Does run(bytes done) now, or when it is waited for.
+/// Calls `run` with the number of bytes to do: now, or when the fence is waited for.
 template <class Run>
 fence fake_memory::carry_out(const char* call, std::size_t offset, std::size_t bytes, bool may_be_half, Run run) {
     if (bytes == 0 || offset > bytes_.size() || bytes > bytes_.size() - offset) {
@@ -167,7 +167,7 @@ fence fake_memory::fill(std::size_t offset, std::size_t bytes, std::span<const s
                      [this, offset, content](std::size_t count) { put(offset, std::span(content).first(count)); });
 }
 
-/// All work on `from` is done before.
+/// Passes the content on from one memory to the other, after all work on `from`.
 fence fake_memory::pass(const char* call, fake_memory& from, fake_memory& to) {
     if (faults::all().strikes(call)) faults::all().fail();
     from.on_.queued().run_all();

@@ -1,8 +1,8 @@
 // support/fake_device.hpp: devices without hardware, for tests: test doubles whose mistakes in use show as wrong bytes.
 //
-// A fake of memory that the host shares has a cache between the two: the device sees the host's bytes only after
+// Where a fake shares memory with the host, a cache lies between the two: the device sees the host's bytes only after
 // publish_to_device, and the host the device's only after publish_to_host. An asynchronous fake does nothing until
-// somebody waits. Every call that can fail asks `faults` first. Kernels are played by kernel_write and kernel_read.
+// somebody waits. Every call that can fail asks `faults` first. kernel_write and kernel_read play kernels.
 #pragma once
 
 #include <cstddef>
@@ -17,14 +17,14 @@
 
 namespace unibuf::test {
 
-/// What a fake can do; memory of its own where it shares none.
+/// What a fake can do. It has memory of its own where it shares none.
 struct fake_traits {
     bool aliases = false;       // uses the host's memory in place
     bool visible = false;       // has memory that the host addresses too
     bool asynchronous = false;  // queues its work
     bool addressable = false;   // the host can address memory that is the device's own
-    bool starts_zero = false;   // else it starts as noise
-    bool poisons = false;       // as the debug device does
+    bool starts_zero = false;   // where false, memory starts as noise
+    bool poisons = false;       // asks for poison in stale bytes, as the debug device does
     bool borrows = false;       // can use the memory of another fake, in turns with it
 };
 
@@ -42,15 +42,15 @@ struct call_counts {
     std::size_t publications = 0;
     std::size_t records = 0;
     std::size_t bytes_moved = 0;
-    std::size_t memories = 0;  // that live now
+    std::size_t memories = 0;  // those that live now
 };
 
 class fake_device final : public backends::device {
 public:
     explicit fake_device(const fake_traits& does);
 
-    /// The fake that does this and is number `index` among its like, made at the first call, and its space. A process
-    /// has few spaces, so tests share them.
+    /// Returns fake number `index` of those that do this. It is made at the first call, and so is its space. A process
+    /// has few spaces, so tests share fakes.
     static fake_device& get(const fake_traits& does, unsigned index = 0);
 
     space where() const noexcept { return where_; }
@@ -66,9 +66,9 @@ public:
     bool order(const fence& before, queue on) override;
 
     call_counts counts;
-    bool has_turn = false;              // with memory that it has borrowed
-    std::vector<failed_work> failures;  // since a test emptied it
-    std::vector<std::string> misuse;    // what the backend interface forbids, and was done
+    bool has_turn = false;              // it is this device's turn with the memory that it has borrowed
+    std::vector<failed_work> failures;  // failures since a test emptied the list
+    std::vector<std::string> misuse;    // what was done although the backend interface forbids it
 
 private:
     void check(std::string_view call) const;
@@ -98,16 +98,17 @@ public:
 
     fake_device& device() const noexcept { return on_; }
 
-    /// The content is that of `lender` from the first turn on. It goes to and fro, and leaves noise.
+    /// Uses the memory of `lender` by turns. At each turn the content moves to whose turn it is, and leaves noise
+    /// behind.
     void borrow_from(fake_memory& lender) {
         lender_ = &lender;
         lent_ = true;
     }
 
-    /// As the device sees it now, whatever is queued.
+    /// Returns what the device sees now, whatever is queued.
     std::span<const std::byte> seen(std::size_t offset, std::size_t bytes) const { return {&bytes_[offset], bytes}; }
 
-    /// By the device, at once.
+    /// Writes at once, as the device.
     void put(std::size_t offset, std::span<const std::byte> content);
 
 private:
@@ -118,24 +119,25 @@ private:
 
     fake_device& on_;
     fake_memory* lender_ = nullptr;
-    bool lent_ = false;  // it is the turn of another
+    bool lent_ = false;  // it is the turn of another device
     std::vector<std::byte> own_host_side_;
     std::span<std::byte> host_side_;
-    std::vector<std::byte> bytes_;  // of a shared memory: the device's cache
+    std::vector<std::byte> bytes_;  // where memory is shared, the device's cache
     std::vector<bool> dirty_;       // written by the device, not yet seen by the host
 };
 
-// What a program's kernels do with memory of a fake. `at` is what a lease's native() or device() gave.
+// These functions do what a program's kernels do with memory of a fake. `at` is what native() of a lease, or device(),
+// gave.
 
 fake_memory& memory_of(const native_memory& at);
 
-/// Queued where the fake queues its work.
+/// Writes `content`, or queues that where the fake queues its work.
 void kernel_write(const native_memory& at, std::size_t offset, std::span<const std::byte> content);
 
-/// After all that was queued before.
+/// Returns what the device reads after all that was queued before.
 std::vector<std::byte> kernel_read(const native_memory& at);
 
-/// What the device sees now, whatever is queued.
+/// Returns what the device sees now, whatever is queued.
 std::vector<std::byte> seen_now(const native_memory& at);
 
 }  // namespace unibuf::test

@@ -14,12 +14,12 @@ namespace unibuf::test {
 
 class fake_memory;
 
-/// Work runs when a fence of it or of later work is waited for, so that a wait that is missing shows as bytes that have
-/// not arrived. A look (a wait of no time) sees what is done, and runs nothing.
+/// A queue whose work runs when somebody waits for a fence of it, or of later work. So a wait that is missing shows as
+/// bytes that have not arrived. A look (a wait of no time) sees what is done, and runs nothing.
 class fake_queue {
 public:
     struct task {
-        std::function<void(std::size_t)> run;  // does that many of its bytes
+        std::function<void(std::size_t)> run;  // does as many bytes of the work as it is given
         std::size_t bytes = 0;
         const fake_memory* of = nullptr;
         std::function<void()> failed = [] {};
@@ -27,15 +27,15 @@ public:
 
     fence add(task queued);
 
-    /// A fence of all that was added before.
+    /// Returns a fence of all work that was added before.
     fence mark();
 
-    /// Whether `before` is work of this queue.
+    /// Returns whether `before` is a fence of this queue.
     bool holds(const fence& before) const noexcept;
 
     void run_all();
 
-    /// Whether work on `memory` is still to be done.
+    /// Returns whether work on `memory` is still to be done.
     bool uses(const fake_memory& memory) const;
 
 private:

@@ -45,7 +45,7 @@ constexpr std::array all{
     arrangement{"debug_and_opengl", {}, {}, {"debug:0", "opengl:0"}},
     arrangement{"opencl_and_opengl", {}, {}, {"opencl:0", "opengl:0"}},
 };
-// The fuzzer's histories are played on fakes, which fail when they are told to, and leave nothing behind.
+// Histories of the fuzzer are played on fakes alone, which fail when they are told to, and leave nothing behind.
 constexpr auto fakes =
     static_cast<std::size_t>(std::ranges::count(all, nullptr, [](const arrangement& each) { return each.real[0]; }));
 

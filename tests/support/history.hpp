@@ -40,10 +40,10 @@ enum class verb : std::uint8_t {
     set_default,
     fail,
     make_room,
-    hold_copy,  // a host_view, or a copy_view of a device
+    hold_copy,  // takes a host_view, or a copy_view of a device
     let_go,
     bind,
-    write_unseen,  // by the device of a standing hold
+    write_unseen,  // the device of a standing hold writes
     pause_hold,
     resume_hold,
     end_hold,
@@ -60,17 +60,17 @@ struct operation {
     std::uint8_t value = 0;
     std::uint8_t flags = 0;
 
-    static constexpr std::uint8_t hold = 1;      // the lease, over the next operations
-    static constexpr std::uint8_t on_queue = 2;  // the lease's or prefetch's work
-    static constexpr std::uint8_t partly = 4;    // not all that may be written is; or what else the verb says
-    static constexpr std::uint8_t give_up = 8;   // after an injected failure, instead of trying again
-    static constexpr std::uint8_t beyond = 16;   // one byte more than there is
-    static constexpr std::uint8_t look = 32;     // at the whole buffer afterwards, from another space
+    static constexpr std::uint8_t hold = 1;      // keeps the lease over the next operations
+    static constexpr std::uint8_t on_queue = 2;  // names a queue for the work of the lease or the prefetch
+    static constexpr std::uint8_t partly = 4;  // writes not all that may be written; some verbs give it another meaning
+    static constexpr std::uint8_t give_up = 8;  // does not try again after an injected failure
+    static constexpr std::uint8_t beyond = 16;  // asks for one byte more than there is
+    static constexpr std::uint8_t look = 32;    // looks at the whole buffer afterwards, from another space
 
     friend bool operator==(const operation&, const operation&) = default;
 };
 
-/// Two devices, beside the host: fakes, or, where one is named, a real one.
+/// The two devices beside the host, which are fakes, or real where one is named.
 struct arrangement {
     const char* name;
     fake_traits first;
@@ -79,7 +79,7 @@ struct arrangement {
 };
 std::span<const arrangement> arrangements();
 
-/// Nothing, or why one of its devices is not there.
+/// Returns why a device of the arrangement is not there; "" where both are.
 std::string why_missing(const arrangement& of);
 
 struct history {
@@ -90,11 +90,11 @@ struct history {
     std::vector<operation> operations;
 
     static constexpr std::uint8_t uninitialized = 1;
-    static constexpr std::uint8_t name_device = 2;        // in the buffer's options
-    static constexpr std::uint8_t leases_go_last = 4;     // after the buffer
-    static constexpr std::uint8_t default_is_device = 8;  // from the beginning
-    static constexpr std::uint8_t joins_parts = 16;       // that are to be moved, whatever lies between
-    static constexpr std::uint8_t by_c = 32;              // the buffer is that of unibuf.h
+    static constexpr std::uint8_t name_device = 2;        // the buffer's options name the device
+    static constexpr std::uint8_t leases_go_last = 4;     // leases end after the buffer
+    static constexpr std::uint8_t default_is_device = 8;  // a device is the default device from the beginning
+    static constexpr std::uint8_t joins_parts = 16;  // parts that are to be moved are joined, whatever lies between
+    static constexpr std::uint8_t by_c = 32;         // the buffer is that of unibuf.h
 
     static history decode(std::span<const std::uint8_t> bytes);
     std::vector<std::uint8_t> encode() const;
@@ -103,7 +103,8 @@ struct history {
 std::ostream& operator<<(std::ostream& out, const operation& what);
 std::ostream& operator<<(std::ostream& out, const history& what);
 
-/// Plays it on a buffer and on an oracle. Nothing, or where they first differ, and at which operation.
+/// Plays a history on a buffer and on an oracle. Returns where the two first differ, and at which operation; "" where
+/// they do not.
 std::string play(const history& what);
 
 }  // namespace unibuf::test

@@ -86,7 +86,7 @@ void oracle::fill(byte_range range, std::span<const std::byte> pattern) {
         const bool suspect = each.suspect;
         each = {.byte = pattern[i % pattern.size()],
                 .written = true,
-                .held = each.held,  // where it was filled, only the buffer knows
+                .held = each.held,  // only the buffer knows where the bytes were filled
                 .views = each.views,
                 .blurred = each.blurred,
                 .filled = true};
@@ -95,7 +95,7 @@ void oracle::fill(byte_range range, std::span<const std::byte> pattern) {
 }
 
 void oracle::mark(byte_range range, place where) {
-    if (holder_ && where != at_host && where != at_host_as_device) where = *holder_;  // they are its bytes too
+    if (holder_ && where != at_host && where != at_host_as_device) where = *holder_;  // the two devices have one memory
     constexpr auto one_memory = static_cast<std::uint8_t>(1u << at_host | 1u << at_host_as_device);
     const std::uint8_t same = (set_of(where) & one_memory) != 0 ? one_memory : set_of(where);
     const bool shared = (group(where) & ~one_memory) != 0;
@@ -160,7 +160,7 @@ void oracle::lose(byte_range range, place where) {
         if (each.is == value::one_of_old) each.is = value::anything;
         each.suspect = true;
     }
-    doubt(range);  // what was copied on from there is as bad
+    doubt(range);  // bytes that were copied on from there are as bad
 }
 
 void oracle::doubt(byte_range range) {

@@ -19,26 +19,27 @@ namespace unibuf::test {
 
 class oracle {
 public:
-    /// Of a buffer whose unwritten bytes are zero, or `uninitialized`.
+    /// Makes the table of a buffer whose unwritten bytes are zero, or `uninitialized`.
     oracle(std::size_t bytes, bool uninitialized);
 
-    /// What the buffer has chosen by now: the spaces whose copies are the host's memory.
+    /// Notes which spaces use the host's memory, as the buffer has chosen by now.
     void share(std::uint8_t places_of_host_memory) { host_group_ = places_of_host_memory; }
 
-    /// The first and the second device take turns with one memory, and it is the turn of `holder`; what was current at
-    /// the other went along.
+    /// Notes that the first and the second device take turns with one memory, and that it is the turn of `holder`. What
+    /// was current at the other one has gone along.
     void take_turns(place holder);
 
     void end_turns() {
         if (holder_) part();
     }
 
-    /// Each has memory of its own from now on; which of them went on with the common one, only the buffer knows.
+    /// Notes that each of the two devices has memory of its own from now on. Only the buffer knows which of them has
+    /// kept the common memory.
     void part();
 
-    // Accesses that were granted.
+    // These note accesses that were granted.
     void read(byte_range range, place where);
-    void write(byte_range range, place where);  // content is not known until it is put
+    void write(byte_range range, place where);  // the content is unknown until put()
     void read_write(byte_range range, place where);
     void put(byte_range range, std::span<const std::byte> content);
     void fill(byte_range range, std::span<const std::byte> pattern);
@@ -46,59 +47,60 @@ public:
     void drop(byte_range range, place where);
     void drop_content(byte_range range);
 
-    // Pointers that the host may write through, and views of it, which are counted.
+    // These note pointers that the host may write through, and views, which are counted.
     void expose(byte_range range);
     void end_pointers(byte_range range);
     void expose_view(byte_range range);
     void end_view(byte_range range);
 
-    /// Standing holds, in the order of their beginning.
+    /// Returns the rules of the standing holds, in the order in which the holds began.
     std::vector<standing_rules>& standing() { return standing_; }
     const std::vector<standing_rules>& standing() const { return standing_; }
 
-    /// What standing holds take by themselves after each operation. `leased` tells of each byte whether somebody leases
-    /// it.
+    /// Gives standing holds back what they may have after an operation. `leased` tells of each byte whether somebody
+    /// leases it.
     void give_back(const std::vector<bool>& leased);
 
-    /// How many bytes an access of `range` lets standing holds take at most.
+    /// Returns how many bytes standing holds take at most after an access to `range`.
     std::size_t to_give_back(byte_range range, bool writes) const;
 
-    /// An operation has failed half way.
+    /// Notes that an operation has failed half way: standing holds may lack any bytes.
     void doubt_standing();
 
-    /// Somewhere there content was to come that has not: the buffer may take copies as stale again.
+    /// Notes that content was to come to some bytes of the range, and has not: the buffer may take copies as stale
+    /// again.
     void doubt(byte_range range);
 
-    /// Queued work of the buffer's own has failed there.
+    /// Notes that queued work of the buffer's own has failed at `where`.
     void lose(byte_range range, place where);
 
-    /// Nothing, or how `got` is not what a reader may see. What nobody knew is known afterwards.
+    /// Returns how `got` is not what a reader may see; "" where it is. Content that nobody knew is known afterwards.
     std::string compare(byte_range range, std::span<const std::byte> got);
 
-    /// How many bytes an access needs at most.
+    /// Returns how many bytes have to move at most before an access.
     std::size_t stale(byte_range range, place where) const;
 
-    /// Whether every byte that was written is surely current elsewhere, so that `where` may drop it.
+    /// Returns whether every byte that was written is surely current elsewhere, so that `where` may drop it.
     bool may_drop(byte_range range, place where) const;
 
     bool any_suspect(byte_range range) const;
 
     bool all_exposed(byte_range range) const;
 
-    /// Whether the copy there surely has the newest content of this byte.
+    /// Returns whether the copy at `where` surely has the newest content of this byte.
     bool is_current(std::size_t at, place where) const {
         const cell& of = cells_[at];
         return (of.current & set_of(where)) != 0 && (!of.exposed || where == at_host);
     }
 
-    /// The bytes themselves, with 0 for those that are not known.
+    /// Returns the bytes themselves, with 0 for those that are not known.
     std::vector<std::byte> content() const;
 
 private:
     enum class value : std::uint8_t {
         known,
-        one_of_old,  // somebody knows: the first to read says
-        anything,    // may differ between readers
+        one_of_old,  // all readers see the same, and the first tells what
+        anything,    // readers may see different bytes
     };
 
     struct cell {
@@ -107,10 +109,10 @@ private:
         bool written = false;
         bool exposed = false;
         bool held = false;       // a pointer is out, though a device may have newer content
-        std::uint8_t views = 0;  // likewise
-        bool blurred = false;    // one has been: writes beside it may have been taken for writes of it
+        std::uint8_t views = 0;  // views that are out, though a device may have newer content
+        bool blurred = false;    // a pointer or view was out: writes beside it may have been taken for its own
         bool filled = false;
-        bool suspect = false;      // queued work has failed here: the buffer may refuse to read it
+        bool suspect = false;      // queued work has failed here, and the buffer may refuse to read the byte
         std::uint8_t current = 0;  // a set of places
     };
 

@@ -1,7 +1,7 @@
 // support/oracle_standing.cpp: what standing holds change in the table of bytes.
 //
-// The device of one that writes has the newest content alone, of all bytes that it has. That of one that reads is as
-// current as any reader, but for what pointers may write that were there before it.
+// The device of a hold that writes is alone current in all bytes that it has. The device of a hold that only reads is
+// as current as any reader, except in what may be written through pointers that were out before the hold began.
 #include <algorithm>
 
 #include "support/oracle.hpp"

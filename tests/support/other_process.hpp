@@ -16,7 +16,8 @@
 
 namespace unibuf::test {
 
-/// Forked off when it is made. It knows of the test what there was by then, and the text that each step is given.
+/// A process that is forked off when this is made. It knows what the test had by then, and the text that each step is
+/// given.
 class other_process {
 public:
     using step = std::function<int(const std::string& text)>;
@@ -45,7 +46,7 @@ public:
     other_process(const other_process&) = delete;
     other_process& operator=(const other_process&) = delete;
 
-    /// What the next step answers; failed, where it throws.
+    /// Lets the process do its next step. Returns what the step answers, or `failed` where it throws.
     int next(const std::string& text = "-") {
         std::array<char, 100> sent{};
         text.copy(sent.data(), sent.size() - 1);

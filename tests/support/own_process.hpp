@@ -11,7 +11,7 @@
 
 namespace unibuf::test {
 
-/// Whether the test runs in the process that run_alone made, with `variable` as it asked.
+/// Returns whether the test runs in the process that run_alone made, with this value of `variable`.
 inline bool is_alone(const char* variable, std::string_view value) {
     const char* const found = std::getenv(variable);
     return found && found == value;

@@ -14,7 +14,7 @@
 namespace unibuf::test {
 namespace {
 
-constexpr unsigned told = 1;  // how often an injected failure is told of at most
+constexpr unsigned told = 1;  // how many operations tell of one injected failure at most
 constexpr int attempts = 8;
 
 std::size_t bytes_of(const history& of) { return of.size % 97u; }
@@ -52,7 +52,7 @@ player::player(const history& of)
     const auto each = std::chrono::seconds(joins_parts_ ? 1 : 0);
     for (const auto& [where, fake] : devices_) set_transfer_cost(where, {.each = each, .bytes_per_second = 1e9});
     if ((of.flags & history::default_is_device) != 0) default_ = at_first;
-    set_default_device(space_of(default_));  // which is the buffer's
+    set_default_device(space_of(default_));  // the device that the buffer is made for
     parts_[0] = part{make_buffer(of, devices_[0].where), {0, bytes_of(of)}};
 }
 
@@ -109,8 +109,8 @@ std::vector<error_code> player::conflicts(byte_range range, access what) const {
     return {error_code::access_conflict};
 }
 
-/// Whether `call` succeeded. Where `must_fail` names codes it has to throw one of them; what else it may throw is a
-/// failure that was injected, and then it is tried again.
+/// Makes a call, and returns whether it succeeded. Where `must_fail` names codes, the call has to throw one of them. It
+/// may also throw a failure that was injected, and is tried again then.
 bool player::attempt(const operation& op, const std::vector<error_code>& must_fail, const std::function<void()>& call) {
     tried_once_ = false;
     for (int i = 0; i < attempts; ++i) {
@@ -145,7 +145,7 @@ bool player::attempt(const operation& op, const std::vector<error_code>& must_fa
     throw difference("still fails, long after the failure that was injected");
 }
 
-/// Of a device's threads to stop. It changes nothing.
+/// Returns whether the call failed as a device's threads refused to stop. Such a call has changed nothing.
 bool player::is_refusal(const error& thrown) {
     if (thrown.code() != error_code::timeout) return false;
     for (const standing& each : standing_) {
@@ -156,7 +156,7 @@ bool player::is_refusal(const error& thrown) {
     return false;
 }
 
-/// Sees what was injected, and what it cost.
+/// Tells the oracle which failures were injected, what they lost, and which memory the devices share by now.
 void player::settle() {
     const unsigned now = faults::all().fired();
     may_tell_ += (now - fired_) * told;
@@ -185,8 +185,8 @@ void player::settle() {
     before_.share(host_group);
 }
 
-/// The operation that has just succeeded moved no byte that was current at `where`; where it only writes, none at all.
-/// It may have given back to standing holds what it has taken.
+/// Checks that the operation that has just succeeded moved no byte that was current at `where`, and none at all where
+/// it fetches nothing. It may have given back to standing holds what it had taken.
 void player::expect_moves(byte_range range, place where, bool fetches, bool gives_back) {
     if (!tried_once_) return;
     const std::uint64_t moved = whole().handle->bytes_moved() - moved_before_;
@@ -202,7 +202,7 @@ void player::expect_content(byte_range range, place where, const native_memory& 
     if (where == at_host || where == at_host_as_device) {
         got.assign(at.as<const std::byte>(), at.as<const std::byte>() + at.bytes);
     } else if (device_at(where).fake) {
-        const bool writes_unseen = stands_at(where);  // which only accesses elsewhere wait for
+        const bool writes_unseen = stands_at(where);  // only accesses elsewhere wait for that work
         got = queued || writes_unseen ? kernel_read(at) : seen_now(at);
     } else {
         got = device_reads(at);

@@ -17,36 +17,36 @@
 
 namespace unibuf::test {
 
-/// What the buffer did is not what it may do.
+/// Thrown where the buffer did what it may not do.
 struct difference : std::runtime_error {
     using std::runtime_error::runtime_error;
 };
 
-/// One of the two beside the host.
+/// One of the two devices beside the host.
 struct device_of_history {
     space where;
-    fake_device* fake = nullptr;  // null of a real one
+    fake_device* fake = nullptr;  // null for a real device
 };
 
-/// What the threads of a program know that write on a device, and can be stopped.
+/// The threads of a program that write on a device, and can be stopped.
 struct device_threads {
     bool can_stop = false;
     bool stopped = false;
-    unsigned refusals = 0;  // how often they will not stop before they do
+    unsigned refusals = 0;  // how often they refuse before they stop
     unsigned refused = 0;
     std::string wrong{};  // how they were called when they should not have been
 };
 
-/// That operations name.
+/// The places that operations name.
 inline constexpr std::array explicit_places{at_host, at_first, at_second};
 
-/// What fakes fail with when they are told to.
+/// The codes with which fakes fail when they are told to.
 inline constexpr std::array injected{error_code::out_of_memory, error_code::transfer_failed, error_code::device_lost};
 
-/// Bytes that tell their place and the operation that wrote them.
+/// Returns bytes that tell their place and the operation that wrote them.
 std::vector<std::byte> content_of(const operation& op, std::size_t count);
 
-/// Of one thread: a history is what one thread does.
+/// Plays one history. It is used by one thread, as a history is what one thread does.
 class player {
 public:
     explicit player(const history& of);
@@ -56,13 +56,13 @@ public:
 
     void step(const operation& op);
 
-    /// All leases end, and every byte is read in every space.
+    /// Ends all leases, and reads every byte in every space.
     void finish();
 
-    /// The buffer goes, and what it had with it.
+    /// Destroys the buffer, and checks that its memory has gone.
     void close();
 
-    /// After a difference: devices are as at the beginning.
+    /// Puts devices back as they were at the beginning, after a difference.
     void forget();
 
 private:
@@ -81,14 +81,14 @@ private:
         std::byte* data;
         byte_range range;
     };
-    /// The host's copy, or that of a device, held in place.
+    /// A copy of the host or of a device that is held in place.
     struct held_copy {
         std::unique_ptr<face::held> held;
         place where;
         byte_range range;
         std::uint64_t name;
     };
-    /// Its rules are those of the same index in the oracle.
+    /// A standing hold. Its rules have the same index in the oracle.
     struct standing {
         std::unique_ptr<face::bound> hold;
         std::shared_ptr<device_threads> threads;
@@ -105,7 +105,7 @@ private:
     bool allocated(place where);
     bool shares(place where);
 
-    /// A copy there has to stay where it is.
+    /// Returns whether a copy at `where` has to stay where it is.
     bool pinned(place where) const;
     bool stands_at(place where) const;
 
@@ -160,21 +160,21 @@ private:
     std::array<device_of_history, 2> devices_;
     std::array<std::optional<part>, 4> parts_;
     oracle oracle_;
-    oracle before_;  // the operation that is under way
+    oracle before_;  // oracle before the operation that is under way
     std::uint64_t moved_before_ = 0;
     std::vector<held_lease> leases_;
     std::vector<pointer> pointers_;
     std::vector<held_copy> copies_;
     std::vector<standing> standing_;
-    std::vector<bool> leased_;  // of each byte, whether somebody leases it
+    std::vector<bool> leased_;  // for each byte, whether somebody leases it
     std::uint64_t names_ = 0;
     place default_ = at_host_as_device;
     std::array<bool, places> asked_{};  // spaces that may have a copy
     bool leases_go_last_;
     bool joins_parts_;
-    unsigned fired_ = 0;       // failures that were injected, as far as we have seen
-    unsigned may_tell_ = 0;    // how often operations may still tell of them
-    bool clean_ = true;        // none was in this history
+    unsigned fired_ = 0;       // injected failures that have been seen
+    unsigned may_tell_ = 0;    // how many operations may still tell of injected failures
+    bool clean_ = true;        // no failure was injected in this history
     bool host_shown_ = false;  // pointers for reading are out
     bool tried_once_ = true;   // the last operation succeeded at its first attempt
 };

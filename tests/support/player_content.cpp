@@ -27,7 +27,8 @@ void player::discard(const operation& op) {
     if (where != at_host && pinned(where)) must_fail = {error_code::access_conflict};
     of.handle->release_device();
     end_device_pointers();
-    // What the oracle cannot vouch for, the buffer may refuse to drop, and what pointers for reading are out to.
+    // The buffer may refuse to drop content that the oracle cannot vouch for, and copies that pointers for reading
+    // show.
     const bool shown = where == at_host && (host_shown_ || pinned(where));
     const bool may_refuse = must_fail.empty() && (!clean_ || shown || !oracle_.may_drop(of.range, where));
     for (standing_rules& each : oracle_.standing()) each.may_take(of.range);
@@ -37,7 +38,7 @@ void player::discard(const operation& op) {
                     try {
                         of.handle->discard(space_of(where));
                     } catch (const error& thrown) {
-                        const bool after_failure = must_fail.empty() && !clean_;  // of an attempt before this one
+                        const bool after_failure = must_fail.empty() && !clean_;  // an earlier attempt has failed
                         if (!may_refuse && !after_failure) throw;
                         if (thrown.code() != error_code::access_conflict) throw;
                         refused = true;

@@ -18,7 +18,7 @@ void player::hold_copy(const operation& op) {
     part& of = part_of(op);
     const place where = explicit_places[op.where % 3];
     const byte_range range = range_of(op, of.range);
-    const bool takes_turns = borrows(at_first) || borrows(at_second);  // a view ends with the other's turn
+    const bool takes_turns = borrows(at_first) || borrows(at_second);  // a view ends when the other's turn begins
     if (copies_.size() >= 4 || (where != at_host && takes_turns)) return;
     held_copy made{.held = nullptr, .where = where, .range = range, .name = ++names_};
     asked_[where] = asked_[at_host] = true;
@@ -38,7 +38,7 @@ void player::hold_copy(const operation& op) {
     copies_.push_back(std::move(made));
 }
 
-/// Until now it has shown what was newest where it is.
+/// Ends a held copy, after a check that it has shown until now what was newest at its place.
 void player::let_go(std::size_t index) {
     const held_copy ending = std::move(copies_[index]);
     copies_.erase(copies_.begin() + static_cast<std::ptrdiff_t>(index));
@@ -118,7 +118,8 @@ void player::bind(const operation& op) {
 
 bool player::has(const standing_rules& rules, std::size_t at) const { return rules.may_have(at) && !leased_[at]; }
 
-/// What its device may use now; without what pointers write that were there before it, unless `written_unseen`.
+/// Returns the ranges that the device of a hold may use now. Bytes that may be written through pointers that were out
+/// before a hold that only reads are left out, unless `written_unseen`.
 std::vector<byte_range> player::had_by(const standing_rules& rules, byte_range range, bool written_unseen) const {
     std::vector<byte_range> result;
     for (std::size_t at = range.begin; at < range.end; ++at) {
@@ -157,7 +158,7 @@ void player::write_unseen(const operation& op) {
 void player::pause_hold(const operation& op, std::size_t index) {
     const byte_range range = oracle_.standing()[index].range();
     if (!attempt(op, conflicts(range, access::read), [&] { standing_[index].hold->pause(); })) return;
-    for (standing_rules& each : oracle_.standing()) each.take(range, at_host);  // to others it is an access
+    for (standing_rules& each : oracle_.standing()) each.take(range, at_host);  // other holds take it for an access
     oracle_.standing()[index].pause();
 }
 
@@ -175,7 +176,7 @@ void player::end_hold(std::size_t index) {
     oracle_.standing().erase(oracle_.standing().begin() + at);
 }
 
-/// What the buffer does by itself after each operation, as far as it shows.
+/// Lets the oracle do what the buffer does by itself after each operation, and checks what of that shows.
 void player::settle_standing() {
     settle();
     leased_.assign(whole().range.size(), false);
@@ -186,7 +187,7 @@ void player::settle_standing() {
     for (std::size_t i = 0; i < standing_.size(); ++i) check_threads(oracle_.standing()[i], *standing_[i].threads);
 }
 
-/// Threads are stopped as long as something is kept from their device.
+/// Checks that threads are stopped just as long as something is kept from their device.
 void player::check_threads(const standing_rules& rules, device_threads& of) const {
     of.refused = 0;
     if (!of.wrong.empty()) throw difference("the threads of a device " + of.wrong);

@@ -113,7 +113,7 @@ void player::carry_out(const operation& op) {
     }
 }
 
-/// Reads what may be read.
+/// Reads the whole buffer at `where`, unless a lease excludes that.
 void player::look(place where) {
     before_ = oracle_;
     moved_before_ = whole().handle->bytes_moved();

@@ -9,7 +9,7 @@
 namespace unibuf::test {
 namespace {
 
-/// What of `range` is written, where not all is.
+/// Returns the part of `range` that the operation writes.
 byte_range written_part(const operation& op, byte_range range) {
     if ((op.flags & operation::partly) == 0) return range;
     const std::size_t count = op.value % (range.size() + 1);
@@ -27,7 +27,7 @@ std::vector<std::byte> content_of(const operation& op, std::size_t count) {
     return result;
 }
 
-/// As a program does that has been granted `at`, whose first byte is byte `first` of the buffer.
+/// Writes as a program does that has been granted `at`, whose first byte is byte `first` of the buffer.
 void player::store(const native_memory& at, std::size_t first, place where, byte_range range,
                    std::span<const std::byte> content) const {
     if (content.empty()) return;
@@ -131,7 +131,7 @@ void player::use_host(const operation& op) {
     oracle_.put(to, content);
 }
 
-/// Through a pointer that was given out long ago, as long as it may still be written through.
+/// Writes through a pointer that was given out long ago, where it may still be written through.
 void player::use_old_pointer(const operation& op) {
     if (pointers_.empty()) return;
     const pointer& old = pointers_[op.handle % pointers_.size()];

@@ -29,7 +29,7 @@ Function* opengl_function(space where, const char* name) {
     return reinterpret_cast<Function*>(opengl::function(where, name));
 }
 
-/// A buffer of OpenGL that commands may fill and read, whatever those of unibuf allow.
+/// An OpenGL buffer object that commands may fill and read, whatever the buffer objects of unibuf allow.
 class staging {
 public:
     staging(space where, std::size_t bytes, const void* content) : where_(where) {

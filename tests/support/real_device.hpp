@@ -9,7 +9,7 @@
 
 namespace unibuf::test {
 
-// Each waits until it is done. `at` is what a lease's native() or device() gave.
+// These functions wait until their work is done. `at` is what native() of a lease, or device(), gave.
 
 void device_writes(const native_memory& at, std::size_t offset, std::span<const std::byte> content);
 std::vector<std::byte> device_reads(const native_memory& at);

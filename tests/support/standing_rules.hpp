@@ -1,7 +1,7 @@
 // support/standing_rules.hpp: which bytes the device of one standing hold has, by docs/concepts.md alone.
 //
-// Each byte has a set of reasons why the device may not use it now, and the device has those that have none and that
-// nobody leases. What is not known counts as a reason, too.
+// Each byte has a set of reasons why the device may not use it now. The device has the bytes that have no reason and
+// that nobody leases. Something that is not known counts as a reason, too.
 #pragma once
 
 #include <cstddef>
@@ -14,13 +14,14 @@
 
 namespace unibuf::test {
 
-/// The spaces of a history. The host in the place of a device is one of its own, as in the directory.
+/// The spaces of a history. The host in the place of a device is a space of its own, as in the directory.
 enum place : std::uint8_t { at_host, at_host_as_device, at_first, at_second };
 inline constexpr std::size_t places = 4;
 
 class standing_rules {
 public:
-    /// `told`: bytes go back with resume() alone. `all` is how many bytes the buffer has.
+    /// Makes the rules of a hold. With `told`, bytes go back with resume() alone. `all` is how many bytes the buffer
+    /// has.
     standing_rules(place where, byte_range range, access what, bool told, std::size_t all)
         : where_(where), range_(range), what_(what), told_(told), kept_(all) {}
 
@@ -28,17 +29,17 @@ public:
     byte_range range() const { return range_; }
     bool only_reads() const { return what_ == access::read; }
 
-    /// Somebody has asked for bytes.
+    /// Notes that an access at `at` has asked for bytes.
     void take(byte_range asked, place at) {
         if (told_ && at != where_) keep(asked, taken);
     }
 
-    /// Likewise, but we do not know at which place.
+    /// Notes that an access has asked for bytes at a place that is not known.
     void may_take(byte_range asked) {
         if (told_) keep(asked, unsure);
     }
 
-    // A pointer or a handle is given out, or a view that `name` stands for.
+    // These note that a pointer or a handle is given out, or a view that `name` stands for, and that they end.
     void point(byte_range asked, place at) {
         if (at != where_) keep(asked, pointer_at(at));
     }
@@ -54,13 +55,13 @@ public:
         shown_.clear();
     }
 
-    /// Something has failed: until it is resumed nobody knows what the device has.
+    /// Notes that something has failed: until the hold is resumed nobody knows which bytes the device has.
     void doubt() { keep(range_, unsure); }
 
-    /// Whether the device may use this byte, unless somebody leases it.
+    /// Returns whether the device may use this byte, unless somebody leases it.
     bool may_have(std::size_t at) const { return kept_[at] == 0 && !is_shown(at); }
 
-    /// Whether somebody elsewhere surely keeps it.
+    /// Returns whether somebody elsewhere surely keeps this byte from the device.
     bool is_kept(std::size_t at) const { return (kept_[at] & ~unsure) != 0 || is_shown(at); }
 
     bool is_unsure(std::size_t at) const { return (kept_[at] & unsure) != 0; }

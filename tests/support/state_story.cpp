@@ -16,7 +16,7 @@ using enum story;
 struct player {
     face& of;
     space device;
-    std::byte* pointer = nullptr;  // that store() stores through
+    std::byte* pointer = nullptr;  // pointer that store() writes through
 
     void read_at_host() { of.acquire(host, access::read, {}); }
     void write_at_host() { of.acquire(host, access::write, {}); }

@@ -5,16 +5,17 @@
 
 namespace unibuf::test {
 
-// Each plays a part of it on a buffer of 100 bytes or more that nobody has accessed, and fails the test where a state
-// is another.
+// These functions play one story of the table on a buffer of 100 bytes or more that nobody has accessed. They fail the
+// test where a state is not the one in the table.
 
-/// `device`, which is not the host, is the default device.
+/// Plays the story with a device: `device`, which is not the host, is the default device.
 void follow_states(face& of, space device);
 
-/// Likewise; stores through a pointer, where those are found.
+/// Plays the story of stores through a pointer, which have to be found. `device`, which is not the host, is the default
+/// device.
 void follow_stores(face& of, space device);
 
-/// The default device is the host.
+/// Plays the story at the host, which is the default device.
 void follow_states_at_the_host(face& of);
 
 }  // namespace unibuf::test

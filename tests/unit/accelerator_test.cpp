@@ -97,7 +97,7 @@ TEST_F(an_accelerator, tells_what_lies_in_pools) {
     const std::uint64_t before_at_host = pooled(host);
     buffer plain(5000);
     plain.write(device).release();
-    buffer first = pool_.acquire(1000);  // has room for 1024
+    buffer first = pool_.acquire(1000);  // the buffer has room for 1024 bytes
     buffer second = pool_.acquire(1000);
     first.write(device).release();
     second.write(device).release();
@@ -155,7 +155,7 @@ TEST_F(an_accelerator, counts_nothing_of_which_views_are_held) {
 TEST_F(an_accelerator, counts_shared_memory_where_it_is_held) {
     for (const fake_traits& does : {fake_traits{}, fake_traits{.aliases = true}, fake_traits{.visible = true}}) {
         const space fake = fake_device::get(does).where();
-        buffer plain(5000, {.hint = memory_hint::gpu_preferred, .device = fake});  // as much again as is pooled
+        buffer plain(5000, {.hint = memory_hint::gpu_preferred, .device = fake});  // as large as what is pooled
         plain.write(host).release();
         plain.write(fake).release();
         const std::uint64_t at_fake = memory_in(fake).held;

@@ -33,7 +33,7 @@ protected:
         std::set<std::uintptr_t>& alive_;
     };
 
-    /// Work that is done when it is told so, or waited for.
+    /// Work that is done when the test says so, or when somebody waits for it.
     struct manual final : fence::work {
         explicit manual(std::atomic<bool>& done) : is_done(done) {}
         bool wait(std::chrono::nanoseconds timeout) override {

@@ -61,13 +61,13 @@ TEST_F(cgroups, limit_nothing_where_there_are_none) {
     expect_no_limit();
 }
 
-/// What one of version 2 says of its memory, and what is left of the machine's.
+/// Each row has what a cgroup of version 2 says of its memory, and what is left of the machine's memory.
 TEST_F(cgroups, of_version_2_leave_what_their_files_say) {
     constexpr std::string_view none = "max\n";
     constexpr std::string_view cache = "anon 1\nactive_file 700\ninactive_file 1500\ntotal_inactive_file 9\n";
     struct row {
         const char* what;
-        std::string_view max, high, current, stat;  // the files; empty: it is not there
+        std::string_view max, high, current, stat;  // content of the files; empty where there is no such file
         std::uint64_t total, free;
         std::string_view cgroup;
     };
@@ -105,7 +105,7 @@ TEST_F(cgroups, above_limit_those_within) {
     v2("/a", "memory.max", "4000\n");
     v2("/a", "memory.current", "3000\n");
     expect(4000, 1000, "/a");
-    v2("/a", "memory.max", "7000\n");  // less free than within, although the limit is higher
+    v2("/a", "memory.max", "7000\n");  // less is free here than further down, although the limit is higher
     v2("/a", "memory.current", "6500\n");
     expect(6000, 500, "/a/b/c");
 }
@@ -142,12 +142,12 @@ TEST_F(cgroups, that_make_no_sense_limit_nothing) {
 
 TEST_F(cgroups, of_version_1_limit_too) {
     this_process_is_in("9:name=systemd:/\n5:cpu,memory:/a:b/c\n1:cpuset:/\n0::/\n");
-    v1("/a:b/c", "memory.limit_in_bytes", "9223372036854771712\n");  // none
+    v1("/a:b/c", "memory.limit_in_bytes", "9223372036854771712\n");  // no limit
     v1("/a:b/c", "memory.usage_in_bytes", "200\n");
     v1("/a:b", "memory.limit_in_bytes", "5000\n");
     v1("/a:b", "memory.usage_in_bytes", "4000\n");
     v1("/a:b", "memory.stat", "inactive_file 1\nhierarchical_memory_limit 5000\ntotal_inactive_file 500\n");
-    v2("", "memory.max", "1\n");  // version 2 has not the memory where version 1 has it
+    v2("", "memory.max", "1\n");  // the memory is under version 1, not under version 2
     expect(5000, 1500, "/a:b");
 }
 

@@ -41,7 +41,7 @@ std::string name_of(const buffer& b) {
 
 class nonsense : public testing::Test {
 protected:
-    /// In step, or, with a copy at the device alone, as a program may have it at any time.
+    /// Expects each row to be refused when both copies exist, when they are in step, and with a device copy alone.
     void expect_all_refused(std::vector<row> rows) {
         for (row& each : rows) each.says.push_back(name_of(b));
         put(b, noise(size));

@@ -104,8 +104,8 @@ TEST(nonsense_of_names, shapes) {
     EXPECT_EQ((unified_buffer<double>({std::size_t{0}, half, half}).size_bytes()), 0u);
 }
 
-/// Every call of the typed front, with counts of elements whose bytes cannot be counted, for element sizes with which
-/// they come out as special numbers: each is refused, and writes nothing.
+/// Makes every call of typed buffers with counts of elements whose bytes cannot be counted, for element sizes with
+/// which the bytes come out as special numbers. Each call is refused, and writes nothing.
 TEST(nonsense_of_names, counts_of_elements) {
     struct three {
         char bytes[3];
@@ -148,7 +148,7 @@ TEST(nonsense_of_names, counts_of_elements) {
         constexpr std::size_t largest = rest - 1;
         for (const std::size_t count :
              {std::size_t{101}, rest / sizeof(T), rest / sizeof(T) + 1, rest / sizeof(T) + 2, rest / 2, largest}) {
-            if (count == rest || count < 100) continue;  // of single bytes, rest is no nonsense
+            if (count == rest || count < 100) continue;  // `rest` makes sense for single bytes
             for (const auto& [name, with] : calls) {
                 EXPECT_EQ(failure_of([&] { with(count); }).code, out_of_range) << name << " of " << count;
             }

@@ -40,7 +40,7 @@ protected:
         set_default_device(before_);
     }
 
-    /// With copies at the host and the device.
+    /// Returns a buffer with copies at the host and the device.
     buffer& mirrored(int value) {
         buffer& made = all_.emplace_back(size);
         made.copy_from(of(value));

@@ -18,14 +18,15 @@ constexpr std::size_t size = 1000;
 TEST(a_buffer_and_two_threads, a_conflict_within_one_is_told_also_where_the_other_holds_a_lease) {
     buffer b(size);
     put(b, noise(size));
-    const auto mine = b.read(host);  // of all bytes: without the lock
+    const auto mine = b.read(host);  // a lease of all bytes is taken without the lock
     std::optional<lease<const std::byte>> of_the_other;
     std::thread([&] { of_the_other = b.read(host, {.count = 1}); }).join();
     const failure told = failure_of([&] { b.write(host, {.timeout = 1ms}); });
     EXPECT_EQ(told.code, error_code::access_conflict) << told.message;
 }
 
-// While the device works, so that nothing but the buffer's lock orders the two; the thread sanitizer tells.
+// The other thread asks while the device works, so that nothing but the buffer's lock orders the two threads. The
+// thread sanitizer tells where that is not enough.
 TEST(a_buffer_and_two_threads, one_waits_for_a_device_while_the_other_asks_how_often) {
     fake_device& fake = fake_device::get({.asynchronous = true});
     buffer b(size);

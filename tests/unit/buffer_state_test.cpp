@@ -150,7 +150,7 @@ TEST(buffer_states, name_the_host_each_time_the_default_device_is_it) {
     for (int i = 0; i < 3; ++i) EXPECT_EQ(synced.device().where, host);
 }
 
-/// Where the default device is the host, its pointer is a host's pointer: writes through it are found.
+/// The default device is the host, so its pointer is a pointer of the host: writes through it are found.
 TEST(buffer_states, find_writes_through_the_device_where_it_is_the_host) {
     const default_device_is host_is_default(host);
     const space other("debug:0");
@@ -180,7 +180,8 @@ TEST(buffer_states, follow_the_default_device_of_the_moment) {
     set_default_device(host);
     EXPECT_EQ(b.device().where, host);
     EXPECT_TRUE(same({b.device().as<std::byte>(), 100}, noise(100)));
-    // Of them 100 because the host's pointer was out while the host was a device, and it was not known what is written.
+    // 100 of these bytes moved because the host's pointer was out while the host was the default device: then nobody
+    // knows what is written.
     EXPECT_EQ(b.statistics().bytes_moved(), 300u);
 }
 

@@ -195,7 +195,7 @@ TEST_F(a_buffer, is_moved_ahead) {
 TEST_F(a_buffer, drops_a_copy) {
     const std::uint64_t held = memory_in(device).held;
     put(b, noise(size));
-    b.discard(device);  // there is none
+    b.discard(device);  // there is no copy to discard
     b.sync_to_device();
     EXPECT_EQ(memory_in(device).held, held + size);
     b.discard(device);

@@ -24,7 +24,7 @@ namespace {
 
 constexpr std::size_t most_bytes = 2;
 constexpr space_id most_spaces = 4;  // the host and three devices
-constexpr std::size_t bits = 11;     // that tell what is known of one byte
+constexpr std::size_t bits = 11;     // tell what is known of one byte
 constexpr std::size_t possible_states = std::size_t{1} << (bits * most_bytes);
 
 std::uint32_t key_of(const knowledge& known) {
@@ -60,7 +60,7 @@ directory directory_of(std::uint32_t key, std::size_t bytes) {
 
 bool is_open(const knowledge& k) { return k.open; }
 
-/// What is really in the memories, byte by byte.
+/// The world knows what is really in the memories, byte by byte.
 class world {
 public:
     world(const directory& known, const sharing& memories, space_id spaces)
@@ -77,7 +77,7 @@ public:
         });
     }
 
-    /// Of each shared memory nobody is current in, `holder` is the one that had it last.
+    /// Assumes that `holder` had its memory last, in all bytes of it that nobody is current in.
     void assume_last_holder(space_id holder) {
         for (auto& byte : visible_) {
             space_set& seen_by = byte[memories_.hub(holder)];
@@ -85,7 +85,7 @@ public:
         }
     }
 
-    /// Empty, or what is wrong with the step.
+    /// Does a step. Returns what is wrong with it; empty where it is right.
     std::string act(const step& step) {
         for (std::size_t i = step.range.begin; i < step.range.end; ++i) {
             switch (step.does) {
@@ -112,8 +112,7 @@ public:
                     if (visible == 0) visible = set_of(step.from);
                     if (!has(visible, step.from) && !has(visible, step.to)) {
                         if (fresh_[i] & group(step.to)) return "published by one who holds nothing";
-                        break;  // another had this memory last; what it holds is stale, and asking the wrong one does
-                                // no harm
+                        break;  // a third space had this memory last: its bytes are stale, so nothing is lost
                     }
                     if (has(visible, step.from) && !has(visible, step.to)) {
                         const bool is_fresh = has(fresh_[i], step.from);
@@ -161,7 +160,7 @@ private:
     std::array<space_set, most_bytes> fresh_{};
     std::array<bool, most_bytes> unwritten_{};
     std::array<std::array<space_set, most_spaces>, most_bytes>
-        visible_{};  // [byte][hub]: who may touch a shared memory
+        visible_{};  // [byte][hub]: spaces that may touch a shared memory
     std::array<int, most_bytes> moved_{};
 };
 
@@ -228,7 +227,8 @@ private:
         visit(known);
     }
 
-    /// Nobody can tell the host's writes from those of a device that shares its memory.
+    /// Prepares a range before `where` writes. The host's writes cannot be told from those of a device that shares the
+    /// host's memory.
     void before_writes(directory& d, byte_range range, space_id where) const {
         if (where == host) return;
         const pointers how = memories_.hub(where) == memories_.hub(host) ? pointers::assumed : pointers::watched;
@@ -251,7 +251,7 @@ private:
         visit(known);
     }
 
-    /// Pieces that are open at a memory that `where` does not use have become quiet before an access.
+    /// Makes quiet what is open at a memory that `where` does not use, as happens before an access.
     void quiet(directory& d, byte_range range, space_id where) {
         for (byte_range each = open_elsewhere_in(d, range, where); !each.empty();
              each = open_elsewhere_in(d, range, where)) {
@@ -259,8 +259,8 @@ private:
         }
     }
 
-    /// An access as the buffer makes it: open bytes become quiet and host writes are found first, then come steps, each
-    /// of which may be the last that succeeds.
+    /// Makes an access as the buffer does: open bytes become quiet and host writes are found first, then come steps.
+    /// Each step may be the last that succeeds.
     void access_range(directory known, byte_range range, space_id where, access what, space_id holder) {
         ++operations_;
         quiet(known, range, where);
@@ -281,7 +281,7 @@ private:
         directory after = known;
         std::string wrong;
         for (const step& next : plan(known, memories_, {}, asked)) {
-            visit(after);  // where this step fails
+            visit(after);  // the state that is left where this step fails
             if (next.does == step::kind::move && what == access::write)
                 wrong = "fetched what is about to be overwritten";
             if (next.range.empty() || !range.contains(next.range)) wrong = "a step outside the access";
@@ -346,7 +346,7 @@ private:
         visit(known);
     }
 
-    /// The memory of `from` is that of another device as well, which holds nothing.
+    /// Lets another device, which holds nothing, take the memory of `from`.
     void borrow(const directory& known, space_id from) {
         for (space_id to = 1; to < spaces_; ++to) {
             const bool apart = to != from && memories_.group(to) == set_of(to) && memories_.group(from) == set_of(from);
@@ -356,7 +356,7 @@ private:
         }
     }
 
-    /// The summary says of all bytes what they say one by one.
+    /// Checks that the summary says of all bytes what they say one by one.
     void check_summary(const directory& known) {
         const summary all = known.summarize();
         summary expected;

@@ -28,7 +28,7 @@ protected:
 
     void limit(std::size_t buffers) const { limit_memory(device, buffers * size); }
 
-    /// A buffer of which only the device has the content.
+    /// Returns a buffer whose content only the device has.
     buffer& written(int value) {
         buffer& made = all.emplace_back(size);
         use(made, access::write, value);
@@ -74,7 +74,7 @@ TEST_F(eviction, takes_what_was_used_least_recently_and_brings_it_back) {
     buffer& fourth = written(4);
     EXPECT_TRUE(there(first) && !there(second) && there(third) && there(fourth));
     EXPECT_EQ(second.state(), buffer_state::host_only);
-    EXPECT_EQ(content(second, device), of(size, 2));  // the third goes for it
+    EXPECT_EQ(content(second, device), of(size, 2));  // the third buffer's copy makes room
     EXPECT_FALSE(there(third));
     for (std::size_t i = 0; i < all.size(); ++i)
         EXPECT_EQ(content(all[i]), of(size, static_cast<unsigned char>(i + 1)));
@@ -101,7 +101,7 @@ TEST_F(eviction, takes_first_what_is_current_elsewhere) {
     use(newest);
     written(4);
     EXPECT_TRUE(there(oldest) && !there(both) && there(newest));
-    EXPECT_EQ(both.statistics().bytes_moved(), size);  // by the read at the host
+    EXPECT_EQ(both.statistics().bytes_moved(), size);  // all moved by the read at the host
 }
 
 TEST_F(eviction, is_counted_with_its_cause) {
@@ -155,7 +155,7 @@ TEST_F(eviction, leaves_what_is_leased) {
     buffer wanted(size);
     EXPECT_NE(refusal(wanted).find("3 copies there have to stay"), std::string::npos) << refusal(wanted);
     EXPECT_EQ(lease[0], std::byte{1});
-    EXPECT_EQ(content(wanted), of(size, 0));  // at the host it is what it was
+    EXPECT_EQ(content(wanted), of(size, 0));  // the content at the host is as before
 }
 
 TEST_F(eviction, waits_for_leases_of_other_threads) {
@@ -393,7 +393,7 @@ TEST_F(eviction, of_64_threads_with_a_pool_and_batches_loses_nothing) {
                         there.submit();
                         std::ranges::fill(mine[0].write(device, {.count = 8}), std::byte{0xFF});
                         ++granted;
-                    } catch (const error& refused) {  // all others were leased for a second
+                    } catch (const error& refused) {  // all other copies were leased for a moment
                         if (refused.code() != error_code::out_of_memory) ++wrong;
                         std::ranges::fill(mine[0].write(host, {.count = 8}), std::byte{0xFF});
                     }

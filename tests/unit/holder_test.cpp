@@ -285,7 +285,7 @@ TEST_F(a_holder, is_asked_with_no_lock_held) {
     at->view.emplace(first.copy_view(device));
     at->view->held_by({+[](void* context) noexcept {
                            auto& of = *static_cast<looks*>(context);
-                           // On another thread, which would wait for a lock that this one has.
+                           // Another thread makes these calls, and would wait for a lock that this one had.
                            std::thread([&] { of.asked.state(), of.in_need.state(), content(of.asked); }).join();
                            of.refused = failure_of([&] { of.in_need.read(of.device); }).code;
                            of.view.reset();
@@ -317,7 +317,7 @@ TEST_F(a_holder, may_end_its_view_while_it_is_asked_by_another_thread) {
     std::thread in_need([&] { write(second, 2); });
     both->asked.wait();
     view.release();
-    EXPECT_EQ(left.use_count(), 2);  // by the call
+    EXPECT_EQ(left.use_count(), 2);  // the call that is under way has one
     both->ended.count_down();
     both.reset();
     in_need.join();

@@ -13,7 +13,7 @@ using namespace std::chrono_literals;
 
 constexpr std::size_t size = 1000;
 
-/// Work of the program that no device can be asked about.
+/// Work of the program, which no device can be asked about.
 class event final : public fence::work {
 public:
     bool wait(std::chrono::nanoseconds timeout) override {

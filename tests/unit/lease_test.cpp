@@ -18,7 +18,7 @@ static_assert(std::is_same_v<decltype(std::declval<buffer>().read(host).data()),
 
 class a_lease : public testing::Test {
 protected:
-    /// Whether another thread gets a write lease of all bytes now.
+    /// Returns whether another thread gets a write lease of all bytes now.
     bool is_free() {
         bool got = false;
         std::jthread([&] {

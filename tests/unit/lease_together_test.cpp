@@ -49,7 +49,7 @@ TEST(lease_together, keeps_what_was_newest_when_one_cannot_be_had) {
     first.fill(1);
     second.fill(2);
     const auto held = second.read(unibuf::host);
-    // In both orders, so that one of the two writes is granted before the conflict shows.
+    // The leases are asked for in both orders, so that once a write is granted before the conflict shows.
     EXPECT_EQ(code_of([&] { lease_together(first.to_write("debug:0"), second.to_write("debug:0")); }),
               error_code::access_conflict);
     EXPECT_EQ(code_of([&] { lease_together(second.to_write("debug:0"), first.to_write("debug:0")); }),

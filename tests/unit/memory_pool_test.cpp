@@ -171,7 +171,7 @@ TEST_F(pool, refuses_what_it_cannot_take) {
     buffer of_other = other.acquire(100);
     EXPECT_EQ(refused(of_, of_other), error_code::invalid_argument);
     other.release(std::move(of_other));
-    EXPECT_EQ(refused(other, of_other), error_code::invalid_argument);  // twice
+    EXPECT_EQ(refused(other, of_other), error_code::invalid_argument);  // refused a second time
     buffer mine = of_.acquire(100);
     buffer part = mine.view(0, 50);
     EXPECT_EQ(refused(of_, part), error_code::invalid_argument);
@@ -200,7 +200,7 @@ TEST_F(pool, ends_pointers) {
     content(first, device);
     of_.release(std::move(first));
     buffer second = of_.acquire(8192);
-    pointer[0] = std::byte{9};  // of a program with a mistake: it must not pass for the next owner's
+    pointer[0] = std::byte{9};  // a mistake of the program, which must not pass for a write of the next owner
     const auto lease = second.read(device);
     EXPECT_EQ(lease[0], std::byte{0});
 }
@@ -277,7 +277,7 @@ TEST_F(pool, what_it_holds_goes_first_where_memory_is_short) {
     buffer wanted(1024);
     wanted.write(device);
     EXPECT_EQ(used.statistics().evictions, 0u);
-    EXPECT_EQ(of_.statistics().held, 1u);  // without its copy there
+    EXPECT_EQ(of_.statistics().held, 1u);  // the buffer is held without its copy at the device
     limit_memory(device, no_memory_limit);
 }
 

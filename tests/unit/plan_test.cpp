@@ -18,7 +18,7 @@ protected:
         return plan(known, memories, queued, {range, where, what});
     }
 
-    /// Makes `where` hold all, written.
+    /// Makes `where` alone current in all bytes, which have been written.
     void written_at(space_id where) { wrote(known, known.whole(), where); }
 
     directory known{100};
@@ -83,7 +83,7 @@ TEST_F(plan_of, writing_shared_memory_that_another_may_read_takes_it_over) {
               (std::vector<step>{{.does = kind::publish, .range = all, .from = b, .to = host, .what = access::write}}));
 }
 
-// Waiting: to read, for what writes that memory; to write it, for all that uses it.
+// A reader waits for work that writes the memory; a writer waits for all work that uses it.
 
 TEST_F(plan_of, a_reader_waits_for_writers_of_its_memory_only) {
     written_at(a);
@@ -133,7 +133,7 @@ TEST_F(plan_of, pieces_that_wait_for_the_same_work_wait_once) {
     EXPECT_EQ(std::count_if(planned.begin(), planned.end(), [](const step& s) { return s.does == kind::wait; }), 1);
 }
 
-// Dropping.
+// A copy is dropped.
 
 TEST_F(plan_of, the_last_current_copy_is_found) {
     written_at(a);

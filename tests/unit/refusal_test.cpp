@@ -11,7 +11,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-/// Holds a lease of `of`, on another thread.
+/// Holds a lease of a buffer on another thread.
 class held_by_another {
 public:
     explicit held_by_another(buffer& of)
@@ -32,7 +32,7 @@ private:
     std::jthread thread_;
 };
 
-/// A buffer with a host pointer out, of which debug:0 has bytes [38, 48) newest.
+/// A buffer with a host pointer out, whose bytes [38, 48) are newest at debug:0.
 class a_refused_lease : public testing::TestWithParam<std::size_t> {
 protected:
     a_refused_lease() {
@@ -41,7 +41,7 @@ protected:
         put(b, of(10, 8), device, 38);
     }
 
-    /// The lease is granted, and given back as the other one is not to be had.
+    /// Asks for two leases: the first is granted, and given back as the second cannot be had.
     void refuse(const wanted_lease<std::byte>& asked) {
         buffer other(10);
         const held_by_another lease(other);

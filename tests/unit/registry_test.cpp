@@ -91,7 +91,7 @@ TEST(registry, finds_or_misses_a_buffer_that_goes_meanwhile) {
     });
     for (int i = 0; i < 2000; ++i) {
         buffer b(64);
-        for (;;) {  // a handle of the seeker may keep the one before for a moment
+        for (;;) {  // the seeker may keep the buffer of the round before for a moment
             try {
                 get_registry().add("brief", b);
                 break;

@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::size_t page = 4096;
 
-// As any process can see the first page of what is shared.
+// Indexes of the words in the first page of shared memory, which any process can see.
 constexpr std::size_t magic_at = 0;
 constexpr std::size_t bytes_at = 1;
 constexpr std::size_t newest_at = 2;
@@ -46,7 +46,7 @@ private:
     volatile std::uint64_t* words_;
 };
 
-/// A file of a process that calls it shared memory.
+/// A file that a process passes off as shared memory.
 class forged {
 public:
     forged(std::size_t bytes, std::array<std::uint64_t, 5> words, int seals = F_SEAL_SHRINK | F_SEAL_GROW)
@@ -166,7 +166,7 @@ TEST(shared_header, with_any_holder_is_an_error_until_it_is_settled) {
         b.mark_host_dirty();
         EXPECT_TRUE(same(content(b, "debug:0"), of(page, 7)));
         b.write("debug:0").release();
-        theirs[newest_at] = 0;  // somebody overrules this process
+        theirs[newest_at] = 0;  // another process overrules this one
         EXPECT_EQ(b.state(), buffer_state::host_dirty);
         b.fill(of(1, 7));  // debug:0 has left poison at the host
     }

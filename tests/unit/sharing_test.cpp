@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::size_t count = 20'000;
 
-// Of the other process.
+// The buffer that the other process has.
 std::optional<unified_buffer<int>> theirs;
 
 int attach(const std::string& name) {

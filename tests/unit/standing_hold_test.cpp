@@ -57,11 +57,11 @@ TEST(a_standing_hold, leaves_alone_what_is_leased_elsewhere) {
     b.copy_from(all_of(1));
     const standing_hold hold = b.bind(gpu(), access::read_write);
     auto lease = b.read(host, {.offset = 0, .count = 100});
-    host_reads(b, 50, 100);  // opens what the lease does not have
+    host_reads(b, 50, 100);  // when it ends, bytes that the lease does not have are opened
     device_writes(hold, 120, all_of(5, 4));
     EXPECT_EQ(host_reads(b, 120, 4), all_of(5, 4));
     const std::uint64_t before = b.statistics().bytes_moved();
-    host_reads(b, 0, 100);  // still the host's
+    host_reads(b, 0, 100);  // these bytes are still the host's
     EXPECT_EQ(b.statistics().bytes_moved(), before);
     lease.release();
     host_reads(b, 0, 100);
@@ -230,7 +230,7 @@ TEST(a_standing_hold, asks_its_holder_to_pause_with_no_lock_held) {
     int resumes = 0;
     const auto use = [&](int& of) {
         ++of;
-        b.state();  // would wait for ever if the lock were held
+        b.state();  // would never return if the lock were held
     };
     const standing_hold hold =
         b.bind(gpu(), access::read_write, {.pause = [&] { use(pauses); }, .resume = [&] { use(resumes); }});
@@ -274,7 +274,7 @@ TEST(a_standing_hold, may_end_while_its_holder_is_asked_to_pause) {
                       device_writes(hold, 0, all_of(2, 8));
                       hold.release();
                       EXPECT_EQ(*kept, 3);
-                      EXPECT_EQ(kept.use_count(), 2);  // these functions live until they return
+                      EXPECT_EQ(kept.use_count(), 2);  // the functions of a hold live until they return
                   }});
     EXPECT_EQ(host_reads(b, 0, 8), all_of(2, 8));
     EXPECT_EQ(kept.use_count(), 1);
@@ -301,7 +301,7 @@ TEST(a_standing_hold, goes_on_when_nobody_elsewhere_has_bytes_of_it) {
         b.bind(gpu(), access::read_write, {.pause = [&] { ++pauses; }, .resume = [&] { ++resumes; }});
     auto lease = b.read(host, {.offset = 0, .count = 8});
     host_reads(b, 4096, 8);
-    EXPECT_EQ(resumes, 0);  // the device would write below the lease
+    EXPECT_EQ(resumes, 0);  // else the device would write below the lease
     lease.release();
     EXPECT_EQ(pauses, 1);
     EXPECT_EQ(resumes, 1);
@@ -311,7 +311,7 @@ TEST(a_standing_hold, destroys_what_its_holder_gave_with_no_lock_held) {
     buffer b(size);
     b.copy_from(all_of(1));
     std::shared_ptr<int> asks_on_end(new int(0), [&](const int* of) {
-        b.state();  // would wait for ever if the lock were held
+        b.state();  // would never return if the lock were held
         delete of;
     });
     standing_hold hold = b.bind(gpu(), access::read_write, {.pause = [asks_on_end] {}});
@@ -319,7 +319,7 @@ TEST(a_standing_hold, destroys_what_its_holder_gave_with_no_lock_held) {
     hold.release();
 }
 
-/// A thread that writes through the raw handle all the time, but where it was told to pause.
+/// A thread writes through the raw handle all the time, except while it is told to pause.
 TEST(a_standing_hold, of_a_thread_that_writes_all_the_time_shows_whole_generations) {
     buffer b(size);
     b.copy_from(all_of(0));

@@ -114,7 +114,7 @@ TEST(a_standing_hold, gets_back_what_was_leased_while_it_was_paused) {
     hold.pause();
     b.copy_from(all_of(2));
     {
-        const auto lease = b.write(host);  // without the lock, as the host alone is current
+        const auto lease = b.write(host);  // taken without the lock, as the host alone is current
         hold.resume();
         std::memset(lease.data(), 3, size);
     }
@@ -246,7 +246,7 @@ TEST(a_standing_hold, is_quiet_before_the_first_of_several_leases_is_taken) {
     buffer second(size);
     first.copy_from(all_of(1));
     second.copy_from(all_of(1));
-    // The device of the second one becomes quiet when a thread has read the first one.
+    // The device of the second buffer becomes quiet when a thread has read the first buffer.
     const standing_hold hold =
         second.bind(gpu(), access::read_write, {.pause = [&] { std::jthread([&] { first.read(host); }).join(); }});
     device_writes(hold, 0, all_of(2, 8));

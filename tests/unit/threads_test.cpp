@@ -74,7 +74,7 @@ TEST_F(many_threads, lose_no_update_in_views_that_overlap) {
     constexpr std::size_t step = 37;
     unified_buffer<unsigned> b({(threads + 1) * step});
     at_once(threads, [&](unsigned me) {
-        auto mine = b.view(me * step, 2 * step);  // the half of each neighbour's
+        auto mine = b.view(me * step, 2 * step);  // shares a half with each neighbour's view
         for (unsigned round = 0; round < rounds; ++round) {
             for (unsigned& each : mine.read_write(side(me + round))) ++each;
         }
@@ -92,7 +92,7 @@ TEST_F(many_threads, write_different_parts_at_a_time) {
     std::barrier all_hold(threads);
     at_once(threads, [&](unsigned me) {
         const auto w = b.write(side(me), {.offset = me * step, .count = step});
-        all_hold.arrive_and_wait();  // never, where a lease waits for one of other bytes
+        all_hold.arrive_and_wait();  // would never return if a lease waited for one of other bytes
         for (unsigned& each : w) each = me;
     });
     for (const space where : {device, host}) {
@@ -269,7 +269,7 @@ TEST_F(many_threads, drop_handles_and_leases_in_any_order) {
 
 TEST_F(many_threads, see_the_default_device_change) {
     const default_device_is restored(host);
-    buffer b(1000, {.access = host_access::read_only});  // else the host counts as written at each change
+    buffer b(1000, {.access = host_access::read_only});  // a host that may write would count as written at each change
     put(b, noise(1000), device);
     const std::byte* const at_device = b.read(device).data();
     const std::byte* const at_host = b.read(host).data();

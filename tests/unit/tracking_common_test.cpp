@@ -53,7 +53,7 @@ TEST_F(common_mapping, watches_do_not_disturb_each_other) {
 TEST_F(common_mapping, what_was_given_back_to_the_system_is_fresh) {
     for (const bool armed_still : {false, true}) {
         auto before = watch_of(pages(0, 8));
-        before->arm({0, 8 * page});  // also pages that are not there
+        before->arm({0, 8 * page});  // arms pages, too, that are not there yet
         std::memset(at(2), 1, 2 * page);
         if (!armed_still) before.reset();
         ASSERT_EQ(::madvise(at(0), 8 * page, MADV_DONTNEED), 0);

@@ -87,7 +87,7 @@ TEST(tracking_limits, what_is_watched_leaves_mappings_to_the_program) {
         last = all.back().host();
     }
     EXPECT_LT(mappings(), most_mappings() / 4 * 3);
-    for (const std::byte value : {std::byte{1}, std::byte{2}}) {  // the last is not watched, and right
+    for (const std::byte value : {std::byte{1}, std::byte{2}}) {  // the last buffer is not watched, and still right
         last[large - 1] = value;
         EXPECT_EQ(all.back().read(device)[large - 1], value);
     }

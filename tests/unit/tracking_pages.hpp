@@ -27,7 +27,7 @@ using ranges = std::vector<byte_range>;
 
 inline const std::size_t page = kernel::page();
 
-/// Zero pages of the process's own.
+/// Pages of the process's own, which start as zero.
 class mapping {
 public:
     explicit mapping(std::size_t bytes)
@@ -74,7 +74,7 @@ inline ranges joined(ranges all) {
 
 inline byte_range pages(std::size_t first, std::size_t count) { return {first * page, (first + count) * page}; }
 
-/// Watches pages. Skips where the kernel refuses.
+/// Watches pages. Skips the test where the kernel refuses.
 class page_watch : public ::testing::Test {
 protected:
     static constexpr std::size_t count = 64;

@@ -14,12 +14,12 @@ namespace {
 constexpr std::size_t units = 512;  // pages of a part
 constexpr int rounds = 200;
 
-// What a page costs, in microseconds, by bench/tracking_methods.cpp on two cores, Linux 6.18: a fault 0.4 to 1.4, a
-// transfer by memcpy 0.1 to 0.5.
+// These are the costs of a page in microseconds. bench/tracking_methods.cpp measured 0.4 to 1.4 for a fault and 0.1 to
+// 0.5 for a transfer by memcpy, on two cores under Linux 6.18.
 constexpr double fault = 1.0;
 constexpr double transfer = 0.3;
 
-/// How many pages of the part the program writes in a round, from 0 on.
+/// Returns how many pages of the part the program writes in a round. Rounds count from 0.
 using pattern = std::function<std::size_t(int round)>;
 
 struct totals {
@@ -29,7 +29,8 @@ struct totals {
     double cost() const { return static_cast<double>(faults) * fault + static_cast<double>(moved) * transfer; }
 };
 
-/// One part through many rounds, as a buffer leads it: the first time it is only at the host, and moves whole.
+/// Leads one part through many rounds, as a buffer does. In the first round the part is only at the host, and moves
+/// whole.
 class part {
 public:
     totals round(std::size_t written) {
@@ -108,7 +109,7 @@ TEST(tracking_policy, is_tried_again_after_4_8_16_32_64_and_then_every_255_round
 TEST(tracking_policy, whole_rewrites_cost_at_most_a_tenth_more_than_not_to_watch) {
     const int settled = 20 * 256;
     EXPECT_LE(play(all_written, 300, 300 + settled).cost(), 1.1 * never_watched(settled));
-    // From the very beginning: one round in six and not more.
+    // From the very beginning, at most one round in six is watched.
     EXPECT_LE(play(all_written).faults, units * rounds / 6);
 }
 
@@ -152,7 +153,7 @@ TEST(tracking_policy, where_little_is_written_again_it_is_exact_within_256_round
         for (int i = 0; i < dense_for; ++i) one.round(units);
         int whole = 0;
         while (one.round(1).moved != 1) ASSERT_LE(++whole, 255) << dense_for;
-        // And stays so.
+        // It stays exact from then on.
         for (int i = 0; i < rounds; ++i) ASSERT_EQ(one.round(1).moved, 1U) << dense_for;
     }
 }
@@ -165,7 +166,7 @@ TEST(tracking_policy, the_longer_the_habit_the_longer_it_is_believed) {
         while (one.round(1).moved != 1) ++whole;
         return whole;
     };
-    // It has paused for as many rounds as that already, at the most.
+    // The pause is at most as long as the habit was.
     for (int dense_for = 3; dense_for < 2 * rounds; ++dense_for) EXPECT_LE(whole_after(dense_for), dense_for + 2);
     EXPECT_EQ(whole_after(2), 0);
 }
@@ -177,7 +178,7 @@ TEST(tracking_policy, a_habit_that_ended_is_forgotten) {
     for (int i = 0; i < 2; ++i) one.round(units);
     int whole = 0;
     while (one.round(1).moved != 1) ++whole;
-    EXPECT_EQ(whole, 4);  // the first pause again
+    EXPECT_EQ(whole, 4);  // as long as the first pause
 }
 
 TEST(tracking_policy, a_change_and_back_costs_what_two_beginnings_cost) {

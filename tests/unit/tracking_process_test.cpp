@@ -30,7 +30,7 @@ TEST_F(tracking_process, two_watches_do_not_disturb_each_other) {
     EXPECT_EQ(scan(*by_, whole()), ranges{pages(0, 1)});
 }
 
-/// A userfaultfd as a program opens one.
+/// A userfaultfd that the program has opened itself.
 class faults_of_the_program {
 public:
     faults_of_the_program() {
@@ -72,7 +72,7 @@ TEST_F(tracking_process, the_program_may_handle_faults_where_a_watch_has_ended) 
 TEST_F(tracking_process, memory_can_be_watched_again_after_its_end) {
     for (int i = 0; i < 3; ++i) {
         by_.reset();
-        memory_.data()[page] = std::byte{1};  // costs nothing, and is nobody's
+        memory_.data()[page] = std::byte{1};  // costs nothing, and nobody is told
         by_ = make_watch(memory_.span(), true);
         ASSERT_TRUE(by_);
         by_->arm(whole());
@@ -81,7 +81,7 @@ TEST_F(tracking_process, memory_can_be_watched_again_after_its_end) {
 }
 
 TEST_F(tracking_process, throws_in_a_forked_child) {
-    process::forks();  // counted from now on
+    process::forks();  // forks are counted from now on
     by_->arm(whole());
     const pid_t child = ::fork();
     if (child == 0) {

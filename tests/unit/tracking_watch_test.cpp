@@ -130,12 +130,12 @@ TEST_F(page_watch, arming_forgets_what_came_before_rounded_outwards) {
 TEST_F(page_watch, disarming_is_rounded_inwards) {
     by_->arm(whole());
     by_->disarm({page - 1, 3 * page + 1});
-    // What is not armed reads as written; pages 0 and 3 still are.
+    // Pages that are not armed read as written. Pages 0 and 3 are still armed.
     EXPECT_FALSE(by_->any_written(pages(0, 1)));
     EXPECT_FALSE(by_->any_written(pages(3, 1)));
     EXPECT_TRUE(by_->any_written(pages(1, 1)));
     EXPECT_TRUE(by_->any_written(pages(2, 1)));
-    by_->disarm({5 * page + 1, 6 * page - 1});  // no whole page
+    by_->disarm({5 * page + 1, 6 * page - 1});  // holds no whole page
     EXPECT_FALSE(by_->any_written(pages(5, 1)));
     by_->arm(pages(1, 2));
     EXPECT_EQ(scan(*by_, whole()), ranges{});
@@ -155,13 +155,13 @@ TEST_F(page_watch, the_last_page_is_the_buffers_however_little_it_uses) {
 
 TEST_F(page_watch, touched_tells_what_was_ever_written) {
     EXPECT_EQ(touched(*by_, whole()), ranges{});
-    [[maybe_unused]] volatile std::byte seen = memory_.data()[0];  // the zero page
+    [[maybe_unused]] volatile std::byte seen = memory_.data()[0];  // a read maps the zero page
     EXPECT_EQ(touched(*by_, whole()), ranges{});
     memory_.data()[3 * page] = std::byte{1};
     memory_.data()[7 * page + 1] = std::byte{0};
     EXPECT_EQ(touched(*by_, whole()), (ranges{pages(3, 1), pages(7, 1)}));
     EXPECT_EQ(touched(*by_, pages(4, 8)), ranges{pages(7, 1)});
-    EXPECT_EQ(touched(*by_, whole()), (ranges{pages(3, 1), pages(7, 1)}));  // and keeps it
+    EXPECT_EQ(touched(*by_, whole()), (ranges{pages(3, 1), pages(7, 1)}));  // a look changes nothing
 }
 
 TEST_F(page_watch, fresh_memory_is_armed_and_what_was_touched_is_told) {
@@ -204,7 +204,7 @@ TEST_F(page_watch, no_write_is_missed_while_others_write) {
     by_->arm(whole());
     std::atomic<int> busy = writers;
     const auto byte_at = [](std::byte* where) { return std::atomic_ref(reinterpret_cast<unsigned char&>(*where)); };
-    // The newest content that a scan has told of, as a transfer would take it.
+    // `taken` gets the newest content that a scan has told of, as a transfer would take it.
     mapping taken(count * page);
     const auto take = [&] {
         for (const byte_range& each : scan(*by_, whole())) {
@@ -219,7 +219,7 @@ TEST_F(page_watch, no_write_is_missed_while_others_write) {
             threads.emplace_back([this, w, &busy, byte_at] {
                 std::minstd_rand random(static_cast<unsigned>(w) + 1);
                 for (int i = 0; i < stores; ++i) {
-                    // Each has bytes of its own in all pages.
+                    // Each thread has bytes of its own in all pages.
                     const std::size_t line = random() % (count * page / 64);
                     byte_at(memory_.data() + line * 64 + w)
                         .store(static_cast<unsigned char>(i | 1), std::memory_order_relaxed);

@@ -34,7 +34,7 @@ protected:
     static std::uint64_t moved(const buffer& of) { return of.statistics().bytes_moved(); }
     bool takes_turns(const buffer& of) const { return of.placement(borrower_.where()).placement == placement::shared; }
 
-    /// Written at the lender, and seen by the borrower, whose turn it is.
+    /// Returns a buffer that was written at the lender, and read by the borrower, whose turn it is.
     buffer borrowed() {
         buffer made(size);
         write(made, lender_, 0, noise(size));

@@ -16,7 +16,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-/// On a thread that a device's API is bound to: tells that the thread waits for another one.
+/// Is set when a thread that a device's API is bound to waits for another thread.
 thread_local constinit std::atomic<bool>* waits = nullptr;
 
 class tells_that_it_waits {
@@ -139,7 +139,7 @@ TEST_F(a_writer_that_waits, makes_no_circle_of_readers) {
     const std::jthread writer_of_c = start(waits_for_c, "c ", [&] { return c.write(host); });
 }
 
-/// What a thread that a device is bound to waits for may wait for that thread: so it helps, whatever it waits for.
+/// A thread that a device is bound to helps others whatever it waits for, as the other thread may be waiting for it.
 TEST(a_pool, is_released_to_by_a_thread_that_others_wait_for) {
     fake_device& device = fake_device::get({.asynchronous = true});
     memory_pool pool;

@@ -13,20 +13,22 @@
 
 namespace unibuf::fortran {
 
-/// A range in bytes.
+/// A range of bytes.
 struct extent {
     std::size_t offset = 0;
     std::size_t bytes = rest;
 };
 
-/// The standing holds of the device, one for each handle that it was shown, and whose turn the bytes are.
+/// The standing holds of the device, one for each handle that it was shown, and whose turn it is with the bytes: the
+/// device's, or that of the program's pointers.
 ///
-/// The library gives bytes back to the device as soon as an access of the host has ended, and takes those away of which
-/// a pointer is given out. Fortran keeps its pointers: a program that has read what a shader wrote may go on to write
-/// through one of them. So while pointers are out, a read gives its bytes to them anew, and they are the host's until
-/// the device has the next turn: with sync_to_gpu, or with the next access, as a shader may have run since.
+/// The library gives bytes back to the device as soon as an access of the host has ended, and takes bytes from it when
+/// it gives a pointer to them out. A Fortran program keeps its pointers: when it has read what a shader wrote, it may
+/// go on to write through one of them. So while pointers are out, a read gives its bytes to the pointers anew, and the
+/// bytes are the host's until the device has its next turn: with sync_to_gpu, or with the next access, as a shader may
+/// have run since.
 ///
-/// Ranges are those of the whole buffer, and have an end. Any thread.
+/// Ranges are those of the whole buffer, and have an end. Any thread may call these functions.
 class gpu_holds {
 public:
     gpu_holds(buffer whole, gpu where) : whole_(std::move(whole)), gpu_(where) {}
@@ -37,24 +39,25 @@ public:
     void remove(const std::shared_ptr<standing_hold>& shown) noexcept;
     bool any() const noexcept { return any_.load(std::memory_order_acquire); }
 
-    /// A pointer to the host's memory was given out; or all of them have ended.
+    /// These note that a pointer to the host's memory was given out, or that all pointers have ended.
     void pointer_given() noexcept { pointers_out_.store(true, std::memory_order_relaxed); }
     void pointers_ended() noexcept { pointers_out_.store(false, std::memory_order_relaxed); }
     bool pointers_out() const noexcept { return pointers_out_.load(std::memory_order_relaxed); }
 
-    /// Pointers have the bytes that they were given anew, until the device has its turn. A shader may write those that
-    /// were only `read`: where the program's writes are not found, that stands, unless sync_to_gpu says otherwise.
+    /// These note that pointers have bytes anew until the device has its turn. A shader may write bytes that were only
+    /// read by a pointer: where the program's writes are not found, what the shader wrote stands, unless sync_to_gpu
+    /// says otherwise.
     void turn_of_pointers() { pointers_turn_.store(true, std::memory_order_release); }
     void was_read(extent part);
 
-    /// The program has said that the host's bytes stand.
+    /// Forgets what pointers have read in `part`, as the program has said that the host's bytes stand.
     void forget_reads(extent part) noexcept;
 
-    /// Before an access: the device may have all again, with what pointers have written. Throws what
-    /// standing_hold::resume does, and can be called again.
+    /// Gives the device all bytes again before an access, with what pointers have written. Throws what
+    /// standing_hold::resume throws, and can be called again then.
     void turn_of_gpu();
 
-    /// The same by sync_to_gpu: what pointers have written stands.
+    /// Gives the device all bytes again for sync_to_gpu: what pointers have written stands.
     void begin_with_pointers();
 
 private:
@@ -67,7 +70,7 @@ private:
     std::atomic<bool> pointers_turn_ = false;
     std::mutex mutex_;
     std::vector<std::shared_ptr<standing_hold>> shown_;
-    std::vector<extent> read_;  // by pointers whose writes are not found
+    std::vector<extent> read_;  // ranges that were read by pointers whose writes are not found
 };
 
 }  // namespace unibuf::fortran

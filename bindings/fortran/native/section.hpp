@@ -18,7 +18,7 @@ public:
     std::size_t element_bytes() const noexcept { return of_.elem_len; }
     std::size_t bytes() const noexcept { return bytes_; }
 
-    /// Returns the first byte, where all lie together in the order of the elements; else null.
+    /// Returns the first byte where all bytes lie together in the order of the elements; else null.
     const std::byte* contiguous() const noexcept;
 
     // These copy to and from a block of bytes() bytes, in the order of the elements.

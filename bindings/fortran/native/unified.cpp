@@ -104,12 +104,12 @@ void unified::fill(const section& pattern) {
 
 void unified::sync_to_gpu(extent part) {
     if (holds_->any()) {
-        static_cast<void>(bytes_.view(part.offset, part.bytes));  // or it is out of range
-        // What was written through pointers is found by pages, which may reach beyond the part: a shader could write
-        // there.
+        static_cast<void>(bytes_.view(part.offset, part.bytes));  // throws where the part is out of range
+        // The host's bytes stand all over the buffer, not just in the part: writes through pointers are found by pages,
+        // which may reach beyond the part, where a shader could write.
         return holds_->begin_with_pointers();
     }
-    // A batch collects what names no queue.
+    // No queue is named while a batch is open, as the batch collects only what names none.
     const queue on = batch_is_open() ? queue{} : gpu_.on;
     bytes_.prefetch(gpu_.where, {.offset = part.offset, .count = part.bytes, .on = on});
 }
@@ -182,7 +182,7 @@ unified::~unified() {
     try {
         take_back_from_gpu();
     } catch (const std::exception&) {
-        end_hold();  // the device is gone, and with it what it did
+        end_hold();  // the device has failed, and what it wrote is lost
     }
 }
 

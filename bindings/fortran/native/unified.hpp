@@ -16,16 +16,16 @@
 
 namespace unibuf::fortran {
 
-/// Of optional arguments. Throws error(out_of_range) for negative ones.
+/// Returns the range of two optional arguments. Throws error(out_of_range) for negative ones.
 extent extent_of(const std::int64_t* offset, const std::int64_t* bytes);
 
 /// A buffer, or a part of one, with the device that it is for.
 ///
-/// Nobody tells when a shader runs. So from when the device was shown the buffer (bound to a shader, or its handle
-/// given out) until that is taken back, the device has a standing hold of it.
+/// Nobody tells when a shader runs. So the device has a standing hold of the buffer from when it was shown the buffer
+/// (bound to a shader, or its handle given out) until the buffer is taken back.
 class unified {
 public:
-    /// Makes its copies at once, where that can still fail without harm.
+    /// Makes both copies at once, as a failure does no harm yet.
     unified(buffer bytes, space where);
     ~unified();
     unified(const unified&) = delete;
@@ -51,37 +51,40 @@ public:
     void mark_host_dirty(extent part);
     void mark_device_dirty(extent part);
 
-    /// What the device's API calls its copy, which stays in place until take_back_from_gpu().
+    /// Shows the buffer to the device. Returns what the device's API calls its copy, which stays in place until
+    /// take_back_from_gpu().
     native_memory show_to_gpu();
     void bind_to_shader(int binding);
-    /// What it was given to do until now is seen by later accesses. False where it was not shown the buffer.
+    /// Takes the buffer back from the device. Later accesses see what the device was given to do until now. Returns
+    /// false where the device was not shown the buffer.
     bool take_back_from_gpu();
 
-    /// The handle is of no use then.
+    /// Puts the buffer back into the pool. The handle is of no use from then on.
     void release_to(memory_pool& pool);
 
 private:
     unified(buffer bytes, std::size_t begin, const gpu& where, std::shared_ptr<gpu_holds> with)
         : bytes_(std::move(bytes)), begin_(begin), gpu_(where), holds_(std::move(with)) {}
 
-    /// The place of a part of this handle in the whole buffer.
+    /// Returns the place of a part of this handle in the whole buffer.
     extent placed(extent part) const noexcept;
 
-    /// The bytes of `part`, which pointers have from now on.
+    /// Returns the bytes of `part`, which the program's pointers have from now on.
     std::byte* read_by_pointer(extent part);
-    native_memory show();  // under the mutex
+    native_memory show();  // needs the mutex
     bool end_hold() noexcept;
 
-    /// Where the elements of `of` lie from the element `offset` on. Throws error(out_of_range) where they do not fit.
+    /// Returns where the elements of `of` lie from the element `offset` on. Throws error(out_of_range) where they do
+    /// not fit.
     extent elements(std::int64_t offset, const section& of) const;
 
     buffer bytes_;
-    std::size_t begin_ = 0;  // in the whole buffer
+    std::size_t begin_ = 0;  // offset in the whole buffer
     gpu gpu_;
     std::shared_ptr<gpu_holds> holds_;
-    std::mutex mutex_;  // of what the device was shown by this handle
+    std::mutex mutex_;  // guards what the device was shown by this handle
     std::shared_ptr<standing_hold> shown_;
-    std::optional<copy_view> shown_at_host_;  // where the host is in the place of the device
+    std::optional<copy_view> shown_at_host_;  // used in place of `shown_` where the host is the device
 };
 
 slots<unified>& buffers() noexcept;

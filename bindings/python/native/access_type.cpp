@@ -30,7 +30,7 @@ public:
         options_ = range_of(offset, count, buffer().element().bytes);
         options_.timeout = timeout_of(timeout);
         options_.on = queue_of(stream);
-        // A part has one axis, and the whole its own.
+        // A part of the buffer has one axis; the whole keeps the buffer's shape.
         if (options_.offset == 0 && options_.count == rest) shape_ = nb::borrow(buffer().shape());
     }
 
@@ -51,7 +51,7 @@ public:
             if (!shape_.is_valid()) shape_ = nb::make_tuple(held.size_bytes() / buffer().element().bytes);
             array_ = buffer().array(root, where_, shape_, stream_);
             if (where_ == host && !held.read_only()) {
-                inner_ = std::move(array_);  // what NumPy makes from its view refers to this
+                inner_ = std::move(array_);  // arrays that NumPy makes from the view refer to this one
                 array_ = inner_.attr("view")();
             }
             memory_ = std::move(root);
@@ -62,7 +62,7 @@ public:
         return array_;
     }
 
-    // For the collector of cycles: a block may lie in an attribute of its buffer.
+    // The collector of cycles needs these two: a block may lie in an attribute of its buffer.
     static int traverse(PyObject* self, visitproc visit, void* arg) {
         Py_VISIT(Py_TYPE(self));
         if (!nb::inst_ready(self)) return 0;
@@ -78,8 +78,8 @@ public:
         return 0;
     }
 
-    /// An array that is left is not written through any more; others made from it are as those of `host` and `device`
-    /// are.
+    /// Ends the lease. The block's array is read-only from then on, where somebody still has it; arrays made from it go
+    /// on as arrays of `host` and `device` do.
     void leave() {
         if (!memory_.is_valid()) return;
         nb::object array = std::move(array_), root = std::move(memory_);
@@ -87,14 +87,14 @@ public:
         const bool array_left = Py_REFCNT(array.ptr()) > 1;
         const bool is_numpy = held.data() != nullptr;
         if (!is_numpy) array.reset();
-        const Py_ssize_t known = 1 + (is_numpy ? 1 : 0);  // by `root` and the array
+        const Py_ssize_t known = 1 + (is_numpy ? 1 : 0);  // references of `root` and of the array
         bool others_left = Py_REFCNT(root.ptr()) > known;
         if (const nb::object inner = std::move(inner_); inner.is_valid()) {
-            // What refers to the array itself is taken for its variable where it is one, as a memoryview where it is
-            // more.
+            // One reference to the array itself is taken for the variable of the `with` statement, more than one for a
+            // memoryview of it.
             others_left = others_left || Py_REFCNT(inner.ptr()) > 2 || Py_REFCNT(array.ptr()) > 2;
         }
-        std::optional<copy_view> kept;  // from before the end of the lease, so that nobody drops the copy in between
+        std::optional<copy_view> kept;  // begins before the lease ends, so that nobody drops the copy in between
         if (array_left || others_left) kept = hold();
         held.end();
         if (is_numpy && array_left) array.attr("setflags")("write"_a = false);
@@ -106,7 +106,7 @@ public:
 private:
     typed_buffer& buffer() const { return *nb::inst_ptr<typed_buffer>(of_); }
 
-    /// `take` is read, write or read_write of the buffer.
+    /// Takes a lease by `take`, which is read, write or read_write of the buffer.
     template <class Take>
     std::invoke_result_t<Take, unibuf::buffer&, space, const access_options&> lease_by(Take take) {
         return in_turns(options_.timeout, [&](std::chrono::nanoseconds timeout) {
@@ -140,7 +140,7 @@ private:
         PyErr_Clear();
     }
 
-    /// The last one may wait for queued work.
+    /// Drops the handle without the interpreter's lock: the last handle may wait for queued work.
     void drop_handle() {
         if (!handle_) return;
         std::optional<unibuf::buffer> gone;
@@ -150,7 +150,7 @@ private:
     }
 
     nb::object of_;
-    std::optional<unibuf::buffer> handle_;  // of the buffer as it was entered: `of_` may be freed, or released
+    std::optional<unibuf::buffer> handle_;  // handle of the buffer that was entered: `of_` may be freed, or released
     access what_;
     space where_;
     nb::object stream_;

@@ -26,7 +26,7 @@ void construct(typed_buffer* self, nb::handle shape, nb::handle dtype, bool pinn
     new (self) typed_buffer(std::move(bytes), std::move(element), std::move(extents), options);
 }
 
-/// Rows `offset` to `offset + count` of the first axis.
+/// Makes a view of rows `offset` to `offset + count` of the first axis.
 nb::object view(nb::pointer_and_handle<typed_buffer> self, nb::ssize_t offset, nb::handle count) {
     typed_buffer& of = *self.p;
     const Py_ssize_t axes = PyTuple_Size(of.shape().ptr());
@@ -51,7 +51,7 @@ nb::object view(nb::pointer_and_handle<typed_buffer> self, nb::ssize_t offset, n
                        std::move(shape), of.options());
 }
 
-/// What has no copy yet gets one, as by any first access.
+/// Makes `where` current. Where the buffer has no copy yet, it gets one, as by any first access.
 void sync(typed_buffer& self, space where, nb::ssize_t offset, nb::handle count) {
     const access_options range = range_of(offset, count, self.element().bytes);
     self.access([&](unibuf::buffer& of) {

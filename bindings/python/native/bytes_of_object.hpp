@@ -10,10 +10,10 @@ namespace unibuf::python {
 
 namespace nb = nanobind;
 
-/// C-contiguous, and in place as long as this lives. With the interpreter's lock held.
+/// Keeps the C-contiguous bytes of an object in place as long as it lives. Needs the interpreter's lock.
 class bytes_of_object {
 public:
-    /// Raises what the object raises. `flags` are those of PyObject_GetBuffer beside contiguity.
+    /// Raises what the object raises. `flags` go to PyObject_GetBuffer, which is asked for contiguity in any case.
     explicit bytes_of_object(nb::handle of, int flags = 0) {
         if (PyObject_GetBuffer(of.ptr(), &view_, PyBUF_C_CONTIGUOUS | flags) != 0) nb::raise_python_error();
     }

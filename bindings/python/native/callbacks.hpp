@@ -14,17 +14,17 @@ namespace unibuf::python {
 
 namespace nb = nanobind;
 
-/// The functions of one standing hold. The library may have them longer than the hold, and lets go of them with locks
-/// of its own, where nobody may wait for the interpreter's: so they are emptied when the hold ends, and then are
-/// nothing.
+/// The functions of one standing hold. The library may keep them longer than the hold, and lets go of them under locks
+/// of its own, where nobody may wait for the interpreter's lock. So forget() empties them when the hold ends, and calls
+/// do nothing from then on.
 class callbacks : public std::enable_shared_from_this<callbacks> {
 public:
     callbacks(nb::object pause, nb::object resume) : pause_(std::move(pause)), resume_(std::move(resume)) {}
 
-    /// Gives them to the library. Where they raise, they throw `raised`.
+    /// Gives the functions to the library. Where they raise, they throw `raised`.
     void put_in(standing_options& options);
 
-    /// With the interpreter's lock held, as all that follows.
+    // These need the interpreter's lock.
     void forget();
     int traverse(visitproc visit, void* arg) const;
 
@@ -36,13 +36,14 @@ private:
     bool ended_ = false;
 };
 
-/// What the library is told of a function that has raised. Where it comes out of the library, it is that exception.
+/// The error that the library gets where a function of a hold has raised. Where it comes out of the library, the
+/// function's exception is raised again.
 class raised : public error {
 public:
     raised(nb::object failure, const std::string& text)
         : error(error_code::transfer_failed, text), failure_(std::make_shared<kept_object>(std::move(failure))) {}
 
-    /// Sets the Python error.
+    /// Sets the Python error that the function had raised.
     void raise_again() const;
 
 private:

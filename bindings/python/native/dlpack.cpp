@@ -15,7 +15,7 @@ namespace unibuf::python {
 
 namespace {
 
-// As the DLPack specification 1.x lays them out.
+// These structs have the layout of the DLPack specification 1.x.
 struct dl_tensor {
     void* data;
     std::int32_t device_type;
@@ -46,7 +46,7 @@ static_assert(sizeof(dl_tensor) == 48 && sizeof(managed) == 64 && sizeof(managed
 template <class Managed>
 struct exported {
     Managed head{};
-    std::vector<std::int64_t> extents;  // and strides
+    std::vector<std::int64_t> extents;  // the extents, then the strides
     PyObject* memory = nullptr;
 
     static void remove(Managed* of) {
@@ -61,7 +61,7 @@ struct exported {
 
 template <class Managed>
 void destroy_unused(PyObject* capsule, const char* name) {
-    if (!PyCapsule_IsValid(capsule, name)) return;  // a consumer has it
+    if (!PyCapsule_IsValid(capsule, name)) return;  // a consumer has taken the tensor
     auto* const of = static_cast<Managed*>(PyCapsule_GetPointer(capsule, name));
     if (of->deleter) of->deleter(of);
 }
@@ -83,7 +83,7 @@ nb::object export_as(const char* name, PyCapsule_Destructor destructor, nb::hand
         whole->extents[axes + axis] = stride;
         stride *= whole->extents[axis];
     }
-    // Not every consumer adds byte_offset.
+    // The offset is part of the pointer, as not every consumer adds byte_offset.
     whole->head.tensor = {.data = reinterpret_cast<void*>(of.native().handle + of.native().offset),
                           .device_type = device_type,
                           .device_id = device_id,

@@ -41,7 +41,7 @@ element_type describe(nb::object dtype) {
 element_type element_type_of(nb::handle wanted) {
     if (nb::isinstance(wanted, dtype_class())) return describe(nb::borrow(wanted));
     if (!PyType_Check(wanted.ptr())) return describe(dtype_class()(wanted));
-    // numpy.float32 and the like: they are few, and live as long as the process.
+    // Classes like numpy.float32 are remembered: they are few, and live as long as the process.
     static auto& known = *new std::unordered_map<PyObject*, element_type>;
     const auto found = known.find(wanted.ptr());
     if (found != known.end()) return found->second;
@@ -51,9 +51,9 @@ element_type element_type_of(nb::handle wanted) {
 }
 
 nb::object shape_of(nb::handle wanted, const element_type& element, std::size_t& bytes) {
-    constexpr std::size_t most_axes = 64;  // of a NumPy array
+    constexpr std::size_t most_axes = 64;  // as many as a NumPy array may have
     nb::object shape;
-    // An array of integers is an integer too, to look at: one without axes really is.
+    // PyIndex_Check takes every array of integers for an integer; PyNumber_Index takes only one without axes.
     const nb::object one = nb::steal(PyIndex_Check(wanted.ptr()) ? PyNumber_Index(wanted.ptr()) : nullptr);
     if (one.is_valid()) {
         shape = nb::make_tuple(one);

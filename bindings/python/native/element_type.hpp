@@ -14,15 +14,15 @@ struct element_type {
     std::size_t bytes = 0;
 };
 
-/// What numpy.dtype(wanted) is. Throws TypeError where it is no plain data of some bytes.
+/// Returns what numpy.dtype(wanted) is. Throws TypeError where that is no plain data of some bytes.
 element_type element_type_of(nb::handle wanted);
 
-/// The tuple that `wanted`, an int or a sequence of them, is as a shape, and how many bytes such an array has. Throws
-/// TypeError, error(invalid_argument) for negative extents, error(out_of_memory) for more than can be addressed, also
-/// where an extent of zero comes with them, as NumPy does.
+/// Returns `wanted`, an int or a sequence of ints, as a tuple, and sets `bytes` to the size of an array of that shape.
+/// Throws TypeError, error(invalid_argument) for negative extents, and error(out_of_memory) for more than can be
+/// addressed. Extents that are too large are refused also beside an extent of zero, as NumPy does.
 nb::object shape_of(nb::handle wanted, const element_type& element, std::size_t& bytes);
 
-/// numpy.ndarray over the bytes of `memory`.
+/// Returns a numpy.ndarray over the bytes of `memory`.
 nb::object array_over(nb::handle memory, nb::handle shape, nb::handle dtype);
 
 }  // namespace unibuf::python

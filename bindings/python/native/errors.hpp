@@ -5,13 +5,14 @@
 
 namespace unibuf::python {
 
-/// Raises them, in all functions of the module, as what unibuf.errors has for their codes.
+/// Lets all functions of the module raise each error as the exception that unibuf.errors has for its code.
 void translate_errors();
 
-/// Sets the Python error that the exception under way is.
+/// Sets the Python error that stands for the C++ exception being handled.
 void raise_current() noexcept;
 
-/// What `call` returns, for slots that Python calls without nanobind: null where it throws, with the error set.
+/// Returns what `call` returns, for slots that Python calls without nanobind. Where `call` throws, it returns null and
+/// sets the Python error.
 template <class Call>
 PyObject* guarded(Call call) noexcept {
     try {

@@ -12,7 +12,8 @@ kept_object::~kept_object() {
     mine_->next = all_left_.load(std::memory_order_relaxed);
     while (!all_left_.compare_exchange_weak(mine_->next, mine_, std::memory_order_release, std::memory_order_relaxed)) {
     }
-    // It asks for no lock but one of its own. Where it has no room, the next call of this module sees to all.
+    // Py_AddPendingCall takes no lock but one of its own. Where its queue is full, the next call of this module drops
+    // what is left.
     const auto drop = [](void*) noexcept {
         drop_left();
         return 0;

@@ -9,12 +9,12 @@ namespace unibuf::python {
 
 namespace nb = nanobind;
 
-/// The library lets go of what it was given under locks of its own, where nobody may wait for the interpreter's lock,
-/// and nothing that Python calls when an object goes may run. So the object goes a little later: with the end of the
-/// call of this module that is under way, or when the main thread goes on.
+/// A reference to a Python object that may end under the library's locks. There, nobody may wait for the interpreter's
+/// lock, and nothing that Python calls when an object goes may run. So the object goes a little later: when the call of
+/// this module that is under way ends, or when the main thread goes on.
 class kept_object {
 public:
-    /// With the interpreter's lock held.
+    /// Takes a reference. Needs the interpreter's lock.
     explicit kept_object(nb::object of) : mine_(new left{of.release().ptr(), nullptr}) {}
     ~kept_object();
     kept_object(const kept_object&) = delete;
@@ -22,7 +22,7 @@ public:
 
     nb::handle get() const noexcept { return mine_->object; }
 
-    /// Lets those go whose references have ended. With the interpreter's lock held.
+    /// Drops the objects whose references have ended. Needs the interpreter's lock.
     static void drop_left() noexcept;
 
 private:

@@ -11,9 +11,9 @@ namespace unibuf::python {
 
 namespace nb = nanobind;
 
-/// Bytes of one copy, held until the last array over them has gone. It gives the buffer protocol where the host can
-/// address them. With the interpreter's lock held; to end a view or a lease lets go of it, as a standing hold may be
-/// given bytes back then.
+/// Bytes of one copy, held until the last array over them has gone. A memory has the buffer protocol where the host can
+/// address its bytes. It is used with the interpreter's lock held; end() lets go of that lock, as a standing hold may
+/// be given bytes back then.
 class memory {
 public:
     explicit memory(host_view<std::byte> held, bool read_only = false);
@@ -29,14 +29,14 @@ public:
     std::size_t size_bytes() const noexcept { return native_.bytes; }
     bool read_only() const noexcept { return read_only_; }
 
-    /// Ends the lease; where arrays are left, `kept` holds the bytes for them from now on.
+    /// Ends the view or lease. Where arrays are left, keep_by() holds the bytes for them from then on.
     void end() noexcept;
     template <class Held>
     void keep_by(Held kept) {
         held_ = std::move(kept);
     }
 
-    /// How the classes of this module are told about it.
+    /// Adds the class Memory to the module.
     static void define(nb::module_& in);
 
 private:

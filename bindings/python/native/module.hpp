@@ -11,7 +11,7 @@ namespace unibuf::python {
 
 namespace nb = nanobind;
 
-// Each adds its classes and functions.
+// These add classes and functions to the module.
 void define_buffer(nb::module_& in);
 void define_plain_properties(nb::module_& in);
 void define_access(nb::module_& in);
@@ -22,15 +22,15 @@ void define_dlpack(nb::module_& in);
 void define_registry(nb::module_& in);
 void define_sharing(nb::module_& in);
 
-/// An instance of `type`, which is Buffer or a class made from it.
+/// Makes an instance of `type`, which is Buffer or a class made from it.
 nb::object make_buffer(nb::handle type, unibuf::buffer bytes, element_type element, nb::object shape,
                        const buffer_options& options);
 
-/// The methods of Buffer that are made without nanobind. Properties of that kind belong to UnifiedBuffer, which states
-/// their types: the stub of this module could not.
+/// Returns the methods of Buffer that are made without nanobind. Properties that are made so belong to UnifiedBuffer,
+/// which states their types: the stub of this module could not.
 PyType_Slot* plain_methods();
 
-/// What the class Statistics of the package is made of.
+/// Returns the figures that the class Statistics of the package is made of.
 nb::dict statistics_as_dict(const statistics& of);
 
 }  // namespace unibuf::python

@@ -101,7 +101,7 @@ access_options range_of(nb::ssize_t offset, nb::handle count, std::size_t elemen
         std::size_t result = 0;
         const bool too_many =
             __builtin_mul_overflow(static_cast<std::size_t>(elements), element_bytes, &result) || result == rest;
-        return too_many ? rest - 1 : result;  // outside every buffer
+        return too_many ? rest - 1 : result;  // a number outside every buffer
     };
     access_options result;
     result.offset = bytes(offset, "an offset");
@@ -109,7 +109,7 @@ access_options range_of(nb::ssize_t offset, nb::handle count, std::size_t elemen
     if (!PyIndex_Check(count.ptr())) {
         throw nb::type_error(nb::str("a count is an int, or None for the rest; {!r} was given").format(count).c_str());
     }
-    const Py_ssize_t elements = PyNumber_AsSsize_t(count.ptr(), nullptr);  // what is too much is the most there is
+    const Py_ssize_t elements = PyNumber_AsSsize_t(count.ptr(), nullptr);  // what is too large is clamped
     if (elements == -1 && PyErr_Occurred()) nb::raise_python_error();
     result.count = bytes(elements, "a count");
     return result;

@@ -9,20 +9,23 @@ namespace unibuf::python {
 
 namespace nb = nanobind;
 
-/// Throws error(invalid_argument), naming what is allowed, for words that are none of it.
+/// Returns the options of a buffer. Throws error(invalid_argument) for words that are not allowed, naming those that
+/// are.
 buffer_options options_of(bool pinned, const char* access, nb::handle hint, nb::handle device, const char* tracking,
                           bool uninitialized);
 
-/// The same as the keyword arguments that they were.
+/// Returns options as the keyword arguments that they were made from.
 nb::dict options_as_dict(const buffer_options& options);
 
-/// A space by its name; None is the default device. Looking one up may load a driver: the interpreter's lock is let go.
+/// Returns a space by its name; None is the default device. Lets go of the interpreter's lock, as a driver may be
+/// loaded.
 space space_of(nb::handle name);
 
-/// Seconds, or None for ever. Throws error(invalid_argument) where they are negative or no number.
+/// Returns a timeout in seconds as nanoseconds; None is without end. Throws error(invalid_argument) where it is
+/// negative or no number.
 std::chrono::nanoseconds timeout_of(nb::handle seconds);
 
-/// A `Value` of Python. Throws TypeError, naming what was given, where it is none.
+/// Returns a Python object as a `Value`. Throws TypeError, naming what was given, where it is none.
 template <class Value>
 Value plain_value(nb::handle of, const char* what) {
     Value result{};
@@ -30,10 +33,10 @@ Value plain_value(nb::handle of, const char* what) {
     throw nb::type_error(nb::str("{}; {!r} was given").format(what, of).c_str());
 }
 
-/// Elements as bytes: `count` of them, or None for the rest, from `offset` on.
+/// Returns the bytes of `count` elements, or with None of the rest, from the element `offset` on.
 access_options range_of(nb::ssize_t offset, nb::handle count, std::size_t element_bytes);
 
-/// A stream or queue of another library, or None for no queue.
+/// Returns the queue that a stream or queue of another library is; None is no queue.
 queue queue_of(nb::handle stream);
 
 }  // namespace unibuf::python

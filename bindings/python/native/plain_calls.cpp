@@ -1,4 +1,4 @@
-// plain_calls.cpp: what is asked of a buffer most often goes past nanobind, whose calls take longer than these.
+// plain_calls.cpp: the calls of a buffer that are made most often, without nanobind, whose calls take longer.
 #include "errors.hpp"
 #include "imported.hpp"
 #include "module.hpp"
@@ -10,7 +10,8 @@ namespace unibuf::python {
 
 namespace {
 
-/// Also of an object whose class has not called its base's __init__.
+/// Returns the buffer of `self`. Throws error(invalid_argument) where its class has not called the __init__ of its
+/// base.
 typed_buffer& self_of(PyObject* self) {
     if (!nb::inst_ready(self)) {
         throw error(error_code::invalid_argument, "the buffer was used before UnifiedBuffer.__init__ was called");
@@ -23,7 +24,7 @@ PyObject* get(PyObject* self, void*) {
     return guarded([&] { return Get(self_of(self)); });
 }
 
-/// The members of unibuf.BufferState, as buffer_state numbers them.
+/// Returns the state as the member of unibuf.BufferState with its number.
 PyObject* state_of(typed_buffer& of) {
     static const nb::handle members = imported("unibuf.state", "by_number");
     return Py_NewRef(PyTuple_GetItem(members.ptr(), static_cast<Py_ssize_t>(of.state())));
@@ -50,7 +51,7 @@ PyGetSetDef properties[] = {
      "The number of elements.", nullptr},
     {nullptr, nullptr, nullptr, nullptr, nullptr}};
 
-/// A mark of all of it; of a part, or after a stream, by the function of the same name with an underscore.
+/// Marks all of the buffer. With arguments, the Python function `otherwise` marks a part, or after a stream.
 PyObject* mark(PyObject* self, space where, const char* otherwise, PyObject* arguments, PyObject* names) {
     if (PyTuple_Size(arguments) == 0 && !names) {
         self_of(self).mark(where, {});

@@ -14,7 +14,7 @@ namespace unibuf::python {
 
 namespace {
 
-/// One of its own, or the one that the program shares.
+/// A pool of its own, or the one that the program shares.
 class pool {
 public:
     explicit pool(bool shared) : own_(shared ? nullptr : std::make_unique<memory_pool>()) {}

@@ -18,7 +18,7 @@ void add(const std::string& name, typed_buffer& of, bool keep) {
     of.access([&](unibuf::buffer& bytes) { get_registry().add(name, bytes, shape::of(extents), element, keep); });
 }
 
-/// An instance of `type`, or None.
+/// Returns the buffer of that name as an instance of `type`; None where nobody has the name.
 nb::object find(nb::handle type, const std::string& name) {
     std::optional<registered_buffer> found = unlocked([&] { return get_registry().find(name); });
     if (!found) return nb::none();

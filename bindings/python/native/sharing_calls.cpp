@@ -20,7 +20,7 @@ nb::object over(nb::handle type, nb::handle content, nb::handle shape, nb::handl
     element_type element = element_type_of(dtype);
     std::size_t size = 0;
     nb::object extents = shape_of(shape, element, size);
-    nb::object view = nb::steal(PyMemoryView_FromObject(content.ptr()));  // keeps them in place
+    nb::object view = nb::steal(PyMemoryView_FromObject(content.ptr()));  // keeps the bytes in place
     if (!view.is_valid()) nb::raise_python_error();
     const std::span<std::byte> bytes = bytes_of_object(view, PyBUF_WRITABLE).span();
     if (bytes.size() != size) {
@@ -32,7 +32,7 @@ nb::object over(nb::handle type, nb::handle content, nb::handle shape, nb::handl
     return make_buffer(type, std::move(made), std::move(element), std::move(extents), {});
 }
 
-/// The buffer behind a name that share() gave, whose giver says that it has this shape and type.
+/// Returns the buffer behind a name that share() gave. Its shape and type are those that the giver has told.
 nb::object attach(nb::handle type, const std::string& name, nb::handle shape, nb::handle dtype, bool pinned,
                   const char* access, nb::handle hint, nb::handle device, const char* tracking, bool uninitialized) {
     element_type element = element_type_of(dtype);

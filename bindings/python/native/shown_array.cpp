@@ -11,8 +11,8 @@ holder shown_array::as_holder() {
 }
 
 void shown_array::show(nb::object array, nb::object root, const native_memory& native) {
-    if (root.is(array)) root.reset();  // of a space for which nobody has arrays
-    std::swap(shown_->array, array);   // what the old ones call when they go may come back here
+    if (root.is(array)) root.reset();  // no library has arrays for the space
+    std::swap(shown_->array, array);   // the old objects go last: what they call then may come back here
     std::swap(shown_->root, root);
     shown_->native = native;
     shown_->alone = shown_->root.is_valid() ? Py_REFCNT(shown_->root.ptr()) : 0;

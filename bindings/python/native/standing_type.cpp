@@ -48,7 +48,7 @@ public:
         options_.timeout = timeout_of(timeout);
         options_.on = queue_of(stream);
         options_.opens = told ? reopening::told : reopening::at_once;
-        // A part has one axis, and the whole its own.
+        // A part of the buffer has one axis; the whole keeps the buffer's shape.
         if (options_.offset == 0 && options_.count == rest) shape_ = nb::borrow(buffer().shape());
     }
     ~standing_block() { leave(); }
@@ -58,11 +58,11 @@ public:
     void enter() {
         if (std::exchange(entered_, true)) throw error(error_code::invalid_argument, "a standing hold is entered once");
         const call_of_mine here(*this);
-        buffer().drop_arrays();  // what they show from now on keeps bytes from the device
+        buffer().drop_arrays();  // views below arrays that are kept would keep bytes from the device
         handle_.emplace(buffer().handle());
         standing_options options = options_;
         callbacks_->put_in(options);
-        std::optional<copy_view> copy;  // for arrays that are left when the hold has ended
+        std::optional<copy_view> copy;  // keeps the copy for arrays that are left when the hold has ended
         try {
             in_turns(options_.timeout, [&](std::chrono::nanoseconds timeout) {
                 options.timeout = timeout;
@@ -95,18 +95,18 @@ public:
     void resume() { ask(&standing_hold::resume); }
     void pause() { ask(&standing_hold::pause); }
 
-    /// Arrays that are left keep the copy where it is, and are not written through any more.
+    /// Ends the hold. Arrays that are left keep the copy where it is; the block's own is read-only from then on.
     void leave() noexcept {
         if (!nb::is_alive()) return;
         if (called_) {
-            left_ = true;  // whoever is in the call leaves after it
+            left_ = true;  // the call that is under way leaves when it ends
             return;
         }
         const nb::object array = std::move(array_), root = std::move(memory_);
         if (array.is_valid() && nb::inst_ptr<memory>(root)->data()) {
             try {
                 array.attr("setflags")("write"_a = false);
-            } catch (const nb::python_error&) {  // it stays as it is
+            } catch (const nb::python_error&) {  // the array stays as it is
             }
         }
         std::optional<unibuf::buffer> gone;
@@ -114,12 +114,12 @@ public:
         {
             const without_interpreter unlocked;
             hold_.release();
-            gone.reset();  // the last one may wait for queued work
+            gone.reset();  // the last handle may wait for queued work
         }
         callbacks_->forget();
     }
 
-    // For the collector of cycles: the functions may refer to the hold.
+    // The collector of cycles needs these two: the functions may refer to the hold.
     static int traverse(PyObject* self, visitproc visit, void* arg) {
         Py_VISIT(Py_TYPE(self));
         if (!nb::inst_ready(self)) return 0;
@@ -139,7 +139,8 @@ public:
 private:
     typed_buffer& buffer() const { return *nb::inst_ptr<typed_buffer>(of_); }
 
-    /// A call that lets others go on meanwhile: a function of the holder, or another thread, may use the block, too.
+    /// Guards a call that lets go of the interpreter's lock. A function of the holder, or another thread, may use the
+    /// block meanwhile: its calls are refused, and an end of the hold comes after the call.
     class call_of_mine {
     public:
         explicit call_of_mine(standing_block& of) : of_(of) {
@@ -171,7 +172,7 @@ private:
     }
 
     nb::object of_;
-    std::optional<unibuf::buffer> handle_;  // of the buffer as it was entered: `of_` may be freed, or released
+    std::optional<unibuf::buffer> handle_;  // handle of the buffer that was entered: `of_` may be freed, or released
     access what_;
     space where_;
     nb::object stream_;

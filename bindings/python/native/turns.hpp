@@ -9,7 +9,8 @@
 
 namespace unibuf::python {
 
-/// What `call` returns, which is given the time that it may wait and throws error(timeout) after it; `timeout` in all.
+/// Calls `call` again and again until it returns, and returns what it returned. `call` is given the time that it may
+/// wait, at most 200 ms, and throws error(timeout) after it; after `timeout` in all that error is thrown on.
 template <class Call>
 auto in_turns(std::chrono::nanoseconds timeout, Call call) {
     using clock = std::chrono::steady_clock;

@@ -7,7 +7,7 @@ namespace unibuf::python {
 
 space default_space_now() {
     if (detail::default_space.load(std::memory_order_relaxed) == detail::no_space) {
-        const without_interpreter unlocked;  // drivers are looked for
+        const without_interpreter unlocked;  // drivers may be loaded
         default_device();
     }
     return space::from_id(detail::default_space.load(std::memory_order_relaxed));
@@ -16,7 +16,7 @@ space default_space_now() {
 typed_buffer::typed_buffer(unibuf::buffer bytes, element_type element, nb::object shape, const buffer_options& options)
     : bytes_(std::move(bytes)), element_(std::move(element)), shape_(std::move(shape)), options_(options) {}
 
-/// The last handle may wait for queued work.
+/// Drops the handle without the interpreter's lock: the last handle may wait for queued work.
 typed_buffer::~typed_buffer() {
     drop_arrays();
     if (!bytes_ || !nb::is_alive()) return;
@@ -34,8 +34,8 @@ nb::object typed_buffer::array(nb::handle held, space where, nb::handle shape, n
     return wrap(held, shape, element_.dtype, stream);
 }
 
-/// While the buffer is bound, whoever asks has an array of his own: the bytes go back to the hold when that has gone,
-/// and one that is kept here would keep them.
+/// Returns an array over the view. It is kept for the next access, unless the buffer is bound: then each caller gets an
+/// array of its own, as the bytes go back to the hold only when the last array has gone.
 template <class Take>
 nb::object typed_buffer::show(shown_array& in, const Take& take, bool read_only) {
     const std::uint32_t before = generation_;
@@ -66,10 +66,11 @@ nb::object typed_buffer::host_by_access() {
 
 nb::object typed_buffer::device_by_access() {
     const space where = default_space_now();
-    // What the host may only read, the device writes: through an array of its own.
+    // A device in whose place the host is has the host's array. But where the host may only read the buffer, the device
+    // writes it through an array of its own.
     if (where.id() == detail::host_in_place_of_device && options_.access != host_access::read_only) {
         nb::object result = nb::steal(host());
-        access([where](unibuf::buffer& of) { of.copy_view(where); });  // also where others have freed it since
+        access([where](unibuf::buffer& of) { of.copy_view(where); });  // others may have freed the copy since
         return result;
     }
     return show(device_, [where](unibuf::buffer& of) { return of.copy_view(where); });

@@ -1,8 +1,8 @@
 // typed_buffer.hpp: what a Python UnifiedBuffer is inside: a buffer, its element type and shape, and the arrays that it
 // shows.
 //
-// Everything here is called with the interpreter's lock held. What may wait or move bytes lets go of it meanwhile; then
-// it works on a handle of its own, as others may free or release the buffer.
+// Everything here is called with the interpreter's lock held. A function that may wait or move bytes lets go of it, and
+// works on a handle of its own meanwhile, as others may free or release the buffer.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -18,7 +18,7 @@
 
 namespace unibuf::python {
 
-/// The default device as copies are numbered: where it is the host, the host in the place of a device.
+/// Returns the default device as copies are numbered: where it is the host, that is the host in the place of a device.
 space default_space_now();
 
 class typed_buffer {
@@ -28,7 +28,7 @@ public:
     typed_buffer(const typed_buffer&) = delete;
     typed_buffer& operator=(const typed_buffer&) = delete;
 
-    /// New references.
+    /// Both return a new reference to an array that is current.
     PyObject* host() {
         const bool shown = host_.get() && bytes().is_current_at(unibuf::host);
         return shown ? Py_NewRef(host_.get()) : host_by_access().release().ptr();
@@ -43,41 +43,42 @@ public:
     nb::handle shape() const noexcept { return shape_; }
     std::size_t size_bytes() const { return bytes().size_bytes(); }
 
-    /// Throws error(invalid_argument) where it has been released to its pool.
+    /// Throws error(invalid_argument) where the buffer was released to its pool.
     unibuf::buffer& bytes() {
         if (!bytes_) refuse();
         return *bytes_;
     }
     const unibuf::buffer& bytes() const { return const_cast<typed_buffer*>(this)->bytes(); }
 
-    /// Calls `act` with a handle, without the interpreter's lock.
+    /// Calls `act` with a handle of its own, without the interpreter's lock.
     template <class Act>
     auto access(const Act& act) {
         unibuf::buffer mine = handle();
         const without_interpreter unlocked;
-        unibuf::buffer last = std::move(mine);  // the last one may wait for queued work
+        unibuf::buffer last = std::move(mine);  // the last handle may wait for queued work
         return act(last);
     }
     unibuf::buffer handle() { return bytes().view(0, size_bytes()); }
 
     buffer_state state();
 
-    /// Marks of all or a part: `where` is newest.
+    /// Says that the bytes at `where` stand, of all of the buffer or a part.
     void mark(space where, access_options options);
 
-    /// Drops all copies; what arrays show stays theirs.
+    /// Drops all copies. Arrays that others have keep the memory that they show.
     void free();
 
-    /// Gives the buffer away; this has none any more. `put_back` where that was not taken.
+    /// Gives the buffer away, and has none any more. put_back() takes it again, where nobody wanted it.
     unibuf::buffer take();
     void put_back(unibuf::buffer bytes) { bytes_.emplace(std::move(bytes)); }
 
     const buffer_options& options() const noexcept { return options_; }
 
-    /// An array over `held`, of any memory; its work goes to `stream`, where its library has arrays of a queue.
+    /// Makes an array over `held`, which is memory of any buffer. Its work goes to `stream`, where its library has
+    /// arrays of a queue.
     nb::object array(nb::handle held, space where, nb::handle shape, nb::handle stream) const;
 
-    /// Shows new arrays from now on.
+    /// Keeps the arrays that were shown no longer; the next access shows new ones.
     void drop_arrays() noexcept;
 
 private:
@@ -85,7 +86,7 @@ private:
     nb::object host_by_access();
     nb::object device_by_access();
 
-    /// The array over the view that `take` takes.
+    /// Returns an array over the view that `take` takes, and keeps it in `in` for the next access.
     template <class Take>
     nb::object show(shown_array& in, const Take& take, bool read_only = false);
 
@@ -95,7 +96,7 @@ private:
     buffer_options options_;
     shown_array host_;
     shown_array device_;
-    std::uint32_t generation_ = 0;  // counts up where arrays of before are not to be shown any more
+    std::uint32_t generation_ = 0;  // counts up where earlier arrays are not to be shown any more
 };
 
 }  // namespace unibuf::python

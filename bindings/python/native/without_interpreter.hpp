@@ -5,9 +5,10 @@
 
 namespace unibuf::python {
 
-/// Lets go of the interpreter's lock while it is there. What may wait in the library, or copy, allocate, free, or ask
-/// holders of views, is called so: others may need the interpreter before they let it go on. An exception that is on
-/// its way meanwhile, as where an array goes because of it, is kept from the Python functions that the library calls.
+/// Lets go of the interpreter's lock as long as it lives. Every call of the library is made so that may wait, copy,
+/// allocate, free, or ask holders of views: others may need the interpreter before they let the call go on. A Python
+/// exception that is on its way, as where an array goes because of it, is kept from the functions that the library
+/// calls meanwhile.
 class without_interpreter {
 public:
     without_interpreter() = default;
@@ -19,13 +20,13 @@ private:
         ~drop_left() { kept_object::drop_left(); }
     };
 
-    // They end in the opposite order.
+    // These end in the opposite order: the lock is taken first, then objects are dropped, then the exception is set.
     nb::error_scope on_its_way_;
     [[no_unique_address]] drop_left after_;
     nb::gil_scoped_release released_;
 };
 
-/// What `act` returns.
+/// Calls `act` without the interpreter's lock, and returns what it returns.
 template <class Act>
 auto unlocked(const Act& act) {
     const without_interpreter released;

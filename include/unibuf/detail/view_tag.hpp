@@ -1,4 +1,4 @@
-// unibuf/detail/view_tag.hpp: what a buffer knows a view by.
+// unibuf/detail/view_tag.hpp: the numbers by which a buffer knows a view.
 #pragma once
 
 #include <cstdint>
@@ -6,8 +6,8 @@
 namespace unibuf::detail {
 
 struct view_tag {
-    std::uint64_t shown = 0;   // counts up with each view that is given out current; 0 for a view of a copy as it is
-    std::uint64_t holder = 0;  // number of the holder that can be asked to let go; 0 where nobody has been named
+    std::uint64_t shown = 0;   // count of views when this one was given out; 0 for a view of a copy as it is
+    std::uint64_t holder = 0;  // number of the holder that can be asked to let go; 0 where none has been named
 };
 
 }  // namespace unibuf::detail
