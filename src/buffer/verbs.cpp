@@ -135,8 +135,8 @@ void drop_copy(lock& through, space where) {
 void discard_content(core& of, byte_range range) {
     if (of.shared_memory()) {
         static constexpr std::byte nothing{0};  // other processes cannot know that nobody has written it
-        end_host_pointers(of, range);
-        return fill(of, range, {&nothing, 1});
+        fill(of, range, {&nothing, 1});
+        return end_host_pointers(of, range);
     }
     lock through(of);
     ask_to_let_go(through, host, range);

@@ -138,9 +138,9 @@ bool room::make(std::uint64_t bytes) {
 
 void room::refuse(std::string why) const {
     if (tried_.held != 0) {
-        why +=
-            fmt::format("; {} copies there have to stay, as they are leased or bound, or views or plain handles of them are out",
-                        tried_.held);
+        why += fmt::format(
+            "; {} copies there have to stay, as they are leased or bound, or views or plain handles of them are out",
+            tried_.held);
     }
     if (tried_.busy) why += "; others were in use by other threads all the time";
     if (!tried_.failure.empty()) why += "; another one could not be written back: " + tried_.failure;

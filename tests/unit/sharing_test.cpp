@@ -327,5 +327,17 @@ TEST(sharing, gives_memory_back_with_the_last_process) {
     EXPECT_EQ(failure_of([&] { buffer::attach(name); }).code, error_code::invalid_argument);
 }
 
+TEST(sharing, leaves_pointers_where_the_content_could_not_be_discarded) {
+    auto mine = ones();
+    mine.share();
+    int* const pointer = mine.host();
+    {
+        const auto lease = mine.read("debug:0");
+        EXPECT_EQ(failure_of([&] { mine.discard_content(); }).code, error_code::access_conflict);
+    }
+    *pointer = 9;
+    EXPECT_EQ(mine.read("debug:0")[0], 9);
+}
+
 }  // namespace
 }  // namespace unibuf::test
