@@ -126,7 +126,7 @@ void resume_standing(core& of, std::uint64_t ticket) {
     try {
         if (held.what == access::read && through->any_exposed) show_pointed(through, ticket);
         open_all(through, ticket);
-    } catch (const error&) {
+    } catch (...) {
         if (standing* const failed = through->holds.find_standing(ticket)) {
             failed->owner_knows = true;
             failed->paused.add(to_open(*through.operator->(), *failed, all));
@@ -232,7 +232,8 @@ std::uint64_t pause_for_view(lock& through, space where, byte_range range) {
             if (each->where != where) each->pointed.at(where.id()).add_view(range.clipped_to(each->range));
         }
     } catch (...) {
-        while (each-- != all.begin()) {
+        while (each != all.begin()) {
+            --each;
             if (each->where != where) each->pointed.at(where.id()).end_view(range.clipped_to(each->range));
         }
         throw;

@@ -1,5 +1,6 @@
 // tests/unit/standing_pauses_test.cpp: bytes that go back and forth between standing holds and accesses elsewhere.
 #include <cstring>
+#include <stdexcept>
 #include <thread>
 
 #include "support/fake_device.hpp"
@@ -266,6 +267,22 @@ TEST(a_standing_hold, leaves_a_pointer_as_it_was_given_that_had_been_given_befor
     }
     device_writes(hold, 0, all_of(2));
     EXPECT_EQ(host_reads(b), all_of(1));
+}
+
+TEST(a_standing_hold, is_told_to_go_on_once_where_that_throws_what_is_no_error_of_unibuf) {
+    buffer b(size);
+    b.copy_from(all_of(1));
+    int told = 0;
+    standing_hold hold = b.bind(gpu(), access::read_write,
+                                {.pause = [] {},
+                                 .resume =
+                                     [&] {
+                                         ++told;
+                                         throw std::runtime_error("stuck");
+                                     }});
+    hold.pause();
+    EXPECT_THROW(hold.resume(), std::runtime_error);
+    EXPECT_EQ(told, 1);
 }
 
 }  // namespace
