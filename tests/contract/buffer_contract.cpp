@@ -96,7 +96,7 @@ TEST_P(buffer_contract, says_which_side_is_newest) {
     set_default_device(where_);
     for (const memory_hint hint : {memory_hint::gpu_preferred, memory_hint::cpu_preferred}) {
         for (const auto make : {test::face_of_cpp, test::face_of_c}) {
-            test::follow_states(*make(size, hinted(hint, where_)), where_);
+            test::follow_states(*make(size, hinted(hint, where_), false), where_);
         }
     }
     set_default_device(before);

@@ -65,6 +65,10 @@ public:
     /// Makes `first` and then this one current at `to`, in one batch.
     virtual void sync_together(space to, face& first) = 0;
 
+    /// Gives the buffer back to the pool that it is of, and takes the next one of its size; false where it is of no
+    /// pool. After a failure it can be called again.
+    virtual bool recycle() = 0;
+
     /// Returns how `where` has its copy; nothing where there is no copy.
     virtual std::optional<placement> placement_at(space where) const = 0;
     virtual buffer_state state() const = 0;
@@ -78,8 +82,8 @@ public:
     virtual void limit_memory(space where, std::uint64_t bytes) = 0;
 };
 
-// These make a buffer of one language.
-std::unique_ptr<face> face_of_cpp(std::size_t bytes, const buffer_options& options);
-std::unique_ptr<face> face_of_c(std::size_t bytes, const buffer_options& options);
+// These make a buffer of one language; `pooled`: of a pool that it has for itself.
+std::unique_ptr<face> face_of_cpp(std::size_t bytes, const buffer_options& options, bool pooled);
+std::unique_ptr<face> face_of_c(std::size_t bytes, const buffer_options& options, bool pooled);
 
 }  // namespace unibuf::test

@@ -129,7 +129,16 @@ private:
 class c_face final : public face {
 public:
     explicit c_face(unibuf_buffer* of) : of_(of) {}
-    ~c_face() override { unibuf_destroy(of_); }
+    c_face(std::size_t bytes, const unibuf_options& options) : bytes_(bytes), options_(options) {
+        must(unibuf_pool_create(&pool_));
+        const unibuf_status made = unibuf_pool_acquire(pool_, bytes_, &options_, &of_);
+        if (made != UNIBUF_OK) unibuf_pool_destroy(pool_);
+        must(made);
+    }
+    ~c_face() override {
+        unibuf_destroy(of_);
+        if (pool_) unibuf_pool_destroy(pool_);
+    }
     c_face(const c_face&) = delete;
     c_face& operator=(const c_face&) = delete;
 
@@ -226,17 +235,29 @@ public:
     void set_default_device(space where) override { must(unibuf_set_default_device(where.id())); }
     void limit_memory(space where, std::uint64_t bytes) override { must(unibuf_limit_memory(where.id(), bytes)); }
 
+    bool recycle() override {
+        if (!pool_) return false;
+        if (of_) must(unibuf_pool_release(pool_, of_));
+        of_ = nullptr;
+        must(unibuf_pool_acquire(pool_, bytes_, &options_, &of_));
+        return true;
+    }
+
 private:
-    unibuf_buffer* of_;
+    unibuf_buffer* of_ = nullptr;
+    unibuf_pool* pool_ = nullptr;  // null where the buffer is of none
+    std::size_t bytes_ = 0;
+    unibuf_options options_ = UNIBUF_OPTIONS_INIT;
 };
 
 }  // namespace
 
-std::unique_ptr<face> face_of_c(std::size_t bytes, const buffer_options& options) {
+std::unique_ptr<face> face_of_c(std::size_t bytes, const buffer_options& options, bool pooled) {
     unibuf_options asked = UNIBUF_OPTIONS_INIT;
     asked.hint = static_cast<unibuf_memory_hint>(options.hint);
     asked.uninitialized = options.uninitialized;
     if (options.device) asked.device = options.device->id();
+    if (pooled) return std::make_unique<c_face>(bytes, asked);
     unibuf_buffer* made = nullptr;
     must(unibuf_create(bytes, &asked, &made));
     return std::make_unique<c_face>(made);

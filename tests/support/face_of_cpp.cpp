@@ -4,6 +4,7 @@
 #include "support/face.hpp"
 #include "unibuf/batch.hpp"
 #include "unibuf/buffer.hpp"
+#include "unibuf/memory_pool.hpp"
 
 namespace unibuf::test {
 namespace {
@@ -47,7 +48,15 @@ private:
 
 class cpp_face final : public face {
 public:
-    explicit cpp_face(buffer of) : of_(std::move(of)) {}
+    struct origin {
+        origin(std::size_t size, const buffer_options& how) : bytes(size), options(how) {}
+
+        memory_pool pool;
+        std::size_t bytes;
+        buffer_options options;
+    };
+
+    explicit cpp_face(buffer of, std::unique_ptr<origin> from = nullptr) : from_(std::move(from)), of_(std::move(of)) {}
 
     std::unique_ptr<face> view(std::size_t offset, std::size_t count) override {
         return std::make_unique<cpp_face>(of_.view(offset, count));
@@ -106,14 +115,27 @@ public:
     void set_default_device(space where) override { unibuf::set_default_device(where); }
     void limit_memory(space where, std::uint64_t bytes) override { unibuf::limit_memory(where, bytes); }
 
+    bool recycle() override {
+        if (!from_) return false;
+        if (!std::exchange(released_, true)) from_->pool.release(std::move(of_));
+        of_ = from_->pool.acquire(from_->bytes, from_->options);
+        released_ = false;
+        return true;
+    }
+
 private:
+    std::unique_ptr<origin> from_;
     buffer of_;
+    bool released_ = false;
 };
 
 }  // namespace
 
-std::unique_ptr<face> face_of_cpp(std::size_t bytes, const buffer_options& options) {
-    return std::make_unique<cpp_face>(buffer(bytes, options));
+std::unique_ptr<face> face_of_cpp(std::size_t bytes, const buffer_options& options, bool pooled) {
+    if (!pooled) return std::make_unique<cpp_face>(buffer(bytes, options));
+    auto from = std::make_unique<cpp_face::origin>(bytes, options);
+    buffer first = from->pool.acquire(bytes, options);
+    return std::make_unique<cpp_face>(std::move(first), std::move(from));
 }
 
 }  // namespace unibuf::test

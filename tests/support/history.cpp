@@ -81,7 +81,8 @@ constexpr std::array<const char*, verbs> names{"read",
                                                "write_unseen",
                                                "pause_hold",
                                                "resume_hold",
-                                               "end_hold"};
+                                               "end_hold",
+                                               "recycle"};
 constexpr std::size_t header_bytes = 4;
 constexpr std::size_t operation_bytes = 7;
 
@@ -137,7 +138,8 @@ std::ostream& operator<<(std::ostream& out, const operation& what) {
 
 std::ostream& operator<<(std::ostream& out, const history& what) {
     out << "on " << all[what.arrangement % all.size()].name << ", hint " << what.hint % 3 << ", size " << int{what.size}
-        << ", flags " << int{what.flags} << ((what.flags & history::by_c) != 0 ? ", by C" : "") << ":\n";
+        << ", flags " << int{what.flags} << ((what.flags & history::by_c) != 0 ? ", by C" : "")
+        << ((what.flags & history::pooled) != 0 ? ", of a pool" : "") << ":\n";
     for (const operation& each : what.operations) out << "  " << each << "\n";
     return out;
 }

@@ -47,8 +47,9 @@ enum class verb : std::uint8_t {
     pause_hold,
     resume_hold,
     end_hold,
+    recycle,  // the buffer goes to its pool, and the next one of its size is taken
 };
-inline constexpr std::uint8_t verbs = static_cast<std::uint8_t>(verb::end_hold) + 1;
+inline constexpr std::uint8_t verbs = static_cast<std::uint8_t>(verb::recycle) + 1;
 
 /// Every value of every member means something, so that any bytes are a history.
 struct operation {
@@ -95,6 +96,7 @@ struct history {
     static constexpr std::uint8_t default_is_device = 8;  // a device is the default device from the beginning
     static constexpr std::uint8_t joins_parts = 16;  // parts that are to be moved are joined, whatever lies between
     static constexpr std::uint8_t by_c = 32;         // the buffer is that of unibuf.h
+    static constexpr std::uint8_t pooled = 64;       // the buffer is of a pool
 
     static history decode(std::span<const std::uint8_t> bytes);
     std::vector<std::uint8_t> encode() const;

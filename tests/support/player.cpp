@@ -26,7 +26,8 @@ std::unique_ptr<face> make_buffer(const history& of, space device) {
     options.uninitialized = (of.flags & history::uninitialized) != 0;
     if ((of.flags & history::name_device) != 0) options.device = device;
     const bool by_c = (of.flags & history::by_c) != 0;
-    return by_c ? face_of_c(bytes_of(of), options) : face_of_cpp(bytes_of(of), options);
+    const bool pooled = (of.flags & history::pooled) != 0;
+    return by_c ? face_of_c(bytes_of(of), options, pooled) : face_of_cpp(bytes_of(of), options, pooled);
 }
 
 std::array<device_of_history, 2> devices_of(const history& of) {
@@ -43,7 +44,8 @@ std::array<device_of_history, 2> devices_of(const history& of) {
 
 player::player(const history& of)
     : devices_(devices_of(of)),
-      oracle_(bytes_of(of), (of.flags & history::uninitialized) != 0),
+      uninitialized_((of.flags & history::uninitialized) != 0),
+      oracle_(bytes_of(of), uninitialized_),
       before_(oracle_),
       leases_go_last_((of.flags & history::leases_go_last) != 0),
       joins_parts_((of.flags & history::joins_parts) != 0),

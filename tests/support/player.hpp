@@ -134,6 +134,7 @@ private:
     void copy(const operation& op);
     void make_view(const operation& op);
     void make_room(const operation& op);
+    void recycle(operation op);
     void release_pointers(const operation& op);
     void end_device_pointers();
     void hold_copy(const operation& op);
@@ -159,6 +160,7 @@ private:
 
     std::array<device_of_history, 2> devices_;
     std::array<std::optional<part>, 4> parts_;
+    bool uninitialized_;
     oracle oracle_;
     oracle before_;  // oracle before the operation that is under way
     std::uint64_t moved_before_ = 0;

@@ -146,4 +146,15 @@ void player::end_device_pointers() {
     }
 }
 
+void player::recycle(operation op) {
+    const bool has_views = std::ranges::any_of(parts_.begin() + 1, parts_.end(), &std::optional<part>::has_value);
+    if (has_views || !leases_.empty() || !copies_.empty() || !standing_.empty()) return;
+    op.flags &= static_cast<std::uint8_t>(~operation::give_up);  // there is no buffer in between
+    bool recycled = false;
+    if (!attempt(op, {}, [&] { recycled = whole().handle->recycle(); }) || !recycled) return;
+    oracle_ = oracle(whole().range.size(), uninitialized_);
+    pointers_.clear();
+    host_shown_ = false;
+}
+
 }  // namespace unibuf::test

@@ -89,6 +89,9 @@ void player::carry_out(const operation& op) {
         case verb::make_room:
             make_room(op);
             break;
+        case verb::recycle:
+            recycle(op);
+            break;
         case verb::hold_copy:
             hold_copy(op);
             break;

@@ -28,14 +28,16 @@ TEST(buffer_states, move_as_told_in_every_language) {
     const space device("debug:0");
     const default_device_is device_is_default(device);
     for (const auto make : {face_of_cpp, face_of_c}) {
-        follow_states(*make(100, {}), device);
-        follow_stores(*make(100, {}), device);
+        for (const bool pooled : {false, true}) {
+            follow_states(*make(100, {}, pooled), device);
+            follow_stores(*make(100, {}, pooled), device);
+        }
     }
 }
 
 TEST(buffer_states, move_where_the_default_device_is_the_host) {
     const default_device_is host_is_default(host);
-    for (const auto make : {face_of_cpp, face_of_c}) follow_states_at_the_host(*make(100, {}));
+    for (const auto make : {face_of_cpp, face_of_c}) follow_states_at_the_host(*make(100, {}, false));
 }
 
 TEST(buffer_states, move_where_copies_and_content_are_discarded) {
