@@ -178,17 +178,17 @@ TEST(threads_in_a_circle, are_named_in_debug_builds) {
     buffer one(1000);
     buffer other(1000);
     auto mine = one.write(host);
-    std::atomic<bool> waits = false;
+    std::atomic<bool> peer_waits = false;
     std::latch has_other(1);
     testing::internal::CaptureStderr();
     const std::jthread peer([&] {
-        const tells_that_it_waits here(waits);
+        const tells_that_it_waits here(peer_waits);
         const auto lease = other.write(host);
         has_other.count_down();
         one.write(host);
     });
     has_other.wait();
-    waits.wait(false);
+    peer_waits.wait(false);
     EXPECT_EQ(failure_of([&] { other.write(host, {.timeout = 0ns}); }).code, error_code::timeout);
     mine.release();
     const std::string told = testing::internal::GetCapturedStderr();
