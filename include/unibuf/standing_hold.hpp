@@ -44,8 +44,8 @@ struct standing_options {
 /// until the device is quiet, takes just the bytes that it asks for, and gives them back when it ends, with what it has
 /// written; a read costs a transfer of what it asks for, as nobody tells what the device wrote. A pointer to
 /// another copy, a handle or a view of it, given out while the hold is there, takes its bytes until it is released, the
-/// view ends, or resume(). What an older pointer of the host writes while its bytes are open is a conflict, where writes
-/// are found: see buffer::host.
+/// view ends, or resume(). What an older pointer of the host writes while its bytes are open is a conflict, where
+/// writes are found: see buffer::host.
 ///
 /// The copy stays where it is: it is neither evicted nor discarded, and its buffer goes into no pool. Standing holds
 /// that share a byte are at one space, or only read. Movable. Keeps the buffer. One hold is used by one thread at a

@@ -250,12 +250,13 @@ void end_pause_of_view(lock& through, space where, byte_range range, std::uint64
 
 void check_not_broken(lock& through, const request& asked) {
     for (standing& each : through->holds.standing_holds()) {
-        if (!each.broken || !is_elsewhere(each, asked)) continue;
-        const error failed = *std::exchange(each.broken, {});
-        throw error(failed.code(),
+        if (!is_elsewhere(each, asked)) continue;
+        const std::optional<error> failed = std::exchange(each.broken, {});
+        if (!failed) continue;
+        throw error(failed->code(),
                     fmt::format("{}: bytes of {} could not be given back to it, and are newest elsewhere until it is "
                                 "resumed: {}",
-                                through.of().name(), describe(each), failed.what()));
+                                through.of().name(), describe(each), failed->what()));
     }
 }
 
