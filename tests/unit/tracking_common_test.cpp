@@ -34,7 +34,7 @@ TEST_F(common_mapping, is_not_cut) {
         all[i] = watch_of(pages(i, 1));
         all[i]->arm({0, page});
     }
-    EXPECT_LE(lines(), before + 3);
+    EXPECT_LE(lines(), before + all.size() / 4);  // an allocator maps a few, and 32 cuts make more
 }
 
 TEST_F(common_mapping, watches_do_not_disturb_each_other) {
