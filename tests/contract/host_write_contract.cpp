@@ -10,6 +10,7 @@
 #include <thread>
 
 #include "contract/contract.hpp"
+#include "support/sanitizers.hpp"
 #include "tracking/kernel.hpp"
 #include "tracking/watch.hpp"
 #include "unibuf/buffer.hpp"
@@ -257,14 +258,9 @@ TEST_P(host_write_contract, a_view_keeps_its_memory) {
 }
 
 TEST_P(host_write_contract, a_writer_during_a_transfer_is_found_by_the_next_access) {
-#ifdef __SANITIZE_THREAD__
-    GTEST_SKIP() << "a program that writes while its bytes move has a race, and ThreadSanitizer says so";
-#endif
-#if defined(__has_feature)
-#if __has_feature(thread_sanitizer)
-    GTEST_SKIP() << "a program that writes while its bytes move has a race, and ThreadSanitizer says so";
-#endif
-#endif
+    if (test::has_thread_sanitizer) {
+        GTEST_SKIP() << "a program that writes while its bytes move has a race, and ThreadSanitizer says so";
+    }
     constexpr std::size_t count = 256 * page;
     buffer used = mirrored(count, where_);
     volatile std::byte* const old = used.host();
