@@ -45,7 +45,7 @@ extent unified::placed(extent part) const noexcept {
 std::byte* unified::host_pointer() {
     holds_->turn_of_gpu();
     holds_->pointer_given();
-    holds_->turn_of_pointers();
+    if (holds_->any()) holds_->turn_of_pointers();
     return bytes_.host();
 }
 
