@@ -47,7 +47,7 @@ struct standing_options {
 /// view ends, or resume(). What an older pointer of the host writes while its bytes are open is a conflict, where
 /// writes are found: see buffer::host.
 ///
-/// The copy stays where it is: it is neither evicted nor discarded, and its buffer goes into no pool. Standing holds
+/// The copy stays where it is: it is neither evicted nor discarded, and no pool reuses it. Standing holds
 /// that share a byte are at one space, or only read. Movable. Keeps the buffer. One hold is used by one thread at a
 /// time.
 class standing_hold {
@@ -70,8 +70,9 @@ public:
     const native_memory& native() const noexcept { return native_; }
 
     /// Gives the device all bytes that were taken from it, with the newest content. Bytes that are leased elsewhere go
-    /// to it when their leases end. Throws error(transfer_failed) where that fails, or has failed before, and
-    /// error(access_conflict) where the host has written bytes that were open: these stay taken then.
+    /// to it when their leases end. Throws what that fails with, or has failed with when
+    /// an access ended, and what `resume` of the options throws; error(access_conflict) where the host has written
+    /// bytes that were open: these stay taken then.
     UNIBUF_API void resume();
 
     /// Waits until the device is quiet, and takes all bytes from it until resume().

@@ -17,6 +17,9 @@ namespace unibuf::backends {
 /// the directory, so that states move as they do with any device, and its memory is always the host's.
 inline constexpr space host_as_device = space::from_id(detail::host_in_place_of_device);
 
+/// Returns whether the memory of a space is always the host's own.
+inline bool is_host(space where) noexcept { return where == host || where == host_as_device; }
+
 /// Returns the device behind a space.
 device& device_of(space where) noexcept;
 

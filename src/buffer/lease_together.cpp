@@ -68,32 +68,32 @@ private:
 }  // namespace
 
 void lease_together(std::span<const wanted_bytes> wanted, std::span<lease_bytes> taken) {
-    struct turn {
+    struct member {
         core* of;
         request asked;
         lease_bytes* taken;
     };
-    std::vector<turn> turns;
+    std::vector<member> members;
     for (std::size_t i = 0; i < wanted.size(); ++i) {
         const auto& [of, where, what, options] = wanted[i];
-        turns.push_back({&core_of(of->gate_), of->request_of(where, what, options), &taken[i]});
-        turns.back().asked.begins_later = true;
+        members.push_back({&core_of(of->gate_), of->request_of(where, what, options), &taken[i]});
+        members.back().asked.begins_later = true;
     }
     // All threads go through buffers, and through the bytes of one buffer, in the same order, so no circle closes.
-    std::ranges::sort(turns, {}, [](const turn& each) { return std::pair(each.of->id(), each.asked.range.begin); });
-    for (auto each = turns.begin(); each != turns.end(); ++each) {
-        for (auto next = std::next(each); next != turns.end() && next->of == each->of; ++next) {
+    std::ranges::sort(members, {}, [](const member& each) { return std::pair(each.of->id(), each.asked.range.begin); });
+    for (auto each = members.begin(); each != members.end(); ++each) {
+        for (auto next = std::next(each); next != members.end() && next->of == each->of; ++next) {
             if (next->asked.range.begin >= each->asked.range.end) break;
             check_apart(*each->of, each->asked, next->asked);
         }
     }
-    for (const turn& each : turns) check_before_lease(*each.of, each.asked);
+    for (const member& each : members) check_before_lease(*each.of, each.asked);
     // The bytes are made quiet before the first lease is taken: a holder that is asked to pause may wait for a thread
     // that wants one of these leases.
     std::deque<quiet_bytes> quiet;
-    for (const turn& each : turns) quiet.emplace_back(*each.of, each.asked);
-    for (const turn& each : turns) *each.taken = take_lease(*each.of, each.asked);
-    for (const turn& each : turns) begin_lease(*each.of, each.asked);
+    for (const member& each : members) quiet.emplace_back(*each.of, each.asked);
+    for (const member& each : members) *each.taken = take_lease(*each.of, each.asked);
+    for (const member& each : members) begin_lease(*each.of, each.asked);
 }
 
 }  // namespace unibuf::detail

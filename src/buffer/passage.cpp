@@ -43,7 +43,7 @@ bool make_copy(lock& through, const request& asked) {
     }
     through->copies.reserve(asked.where.id());
     through->making_copy = true;
-    if (!through->resident && asked.where != host && asked.where != backends::host_as_device) {
+    if (!through->resident && !backends::is_host(asked.where)) {
         residents::instance().add(of);
         through->resident = true;
         through->used = clock::now();
@@ -75,8 +75,7 @@ passage::passage(lock& through, const request& asked) : lock_(through), asked_(a
     if (asked_.to == purpose::use) check_allowed(lock_.of(), asked_);
     if (lock_->resident) lock_->used = clock::now();
     // Who keeps a view of the host only in case may as well have written, and would be looked at each time.
-    const bool elsewhere = asked_.where != host && asked_.where != backends::host_as_device;
-    if (elsewhere && lock_->any_exposed) ask_to_let_go(lock_, host, asked_.range);
+    if (lock_->any_exposed && !backends::is_host(asked_.where)) ask_to_let_go(lock_, host, asked_.range);
     enter();
     if (lock_->holds.any_standing() || lock_->directory.summarize().any_open) {
         pause_elsewhere(lock_, asked_, transfers_.own_claim());

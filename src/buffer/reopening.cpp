@@ -96,7 +96,7 @@ void open_all(lock& through, std::uint64_t ticket) {
     guarded& state = *through.operator->();
     std::exception_ptr failure;
     bool again = true;  // a conflict was found: the bytes around it are tried once more
-    for (int turn = 0; turn < 2 && std::exchange(again, false); ++turn) {
+    for (int round = 0; round < 2 && std::exchange(again, false); ++round) {
         const standing* of = state.holds.find_standing(ticket);
         if (!of) return;
         for (const byte_range& each : to_open(state, *of, of->range)) {

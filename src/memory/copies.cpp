@@ -28,7 +28,7 @@ space_id allocator_of(const copy& each) noexcept { return each.where == coherenc
 
 }  // namespace
 
-bool copy::on_host() const noexcept { return where == coherence::host || where == backends::host_as_device.id(); }
+bool copy::on_host() const noexcept { return backends::is_host(space::from_id(where)); }
 
 std::byte* copy::address() const noexcept {
     return on_host() || placed == placement::mirrored ? memory->host_address() : nullptr;

@@ -377,7 +377,7 @@ TEST_F(opencl_test, shows_the_host_after_work_on_the_queue_that_is_named) {
         shared->write(0, content, on);
         const fence seen = shared->publish_to_host(0, 8192, access::read, on);
         EXPECT_FALSE(seen.wait(20ms));
-        // The same work has to be done first where another queue asks for it again.
+        // A publication that names another queue waits for the work on this one, too.
         const cl::cl_command_queue other = new_queue();
         EXPECT_FALSE(shared->publish_to_host(0, 4096, access::read, opencl::queue_of(other)).wait(1ms));
         api().clReleaseCommandQueue(other);

@@ -50,6 +50,16 @@ failure failure_of(Call call) {
     return {};
 }
 
+/// Returns whether the buffer has a copy at `where`.
+inline bool has_copy(const buffer& of, space where) {
+    try {
+        of.placement(where);
+        return true;
+    } catch (const error&) {
+        return false;
+    }
+}
+
 /// Makes a space the default device, as long as this lives.
 class default_device_is {
 public:

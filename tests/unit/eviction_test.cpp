@@ -43,14 +43,7 @@ protected:
         }
     }
 
-    bool there(const buffer& of) const {
-        try {
-            of.placement(device);
-            return true;
-        } catch (const error&) {
-            return false;
-        }
-    }
+    bool there(const buffer& of) const { return has_copy(of, device); }
 
     std::string refusal(buffer& of) const {
         try {

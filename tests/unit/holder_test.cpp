@@ -59,14 +59,7 @@ protected:
 
     void write(buffer& to, unsigned char value) const { put(to, of(to.size_bytes(), value), device); }
 
-    bool there(const buffer& of) const {
-        try {
-            of.placement(device);
-            return true;
-        } catch (const error&) {
-            return false;
-        }
-    }
+    bool there(const buffer& of) const { return has_copy(of, device); }
 
     const space device{"debug:0"};
 };

@@ -253,18 +253,6 @@ TEST(a_standing_hold, whose_holder_does_not_pause_fails_the_access_alone) {
     EXPECT_EQ(host_reads(b, 0, 8), all_of(2, 8));
 }
 
-TEST(a_standing_hold, is_asked_again_after_a_pause_that_failed) {
-    buffer b(size);
-    b.copy_from(all_of(1));
-    int asked = 0;
-    const standing_hold hold = b.bind(gpu(), access::read_write, {.pause = [&] {
-                                          if (++asked == 1) throw error(error_code::timeout, "the shader goes on");
-                                      }});
-    EXPECT_EQ(code_of([&] { host_reads(b); }), error_code::timeout);
-    host_reads(b);
-    EXPECT_EQ(asked, 2);
-}
-
 TEST(a_standing_hold, may_end_while_its_holder_is_asked_to_pause) {
     buffer b(size);
     b.copy_from(all_of(1));
@@ -290,21 +278,6 @@ TEST(a_standing_hold, lets_no_access_pass_while_its_holder_is_asked_to_pause_for
                    }).join();
                }});
     host_reads(b, 0, 8);
-}
-
-TEST(a_standing_hold, goes_on_when_nobody_elsewhere_has_bytes_of_it) {
-    buffer b(size);
-    b.copy_from(all_of(1));
-    int pauses = 0;
-    int resumes = 0;
-    const standing_hold hold =
-        b.bind(gpu(), access::read_write, {.pause = [&] { ++pauses; }, .resume = [&] { ++resumes; }});
-    auto lease = b.read(host, {.offset = 0, .count = 8});
-    host_reads(b, 4096, 8);
-    EXPECT_EQ(resumes, 0);  // else the device would write below the lease
-    lease.release();
-    EXPECT_EQ(pauses, 1);
-    EXPECT_EQ(resumes, 1);
 }
 
 TEST(a_standing_hold, destroys_what_its_holder_gave_with_no_lock_held) {

@@ -148,7 +148,7 @@ native_memory unified::show_to_gpu() {
     const std::lock_guard lock(mutex_);
     const bool first = !shown_;
     const native_memory result = show();
-    if (first && holds_->pointers_out()) {
+    if (first && holds_->pointers_out()) {  // pointers that were given out before keep their bytes until sync_to_gpu
         static_cast<void>(bytes_.host());
         holds_->turn_of_pointers();
     }
@@ -182,7 +182,7 @@ unified::~unified() {
     try {
         take_back_from_gpu();
     } catch (const std::exception&) {
-        end_hold();  // the device has failed, and what it wrote is lost
+        end_hold();  // what could not be given to the device stays newest where it is
     }
 }
 

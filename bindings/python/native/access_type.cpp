@@ -10,7 +10,7 @@
 
 #include "module.hpp"
 #include "options.hpp"
-#include "turns.hpp"
+#include "short_waits.hpp"
 #include "typed_buffer.hpp"
 
 using namespace nanobind::literals;
@@ -109,7 +109,7 @@ private:
     /// Takes a lease by `take`, which is read, write or read_write of the buffer.
     template <class Take>
     std::invoke_result_t<Take, unibuf::buffer&, space, const access_options&> lease_by(Take take) {
-        return in_turns(options_.timeout, [&](std::chrono::nanoseconds timeout) {
+        return in_short_waits(options_.timeout, [&](std::chrono::nanoseconds timeout) {
             access_options options = options_;
             options.timeout = timeout;
             return unlocked([&] { return std::invoke(take, *handle_, where_, options); });

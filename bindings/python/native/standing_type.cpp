@@ -10,7 +10,7 @@
 #include "callbacks.hpp"
 #include "module.hpp"
 #include "options.hpp"
-#include "turns.hpp"
+#include "short_waits.hpp"
 #include "typed_buffer.hpp"
 
 using namespace nanobind::literals;
@@ -64,7 +64,7 @@ public:
         callbacks_->put_in(options);
         std::optional<copy_view> copy;  // keeps the copy for arrays that are left when the hold has ended
         try {
-            in_turns(options_.timeout, [&](std::chrono::nanoseconds timeout) {
+            in_short_waits(options_.timeout, [&](std::chrono::nanoseconds timeout) {
                 options.timeout = timeout;
                 const without_interpreter unlocked;
                 standing_hold bound = handle_->bind(where_, what_, options);
