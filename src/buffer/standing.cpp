@@ -40,9 +40,8 @@ void queue_work_in(lock& through, const standing& of, const byte_ranges& ranges)
 /// Returns a hold whose holder has to be asked for its bytes before the access, or null.
 const standing* to_ask(guarded& state, const request& asked) {
     for (const standing& each : state.holds.standing_holds()) {
-        if (!each.how->pause || !is_elsewhere(each, asked) || each.told_to_pause || each.caller == this_thread()) {
-            continue;
-        }
+        const bool is_quiet = each.told_to_pause && each.caller == 0;  // while it is told to go on, it may go on
+        if (!each.how->pause || !is_elsewhere(each, asked) || is_quiet || each.caller == this_thread()) continue;
         const byte_range range = asked.range.clipped_to(each.range);
         const bool uses =
             each.what == access::read ? asked.what != access::read : state.directory.any(range, is_open_at(each.where));
