@@ -7,6 +7,7 @@
 
 #include "backends/spaces.hpp"
 #include "buffer/joint_transfer.hpp"
+#include "buffer/letting_go.hpp"
 #include "buffer/verbs.hpp"
 #include "unibuf/error.hpp"
 
@@ -102,6 +103,7 @@ void batch::submit() {
         joined = 0;
     };
     attempt([&] {
+        for (const range& each : wanted_) detail::ask_before_joining(*each.of, to_, each.bytes);
         std::vector<byte_range> ranges;
         for (auto next = wanted_.begin(); next != wanted_.end();) {
             if (wanted_.end() - next > ahead) (next + ahead)->of->fetch_ahead();

@@ -68,22 +68,26 @@ void part(lock& through, const request& asked, std::string why) {
     through->copies.part(where, std::move(why));
 }
 
+/// Waits until nobody moves bytes of the buffer or makes a copy. Returns whether it had to wait.
+bool wait_for_moves(lock& through, const request& asked) {
+    const auto quiet = [&] { return !through->making_copy && !through->holds.any_claim(); };
+    if (quiet()) return false;
+    through.wait_until(quiet, asked.hold_deadline(), [&] {
+        return fmt::format(
+            "{}: its memory was to go to {}, but another thread moved bytes for all of the time that "
+            "was given",
+            through.of().name(), asked.where.name());
+    });
+    return true;
+}
+
 }  // namespace
 
 bool take_memory(lock& through, const request& asked) {
     const space_id where = asked.where.id();
     const copy* const borrower = through->copies.borrower_among(where);
     if (!borrower || borrower->whose_turn() == where || asked.range.empty()) return false;
-    if (through->making_copy || through->holds.any_claim()) {
-        const auto quiet = [&] { return !through->making_copy && !through->holds.any_claim(); };
-        through.wait_until(quiet, asked.hold_deadline(), [&] {
-            return fmt::format(
-                "{}: its memory was to go to {}, but another thread moved bytes for all of the time that "
-                "was given",
-                through.of().name(), asked.where.name());
-        });
-        return true;
-    }
+    if (wait_for_moves(through, asked)) return true;
     const space other = space::from_id(borrower->whose_turn());
     std::string why;
     if (through->holds.any_at(other) || through->holds.stands_at(other)) {
@@ -96,8 +100,10 @@ bool take_memory(lock& through, const request& asked) {
 }
 
 void stop_borrowing(lock& through, const request& asked) {
+    if (!through->copies.borrower_among(asked.where.id()) || asked.range.empty()) return;
+    wait_for_moves(through, asked);
     const copy* const borrower = through->copies.borrower_among(asked.where.id());
-    if (!borrower || asked.range.empty()) return;  // no bytes, no turn
+    if (!borrower) return;
     request other = asked;
     other.where = space::from_id(borrower->where == asked.where.id() ? borrower->lender : borrower->where);
     part(through, other, fmt::format("a standing hold at {} keeps the memory", asked.where.name()));

@@ -71,7 +71,8 @@ struct guarded {
     bool ownerless : 1 = false;    // the last handle has gone; the last lease takes all with it
     bool any_exposed : 1 = false;  // set where any range is exposed; then there are host_writes
     bool any_lost : 1 = false;     // set where any range is lost
-    bool resident : 1 = false;     // the buffer is in the list of those with memory at a device
+    bool any_open : 1 = false;  // set where any range may be open, under a standing hold or, for lack of memory, none
+    bool resident : 1 = false;  // the buffer is in the list of those with memory at a device
 
     seldom_used& with_seldom_used() {
         if (!seldom) seldom = std::make_unique<seldom_used>();
@@ -171,5 +172,10 @@ struct drop_handle {
 
 /// A handle that is given back when this goes.
 using core_handle = std::unique_ptr<core, drop_handle>;
+
+inline core_handle another_handle(core& of) noexcept {
+    of.add_handle();
+    return core_handle(&of);
+}
 
 }  // namespace unibuf::detail

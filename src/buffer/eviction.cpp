@@ -68,6 +68,7 @@ std::uint64_t core::evict(space where, clock::time_point deadline) {
     }
     back.range = through->whole();
     wait_for_all_work(through, back);
+    if (!may_go_now()) return 0;  // somebody has begun to hold it
     drop_copy(through, where);
     ++through->with_seldom_used().evictions;
     trace::count_eviction();

@@ -51,11 +51,12 @@ private:
 
 }  // namespace
 
-void check_not_own(const core& of, const request& asked, const hold& other) {
-    if (other.thread != this_thread() || (other.claim && !is_asking())) return;
+void check_not_own(lock& through, const request& asked, const hold& other) {
+    if (other.thread != this_thread()) return;
+    if (other.claim && !is_asking() && !through->holds.calls_holder(this_thread())) return;
     throw error(error_code::access_conflict,
-                fmt::format("{}: {} was asked for while the same thread holds {}: end that one first", of.name(),
-                            describe(asked), describe(other)));
+                fmt::format("{}: {} was asked for while the same thread holds {}: end that one first",
+                            through.of().name(), describe(asked), describe(other)));
 }
 
 void wait_for_holds(lock& through, const request& asked) {
@@ -68,7 +69,7 @@ void wait_for_holds(lock& through, const request& asked) {
             other = through->holds.excluding(asked.range, asked.what, this_thread());
         } while (other.thread == 0 && let_writers_in(through, asked, patient_until));
         if (other.thread == 0) return true;
-        check_not_own(through.of(), asked, other);
+        check_not_own(through, asked, other);
         if (asked.what != access::read && !in_line) {
             seldom_used& seldom = through->with_seldom_used();
             in_line.emplace(seldom.writers_in_line, asked.range, seldom.changed);

@@ -6,8 +6,9 @@
 
 namespace unibuf::detail {
 
-/// Throws error(access_conflict) where `other`, a hold that excludes the access, is a lease of the calling thread.
-void check_not_own(const core& of, const request& asked, const hold& other);
+/// Throws error(access_conflict) where `other`, a hold that excludes the access, is a lease of the calling thread, or a
+/// claim of an access of this thread that is calling a holder now.
+void check_not_own(lock& through, const request& asked, const hold& other);
 
 /// Waits until no hold excludes the access. Throws error(access_conflict) where a lease of the calling thread does,
 /// and error(timeout). Debug builds print threads that wait for each other in a circle.

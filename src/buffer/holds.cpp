@@ -39,7 +39,7 @@ hold holds::solo() const noexcept {
 hold holds::excluding(byte_range range, access what, std::uint32_t thread) const noexcept {
     hold result = solo();
     if (result.thread != 0 && !result.excludes(range, what)) result.thread = 0;
-    if (result.thread == thread) return result;
+    if (thread != 0 && result.thread == thread) return result;
     for (const hold& each : exclusive_) {
         if (!each.excludes(range, what)) continue;
         result = each;
@@ -176,6 +176,11 @@ bool holds::stands_at(space where) const noexcept {
 std::size_t holds::index_of_standing(std::uint64_t ticket) noexcept {
     const auto after = std::ranges::upper_bound(standing_holds(), ticket, {}, &standing::ticket);
     return static_cast<std::size_t>(after - standing_holds().begin()) - 1;
+}
+
+bool holds::calls_holder(std::uint32_t thread) const noexcept {
+    return undeclared_ && std::ranges::any_of(undeclared_->standing_holds,
+                                              [&](const standing& each) { return each.caller == thread; });
 }
 
 const standing* holds::standing_against(byte_range range, space where, access what) const noexcept {

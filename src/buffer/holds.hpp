@@ -58,12 +58,12 @@ struct standing {
     access what = access::read;
     queue on{};
     std::shared_ptr<const standing_options> how{};
-    byte_ranges paused{};           // stay elsewhere although nobody holds them, until the hold is resumed
-    holds_by_space pointed{};       // stay elsewhere until pointers and views there end that went out since `since`
-    std::uint64_t since = 0;        // ticket of the hold, or the count of views when the hold was last resumed
+    byte_ranges paused{};           // bytes that the device gets back only when the hold is resumed
+    holds_by_space pointed{};       // bytes of pointers and views elsewhere that are younger than `since`
+    std::uint64_t since = 0;        // holds::next_ticket() when the hold began or was last resumed
     std::optional<error> broken{};  // why bytes that were to be given back are paused
     bool told_to_pause = false;     // `how->pause` has been called, and `how->resume` not since
-    bool owner_knows = false;       // what `how->resume` threw: it is called again after the next access elsewhere
+    bool resume_failed = false;     // `how->resume` has thrown: it is called again after the next access elsewhere
     std::uint32_t caller = 0;       // thread that is calling `how->pause` or `how->resume` now
 };
 
@@ -169,6 +169,9 @@ public:
     std::vector<standing>& standing_holds() noexcept;
     bool any_standing() const noexcept { return undeclared_ && !undeclared_->standing_holds.empty(); }
     standing* find_standing(std::uint64_t ticket) noexcept;
+
+    /// Returns whether the thread is calling the holder of a standing hold.
+    bool calls_holder(std::uint32_t thread) const noexcept;
 
     /// Returns whether any standing hold is at `where`.
     bool stands_at(space where) const noexcept;

@@ -16,11 +16,21 @@
 namespace unibuf::detail {
 namespace {
 
-/// Names the buffers of a failed transfer, as a backend does not know them.
-error of_all(const joint_transfer::one_way& what, const error& failure) {
-    return {failure.code(),
-            fmt::format("{} and {} others: to synchronize {} was asked for: {}", what.members.front().of->name(),
-                        what.members.size() - 1, space::from_id(what.like.to).name(), failure.what())};
+/// Returns `failure` with the names of the buffers, which a backend does not know.
+std::exception_ptr named(const joint_transfer::one_way& what, const std::exception_ptr& failure) noexcept {
+    try {
+        std::rethrow_exception(failure);
+    } catch (const error& thrown) {
+        try {
+            throw error(thrown.code(), fmt::format("{} and {} others: to synchronize {} was asked for: {}",
+                                                   what.members.front().of->name(), what.members.size() - 1,
+                                                   space::from_id(what.like.to).name(), thrown.what()));
+        } catch (...) {
+            return std::current_exception();
+        }
+    } catch (...) {
+        return failure;
+    }
 }
 
 /// Makes all the moves. Throws where one failed; nothing is under way any more then, either.
@@ -66,16 +76,17 @@ bool joint_transfer::join(core& of, space where, std::span<const byte_range> ran
                         .where = where,
                         .what = access::read,
                         .why = cause::sync,
+                        .asks_holders = false,
                         .waits_for_holds = false};
     lock through(of);
-    // A holder that is asked to pause may wait for an access to a buffer that has joined already. What lies between
-    // several ranges stays the device's.
+    // A holder that is asked to pause may wait for an access to a buffer that has joined already. And a claim covers
+    // what lies between several ranges, which would be paused too.
     const bool disturbs = std::ranges::any_of(through->holds.standing_holds(), [&](const standing& each) {
         return each.where != where && each.range.overlaps(asked.range) && (each.how->pause || ranges.size() > 1);
     });
     const bool alone = disturbs || through->peers() || !through->copies.find(where.id()) ||
                        through->copies.borrower_among(where.id()) || through->any_lost ||
-                       (through->any_exposed && where == host) ||  // arrivals are told from writes
+                       (through->any_exposed && where == host) ||  // what arrives is not to be taken for writes
                        through->holds.excluding(asked.range, asked.what, this_thread()).thread != 0;
     if (alone) return false;
     if (!through->holds.work().empty()) through->holds.work().forget_done();
@@ -131,10 +142,8 @@ std::exception_ptr joint_transfer::carry_out() noexcept {
             begin = std::chrono::steady_clock::now();
             move_all(each);
             moved = true;
-        } catch (const error& thrown) {
-            if (!failure) failure = std::make_exception_ptr(of_all(each, thrown));
         } catch (...) {
-            if (!failure) failure = std::current_exception();
+            if (!failure) failure = named(each, std::current_exception());
         }
         std::span<const backends::move_of> moves = each.moves;
         for (const member& one : each.members) {

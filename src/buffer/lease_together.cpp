@@ -9,6 +9,7 @@
 #include "buffer/claim.hpp"
 #include "buffer/hold_waits.hpp"
 #include "buffer/leases.hpp"
+#include "buffer/letting_go.hpp"
 #include "buffer/passage.hpp"
 #include "buffer/standing.hpp"
 #include "unibuf/buffer.hpp"
@@ -31,7 +32,7 @@ void check_before_lease(core& of, const request& asked) {
     check_allowed(of, asked);
     lock through(of);
     const hold other = through->holds.excluding(asked.range, asked.what, this_thread());
-    if (other.thread != 0) return check_not_own(of, asked, other);
+    if (other.thread != 0) return check_not_own(through, asked, other);
     if (through->any_exposed) find_host_writes(through, asked);
     if (asked.what == access::write) return;
     check_not_lost(through, asked);
@@ -78,6 +79,7 @@ void lease_together(std::span<const wanted_bytes> wanted, std::span<lease_bytes>
         const auto& [of, where, what, options] = wanted[i];
         members.push_back({&core_of(of->gate_), of->request_of(where, what, options), &taken[i]});
         members.back().asked.begins_later = true;
+        members.back().asked.asks_holders = false;
     }
     // All threads go through buffers, and through the bytes of one buffer, in the same order, so no circle closes.
     std::ranges::sort(members, {}, [](const member& each) { return std::pair(each.of->id(), each.asked.range.begin); });
@@ -88,8 +90,9 @@ void lease_together(std::span<const wanted_bytes> wanted, std::span<lease_bytes>
         }
     }
     for (const member& each : members) check_before_lease(*each.of, each.asked);
-    // The bytes are made quiet before the first lease is taken: a holder that is asked to pause may wait for a thread
-    // that wants one of these leases.
+    // Views end, and the bytes are made quiet, before the first lease is taken: a holder who is asked may wait for a
+    // thread that wants one of these leases.
+    for (const member& each : members) ask_before_joining(*each.of, each.asked.where, each.asked.range);
     std::deque<quiet_bytes> quiet;
     for (const member& each : members) quiet.emplace_back(*each.of, each.asked);
     for (const member& each : members) *each.taken = take_lease(*each.of, each.asked);

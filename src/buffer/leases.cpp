@@ -41,8 +41,10 @@ private:
 template <class QueueWork>
 void end_lease(core& of, std::uint64_t ticket, QueueWork queue_work) {
     bool last = false;
+    core_handle kept;  // the last handle may be a standing hold's, and that may end while its bytes go back to it
     {
         lock through(of);
+        if (through->holds.any_standing()) kept = another_handle(of);
         if (ticket & gate::by_lock) {
             queue_work(through, ticket >> 1);
         } else {

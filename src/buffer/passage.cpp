@@ -3,8 +3,8 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <optional>
+#include <exception>
+#include <new>
 #include <utility>
 
 #include "backends/spaces.hpp"
@@ -50,21 +50,25 @@ bool make_copy(lock& through, const request& asked) {
     }
     ++through->waiting;  // keeps the gate shut
     std::vector<copy> made;
-    std::optional<error> failure;
+    std::exception_ptr failure;
     {
         const lock::pause unlocked(through);
         try {
             made = through->copies.prepare(asked.where.id(), of, asked.hold_deadline());
-        } catch (const error& thrown) {
-            failure = thrown;
-        } catch (const std::bad_alloc&) {
-            failure.emplace(error_code::out_of_memory, "the host has no memory for bookkeeping");
+        } catch (...) {
+            failure = std::current_exception();
         }
     }
     --through->waiting;
     through->making_copy = false;
     through->tell_waiting();
-    if (failure) throw error(failure->code(), fmt::format("{}: {}", text(), failure->what()));
+    try {
+        if (failure) std::rethrow_exception(failure);
+    } catch (const error& thrown) {
+        throw error(thrown.code(), fmt::format("{}: {}", text(), thrown.what()));
+    } catch (const std::bad_alloc&) {
+        throw error(error_code::out_of_memory, fmt::format("{}: the host has no memory for bookkeeping", text()));
+    }
     through->copies.add(std::move(made));
     return true;
 }
@@ -74,10 +78,9 @@ bool make_copy(lock& through, const request& asked) {
 passage::passage(lock& through, const request& asked) : lock_(through), asked_(asked), transfers_(through, asked_) {
     if (asked_.to == purpose::use) check_allowed(lock_.of(), asked_);
     if (lock_->resident) lock_->used = clock::now();
-    // Who keeps a view of the host only in case may as well have written, and would be looked at each time.
-    if (lock_->any_exposed && !backends::is_host(asked_.where)) ask_to_let_go(lock_, host, asked_.range);
+    if (asked_.asks_holders) ask_writers_of_host(lock_, asked_.where, asked_.range);
     enter();
-    if (lock_->holds.any_standing() || lock_->directory.summarize().any_open) {
+    if (lock_->holds.any_standing() || lock_->any_open) {
         pause_elsewhere(lock_, asked_, transfers_.own_claim());
     }
     if (lock_->peers() && !asked.settles_for_all(lock_->whole().size())) follow();

@@ -78,10 +78,11 @@ std::shared_ptr<process::shared_memory> share_memory(core& of, std::string_view 
     passage way(through, asked);
     if (through->peers()) return through->peers()->memory();  // another thread was first
     check_not_held(through);
+    way.keep_others_off();
+    through.wait_until([&] { return !through->making_copy; }, clock::time_point::max(), [] { return ""; });
     way.bring();
     make_room(through);  // nothing may fail once the old copies have gone
     const std::byte* const from = way.at()->memory->host_address();
-    way.keep_others_off();
     if (of.bytes != 0) {
         const lock::pause unlocked(through);
         std::memcpy(memory->bytes().data(), from, of.bytes);

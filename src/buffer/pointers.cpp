@@ -12,28 +12,35 @@
 namespace unibuf::detail {
 namespace {
 
+/// Returns whether the memory is as it was allocated, and was zero then.
+bool is_untouched(const copy& there) { return there.untouched && there.memory->starts_zero(); }
+
+/// Makes what finds the writes of pointers to the host's copy, which is there, before the first of them goes out.
+void prepare_to_expose(lock& through) {
+    std::unique_ptr<host_writes>& writes = through->with_seldom_used().writes;
+    if (writes) return;
+    const copy& there = *through->copies.find(coherence::host);
+    const std::span memory(there.memory->host_address(), through.of().bytes);
+    const bool wanted = through->copies.options().tracking == write_tracking::automatic && !through->peers();
+    auto watch =
+        wanted ? tracking::make_watch(memory, there.memory->whole_pages(), there.memory->common_mapping()) : nullptr;
+    writes =
+        std::make_unique<host_writes>(through->directory, through->holds.writers_of_host(), memory, std::move(watch));
+    if (through->copies.options().uninitialized) writes->values_are_unknown();
+    if (!is_untouched(there)) writes->memory_was_used();
+}
+
 /// Finds from now on what is written through a pointer to the host's copy, or a view of it, which has been noted among
 /// the holds. The copy is there and current.
 void expose_host(lock& through, byte_range range) {
     copy& there = *through->copies.find(coherence::host);
-    const bool untouched = there.untouched && there.memory->starts_zero();
-    std::unique_ptr<host_writes>& writes = through->with_seldom_used().writes;
-    held_ranges& writers = through->holds.writers_of_host();
-    if (!writes) {
-        const std::span memory(there.memory->host_address(), through.of().bytes);
-        const bool wanted = through->copies.options().tracking == write_tracking::automatic && !through->peers();
-        auto watch = wanted ? tracking::make_watch(memory, there.memory->whole_pages(), there.memory->common_mapping())
-                            : nullptr;
-        writes = std::make_unique<host_writes>(through->directory, writers, memory, std::move(watch));
-        if (through->copies.options().uninitialized) writes->values_are_unknown();
-        if (!untouched) writes->memory_was_used();
-    }
-    writes->expose(range, untouched);
+    through->writes()->expose(range, is_untouched(there));
     there.untouched = false;
     through->any_exposed = coherence::any_exposed(through->directory);
 }
 
 void expose_host_pointer(lock& through, byte_range range) {
+    prepare_to_expose(through);
     pause_for_pointer(through, host, range);
     through->holds.writers_of_host().add_pointer(range);
     expose_host(through, range);
@@ -99,6 +106,7 @@ host_bytes begin_host_view(core& of, byte_range range) {
     lock through(of);
     passage way(through, to_expose(range, "a host_view of"));
     way.bring();
+    prepare_to_expose(through);
     view_tag tag;
     held_ranges& writers = through->holds.writers_of_host();
     tag.shown = add_view(through, writers, host, range);

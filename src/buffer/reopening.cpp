@@ -1,7 +1,10 @@
 // buffer/reopening.cpp: what a standing hold may have again is decided by the directory and the holds alone.
 #include "buffer/reopening.hpp"
 
+#include <algorithm>
 #include <exception>
+#include <initializer_list>
+#include <new>
 #include <utility>
 
 #include "buffer/passage.hpp"
@@ -50,52 +53,63 @@ bool lacks_any(guarded& state, space where, byte_range range) {
 
 /// Gives `range` to the device, with the newest content. The hold may have ended when it returns.
 void open_range(lock& through, std::uint64_t ticket, byte_range range) {
-    const standing& of = *through->holds.find_standing(ticket);
-    const space where = of.where;
-    const bool writes = of.what != access::read;
+    const standing* of = through->holds.find_standing(ticket);
+    const space where = of->where;
     if (lacks_any(*through.operator->(), where, range)) {
-        passage way(through, {.range = range,
-                              .where = where,
-                              .what = of.what,
-                              .why = cause::device_handle,
-                              .on = of.on,
-                              .waits_for_holds = false});
-        way.bring();
+        const request asked{.range = range,
+                            .where = where,
+                            .what = of->what,
+                            .why = cause::device_handle,
+                            .on = of->on,
+                            .waits_for_holds = false};
+        passage(through, asked).bring();
+        of = through->holds.find_standing(ticket);
+        if (!of) return;
     }
-    if (!writes || !through->holds.find_standing(ticket)) return;
-    now_written(through, range, where);
-    coherence::open(through->directory, range, where.id());
+    if (of->what == access::read) return;
+    // The lock may have been let go of since: what others have taken meanwhile stays theirs.
+    for (const byte_range& each : to_open(*through.operator->(), *of, range)) {
+        now_written(through, each, where);
+        through->any_open = true;
+        coherence::open(through->directory, each, where.id());
+    }
 }
 
 }  // namespace
 
-void call_holder(lock& through, std::uint64_t ticket, std::function<void()> standing_options::* what, bool pauses) {
+void call_holder(lock& through, std::uint64_t ticket, std::function<void()> standing_options::*what, bool pauses) {
     standing& of = *through->holds.find_standing(ticket);
-    const std::shared_ptr<const standing_options> how = of.how;
+    std::shared_ptr<const standing_options> how = of.how;
     of.caller = this_thread();
     ++through->waiting;  // keeps the gate shut
-    const auto come_back = [&](bool done) {
-        --through->waiting;
-        through->tell_waiting();
-        standing* const same = through->holds.find_standing(ticket);
-        if (!same) return;
-        same->caller = 0;
-        if (done) same->told_to_pause = pauses;
-    };
-    try {
+    std::exception_ptr failure;
+    {
         const lock::pause unlocked(through);
-        if ((*how).*what) ((*how).*what)();
-    } catch (...) {
-        come_back(false);
-        throw;
+        try {
+            if ((*how).*what) ((*how).*what)();
+        } catch (...) {
+            failure = std::current_exception();
+        }
     }
-    come_back(true);
+    if (standing* const same = through->holds.find_standing(ticket)) {
+        same->caller = 0;
+        if (!failure) same->told_to_pause = pauses;
+    } else {
+        const lock::pause unlocked(through);
+        how.reset();  // what is the holder's is destroyed without the lock
+    }
+    --through->waiting;
+    through->tell_waiting();
+    if (failure) std::rethrow_exception(failure);
 }
 
-void open_all(lock& through, std::uint64_t ticket) {
+namespace {
+
+/// Gives the device the bytes that it lacks and may have.
+void give_bytes(lock& through, std::uint64_t ticket) {
     guarded& state = *through.operator->();
     std::exception_ptr failure;
-    bool again = true;  // a conflict was found: the bytes around it are tried once more
+    bool again = true;  // the bytes around a conflict are tried once more
     for (int round = 0; round < 2 && std::exchange(again, false); ++round) {
         const standing* of = state.holds.find_standing(ticket);
         if (!of) return;
@@ -114,10 +128,20 @@ void open_all(lock& through, std::uint64_t ticket) {
         }
     }
     if (failure) std::rethrow_exception(failure);
-    const standing* const of = state.holds.find_standing(ticket);
-    if (of && of->told_to_pause && !of->owner_knows && of->caller == 0 && has_all(state, *of)) {
-        call_holder(through, ticket, &standing_options::resume, false);
-    }
+}
+
+/// Tells a holder that was told to pause that the device may go on, where it has all of its bytes.
+void go_on(lock& through, std::uint64_t ticket) {
+    const standing* const of = through->holds.find_standing(ticket);
+    if (!of || !of->told_to_pause || of->resume_failed || of->caller != 0) return;
+    if (has_all(*through.operator->(), *of)) call_holder(through, ticket, &standing_options::resume, false);
+}
+
+}  // namespace
+
+void open_all(lock& through, std::uint64_t ticket) {
+    give_bytes(through, ticket);
+    go_on(through, ticket);
 }
 
 void show_pointed(lock& through, std::uint64_t ticket) {
@@ -138,8 +162,29 @@ void note_broken(lock& through, std::uint64_t ticket, error_code code, const cha
         if (!broken) return;
         broken->paused.add(to_open(*through.operator->(), *broken, broken->range));
         broken->broken = error(code, why);
+        broken->resume_failed = true;
     } catch (const std::bad_alloc&) {  // the next access tries again
     }
+}
+
+/// Calls `act`. Returns whether it succeeded. Failures are noted, but for those with the codes `passing`.
+bool attempt(lock& through, std::uint64_t ticket, void (*act)(lock&, std::uint64_t),
+             std::initializer_list<error_code> passing) noexcept {
+    try {
+        act(through, ticket);
+        return true;
+    } catch (const error& failure) {
+        if (std::ranges::find(passing, failure.code()) == passing.end()) {
+            note_broken(through, ticket, failure.code(), failure.what());
+        }
+    } catch (const std::bad_alloc&) {
+        note_broken(through, ticket, error_code::out_of_memory, "the host has no memory for bookkeeping");
+    } catch (const std::exception& failure) {
+        note_broken(through, ticket, error_code::transfer_failed, failure.what());
+    } catch (...) {
+        note_broken(through, ticket, error_code::transfer_failed, "its holder threw what is no std::exception");
+    }
+    return false;
 }
 
 }  // namespace
@@ -147,18 +192,10 @@ void note_broken(lock& through, std::uint64_t ticket, error_code code, const cha
 void open_again(lock& through) noexcept {
     for (std::size_t i = 0; i < through->holds.standing_holds().size(); ++i) {
         const std::uint64_t ticket = through->holds.standing_holds()[i].ticket;
-        try {
-            open_all(through, ticket);
-        } catch (const error& failure) {
-            // Contested bytes say so themselves, and are open again when it is settled which version stands. Bytes that
-            // were in use all the time are tried again when the lock is let go of the next time.
-            const bool is_tried_again =
-                failure.code() == error_code::access_conflict || failure.code() == error_code::timeout;
-            if (!is_tried_again) note_broken(through, ticket, failure.code(), failure.what());
-        } catch (const std::bad_alloc&) {
-            note_broken(through, ticket, error_code::out_of_memory, "the host has no memory for bookkeeping");
-        } catch (const std::exception& failure) {
-            note_broken(through, ticket, error_code::transfer_failed, failure.what());
+        // Contested bytes say so themselves, and are open again when it is settled which version stands. Bytes that
+        // were in use all the time are tried again when the lock is let go of the next time.
+        if (attempt(through, ticket, give_bytes, {error_code::access_conflict, error_code::timeout})) {
+            attempt(through, ticket, go_on, {});
         }
         i = through->holds.index_of_standing(ticket);
     }

@@ -31,6 +31,7 @@ struct request {
     clock::time_point deadline = clock::time_point::max();
     purpose to = purpose::use;
     const char* verb = nullptr;   // names what is no lease, before "bytes [0, 64) at host": "to fill"
+    bool asks_holders = true;     // where false, the holders of views have been asked to let go before
     bool waits_for_holds = true;  // where false, the request is refused where holds of others are in the way
 
     /// Returns whether this marks all of a buffer at the host, which overrules what other processes have newer.

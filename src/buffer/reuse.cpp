@@ -34,11 +34,11 @@ void recycle(core& of, std::uint64_t pool) {
     };
     lock through(of);
     ask_all_to_let_go(through);
+    wait_for_claims(through);
     pool_tag* const known = through->seldom ? through->seldom->pooled.get() : nullptr;
     if (!known || known->pool != pool) refuse(error_code::invalid_argument, "it is not of this pool");
     if (known->released) refuse(error_code::invalid_argument, "it was released before");
     if (through->peers()) refuse(error_code::invalid_argument, "it lies in memory that processes share");
-    wait_for_claims(through);
     const hold held = through->holds.excluding(through->whole(), access::read_write, this_thread());
     if (held.thread != 0) refuse(error_code::access_conflict, describe(held) + " is held: end it first");
     known->released = true;

@@ -56,13 +56,18 @@ void ask_holders(lock& through, const request& asked, claim& keep) {
         keep.take(asked.range, asked);
         if (next->caller == 0) {
             call_holder(through, next->ticket, &standing_options::pause, true);
-        } else if (!through.wait_for_change(asked.deadline)) {
-            throw error(
-                error_code::timeout,
-                fmt::format("{}: {} was asked for, but the holder of {} was being asked to pause or to go on for "
-                            "all of the given time",
-                            through.of().name(), detail::describe(asked), describe(*next)));
+            continue;
         }
+        const auto nobody_calls = [&, ticket = next->ticket] {
+            const standing* const same = through->holds.find_standing(ticket);
+            return !same || same->caller == 0;
+        };
+        through.wait_until(nobody_calls, asked.hold_deadline(), [&, of = describe(*next)] {
+            return fmt::format(
+                "{}: {} was asked for, but the holder of {} was being asked to pause or to go on for "
+                "all of the given time",
+                through.of().name(), detail::describe(asked), of);
+        });
     }
 }
 
@@ -113,6 +118,7 @@ unibuf::standing_hold begin_standing(core& of, const request& asked, const stand
 }
 
 void resume_standing(core& of, std::uint64_t ticket) {
+    const core_handle kept = another_handle(of);  // the hold may end meanwhile
     lock through(of);
     standing& held = *through->holds.find_standing(ticket);
     const byte_range all = held.range;
@@ -121,13 +127,13 @@ void resume_standing(core& of, std::uint64_t ticket) {
     held.paused = {};
     held.pointed = {};
     held.since = through->holds.next_ticket();
-    held.owner_knows = false;
+    held.resume_failed = false;
     try {
         if (held.what == access::read && through->any_exposed) show_pointed(through, ticket);
         open_all(through, ticket);
     } catch (...) {
         if (standing* const failed = through->holds.find_standing(ticket)) {
-            failed->owner_knows = true;
+            failed->resume_failed = true;
             failed->paused.add(to_open(*through.operator->(), *failed, all));
         }
         throw;
@@ -141,6 +147,7 @@ void resume_standing(core& of, std::uint64_t ticket) {
 }
 
 void pause_standing(core& of, std::uint64_t ticket) {
+    const core_handle kept = another_handle(of);  // the hold may end meanwhile
     lock through(of);
     const byte_range range = through->holds.find_standing(ticket)->range;
     const request all{.range = range, .where = host, .what = access::read};
@@ -172,6 +179,7 @@ void end_standing(core& of, std::uint64_t ticket) noexcept {
         } catch (const std::exception&) {  // an access finds bytes that are open under no hold, and asks the device
         }
         through->holds.remove_standing(ticket);
+        if (!through->holds.any_standing()) through->any_open = through->directory.summarize().any_open;
         through->tell_waiting();
     }
     of.drop_handle();
@@ -182,7 +190,7 @@ void pause_elsewhere(lock& through, const request& asked, claim& keep) {
     for (standing& each : through->holds.standing_holds()) {
         if (!is_elsewhere(each, asked)) continue;
         const byte_range range = asked.range.clipped_to(each.range);
-        each.owner_knows = false;
+        each.resume_failed = false;
         if (each.how->opens == reopening::told) each.paused.add(range);
         if (each.what != access::read) {
             queue_work_in(through, each, through->directory.where(range, is_open_at(each.where)));

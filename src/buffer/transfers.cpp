@@ -78,8 +78,9 @@ void transfers::start(std::span<const step> group) {
         in_flight now{each, {}, {}};
         if (each.does == step::kind::publish) now.guard = guard(each.range, each.to);
         now.done = each.does == step::kind::publish ? publish(each) : zero(each);
-        started(std::move(now));
+        started_.push_back(std::move(now));
     }
+    leave_queued();
 }
 
 /// Starts moves between the same two memories, which the device between them may do in one call.
@@ -87,8 +88,8 @@ void transfers::start_moves(std::span<const step> group) {
     const step& first = group.front();
     const std::vector<byte_range> ranges = ranges_to_move(group);
     backends::memory& from = *lock_->copies.find(first.from)->memory;
-    copy& target = *lock_->copies.find(first.to);
-    target.untouched = false;
+    backends::memory& to = *lock_->copies.find(first.to)->memory;
+    lock_->copies.find(first.to)->untouched = false;
     const queue on = queue_at(asked_, executor_of(first));
     const auto begin = std::chrono::steady_clock::now();
     std::vector<fence> done;
@@ -100,7 +101,7 @@ void transfers::start_moves(std::span<const step> group) {
     {
         const lock::pause unlocked(lock_);
         try {
-            move_ranges(from, *target.memory, first.to == coherence::host, ranges, on, done);
+            move_ranges(from, to, first.to == coherence::host, ranges, on, done);
         } catch (...) {
             failure = std::current_exception();
         }
@@ -108,8 +109,9 @@ void transfers::start_moves(std::span<const step> group) {
     for (std::size_t i = 0; i < done.size(); ++i) {
         step moved = first;
         moved.range = ranges[i];
-        started({moved, done[i], std::move(guards[i])});
+        started_.push_back({moved, done[i], std::move(guards[i])});  // there is room: see run()
     }
+    leave_queued();
     if (!done.empty()) {
         const std::span moved = std::span(ranges).first(done.size());
         count_transfers(lock_, first, asked_.why, moved, begin, std::chrono::steady_clock::now());
@@ -140,33 +142,43 @@ std::optional<host_writes::own_write> transfers::guard(byte_range range, space_i
     return std::optional<host_writes::own_write>(std::in_place, *lock_->writes(), range);
 }
 
-void transfers::started(in_flight now) {
-    const step does = now.step;
-    const fence done = now.done;
-    started_.push_back(std::move(now));  // There is room. Where something fails from here on, the step is waited for.
-    if (!returns_early_ || !done.native()) return;
-    keep_queued(does, done);
-    coherence::complete(lock_->directory, lock_->copies.memories(), does);
-    started_.pop_back();
+/// Makes queued work of started steps that go on after the call. Where this fails, the others are waited for.
+void transfers::leave_queued() {
+    if (!returns_early_) return;
+    for (std::size_t i = started_.size(); i-- != 0;) {
+        const in_flight& each = started_[i];
+        if (!each.done.native()) continue;
+        keep_queued(each.step, each.done);
+        coherence::complete(lock_->directory, lock_->copies.memories(), each.step);
+        started_.erase(started_.begin() + static_cast<std::ptrdiff_t>(i));
+    }
 }
 
-/// Waits for the steps that were started, and tells the directory of those that are done.
+/// Waits for all steps that were started, and tells the directory of those that are done.
 void transfers::finish_started() {
     std::exception_ptr failure;
+    const auto attempt = [&](const auto& act) {
+        try {
+            act();
+        } catch (...) {
+            if (!failure) failure = std::current_exception();
+        }
+    };
     std::vector<byte_range> done;
     for (auto each = started_.begin(); each != started_.end(); ++each) {
-        try {
+        attempt([&] {
             if (each->done.native()) {
                 const lock::pause unlocked(lock_);
                 each->done.wait();
             }
             done.push_back(each->step.range);
-        } catch (...) {
-            if (!failure) failure = std::current_exception();
-        }
+        });
         const auto next = std::next(each);
         if (next != started_.end() && next->step.is_like(each->step)) continue;
-        coherence::complete(lock_->directory, lock_->copies.memories(), each->step, byte_ranges::of(std::move(done)));
+        attempt([&] {
+            coherence::complete(lock_->directory, lock_->copies.memories(), each->step,
+                                byte_ranges::of(std::move(done)));
+        });
         done.clear();
     }
     started_.clear();

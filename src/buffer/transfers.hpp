@@ -44,7 +44,7 @@ private:
     void carry_out(const std::vector<coherence::step>& planned);
     void start(std::span<const coherence::step> group);
     void start_moves(std::span<const coherence::step> group);
-    void started(in_flight now);
+    void leave_queued();
     void finish_started();
     void keep_queued(const coherence::step& step, const fence& done);
     void wait(std::uint64_t ticket);
@@ -63,8 +63,8 @@ private:
     std::vector<in_flight> started_;
 };
 
-/// Returns the queue that the caller named, if it is one of the device `executor`. It belongs to the space of the
-/// access, or, at the host, to the device whose bytes come.
+/// Returns the queue that the caller named where it is one of the device `executor`, else none. A queue that is named
+/// for an access at the host belongs to the device that the bytes come from.
 queue queue_at(const request& asked, coherence::space_id executor) noexcept;
 
 /// Throws `failure` again with the buffer and the access in its message, as a backend knows neither.

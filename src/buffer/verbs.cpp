@@ -38,6 +38,24 @@ void check_not_held(lock& through, space where) {
                                                          through.of().name(), where.name(), who));
 }
 
+/// Notes that nobody has written `range` any more. Where other processes have the buffer, does nothing, and returns
+/// false.
+bool drop_content(core& of, byte_range range) {
+    lock through(of);
+    ask_to_let_go(through, host, range);
+    wait_for_holds(through,
+                   {.range = range, .where = host, .what = access::write, .verb = "to discard the content of"});
+    if (through->peers()) return false;
+    check_no_standing(through, range, "to discard its content");
+    if (through->holds.host_is_held_for_writing()) {
+        held_ranges& writers = through->holds.writers_of_host();
+        if (writers.any_view(range)) check_no_pointers(through, range, "to discard its content");
+        writers.end_pointers(range);
+    }
+    coherence::drop_content(through->directory, range);
+    return true;
+}
+
 }  // namespace
 
 void bring(core& of, const request& asked) {
@@ -118,6 +136,7 @@ void discard(core& of, space where, byte_range range) {
                         of.name(), where.name(), only.begin, only.end));
     }
     wait_for_all_work(through, asked);
+    check_not_held(through, where);  // somebody may have begun to hold it
     if (all) return drop_copy(through, where);
     coherence::drop(through->directory, range, where.id());
 }
@@ -133,22 +152,10 @@ void drop_copy(lock& through, space where) {
 }
 
 void discard_content(core& of, byte_range range) {
-    if (of.shared_memory()) {
-        static constexpr std::byte nothing{0};  // other processes cannot know that nobody has written it
-        fill(of, range, {&nothing, 1});
-        return end_host_pointers(of, range);
-    }
-    lock through(of);
-    ask_to_let_go(through, host, range);
-    wait_for_holds(through,
-                   {.range = range, .where = host, .what = access::write, .verb = "to discard the content of"});
-    check_no_standing(through, range, "to discard its content");
-    if (through->holds.host_is_held_for_writing()) {
-        held_ranges& writers = through->holds.writers_of_host();
-        if (writers.any_view(range)) check_no_pointers(through, range, "to discard its content");
-        writers.end_pointers(range);
-    }
-    coherence::drop_content(through->directory, range);
+    if (drop_content(of, range)) return;
+    static constexpr std::byte nothing{0};  // other processes cannot know that nobody has written it
+    fill(of, range, {&nothing, 1});
+    end_host_pointers(of, range);
 }
 
 }  // namespace unibuf::detail

@@ -91,12 +91,14 @@ void wait_for_work_in_host_memory(lock& through, const request& asked) {
     if (tickets.empty()) return;
     claim keep(through);
     keep.take(asked.range, asked);
-    try {
-        for (const std::uint64_t ticket : tickets) wait_for_work(through, ticket, asked.deadline);
-    } catch (const error& failure) {
-        // Work that has failed matters to whoever reads its bytes.
-        if (asked.what != access::write || failure.code() == error_code::timeout) {
-            tell_of_access(through.of(), asked, failure);
+    for (const std::uint64_t ticket : tickets) {
+        try {
+            wait_for_work(through, ticket, asked.deadline);
+        } catch (const error& failure) {
+            // Work that has failed matters to whoever reads its bytes.
+            if (asked.what != access::write || failure.code() == error_code::timeout) {
+                tell_of_access(through.of(), asked, failure);
+            }
         }
     }
 }

@@ -15,9 +15,11 @@
 namespace unibuf::detail {
 namespace {
 
-// Others end their leases and transfers by themselves; two that wait for each other's memory would not.
-constexpr std::chrono::seconds patience(1);
-constexpr std::chrono::microseconds pause(100);
+constexpr std::chrono::microseconds time_between_looks(100);
+
+clock::time_point after(std::chrono::nanoseconds time) {
+    return time == forever ? clock::time_point::max() : clock::now() + time;
+}
 
 /// Set while the calling thread makes room: what goes needs memory itself then, at the host, and waits for nobody.
 thread_local constinit bool making_room = false;
@@ -114,7 +116,7 @@ room::room(const resident& asking, space where, std::uint64_t bytes, clock::time
       where_(where),
       bytes_(bytes),
       deadline_(deadline),
-      others_end_(clock::now() + (making_room ? std::chrono::seconds(0) : patience)) {
+      others_end_(making_room ? clock::time_point::min() : after(patience_for_memory)) {
     while (!trace::hold(where, bytes)) {
         const auto [held, limit] = std::pair(memory_in(where).held, memory_in(where).limit);
         if (held + bytes <= limit || make(held + bytes - limit)) continue;
@@ -132,7 +134,8 @@ bool room::make(std::uint64_t bytes) {
     tried_ = residents::instance().make_room(where_, bytes, deadline_, &asking_);
     if (tried_.freed != 0) return true;
     if (!tried_.busy || clock::now() >= std::min(others_end_, deadline_)) return false;
-    std::this_thread::sleep_for(pause);
+    if (backends::help_others) backends::help_others();  // they may wait for this thread
+    std::this_thread::sleep_for(time_between_looks);
     return true;
 }
 

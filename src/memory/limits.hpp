@@ -5,6 +5,7 @@
 // The holder of a view, where one is known, is asked to let go of it when it is the copy's turn.
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <memory>
@@ -18,6 +19,10 @@
 namespace unibuf::detail {
 
 using clock = std::chrono::steady_clock;
+
+/// How long an access that lacks memory waits for leases of other threads: they end by themselves, but two that wait
+/// for each other's memory do not. Tests set it.
+inline constinit std::atomic<std::chrono::nanoseconds> patience_for_memory{std::chrono::seconds(1)};
 
 /// An obstacle keeps a copy where it is.
 enum class obstacle : std::uint8_t {

@@ -14,7 +14,7 @@
 namespace unibuf::test {
 namespace {
 
-const space device("debug:0");
+space gpu() { return space("debug:0"); }
 
 enum class verb : std::uint8_t { use, lease, view, handle, write_by_pointer, fill, discard, let_go };
 constexpr int verbs = 8;
@@ -39,9 +39,9 @@ public:
             act(on, next.does);
         } catch (const error& refusal) {
             if (refusal.code() != error_code::out_of_memory) return;
-            RC_ASSERT(held_by_those_that_stay(on) + on.of.size_bytes() > memory_in(device).limit);
+            RC_ASSERT(held_by_those_that_stay(on) + on.of.size_bytes() > memory_in(gpu()).limit);
         }
-        RC_ASSERT(memory_in(device).held <= memory_in(device).limit);
+        RC_ASSERT(memory_in(gpu()).held <= memory_in(gpu()).limit);
     }
 
     void check_content() {
@@ -66,13 +66,13 @@ private:
         constexpr access_options at_once{.timeout = std::chrono::nanoseconds::zero()};
         switch (does) {
             case verb::use:
-                fill(on, on.of.write(device, at_once));
+                fill(on, on.of.write(gpu(), at_once));
                 break;
             case verb::lease:
-                on.leases.push_back(on.of.read(device, at_once));
+                on.leases.push_back(on.of.read(gpu(), at_once));
                 break;
             case verb::view:
-                on.views.push_back(on.of.copy_view(device));
+                on.views.push_back(on.of.copy_view(gpu()));
                 break;
             case verb::handle:
                 on.of.device();
@@ -85,7 +85,7 @@ private:
                 if (on.leases.empty()) fill(on);
                 break;
             case verb::discard:
-                on.of.discard(device);
+                on.of.discard(gpu());
                 break;
             case verb::let_go:
                 let_go(on);
@@ -115,7 +115,7 @@ private:
         std::uint64_t result = 0;
         for (const member& each : all_) {
             const bool stays = each.handle || !each.leases.empty() || !each.views.empty();
-            if (&each != &asking && stays && has_copy(each.of, device)) result += each.of.size_bytes();
+            if (&each != &asking && stays && has_copy(each.of, gpu())) result += each.of.size_bytes();
         }
         return result;
     }
@@ -124,19 +124,20 @@ private:
 };
 
 TEST(eviction_rule, refuses_memory_only_where_those_that_stay_leave_no_room) {
-    const default_device_is debug(device);
+    const default_device_is debug(gpu());
     EXPECT_TRUE(rc::check([] {
-        const auto sizes = *rc::gen::container<std::vector<std::uint16_t>>(10, rc::gen::inRange<std::uint16_t>(0, 20000));
-        const auto steps = *rc::gen::scale(4.0, rc::gen::container<std::vector<step>>(rc::gen::construct<step>(
-                                                    rc::gen::cast<verb>(rc::gen::inRange(0, verbs)),
-                                                    rc::gen::inRange<std::uint8_t>(0, 10))));
-        limit_memory(device, *rc::gen::inRange<std::uint64_t>(20000, 80000));
+        const auto sizes =
+            *rc::gen::container<std::vector<std::uint16_t>>(10, rc::gen::inRange<std::uint16_t>(0, 20000));
+        const auto steps = *rc::gen::scale(
+            4.0, rc::gen::container<std::vector<step>>(rc::gen::construct<step>(
+                     rc::gen::cast<verb>(rc::gen::inRange(0, verbs)), rc::gen::inRange<std::uint8_t>(0, 10))));
+        limit_memory(gpu(), *rc::gen::inRange<std::uint64_t>(20000, 80000));
         crowd played(sizes);
         for (const step& each : steps) played.play(each);
-        limit_memory(device, no_memory_limit);
+        limit_memory(gpu(), no_memory_limit);
         played.check_content();
     }));
-    limit_memory(device, no_memory_limit);
+    limit_memory(gpu(), no_memory_limit);
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include <thread>
 #include <vector>
 
+#include "memory/limits.hpp"
 #include "support/fake_device.hpp"
 #include "unit/common.hpp"
 
@@ -164,7 +165,9 @@ TEST_F(eviction, waits_for_leases_of_other_threads) {
         std::this_thread::sleep_for(20ms);
     });
     while (!held) std::this_thread::yield();
+    detail::patience_for_memory = forever;
     EXPECT_EQ(content(written(4), device), of(size, 4));
+    detail::patience_for_memory = 1s;
 }
 
 TEST_F(eviction, leaves_what_device_gave_a_handle_of_until_it_is_released) {
@@ -175,7 +178,6 @@ TEST_F(eviction, leaves_what_device_gave_a_handle_of_until_it_is_released) {
     written(4);
     EXPECT_TRUE(there(first));
     first.release_device();
-    std::this_thread::sleep_for(1ms);
     for (const int value : {5, 6, 7}) written(value);
     EXPECT_FALSE(there(first));
     EXPECT_EQ(content(first), of(size, 1));

@@ -8,6 +8,7 @@
 #include "backends/backend.hpp"
 #include "buffer/wait_circle.hpp"
 #include "buffer/waiting_writers.hpp"
+#include "memory/limits.hpp"
 #include "support/fake_device.hpp"
 #include "unit/common.hpp"
 
@@ -157,6 +158,30 @@ TEST(a_pool, is_released_to_by_a_thread_that_others_wait_for) {
     const tells_that_it_waits here(helped);
     pool.release(std::move(b));
     EXPECT_TRUE(helped);
+}
+
+TEST(an_access_that_lacks_memory, helps_those_whose_leases_it_waits_for) {
+    const space device("debug:0");
+    detail::patience_for_memory = forever;
+    limit_memory(device, 1000);
+    buffer first(1000);
+    buffer wanted(1000);
+    std::atomic<bool> held = false;
+    std::atomic<bool> helped = false;
+    const std::jthread other([&] {
+        const auto lease = first.write(device);
+        held = true;
+        held.notify_all();
+        helped.wait(false);
+    });
+    held.wait(false);
+    {
+        const tells_that_it_waits here(helped);
+        wanted.write(device);
+    }
+    EXPECT_TRUE(helped);
+    limit_memory(device, no_memory_limit);
+    detail::patience_for_memory = 1s;
 }
 
 TEST(threads_in_a_circle, are_named_by_the_wait_that_closes_it) {
