@@ -12,9 +12,9 @@
 #include "convert.hpp"
 #include "handles.hpp"
 
-using unibuf::detail::lease_bytes;
+using unibuf::byte_lease;
 
-static_assert(sizeof(lease_bytes) <= sizeof(unibuf_lease::reserved) && alignof(lease_bytes) <= alignof(std::uint64_t));
+static_assert(sizeof(byte_lease) <= sizeof(unibuf_lease::reserved) && alignof(byte_lease) <= alignof(std::uint64_t));
 
 struct unibuf_held {
     std::variant<unibuf::host_view<std::byte>, unibuf::copy_view> copy;
@@ -24,14 +24,14 @@ struct unibuf_held {
 namespace unibuf::c {
 namespace {
 
-lease_bytes* held_by(unibuf_lease& lease) noexcept {
-    return std::launder(reinterpret_cast<lease_bytes*>(&lease.reserved[0]));
+byte_lease* held_by(unibuf_lease& lease) noexcept {
+    return std::launder(reinterpret_cast<byte_lease*>(&lease.reserved[0]));
 }
 
 /// Makes a lease of what `take` returns, in the place where it stays.
 template <class Take>
 void put(unibuf_lease& lease, const Take& take) {
-    const lease_bytes* const taken = new (&lease.reserved[0]) lease_bytes(take());
+    const byte_lease* const taken = new (&lease.reserved[0]) byte_lease(take());
     lease.data = taken->address();
     lease.native = shown(taken->native());
 }
@@ -58,14 +58,14 @@ unibuf_status unibuf_acquire_together(const unibuf_wanted_lease* wanted, size_t 
         for (std::size_t i = 0; i < count; ++i) leases[i] = UNIBUF_LEASE_INIT;
         given(wanted, "a list of leases");
 
-        std::vector<unibuf::detail::wanted_bytes> all;
+        std::vector<unibuf::wanted_byte_lease> all;
         for (std::size_t i = 0; i < count; ++i) {
             const unibuf_wanted_lease& each = wanted[i];
             all.push_back({&bytes_of(each.buffer), space_of(each.where), access_of(each.access),
                            access_options_of(each.options)});
         }
-        std::vector<lease_bytes> taken(count);
-        unibuf::detail::lease_together(all, taken);
+        std::vector<byte_lease> taken(count);
+        unibuf::lease_together(all, taken);
         for (std::size_t i = 0; i < count; ++i) put(leases[i], [&] { return std::move(taken[i]); });
     });
 }

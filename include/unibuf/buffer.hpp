@@ -131,13 +131,13 @@ public:
         return {{this, where, access::read_write, options}};
     }
 
-    detail::lease_bytes acquire(space where, access what, const access_options& options) const {
+    byte_lease acquire(space where, access what, const access_options& options) const {
         const bool whole = options.offset == 0 && options.count == rest && options.timeout.count() >= 0;
         if (where.id() == 0 && bytes_ == gate_->bytes && whole) {
             if (const std::uint64_t ticket = gate_->take_solo(what)) {
                 std::byte* const data = gate_->host_address.load(std::memory_order_relaxed);
                 const native_memory native{unibuf::host, reinterpret_cast<std::uintptr_t>(data), 0, bytes_};
-                return detail::lease_bytes(*gate_, ticket, what, data, native);
+                return byte_lease(*gate_, ticket, what, data, native);
             }
         }
         return acquire_by_lock(where, what, options);
@@ -180,8 +180,7 @@ public:
         std::uint8_t where = 0;
         std::uintptr_t handle = 0;
         if (!gate_->device_if(where, handle)) return device_by_lock();
-        return {where == detail::host_in_place_of_device ? unibuf::host : space::from_id(where), handle, begin_,
-                bytes_};
+        return {where == host_as_device.id() ? unibuf::host : space::from_id(where), handle, begin_, bytes_};
     }
 
     /// Says that handles from device() are not used any more: others may have the memory where it is short.
@@ -250,14 +249,14 @@ private:
     friend class batch;
     friend class memory_pool;
     friend class registry;
-    friend void detail::lease_together(std::span<const detail::wanted_bytes>, std::span<detail::lease_bytes>);
+    friend void lease_together(std::span<const wanted_byte_lease>, std::span<byte_lease>);
 
     buffer(detail::gate* gate, std::size_t begin, std::size_t bytes) noexcept
         : gate_(gate), begin_(begin), bytes_(bytes) {}
 
     void sync(space where, std::size_t offset, std::size_t bytes);
     detail::request request_of(space where, access what, const access_options& options) const;
-    detail::lease_bytes acquire_by_lock(space where, access what, const access_options& options) const;
+    byte_lease acquire_by_lock(space where, access what, const access_options& options) const;
     std::byte* host_by_lock();
     const std::byte* host_to_read_by_lock() const;
     native_memory device_by_lock();

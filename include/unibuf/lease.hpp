@@ -15,31 +15,31 @@
 
 namespace unibuf {
 
-namespace detail {
-
-/// The right to touch a range of bytes; lease<T> gives it a type.
-class lease_bytes {
+/// A lease of bytes, as lease<T> is one of elements: for bindings, and for programs that know no type.
+class byte_lease {
 public:
-    lease_bytes() noexcept = default;
-    lease_bytes(gate& of, std::uint64_t ticket, access what, std::byte* data, native_memory native) noexcept
+    /// Makes a lease that holds nothing.
+    byte_lease() noexcept = default;
+    byte_lease(detail::gate& of, std::uint64_t ticket, access what, std::byte* data, native_memory native) noexcept
         : gate_(&of), ticket_(ticket), data_(data), native_(native), what_(what) {}
-    lease_bytes(lease_bytes&& other) noexcept
+    byte_lease(byte_lease&& other) noexcept
         : gate_(std::exchange(other.gate_, nullptr)),
           ticket_(other.ticket_),
           data_(other.data_),
           native_(other.native_),
           what_(other.what_) {}
-    lease_bytes& operator=(lease_bytes&& other) noexcept {
+    byte_lease& operator=(byte_lease&& other) noexcept {
         if (this == &other) return *this;
         end();
         std::construct_at(this, std::move(other));
         return *this;
     }
-    ~lease_bytes() { end(); }
+    ~byte_lease() { end(); }
 
+    /// Ends the lease now. Ending twice does nothing.
     void end() noexcept {
         if (!gate_) return;
-        if (ticket_ & gate::by_lock) {
+        if (ticket_ & detail::gate::by_lock) {
             end_by_lock(*gate_, ticket_);
         } else {
             gate_->end_solo(ticket_);
@@ -47,6 +47,7 @@ public:
         gate_ = nullptr;
     }
 
+    /// Ends the lease now, as lease::release(fence) does.
     UNIBUF_API void end(fence done);
 
     bool held() const noexcept { return gate_ != nullptr; }
@@ -58,8 +59,10 @@ public:
         return data_;
     }
 
+    /// Returns the bytes, or null where data() throws.
     std::byte* address() const noexcept { return gate_ ? data_ : nullptr; }
 
+    /// Returns what the API of the space calls this memory. Throws where the lease has ended.
     const native_memory& native() const {
         if (!gate_) refuse();
         return native_;
@@ -71,12 +74,14 @@ public:
 private:
     [[noreturn]] UNIBUF_API void refuse() const;
 
-    gate* gate_ = nullptr;
+    detail::gate* gate_ = nullptr;
     std::uint64_t ticket_ = 0;
     std::byte* data_ = nullptr;
     native_memory native_;
     access what_ = access::read;
 };
+
+namespace detail {
 
 struct acquired_by {};
 
@@ -98,7 +103,7 @@ public:
     /// Makes a lease that holds nothing.
     lease() noexcept = default;
 
-    /// Makes a lease of the lease_bytes that `acquire()` returns.
+    /// Makes a lease of the byte_lease that `acquire()` returns.
     template <class Acquire>
     lease(detail::acquired_by, Acquire acquire) : bytes_(acquire()) {}
 
@@ -132,7 +137,7 @@ public:
     void release(fence done) { bytes_.end(std::move(done)); }
 
 private:
-    detail::lease_bytes bytes_;
+    byte_lease bytes_;
 };
 
 }  // namespace unibuf

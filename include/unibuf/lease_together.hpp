@@ -15,25 +15,23 @@ namespace unibuf {
 
 class buffer;
 
-namespace detail {
-
-struct wanted_bytes {
+/// A lease that lease_together is to take. The buffer has to live until it is taken.
+struct wanted_byte_lease {
     const buffer* of;
     space where;
     access what;
     access_options options;
 };
 
-/// Puts the lease for `wanted[i]` into `taken[i]`.
-UNIBUF_API void lease_together(std::span<const wanted_bytes> wanted, std::span<lease_bytes> taken);
-
-}  // namespace detail
+/// Does as the other lease_together, for leases whose number is known only when the program runs. The lease for
+/// `wanted[i]` is put into `taken[i]`.
+UNIBUF_API void lease_together(std::span<const wanted_byte_lease> wanted, std::span<byte_lease> taken);
 
 /// A lease that lease_together is to take: the to_ functions of a buffer give it. The buffer has to live until it is
 /// taken.
 template <class T>
 struct wanted_lease {
-    detail::wanted_bytes bytes;
+    wanted_byte_lease bytes;
 };
 
 /// Takes all of these leases, or none: where one fails, nothing has become newest, and nothing is held. Where two of
@@ -46,12 +44,13 @@ struct wanted_lease {
 /// are error(access_conflict).
 template <class... T>
 std::tuple<lease<T>...> lease_together(const wanted_lease<T>&... wanted) {
-    const std::array<detail::wanted_bytes, sizeof...(T)> all{wanted.bytes...};
-    std::array<detail::lease_bytes, sizeof...(T)> taken;
-    detail::lease_together(all, taken);
+    const std::array<wanted_byte_lease, sizeof...(T)> all{wanted.bytes...};
+    std::array<byte_lease, sizeof...(T)> taken;
+    lease_together(std::span<const wanted_byte_lease>(all), std::span<byte_lease>(taken));
     return [&]<std::size_t... I>(std::index_sequence<I...>) {
         return std::tuple<lease<T>...>{lease<T>(detail::acquired_by{}, [&] { return std::move(taken[I]); })...};
-    }(std::index_sequence_for<T...>());
+    }
+    (std::index_sequence_for<T...>());
 }
 
 }  // namespace unibuf

@@ -108,4 +108,11 @@ UNIBUF_API void trim_memory(space where);
 UNIBUF_API space default_device();
 UNIBUF_API void set_default_device(space where);
 
+/// The host in the place of a device, where the host is the default device. Its memory is always the host's, but it is
+/// a space of its own to the directory, so that states move as they do with any device. No list of devices has it.
+inline constexpr space host_as_device = space::from_id(1);
+
+/// Returns the default device as copies are told apart: host_as_device where it is the host.
+UNIBUF_API space current_device();
+
 }  // namespace unibuf

@@ -202,16 +202,6 @@ space add_space(std::string_view kind, std::unique_ptr<device> added) {
     return table::instance().add(kind, std::move(added));
 }
 
-space current_device() {
-    std::uint8_t id = detail::default_space.load(std::memory_order_relaxed);
-    if (id == detail::no_space) {
-        const space found = table::instance().default_candidate();
-        detail::default_space.compare_exchange_strong(id, found.id());
-        if (id == detail::no_space) id = found.id();
-    }
-    return space::from_id(id);
-}
-
 }  // namespace unibuf::backends
 
 namespace unibuf {
@@ -219,7 +209,7 @@ namespace unibuf {
 space::space(std::string_view name) : space(backends::table::instance().find(name)) {}
 
 std::optional<space> space::numbered(std::int64_t id) noexcept {
-    if (id < 0 || id == backends::host_as_device.id() || !backends::table::instance().has(id)) return std::nullopt;
+    if (id < 0 || id == host_as_device.id() || !backends::table::instance().has(id)) return std::nullopt;
     return from_id(static_cast<std::uint8_t>(id));
 }
 
@@ -231,13 +221,23 @@ memory_info memory_of(space where) { return backends::device_of(where).memory_no
 
 fence record_fence(space where, queue on) { return backends::device_of(where).record(on); }
 
+space current_device() {
+    std::uint8_t id = detail::default_space.load(std::memory_order_relaxed);
+    if (id == detail::no_space) {
+        const space found = backends::table::instance().default_candidate();
+        detail::default_space.compare_exchange_strong(id, found.id());
+        if (id == detail::no_space) id = found.id();
+    }
+    return space::from_id(id);
+}
+
 space default_device() {
-    const space current = backends::current_device();
-    return current == backends::host_as_device ? host : current;
+    const space current = current_device();
+    return current == host_as_device ? host : current;
 }
 
 void set_default_device(space where) {
-    const space device = where == host ? backends::host_as_device : where;
+    const space device = where == host ? host_as_device : where;
     detail::default_space.store(device.id(), std::memory_order_relaxed);
 }
 

@@ -13,10 +13,6 @@
 
 namespace unibuf::backends {
 
-/// The space of the host in the place of a device, where the host is the default device. It is a space of its own for
-/// the directory, so that states move as they do with any device, and its memory is always the host's.
-inline constexpr space host_as_device = space::from_id(detail::host_in_place_of_device);
-
 /// Returns whether the memory of a space is always the host's own.
 inline bool is_host(space where) noexcept { return where == host || where == host_as_device; }
 
@@ -25,9 +21,6 @@ device& device_of(space where) noexcept;
 
 /// Returns what devices() tells of a space, without a look for others.
 device_info info_of(space where);
-
-/// Returns the space that `device()` means now: host_as_device where it is the host.
-space current_device();
 
 /// Adds a space "<kind>:<next free index>", of a context that the caller owns or of a test's own device.
 space add_space(std::string_view kind, std::unique_ptr<device> added);

@@ -134,7 +134,7 @@ void batch::submit() {
 }
 
 batch* batch::collecting_at(space where) noexcept {
-    if (where == backends::host_as_device) where = host;
+    if (where == host_as_device) where = host;
     return collecting && collecting->to_ == where ? collecting : nullptr;
 }
 

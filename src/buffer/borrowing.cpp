@@ -35,7 +35,7 @@ bool hand_over(lock& through, const request& asked, std::string& why) {
     try {
         const queue on = queue_at(asked, device);
         const std::size_t bytes = through.of().bytes;
-        const lock::pause unlocked(through);
+        const lock::released unlocked(through);
         made.done = now == device ? memory.publish_to_device(0, bytes, access::read_write, on)
                                   : memory.publish_to_host(0, bytes, access::read_write, on);
     } catch (const error& failure) {
@@ -53,7 +53,7 @@ bool hand_over(lock& through, const request& asked, std::string& why) {
 }
 
 /// Ends the sharing. The space of the access, which does not have the memory, has no copy then.
-void part(lock& through, const request& asked, std::string why) {
+void separate(lock& through, const request& asked, std::string why) {
     claim whole(through);
     whole.take(through->whole(), asked);
     const space_id where = asked.where.id();
@@ -65,7 +65,7 @@ void part(lock& through, const request& asked, std::string why) {
         tell_of_access(through.of(), asked, failure);
     }
     through->holds.end_handles(where, through->whole());
-    through->copies.part(where, std::move(why));
+    through->copies.separate(where, std::move(why));
 }
 
 /// Waits until nobody moves bytes of the buffer or makes a copy. Returns whether it had to wait.
@@ -95,7 +95,7 @@ bool take_memory(lock& through, const request& asked) {
     } else if (hand_over(through, asked, why)) {
         return true;
     }
-    part(through, asked, std::move(why));
+    separate(through, asked, std::move(why));
     return true;
 }
 
@@ -106,7 +106,7 @@ void stop_borrowing(lock& through, const request& asked) {
     if (!borrower) return;
     request other = asked;
     other.where = space::from_id(borrower->where == asked.where.id() ? borrower->lender : borrower->where);
-    part(through, other, fmt::format("a standing hold at {} keeps the memory", asked.where.name()));
+    separate(through, other, fmt::format("a standing hold at {} keeps the memory", asked.where.name()));
 }
 
 void give_memory_back(lock& through, const request& asked, const copy& borrower) {

@@ -100,7 +100,7 @@ detail::request buffer::request_of(space where, access what, const access_option
             .deadline = deadline_after(core_of(gate_), options.timeout)};
 }
 
-detail::lease_bytes buffer::acquire_by_lock(space where, access what, const access_options& options) const {
+byte_lease buffer::acquire_by_lock(space where, access what, const access_options& options) const {
     return detail::take_lease(core_of(gate_), request_of(where, what, options));
 }
 
@@ -136,7 +136,7 @@ detail::host_bytes buffer::hold_host(std::size_t offset, std::size_t bytes) {
 
 native_memory buffer::device_by_lock() {
     native_memory result = detail::device_handle(core_of(gate_), checked(core_of(gate_), begin_, bytes_, 0, rest));
-    if (result.where == backends::host_as_device) result.where = unibuf::host;
+    if (result.where == host_as_device) result.where = unibuf::host;
     return result;
 }
 
@@ -175,7 +175,7 @@ void copy_view::held_by(holder who) {
 void buffer::release_device() { detail::end_device_handles(core_of(gate_)); }
 
 void buffer::sync_to_host(std::size_t offset, std::size_t bytes) { sync(unibuf::host, offset, bytes); }
-void buffer::sync_to_device(std::size_t offset, std::size_t bytes) { sync(backends::current_device(), offset, bytes); }
+void buffer::sync_to_device(std::size_t offset, std::size_t bytes) { sync(current_device(), offset, bytes); }
 
 void buffer::sync(space where, std::size_t offset, std::size_t bytes) {
     const byte_range range = checked(core_of(gate_), begin_, bytes_, offset, bytes);
@@ -185,9 +185,7 @@ void buffer::sync(space where, std::size_t offset, std::size_t bytes) {
 }
 
 void buffer::mark_host_dirty(std::size_t offset, std::size_t bytes) { mark_dirty(unibuf::host, offset, bytes); }
-void buffer::mark_device_dirty(std::size_t offset, std::size_t bytes) {
-    mark_dirty(backends::current_device(), offset, bytes);
-}
+void buffer::mark_device_dirty(std::size_t offset, std::size_t bytes) { mark_dirty(current_device(), offset, bytes); }
 
 void buffer::mark_dirty(space where, const access_options& options) {
     detail::mark(core_of(gate_), request_of(where, access::write, options));
@@ -240,7 +238,7 @@ void buffer::copy_to(std::span<std::byte> data, std::size_t offset) const {
     detail::request asked = request_of(unibuf::host, access::read, {.offset = offset, .count = data.size()});
     asked.why = cause::copy_to;
     asked.verb = "copy_to of";
-    const detail::lease_bytes from = detail::take_lease(core_of(gate_), asked);
+    const byte_lease from = detail::take_lease(core_of(gate_), asked);
     if (!data.empty()) std::memcpy(data.data(), from.data(), data.size());
 }
 
@@ -270,17 +268,19 @@ void check_is_address(space where) {
         fmt::format("the handles of {} are no addresses: take them by the functions of its own header", where.name()));
 }
 
-void lease_bytes::end(fence done) {
+}  // namespace detail
+
+void byte_lease::end(fence done) {
     if (!gate_) refuse();
     if (native_.where == host) {
         throw error(error_code::invalid_argument,
                     "a lease at host was to end with an event: it ends when the host has done its work");
     }
-    end_lease_with(core_of(gate_), ticket_, std::move(done));
+    detail::end_lease_with(detail::core_of(gate_), ticket_, std::move(done));
     gate_ = nullptr;
 }
 
-void lease_bytes::refuse() const {
+void byte_lease::refuse() const {
     if (!gate_) throw error(error_code::invalid_argument, "a lease was used that has ended, or was moved from");
     throw error(
         error_code::unsupported,
@@ -288,5 +288,4 @@ void lease_bytes::refuse() const {
                     native_.where.name()));
 }
 
-}  // namespace detail
 }  // namespace unibuf

@@ -1,12 +1,14 @@
 // buffer/core.hpp: one logical buffer, which all its handles share.
 //
 // What always holds:
-//  1. What is in `guarded` is reached by a `lock` alone (lock.hpp), but for the options, which never change.
-//  2. The lock is held while something is looked up or decided, never while bytes move or anybody waits: an access that
-//     has to do that puts a claim on its range, lets go of the lock, and takes it again to say what was done.
+//  1. What is in `guarded` is changed by a `lock` alone (lock.hpp); core.cpp looks at it with the mutex alone. The
+//     options and the size of the copies never change.
+//  2. The lock is held while something is looked up or decided, never while a backend moves bytes or anybody waits: an
+//     access that has to do that puts a claim on its range, lets go of the lock, and takes it again to say what was
+//     done. What the host copies by itself where nobody else uses the buffer (put, poison) it copies under the lock.
 //  3. The gate says nothing while the lock is held, while an access has let go of it, and while any lease is held that
 //     was not taken at the gate: what it says is true of a buffer that nobody is changing (gate_bits.hpp).
-//  4. A copy that a claim, a lease, queued work or an undeclared hold is about stays where it is.
+//  4. Nobody frees a copy while a claim, a lease, queued work or an undeclared hold names it.
 //  5. A buffer goes when its last handle and its last lease have gone, whichever is later.
 #pragma once
 
@@ -64,13 +66,13 @@ struct guarded {
     std::unique_ptr<seldom_used> seldom;
     transfer_counts transfers;
 
-    clock::time_point used{};    // when some copy was last used under the lock, so that the order of eviction is exact
-    std::uint32_t openings = 0;  // how often gate::device_ready was set
-    std::uint16_t waiting = 0;   // threads that have let go of the lock within an access
-    bool making_copy : 1 = false;  // one of the threads that wait makes a copy
-    bool ownerless : 1 = false;    // the last handle has gone; the last lease takes all with it
-    bool any_exposed : 1 = false;  // set where any range is exposed; then there are host_writes
-    bool any_lost : 1 = false;     // set where any range is lost
+    clock::time_point used{};  // when some copy was last used under the lock, so that the order of eviction is exact
+    std::uint32_t times_device_ready = 0;  // how often gate::device_ready was set
+    std::uint16_t waiting = 0;             // threads that have let go of the lock within an access
+    bool making_copy : 1 = false;          // one of the threads that wait makes a copy
+    bool ownerless : 1 = false;            // the last handle has gone; the last lease takes all with it
+    bool any_exposed : 1 = false;          // set where any range is exposed; then there are host_writes
+    bool any_lost : 1 = false;             // set where any range is lost
     bool any_open : 1 = false;  // set where any range may be open, under a standing hold or, for lack of memory, none
     bool resident : 1 = false;  // the buffer is in the list of those with memory at a device
 

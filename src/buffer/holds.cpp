@@ -75,6 +75,13 @@ bool holds::any_other(byte_range range, std::uint64_t ticket) const noexcept {
            });
 }
 
+bool holds::leased_elsewhere(byte_range range, space where) const noexcept {
+    const bool unlocked = where != host && solo().thread != 0;
+    return unlocked || std::ranges::any_of(exclusive_, [&](const hold& each) {
+               return !each.claim && each.where != where && each.range.overlaps(range);
+           });
+}
+
 holds::undeclared& holds::with_undeclared() {
     if (!undeclared_) undeclared_ = std::make_unique<undeclared>();
     return *undeclared_;
@@ -202,8 +209,14 @@ const char* holds::broken_rule() const noexcept {
     for (auto each = exclusive_.begin(); each != exclusive_.end(); ++each) {
         if (each->ticket == 0 || each->ticket > last_) return "a hold has no ticket";
         const char* broken = unlocked.thread != 0 ? broken_pair(*each, unlocked) : nullptr;
-        for (auto next = each + 1; next != exclusive_.end() && !broken; ++next) broken = broken_pair(*each, *next);
+        for (auto next = each + 1; next != exclusive_.end() && !broken; ++next) {
+            broken = each->ticket == next->ticket ? "two holds have one ticket" : broken_pair(*each, *next);
+        }
         if (broken) return broken;
+    }
+    if (!undeclared_) return nullptr;
+    for (const standing& each : undeclared_->standing_holds) {
+        if (standing_against(each.range, each.where, each.what)) return "two standing holds exclude each other";
     }
     return nullptr;
 }

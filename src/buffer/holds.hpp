@@ -5,7 +5,7 @@
 // any time, without a word: pointers, views and standing holds. Queued work is what the lease of a device leaves
 // behind.
 //
-// What always holds of a table (holds::broken_rule tells, and debug builds ask after each operation):
+// What always holds of a table (holds::broken_rule looks at 1 to 4, and debug builds ask after each operation):
 //  1. Two leases that share a byte only read.
 //  2. Two claims of different threads share no byte.
 //  3. A ticket stands for one hold, and is never 0.
@@ -80,7 +80,8 @@ struct named_holder {
 /// The table of one buffer. Not thread-safe: the buffer's lock guards it.
 class holds {
 public:
-    /// The gate `of` has the one lease that is taken without the lock; every question below counts that lease.
+    /// The gate `of` has the one lease that is taken without the lock; the questions below count that lease, but for
+    /// empty() and size().
     explicit holds(const gate& of) noexcept : gate_(of) {}
 
     // Exclusive holds.
@@ -92,7 +93,7 @@ public:
     /// Gives the hold a ticket, and keeps it.
     std::uint64_t add(hold added);
 
-    /// Takes the hold out. With room for it in work(), nothing is allocated when it becomes queued work.
+    /// Takes the hold out. Needs no memory.
     hold remove(std::uint64_t ticket) noexcept;
 
     /// Returns the lease that was taken without the lock; its thread is 0 where there is none.
@@ -115,6 +116,9 @@ public:
     /// Returns whether any hold but the one of `ticket` has a byte of `range`.
     bool any_other(byte_range range, std::uint64_t ticket) const noexcept;
 
+    /// Returns whether somebody has a lease of bytes of `range` at another space.
+    bool leased_elsewhere(byte_range range, space where) const noexcept;
+
     /// Returns the bytes of `range` that exclusive holds have.
     byte_ranges exclusively_held(byte_range range) const;
 
@@ -130,8 +134,8 @@ public:
         return undeclared_ && undeclared_->writers_of_host.for_good(range);
     }
 
-    /// Returns the holds of the copy at `where` through which nobody writes without saying so: handles and views of any
-    /// space, and pointers of the host for reading.
+    /// Returns what is out of the copy at `where` and not looked for: handles and views of any space, and pointers of
+    /// the host for reading.
     held_ranges& readers_at(coherence::space_id where) { return with_undeclared().readers.at(where); }
     const held_ranges* find_readers_at(coherence::space_id where) const noexcept {
         return undeclared_ ? std::as_const(undeclared_->readers).find(where) : nullptr;
@@ -176,7 +180,7 @@ public:
     /// Returns whether any standing hold is at `where`.
     bool stands_at(space where) const noexcept;
 
-    /// Returns the index of a standing hold; for a hold that has gone, that of the hold before it.
+    /// Returns the index of a standing hold; for a hold that has gone, that of the hold before it, or size_t(-1).
     std::size_t index_of_standing(std::uint64_t ticket) noexcept;
 
     /// Returns a standing hold that may not stand beside such a hold, or null.

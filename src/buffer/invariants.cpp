@@ -32,21 +32,47 @@ const char* broken_flags(const guarded& state) {
     return nullptr;
 }
 
+/// Checks what standing.hpp says of bytes that are open.
+const char* broken_standing(const guarded& state) {
+    const char* broken = nullptr;
+    state.directory.for_each(state.whole(), [&](byte_range range, const coherence::knowledge& k) {
+        if (!k.open) return;
+        if (!state.any_open) broken = "bytes are open, and nobody looks";
+        for (const copy& each : state.copies) {
+            if (!coherence::has(k.current, each.where)) continue;
+            if (state.holds.leased_elsewhere(range, space::from_id(each.where))) {
+                broken = "bytes are open that somebody has a lease of elsewhere";
+            }
+        }
+    });
+    return broken;
+}
+
 const char* broken_rule(const guarded& state) {
     if (const char* const broken = coherence::broken_rule(state.directory, state.copies.allocated())) return broken;
     if (const char* const broken = state.holds.broken_rule()) return broken;
     if (const char* const broken = state.copies.broken_rule()) return broken;
     if (const char* const broken = broken_copies(state)) return broken;
+    if (const char* const broken = broken_standing(state)) return broken;
+    if (const host_writes* const writes = state.writes()) {
+        if (const char* const broken = writes->broken_rule()) return broken;
+    }
     return broken_flags(state);
+}
+
+[[noreturn]] void tell(const core& of, const char* broken) {
+    std::fprintf(stderr, "unibuf: %s: %s\n", of.name().c_str(), broken);
+    std::abort();
 }
 
 }  // namespace
 
 void check_invariants(const core& of, const guarded& state) noexcept {
-    const char* const broken = broken_rule(state);
-    if (!broken) return;
-    std::fprintf(stderr, "unibuf: %s: %s\n", of.name().c_str(), broken);
-    std::abort();
+    if (const char* const broken = broken_rule(state)) tell(of, broken);
+}
+
+void check_gate(const core& of, std::uint32_t said, const gate_bits& may_say) noexcept {
+    if (said & ~may_say.ready) tell(of, "the gate said what was not so");
 }
 
 }  // namespace unibuf::detail

@@ -68,16 +68,20 @@ private:
 
 }  // namespace
 
-void lease_together(std::span<const wanted_bytes> wanted, std::span<lease_bytes> taken) {
+}  // namespace unibuf::detail
+
+namespace unibuf {
+
+void lease_together(std::span<const wanted_byte_lease> wanted, std::span<byte_lease> taken) {
     struct member {
-        core* of;
-        request asked;
-        lease_bytes* taken;
+        detail::core* of;
+        detail::request asked;
+        byte_lease* taken;
     };
     std::vector<member> members;
     for (std::size_t i = 0; i < wanted.size(); ++i) {
         const auto& [of, where, what, options] = wanted[i];
-        members.push_back({&core_of(of->gate_), of->request_of(where, what, options), &taken[i]});
+        members.push_back({&detail::core_of(of->gate_), of->request_of(where, what, options), &taken[i]});
         members.back().asked.begins_later = true;
         members.back().asked.asks_holders = false;
     }
@@ -86,17 +90,17 @@ void lease_together(std::span<const wanted_bytes> wanted, std::span<lease_bytes>
     for (auto each = members.begin(); each != members.end(); ++each) {
         for (auto next = std::next(each); next != members.end() && next->of == each->of; ++next) {
             if (next->asked.range.begin >= each->asked.range.end) break;
-            check_apart(*each->of, each->asked, next->asked);
+            detail::check_apart(*each->of, each->asked, next->asked);
         }
     }
-    for (const member& each : members) check_before_lease(*each.of, each.asked);
+    for (const member& each : members) detail::check_before_lease(*each.of, each.asked);
     // Views end, and the bytes are made quiet, before the first lease is taken: a holder who is asked may wait for a
     // thread that wants one of these leases.
-    for (const member& each : members) ask_before_joining(*each.of, each.asked.where, each.asked.range);
-    std::deque<quiet_bytes> quiet;
+    for (const member& each : members) detail::ask_before_joining(*each.of, each.asked.where, each.asked.range);
+    std::deque<detail::quiet_bytes> quiet;
     for (const member& each : members) quiet.emplace_back(*each.of, each.asked);
-    for (const member& each : members) *each.taken = take_lease(*each.of, each.asked);
-    for (const member& each : members) begin_lease(*each.of, each.asked);
+    for (const member& each : members) *each.taken = detail::take_lease(*each.of, each.asked);
+    for (const member& each : members) detail::begin_lease(*each.of, each.asked);
 }
 
-}  // namespace unibuf::detail
+}  // namespace unibuf

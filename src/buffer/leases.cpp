@@ -58,7 +58,7 @@ void end_lease(core& of, std::uint64_t ticket, QueueWork queue_work) {
 
 }  // namespace
 
-lease_bytes take_lease(core& of, const request& asked) {
+byte_lease take_lease(core& of, const request& asked) {
     lock through(of);
     passage(through, asked).bring();  // its claim ends before the lease is added: the lock is held between the two
     reserve_queued_work(through, asked.where);
@@ -76,8 +76,8 @@ lease_bytes take_lease(core& of, const request& asked) {
     std::byte* const address = there.address();
     const native_memory native{
         .where = asked.where, .handle = there.handle(), .offset = asked.range.begin, .bytes = asked.range.size()};
-    return lease_bytes(of, ticket << 1 | gate::by_lock, asked.what, address ? address + asked.range.begin : nullptr,
-                       native);
+    return byte_lease(of, ticket << 1 | gate::by_lock, asked.what, address ? address + asked.range.begin : nullptr,
+                      native);
 }
 
 void begin_lease(core& of, const request& leased) {

@@ -8,7 +8,7 @@ namespace unibuf::detail {
 
 /// Grants a lease. The bytes that it writes are newest at its space from the grant on; where `begins_later` was asked
 /// for, from begin_lease on.
-lease_bytes take_lease(core& of, const request& asked);
+byte_lease take_lease(core& of, const request& asked);
 void begin_lease(core& of, const request& leased);
 
 /// Ends the lease `ticket` with work that goes on until `done`. Throws std::bad_alloc, and the lease is held then.

@@ -28,7 +28,7 @@ void ask_to_let_go(lock& through, space where, byte_range range) {
     if (all.empty()) return;
     ++through->waiting;  // keeps the gate shut
     {
-        const lock::pause unlocked(through);
+        const lock::released unlocked(through);
         ++asking;
         for (const holder& each : all) each.let_go(each.context.get());
         all.clear();  // destroys a context where this was its last owner

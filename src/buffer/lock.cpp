@@ -14,8 +14,35 @@
 
 namespace unibuf::detail {
 
+namespace {
+
+/// Returns what the gate may say now, where `device` is the default device.
+gate_bits bits_now(guarded& state, std::uint8_t device) noexcept {
+    const copy* const at_device = device == no_space ? nullptr : state.copies.find(device);
+    // Beside a standing hold each pointer goes by the lock, which notes that its bytes are kept from the device.
+    const bool stands = state.holds.any_standing();
+    return bits_of({
+        .known = state.directory.summarize(),
+        .allowed = state.copies.options().access,
+        .busy = !state.holds.work().empty(),
+        .host_written_for_good = !stands && state.holds.host_is_held_for_good(state.whole()),
+        .host_shown = !stands && state.holds.handle_is_out(coherence::host),
+        .device = at_device ? device : no_space,
+        .device_waits = at_device && backends::device_of(space::from_id(device)).about().asynchronous,
+        .handle_is_out = !stands && at_device && state.holds.handle_is_out(device),
+    });
+}
+
+}  // namespace
+
 lock::lock(core& of) : core_(of), mutex_(of.mutex_) {
     of.solo.fetch_or(gate::by_lock, std::memory_order_acq_rel);
+#ifndef NDEBUG
+    if (const std::uint32_t said = of.ready.load(std::memory_order_relaxed)) {
+        const auto device = static_cast<std::uint8_t>(said >> gate::device_shift);
+        check_gate(of, said, bits_now(of.state_, device ? device : no_space));
+    }
+#endif
     of.ready.store(0, std::memory_order_relaxed);
     of.device_ready.store(no_space, std::memory_order_relaxed);
 }
@@ -33,7 +60,7 @@ bool lock::wait_for_change(clock::time_point deadline) {
     if (backends::help_others) {
         // What this thread waits for may itself wait for this thread.
         {
-            const pause unlocked(*this);
+            const released unlocked(*this);
             backends::help_others();
         }
         changed.wait_until(mutex_, std::min(deadline, clock::now() + std::chrono::milliseconds(1)));
@@ -66,28 +93,16 @@ void lock::open_gate() noexcept {
     if (state.peers()) return tell_peers(state);  // all accesses of a shared buffer take the lock
     if (state.waiting != 0 || !state.holds.empty() || state.ownerless) return;
     // At the end of the lease that was taken without the lock, its bytes may have to be given to a device.
-    const bool stands = state.holds.any_standing();
-    if (stands && state.holds.solo().thread != 0) return;
+    if (state.holds.any_standing() && state.holds.solo().thread != 0) return;
     const std::uint8_t device = default_space.load(std::memory_order_relaxed);
-    const copy* const at_host = state.copies.find(coherence::host);
-    const copy* const at_device = device == no_space ? nullptr : state.copies.find(device);
-    // Beside a standing hold each pointer goes by the lock, which notes that its bytes are kept from the device.
-    const gate_bits bits = bits_of({
-        .known = state.directory.summarize(),
-        .allowed = state.copies.options().access,
-        .busy = !state.holds.work().empty(),
-        .host_written_for_good = !stands && state.holds.host_is_held_for_good(state.whole()),
-        .host_shown = !stands && state.holds.handle_is_out(coherence::host),
-        .device = at_device ? device : no_space,
-        .device_waits = at_device && backends::device_of(space::from_id(device)).about().asynchronous,
-        .handle_is_out = !stands && at_device && state.holds.handle_is_out(device),
-    });
+    const gate_bits bits = bits_now(state, device);
     if (bits.ready & gate::host_current) {
-        core_.host_address.store(at_host->memory->host_address(), std::memory_order_release);
+        const copy& at_host = *state.copies.find(coherence::host);
+        core_.host_address.store(at_host.memory->host_address(), std::memory_order_release);
     }
     if (bits.device_ready) {
-        core_.device_handle.store(at_device->handle(), std::memory_order_release);
-        core_.device_ready.store(++state.openings << 8 | device, std::memory_order_release);
+        core_.device_handle.store(state.copies.find(device)->handle(), std::memory_order_release);
+        core_.device_ready.store(++state.times_device_ready << 8 | device, std::memory_order_release);
     }
     core_.ready.store(bits.ready, std::memory_order_release);
     core_.solo.fetch_and(~gate::by_lock, std::memory_order_release);

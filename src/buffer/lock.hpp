@@ -1,4 +1,16 @@
-// buffer/lock.hpp: the one way to what a buffer guards, and the one way to wait for a change of it.
+// buffer/lock.hpp: the one way to change what a buffer guards, and the one way to wait for a change of it.
+//
+// What always holds:
+//  1. While somebody has the lock, the gate is shut: gate::by_lock is set in `solo`, and `ready` is 0.
+//  2. Whoever lets go of the lock within an access (`released`, wait_for_change) has a claim or counts in
+//     guarded::waiting, so that no other thread's lock opens the gate meanwhile. All that was looked up before is
+//     looked up again after: holds come and go, copies are added, and the one that was looked at may have been freed
+//     unless a claim, a lease or queued work names it.
+//  3. At the end of the lock, bytes that nobody has go back to standing holds. That may let go of the lock again, so
+//     whoever ends a lock keeps a handle of the buffer, or a lease, until the lock has gone.
+//  4. Whoever changes what others may wait for calls tell_waiting.
+//  5. The program's code (holders of views and of standing holds) is called with the lock released. A transfer_observer
+//     alone is called under it, and may not touch the buffer.
 #pragma once
 
 #include <mutex>
@@ -20,8 +32,9 @@ public:
     core& of() const noexcept { return core_; }
     guarded* operator->() const noexcept { return &core_.state_; }
 
-    /// Waits until some hold has ended, at the latest until the deadline, after which it returns false. A thread that a
-    /// device needs does the work of others meanwhile: this thread may be waiting for them.
+    /// Waits until somebody tells of a change, or for a moment, at the latest until the deadline, after which it
+    /// returns false. A thread that a device needs does the work of others meanwhile: this thread may be waiting for
+    /// them.
     bool wait_for_change(clock::time_point deadline);
 
     /// Waits until done() holds. Throws error(timeout) with what() after the deadline.
@@ -32,13 +45,14 @@ public:
         }
     }
 
-    /// Lets go of the lock for a while. A hold of the caller keeps the gate shut meanwhile.
-    class pause {
+    /// Lets go of the lock as long as this lives. A hold of the caller, or guarded::waiting, keeps the gate shut
+    /// meanwhile.
+    class released {
     public:
-        explicit pause(lock& of) : mutex_(of.mutex_) { mutex_.unlock(); }
-        ~pause() { mutex_.lock(); }
-        pause(const pause&) = delete;
-        pause& operator=(const pause&) = delete;
+        explicit released(lock& of) : mutex_(of.mutex_) { mutex_.unlock(); }
+        ~released() { mutex_.lock(); }
+        released(const released&) = delete;
+        released& operator=(const released&) = delete;
 
     private:
         std::unique_lock<std::mutex>& mutex_;

@@ -73,7 +73,7 @@ std::vector<byte_range> joined_over_gaps(lock& through, const std::vector<byte_r
     if (!any_near) return ranges;
     std::size_t gap = 0;
     {
-        const lock::pause unlocked(through);  // the cost may be measured now
+        const lock::released unlocked(through);  // the cost may be measured now
         gap = worthwhile_gap(executor);
     }
     if (gap == 0) return ranges;

@@ -52,7 +52,7 @@ bool make_copy(lock& through, const request& asked) {
     std::vector<copy> made;
     std::exception_ptr failure;
     {
-        const lock::pause unlocked(through);
+        const lock::released unlocked(through);
         try {
             made = through->copies.prepare(asked.where.id(), of, asked.hold_deadline());
         } catch (...) {
@@ -92,7 +92,7 @@ void passage::enter() {
     if (lock_->making_copy) check_not_asking(lock_, asked_);
     if (asked_.to == purpose::declare) {
         // The host in the place of a device is the host, whether device() was called or not.
-        if (asked_.where == backends::host_as_device && !at()) asked_.where = host;
+        if (asked_.where == host_as_device && !at()) asked_.where = host;
         wait_for_holds(lock_, asked_);
         check_allocated(lock_.of(), at(), asked_.where, "to mark it dirty");
         return;
@@ -139,7 +139,7 @@ void passage::check() const {
 }
 
 void passage::bring() {
-    // Where the device uses the host's memory, the program's writes are told from the device's until the lease begins.
+    // Where the device uses the host's memory, the program's writes are still looked for until the lease begins.
     const bool later = asked_.begins_later && lock_->shares_host(asked_.where);
     if (asked_.what != access::read && !later) before_device_writes(lock_, asked_.range, asked_.where);
     std::vector<coherence::step> steps;
@@ -174,9 +174,9 @@ void find_host_writes(lock& through, const request& asked) {
 void plan_for(const guarded& state, const request& asked, byte_range range, std::vector<coherence::step>& steps) {
     coherence::space_set found_later = 0;
     if (asked.why == cause::host_pointer) {
-        // A write that changes nothing is not found by comparing, so the device has to have the same memory then.
+        // Comparing does not find a write of the same bytes, so only a space in the host's own memory stays current.
         const bool by_pages = state.copies.find(coherence::host)->memory->whole_pages();
-        found_later = by_pages ? ~coherence::space_set{0} : coherence::set_of(host_in_place_of_device);
+        found_later = by_pages ? ~coherence::space_set{0} : coherence::set_of(host_as_device.id());
     }
     coherence::plan(state.directory, state.copies.memories(), state.holds.work().ranges(),
                     {.range = range, .where = asked.where.id(), .what = asked.what, .found_later = found_later}, steps);

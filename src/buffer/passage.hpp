@@ -1,13 +1,15 @@
 // buffer/passage.hpp: the one way through an access. Every verb is a request to it.
 //
 // The order is the design:
+//   ask          the holders of views that the host may write through are asked to end them, with the lock released
 //   enter        wait until no hold excludes the access, make the copy where there is none, and make the memory the
 //                space's where two devices use it by turns; each of these may let go of the lock, so all are looked at
 //                again until none has to wait
 //   pause        make standing holds elsewhere quiet, in just the bytes that are asked for
 //   follow       ask the processes that have the host's copy too, and learn what they may have written
 //   find         tell the directory what the program wrote at the host through pointers: what moves depends on it
-//   check        the last point of refusal: until here nothing has changed but what was found
+//   check        is anything lost or contested? Until here no content has changed but what was found; a copy may have
+//                been made, memory may have changed hands, and standing holds may be paused. Only steps can fail after
 //   plan         coherence says which steps it takes
 //   carry out    steps are done without the lock, behind a claim; each that is done is told to the directory at once,
 //                so that after a failure it is as before, or better

@@ -84,7 +84,7 @@ std::shared_ptr<process::shared_memory> share_memory(core& of, std::string_view 
     make_room(through);  // nothing may fail once the old copies have gone
     const std::byte* const from = way.at()->memory->host_address();
     if (of.bytes != 0) {
-        const lock::pause unlocked(through);
+        const lock::released unlocked(through);
         std::memcpy(memory->bytes().data(), from, of.bytes);
     }
     wait_for_all_work(through, asked);
@@ -114,7 +114,7 @@ void follow_peers(lock& through, const request& asked) {
     if (is_leased(range)) range = asked.range;
     if (is_leased(range)) return;
     byte_ranges overtaken = through->directory.where(range, at_host);
-    if (asked.what == access::write) overtaken.take_out(asked.range);  // a mark has the bytes that it tells of already
+    if (asked.what == access::write) overtaken.take_out(asked.range);  // these are about to be written
     for (const byte_range& each : overtaken) now_written(through, each, host);
 }
 

@@ -130,12 +130,12 @@ void end_host_view(core& of, byte_range range, view_tag tag) noexcept {
 }
 
 native_memory device_handle(core& of, byte_range range) {
-    const space where = backends::current_device();
+    const space where = current_device();
     lock through(of);
     passage(through,
             {.range = range, .where = where, .what = access::read, .why = cause::device_handle, .verb = "device() of"})
         .bring();
-    if (where == backends::host_as_device && of.options().access != host_access::read_only) {
+    if (where == host_as_device && of.options().access != host_access::read_only) {
         // The handle is a pointer to the host's copy, too.
         passage(through, {.range = range, .where = host, .what = access::read, .why = cause::host_pointer}).bring();
         expose_host_pointer(through, range);

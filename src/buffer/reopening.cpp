@@ -43,8 +43,7 @@ bool has_all(guarded& state, const standing& of) {
     return state.holds.excluding(of.range, access::read, 0).thread == 0 && to_open(state, of, of.range).empty();
 }
 
-/// Returns whether something may have to move before the device has the newest content of `range`. Where nothing has
-/// to, work that is queued at the device is not waited for.
+/// Returns whether something may have to move before the device has the newest content of `range`.
 bool lacks_any(guarded& state, space where, byte_range range) {
     return state.any_exposed || state.peers() || state.directory.any(range, [&](const coherence::knowledge& k) {
         return !coherence::has(k.current, where.id()) || k.lost || k.contested;
@@ -84,7 +83,7 @@ void call_holder(lock& through, std::uint64_t ticket, std::function<void()> stan
     ++through->waiting;  // keeps the gate shut
     std::exception_ptr failure;
     {
-        const lock::pause unlocked(through);
+        const lock::released unlocked(through);
         try {
             if ((*how).*what) ((*how).*what)();
         } catch (...) {
@@ -95,7 +94,7 @@ void call_holder(lock& through, std::uint64_t ticket, std::function<void()> stan
         same->caller = 0;
         if (!failure) same->told_to_pause = pauses;
     } else {
-        const lock::pause unlocked(through);
+        const lock::released unlocked(through);
         how.reset();  // what is the holder's is destroyed without the lock
     }
     --through->waiting;

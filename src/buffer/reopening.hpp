@@ -9,15 +9,15 @@
 
 namespace unibuf::detail {
 
-/// Returns the bytes of `of` that nobody holds and nobody has paused, and that its device does not have. Contested
-/// bytes are left out, until it is said which version stands.
+/// Returns the bytes of `of`, inside `within`, that nobody holds and nobody has paused, and that its device does not
+/// have. Contested bytes are left out, until it is said which version stands.
 byte_ranges to_open(guarded& state, const standing& of, byte_range within);
 
 /// Gives the device all bytes that it lacks and may have. Where some bytes could not be given to it, the others are,
 /// and the first failure is thrown. The hold may have ended when this returns.
 void open_all(lock& through, std::uint64_t ticket);
 
-/// Gives a device that only reads what was written through pointers that are still out.
+/// For a hold that only reads: brings to the device what the host has written through pointers that are still out.
 void show_pointed(lock& through, std::uint64_t ticket);
 
 /// Calls the holder without the lock; it may end its own hold meanwhile. `pauses` says whether the holder was told to

@@ -30,7 +30,7 @@ struct request {
     bool begins_later = false;      // what a lease writes becomes newest with begin_lease, not with the grant
     clock::time_point deadline = clock::time_point::max();
     purpose to = purpose::use;
-    const char* verb = nullptr;   // names what is no lease, before "bytes [0, 64) at host": "to fill"
+    const char* verb = nullptr;   // its name in messages where it is no lease: "to fill", of bytes [0, 64) at host
     bool asks_holders = true;     // where false, the holders of views have been asked to let go before
     bool waits_for_holds = true;  // where false, the request is refused where holds of others are in the way
 
@@ -39,7 +39,7 @@ struct request {
         return to == purpose::declare && where == host && range == byte_range{0, bytes};
     }
 
-    /// Returns how long holds of others may be in the way.
+    /// Returns until when holds of others may be in the way.
     clock::time_point hold_deadline() const noexcept { return waits_for_holds ? deadline : clock::time_point{}; }
 };
 

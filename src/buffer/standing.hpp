@@ -3,12 +3,14 @@
 // Bytes that such a device may write now are open at its space: it alone is current in them (coherence::open).
 //
 // What always holds:
-//  1. Bytes are open only under a standing hold of that space, and while no exclusive hold has them.
+//  1. Bytes are open only under a standing hold of that space, and while no exclusive hold elsewhere has them. Where
+//  the
+//     hold ended without memory to note its work, they stay open until the next access pauses them.
 //  2. An access elsewhere pauses exactly the bytes that it asks for: what the device does with them is queued work from
 //     then on, which the planner waits for as for any other.
 //  3. Whenever the lock is let go of for good, the bytes that nobody holds and nobody has paused are open again. This
-//     goes by the directory alone, so it does not matter how an access ended, and it never throws: bytes that cannot be
-//     given back stay paused, and the next access to them, or resume, says why.
+//     goes by the directory and the holds alone, so it does not matter how an access ended, and it never throws: bytes
+//     that cannot be given back stay paused, and the next access to them, or resume, says why.
 #pragma once
 
 #include <cstdint>

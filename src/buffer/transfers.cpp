@@ -36,7 +36,8 @@ void transfers::run(const std::vector<step>& planned) {
 /// Returns whether one device carries out all steps, so that what comes later can be ordered behind them there.
 bool transfers::may_return_early(const std::vector<step>& planned) {
     const bool wanted = asked_.may_return_early || (asked_.on && asked_.where != host);
-    if (!wanted || (asked_.where == host && lock_->any_exposed)) return false;  // found writes are told from arrivals
+    if (!wanted || (asked_.where == host && lock_->any_exposed))
+        return false;  // what arrives is not to be taken for writes
     for (const step& each : planned) {
         if (each.does == step::kind::wait) continue;
         const bool by_way_of_host = each.from != coherence::host && each.to != coherence::host;
@@ -83,7 +84,7 @@ void transfers::start(std::span<const step> group) {
     leave_queued();
 }
 
-/// Starts moves between the same two memories, which the device between them may do in one call.
+/// Starts moves between the same two memories, which their device may do in one call.
 void transfers::start_moves(std::span<const step> group) {
     const step& first = group.front();
     const std::vector<byte_range> ranges = ranges_to_move(group);
@@ -99,7 +100,7 @@ void transfers::start_moves(std::span<const step> group) {
     for (const byte_range& each : ranges) guards.push_back(guard(each, first.to));
     std::exception_ptr failure;
     {
-        const lock::pause unlocked(lock_);
+        const lock::released unlocked(lock_);
         try {
             move_ranges(from, to, first.to == coherence::host, ranges, on, done);
         } catch (...) {
@@ -119,8 +120,8 @@ void transfers::start_moves(std::span<const step> group) {
     if (failure) std::rethrow_exception(failure);
 }
 
-/// Returns the ranges of the group, some of them joined over gaps. A gap is no longer current at the target until it
-/// has arrived.
+/// Returns the ranges of the group, some of them joined over gaps. A gap that is carried along does not count as
+/// current at the target until the move is done.
 std::vector<byte_range> transfers::ranges_to_move(std::span<const step> group) {
     const step& first = group.front();
     std::vector<byte_range> ranges;
@@ -168,7 +169,7 @@ void transfers::finish_started() {
     for (auto each = started_.begin(); each != started_.end(); ++each) {
         attempt([&] {
             if (each->done.native()) {
-                const lock::pause unlocked(lock_);
+                const lock::released unlocked(lock_);
                 each->done.wait();
             }
             done.push_back(each->step.range);
@@ -209,7 +210,7 @@ fence transfers::publish(const step& step) {
     ++lock_->with_seldom_used().publications;
     if (used_by_device.on_host()) return {};  // the host in the place of a device has nothing to publish
     backends::memory& shared = *used_by_device.memory;
-    const lock::pause unlocked(lock_);
+    const lock::released unlocked(lock_);
     const auto offset = step.range.begin;
     const auto bytes = step.range.size();
     return device == step.from ? shared.publish_to_host(offset, bytes, step.what, queue_at(asked_, device))
@@ -248,7 +249,7 @@ fence transfers::fill_range(const copy& at, byte_range range, std::span<const st
     const space_id where = at.where;
     const bool on_host = at.on_host();
     const auto own = on_host ? guard(range, coherence::host) : std::nullopt;
-    const lock::pause unlocked(lock_);
+    const lock::released unlocked(lock_);
     if (on_host) {
         backends::repeat(pattern, {memory.host_address() + range.begin, range.size()});
         return {};

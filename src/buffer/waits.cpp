@@ -11,9 +11,9 @@
 namespace unibuf::detail {
 namespace {
 
-/// Returns the ranges that failed transfers were to write, and those to which transfers queued behind them were to copy
-/// these: such bytes are missing, too, though those transfers may end well. Nobody knows what the caller's own work has
-/// written, so it is left out.
+/// Returns what the failed transfers should have written, and what transfers behind them copied from there: those bytes
+/// are missing even where the later transfers succeed. The program's own work is left out, as nobody knows what it has
+/// written.
 std::vector<coherence::queued_work> missing_after(const guarded& state, const fence& failed) {
     const work_list& all = state.holds.work();
     const auto is_transfer_of = [&](const coherence::queued_work& each, const fence& done) {
@@ -59,7 +59,7 @@ void wait_for_work(lock& through, std::uint64_t ticket, clock::time_point deadli
     if (!found) return;
     const fence done = found->done;
     const auto reached_in = [&](std::chrono::nanoseconds time) {
-        const lock::pause unlocked(through);
+        const lock::released unlocked(through);
         try {
             return done.wait(time);
         } catch (const error&) {

@@ -51,6 +51,19 @@ void expose(directory& known, const byte_ranges& ranges, pointers how) {
     known.update(ranges, [&](knowledge& k) { k.out = how; });
 }
 
+void end_pointers(directory& known, byte_range range) {
+    assume_host_writes(known, range);
+    known.update(range, [](knowledge& k) {
+        if (!k.contested) k.out = pointers::none;
+    });
+}
+
+void stop_watching(directory& known) {
+    known.update(known.whole(), [](knowledge& k) {
+        if (k.exposed()) k.out = pointers::assumed;
+    });
+}
+
 bool any_exposed(const directory& known) { return known.any(known.whole(), &knowledge::exposed); }
 
 void assume_host_writes(directory& known, byte_range range) {

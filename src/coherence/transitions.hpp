@@ -26,6 +26,13 @@ void pause(directory& known, byte_range range);
 /// through them.
 void expose(directory& known, const byte_ranges& ranges, pointers how);
 
+/// Notes that no pointers to the host's copy of `range` are out any more. What nobody looked for is taken for written;
+/// contested bytes stay as they are, until it is settled which version stands.
+void end_pointers(directory& known, byte_range range);
+
+/// Notes that nothing is found any more that is written through pointers: from now on it is assumed.
+void stop_watching(directory& known);
+
 bool any_exposed(const directory& known);
 
 /// Notes the host as having written where nobody finds out what was written through pointers.

@@ -96,10 +96,10 @@ copy* copies::borrower_among(space_id where) noexcept {
     return found == all_.end() ? nullptr : &*found;
 }
 
-void copies::part(space_id where, std::string why) {
+void copies::separate(space_id where, std::string why) {
     copy& borrower = *borrower_among(where);
     auto beside = std::make_unique<copy::aside>(held_memory(), why);
-    parted_ = std::make_unique<parting>(where, std::move(why));
+    separated_ = std::make_unique<separation>(where, std::move(why));
     if (where != borrower.where) {
         copy& lender = *find(where);
         forget(lender);
@@ -137,7 +137,7 @@ const char* copies::broken_rule() const noexcept {
 }
 
 placement_info copies::placement_of(const copy& each) const {
-    if (each.where == backends::host_as_device.id()) {
+    if (each.where == host_as_device.id()) {
         return {.placement = each.placed, .reason = "the default device is the host", .mapping = {}};
     }
     std::string reason(choose_placement(options_.hint, device_at(each.where).about()).reason);
@@ -162,7 +162,7 @@ coherence::space_set copies::allocated() const noexcept {
 }
 
 space copies::meant() const {
-    return options_.device == host ? backends::host_as_device : options_.device.value_or(backends::current_device());
+    return options_.device == host ? host_as_device : options_.device.value_or(current_device());
 }
 
 backends::request copies::wanted() const noexcept {

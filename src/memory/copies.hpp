@@ -50,7 +50,7 @@ struct copy {
     unibuf::placement placed = placement::mirrored;
     coherence::space_id lender = coherence::host;  // allocated the memory, for the host's copy and for shared ones
     bool has_turn = false;                         // it is this copy's turn with the memory that it borrows
-    /// The parts of a copy that few copies have.
+    /// What few copies have.
     struct aside {
         held_memory lent;    // memory that this copy lent, and needs no longer
         std::string remark;  // says what was wanted and could not be had
@@ -115,7 +115,7 @@ public:
 
     /// Ends the turns of two copies: `where`, whose turn it is not, loses its copy, and the other one keeps the memory.
     /// From now on nobody borrows, and the placement of the two says `why`.
-    void part(coherence::space_id where, std::string why);
+    void separate(coherence::space_id where, std::string why);
 
     /// Returns whether other copies use the memory of the copy at `where`.
     bool used_by_others(coherence::space_id where) const noexcept;
@@ -150,7 +150,7 @@ public:
 private:
     class maker;
 
-    struct parting {
+    struct separation {
         coherence::space_id where;
         std::string why;
     };
@@ -167,7 +167,7 @@ private:
     std::size_t bytes_;
     buffer_options options_;
     bool any_poisons_ = false;
-    std::unique_ptr<const parting> parted_;  // null where copies may borrow
+    std::unique_ptr<const separation> separated_;  // null where copies may borrow
 };
 
 }  // namespace unibuf::detail

@@ -96,7 +96,7 @@ private:
         backends::device& device = device_at(where);
         copy made;
         made.where = where;
-        if (where == backends::host_as_device.id()) return use(where, *make(coherence::host).memory);
+        if (where == host_as_device.id()) return use(where, *make(coherence::host).memory);
         if (choose_placement(there_.options_.hint, device.about()).wanted == placement::shared) {
             try {
                 return share(where, device);
@@ -118,8 +118,8 @@ private:
     /// Returns the device's use of memory that another device has; null where no copy has any that it could use.
     std::unique_ptr<backends::memory> borrow(copy& made, backends::device& device) const {
         if (there_.bytes_ == 0) return nullptr;
-        if (there_.parted_) {
-            const auto& [where, why] = *there_.parted_;
+        if (there_.separated_) {
+            const auto& [where, why] = *there_.separated_;
             if (where == made.where) made.remark(why);
             return nullptr;
         }

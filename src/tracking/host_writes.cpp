@@ -5,22 +5,21 @@
 #include <utility>
 
 #include "coherence/transitions.hpp"
-#include "unibuf/detail/gate.hpp"
 #include "unibuf/error.hpp"
+#include "unibuf/space.hpp"
 
 namespace unibuf::detail {
 
 using coherence::directory;
 using coherence::knowledge;
 using coherence::pointers;
-using tracking::part_bytes;
+using tracking::section_bytes;
 
 namespace {
 
 bool at_host(const knowledge& k) { return coherence::has(k.current, coherence::host); }
 bool only_at_host(const knowledge& k) { return k.current == coherence::set_of(coherence::host); }
 bool is_fresh(const knowledge& k) { return k.out == pointers::fresh; }
-bool is_newer_elsewhere(const knowledge& k) { return k.watched() && !at_host(k); }
 
 }  // namespace
 
@@ -29,7 +28,7 @@ host_writes::host_writes(directory& known, const held_ranges& writers, std::span
     : known_(known), writers_(writers), host_(host), watch_(std::move(by)), images_(host) {
     if (!watch_) return;
     units_ = {.each = watch_->unit(), .memory = host.size()};
-    parts_.resize(host.size() / part_bytes + 1);
+    sections_.resize(host.size() / section_bytes + 1);
 }
 
 void host_writes::expose(byte_range range, bool untouched) {
@@ -38,11 +37,16 @@ void host_writes::expose(byte_range range, bool untouched) {
                                       .values_known = values_known_,
                                       .was_used = used_,
                                       .untouched = untouched};
-    const auto choose = [&](const knowledge& k) { return k.exposed() ? k.out : tracking::exposure_of(k, given); };
+    const auto choose = [&](const knowledge& k) { return tracking::exposure_of(k, given); };
     try {
-        const auto is_new = [&](const knowledge& k) { return !k.exposed() && choose(k) == pointers::watched; };
-        for (const byte_range& piece : known_.where(range, is_new)) arm(piece);
-        known_.update(range, [&](knowledge& k) { k.out = choose(k); });
+        for (const pointers how : {pointers::watched, pointers::assumed, pointers::fresh}) {
+            const auto becomes = [&](const knowledge& k) { return !k.exposed() && choose(k) == how; };
+            const byte_ranges given_out = known_.where(range, becomes);
+            for (const byte_range& piece : given_out) {
+                if (how == pointers::watched) arm(piece);
+            }
+            coherence::expose(known_, given_out, how);
+        }
     } catch (const error&) {
         give_up();
         coherence::expose(known_, range, pointers::assumed);
@@ -114,15 +118,15 @@ void host_writes::find(byte_range range, space where, access what) {
         const byte_ranges found = pending_.clipped_to(range);
         apply_pending(range);
         if (elsewhere) {
-            for (byte_range part = range; part.begin < range.end; part.begin = part.end) {
-                part.end = std::min(range.end, (part.begin / part_bytes + 1) * part_bytes);
-                decide(part, found.bytes_in(part));
+            for (byte_range each = range; each.begin < range.end; each.begin = each.end) {
+                each.end = std::min(range.end, (each.begin / section_bytes + 1) * section_bytes);
+                decide(each, found.bytes_in(each));
             }
         } else {
             if (changes_hands) coherence::assume_host_writes(known_, range);
             // Comparing finds no write that leaves a byte as it was, so the device has to have the same memory then.
             const auto is_same = [&](const knowledge& k) {
-                return !watch_->compares() || k.current == coherence::set_of(host_in_place_of_device);
+                return !watch_->compares() || k.current == coherence::set_of(host_as_device.id());
             };
             const auto unseen = [&](const knowledge& k) {
                 return k.out == pointers::assumed && !at_host(k) && is_same(k);
@@ -140,36 +144,37 @@ void host_writes::find(byte_range range, space where, access what) {
     }
 }
 
-/// Decides whether a part, in which so many bytes were found `written`, is watched until the next round.
-void host_writes::decide(byte_range part, std::size_t written) {
+/// Decides whether the bytes of a section, in which so many bytes were found `written`, is watched until the next
+/// round.
+void host_writes::decide(byte_range in, std::size_t written) {
     const auto at_host_and = [](pointers how) {
         return [how](const knowledge& k) { return k.out == how && at_host(k); };
     };
-    const bool assumed = known_.any(part, at_host_and(pointers::assumed));
-    const bool fresh = known_.any(part, at_host_and(pointers::fresh));
-    const bool watched = known_.any(part, at_host_and(pointers::watched));
+    const bool assumed = known_.any(in, at_host_and(pointers::assumed));
+    const bool fresh = known_.any(in, at_host_and(pointers::fresh));
+    const bool watched = known_.any(in, at_host_and(pointers::watched));
     if (!assumed && !fresh && !watched) return;
 
-    tracking::part_history& history = parts_[part.begin / part_bytes];
-    const bool watch = fresh || watch_->compares() || tracking::watch_next(history, !assumed, written, part.size());
+    tracking::section_history& history = sections_[in.begin / section_bytes];
+    const bool watch = fresh || watch_->compares() || tracking::watch_next(history, !assumed, written, in.size());
 
-    if (assumed) coherence::assume_host_writes(known_, part);
+    if (assumed) coherence::assume_host_writes(known_, in);
     if (!watch) {
-        const byte_ranges given_up = known_.where(part, at_host_and(pointers::watched));
+        const byte_ranges given_up = known_.where(in, at_host_and(pointers::watched));
         for (const byte_range& each : given_up) watch_->disarm(each);
         coherence::expose(known_, given_up, pointers::assumed);
-        coherence::assume_host_writes(known_, part);
+        coherence::assume_host_writes(known_, in);
         return;
     }
     if (assumed) {
-        const byte_ranges again = known_.where(part, at_host_and(pointers::assumed));
+        const byte_ranges again = known_.where(in, at_host_and(pointers::assumed));
         for (const byte_range& each : again) {
             arm(each);
             coherence::expose(known_, each, pointers::watched);
         }
     }
     if (!fresh) return;
-    for (const byte_range& each : known_.where(part, at_host_and(pointers::fresh))) {
+    for (const byte_range& each : known_.where(in, at_host_and(pointers::fresh))) {
         // In the units at its ends other bytes may be watched, so these units count as touched.
         std::vector<byte_range> touched = units_.cut_by(each);
         for (const byte_range& edge : touched) arm(edge.clipped_to(each));
@@ -223,18 +228,12 @@ void host_writes::before_device_writes(byte_range range, bool share) {
     }
 }
 
-/// Forgets the images of units that a device has all of: whatever the host writes there is a conflict, and needs none.
-void host_writes::device_has_written(byte_range range) {
-    images_.expect_no_more(range);
-    images_.forget(range, [&](byte_range unit) { return !range.contains(unit); });
-}
-
 /// Takes an image at a moment in which nobody writes the unit.
-void host_writes::take_image(byte_range unit, byte_range part) {
-    if (!images_.has(unit)) part = unit;
+void host_writes::take_image(byte_range unit, byte_range inner) {
+    if (!images_.has(unit)) inner = unit;
     bool written = true;
     for (int tries = 0; written && tries < 4; ++tries) {
-        images_.take(unit, part);
+        images_.take(unit, inner);
         std::vector<byte_range> found;
         watch_->scan(unit, found);
         written = !found.empty();
@@ -246,14 +245,6 @@ void host_writes::take_image(byte_range unit, byte_range part) {
 void host_writes::forget_images(byte_range range) {
     images_.expect_no_more(range);
     images_.forget(range, [&](byte_range unit) { return newer_elsewhere(unit); });
-}
-
-/// Brings an image up to date: what the program wrote before now would be taken for written again.
-void host_writes::refresh_image(byte_range unit) {
-    if (!images_.has(unit)) return take_image(unit, unit);
-    if (images_.being_written(unit)) return;
-    const auto told_by_unit = [](const knowledge& k) { return !is_newer_elsewhere(k); };
-    for (const byte_range& piece : known_.where(unit, told_by_unit)) take_image(unit, piece);
 }
 
 void host_writes::forget(byte_range range) {
@@ -272,19 +263,29 @@ void host_writes::end_free(byte_range range) {
     byte_ranges free = range;
     free.take_out(writers_.of(range));
     const auto ends = [](const knowledge& k) { return k.exposed() && !k.contested; };
-    for (const byte_range& part : free) {
-        for (const byte_range& piece : known_.where(part, ends)) {
+    for (const byte_range& each : free) {
+        for (const byte_range& piece : known_.where(each, ends)) {
             if (watch_) {
                 collect(piece);
                 apply_pending(piece);
                 watch_->disarm(piece);
             }
-            coherence::assume_host_writes(known_, piece);
-            known_.update(piece, [](knowledge& k) {
-                if (!k.contested) k.out = pointers::none;
-            });
+            coherence::end_pointers(known_, piece);
         }
     }
+}
+
+const char* host_writes::broken_rule() const {
+    const char* broken = nullptr;
+    known_.for_each(known_.whole(), [&](byte_range piece, const knowledge& k) {
+        if (!watch_ && (k.watched() || is_fresh(k))) broken = "bytes are watched by nothing";
+        if (!watch_ || !is_newer_elsewhere(k)) return;
+        for (const byte_range& unit : units_.cut_by(piece)) {
+            const auto stays = [](const knowledge& other) { return other.watched() && at_host(other); };
+            if (known_.any(unit, stays) && !images_.has(unit)) broken = "a unit of two spaces has no image";
+        }
+    });
+    return broken;
 }
 
 /// Gives up watching: what was written since the last scan is not known.
@@ -292,9 +293,7 @@ void host_writes::give_up() {
     watch_.reset();
     images_.forget_all();
     pending_ = {};
-    known_.update(known_.whole(), [](knowledge& k) {
-        if (k.exposed()) k.out = pointers::assumed;
-    });
+    coherence::stop_watching(known_);
 }
 
 }  // namespace unibuf::detail

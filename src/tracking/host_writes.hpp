@@ -65,7 +65,15 @@ public:
 
     /// Notes that what before_device_writes prepared has come to pass: a device has newer content in all of `range`. It
     /// never comes where the access is refused; then all that was known before is still known.
-    void device_has_written(byte_range range);
+    void device_has_written(byte_range range) {
+        images_.expect_no_more(range);
+        // The host's writes are conflicts in units that the device has all of, and need no image.
+        images_.forget(range, [&](byte_range unit) { return !range.contains(unit); });
+    }
+
+    /// Returns which rule is broken, or null. What is watched has a watch. A unit of which a device has newer content
+    /// in some watched bytes, and the host in others, has an image to tell the program's writes by.
+    const char* broken_rule() const;
 
     /// Forgets what was written of `range` until now: somebody has said what stands.
     void forget(byte_range range);
@@ -91,18 +99,18 @@ private:
     void collect(byte_range range);
     void apply_pending(byte_range range);
     void end_free(byte_range range);
-    void decide(byte_range part, std::size_t written);
+    void decide(byte_range in, std::size_t written);
     void arm(byte_range range);
-    void take_image(byte_range unit, byte_range part);
+    void take_image(byte_range unit, byte_range inner);
     void refresh_image(byte_range unit);
     void forget_images(byte_range range);
 
-    /// Returns whether a device has newer content in some watched byte of the unit.
-    bool newer_elsewhere(byte_range unit) const {
-        return known_.any(unit, [](const coherence::knowledge& k) {
-            return k.watched() && !coherence::has(k.current, coherence::host);
-        });
+    static bool is_newer_elsewhere(const coherence::knowledge& k) {
+        return k.watched() && !coherence::has(k.current, coherence::host);
     }
+
+    /// Returns whether a device has newer content in some watched byte of the unit.
+    bool newer_elsewhere(byte_range unit) const { return known_.any(unit, is_newer_elsewhere); }
 
     void give_up();
 
@@ -116,7 +124,7 @@ private:
     byte_ranges pending_;  // ranges that were found, and not told yet
     byte_ranges unseen_;   // written by a device that shares the memory: writes are found once the host has seen it
     unit_images images_;
-    std::vector<tracking::part_history> parts_;
+    std::vector<tracking::section_history> sections_;
 };
 
 }  // namespace unibuf::detail

@@ -7,6 +7,14 @@
 
 namespace unibuf::detail {
 
+/// Brings an image up to date: what the program wrote before now would be taken for written again.
+void host_writes::refresh_image(byte_range unit) {
+    if (!images_.has(unit)) return take_image(unit, unit);
+    if (images_.being_written(unit)) return;
+    const auto told_by_unit = [](const coherence::knowledge& k) { return !is_newer_elsewhere(k); };
+    for (const byte_range& piece : known_.where(unit, told_by_unit)) take_image(unit, piece);
+}
+
 host_writes::own_write::own_write(host_writes& in, byte_range range) : range_(range) {
     if (!in.watch_ || range.empty() || !in.known_.any(in.units_.around(range), &coherence::knowledge::watched)) return;
     try {

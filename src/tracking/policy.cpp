@@ -10,9 +10,9 @@ constexpr std::uint8_t dense_enough = 2;  // rounds until it is believed
 constexpr std::uint8_t first_pause = 4;   // rounds
 constexpr std::uint8_t longest_pause = 255;
 
-/// Returns whether most of a part was written. A fault costs as much as to transfer two or three pages, so that in time
-/// alone a quarter would do. But bytes that nobody wrote are not to move without need, and some devices are behind a
-/// slow bus.
+/// Returns whether most of a section was written. A fault costs as much as to transfer two or three pages, so that in
+/// time alone a quarter would do. But bytes that nobody wrote are not to move without need, and some devices are behind
+/// a slow bus.
 bool dense(std::size_t written, std::size_t units) noexcept { return written * 4 >= units * 3; }
 
 }  // namespace
@@ -29,7 +29,7 @@ coherence::pointers exposure_of(const coherence::knowledge& k, const new_pointer
     return pointers::watched;
 }
 
-bool watch_next(part_history& of, bool was_watched, std::size_t written, std::size_t units) noexcept {
+bool watch_next(section_history& of, bool was_watched, std::size_t written, std::size_t units) noexcept {
     if (!was_watched) {
         if (of.left == 0) return true;
         --of.left;

@@ -1,6 +1,6 @@
-// tracking/policy.hpp: which parts of a buffer are watched, and which are simply taken for written. Pure.
+// tracking/policy.hpp: which sections of a buffer are watched, and which are simply taken for written. Pure.
 //
-// Watching costs a fault for each page that is written. A part that is rewritten whole again and again is cheaper to
+// Watching costs a fault for each page that is written. A section that is rewritten whole again and again is cheaper to
 // take for written; now and then it is tried whether that still holds.
 #pragma once
 
@@ -11,19 +11,19 @@
 
 namespace unibuf::tracking {
 
-/// A part of the memory that is decided on as one: a huge page of most machines.
-inline constexpr std::size_t part_bytes = std::size_t{2} << 20;
+/// A section of the memory, which is decided on as one: a huge page of most machines.
+inline constexpr std::size_t section_bytes = std::size_t{2} << 20;
 
-/// The history of one part.
-struct part_history {
-    std::uint8_t dense_rounds = 0;  // rounds in a row in which the part was watched, and mostly written
-    std::uint8_t left = 0;          // rounds in which the part is not watched yet
+/// The history of one section.
+struct section_history {
+    std::uint8_t dense_rounds = 0;  // rounds in a row in which the section was watched, and mostly written
+    std::uint8_t left = 0;          // rounds in which the section is not watched yet
     std::uint8_t next_pause = 0;    // value of `left` the next time; 0 before the first
 };
 
-/// Returns whether the part is to be watched until the next round; a round is an access elsewhere. The part
+/// Returns whether the section is to be watched until the next round; a round is an access elsewhere. The section
 /// `was_watched` in this round, or was not, and `written` of its `units` were found written.
-bool watch_next(part_history& of, bool was_watched, std::size_t written, std::size_t units) noexcept;
+bool watch_next(section_history& of, bool was_watched, std::size_t written, std::size_t units) noexcept;
 
 /// The facts about a pointer that is given out, and about the host's copy that it is into.
 struct new_pointer {

@@ -25,14 +25,14 @@ std::vector<byte_range> unit_images::inside(byte_range range) const {
     return result;
 }
 
-void unit_images::copy(byte_range part, byte_range unit, image& to) const {
-    std::memcpy(to.bytes.data() + (part.begin - unit.begin), memory_.data() + part.begin, part.size());
+void unit_images::copy(byte_range inner, byte_range unit, image& to) const {
+    std::memcpy(to.bytes.data() + (inner.begin - unit.begin), memory_.data() + inner.begin, inner.size());
 }
 
-void unit_images::take(byte_range unit, byte_range part) {
+void unit_images::take(byte_range unit, byte_range inner) {
     const auto [made, is_new] = images_.try_emplace(unit.begin);
     if (is_new) made->second.bytes.resize(unit.size());
-    copy(part, unit, made->second);
+    copy(inner, unit, made->second);
 }
 
 void unit_images::take_written(byte_range range) {
@@ -55,11 +55,11 @@ byte_ranges unit_images::end_writing(byte_range unit) {
     return result;
 }
 
-void unit_images::add_differing(byte_range part, byte_range unit, const image& from, byte_ranges& result) const {
-    const auto now = memory_.subspan(part.begin, part.size());
-    const auto then = std::span(from.bytes).subspan(part.begin - unit.begin, part.size());
+void unit_images::add_differing(byte_range inner, byte_range unit, const image& from, byte_ranges& result) const {
+    const auto now = memory_.subspan(inner.begin, inner.size());
+    const auto then = std::span(from.bytes).subspan(inner.begin - unit.begin, inner.size());
     for (std::size_t i = 0; i < now.size(); ++i) {
-        if (now[i] != then[i]) result.add({part.begin + i, part.begin + i + 1});
+        if (now[i] != then[i]) result.add({inner.begin + i, inner.begin + i + 1});
     }
 }
 

@@ -23,13 +23,13 @@ public:
     /// Returns the units inside `range` that have an image.
     std::vector<byte_range> inside(byte_range range) const;
 
-    /// Makes `part` of the image of `unit` what the memory holds now. A new image takes all of the unit.
-    void take(byte_range unit, byte_range part);
+    /// Makes `inner` of the image of `unit` what the memory holds now. A new image takes all of the unit.
+    void take(byte_range unit, byte_range inner);
 
     /// Notes that unibuf has written `range`: that is no write of the program.
     void take_written(byte_range range);
 
-    /// Begins a write of unibuf to a part of `unit`, which has an image.
+    /// Begins a write of unibuf to some bytes of `unit`, which has an image.
     void begin_writing(byte_range unit) { ++images_.at(unit.begin).writers; }
 
     /// Ends a write of unibuf, and returns what else was written meanwhile; empty while others of its writes go on.
@@ -42,9 +42,9 @@ public:
     /// Returns the bytes of `range` that differ from their image; all bytes of a unit that has none.
     byte_ranges differing(byte_range range) const;
 
-    /// Notes that a device is about to have newer content in `part`. expect_no_more says that it has it by now, or
+    /// Notes that a device is about to have newer content in `inner`. expect_no_more says that it has it by now, or
     /// never will.
-    void expect(byte_range unit, byte_range part) { images_.at(unit.begin).expected.add(part); }
+    void expect(byte_range unit, byte_range inner) { images_.at(unit.begin).expected.add(inner); }
     void expect_no_more(byte_range range);
 
     /// Forgets images in `range` that nobody writes, for which nothing is expected, and whose units are not `needed`.
@@ -69,8 +69,8 @@ private:
     static byte_range unit_of(const images::value_type& of) noexcept {
         return {of.first, of.first + of.second.bytes.size()};
     }
-    void copy(byte_range part, byte_range unit, image& to) const;
-    void add_differing(byte_range part, byte_range unit, const image& from, byte_ranges& result) const;
+    void copy(byte_range inner, byte_range unit, image& to) const;
+    void add_differing(byte_range inner, byte_range unit, const image& from, byte_ranges& result) const;
     images::iterator first_in(byte_range range);
     images::const_iterator first_in(byte_range range) const;
 

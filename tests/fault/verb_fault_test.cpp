@@ -31,7 +31,7 @@ bytes content(unsigned seed) {
     return result;
 }
 
-/// The same but for `middle`, which is of the other.
+/// Returns `whole` with the bytes of `middle` taken from `with`.
 bytes patched(bytes whole, const bytes& with) {
     std::copy(with.begin() + middle.begin, with.begin() + middle.end, whole.begin() + middle.begin);
     return whole;

@@ -34,7 +34,7 @@ contains
     stop 77
   end subroutine skip
 
-  !> Of the command line.
+  !> Returns an argument of the command line.
   function argument(number) result(text)
     integer, intent(in) :: number
     character(:), allocatable :: text

@@ -56,7 +56,7 @@ contains
     call destroy_unified_buffer(shared)
   end subroutine one_buffer
 
-  !> Of a buffer that the GPU may use at any time.
+  !> Takes leases of a buffer that the GPU may use at any time.
   subroutine leases()
     type(unified_buffer) :: buffer
     type(buffer_lease) :: lease, other

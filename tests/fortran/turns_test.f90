@@ -35,7 +35,7 @@ program turns_test
 
 contains
 
-  !> Of ones, and bound.
+  !> Returns a buffer of ones that is bound to a shader.
   function bound() result(buffer)
     type(unified_buffer) :: buffer
 

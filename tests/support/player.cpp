@@ -82,7 +82,7 @@ space player::space_of(place where) const {
 
 bool player::allocated(place where) {
     if (!asked_[where]) return false;
-    const space at = where == at_host_as_device ? space::from_id(1) : space_of(where);
+    const space at = where == at_host_as_device ? host_as_device : space_of(where);
     return whole().handle->placement_at(at).has_value();
 }
 

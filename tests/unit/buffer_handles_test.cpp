@@ -47,6 +47,22 @@ TEST(a_buffer_and_two_threads, one_waits_for_a_device_while_the_other_asks_how_o
     b.read(host).release();
 }
 
+TEST(a_copy, is_not_discarded_while_a_plain_handle_of_it_is_out) {
+    const space device("debug:0");
+    const default_device_is debug(device);
+    buffer b(size);
+    put(b, noise(size));
+    b.device();
+    EXPECT_EQ(failure_of([&] { b.discard(device); }).code, error_code::access_conflict);
+    EXPECT_TRUE(has_copy(b, device));
+    b.release_device();
+    std::as_const(b).host();
+    EXPECT_EQ(failure_of([&] { b.discard(host); }).code, error_code::access_conflict);
+    b.release_host();
+    b.discard(host);
+    EXPECT_FALSE(has_copy(b, host));
+}
+
 TEST(a_handle, lets_go_of_its_buffer_when_another_is_assigned) {
     buffer kept(size);
     put(kept, noise(size));

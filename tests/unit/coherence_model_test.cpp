@@ -216,6 +216,7 @@ private:
         change(known, [&](directory& d) { assume_host_writes(d, range); });
         change(known, [&](directory& d) { found_host_writes(d, range); });
         change(known, [&](directory& d) { end_pointers(d, range); });
+        change(known, [&](directory& d) { stop_watching(d); });
         change(known, [&](directory& d) { drop_content(d, range); });
         change(known, [&](directory& d) { pause(d, range); });
     }
@@ -234,13 +235,6 @@ private:
         const pointers how = memories_.hub(where) == memories_.hub(host) ? pointers::assumed : pointers::watched;
         d.update(range, [&](knowledge& k) {
             if (k.exposed()) k.out = how;
-        });
-    }
-
-    static void end_pointers(directory& d, byte_range range) {
-        assume_host_writes(d, range);
-        d.update(range, [](knowledge& k) {
-            if (!k.contested) k.out = pointers::none;
         });
     }
 

@@ -27,7 +27,7 @@ constexpr std::uint32_t exposed = gate::host_exposed;
 constexpr std::uint32_t shown = gate::host_shown;
 constexpr std::uint32_t newest = gate::device_newest;
 constexpr std::uint32_t at_device = std::uint32_t{device} << gate::device_shift;
-constexpr std::uint32_t at_host_again = std::uint32_t{host_in_place_of_device} << gate::device_shift;
+constexpr std::uint32_t at_host_again = std::uint32_t{host_as_device.id()} << gate::device_shift;
 
 coherence::summary summary_of(const knowledge& k) {
     coherence::directory known(8);
@@ -63,7 +63,7 @@ std::vector<row> rows() {
     });
     const auto settled_at_host = with(at_host_alone, [](knowledge& k) { k.what = content::settled; });
     const knowledge both_again{
-        .current = set_of(host) | set_of(host_in_place_of_device), .what = content::settled, .out = pointers::assumed};
+        .current = set_of(host) | set_of(host_as_device.id()), .what = content::settled, .out = pointers::assumed};
     return {
         {"written at the host", {.known = summary_of(at_host_alone)}, current | readable | writable},
         {"written at the host, and in step since", {.known = summary_of(settled_at_host)}, current | readable},
@@ -104,13 +104,13 @@ std::vector<row> rows() {
         {"the host in the place of the device, pointers out",
          {.known = summary_of(both_again),
           .host_written_for_good = true,
-          .device = host_in_place_of_device,
+          .device = host_as_device.id(),
           .handle_is_out = true},
          current | readable | exposed | at_host_again,
          true},
         {"the host in the place of the device, no pointers yet",
          {.known = summary_of(with(both_again, [](knowledge& k) { k.out = pointers::none; })),
-          .device = host_in_place_of_device},
+          .device = host_as_device.id()},
          current | readable},
         {"pointers are out, and the host is taken for written",
          {.known = summary_of(assumed), .host_written_for_good = true, .device = device},

@@ -284,14 +284,16 @@ TEST(a_standing_hold, lets_no_access_pass_while_its_holder_is_told_to_go_on_afte
     buffer b(size);
     b.copy_from(all_of(1));
     int pauses = 0;
-    const standing_hold hold = b.bind(gpu(), access::read_write,
-                                      {.pause = [&] { ++pauses; },
-                                       .resume = [&] {
-                                           std::thread([&] {  // the device may be writing already
-                                               EXPECT_EQ(code_of([&] { b.read(host, {.timeout = {}}); }),
-                                                         error_code::timeout);
-                                           }).join();
-                                       }});
+    const standing_hold hold =
+        b.bind(gpu(), access::read_write,
+               {.pause = [&] { ++pauses; },
+                .resume =
+                    [&] {
+                        std::thread([&] {  // the device may be writing already
+                            EXPECT_EQ(code_of([&] { b.read(host, {.timeout = {}}); }), error_code::timeout);
+                        })
+                            .join();
+                    }});
     host_reads(b, 0, 8);
     EXPECT_EQ(pauses, 1);
     host_reads(b, 0, 8);

@@ -42,7 +42,7 @@ public:
     bool watched() const { return watched_; }
 
 private:
-    part_history history_;
+    section_history history_;
     bool watched_ = false;
 };
 
@@ -63,18 +63,18 @@ double never_watched(int count) { return count * static_cast<double>(units) * tr
 std::size_t all_written(int) { return units; }
 
 TEST(tracking_policy, a_new_part_is_watched_after_its_first_round) {
-    part_history fresh;
+    section_history fresh;
     EXPECT_TRUE(watch_next(fresh, false, 0, units));
 }
 
 TEST(tracking_policy, one_whole_rewrite_is_no_habit) {
-    part_history history;
+    section_history history;
     EXPECT_TRUE(watch_next(history, true, units, units));
     EXPECT_FALSE(watch_next(history, true, units, units));
 }
 
 TEST(tracking_policy, a_rewrite_between_others_begins_the_count_again) {
-    part_history history;
+    section_history history;
     for (int i = 0; i < rounds; ++i) {
         EXPECT_TRUE(watch_next(history, true, units, units)) << i;
         EXPECT_TRUE(watch_next(history, true, 1, units)) << i;
@@ -82,8 +82,8 @@ TEST(tracking_policy, a_rewrite_between_others_begins_the_count_again) {
 }
 
 TEST(tracking_policy, three_quarters_are_the_border) {
-    part_history below;
-    part_history at;
+    section_history below;
+    section_history at;
     for (int i = 0; i < rounds; ++i) EXPECT_TRUE(watch_next(below, true, units * 3 / 4 - 1, units)) << i;
     EXPECT_TRUE(watch_next(at, true, units * 3 / 4, units));
     EXPECT_FALSE(watch_next(at, true, units * 3 / 4, units));
@@ -206,7 +206,7 @@ TEST(tracking_policy, no_pattern_costs_more_than_its_faults_beside_not_to_watch)
 }
 
 TEST(tracking_policy, a_part_of_one_unit_is_no_special_case) {
-    part_history history;
+    section_history history;
     EXPECT_TRUE(watch_next(history, true, 0, 1));
     EXPECT_TRUE(watch_next(history, true, 1, 1));
     EXPECT_FALSE(watch_next(history, true, 1, 1));

@@ -85,19 +85,6 @@ TEST(the_last_standing_hold_of_a_buffer, may_end_as_it_is_asked_to_pause) {
     EXPECT_FALSE(hold);
 }
 
-TEST(the_last_standing_hold_of_a_buffer, may_end_while_the_last_lease_ends) {
-    fake_device& device = fake_device::get({.asynchronous = true}, 8);
-    const std::uint64_t before = memory_in_all().held;
-    auto b = std::make_unique<buffer>(64);
-    b->copy_from(all_of(1, 64));
-    standing_hold hold = b->bind(device.where(), access::read_write);
-    auto lease = b->write(host, {.offset = 0, .count = 8});
-    b.reset();
-    device.queued().add({.run = [&](std::size_t) { on_another_thread([&] { hold.release(); }); }});
-    lease.release();  // its bytes go back to the hold, behind the work that is queued
-    EXPECT_EQ(memory_in_all().held, before);
-}
-
 TEST(a_standing_hold, is_named_by_who_waited_for_it_whatever_has_come_and_gone_meanwhile) {
     buffer b(64 * size);
     std::string told;

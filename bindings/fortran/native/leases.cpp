@@ -14,8 +14,8 @@
 namespace unibuf::fortran {
 namespace {
 
-slots<unibuf::detail::lease_bytes>& leases() noexcept {
-    static constinit slots<unibuf::detail::lease_bytes> all("a lease");
+slots<unibuf::byte_lease>& leases() noexcept {
+    static constinit slots<unibuf::byte_lease> all("a lease");
     return all;
 }
 
@@ -42,8 +42,8 @@ handle unibuf_fortran_acquire(const handle* buffer, const CFI_cdesc_t* where, co
         const unibuf::access_options options{
             .offset = part.offset, .count = part.bytes, .timeout = timeout_of(timeout), .on = {}};
         const unibuf::space at = gpu_named(text_of(where));
-        made = leases().add(std::make_unique<unibuf::detail::lease_bytes>(
-            buffers().get(*buffer).acquire(at, access_of(*what), options)));
+        made =
+            leases().add(std::make_unique<unibuf::byte_lease>(buffers().get(*buffer).acquire(at, access_of(*what), options)));
     });
     return made;
 }
@@ -55,7 +55,7 @@ void unibuf_fortran_release(const handle* lease, int* stat, CFI_cdesc_t* errmsg)
 void unibuf_fortran_lease_pointer(const handle* lease, CFI_cdesc_t* pointer, const CFI_cdesc_t* shape, int* stat,
                                   CFI_cdesc_t* errmsg) {
     carry_out(stat, errmsg, [&] {
-        const unibuf::detail::lease_bytes& held = leases().get(*lease);
+        const unibuf::byte_lease& held = leases().get(*lease);
         const shaped_range wanted(held.bytes(), pointer->elem_len, pointer->rank, shape, 0);
         associate(*pointer, wanted, held.data());
     });
@@ -64,7 +64,7 @@ void unibuf_fortran_lease_pointer(const handle* lease, CFI_cdesc_t* pointer, con
 void unibuf_fortran_locate_in_lease(const handle* lease, const int* rank, const int* element_size,
                                     const CFI_cdesc_t* shape, void** address, std::int64_t* extents, int* stat) {
     carry_out(stat, nullptr, [&] {
-        const unibuf::detail::lease_bytes& held = leases().get(*lease);
+        const unibuf::byte_lease& held = leases().get(*lease);
         const auto each = static_cast<std::size_t>(*element_size);
         const shaped_range wanted(held.bytes(), each, *rank, shape, 0);
         for (int axis = 0; axis < *rank; ++axis) extents[axis] = wanted.extent(axis);

@@ -90,7 +90,7 @@ void unified::read(const section& to, std::int64_t offset) {
     to.scatter(lease.data());
 }
 
-detail::lease_bytes unified::acquire(space where, access what, const access_options& options) {
+byte_lease unified::acquire(space where, access what, const access_options& options) {
     holds_->turn_of_gpu();
     return bytes_.acquire(where, what, options);
 }

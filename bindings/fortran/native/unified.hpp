@@ -46,7 +46,7 @@ public:
 
     void sync_to_gpu(extent part);
     void sync_from_gpu(extent part);
-    detail::lease_bytes acquire(space where, access what, const access_options& options);
+    byte_lease acquire(space where, access what, const access_options& options);
 
     void mark_host_dirty(extent part);
     void mark_device_dirty(extent part);

@@ -63,7 +63,7 @@ void sync(typed_buffer& self, space where, nb::ssize_t offset, nb::handle count)
         } catch (const error& failure) {
             if (failure.code() != error_code::not_allocated) throw;
         }
-        of.copy_view(where.id() == detail::host_in_place_of_device ? host : where);
+        of.copy_view(where == host_as_device ? host : where);
         run();
     });
 }
@@ -125,7 +125,7 @@ void define_buffer(nb::module_& in) {
         .def(
             "sync_to_device",
             [](typed_buffer& self, nb::ssize_t offset, nb::handle count) {
-                sync(self, default_space_now(), offset, count);
+                sync(self, device_of_calls(), offset, count);
             },
             "offset"_a = 0, "count"_a = nb::none(),
             nb::sig("def sync_to_device(self, offset: int = 0, count: int | None = None) -> None"),
@@ -139,7 +139,7 @@ void define_buffer(nb::module_& in) {
         .def(
             "_mark_device_dirty",
             [](typed_buffer& self, nb::ssize_t offset, nb::handle count, nb::handle stream) {
-                mark(self, default_space_now(), offset, count, stream);
+                mark(self, device_of_calls(), offset, count, stream);
             },
             "offset"_a = 0, "count"_a = nb::none(), "stream"_a = nb::none())
         .def(
@@ -156,7 +156,7 @@ void define_buffer(nb::module_& in) {
             [](typed_buffer& self, nb::handle where, nb::ssize_t offset, nb::handle count, nb::handle stream) {
                 access_options options = range_of(offset, count, self.element().bytes);
                 options.on = queue_of(stream);
-                const space to = where.is_none() ? default_space_now() : space_of(where);
+                const space to = where.is_none() ? device_of_calls() : space_of(where);
                 self.access([&](unibuf::buffer& of) { of.prefetch(to, options); });
             },
             "space"_a = nb::none(), "offset"_a = 0, "count"_a = nb::none(), "stream"_a = nb::none(),

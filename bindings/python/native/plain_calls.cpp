@@ -66,7 +66,7 @@ PyObject* mark_host(PyObject* self, PyObject* arguments, PyObject* names) {
 }
 
 PyObject* mark_device(PyObject* self, PyObject* arguments, PyObject* names) {
-    return guarded([&] { return mark(self, default_space_now(), "_mark_device_dirty", arguments, names); });
+    return guarded([&] { return mark(self, device_of_calls(), "_mark_device_dirty", arguments, names); });
 }
 
 PyCFunction as_method(PyCFunctionWithKeywords function) {

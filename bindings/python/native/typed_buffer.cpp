@@ -5,12 +5,14 @@
 
 namespace unibuf::python {
 
-space default_space_now() {
-    if (detail::default_space.load(std::memory_order_relaxed) == detail::no_space) {
-        const without_interpreter unlocked;  // drivers may be loaded
-        default_device();
+space device_of_calls() {
+    static constinit bool known = false;  // guarded by the interpreter's lock
+    if (!known) {
+        const without_interpreter unlocked;
+        current_device();
     }
-    return space::from_id(detail::default_space.load(std::memory_order_relaxed));
+    known = true;
+    return current_device();
 }
 
 typed_buffer::typed_buffer(unibuf::buffer bytes, element_type element, nb::object shape, const buffer_options& options)
@@ -59,16 +61,17 @@ nb::object typed_buffer::show(shown_array& in, const Take& take, bool read_only)
 
 nb::object typed_buffer::host_by_access() {
     if (options_.access == host_access::read_only) {
-        return show(host_, [](unibuf::buffer& of) { return of.copy_view(unibuf::host); }, true);
+        return show(
+            host_, [](unibuf::buffer& of) { return of.copy_view(unibuf::host); }, true);
     }
     return show(host_, [](unibuf::buffer& of) { return of.host_view(); });
 }
 
 nb::object typed_buffer::device_by_access() {
-    const space where = default_space_now();
+    const space where = device_of_calls();
     // A device in whose place the host is has the host's array. But where the host may only read the buffer, the device
     // writes it through an array of its own.
-    if (where.id() == detail::host_in_place_of_device && options_.access != host_access::read_only) {
+    if (where == host_as_device && options_.access != host_access::read_only) {
         nb::object result = nb::steal(host());
         access([where](unibuf::buffer& of) { of.copy_view(where); });  // others may have freed the copy since
         return result;

@@ -18,8 +18,8 @@
 
 namespace unibuf::python {
 
-/// Returns the default device as copies are numbered: where it is the host, that is the host in the place of a device.
-space default_space_now();
+/// Returns unibuf's current_device(), for which drivers may have to be loaded, without the interpreter's lock.
+space device_of_calls();
 
 class typed_buffer {
 public:
@@ -34,8 +34,8 @@ public:
         return shown ? Py_NewRef(host_.get()) : host_by_access().release().ptr();
     }
     PyObject* device() {
-        const std::uint8_t where = detail::default_space.load(std::memory_order_relaxed);
-        const bool shown = device_.get() && device_.where().id() == where && bytes().is_current_at(device_.where());
+        const bool shown =
+            device_.get() && device_.where() == current_device() && bytes().is_current_at(device_.where());
         return shown ? Py_NewRef(device_.get()) : device_by_access().release().ptr();
     }
 

@@ -68,7 +68,7 @@ class UnifiedBuffer(BufferBase[T]):
         def __init__(self: UnifiedBuffer[Any], shape: Shape, dtype: DTypeLike, **options: Unpack[Options]) -> None: ...
         def __init__(self, *_: Any, **__: Any) -> None: ...
 
-    # Where it is
+    # Where the content is
 
     def cuda(self, index: int = 0) -> CudaView:
         """The copy at a CUDA device, current now, for whoever takes the CUDA array interface or DLPack."""

@@ -1,7 +1,13 @@
 // unibuf/detail/gate.hpp: what an access looks at first, so that one of a current copy costs no lock and no call.
 //
-// What a member says while it is set is true; where it is not set, an access takes the lock and finds out. All members
-// but `solo` are set only under the lock.
+// What always holds:
+//  1. What a bit of `ready`, or `device_ready`, says while it is set is true of the whole buffer. Where it is not set,
+//     an access takes the lock and finds out.
+//  2. All members but `solo` are set only under the lock, when it is let go of for good; with the lock they are shut.
+//  3. A lease that is taken at the gate sets `solo` from 0, and looks at `ready` again after: the lock sets by_lock in
+//     `solo` before it shuts `ready`, so one of the two sees the other.
+//  4. An access that takes no lease looks at `solo` first, then at `ready`; where by_lock is set, it passes nothing.
+//  5. `host_address` and `device_handle` are set before the bit that says that they are good.
 #pragma once
 
 #include <atomic>
@@ -20,7 +26,6 @@ inline std::uint32_t this_thread() noexcept { return thread_number ? thread_numb
 
 /// The number of the default device; `no_space` until it has been looked up.
 inline constexpr std::uint8_t no_space = 0xFF;
-inline constexpr std::uint8_t host_in_place_of_device = 1;  // where the host is the default device; users see the host
 inline std::atomic<std::uint8_t> default_space UNIBUF_API = no_space;
 
 struct gate;

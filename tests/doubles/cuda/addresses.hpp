@@ -39,7 +39,7 @@ struct region {
     device_pointer end() const noexcept { return begin + bytes; }
 };
 
-/// Of each device, and of pinned memory, in bytes.
+/// The memory of each device, and of all pinned memory, in bytes.
 inline constexpr std::size_t usual_limit = std::size_t{2} << 30;
 
 class addresses {
@@ -60,7 +60,7 @@ public:
     /// Whether it is a device address, known or not.
     bool of_device(device_pointer address) const noexcept;
 
-    /// Where the bytes are.
+    /// Returns where the host finds the bytes.
     std::byte* bytes_of(device_pointer address) const noexcept;
 
     // Both mark it as freed: from now on nobody may ask for it. `vanish` takes the bytes away.

@@ -38,7 +38,7 @@ struct control {
     /// Allocations of device memory and of pinned memory that nobody has freed.
     std::size_t (*allocations)();
 
-    /// Where the host finds what a device address stands for.
+    /// Returns where the host finds what a device address stands for.
     std::byte* (*address)(unibuf::backends::cuda::device_pointer);
 
     /// A kernel: calls run(data) in the order of the stream, and checks that what it touches is in order.

@@ -57,7 +57,7 @@ result copy(call& from, const place& to, const place& source, std::size_t bytes,
     return submit(from, on, touches, [to, source, bytes] { std::memcpy(to.bytes, source.bytes, bytes); });
 }
 
-/// Of a kernel, a memset or a copy within the device.
+/// Queues the write of a memset.
 result set(call& from, device_pointer to, std::size_t count, const void* value, std::size_t size,
            stream_handle stream) {
     if (from.refused() != success) return from.refused();
@@ -214,7 +214,7 @@ result batch(call& from, const device_pointer* to, const device_pointer* source,
 
 }  // namespace
 
-// As 12.8 has it, and as 13.0 has.
+// The form of 12.8, and below it that of 13.0.
 CUDA_DOUBLE_CALL cuMemcpyBatchAsync(device_pointer* to, device_pointer* source, std::size_t* sizes, std::size_t count,
                                     copy_attributes*, std::size_t*, std::size_t, std::size_t* failed,
                                     stream_handle stream) {

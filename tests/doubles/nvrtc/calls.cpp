@@ -30,7 +30,7 @@ constexpr result invalid_option = 5;
 constexpr result compilation = 6;
 constexpr result internal_error = 11;
 
-/// Of what is copied out, the zero at the end included.
+/// Tells the size of what is copied out, with the zero at its end.
 result size_of(const std::string& text, std::size_t* bytes) {
     if (!bytes) return invalid_input;
     *bytes = text.size() + 1;

@@ -69,7 +69,7 @@ contains
     if (present(memory_hint)) buffer%memory_hint = memory_hint
     buffer%cpu_ptr = get_cpu_pointer(buffer%made, 1)
     buffer%is_mapped = c_associated(buffer%cpu_ptr)
-    ! As if the mapping needed to be flushed, so that it is.
+    ! The document flushes only a mapping that is not coherent.
     buffer%is_coherent = .false.
   end function
 
