@@ -133,10 +133,7 @@ void host_writes::find(byte_range range, space where, access what) {
             };
             unseen_ = known_.where(range, unseen);
         }
-        // The host may get some bytes of these units while a device has newer ones in others, so they need images.
-        for (const byte_range& unit : units_.cut_by(range)) {
-            if (newer_elsewhere(unit) && !images_.has(unit)) take_image(unit, unit);
-        }
+        keep_images(range);
     } catch (const error&) {
         give_up();
         end_free(range);
@@ -251,10 +248,12 @@ void host_writes::forget(byte_range range) {
     if (!watch_) return;
     try {
         scan(known_.where(range, &knowledge::watched));
-    } catch (const error&) {  // the next look finds that the range cannot be watched
+        pending_.take_out(range);
+        forget_images(range);
+        keep_images(range);
+    } catch (const error&) {
+        give_up();
     }
-    pending_.take_out(range);
-    forget_images(range);
 }
 
 /// Ends the exposure of bytes that nobody holds any more, and tells what was written to them.
@@ -277,11 +276,11 @@ void host_writes::end_free(byte_range range) {
 
 const char* host_writes::broken_rule() const {
     const char* broken = nullptr;
+    const auto stays = [](const knowledge& k) { return k.watched() && at_host(k); };
     known_.for_each(known_.whole(), [&](byte_range piece, const knowledge& k) {
         if (!watch_ && (k.watched() || is_fresh(k))) broken = "bytes are watched by nothing";
         if (!watch_ || !is_newer_elsewhere(k)) return;
         for (const byte_range& unit : units_.cut_by(piece)) {
-            const auto stays = [](const knowledge& other) { return other.watched() && at_host(other); };
             if (known_.any(unit, stays) && !images_.has(unit)) broken = "a unit of two spaces has no image";
         }
     });

@@ -112,6 +112,14 @@ private:
     /// Returns whether a device has newer content in some watched byte of the unit.
     bool newer_elsewhere(byte_range unit) const { return known_.any(unit, is_newer_elsewhere); }
 
+    /// Takes images of units of which the host may get some bytes, inside `range`, while a device has newer ones in
+    /// others.
+    void keep_images(byte_range range) {
+        for (const byte_range& unit : units_.cut_by(range)) {
+            if (newer_elsewhere(unit) && !images_.has(unit)) take_image(unit, unit);
+        }
+    }
+
     void give_up();
 
     coherence::directory& known_;

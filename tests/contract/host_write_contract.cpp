@@ -353,6 +353,20 @@ TEST_P(host_write_contract, either_of_two_versions_may_stand) {
     }
 }
 
+/// A store to bytes that were marked is told from bytes of the same page that a device has newer.
+TEST_P(host_write_contract, a_store_beside_newer_bytes_is_no_conflict_once_its_own_were_marked) {
+    for (const std::size_t count : {std::size_t{300}, 3 * page}) {
+        if (!finds(count)) GTEST_SKIP() << tracking::about().description;
+        buffer used = mirrored(count, where_);
+        std::byte* const old = used.host();
+        used.write(where_).release();
+        used.mark_host_dirty(0, 20);
+        old[10] = std::byte{5};
+        EXPECT_NO_THROW(used.read(where_).release()) << count;
+        EXPECT_EQ(used.read(host)[10], std::byte{5});
+    }
+}
+
 /// Neither what a lease writes nor what arrives from the device is a write through a pointer.
 TEST_P(host_write_contract, what_unibuf_writes_itself_is_not_found) {
     for (const std::size_t count : {std::size_t{300}, 5 * page + 300}) {
