@@ -49,8 +49,7 @@ std::tuple<lease<T>...> lease_together(const wanted_lease<T>&... wanted) {
     lease_together(std::span<const wanted_byte_lease>(all), std::span<byte_lease>(taken));
     return [&]<std::size_t... I>(std::index_sequence<I...>) {
         return std::tuple<lease<T>...>{lease<T>(detail::acquired_by{}, [&] { return std::move(taken[I]); })...};
-    }
-    (std::index_sequence_for<T...>());
+    }(std::index_sequence_for<T...>());
 }
 
 }  // namespace unibuf

@@ -22,8 +22,8 @@ public:
     constexpr shape() noexcept = default;
 
     template <std::integral... Extents>
-    requires(sizeof...(Extents) <= max_rank) constexpr shape(Extents... extents)
-        : rank_(sizeof...(Extents)), extents_{checked(extents)...} {
+        requires(sizeof...(Extents) <= max_rank)
+    constexpr shape(Extents... extents) : rank_(sizeof...(Extents)), extents_{checked(extents)...} {
         count();
     }
 

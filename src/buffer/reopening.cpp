@@ -76,7 +76,7 @@ void open_range(lock& through, std::uint64_t ticket, byte_range range) {
 
 }  // namespace
 
-void call_holder(lock& through, std::uint64_t ticket, std::function<void()> standing_options::*what, bool pauses) {
+void call_holder(lock& through, std::uint64_t ticket, std::function<void()> standing_options::* what, bool pauses) {
     standing& of = *through->holds.find_standing(ticket);
     std::shared_ptr<const standing_options> how = of.how;
     of.caller = this_thread();

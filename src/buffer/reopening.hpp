@@ -22,6 +22,6 @@ void show_pointed(lock& through, std::uint64_t ticket);
 
 /// Calls the holder without the lock; it may end its own hold meanwhile. `pauses` says whether the holder was told to
 /// pause, or to go on.
-void call_holder(lock& through, std::uint64_t ticket, std::function<void()> standing_options::*what, bool pauses);
+void call_holder(lock& through, std::uint64_t ticket, std::function<void()> standing_options::* what, bool pauses);
 
 }  // namespace unibuf::detail

@@ -128,7 +128,7 @@ std::shared_ptr<shared_memory> shared_memory::attach(std::string_view name) {
         refuse(name, "the process that gave it has ended, has dropped the buffer, or is not this user's");
     // A file without seals could shrink at any time, so its size counts only after they were seen.
     const int seals = ::fcntl(file.get(), F_GET_SEALS);  // -1 where it can have none
-    struct stat about {};
+    struct stat about{};
     const bool same = ::fstat(file.get(), &about) == 0 && S_ISREG(about.st_mode) && about.st_ino == parts->inode;
     if (!same || seals < 0 || (seals & sealed) != sealed) refuse(name, "its buffer has gone");
     if (about.st_size < static_cast<off_t>(page)) refuse(name, "it is no memory that was shared");
@@ -160,13 +160,13 @@ shared_memory::~shared_memory() {
 }
 
 std::string shared_memory::name() const {
-    struct stat about {};
+    struct stat about{};
     if (::fstat(file_, &about) != 0) fail("shared memory is lost");
     return fmt::format("unibuf:{}:{}:{}", ::getpid(), file_, about.st_ino);
 }
 
 std::string shared_memory::identity() const {
-    struct stat about {};
+    struct stat about{};
     if (::fstat(file_, &about) != 0) fail("shared memory is lost");
     return fmt::format("{}:{}", about.st_dev, about.st_ino);
 }

@@ -213,8 +213,7 @@ public:
     }
 
     std::optional<placement> placement_at(space where) const override {
-        const bool in_place_of_device =
-            where == host_as_device;  // C has no number for it
+        const bool in_place_of_device = where == host_as_device;  // C has no number for it
         unibuf_placement found{};
         if (unibuf_placement_at(of_, in_place_of_device ? UNIBUF_HOST : where.id(), &found) != UNIBUF_OK)
             return std::nullopt;

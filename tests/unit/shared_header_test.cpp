@@ -61,7 +61,7 @@ public:
     forged& operator=(const forged&) = delete;
 
     std::string name() const {
-        struct stat about {};
+        struct stat about{};
         ::fstat(file_, &about);
         return "unibuf:" + std::to_string(::getpid()) + ":" + std::to_string(file_) + ":" +
                std::to_string(about.st_ino);
@@ -116,7 +116,7 @@ TEST(shared_header, of_memory_that_could_shrink_is_refused) {
     const int file = ::mkstemp(path);
     ASSERT_EQ(::ftruncate(file, 2 * page), 0);
     ASSERT_EQ(::pwrite(file, &magic, sizeof magic, 0), static_cast<ssize_t>(sizeof magic));
-    struct stat about {};
+    struct stat about{};
     ::fstat(file, &about);
     expect_refused("unibuf:" + std::to_string(::getpid()) + ":" + std::to_string(file) + ":" +
                    std::to_string(about.st_ino));

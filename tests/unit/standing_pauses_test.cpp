@@ -63,7 +63,9 @@ TEST(a_standing_hold, that_is_paused_stays_so_when_a_view_ends) {
     b.copy_from(all_of(1));
     standing_hold hold = b.bind(gpu(), access::read_write);
     hold.pause();
-    { const auto view = b.host_view(0, 100); }
+    {
+        const auto view = b.host_view(0, 100);
+    }
     b.copy_from(all_of(5, 8));
     EXPECT_NE(device_holds(hold, 0, 8), all_of(5, 8));
     hold.resume();

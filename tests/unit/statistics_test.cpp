@@ -116,7 +116,9 @@ TEST_F(statistics_of_buffers, add_up) {
     other.sync_to_host();
     EXPECT_EQ(kinds_of(total_statistics()), (kinds{{{"host", "debug:0", cause::read}, {2, size + 300}},
                                                    {{"debug:0", "host", cause::sync}, {1, 300}}}));
-    { const buffer gone = std::move(other); }
+    {
+        const buffer gone = std::move(other);
+    }
     EXPECT_EQ(total_statistics().bytes_moved(), size + 600) << "those of buffers that are gone too";
     reset_statistics();
     EXPECT_EQ(total_statistics().bytes_moved(), 0u);

@@ -42,8 +42,8 @@ handle unibuf_fortran_acquire(const handle* buffer, const CFI_cdesc_t* where, co
         const unibuf::access_options options{
             .offset = part.offset, .count = part.bytes, .timeout = timeout_of(timeout), .on = {}};
         const unibuf::space at = gpu_named(text_of(where));
-        made =
-            leases().add(std::make_unique<unibuf::byte_lease>(buffers().get(*buffer).acquire(at, access_of(*what), options)));
+        made = leases().add(
+            std::make_unique<unibuf::byte_lease>(buffers().get(*buffer).acquire(at, access_of(*what), options)));
     });
     return made;
 }

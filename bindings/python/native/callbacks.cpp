@@ -23,7 +23,7 @@ std::string described(nb::handle failure) {
 
 }  // namespace
 
-void callbacks::call(nb::object callbacks::*function) {
+void callbacks::call(nb::object callbacks::* function) {
     if (!nb::is_alive()) return;
     const nb::gil_scoped_acquire locked;
     if (ended_) return;

@@ -29,7 +29,7 @@ public:
     int traverse(visitproc visit, void* arg) const;
 
 private:
-    void call(nb::object callbacks::*function);
+    void call(nb::object callbacks::* function);
 
     nb::object pause_;
     nb::object resume_;

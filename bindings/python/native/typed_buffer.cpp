@@ -61,8 +61,7 @@ nb::object typed_buffer::show(shown_array& in, const Take& take, bool read_only)
 
 nb::object typed_buffer::host_by_access() {
     if (options_.access == host_access::read_only) {
-        return show(
-            host_, [](unibuf::buffer& of) { return of.copy_view(unibuf::host); }, true);
+        return show(host_, [](unibuf::buffer& of) { return of.copy_view(unibuf::host); }, true);
     }
     return show(host_, [](unibuf::buffer& of) { return of.host_view(); });
 }

@@ -35,7 +35,7 @@ constexpr bool same_value() {
         }
     } else {
         constexpr bool integers =
-            (std::is_integral_v<Left> || std::is_enum_v<Left>)&&(std::is_integral_v<Right> || std::is_enum_v<Right>);
+            (std::is_integral_v<Left> || std::is_enum_v<Left>) && (std::is_integral_v<Right> || std::is_enum_v<Right>);
         return integers && sizeof(Left) == sizeof(Right);
     }
 }
@@ -44,9 +44,9 @@ template <class Left, class Right>
 struct same_call : std::false_type {};
 
 template <class Left, class... Lefts, class Right, class... Rights>
-requires(sizeof...(Lefts) == sizeof...(Rights)) struct same_call<Left (*)(Lefts...), Right (*)(Rights...)>
-    : std::bool_constant<same_value<Left, Right>() && (same_value<Lefts, Rights>() && ...)> {
-};
+    requires(sizeof...(Lefts) == sizeof...(Rights))
+struct same_call<Left (*)(Lefts...), Right (*)(Rights...)>
+    : std::bool_constant<same_value<Left, Right>() && (same_value<Lefts, Rights>() && ...)> {};
 
 #define SAME_CALL(name, version) \
     static_assert(same_call<decltype(own::functions::name), PFN_##name##_v##version>::value, #name)

@@ -112,9 +112,7 @@ TEST_F(double_test, finds_missing_order) {
         const device_pointer memory = allocate();
         const auto touch = [&](bool writes, std::size_t at) {
             const touched what{memory + at, 100, writes};
-            EXPECT_EQ(loaded()->launch(
-                          stream(), [](void*) {}, nullptr, &what, 1),
-                      0);
+            EXPECT_EQ(loaded()->launch(stream(), [](void*) {}, nullptr, &what, 1), 0);
         };
         touch(first_writes, 0);
         touch(second_writes, offset);
