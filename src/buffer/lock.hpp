@@ -39,7 +39,7 @@ public:
 
     /// Waits until done() holds. Throws error(timeout) with what() after the deadline.
     template <class Done, class What>
-    void wait_until(Done done, clock::time_point deadline, What what) {
+    void wait_until(const Done& done, clock::time_point deadline, const What& what) {
         for (bool in_time = true; !done(); in_time = wait_for_change(deadline)) {
             if (!in_time) throw error(error_code::timeout, what());
         }

@@ -70,7 +70,10 @@ std::optional<parts_of_name> parts_of(std::string_view name) {
         const auto [stop, failure] = std::from_chars(next, end, number);
         next = stop;
         if (failure != std::errc() || number < 0) return false;
-        return last ? next == end : next != end && *next++ == ':';
+        if (last) return next == end;
+        const bool goes_on = next != end && *next == ':';
+        if (goes_on) ++next;
+        return goes_on;
     };
     parts_of_name result;
     std::int64_t inode = 0;
