@@ -77,7 +77,7 @@ struct guarded {
     bool resident : 1 = false;  // the buffer is in the list of those with memory at a device
 
     seldom_used& with_seldom_used() {
-        if (!seldom) seldom = std::make_unique<seldom_used>();
+        if (!seldom) seldom = std::make_unique_for_overwrite<seldom_used>();  // members are set once, not zeroed before
         return *seldom;
     }
 
