@@ -22,9 +22,10 @@ std::exception_ptr named(const joint_transfer::one_way& what, const std::excepti
         std::rethrow_exception(failure);
     } catch (const error& thrown) {
         try {
-            throw error(thrown.code(), fmt::format("{} and {} others: to synchronize {} was asked for: {}",
-                                                   what.members.front().of->name(), what.members.size() - 1,
-                                                   space::from_id(what.like.to).name(), thrown.what()));
+            return std::make_exception_ptr(error(
+                thrown.code(),
+                fmt::format("{} and {} others: to synchronize {} was asked for: {}", what.members.front().of->name(),
+                            what.members.size() - 1, space::from_id(what.like.to).name(), thrown.what())));
         } catch (...) {
             return std::current_exception();
         }

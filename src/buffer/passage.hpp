@@ -1,4 +1,4 @@
-// buffer/passage.hpp: the one way through an access. Every verb is a request to it.
+// buffer/passage.hpp: the one way through an access. Every verb that brings or drops content is a request to it.
 //
 // The order is the design:
 //   ask          the holders of views that the host may write through are asked to end them, with the lock released

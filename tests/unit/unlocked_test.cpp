@@ -1,9 +1,8 @@
 // tests/unit/unlocked_test.cpp: what others may do while an access has let go of the lock.
-#include <atomic>
+#include <chrono>
 #include <memory>
 #include <optional>
 #include <thread>
-#include <utility>
 #include <vector>
 
 #include "support/fake_device.hpp"
