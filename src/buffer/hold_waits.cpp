@@ -13,11 +13,15 @@
 namespace unibuf::detail {
 namespace {
 
+/// Returns whether writers wait for bytes that the reader asks for.
+bool writers_wait_for(const guarded& state, const request& asked) noexcept {
+    return asked.what == access::read && state.seldom && state.seldom->writers_in_line.any(asked.range);
+}
+
 /// Lets writers that wait for bytes of the range go first, for a while. Returns whether the reader has waited. A reader
 /// that holds a lease of this buffer does not wait, as the writers may be waiting for that lease.
 bool let_writers_in(lock& through, const request& asked, clock::time_point& patient_until) {
-    const seldom_used* const seldom = through->seldom.get();
-    if (asked.what != access::read || !seldom || !seldom->writers_in_line.any(asked.range)) return false;
+    if (!writers_wait_for(*through.operator->(), asked)) return false;
     if (through->holds.of_this_thread()) return false;
     const clock::time_point now = clock::now();
     if (patient_until == clock::time_point{}) {
@@ -60,6 +64,7 @@ void check_not_own(lock& through, const request& asked, const hold& other) {
 }
 
 void wait_for_holds(lock& through, const request& asked) {
+    if (!through->holds.any() && !writers_wait_for(*through.operator->(), asked)) return;
     std::optional<waiting_writers::entry> in_line;
     clock::time_point patient_until{};
     hold other;

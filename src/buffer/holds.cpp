@@ -89,16 +89,6 @@ holds::undeclared& holds::with_undeclared() {
 
 held_ranges& holds::writers_of_host() { return with_undeclared().writers_of_host; }
 
-bool holds::handle_is_out(coherence::space_id where) const noexcept {
-    const held_ranges* const held = find_readers_at(where);
-    return held && held->any_pointer();
-}
-
-bool holds::view_is_out(coherence::space_id where) const noexcept {
-    const held_ranges* const held = find_readers_at(where);
-    return held && held->any_view();
-}
-
 bool holds::pins(coherence::space_id where) const noexcept {
     const held_ranges* const held = find_readers_at(where);
     return (held && held->any()) || (where == coherence::host && host_is_held_for_writing());

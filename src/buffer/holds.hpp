@@ -90,6 +90,11 @@ public:
     bool empty() const noexcept { return exclusive_.empty(); }
     std::size_t size() const noexcept { return exclusive_.size(); }
 
+    /// Returns whether there is any exclusive hold.
+    bool any() const noexcept {
+        return !exclusive_.empty() || gate::thread_of(gate_.solo.load(std::memory_order_acquire)) != 0;
+    }
+
     /// Gives the hold a ticket, and keeps it.
     std::uint64_t add(hold added);
 
@@ -142,8 +147,14 @@ public:
     }
 
     /// Returns whether a plain handle, or a pointer for reading, of the copy at `where` is out.
-    bool handle_is_out(coherence::space_id where) const noexcept;
-    bool view_is_out(coherence::space_id where) const noexcept;
+    bool handle_is_out(coherence::space_id where) const noexcept {
+        const held_ranges* const held = find_readers_at(where);
+        return held && held->any_pointer();
+    }
+    bool view_is_out(coherence::space_id where) const noexcept {
+        const held_ranges* const held = find_readers_at(where);
+        return held && held->any_view();
+    }
 
     /// Returns whether the copy at `where` has to stay where it is.
     bool pins(coherence::space_id where) const noexcept;

@@ -18,6 +18,7 @@ namespace {
 
 /// Returns what the gate may say now, where `device` is the default device.
 gate_bits bits_now(guarded& state, std::uint8_t device) noexcept {
+    if (state.directory.first().current == 0) return {};  // each bit speaks of a space that is current in all bytes
     const copy* const at_device = device == no_space ? nullptr : state.copies.find(device);
     // Beside a standing hold each pointer goes by the lock, which notes that its bytes are kept from the device.
     const bool stands = state.holds.any_standing();
@@ -76,12 +77,12 @@ bool lock::wait_for_change(clock::time_point deadline) {
 
 bool lock::is_last() const noexcept {
     const guarded& state = core_.state_;
-    return state.ownerless && state.holds.empty() && state.holds.solo().thread == 0;
+    return state.ownerless && !state.holds.any();
 }
 
 bool lock::leave_to_leases() noexcept {
     guarded& state = core_.state_;
-    state.ownerless = !state.holds.empty() || state.holds.solo().thread != 0;
+    state.ownerless = state.holds.any();
     return state.ownerless;
 }
 

@@ -39,8 +39,10 @@ void recycle(core& of, std::uint64_t pool) {
     if (!known || known->pool != pool) refuse(error_code::invalid_argument, "it is not of this pool");
     if (known->released) refuse(error_code::invalid_argument, "it was released before");
     if (through->peers()) refuse(error_code::invalid_argument, "it lies in memory that processes share");
-    const hold held = through->holds.excluding(through->whole(), access::read_write, this_thread());
-    if (held.thread != 0) refuse(error_code::access_conflict, describe(held) + " is held: end it first");
+    if (through->holds.any()) {
+        const hold held = through->holds.excluding(through->whole(), access::read_write, this_thread());
+        refuse(error_code::access_conflict, describe(held) + " is held: end it first");
+    }
     known->released = true;
     if (through->seldom->forget_names) through->seldom->forget_names(of);
     if (through->holds.host_is_held_for_writing()) through->holds.writers_of_host().end_pointers(through->whole());

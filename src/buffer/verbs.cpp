@@ -23,9 +23,8 @@ namespace {
 /// process has it: a write at the host changes nothing but the directory then.
 bool is_settled(const guarded& state) {
     const auto shared = [](const copy& each) { return each.placed == placement::shared; };
-    return !state.peers() && !state.holds.any_standing() && state.holds.empty() && state.holds.solo().thread == 0 &&
-           state.holds.work().empty() && !state.any_exposed && !state.any_lost &&
-           std::ranges::none_of(state.copies, shared);
+    return !state.peers() && !state.holds.any_standing() && !state.holds.any() && state.holds.work().empty() &&
+           !state.any_exposed && !state.any_lost && std::ranges::none_of(state.copies, shared);
 }
 
 void check_not_held(lock& through, space where) {

@@ -4,6 +4,20 @@
 #include <algorithm>
 
 namespace unibuf::coherence {
+namespace {
+
+summary summary_of(const knowledge& k) noexcept {
+    return {.current = k.current,
+            .written_by = k.what == content::written ? k.current : space_set{0},
+            .all_exposed = k.exposed(),
+            .all_assumed = k.out == pointers::assumed,
+            .any_exposed = k.exposed(),
+            .any_open = k.open,
+            .any_lost = k.lost,
+            .any_contested = k.contested};
+}
+
+}  // namespace
 
 /// Returns the index of the range that holds `offset`.
 std::size_t directory::index_at(std::size_t offset) const noexcept {
@@ -54,25 +68,18 @@ void directory::count(const knowledge& before, const knowledge& after, std::size
 }
 
 summary directory::summarize() const noexcept {
-    summary result;
-    result.current = ~space_set{0};
-    bool first = true;
-    const auto add = [&](const knowledge& k) {
-        const space_set writer = k.what == content::written ? k.current : 0;
-        result.written_by = first || result.written_by == writer ? writer : 0;
-        first = false;
-        result.current &= k.current;
-        result.all_exposed &= k.exposed();
-        result.all_assumed &= k.out == pointers::assumed;
-        result.any_exposed |= k.exposed();
-        result.any_open |= k.open;
-        result.any_lost |= k.lost;
-        result.any_contested |= k.contested;
-    };
-    if (ranges() == 1) {
-        add(first_);
-    } else {
-        for (const share& each : many_->shares) add(each.known);
+    summary result = summary_of(first_);
+    if (ranges() == 1) return result;
+    for (const share& each : many_->shares) {
+        const summary other = summary_of(each.known);
+        result.current &= other.current;
+        if (result.written_by != other.written_by) result.written_by = 0;
+        result.all_exposed &= other.all_exposed;
+        result.all_assumed &= other.all_assumed;
+        result.any_exposed |= other.any_exposed;
+        result.any_open |= other.any_open;
+        result.any_lost |= other.any_lost;
+        result.any_contested |= other.any_contested;
     }
     return result;
 }

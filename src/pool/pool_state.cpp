@@ -57,13 +57,16 @@ pool_state::~pool_state() {
 
 /// Returns the cache of the calling thread.
 pool_state::thread_cache& pool_state::mine() {
-    static thread_local constinit std::uint64_t last_pool = 0;
-    static thread_local constinit thread_cache* last = nullptr;
-    if (last_pool == id_) return *last;
+    struct memo {
+        std::uint64_t pool;
+        thread_cache* cache;
+    };
+    static thread_local constinit memo last = {};
+    if (last.pool == id_) return *last.cache;
     static thread_local thread_caches known;
     const auto found = std::ranges::find(known.all, id_, &thread_caches::entry::pool);
     if (found != known.all.end()) {
-        last = found->cache;
+        last.cache = found->cache;
     } else {
         std::erase_if(known.all, [](const thread_caches::entry& each) { return each.alive.expired(); });
         known.all.reserve(known.all.size() + 1);
@@ -71,11 +74,11 @@ pool_state::thread_cache& pool_state::mine() {
         const auto left = std::ranges::find_if(caches_, [](const std::unique_ptr<thread_cache>& each) {
             return !each->owned.exchange(true, std::memory_order_acq_rel);
         });
-        last = left != caches_.end() ? left->get() : caches_.emplace_back(std::make_unique<thread_cache>()).get();
-        known.all.push_back({id_, weak_from_this(), last});
+        last.cache = left != caches_.end() ? left->get() : caches_.emplace_back(std::make_unique<thread_cache>()).get();
+        known.all.push_back({id_, weak_from_this(), last.cache});
     }
-    last_pool = id_;
-    return *last;
+    last.pool = id_;
+    return *last.cache;
 }
 
 std::atomic<core*>& pool_state::slot_of(thread_cache& in, const pool_key& key) const noexcept {
