@@ -84,6 +84,10 @@ public:
     /// are filled with zero before they are read.
     virtual bool starts_zero() const noexcept { return false; }
 
+    /// Returns whether all its pages were faulted in when it was made, as pinning does it: a page that is there says
+    /// nothing of who wrote it then.
+    virtual bool is_populated() const noexcept { return false; }
+
     /// Overwrites stale bytes, which the host addresses, with `poison`.
     virtual void poison_stale(std::size_t offset, std::size_t bytes);
 

@@ -27,7 +27,7 @@ void prepare_to_expose(lock& through) {
     writes =
         std::make_unique<host_writes>(through->directory, through->holds.writers_of_host(), memory, std::move(watch));
     if (through->copies.options().uninitialized) writes->values_are_unknown();
-    if (!is_untouched(there)) writes->memory_was_used();
+    if (!is_untouched(there) || there.memory->is_populated()) writes->memory_was_used();
 }
 
 /// Finds from now on what is written through a pointer to the host's copy, or a view of it, which has been noted among

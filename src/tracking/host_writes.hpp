@@ -32,7 +32,8 @@ public:
     /// nobody has written that copy since it was allocated, and that it was zero then.
     void expose(byte_range range, bool untouched);
 
-    /// Notes that the memory was used before: bytes that nobody has written were made zero.
+    /// Notes that pages may be there though the program has not written them: the memory was used before, or pinned.
+    /// Bytes that nobody has written are zero.
     void memory_was_used() noexcept {
         used_ = true;
         if (watch_) watch_->was_used();

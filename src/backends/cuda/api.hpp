@@ -57,6 +57,8 @@ inline constexpr int pci_domain = 50;
 inline constexpr int compute_capability_major = 75;
 inline constexpr int compute_capability_minor = 76;
 inline constexpr int pageable_memory_access = 88;
+inline constexpr int can_use_registered_addresses = 91;  // the host's, of registered memory, at the device
+inline constexpr int host_register_supported = 99;
 inline constexpr int pageable_access_uses_host_page_tables = 100;
 inline constexpr int memory_pools_supported = 115;
 

@@ -97,15 +97,20 @@ void context::reach(context& other) {
     if (std::ranges::find(reached_, &other) != reached_.end()) return;
     int can = 0;
     check(api().cuDeviceCanAccessPeer(&can, ordinal_, other.ordinal_), "whether a peer is in reach cannot be asked");
-    if (can != 0) {
-        constexpr unsigned no_flags = 0;
-        const result status = api().cuCtxEnablePeerAccess(other.native_, no_flags);
-        if (status != peer_access_already_enabled) check(status, "a peer in reach cannot be accessed");
+    constexpr unsigned no_flags = 0;
+    const result status = can == 0 ? success : api().cuCtxEnablePeerAccess(other.native_, no_flags);
+    if (is_lost(status)) check(status, "a peer in reach cannot be accessed");
+    if (can != 0 && (status == success || status == peer_access_already_enabled)) {
         // Pooled memory needs a call of its own.
         const access_of this_device{.location = {.type = location_device, .id = ordinal_}, .flags = access_read_write};
         if (other.pool_) check(api().cuMemPoolSetAccess(other.pool_, &this_device, 1), "a peer's pool is closed");
     }
     reached_.push_back(&other);
+}
+
+int context::attribute(int which) const {
+    int value = 0;
+    return api().cuDeviceGetAttribute(&value, which, ordinal_) == success ? value : 0;
 }
 
 fence context::mark_all() {

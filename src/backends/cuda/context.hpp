@@ -28,6 +28,9 @@ public:
     pool_handle pool() const noexcept { return pool_; }
     void use_pool(pool_handle made) noexcept { pool_ = made; }
 
+    /// Returns an attribute of the device; 0 where the driver does not know it.
+    int attribute(int which) const;
+
     const std::string& description() const noexcept { return description_; }
     event_pool& events() noexcept { return events_; }
 
@@ -73,7 +76,8 @@ public:
         }
     }
 
-    /// Lets this device reach the memory of the other one by itself, where the hardware has a way.
+    /// Lets this device reach the memory of the other one by itself, where the hardware has a way. Where it has none,
+    /// or no more peers can be reached, the driver copies by way of the host.
     void reach(context& other);
 
     /// Returns a fence after all work submitted to the context.

@@ -20,6 +20,7 @@ std::string text_of(result status) {
 bool is_lost(result status) noexcept {
     static constexpr std::array lost = {
         deinitialized,
+        46,  // CUDA_ERROR_DEVICE_UNAVAILABLE
         invalid_context,
         ecc_uncorrectable,
         220,  // CUDA_ERROR_NVLINK_UNCORRECTABLE
@@ -36,6 +37,7 @@ bool is_lost(result status) noexcept {
         719,  // CUDA_ERROR_LAUNCH_FAILED
         721,  // CUDA_ERROR_TENSOR_MEMORY_LEAK
         810,  // CUDA_ERROR_MPS_CLIENT_TERMINATED
+        911,  // CUDA_ERROR_EXTERNAL_DEVICE
     };
     return std::ranges::find(lost, status) != lost.end();
 }

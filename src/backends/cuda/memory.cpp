@@ -72,7 +72,8 @@ fence device_range::carry(direction way, std::span<const piece> pieces, queue on
         if (!pinned && bytes >= least && ring_.ready()) {
             return way == direction::to_device ? ring_.write(pieces, stream) : ring_.read(pieces, stream);
         }
-        const result status = enqueue(way, pieces, pinned, stream);
+        const bool batches = pinned && in_.attribute(can_use_registered_addresses) != 0;
+        const result status = enqueue(way, pieces, batches, stream);
         if (status == success) return;
         const char* const what = way == direction::to_device ? "write" : "read";
         in_.check(status, asked(what, pieces[0].at - address_, bytes));

@@ -42,6 +42,9 @@ void out_of_room(context& in, std::size_t bytes, const char* where, result statu
 }
 
 pinned_pages::pinned_pages(context& in, std::span<std::byte> host) : in_(in), host_(host) {
+    if (in.attribute(host_register_supported) == 0) {
+        throw error(error_code::unsupported, in.description() + " does not pin memory that it has not allocated");
+    }
     table& known = table::instance();
     const std::scoped_lock lock(known.mutex);
     const range which{host.data(), host.size()};
@@ -56,7 +59,11 @@ pinned_pages::pinned_pages(context& in, std::span<std::byte> host) : in_(in), ho
     if (status == success) return;
     known.pins.erase(place);
     own_ = status != host_memory_already_registered;
-    if (own_) out_of_room(in, host.size(), "of the host to be pinned", status);
+    if (!own_) return;
+    if (status == not_permitted || status == not_supported || status == invalid_value) {
+        in.check(status, fmt::format("{} bytes of the host cannot be pinned", host.size()), error_code::unsupported);
+    }
+    out_of_room(in, host.size(), "of the host to be pinned", status);
 }
 
 pinned_pages::~pinned_pages() {

@@ -18,6 +18,7 @@ void trim_pinned();
 class pinned_memory : public addressed_memory {
 public:
     bool whole_pages() const noexcept override { return true; }
+    bool is_populated() const noexcept override { return true; }
 
 protected:
     using addressed_memory::addressed_memory;

@@ -126,6 +126,18 @@ TEST_F(parts_test, the_legacy_stream_takes_no_batches) {
     EXPECT_TRUE(same(device_has(used), wanted));
 }
 
+/// Where a device has other addresses for the host's registered memory, a batch, which is told none, would crash it.
+TEST_F(parts_test, a_device_with_other_addresses_for_registered_memory_takes_no_batches_of_it) {
+    buffer used = in_step(true);
+    const bytes wanted = host_changes(used, scattered(50));
+    control().reset();
+    control().set_attribute(driver::can_use_registered_addresses, 0);
+    used.read(where_).release();
+    EXPECT_EQ(control().calls("cuMemcpyBatchAsync"), 0u);
+    EXPECT_EQ(copies(), 50u);
+    EXPECT_TRUE(same(device_has(used), wanted));
+}
+
 /// The ring makes few transfers of pageable memory, though its parts are small.
 TEST_F(parts_test, the_ring_carries_many_parts_at_once) {
     constexpr std::size_t large = std::size_t{24} << 20;
@@ -233,6 +245,18 @@ TEST_F(on_the_double, goes_from_device_to_device_without_a_detour) {
         EXPECT_EQ(control().calls(direct), 1u) << to.name();
         EXPECT_EQ(control().calls("cuMemcpyDtoHAsync"), 0u);
     }
+    EXPECT_TRUE(same(host_reads(used), noise(size)));
+}
+
+/// Where no more peers can be reached, the driver copies by way of the host.
+TEST_F(on_the_double, goes_from_device_to_device_where_no_more_peers_can_be_reached) {
+    find_second();
+    if (IsSkipped()) return;
+    constexpr driver::result too_many_peers = 711;
+    control().fail("cuCtxEnablePeerAccess", 0, 100, too_many_peers);
+    buffer used = mirrored(size);
+    host_writes(used, noise(size));
+    for (const space to : {where_, second_, where_}) used.read_write(to).release();
     EXPECT_TRUE(same(host_reads(used), noise(size)));
 }
 

@@ -1,11 +1,13 @@
 // tests/contract/cuda/pinned_test.cpp: pinned buffers, what may be pinned, and memory shared because it is.
 #include "contract/cuda/fixture.hpp"
+#include "tracking/watch.hpp"
 #include "unibuf/accelerator.hpp"
 #include "unibuf/statistics.hpp"
 
 namespace unibuf::contract {
 namespace {
 
+constexpr std::size_t kibibyte = 1024;
 constexpr std::size_t mebibyte = std::size_t{1} << 20;
 
 buffer pinned_buffer(std::size_t count) {
@@ -99,6 +101,48 @@ TEST_F(on_the_double, says_when_the_system_pins_no_more) {
     control().reset();
     host_writes(used, noise(mebibyte));
     EXPECT_TRUE(used.placement(host).pinned);
+}
+
+/// Where the driver does not pin, the buffer is as useful without, and says so.
+TEST_F(on_the_double, goes_on_unpinned_where_the_driver_pins_nothing) {
+    for (const int status : {driver::not_supported, driver::not_permitted, driver::invalid_value}) {
+        trim_memory(host);
+        control().fail("cuMemHostRegister", 0, 100, status);
+        buffer used = pinned_buffer(mebibyte);
+        host_writes(used, noise(mebibyte));
+        EXPECT_FALSE(used.placement(host).pinned) << status;
+        EXPECT_NE(used.placement(host).reason.find("not pinned"), std::string::npos) << used.placement(host).reason;
+        used.read(where_).release();
+        EXPECT_TRUE(same(host_reads(used), noise(mebibyte)));
+        control().reset();
+    }
+}
+
+TEST_F(on_the_double, asks_whether_memory_can_be_pinned) {
+    trim_memory(host);
+    control().set_attribute(driver::host_register_supported, 0);
+    buffer used = pinned_buffer(mebibyte);
+    host_writes(used, noise(mebibyte));
+    EXPECT_EQ(control().calls("cuMemHostRegister"), 0u);
+    EXPECT_NE(used.placement(host).reason.find("does not pin memory that it has not allocated"), std::string::npos)
+        << used.placement(host).reason;
+}
+
+/// A driver faults all pages in when it pins them. That is no write of the program.
+TEST_F(on_the_double, a_fresh_pinned_buffer_moves_what_was_written) {
+    if (!tracking::about().finds_writes) GTEST_SKIP() << tracking::about().description;
+    control().populate_registered();
+    for (const std::size_t count : {64 * kibibyte, 8 * mebibyte}) {
+        trim_memory(host);
+        buffer used = pinned_buffer(count);
+        std::byte* const pointer = used.host();
+        EXPECT_EQ(used.state(), buffer_state::host_only) << count;
+        used.sync_to_device();
+        EXPECT_EQ(used.statistics().bytes_moved(), 0u) << count;
+        pointer[count / 2] = std::byte{1};
+        used.sync_to_device();
+        EXPECT_EQ(used.statistics().bytes_moved(), 4096u) << count;
+    }
 }
 
 TEST_F(cuda_test, says_why_a_buffer_is_not_pinned) {

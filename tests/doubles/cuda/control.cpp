@@ -16,6 +16,8 @@ void reset() {
     in.counts.clear();
     in.memory.most_on_device = usual_limit;
     in.memory.most_pinned = usual_limit;
+    in.attributes.clear();
+    in.populates_registered = false;
 }
 
 void fail(const char* function, std::uint64_t after, std::uint64_t times, int status) {
@@ -43,6 +45,18 @@ void limit_pinned_memory(std::size_t bytes) {
     driver& in = driver::instance();
     const std::scoped_lock lock(in.mutex);
     in.memory.most_pinned = bytes;
+}
+
+void set_attribute(int which, int value) {
+    driver& in = driver::instance();
+    const std::scoped_lock lock(in.mutex);
+    in.attributes[which] = value;
+}
+
+void populate_registered() {
+    driver& in = driver::instance();
+    const std::scoped_lock lock(in.mutex);
+    in.populates_registered = true;
 }
 
 template <class Member>
@@ -94,6 +108,8 @@ extern "C" __attribute__((visibility("default"))) const cuda_double::control* un
                                  .lose = lose,
                                  .limit_device_memory = limit_device_memory,
                                  .limit_pinned_memory = limit_pinned_memory,
+                                 .set_attribute = set_attribute,
+                                 .populate_registered = populate_registered,
                                  .calls = calls,
                                  .bytes = bytes,
                                  .allocations = allocations,

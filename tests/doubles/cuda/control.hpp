@@ -31,6 +31,12 @@ struct control {
     void (*limit_device_memory)(std::size_t bytes);
     void (*limit_pinned_memory)(std::size_t bytes);
 
+    /// Lets the attribute `which` of all devices be `value`.
+    void (*set_attribute)(int which, int value);
+
+    /// From now on memory that is registered is faulted in for writing first, as drivers do it.
+    void (*populate_registered)();
+
     /// Since the last reset; null: of all functions.
     std::uint64_t (*calls)(const char* function);
     std::uint64_t (*bytes)(const char* function);

@@ -202,8 +202,17 @@ result batch(call& from, const device_pointer* to, const device_pointer* source,
              std::size_t count, stream_handle stream) {
     if (from.refused() != success) return from.refused();
     if (!stream || stream == legacy_stream || count == 0) return invalid_value;
+    const auto set = from.in().attributes.find(can_use_registered_addresses);
+    const bool takes_registered = set == from.in().attributes.end() || set->second != 0;
     for (std::size_t i = 0; i < count; ++i) {
         if (to[i] == 0 || source[i] == 0 || sizes[i] == 0) return invalid_value;
+        for (const device_pointer each : {to[i], source[i]}) {
+            const region* const found = from.in().memory.find(each);
+            if (!takes_registered && found && found->what == region::kind::registered) {
+                stop("a batch takes 0x%llx, the host's address of registered memory, which is none of the device",
+                     each);
+            }
+        }
     }
     for (std::size_t i = 0; i < count; ++i) {
         const result status = copy_on_device(from, to[i], source[i], sizes[i], stream);

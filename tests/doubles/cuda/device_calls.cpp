@@ -32,6 +32,7 @@ constexpr named results[] = {
     {not_ready, "CUDA_ERROR_NOT_READY", "device not ready"},
     {illegal_address, "CUDA_ERROR_ILLEGAL_ADDRESS", "an illegal memory access was encountered"},
     {context_is_destroyed, "CUDA_ERROR_CONTEXT_IS_DESTROYED", "context is destroyed"},
+    {711, "CUDA_ERROR_TOO_MANY_PEERS", "peer mapping resources exhausted"},
     {host_memory_already_registered, "CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED",
      "part or all of the requested memory range is already mapped"},
     {host_memory_not_registered, "CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED",
@@ -45,6 +46,7 @@ constexpr named results[] = {
      "operation would make the legacy stream depend on a capturing blocking stream"},
     {captured_event, "CUDA_ERROR_CAPTURED_EVENT",
      "operation not permitted on an event last recorded in a capturing stream"},
+    {911, "CUDA_ERROR_EXTERNAL_DEVICE", "operation failed on an external device"},
     {999, "CUDA_ERROR_UNKNOWN", "unknown error"},
 };
 
@@ -123,12 +125,18 @@ CUDA_DOUBLE_CALL cuDeviceGetAttribute(int* value, int which, device_ordinal devi
     const call from("cuDeviceGetAttribute", call::needs::driver);
     if (from.refused() != success) return from.refused();
     if (!is_device(device)) return invalid_device;
+    if (const auto set = from.in().attributes.find(which); set != from.in().attributes.end()) {
+        *value = set->second;
+        return success;
+    }
     switch (which) {
         case integrated:
             *value = chosen().integrated;
             return success;
         case can_map_host_memory:
         case unified_addressing:
+        case can_use_registered_addresses:
+        case host_register_supported:
             *value = 1;
             return success;
         case pageable_memory_access:

@@ -42,6 +42,8 @@ struct driver {
 
     std::map<std::string, count, std::less<>> counts;
     std::vector<failure> failures;
+    std::map<int, int> attributes;      // what tests have set
+    bool populates_registered = false;  // memory that is registered is faulted in for writing first
 };
 
 /// The contexts that are current on this thread, the newest last; and how it takes captures.

@@ -1,4 +1,6 @@
 // tests/doubles/cuda/memory_calls.cpp: allocations, pools, pinned memory.
+#include <sys/mman.h>
+
 #include <algorithm>
 #include <limits>
 
@@ -24,6 +26,14 @@ result wait_for_device(call& from) {
     vector_clock when;
     const std::vector<queued> work = all_work(from.context(), when);
     return wait_for_all(from, work, when);
+}
+
+/// Faults all pages in for writing, as a driver does that pins them. Returns false where they may not be written.
+bool populate(void* host, std::size_t bytes) {
+    constexpr device_pointer page = 4096;
+    const device_pointer begin = address_of(host) / page * page;
+    const device_pointer end = (address_of(host) + bytes + page - 1) / page * page;
+    return ::madvise(reinterpret_cast<void*>(begin), end - begin, MADV_POPULATE_WRITE) == 0;
 }
 
 void give_back(driver& in, region& gone) {
@@ -159,6 +169,7 @@ CUDA_DOUBLE_CALL cuMemHostRegister_v2(void* host, std::size_t bytes, unsigned fl
     if (bytes > std::numeric_limits<std::size_t>::max() / 2) return invalid_value;
     if (from.in().memory.of_device(address_of(host))) stop("cuMemHostRegister of a device address");
     if (from.in().memory.overlaps_pinned(host, bytes)) return host_memory_already_registered;
+    if (from.in().populates_registered && !populate(host, bytes)) return invalid_value;
     if (!from.in().memory.add_registered(host, bytes)) return out_of_memory;
     from.count_bytes(bytes);
     return success;
