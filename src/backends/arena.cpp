@@ -45,14 +45,13 @@ arena::place arena::allocate(std::size_t bytes) {
                 failure = thrown;
             }
         }
-        if (!wait_for_oldest(deadline)) throw error(*failure);
+        if (!retire_freed() && !wait_for_oldest(deadline)) throw error(*failure);
     }
 }
 
 std::optional<arena::place> arena::take(std::size_t bytes) {
     std::optional<std::uintptr_t> found = holes_.take(bytes);
     if (!found) {
-        retire_freed();
         reclaim();
         found = holes_.take(bytes);
     }
@@ -61,11 +60,21 @@ std::optional<arena::place> arena::take(std::size_t bytes) {
     return place{*found, std::prev(blocks_.upper_bound(*found))->first};
 }
 
-void arena::free(std::uintptr_t address, std::size_t bytes) noexcept {
+void arena::free(std::uintptr_t address, std::size_t bytes, bool in_use) noexcept {
+    const range freed{address, rounded(bytes)};
     const std::scoped_lock lock(mutex_);
-    bytes_ -= rounded(bytes);
+    bytes_ -= freed.bytes;
+    if (!in_use) return give(freed);
     try {
-        freed_.push_back({address, rounded(bytes)});
+        freed_.push_back(freed);
+    } catch (const std::bad_alloc&) {  // what cannot be noted is not used again
+    }
+}
+
+void arena::give(const range& unused) noexcept {
+    try {
+        holes_.give(unused.begin, unused.bytes);
+        drop_empty(1);
     } catch (const std::bad_alloc&) {  // what cannot be noted is not used again
     }
 }
@@ -73,10 +82,7 @@ void arena::free(std::uintptr_t address, std::size_t bytes) noexcept {
 bool arena::trim(std::chrono::nanoseconds timeout) {
     const auto now = clock::now();
     const auto deadline = timeout > clock::time_point::max() - now ? clock::time_point::max() : now + timeout;
-    {
-        const std::scoped_lock lock(mutex_);
-        retire_freed();
-    }
+    retire_freed();
     while (wait_for_oldest(deadline)) {
         const std::scoped_lock lock(mutex_);
         reclaim();
@@ -90,14 +96,30 @@ arena::usage arena::used() const {
     return {.block_bytes = blocks_.size() * of_.block, .bytes = bytes_};
 }
 
-/// Retires what was freed. Where no fence can be had now, as while a stream is being captured, the next call does it.
-void arena::retire_freed() {
+void arena::retire(const fence& all) noexcept {
+    const std::scoped_lock lock(mutex_);
     if (freed_.empty()) return;
     try {
-        retired_.push_back({mark_(), {}});
-        retired_.back().ranges.swap(freed_);
-    } catch (const error&) {
+        retired_.push_back({all, {}});
+    } catch (const std::bad_alloc&) {  // the next fence does it
+        return;
     }
+    retired_.back().ranges.swap(freed_);
+}
+
+/// Asks for a fence behind what was freed. Returns false where nothing was, or none can be had now, as while a stream
+/// is being captured.
+bool arena::retire_freed() {
+    {
+        const std::scoped_lock lock(mutex_);
+        if (freed_.empty()) return false;
+    }
+    try {
+        retire(mark_());  // without the lock: whoever makes the fence may tell of it here, too
+    } catch (const error&) {
+        return false;
+    }
+    return true;
 }
 
 /// Makes holes of what no work uses any more.
@@ -105,16 +127,8 @@ void arena::reclaim() {
     for (; !retired_.empty() && is_over(retired_.front().until, std::chrono::nanoseconds::zero());
          retired_.pop_front()) {
         std::vector<range>& ranges = retired_.front().ranges;
-        while (!ranges.empty()) {
-            const range back = ranges.back();
-            ranges.pop_back();
-            try {
-                holes_.give(back.begin, back.bytes);
-            } catch (const std::bad_alloc&) {  // what cannot be noted is not used again
-            }
-        }
+        for (const range& each : ranges) give(each);
     }
-    drop_empty(1);
 }
 
 /// Waits without the lock, so that others can free. Returns false where there is nothing to wait for, or no time.

@@ -17,7 +17,10 @@
 
 namespace unibuf::backends {
 
-/// An arena may be used by any thread. What was freed is given out again when all work is done that may use it.
+/// An arena may be used by any thread. What was freed is given out again when all work is done that may use it: at
+/// once, or, where the program may have queued work that nobody knows of, after a fence behind all work. Such a fence
+/// comes with `retire`, from calls that need one anyway; an arena asks for one itself only where it has no room
+/// otherwise.
 class arena {
 public:
     /// One block of the driver's memory; its destructor frees it.
@@ -33,7 +36,7 @@ public:
         std::size_t largest = std::size_t{64} << 10;  // larger allocations are not for an arena
     };
 
-    /// `make` throws where there is no room; `mark` gives a fence after all work that may use what was freed before.
+    /// `make` throws where there is no room; `mark` gives a fence after all work that was submitted before.
     using maker = std::function<std::unique_ptr<block>(std::size_t bytes)>;
     using marker = std::function<fence()>;
     arena(const measures& of, maker make, marker mark);
@@ -48,7 +51,12 @@ public:
     /// Returns room for `bytes`, at most measures::largest, which hold anything. Throws what `make` throws; where there
     /// is no room, it does so after work that uses what was freed has had a second to end.
     place allocate(std::size_t bytes);
-    void free(std::uintptr_t address, std::size_t bytes) noexcept;
+
+    /// `in_use`: work that nobody has a fence of may use the bytes.
+    void free(std::uintptr_t address, std::size_t bytes, bool in_use) noexcept;
+
+    /// Tells that `all` is behind all work that was submitted before.
+    void retire(const fence& all) noexcept;
 
     /// Waits for work, and gives back the blocks that nothing is left in. Returns whether there were any.
     bool trim(std::chrono::nanoseconds timeout = forever);
@@ -74,7 +82,8 @@ private:
     };
 
     std::size_t rounded(std::size_t bytes) const noexcept;
-    void retire_freed();
+    bool retire_freed();
+    void give(const range& unused) noexcept;
     std::optional<place> take(std::size_t bytes);
     void reclaim();
     bool wait_for_oldest(clock::time_point deadline);

@@ -11,6 +11,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -98,6 +99,10 @@ public:
     /// Returns what the API calls this memory: a cl_mem, a buffer name, an address.
     virtual std::uintptr_t handle() const noexcept = 0;
 
+    /// Notes that the program has the handle without a lease: it may queue work that nobody has a fence of. The
+    /// destructor stops nobody then, and the bytes are used for nothing else before that work is done.
+    virtual void hand_out() noexcept {}
+
     virtual fence write(std::size_t offset, std::span<const std::byte> from, queue on) = 0;
     virtual fence read(std::size_t offset, std::span<std::byte> to, queue on) = 0;
 
@@ -177,6 +182,13 @@ public:
 
     /// Returns a fence after all work submitted so far: on that queue, or, where none is named, to the whole context.
     virtual fence record(queue on);
+
+    /// Calls `told` with each fence after all work submitted so far that is made from now on, whatever it is made for.
+    /// Fences that are asked for may disturb what a program is doing with the device, as captures.
+    virtual void tell_of_fences(std::function<void(const fence&)>) {}
+
+    /// Returns a queue of the device's own that waits for nobody's work; none where the device has none.
+    virtual queue own_queue() { return {}; }
 
     /// Makes later work on `on` wait for `before`, without stopping the host; false where it cannot.
     virtual bool order(const fence& before, queue on);

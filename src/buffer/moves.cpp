@@ -71,11 +71,7 @@ std::vector<byte_range> joined_over_gaps(lock& through, const std::vector<byte_r
                                          std::uint64_t ticket) {
     const bool any_near = joined(ranges, widest_gap, [](byte_range) { return true; }).size() < ranges.size();
     if (!any_near) return ranges;
-    std::size_t gap = 0;
-    {
-        const lock::released unlocked(through);  // the cost may be measured now
-        gap = worthwhile_gap(executor);
-    }
+    const std::size_t gap = worthwhile_gap(executor);
     if (gap == 0) return ranges;
     return joined(ranges, gap, [&](byte_range each) { return may_carry(*through.operator->(), each, along, ticket); });
 }

@@ -63,6 +63,7 @@ std::uint64_t add_view(lock& through, held_ranges& held, space where, byte_range
 
 unibuf::copy_view view_of(lock& through, const copy& there, space where, byte_range range, std::uint64_t shown) {
     through.of().add_handle();
+    through->copies.hand_out(where.id());
     std::byte* const address = there.address();
     const native_memory native{.where = where, .handle = there.handle(), .offset = range.begin, .bytes = range.size()};
     return unibuf::copy_view(through.of(), native, address ? address + range.begin : nullptr, {.shown = shown});
@@ -142,6 +143,7 @@ native_memory device_handle(core& of, byte_range range) {
     }
     pause_for_pointer(through, where, range);
     through->holds.readers_at(where.id()).add_pointer(through->whole());
+    through->copies.hand_out(where.id());
     const copy& there = *through->copies.find(where.id());
     return {.where = where, .handle = there.handle(), .offset = range.begin, .bytes = range.size()};
 }

@@ -78,6 +78,14 @@ bool copies::used_by_others(space_id where) const noexcept {
         all_, [&](const copy& each) { return each.placed == placement::shared && each.lender == where; });
 }
 
+void copies::hand_out(space_id where) const noexcept {
+    if (where == coherence::host) return;
+    const coherence::space_set sharers = memories().group(where);
+    for (const copy& each : all_) {
+        if (coherence::has(sharers, each.where)) each.memory->hand_out();
+    }
+}
+
 void copies::free(space_id where) noexcept {
     const copy* const there = find(where);
     if (!there || used_by_others(where)) return;

@@ -117,6 +117,10 @@ public:
     /// From now on nobody borrows, and the placement of the two says `why`.
     void separate(coherence::space_id where, std::string why);
 
+    /// Notes that the program has a handle of the copy of a device without a lease: work that nobody has a fence of may
+    /// use its memory.
+    void hand_out(coherence::space_id where) const noexcept;
+
     /// Returns whether other copies use the memory of the copy at `where`.
     bool used_by_others(coherence::space_id where) const noexcept;
 

@@ -9,11 +9,11 @@
 
 namespace unibuf::detail {
 
-/// Returns how many bytes take as long as another transfer between the host and `device`. 0 where that could not be
-/// measured.
-std::size_t worthwhile_gap(coherence::space_id device) noexcept;
+/// Returns how many bytes take as long as another transfer between the host and `device`, as was set or measured, or
+/// as is usual. Measures nothing itself.
+std::size_t worthwhile_gap(coherence::space_id device);
 
-/// No wider gap is worth a measurement.
+/// No wider gap is ever carried.
 inline constexpr std::size_t widest_gap = std::size_t{1} << 20;
 
 /// Joins neighbours of `ranges`, which are in order, where they are at most `gap` apart and `may_join` says so of the

@@ -47,11 +47,22 @@ protected:
         return begin / small.block == (begin + bytes - 1) / small.block;
     }
 
+    static constexpr bool in_use = true;
+    static constexpr bool unused = false;
+
+    /// Fills a block.
+    std::set<std::uintptr_t> four() {
+        std::set<std::uintptr_t> all;
+        for (int i = 0; i != 4; ++i) all.insert(tried_.allocate(1024).address);
+        return all;
+    }
+
     std::set<std::uintptr_t> alive_;
     std::uintptr_t next_ = small.block;
     std::size_t most_blocks_ = std::numeric_limits<std::size_t>::max();
     std::atomic<bool> work_is_done_ = true;
     bool may_mark_ = true;
+    int marks_ = 0;
     arena tried_{small,
                  [this](std::size_t bytes) {
                      if (alive_.size() >= most_blocks_) throw error(error_code::out_of_memory, "no more blocks");
@@ -59,6 +70,7 @@ protected:
                      return std::make_unique<numbered>(next_ - bytes, alive_);
                  },
                  [this] {
+                     ++marks_;
                      if (!may_mark_) throw error(error_code::transfer_failed, "not now");
                      return fence(std::make_shared<manual>(work_is_done_));
                  }};
@@ -83,18 +95,42 @@ TEST_F(an_arena, gives_out_again_what_no_work_uses) {
     most_blocks_ = 1;
     std::vector<std::uintptr_t> all;
     for (int i = 0; i != 4; ++i) all.push_back(tried_.allocate(1024).address);
-    for (const std::uintptr_t each : all) tried_.free(each, 1024);
+    for (const std::uintptr_t each : all) tried_.free(each, 1024, unused);
     const std::set<std::uintptr_t> before(all.begin(), all.end());
     std::set<std::uintptr_t> after;
     for (int i = 0; i != 4; ++i) after.insert(tried_.allocate(1024).address);
     EXPECT_EQ(after, before);
+    EXPECT_EQ(marks_, 0);
+}
+
+TEST_F(an_arena, gives_out_again_what_work_has_used_that_nobody_knew) {
+    const std::uintptr_t first = tried_.allocate(1024).address;
+    tried_.free(first, 1024, in_use);
+    EXPECT_NE(tried_.allocate(1024).address, first);
+    work_is_done_ = false;
+    tried_.retire(fence(std::make_shared<manual>(work_is_done_)));
+    for (int i = 0; i != 2; ++i) EXPECT_NE(tried_.allocate(1024).address, first);
+    work_is_done_ = true;
+    EXPECT_EQ(tried_.allocate(1024).address, first);
+    EXPECT_EQ(marks_, 0);
+}
+
+/// A mark may disturb what the program does with a device.
+TEST_F(an_arena, asks_for_a_mark_where_there_is_no_room_otherwise) {
+    most_blocks_ = 2;
+    for (int i = 0; i != 2; ++i) {
+        for (const std::uintptr_t each : four()) tried_.free(each, 1024, in_use);
+        EXPECT_EQ(marks_, 0);
+    }
+    EXPECT_EQ(four().size(), 4);
+    EXPECT_EQ(marks_, 1);
 }
 
 TEST_F(an_arena, takes_another_block_while_work_may_use_what_was_freed) {
     work_is_done_ = false;
     std::set<std::uintptr_t> before;
     for (int i = 0; i != 4; ++i) before.insert(tried_.allocate(1024).address);
-    for (const std::uintptr_t each : before) tried_.free(each, 1024);
+    for (const std::uintptr_t each : before) tried_.free(each, 1024, in_use);
     for (int i = 0; i != 4; ++i) EXPECT_FALSE(before.contains(tried_.allocate(1024).address));
     EXPECT_EQ(alive_.size(), 2);
 }
@@ -104,7 +140,7 @@ TEST_F(an_arena, waits_for_work_where_no_block_can_be_had) {
     most_blocks_ = 1;
     std::uintptr_t last = 0;
     for (int i = 0; i != 4; ++i) last = tried_.allocate(1024).address;
-    tried_.free(last, 1024);
+    tried_.free(last, 1024, in_use);
     EXPECT_EQ(tried_.allocate(1024).address, last);
     EXPECT_THROW(tried_.allocate(1024), error);
 }
@@ -113,9 +149,9 @@ TEST_F(an_arena, joins_what_was_freed_into_room_for_larger_ones) {
     most_blocks_ = 1;
     std::vector<std::uintptr_t> all;
     for (int i = 0; i != 64; ++i) all.push_back(tried_.allocate(64).address);
-    for (std::size_t i = 0; i != 64; i += 2) tried_.free(all[i], 64);
+    for (std::size_t i = 0; i != 64; i += 2) tried_.free(all[i], 64, in_use);
     EXPECT_THROW(tried_.allocate(128), error) << "holes of 64 bytes, apart";
-    for (std::size_t i = 1; i < 32; i += 2) tried_.free(all[i], 64);
+    for (std::size_t i = 1; i < 32; i += 2) tried_.free(all[i], 64, in_use);
     EXPECT_NO_THROW(tried_.allocate(1024));
 }
 
@@ -124,7 +160,7 @@ TEST_F(an_arena, gives_back_blocks_that_nothing_is_left_in) {
     for (int i = 0; i != 12; ++i) all.push_back(tried_.allocate(1024).address);
     ASSERT_EQ(alive_.size(), 3);
     for (const std::uintptr_t each : all) {
-        if (each != all[5]) tried_.free(each, 1024);
+        if (each != all[5]) tried_.free(each, 1024, in_use);
     }
     EXPECT_TRUE(tried_.trim());
     EXPECT_EQ(alive_, std::set<std::uintptr_t>{all[5] / small.block * small.block});
@@ -134,7 +170,7 @@ TEST_F(an_arena, gives_back_blocks_that_nothing_is_left_in) {
 TEST_F(an_arena, keeps_no_more_than_one_empty_block_for_later) {
     std::vector<std::uintptr_t> all;
     for (int i = 0; i != 16; ++i) all.push_back(tried_.allocate(1024).address);
-    for (const std::uintptr_t each : all) tried_.free(each, 1024);
+    for (const std::uintptr_t each : all) tried_.free(each, 1024, in_use);
     tried_.allocate(64);
     EXPECT_EQ(alive_.size(), 1);
 }
@@ -144,7 +180,7 @@ TEST_F(an_arena, marks_later_what_it_cannot_mark_now) {
     may_mark_ = false;
     std::uintptr_t last = 0;
     for (int i = 0; i != 4; ++i) last = tried_.allocate(1024).address;
-    tried_.free(last, 1024);
+    tried_.free(last, 1024, in_use);
     EXPECT_THROW(tried_.allocate(1024), error);
     may_mark_ = true;
     EXPECT_EQ(tried_.allocate(1024).address, last);
@@ -160,7 +196,7 @@ TEST_F(an_arena, serves_threads) {
                     const std::size_t bytes = 64 + i % 900;
                     const arena::place mine = tried_.allocate(bytes);
                     wrong = wrong || mine.address / small.block * small.block != mine.block;
-                    tried_.free(mine.address, bytes);
+                    tried_.free(mine.address, bytes, in_use);
                     if (i % 100 == 0) tried_.trim();
                 }
             });
@@ -185,7 +221,7 @@ TEST_F(an_arena, has_no_two_allocations_in_one_place) {
             work_is_done_ = which % 5 != 0;
             if (which % 3 == 0 && !all.empty()) {
                 const auto gone = all.begin() + static_cast<std::ptrdiff_t>(which % all.size());
-                tried_.free(gone->begin, gone->bytes);
+                tried_.free(gone->begin, gone->bytes, which % 2 == 0);
                 all.erase(gone);
                 continue;
             }
@@ -199,7 +235,7 @@ TEST_F(an_arena, has_no_two_allocations_in_one_place) {
             }
             all.push_back(made);
         }
-        for (const live& each : all) tried_.free(each.begin, each.bytes);
+        for (const live& each : all) tried_.free(each.begin, each.bytes, in_use);
         work_is_done_ = true;
         tried_.trim();
         RC_ASSERT(alive_.empty());

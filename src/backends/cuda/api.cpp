@@ -75,7 +75,8 @@ private:
         UNIBUF_FIND(cuCtxSynchronize);
         UNIBUF_FIND(cuDeviceCanAccessPeer);
         UNIBUF_FIND(cuCtxEnablePeerAccess);
-        UNIBUF_FIND(cuStreamCreate);
+        UNIBUF_FIND(cuCtxGetStreamPriorityRange);
+        UNIBUF_FIND(cuStreamCreateWithPriority);
         UNIBUF_FIND(cuStreamGetCtx);
         UNIBUF_FIND(cuStreamSynchronize);
         UNIBUF_FIND(cuStreamWaitEvent);

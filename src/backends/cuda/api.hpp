@@ -72,6 +72,7 @@ inline constexpr unsigned host_register_portable = 1;
 inline constexpr unsigned host_register_device_map = 2;
 inline constexpr int capture_none = 0;            // CUstreamCaptureStatus
 inline constexpr int capture_mode_relaxed = 2;    // CUstreamCaptureMode
+inline constexpr int pool_adds_dependencies = 3;  // CUmemPool_attribute, int: an allocation may wait for other streams
 inline constexpr int pool_release_threshold = 4;  // CUmemPool_attribute, cuuint64_t
 inline constexpr int allocation_pinned = 1;       // CUmemAllocationType
 inline constexpr int location_device = 1;         // CUmemLocationType
@@ -154,7 +155,8 @@ struct functions {
     result (*cuDeviceCanAccessPeer)(int*, device_ordinal, device_ordinal);
     result (*cuCtxEnablePeerAccess)(context_handle, unsigned);
 
-    result (*cuStreamCreate)(stream_handle*, unsigned);
+    result (*cuCtxGetStreamPriorityRange)(int*, int*);
+    result (*cuStreamCreateWithPriority)(stream_handle*, unsigned, int);
     result (*cuStreamGetCtx)(stream_handle, context_handle*);
     result (*cuStreamSynchronize)(stream_handle);
     result (*cuStreamWaitEvent)(stream_handle, event_handle, unsigned);

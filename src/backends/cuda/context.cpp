@@ -32,14 +32,19 @@ context::context(device_ordinal ordinal, std::string description)
     const result status = api().cuDevicePrimaryCtxRetain(&native_, ordinal);
     if (status != success) fail(status, description_ + ": no context can be made", error_code::device_unavailable);
     const scope current(*this);
-    own_ = make_stream();
-    idle_ = make_stream();
-    freeing_ = make_stream();
+    int least = 0;
+    int highest = 0;
+    check(api().cuCtxGetStreamPriorityRange(&least, &highest), "its streams cannot be asked about",
+          error_code::device_unavailable);
+    own_ = make_stream(least);
+    idle_ = make_stream(highest);
+    freeing_ = make_stream(least);
 }
 
-stream_handle context::make_stream() {
+stream_handle context::make_stream(int priority) {
     stream_handle made = nullptr;
-    check(api().cuStreamCreate(&made, stream_non_blocking), "no stream can be made", error_code::device_unavailable);
+    check(api().cuStreamCreateWithPriority(&made, stream_non_blocking, priority), "no stream can be made",
+          error_code::device_unavailable);
     return made;
 }
 
@@ -114,24 +119,35 @@ int context::attribute(int which) const {
 }
 
 fence context::mark_all() {
-    if (!api().cuCtxRecordEvent) {  // before 12.5 a context can only be waited for
+    fence all;
+    if (api().cuCtxRecordEvent) {
+        auto work = std::make_shared<queued_work>(*this);
+        check(api().cuCtxRecordEvent(native_, work->native()), "a fence cannot be queued");
+        all = fence(std::move(work));
+    } else {  // before 12.5 a context can only be waited for
         check(api().cuCtxSynchronize(), "work that was queued before failed");
-        return {};
     }
-    auto work = std::make_shared<queued_work>(*this);
-    check(api().cuCtxRecordEvent(native_, work->native()), "a fence cannot be queued");
-    return fence(std::move(work));
+    free_left_after(all);
+    const std::scoped_lock lock(told_mutex_);
+    for (const auto& each : told_) each(all);
+    return all;
 }
 
-void context::free_after_all(device_pointer address) {
+void context::tell_of_fences(std::function<void(const fence&)> told) {
+    const std::scoped_lock lock(told_mutex_);
+    told_.push_back(std::move(told));
+}
+
+void context::free(device_pointer address, bool in_use) {
+    if (!in_use) return check(api().cuMemFreeAsync(address, idle_), "memory cannot be given back");
     const std::scoped_lock lock(to_free_mutex_);
     to_free_.push_back(address);
-    free_all_left();
 }
 
-void context::free_all_left() {
+void context::free_left_after(const fence& all) {
+    const std::scoped_lock lock(to_free_mutex_);
     if (to_free_.empty()) return;
-    order(mark_all(), freeing_);
+    order(all, freeing_);
     while (!to_free_.empty()) {
         const device_pointer next = to_free_.back();
         to_free_.pop_back();
@@ -139,13 +155,11 @@ void context::free_all_left() {
     }
 }
 
-void context::trim_pool() {
+void context::trim_pool(std::chrono::nanoseconds timeout) {
     if (!pool_) return;
-    {
-        const std::scoped_lock lock(to_free_mutex_);
-        free_all_left();
-    }
-    check(api().cuStreamSynchronize(freeing_), "memory that was freed cannot be waited for");
+    mark_all();
+    mark(freeing_).wait(timeout);
+    mark(idle_).wait(timeout);
     check(api().cuMemPoolTrimTo(pool_, 0), "memory cannot be given back");
 }
 

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
+#include <functional>
 #include <mutex>
 #include <string>
 #include <vector>
@@ -57,7 +59,8 @@ public:
     /// error(unsupported) for one that is being captured.
     stream_handle stream_for(queue on);
 
-    /// Returns the stream for allocations, on which nothing ever waits.
+    /// Returns the stream for allocations, on which nothing ever waits. It is of the highest priority, so that it
+    /// shares no queue of the hardware with the program's usual streams.
     stream_handle idle_stream() const noexcept { return idle_; }
 
     /// Returns a fence after all work on `stream`.
@@ -80,23 +83,28 @@ public:
     /// or no more peers can be reached, the driver copies by way of the host.
     void reach(context& other);
 
-    /// Returns a fence after all work submitted to the context.
+    /// Returns a fence after all work submitted to the context. The driver refuses it while a stream of the context is
+    /// being captured, and that capture is broken then: only accesses that name no stream may ask for it, and
+    /// allocations that find no room. Whoever waits for such a fence gets this one, too.
     fence mark_all();
 
-    /// Gives pooled memory back once all work submitted to the context is done. Where this throws, as while a stream is
-    /// being captured, the next call does it.
-    void free_after_all(device_pointer address);
+    /// Calls `told` with each fence that mark_all() makes from now on.
+    void tell_of_fences(std::function<void(const fence&)> told);
 
-    /// Waits for the memory that is given back, and lets the driver have it.
-    void trim_pool();
+    /// Gives pooled memory back: at once, or, where work that nobody has a fence of may use it, with the next
+    /// mark_all().
+    void free(device_pointer address, bool in_use);
+
+    /// Waits for the memory that is given back, so long at most, and lets the driver have it.
+    void trim_pool(std::chrono::nanoseconds timeout = forever);
 
     /// Makes later work on `stream` wait for `before`. Returns false where that is not of CUDA.
     bool order(const fence& before, stream_handle stream);
 
 private:
-    stream_handle make_stream();
+    stream_handle make_stream(int priority);
     void check_named(stream_handle named);
-    void free_all_left();
+    void free_left_after(const fence& all);
 
     context_handle native_ = nullptr;
     device_ordinal ordinal_;
@@ -110,6 +118,8 @@ private:
     std::vector<const context*> reached_;
     std::mutex to_free_mutex_;
     std::vector<device_pointer> to_free_;
+    std::mutex told_mutex_;
+    std::vector<std::function<void(const fence&)>> told_;
     std::atomic<result> lost_ = success;
     int born_ = process::forks();
 };

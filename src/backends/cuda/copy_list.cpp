@@ -61,11 +61,11 @@ result copy_batch(direction way, std::span<const piece> pieces, stream_handle st
 
 }  // namespace
 
-result enqueue(direction way, std::span<const piece> pieces, bool pinned, stream_handle stream) {
+result enqueue(direction way, std::span<const piece> pieces, bool batches, stream_handle stream) {
     if (pieces.size() > 1) {
         if (const auto all = as_rectangle(way, pieces)) return api().cuMemcpy2DAsync(&*all, stream);
-        const bool batches = pinned && api().cuMemcpyBatchAsync && stream != nullptr && stream != legacy_stream;
-        if (batches) return copy_batch(way, pieces, stream);
+        const bool can = api().cuMemcpyBatchAsync && stream != nullptr && stream != legacy_stream;
+        if (batches && can) return copy_batch(way, pieces, stream);
     }
     for (const piece& each : pieces) {
         if (const result status = copy(way, each, stream); status != success) return status;

@@ -17,8 +17,9 @@ struct piece {
 };
 
 /// Puts copies of `pieces`, which are apart, on `stream`, with the context current. Rows of a rectangle are one 2-D
-/// copy. Others are one batch where the driver is 12.8 or newer; they are a copy each where it is older, on the legacy
-/// stream, which takes no batches, and for pageable memory. Where it fails, some may be under way.
-result enqueue(direction way, std::span<const piece> pieces, bool pinned, stream_handle stream);
+/// copy. Others are one batch where `batches`, which takes pinned memory whose addresses the device has too, and where
+/// the driver is 12.8 or newer; they are a copy each where it is older, and on the legacy stream, which takes no
+/// batches. Where it fails, some may be under way.
+result enqueue(direction way, std::span<const piece> pieces, bool batches, stream_handle stream);
 
 }  // namespace unibuf::backends::cuda

@@ -30,7 +30,8 @@ copy_threads::~copy_threads() {
 }
 
 void copy_threads::copy(std::byte* to, const std::byte* from, std::size_t bytes) {
-    if (bytes < worth_sharing) {
+    const std::unique_lock mine(used_, std::try_to_lock);
+    if (bytes < worth_sharing || !mine) {
         std::memcpy(to, from, bytes);
         return;
     }

@@ -11,7 +11,7 @@
 namespace unibuf::backends::cuda {
 
 /// One core does not fill the bus: a memcpy runs at a few GB/s, PCIe 5 at more than fifty. One caller uses the threads
-/// at a time.
+/// at a time; others copy by themselves meanwhile.
 class copy_threads {
 public:
     /// Starts as many threads as there are cores to spare, the caller's among them, eight at the most.
@@ -26,6 +26,7 @@ private:
     void work(std::size_t index);
     void copy_part(std::size_t index) const noexcept;
 
+    std::mutex used_;
     std::mutex mutex_;
     std::condition_variable begin_;
     std::condition_variable end_;

@@ -25,6 +25,9 @@ pool_handle make_pool(context& in, device_ordinal ordinal, std::uint64_t total) 
     in.check(api().cuMemPoolCreate(&made, &wanted), "no memory pool can be made", error_code::device_unavailable);
     std::uint64_t kept = std::max(kept_at_least, total / kept_share);
     in.check(api().cuMemPoolSetAttribute(made, pool_release_threshold, &kept), "a memory pool cannot be set up");
+    // An allocation that finds no room fails: the host would wait for whatever the program has queued otherwise.
+    int never = 0;
+    in.check(api().cuMemPoolSetAttribute(made, pool_adds_dependencies, &never), "a memory pool cannot be set up");
     return made;
 }
 
@@ -68,6 +71,7 @@ compute_device::in_use::in_use(const compute_device& of)
               const cuda::context::scope current(context);
               return context.mark_all();
           }) {
+    context.tell_of_fences([this](const fence& all) { small.retire(all); });
     const cuda::context::scope current(context);
     if (of.attribute(memory_pools_supported) == 0) return;
     context.use_pool(make_pool(context, of.ordinal_, of.about_.memory_bytes));
@@ -149,6 +153,10 @@ fence compute_device::record(queue on) {
     const context::scope current(known);
     return on ? known.mark(known.stream_for(on)) : known.mark_all();
 }
+
+void compute_device::tell_of_fences(std::function<void(const fence&)> told) { in().tell_of_fences(std::move(told)); }
+
+queue compute_device::own_queue() { return {in().idle_stream()}; }
 
 bool compute_device::order(const fence& before, queue on) {
     context& known = in();

@@ -10,6 +10,9 @@
 namespace unibuf::backends::cuda {
 namespace {
 
+// To ask whether less is pinned costs as much as to copy it.
+constexpr std::size_t worth_asking = std::size_t{64} << 10;
+
 /// Returns the start of `pattern` that says all of it: one byte where all bytes are the same, as zeros are.
 std::span<const std::byte> shortest(std::span<const std::byte> pattern) noexcept {
     const bool uniform = std::ranges::all_of(pattern, [&](std::byte each) { return each == pattern[0]; });
@@ -23,10 +26,22 @@ Value value_of(std::span<const std::byte> pattern) noexcept {
     return value;
 }
 
-bool is_pinned(const void* host) {
-    constexpr int memory_type = 2;  // CU_POINTER_ATTRIBUTE_MEMORY_TYPE
-    unsigned type = 0;
-    return api().cuPointerGetAttribute(&type, memory_type, reinterpret_cast<device_pointer>(host)) == success;
+/// Returns whether the driver knows the host's memory at both ends of the piece. In between it may be that of two
+/// allocations: the driver refuses to copy that.
+bool is_pinned(const piece& one) {
+    const auto is_known = [](const std::byte* host) {
+        constexpr int memory_type = 2;  // CU_POINTER_ATTRIBUTE_MEMORY_TYPE
+        unsigned type = 0;
+        return api().cuPointerGetAttribute(&type, memory_type, reinterpret_cast<device_pointer>(host)) == success;
+    };
+    return is_known(one.host) && is_known(one.host + one.bytes - 1);
+}
+
+/// Returns whether the pieces, which are in order, are pinned.
+bool are_pinned(std::span<const piece> pieces) {
+    const piece& last = pieces.back();
+    if (pinned_pages::cover({pieces[0].host, last.host + last.bytes})) return true;
+    return std::ranges::all_of(pieces, is_pinned);
 }
 
 }  // namespace
@@ -66,17 +81,15 @@ fence device_range::carry(direction way, std::span<const piece> pieces, queue on
     std::size_t bytes = 0;
     for (const piece& each : pieces) bytes += each.bytes;
     return in_.queued(stream, [&] {
-        const bool pinned = is_pinned(pieces[0].host);
-        // The driver may make the host wait for the stream that was named, where the ring is not used.
-        const std::size_t least = on && way == direction::to_device ? staging::needed : staging::worthwhile;
-        if (!pinned && bytes >= least && ring_.ready()) {
-            return way == direction::to_device ? ring_.write(pieces, stream) : ring_.read(pieces, stream);
+        if (are_pinned(pieces)) {
+            const bool batches = in_.attribute(can_use_registered_addresses) != 0;
+            const result status = enqueue(way, pieces, batches, stream);
+            if (status == success) return;
+            const char* const what = way == direction::to_device ? "write" : "read";
+            if (status != invalid_value) in_.check(status, asked(what, pieces[0].at - address_, bytes));
+            // What the driver does not take, as it is of two allocations, takes the detour.
         }
-        const bool batches = pinned && in_.attribute(can_use_registered_addresses) != 0;
-        const result status = enqueue(way, pieces, batches, stream);
-        if (status == success) return;
-        const char* const what = way == direction::to_device ? "write" : "read";
-        in_.check(status, asked(what, pieces[0].at - address_, bytes));
+        way == direction::to_device ? ring_.write(pieces, stream) : ring_.read(pieces, stream);
     });
 }
 
@@ -107,9 +120,9 @@ fence device_range::fill(std::size_t offset, std::size_t bytes, std::span<const 
     const device_pointer to = address_ + offset;
     return in_.queued(stream, [&] {
         if (fill_at_once(to, bytes, pattern, stream)) return;
-        // The driver has taken all of pageable memory, which a vector's is, when this returns.
-        const std::vector<std::byte> own(pattern.begin(), pattern.end());
-        in_.check(api().cuMemcpyHtoDAsync(to, own.data(), own.size(), stream), asked("fill", offset, bytes));
+        std::vector<std::byte> own(pattern.begin(), pattern.end());
+        const piece first{allocation_, to, own.data(), own.size()};
+        ring_.write({&first, 1}, stream);
         for (std::size_t done = pattern.size(); done < bytes;) {
             const std::size_t piece = std::min(done, bytes - done);
             in_.check(api().cuMemcpyDtoDAsync(to + done, to, piece, stream), asked("fill", offset, bytes));
@@ -141,20 +154,20 @@ bool device_range::fill_at_once(device_pointer to, std::size_t bytes, std::span<
     return true;
 }
 
-/// Small pieces take the ring whether they are pinned or not: to ask costs as much as to copy them.
+/// Small pieces take the ring whether they are pinned or not.
 fence carry_many(context& in, staging& ring, direction way, std::span<const move_of> moves) {
     const context::scope current(in);
     const stream_handle stream = in.stream_for({});
     return in.queued(stream, [&] {
         std::vector<piece> staged;
-        const bool has_ring = ring.ready();
         for (const auto& [of, offset, host] : moves) {
             const piece made = dynamic_cast<device_range&>(*of).piece_at(offset, host);
-            const bool pinned = made.bytes >= staging::needed && is_pinned(made.host);
-            if (has_ring && !pinned) {
+            const bool pinned = made.bytes > worth_asking && is_pinned(made);
+            const result status = pinned ? enqueue(way, {&made, 1}, pinned, stream) : invalid_value;
+            if (status == invalid_value) {
                 staged.push_back(made);
             } else {
-                in.check(enqueue(way, {&made, 1}, pinned, stream), fmt::format("a copy of {} bytes", made.bytes));
+                in.check(status, fmt::format("a copy of {} bytes", made.bytes));
             }
         }
         if (staged.empty()) return;
@@ -176,8 +189,12 @@ device_block::device_block(context& in, std::size_t bytes) : in_(in) {
     };
     result status = allocate();
     if (status == out_of_memory && pool) {
-        // The pool may hold back just what is missing.
-        api().cuMemPoolTrimTo(pool, 0);
+        // The pool may hold back just what is missing, or wait for work to give it back.
+        constexpr std::chrono::seconds patience(1);
+        try {
+            in.trim_pool(patience);
+        } catch (const error&) {  // as while a stream is being captured
+        }
         status = allocate();
     }
     if (status != success) out_of_room(in, bytes, "on the device", status);
@@ -187,9 +204,7 @@ device_block::~device_block() {
     try {
         const context::scope current(in_);
         if (in_.pool()) {
-            // The memory is freed after whatever the program still has under way with it, as cuMemFree does it, but
-            // without stopping the host.
-            in_.free_after_all(address_);
+            in_.free(address_, is_out_);
         } else {
             api().cuMemFree(address_);
         }
@@ -210,7 +225,8 @@ device_memory::device_memory(context& in, staging& ring, arena& small, std::size
 }
 
 device_memory::~device_memory() {
-    if (!own_) small_.free(static_cast<std::uintptr_t>(address()), bytes());
+    if (own_ && is_out()) own_->hand_out();
+    if (!own_) small_.free(handle(), bytes(), is_out());
 }
 
 host_alias::host_alias(context& in, staging& ring, std::span<std::byte> host, bool pageable)

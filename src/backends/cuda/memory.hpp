@@ -18,6 +18,7 @@ namespace unibuf::backends::cuda {
 class device_range : public memory {
 public:
     std::uintptr_t handle() const noexcept override { return static_cast<std::uintptr_t>(address_); }
+    void hand_out() noexcept override { is_out_ = true; }
 
     fence write(std::size_t offset, std::span<const std::byte> from, queue on) override;
     fence read(std::size_t offset, std::span<std::byte> to, queue on) override;
@@ -42,6 +43,7 @@ protected:
     }
     void set_address(device_pointer address) noexcept { set_address(address, address); }
     device_pointer address() const noexcept { return address_; }
+    bool is_out() const noexcept { return is_out_; }
 
 private:
     std::string asked(const char* what, std::size_t offset, std::size_t bytes) const;
@@ -54,6 +56,7 @@ private:
     std::size_t bytes_;
     device_pointer address_ = 0;
     device_pointer allocation_ = 0;  // the driver's allocation that `address_` is a part of
+    bool is_out_ = false;
 };
 
 /// Does device::move_many for memories that are all device ranges.
@@ -69,9 +72,13 @@ public:
 
     std::uintptr_t address() const noexcept override { return static_cast<std::uintptr_t>(address_); }
 
+    /// Notes that work that nobody has a fence of may use the block.
+    void hand_out() noexcept { is_out_ = true; }
+
 private:
     context& in_;
     device_pointer address_ = 0;
+    bool is_out_ = false;
 };
 
 /// Memory of the device, in a block of its own or in a part of one.

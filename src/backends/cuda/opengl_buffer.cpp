@@ -49,10 +49,11 @@ opengl_buffer::opengl_buffer(context& in, staging& ring, std::size_t bytes, gl_b
 
 /// The resource goes when the context lets others in: where the context is the caller's own, that may be later.
 opengl_buffer::~opengl_buffer() {
-    object_.context->when_possible([&in = in(), resource = resource_, mapped = mapped_]() mutable {
+    object_.context->when_possible([&in = in(), resource = resource_, mapped = mapped_, out = is_out()]() mutable {
         try {
             const context::scope current(in);
-            if (mapped && api().cuGraphicsUnmapResources(1, &resource, in.stream_for({})) != success) return;
+            const stream_handle stream = mapped && out ? in.stream_for({}) : in.idle_stream();
+            if (mapped && api().cuGraphicsUnmapResources(1, &resource, stream) != success) return;
             api().cuGraphicsUnregisterResource(resource);
         } catch (const std::exception&) {  // the device is lost
         }

@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <iterator>
+#include <limits>
 #include <map>
 #include <mutex>
 #include <utility>
@@ -78,6 +80,15 @@ pinned_pages::~pinned_pages() {
         api().cuMemHostUnregister(host_.data());
     } catch (const std::exception&) {  // the device is lost
     }
+}
+
+bool pinned_pages::cover(std::span<const std::byte> host) noexcept {
+    table& known = table::instance();
+    const std::scoped_lock lock(known.mutex);
+    auto next = known.pins.upper_bound({const_cast<std::byte*>(host.data()), std::numeric_limits<std::size_t>::max()});
+    if (next == known.pins.begin()) return false;
+    const auto& [begin, bytes] = std::prev(next)->first;
+    return host.data() + host.size() <= begin + bytes;
 }
 
 }  // namespace unibuf::backends::cuda

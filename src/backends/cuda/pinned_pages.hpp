@@ -20,6 +20,9 @@ public:
     pinned_pages(const pinned_pages&) = delete;
     pinned_pages& operator=(const pinned_pages&) = delete;
 
+    /// Returns whether one such object has pinned all of `host`.
+    static bool cover(std::span<const std::byte> host) noexcept;
+
 private:
     context& in_;
     std::span<std::byte> host_;

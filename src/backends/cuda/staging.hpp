@@ -5,7 +5,10 @@
 #include <cstddef>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <span>
+#include <utility>
+#include <vector>
 
 #include "backends/cuda/context.hpp"
 #include "backends/cuda/copy_list.hpp"
@@ -14,50 +17,94 @@ namespace unibuf::backends::cuda {
 
 class copy_threads;
 
-/// A ring of pinned blocks: while one is on its way, threads fill or empty the next. One transfer at a time. Costs
-/// `blocks * block_bytes` of pinned memory from the first transfer on.
-class staging {
+/// Pinned blocks. A transfer takes room in them: a whole block, or, with other small ones, a part of one. A block is
+/// free again when all transfers that had room in it are done. Any thread; nothing waits under the lock.
+class pinned_ring {
 public:
     static constexpr std::size_t blocks = 4;
     static constexpr std::size_t block_bytes = std::size_t{4} << 20;
 
-    /// Transfers of so many bytes and more are faster by the ring than by the driver, which copies pageable memory with
-    /// one thread.
-    static constexpr std::size_t worthwhile = std::size_t{1} << 20;
+    /// Allocates the blocks: as many as the system pins.
+    explicit pinned_ring(const context& in);
 
-    /// Transfers of so many bytes and more are beyond what the driver takes at once: it may stop the host until a
-    /// stream has come so far.
-    static constexpr std::size_t needed = (std::size_t{64} << 10) + 1;
+    /// Room for the bytes of one copy. It is given back when this goes, and used for others after the copy.
+    class room {
+    public:
+        room(pinned_ring& of, std::size_t block, std::byte* begin) noexcept : of_(&of), block_(block), begin_(begin) {}
+        room(room&& other) noexcept
+            : of_(std::exchange(other.of_, nullptr)),
+              block_(other.block_),
+              begin_(other.begin_),
+              copied_(std::move(other.copied_)) {}
+        room& operator=(room&&) = delete;
+        ~room() {
+            if (of_) of_->give_back(block_, copied_);
+        }
 
+        std::byte* begin() const noexcept { return begin_; }
+        void is_in_use_until(fence copied) noexcept { copied_ = std::move(copied); }
+        const fence& copied() const noexcept { return copied_; }
+
+    private:
+        pinned_ring* of_;
+        std::size_t block_;
+        std::byte* begin_;
+        fence copied_;
+    };
+
+    /// Takes room, at most a block of it. Returns nothing where there is none now.
+    std::optional<room> take(std::size_t bytes);
+
+private:
+    struct block {
+        std::byte* bytes = nullptr;
+        std::size_t taken = 0;
+        std::size_t users = 0;  // rooms that were not given back yet
+        std::vector<fence> until{};
+
+        bool is_free() noexcept;
+    };
+
+    void give_back(std::size_t which, const fence& until) noexcept;
+
+    std::mutex mutex_;
+    std::array<block, blocks> all_;
+    std::size_t shared_ = 0;  // index of the block that small transfers share
+};
+
+/// Carries pageable memory: while one block is on its way, threads fill or empty the next. Costs two rings of pinned
+/// memory. Transfers do not wait for each other: one that finds no room, as others hold it, does without.
+class staging {
+public:
     explicit staging(context& in);
     ~staging();
     staging(const staging&) = delete;
     staging& operator=(const staging&) = delete;
 
-    // The functions from here on need the context to be current.
-
-    /// Returns whether the ring can be used: false where the system pins no more memory, which the driver can do
-    /// without.
-    bool ready();
-
-    // Both need a ring that is ready. Small pieces share a block. `write` returns when all has been taken from the
-    // host; what is left is in stream order. `read` returns when all is at the host.
+    // Both need the context to be current, and may be called from any thread. `write` returns when all has been taken
+    // from the host, and what is left is in stream order. `read` returns when all is at the host. Where one finds no
+    // room it waits for `stream`, if it is a long transfer, and for nothing else.
     void write(std::span<const piece> pieces, stream_handle stream);
     void read(std::span<const piece> pieces, stream_handle stream);
 
+    /// Keeps the bytes, from which a copy was put on a stream, until that is done. Where it throws, it is done.
+    void keep(std::vector<std::byte>&& source, const fence& until);
+
 private:
-    struct block {
-        std::byte* bytes = nullptr;
-        fence in_use;
+    struct kept {
+        fence until;
+        std::vector<std::byte> source;
     };
 
-    block& next_free();
+    fence put(direction way, std::span<const piece> pieces, bool pinned, std::size_t of, stream_handle stream);
+    void write_without_room(std::span<const piece> pieces, stream_handle stream);
 
     context& in_;
-    std::mutex mutex_;
-    std::array<block, blocks> ring_;
-    std::size_t next_ = 0;
+    pinned_ring to_device_;
+    pinned_ring to_host_;
     std::unique_ptr<copy_threads> threads_;
+    std::mutex kept_mutex_;
+    std::vector<kept> kept_;
 };
 
 }  // namespace unibuf::backends::cuda

@@ -56,8 +56,7 @@ common_pages& common_pages::instance() {
     return *only;
 }
 
-/// The marker gives a fence that is done: buffers wait for queued work before they free memory, so it can be used at
-/// once.
+/// Nothing is ever freed that work may use, so nothing has to be marked.
 common_pages::common_pages()
     : parts_(of, [](std::size_t bytes) { return std::make_unique<mapped_block>(bytes); }, [] { return fence(); }) {}
 
@@ -71,7 +70,7 @@ void common_pages::free(std::byte* address, std::size_t bytes) noexcept {
     const bool zero = ::madvise(address, bytes, MADV_DONTNEED) == 0 || ::madvise(address, bytes, dont_need_locked) == 0;
     if (!zero) return;  // the memory is not given out again
     const std::scoped_lock lock(mutex_);
-    parts_.free(reinterpret_cast<std::uintptr_t>(address), bytes);
+    parts_.free(reinterpret_cast<std::uintptr_t>(address), bytes, false);
 }
 
 }  // namespace unibuf::backends

@@ -52,6 +52,7 @@ arena& small_pinned(space by) {
         found = std::make_unique<arena>(
             small, [by](std::size_t bytes) { return std::make_unique<pinned_block>(by, request{bytes}); },
             [by] { return device_of(by).record({}); });
+        device_of(by).tell_of_fences([parts = found.get()](const fence& behind) { parts->retire(behind); });
     }
     return *found;
 }
@@ -59,7 +60,7 @@ arena& small_pinned(space by) {
 class part_of_block final : public pinned_memory {
 public:
     part_of_block(arena& of, std::size_t bytes) : part_of_block(of, of.allocate(bytes), bytes) {}
-    ~part_of_block() override { of_.free(handle(), bytes_); }
+    ~part_of_block() override { of_.free(handle(), bytes_, is_out()); }
     part_of_block(const part_of_block&) = delete;
     part_of_block& operator=(const part_of_block&) = delete;
 

@@ -19,9 +19,15 @@ class pinned_memory : public addressed_memory {
 public:
     bool whole_pages() const noexcept override { return true; }
     bool is_populated() const noexcept override { return true; }
+    void hand_out() noexcept override { is_out_ = true; }
 
 protected:
     using addressed_memory::addressed_memory;
+
+    bool is_out() const noexcept { return is_out_; }
+
+private:
+    bool is_out_ = false;
 };
 
 }  // namespace unibuf::backends

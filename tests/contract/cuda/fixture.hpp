@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <condition_variable>
 #include <mutex>
+#include <utility>
 #include <vector>
 
 #include "contract/contract.hpp"
@@ -101,6 +102,32 @@ private:
     std::condition_variable changed_;
     bool open_ = false;
     bool passed_ = false;
+};
+
+/// Captures a stream.
+class capture {
+public:
+    static constexpr int global = 0;
+    static constexpr int relaxed = 2;
+
+    explicit capture(stream_handle of, int mode = global) : of_(of) { ok(begin_(of, mode)); }
+    ~capture() { end(); }
+    capture(const capture&) = delete;
+    capture& operator=(const capture&) = delete;
+
+    /// Ends the capture; returns whether it was left whole.
+    bool end() {
+        if (!of_) return true;
+        void* graph = nullptr;
+        return end_(std::exchange(of_, nullptr), &graph) == driver::success;
+    }
+
+private:
+    stream_handle of_;
+    driver::result (*begin_)(stream_handle, int) =
+        cuda_double::driver_function<driver::result(stream_handle, int)>("cuStreamBeginCapture");
+    driver::result (*end_)(stream_handle, void**) =
+        cuda_double::driver_function<driver::result(stream_handle, void**)>("cuStreamEndCapture");
 };
 
 class cuda_test : public ::testing::Test {

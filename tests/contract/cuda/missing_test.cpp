@@ -29,7 +29,7 @@ std::string found_with(const std::string& variables, const std::string& filter =
     // Variables of this process's own run do not count.
     const std::string command = fmt::format(
         "env -u UNIBUF_CUDA_DOUBLE_POOLS -u UNIBUF_CUDA_DOUBLE_VERSION -u UNIBUF_CUDA_DOUBLE_INTEGRATED "
-        "-u UNIBUF_CUDA_DOUBLE_PAGEABLE -u GTEST_TOTAL_SHARDS {} /proc/{}/exe --gtest_filter={} 2>&1",
+        "-u UNIBUF_CUDA_DOUBLE_PAGEABLE -u UNIBUF_CUDA_DOUBLE_HOSTILE -u GTEST_TOTAL_SHARDS {} /proc/{}/exe --gtest_filter={} 2>&1",
         variables, ::getpid(), filter);
     std::FILE* const run = ::popen(command.c_str(), "r");
     std::string all;
@@ -82,6 +82,7 @@ TEST(cuda_others, pass_the_suite) {
              "UNIBUF_CUDA_DOUBLE_POOLS=0",        // no memory pools
              "UNIBUF_CUDA_DOUBLE_INTEGRATED=1",   // the device has no memory of its own
              "UNIBUF_CUDA_DOUBLE_PAGEABLE=1",     // the device reads all of the host's memory
+             "UNIBUF_CUDA_DOUBLE_HOSTILE=1",
              "UNIBUF_CUDA_DOUBLE_JITTER=2",
              "UNIBUF_CUDA_DOUBLE_JITTER=0",
          }) {

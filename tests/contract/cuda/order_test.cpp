@@ -165,6 +165,7 @@ TEST_F(cuda_test, memory_goes_after_the_work_that_uses_it_and_stops_nobody) {
     auto gone = device().allocate({.bytes = size});
     const auto kept = device().allocate({.bytes = size});
     put(*gone, 0, noise(size));
+    gone->hand_out();
     gate closed(by, stream);
     by.copy(stream, kept->handle(), gone->handle(), size);
     int pools = 0;

@@ -8,32 +8,6 @@ namespace {
 
 constexpr std::size_t size = 5000;
 
-/// Captures a stream.
-class capture {
-public:
-    static constexpr int global = 0;
-    static constexpr int relaxed = 2;
-
-    explicit capture(stream_handle of, int mode = global) : of_(of) { ok(begin_(of, mode)); }
-    ~capture() { end(); }
-    capture(const capture&) = delete;
-    capture& operator=(const capture&) = delete;
-
-    /// Ends the capture; returns whether it was left whole.
-    bool end() {
-        if (!of_) return true;
-        void* graph = nullptr;
-        return end_(std::exchange(of_, nullptr), &graph) == driver::success;
-    }
-
-private:
-    stream_handle of_;
-    driver::result (*begin_)(stream_handle, int) =
-        cuda_double::driver_function<driver::result(stream_handle, int)>("cuStreamBeginCapture");
-    driver::result (*end_)(stream_handle, void**) =
-        cuda_double::driver_function<driver::result(stream_handle, void**)>("cuStreamEndCapture");
-};
-
 TEST_F(cuda_test, refuses_a_stream_that_is_being_captured) {
     program by;
     const stream_handle stream = by.stream();

@@ -17,8 +17,8 @@ constexpr int garbage = 0xA5;  // what fresh memory holds: anything
 
 std::size_t whole_pages(std::size_t bytes) noexcept { return (bytes + page - 1) / page * page; }
 
-std::byte* reserve(std::size_t bytes) {
-    void* const made = ::mmap(nullptr, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+std::byte* reserve(std::size_t bytes, int kind = MAP_PRIVATE) {
+    void* const made = ::mmap(nullptr, bytes, PROT_NONE, kind | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (made == MAP_FAILED) stop("%zu bytes of addresses cannot be reserved", bytes);
     return static_cast<std::byte*>(made);
 }
@@ -42,9 +42,9 @@ region* addresses::allocate(std::size_t bytes, int device, pool_handle pool) {
     return add({.begin = begin, .bytes = bytes, .device = device, .pool = pool, .accesses = {}});
 }
 
-region* addresses::allocate_pinned(std::size_t bytes) {
+region* addresses::allocate_pinned(std::size_t bytes, bool shared) {
     if (bytes > most_pinned || pinned_ + bytes > most_pinned) return nullptr;
-    std::byte* const made = reserve(whole_pages(bytes) + page);
+    std::byte* const made = reserve(whole_pages(bytes) + page, shared ? MAP_SHARED : MAP_PRIVATE);
     if (::mprotect(made, whole_pages(bytes), PROT_READ | PROT_WRITE) != 0) return nullptr;
     std::memset(made, garbage, bytes);
     const device_pointer begin = address_of(made);
@@ -94,6 +94,9 @@ void addresses::free(region& gone) noexcept {
     --live_;
     (gone.what == region::kind::device ? on_device_[gone.device] : pinned_) -= gone.bytes;
 }
+
+void addresses::count_in(const region& freed) noexcept { on_device_[freed.device] += freed.bytes; }
+void addresses::count_out(const region& freed) noexcept { on_device_[freed.device] -= freed.bytes; }
 
 void addresses::remove(region& registered) noexcept {
     free(registered);

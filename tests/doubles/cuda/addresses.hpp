@@ -48,7 +48,7 @@ public:
 
     // Null where there is no room, or too much was asked for.
     region* allocate(std::size_t bytes, int device, pool_handle pool);
-    region* allocate_pinned(std::size_t bytes);
+    region* allocate_pinned(std::size_t bytes, bool shared);
     region* add_registered(void* host, std::size_t bytes);
 
     /// The region around `address`, freed or not, or null.
@@ -67,6 +67,10 @@ public:
     void free(region& gone) noexcept;
     void vanish(device_pointer begin, std::size_t bytes) noexcept;
     void remove(region& registered) noexcept;
+
+    /// Both are for memory that was freed, and takes room until the stream has come to its end.
+    void count_in(const region& freed) noexcept;
+    void count_out(const region& freed) noexcept;
 
     std::size_t device_bytes(int device) noexcept { return on_device_[device]; }
     std::size_t live() const noexcept { return live_; }

@@ -3,6 +3,7 @@
 
 #include <span>
 
+#include "doubles/cuda/settings.hpp"
 #include "doubles/cuda/stop.hpp"
 #include "doubles/cuda/streams.hpp"
 
@@ -17,7 +18,8 @@ void reset() {
     in.memory.most_on_device = usual_limit;
     in.memory.most_pinned = usual_limit;
     in.attributes.clear();
-    in.populates_registered = false;
+    in.hostile = chosen().hostile;
+    in.queues = 0;
 }
 
 void fail(const char* function, std::uint64_t after, std::uint64_t times, int status) {
@@ -53,10 +55,16 @@ void set_attribute(int which, int value) {
     in.attributes[which] = value;
 }
 
-void populate_registered() {
+void set_hostile(bool hostile) {
     driver& in = driver::instance();
     const std::scoped_lock lock(in.mutex);
-    in.populates_registered = true;
+    in.hostile = hostile;
+}
+
+void share_queues(std::size_t count) {
+    driver& in = driver::instance();
+    const std::scoped_lock lock(in.mutex);
+    in.queues = count;
 }
 
 template <class Member>
@@ -109,7 +117,8 @@ extern "C" __attribute__((visibility("default"))) const cuda_double::control* un
                                  .limit_device_memory = limit_device_memory,
                                  .limit_pinned_memory = limit_pinned_memory,
                                  .set_attribute = set_attribute,
-                                 .populate_registered = populate_registered,
+                                 .set_hostile = set_hostile,
+                                 .share_queues = share_queues,
                                  .calls = calls,
                                  .bytes = bytes,
                                  .allocations = allocations,

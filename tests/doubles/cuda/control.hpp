@@ -18,7 +18,7 @@ struct touched {
 };
 
 struct control {
-    /// Forgets failures to come, limits and counts.
+    /// Forgets failures to come, limits, attributes and counts, and is as hostile as the environment says.
     void (*reset)();
 
     /// Lets the calls of `function` (null: of any but push, pop and exchange) after the next `after` ones answer
@@ -34,8 +34,17 @@ struct control {
     /// Lets the attribute `which` of all devices be `value`.
     void (*set_attribute)(int which, int value);
 
-    /// From now on memory that is registered is faulted in for writing first, as drivers do it.
-    void (*populate_registered)();
+    /// From now on the double does, wherever the documents allow it, what hurts most: it faults memory that is
+    /// registered in for writing, and refuses what may not be written, and files; carries out the parts of a batch in
+    /// any order; reads pageable sources, and completes pageable reads, when the stream comes to them; gives freed
+    /// memory out again no sooner than the stream has come to its end, and lets an allocation wait for that, unless the
+    /// pool was told otherwise; and allocates host memory that a fork shares. A reset goes back to what the
+    /// environment says.
+    void (*set_hostile)(bool);
+
+    /// From now on streams of the usual priority share so many queues of the hardware: what is held back in one holds
+    /// back what was put into the others later. 0: each stream has a queue of its own.
+    void (*share_queues)(std::size_t count);
 
     /// Since the last reset; null: of all functions.
     std::uint64_t (*calls)(const char* function);

@@ -103,6 +103,7 @@ result to_device(call& from, device_pointer to, const void* host, std::size_t by
         const queued before = on.last;
         from.wait_for(before);
     }
+    if (from.in().hostile) return copy(from, target, source, bytes, on);
     const std::vector<std::byte> taken(source.bytes, source.bytes + bytes);
     from.count_bytes(bytes);
     std::vector<footprint> touches;
@@ -117,7 +118,7 @@ result to_host(call& from, void* host, device_pointer from_device, std::size_t b
     if (const result status = find_for_host(from, host, bytes, target); status != success) return status;
     if (const result status = find_for_device(from, from_device, bytes, source); status != success) return status;
     if (const result status = copy(from, target, source, bytes, on); status != success || target.of) return status;
-    if (on.capture != capture_none) return success;
+    if (on.capture != capture_none || from.in().hostile) return success;
     const vector_clock when = on.when;
     return wait_for_all(from, {on.last}, when);
 }
@@ -150,6 +151,12 @@ CUDA_DOUBLE_CALL cuMemcpy2DAsync_v2(const rectangle* what, stream_handle stream)
     for (const rectangle::end* end : {&source, &target}) {
         constexpr std::size_t most_pitch = 0x7fffffff;
         if (end->pitch < width || end->pitch > most_pitch || end->column != 0 || end->row != 0) return invalid_value;
+    }
+    if (width != 0 && height != 0) {
+        // All rows at the host are of one registration, or pageable.
+        const auto first = reinterpret_cast<device_pointer>(up ? source.host : target.host);
+        const device_pointer last = first + (height - 1) * (up ? source.pitch : target.pitch) + width - 1;
+        if (from.in().memory.find(first) != from.in().memory.find(last)) return invalid_value;
     }
     for (std::size_t row = 0; row < height; ++row) {
         const auto* const host = static_cast<const std::byte*>(up ? source.host : target.host);
@@ -198,10 +205,22 @@ CUDA_DOUBLE_CALL cuMemsetD32Async(device_pointer to, unsigned value, std::size_t
 
 namespace {
 
+/// Returns whether each copy has attributes: the first ones begin with copy 0, and each kind behind the one before.
+bool are_complete(const copy_attributes* all, const std::size_t* begins, std::size_t kinds, std::size_t count) {
+    if (!all || !begins || kinds == 0 || kinds > count || begins[0] != 0) return false;
+    for (std::size_t i = 0; i < kinds; ++i) {
+        constexpr int last_order = 3;  // CU_MEMCPY_SRC_ACCESS_ORDER_ANY
+        const bool in_order = i == 0 || (begins[i - 1] < begins[i] && begins[i] < count);
+        const int order = all[i].source_access_order;
+        if (!in_order || order < source_in_stream_order || order > last_order || all[i].flags > 1) return false;
+    }
+    return true;
+}
+
 result batch(call& from, const device_pointer* to, const device_pointer* source, const std::size_t* sizes,
-             std::size_t count, stream_handle stream) {
+             std::size_t count, stream_handle stream, bool complete) {
     if (from.refused() != success) return from.refused();
-    if (!stream || stream == legacy_stream || count == 0) return invalid_value;
+    if (!stream || stream == legacy_stream || count == 0 || !complete) return invalid_value;
     const auto set = from.in().attributes.find(can_use_registered_addresses);
     const bool takes_registered = set == from.in().attributes.end() || set->second != 0;
     for (std::size_t i = 0; i < count; ++i) {
@@ -215,7 +234,8 @@ result batch(call& from, const device_pointer* to, const device_pointer* source,
         }
     }
     for (std::size_t i = 0; i < count; ++i) {
-        const result status = copy_on_device(from, to[i], source[i], sizes[i], stream);
+        const std::size_t which = from.in().hostile ? count - 1 - i : i;
+        const result status = copy_on_device(from, to[which], source[which], sizes[which], stream);
         if (status != success) return status;
     }
     return success;
@@ -225,16 +245,16 @@ result batch(call& from, const device_pointer* to, const device_pointer* source,
 
 // The form of 12.8, and below it that of 13.0.
 CUDA_DOUBLE_CALL cuMemcpyBatchAsync(device_pointer* to, device_pointer* source, std::size_t* sizes, std::size_t count,
-                                    copy_attributes*, std::size_t*, std::size_t, std::size_t* failed,
-                                    stream_handle stream) {
+                                    copy_attributes* attributes, std::size_t* begins, std::size_t kinds,
+                                    std::size_t* failed, stream_handle stream) {
     call from("cuMemcpyBatchAsync", call::needs::context);
     if (failed) *failed = static_cast<std::size_t>(-1);
-    return batch(from, to, source, sizes, count, stream);
+    return batch(from, to, source, sizes, count, stream, are_complete(attributes, begins, kinds, count));
 }
 
 CUDA_DOUBLE_CALL cuMemcpyBatchAsync_v2(device_pointer* to, device_pointer* source, std::size_t* sizes,
-                                       std::size_t count, copy_attributes*, std::size_t*, std::size_t,
-                                       stream_handle stream) {
+                                       std::size_t count, copy_attributes* attributes, std::size_t* begins,
+                                       std::size_t kinds, stream_handle stream) {
     call from("cuMemcpyBatchAsync", call::needs::context);
-    return batch(from, to, source, sizes, count, stream);
+    return batch(from, to, source, sizes, count, stream, are_complete(attributes, begins, kinds, count));
 }

@@ -10,6 +10,7 @@
 
 #include "doubles/cuda/addresses.hpp"
 #include "doubles/cuda/objects.hpp"
+#include "doubles/cuda/settings.hpp"
 
 namespace cuda_double {
 
@@ -42,8 +43,9 @@ struct driver {
 
     std::map<std::string, count, std::less<>> counts;
     std::vector<failure> failures;
-    std::map<int, int> attributes;      // what tests have set
-    bool populates_registered = false;  // memory that is registered is faulted in for writing first
+    std::map<int, int> attributes;  // what tests have set
+    bool hostile = chosen().hostile;
+    std::size_t queues = 0;  // of the hardware, that streams share; 0 where none are shared
 };
 
 /// The contexts that are current on this thread, the newest last; and how it takes captures.

@@ -36,7 +36,9 @@ const symbol symbols[] = {
     {"cuCtxGetCurrent", 4000, untyped(&cuCtxGetCurrent)},
     {"cuCtxSynchronize", 2000, untyped(&cuCtxSynchronize)},
     {"cuCtxRecordEvent", 12050, untyped(&cuCtxRecordEvent)},
+    {"cuCtxGetStreamPriorityRange", 5050, untyped(&cuCtxGetStreamPriorityRange)},
     {"cuStreamCreate", 2000, untyped(&cuStreamCreate)},
+    {"cuStreamCreateWithPriority", 5050, untyped(&cuStreamCreateWithPriority)},
     {"cuStreamDestroy", 4000, untyped(&cuStreamDestroy_v2)},
     {"cuStreamGetCtx", 9020, untyped(&cuStreamGetCtx)},
     {"cuStreamGetCtx", 12050, nullptr},  // with a third argument

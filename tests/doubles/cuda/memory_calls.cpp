@@ -2,7 +2,10 @@
 #include <sys/mman.h>
 
 #include <algorithm>
+#include <cstdio>
+#include <fstream>
 #include <limits>
+#include <string>
 
 #include "doubles/cuda/stop.hpp"
 #include "doubles/cuda/streams.hpp"
@@ -34,6 +37,22 @@ bool populate(void* host, std::size_t bytes) {
     const device_pointer begin = address_of(host) / page * page;
     const device_pointer end = (address_of(host) + bytes + page - 1) / page * page;
     return ::madvise(reinterpret_cast<void*>(begin), end - begin, MADV_POPULATE_WRITE) == 0;
+}
+
+/// Returns whether the page is of a file that has a name. What a process shares with a fork, or by a descriptor alone,
+/// is none.
+bool is_of_file(const void* host) {
+    std::ifstream maps("/proc/self/maps");
+    for (std::string line; std::getline(maps, line);) {
+        device_pointer begin = 0;
+        device_pointer end = 0;
+        if (std::sscanf(line.c_str(), "%llx-%llx", &begin, &end) != 2) continue;
+        if (address_of(host) < begin || address_of(host) >= end) continue;
+        const std::size_t name = line.find('/');
+        return name != std::string::npos && !line.substr(name).starts_with("/dev/") &&
+               !line.substr(name).starts_with("/memfd:");
+    }
+    return false;
 }
 
 void give_back(driver& in, region& gone) {
@@ -95,9 +114,16 @@ CUDA_DOUBLE_CALL cuMemPoolCreate(pool_handle* pool, const pool_properties* wante
 CUDA_DOUBLE_CALL cuMemPoolSetAttribute(pool_handle pool, int which, void* value) {
     const call from("cuMemPoolSetAttribute", call::needs::driver);
     if (from.refused() != success) return from.refused();
-    if (which != pool_release_threshold) return invalid_value;
-    pool->kept_at_most = *static_cast<const std::uint64_t*>(value);
-    return success;
+    switch (which) {
+        case pool_adds_dependencies:
+            pool->adds_dependencies = *static_cast<const int*>(value) != 0;
+            return success;
+        case pool_release_threshold:
+            pool->kept_at_most = *static_cast<const std::uint64_t*>(value);
+            return success;
+        default:
+            return invalid_value;
+    }
 }
 
 CUDA_DOUBLE_CALL cuMemPoolTrimTo(pool_handle pool, std::size_t bytes) {
@@ -115,12 +141,24 @@ CUDA_DOUBLE_CALL cuMemAllocFromPoolAsync(device_pointer* address, std::size_t by
     if (!on) return invalid_handle;
     if (bytes == 0) return invalid_value;
     if (on->capture != capture_none) stop("cuMemAllocFromPoolAsync in a capture becomes a part of the graph");
-    region* const made = from.in().memory.allocate(bytes, pool->device, pool);
+    addresses& memory = from.in().memory;
+    region* made = memory.allocate(bytes, pool->device, pool);
+    std::vector<queued> after;
+    vector_clock after_when;
+    if (!made && from.in().hostile && pool->adds_dependencies) {
+        std::erase_if(pool->frees, &operation::done);
+        const std::size_t room = memory.most_on_device;
+        memory.most_on_device = std::numeric_limits<std::size_t>::max();
+        if (!pool->frees.empty()) made = memory.allocate(bytes, pool->device, pool);
+        memory.most_on_device = room;
+        after = pool->frees;
+        for (const queued& each : after) after_when.join(each->when);
+    }
     if (!made) return out_of_memory;
     pool->kept -= std::min<std::uint64_t>(pool->kept, bytes);
     from.count_bytes(bytes);
     *address = made->begin;
-    return submit(from, *on, {{made, made->begin, made->bytes, true}}, {});
+    return submit(from, *on, {{made, made->begin, made->bytes, true}}, {}, after, after_when);
 }
 
 CUDA_DOUBLE_CALL cuMemFreeAsync(device_pointer address, stream_handle stream) {
@@ -132,10 +170,20 @@ CUDA_DOUBLE_CALL cuMemFreeAsync(device_pointer address, stream_handle stream) {
     if (!gone || gone->what != region::kind::device) return invalid_value;
     if (on->capture != capture_none) stop("cuMemFreeAsync in a capture becomes a part of the graph");
     driver& in = from.in();
-    const result status = submit(from, *on, {{gone, gone->begin, gone->bytes, true}},
-                                 [&in, begin = gone->begin, bytes = gone->bytes] { in.memory.vanish(begin, bytes); });
-    if (status == success) give_back(in, *gone);
-    return status;
+    const bool later = in.hostile && gone->pool;
+    const auto run = [&in, later, gone] {
+        in.memory.vanish(gone->begin, gone->bytes);
+        if (!later) return;
+        const std::scoped_lock lock(in.mutex);
+        in.memory.count_out(*gone);
+    };
+    const result status = submit(from, *on, {{gone, gone->begin, gone->bytes, true}}, run);
+    if (status != success) return status;
+    give_back(in, *gone);
+    if (!later) return success;
+    in.memory.count_in(*gone);
+    gone->pool->frees.push_back(on->last);
+    return success;
 }
 
 CUDA_DOUBLE_CALL cuMemHostAlloc(void** host, std::size_t bytes, unsigned flags) {
@@ -144,7 +192,7 @@ CUDA_DOUBLE_CALL cuMemHostAlloc(void** host, std::size_t bytes, unsigned flags) 
     if (bytes == 0 || flags > (host_alloc_portable | host_alloc_device_map | host_alloc_write_combined)) {
         return invalid_value;
     }
-    const region* const made = from.in().memory.allocate_pinned(bytes);
+    const region* const made = from.in().memory.allocate_pinned(bytes, from.in().hostile);
     if (!made) return out_of_memory;
     from.count_bytes(bytes);
     *host = reinterpret_cast<void*>(made->begin);
@@ -169,7 +217,7 @@ CUDA_DOUBLE_CALL cuMemHostRegister_v2(void* host, std::size_t bytes, unsigned fl
     if (bytes > std::numeric_limits<std::size_t>::max() / 2) return invalid_value;
     if (from.in().memory.of_device(address_of(host))) stop("cuMemHostRegister of a device address");
     if (from.in().memory.overlaps_pinned(host, bytes)) return host_memory_already_registered;
-    if (from.in().populates_registered && !populate(host, bytes)) return invalid_value;
+    if (from.in().hostile && (is_of_file(host) || !populate(host, bytes))) return invalid_value;
     if (!from.in().memory.add_registered(host, bytes)) return out_of_memory;
     from.count_bytes(bytes);
     return success;

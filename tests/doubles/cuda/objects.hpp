@@ -36,6 +36,7 @@ struct CUstream_st {
     std::size_t number = 0;  // among all streams of the process
     CUctx_st* context = nullptr;
     bool blocking = true;  // ordered with the legacy stream
+    int priority = 0;
     bool destroyed = false;
     std::uint64_t operations = 0;
     cuda_double::vector_clock when;  // of the last operation
@@ -71,5 +72,7 @@ struct CUmemPoolHandle_st {
     int device = 0;
     std::uint64_t kept_at_most = 0;
     std::uint64_t kept = 0;
+    bool adds_dependencies = true;  // an allocation may wait for memory that is freed in other streams
+    std::vector<cuda_double::queued> frees{};
     std::set<int> open_to{};  // other devices
 };

@@ -22,14 +22,33 @@ result record(call& from, CUevent_st& event, const std::vector<queued>& work, co
     return success;
 }
 
-}  // namespace
+constexpr int highest_priority = -5;
 
-CUDA_DOUBLE_CALL cuStreamCreate(stream_handle* stream, unsigned flags) {
-    call from("cuStreamCreate", call::needs::context);
+result create(const call& from, stream_handle* stream, unsigned flags, int priority) {
     if (from.refused() != success) return from.refused();
     if (flags > stream_non_blocking) return invalid_value;
     *stream = start_stream(from.in(), from.context(), flags != stream_non_blocking);
+    (*stream)->priority = std::clamp(priority, highest_priority, 0);
     return success;
+}
+
+}  // namespace
+
+CUDA_DOUBLE_CALL cuCtxGetStreamPriorityRange(int* least, int* highest) {
+    const call from("cuCtxGetStreamPriorityRange", call::needs::context);
+    if (from.refused() != success) return from.refused();
+    *least = 0;
+    *highest = highest_priority;
+    return success;
+}
+
+CUDA_DOUBLE_CALL cuStreamCreate(stream_handle* stream, unsigned flags) {
+    constexpr int usual = 0;
+    return create(call("cuStreamCreate", call::needs::context), stream, flags, usual);
+}
+
+CUDA_DOUBLE_CALL cuStreamCreateWithPriority(stream_handle* stream, unsigned flags, int priority) {
+    return create(call("cuStreamCreateWithPriority", call::needs::context), stream, flags, priority);
 }
 
 CUDA_DOUBLE_CALL cuStreamDestroy_v2(stream_handle stream) {

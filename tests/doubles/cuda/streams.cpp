@@ -106,6 +106,14 @@ result submit(call& from, CUstream_st& on, const std::vector<footprint>& touches
         if (other.last && !other.last->done) made->after.push_back(other.last);
         made->when.join(other.when);
     };
+    if (from.in().queues != 0 && on.priority == 0) {
+        // This is no order that a program may count on, so no clock sees it.
+        for (const CUstream_st* each : context.streams) {
+            const bool in_one_queue =
+                each->priority == 0 && each->number % from.in().queues == on.number % from.in().queues;
+            if (in_one_queue && each->last && !each->last->done) made->after.push_back(each->last);
+        }
+    }
     if (is_legacy) {
         made->when.join(context.ended);
         for (const CUstream_st* each : context.streams) {
