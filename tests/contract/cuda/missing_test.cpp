@@ -29,7 +29,8 @@ std::string found_with(const std::string& variables, const std::string& filter =
     // Variables of this process's own run do not count.
     const std::string command = fmt::format(
         "env -u UNIBUF_CUDA_DOUBLE_POOLS -u UNIBUF_CUDA_DOUBLE_VERSION -u UNIBUF_CUDA_DOUBLE_INTEGRATED "
-        "-u UNIBUF_CUDA_DOUBLE_PAGEABLE -u UNIBUF_CUDA_DOUBLE_HOSTILE -u GTEST_TOTAL_SHARDS {} /proc/{}/exe --gtest_filter={} 2>&1",
+        "-u UNIBUF_CUDA_DOUBLE_PAGEABLE -u UNIBUF_CUDA_DOUBLE_HOSTILE -u GTEST_TOTAL_SHARDS {} /proc/{}/exe "
+        "--gtest_filter={} 2>&1",
         variables, ::getpid(), filter);
     std::FILE* const run = ::popen(command.c_str(), "r");
     std::string all;

@@ -1,7 +1,10 @@
 // tests/contract/cuda/stall_test.cpp: who waits for whom: nobody waits for a stream that nobody named.
 #include <chrono>
 #include <future>
+#include <optional>
+#include <thread>
 
+#include "backends/cuda/staging.hpp"
 #include "contract/cuda/fixture.hpp"
 #include "unibuf/transfer_cost.hpp"
 
@@ -9,6 +12,7 @@ namespace unibuf::contract {
 namespace {
 
 constexpr std::size_t mebibyte = std::size_t{1} << 20;
+constexpr unsigned staging_blocks = driver::pinned_ring::blocks;
 constexpr std::chrono::seconds long_enough(60);  // for a busy machine; nothing succeeds by waiting so long
 
 /// A program that holds one stream back until the end of the test.
@@ -39,6 +43,28 @@ protected:
         return ended;
     }
 
+    /// Does `first`, which is stopped by the stream that is held back, and then `second` while that is so.
+    template <class First, class Second>
+    void beside(First first, const char* calls, Second second) {
+        hold_back();
+        if (cuda_double::loaded()) cuda_double::loaded()->reset();
+        const auto start = [](auto work) {
+            return std::async(std::launch::async, [work] {
+                const program here;
+                work();
+            });
+        };
+        std::future<void> stopped = start(first);
+        if (cuda_double::loaded()) {
+            while (cuda_double::loaded()->calls(calls) < staging_blocks) std::this_thread::yield();
+        }
+        std::future<void> other = start(second);
+        EXPECT_EQ(other.wait_for(long_enough), std::future_status::ready);
+        let_go();
+        stopped.get();
+        other.get();
+    }
+
     queue on(stream_handle stream) const { return cuda::queue_of(stream); }
 
     std::optional<program> by_;
@@ -65,22 +91,71 @@ TEST_F(stall_test, a_long_write_stops_no_other_thread) {
     buffer shorter = mirrored(200'000);
     host_writes(longer, noise(32 * mebibyte));
     host_writes(shorter, noise(200'000));
-    hold_back();
-    std::future<void> first = std::async(std::launch::async, [&] {
-        const program here;
-        longer.read(where_, {.on = on(held_)}).release();
-    });
-    while (first.wait_for(std::chrono::milliseconds(1)) != std::future_status::ready && !all_room_is_taken()) {
-    }
-    std::future<void> second = std::async(std::launch::async, [&] {
-        const program here;
-        shorter.read(where_, {.on = on(free_)}).release();
-    });
-    EXPECT_EQ(second.wait_for(long_enough), std::future_status::ready);
-    let_go();
-    first.get();
-    second.get();
+    beside([&] { longer.read(where_, {.on = on(held_)}).release(); }, "cuMemcpyHtoDAsync",
+           [&] { shorter.read(where_, {.on = on(free_)}).release(); });
     EXPECT_TRUE(same(host_reads(longer), noise(32 * mebibyte)));
+}
+
+TEST_F(stall_test, a_long_read_stops_no_other_thread) {
+    const auto longer = device().allocate({.bytes = 32 * mebibyte});
+    const auto shorter = device().allocate({.bytes = 200'000});
+    put(*longer, 0, noise(32 * mebibyte));
+    put(*shorter, 0, noise(200'000));
+    bytes long_copy(32 * mebibyte);
+    bytes short_copy(200'000);
+    beside([&] { longer->read(0, long_copy, on(held_)).wait(); }, "cuMemcpyDtoHAsync",
+           [&] { shorter->read(0, short_copy, on(free_)).wait(); });
+    EXPECT_TRUE(same(long_copy, noise(32 * mebibyte)));
+    EXPECT_TRUE(same(short_copy, noise(200'000)));
+}
+
+/// More of them than there is pinned memory for.
+TEST_F(stall_test, short_writes_do_not_wait_for_their_stream) {
+    constexpr std::size_t size = 60'000;
+    std::vector<std::unique_ptr<backends::memory>> all;
+    for (int i = 0; i != 400; ++i) all.push_back(device().allocate({.bytes = size}));
+    std::vector<fence> written;
+    EXPECT_TRUE(comes_to_an_end([&] {
+        for (unsigned i = 0; i != all.size(); ++i) written.push_back(all[i]->write(0, noise(size, i), on(held_)));
+    }));
+    for (const fence& each : written) each.wait();
+    for (unsigned i = 0; i != all.size(); ++i) EXPECT_TRUE(same(get(*all[i], 0, size), noise(size, i))) << i;
+}
+
+class stall_on_the_double : public stall_test {
+protected:
+    void SetUp() override {
+        stall_test::SetUp();
+        if (!IsSkipped() && !cuda_double::loaded()) GTEST_SKIP() << "a real driver is not told what to do";
+    }
+    void TearDown() override {
+        if (cuda_double::loaded()) cuda_double::loaded()->reset();
+        stall_test::TearDown();
+    }
+};
+
+/// Where memory is short, the driver would let an allocation wait for memory that is freed behind all work.
+TEST_F(stall_on_the_double, an_allocation_that_finds_no_room_fails) {
+    const cuda_double::control& control = *cuda_double::loaded();
+    control.set_hostile(true);
+    device().trim();
+    const std::uint64_t held = memory_of(where_).total - memory_of(where_).free.value();
+    std::optional<buffer> gone = mirrored(8 * mebibyte);
+    const native_memory handle = gone->device();
+    control.limit_device_memory(held + 9 * mebibyte);
+    error_code found{};
+    EXPECT_TRUE(comes_to_an_end([&] {
+        by_->set(held_, address_of(handle), 1, 100);
+        gone.reset();
+        found = code_of([&] { device().allocate({.bytes = 8 * mebibyte}); });
+    }));
+    EXPECT_EQ(found, error_code::out_of_memory);
+    EXPECT_NO_THROW(device().allocate({.bytes = 8 * mebibyte}));
+}
+
+TEST_F(stall_on_the_double, an_allocation_shares_no_queue_with_the_program) {
+    cuda_double::loaded()->share_queues(1);
+    EXPECT_TRUE(comes_to_an_end([&] { device().allocate({.bytes = mebibyte}); }));
 }
 
 }  // namespace
