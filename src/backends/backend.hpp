@@ -29,6 +29,7 @@ struct traits {
     std::string description;         // name that its driver gives it
     bool own_memory = true;          // memory of its own, apart from the host's
     bool aliases_host = false;       // alias() works
+    bool pins = false;               // alias() faults pages of the host in, as a write does
     bool host_visible = false;       // allocate_visible() works
     bool write_combines = false;     // allocate_visible() gives write-combined memory for memory_hint::streaming
     bool asynchronous = false;       // work is queued, fences tell when it is done

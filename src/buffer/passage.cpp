@@ -42,6 +42,8 @@ bool make_copy(lock& through, const request& asked) {
         return true;
     }
     through->copies.reserve(asked.where.id());
+    const bool pins = backends::device_of(asked.where).about().pins;
+    if (pins && through->writes()) through->writes()->begin_pinning();
     through->making_copy = true;
     if (!through->resident && !backends::is_host(asked.where)) {
         residents::instance().add(of);
@@ -60,6 +62,7 @@ bool make_copy(lock& through, const request& asked) {
         }
     }
     --through->waiting;
+    if (through->writes()) through->writes()->end_pinning();
     through->making_copy = false;
     through->tell_waiting();
     try {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "coherence/directory.hpp"
+#include "tracking/content_watch.hpp"
 #include "tracking/held_ranges.hpp"
 #include "tracking/policy.hpp"
 #include "tracking/unit_images.hpp"
@@ -38,6 +39,11 @@ public:
         used_ = true;
         if (watch_) watch_->was_used();
     }
+
+    // Between these two a driver may fault pages in for writing, as it pins them: that is not taken for the program's
+    // writes. What the program writes is found as ever.
+    void begin_pinning();
+    void end_pinning() noexcept;
 
     /// Returns whether writes are found; where they are not, the host is taken for written.
     bool finds_writes() const noexcept { return watch_ != nullptr; }
@@ -101,6 +107,7 @@ private:
     void apply_pending(byte_range range);
     void end_free(byte_range range);
     void decide(byte_range in, std::size_t written);
+    byte_ranges watch_fresh(byte_range in);
     void arm(byte_range range);
     void take_image(byte_range unit, byte_range inner);
     void refresh_image(byte_range unit);
@@ -129,9 +136,10 @@ private:
     std::unique_ptr<tracking::watch> watch_;
     tracking::units units_;
     bool values_known_ = true;
-    bool used_ = false;    // the memory was used before the first pointer
-    byte_ranges pending_;  // ranges that were found, and not told yet
-    byte_ranges unseen_;   // written by a device that shares the memory: writes are found once the host has seen it
+    tracking::content_watch* pinning_ = nullptr;  // is `watch_` while pages are pinned
+    bool used_ = false;                           // the memory was used before the first pointer
+    byte_ranges pending_;                         // ranges that were found, and not told yet
+    byte_ranges unseen_;  // written by a device that shares the memory: writes are found once the host has seen it
     unit_images images_;
     std::vector<tracking::section_history> sections_;
 };

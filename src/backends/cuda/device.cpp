@@ -50,6 +50,7 @@ compute_device::compute_device(device_ordinal ordinal) : ordinal_(ordinal) {
     about_.aliases_host = attribute(can_map_host_memory) != 0;
     about_.host_visible = about_.aliases_host;
     about_.write_combines = about_.host_visible;
+    about_.pins = about_.aliases_host;
     about_.asynchronous = true;
     about_.addresses = true;
     about_.memory_bytes = total;

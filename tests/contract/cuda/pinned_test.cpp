@@ -1,4 +1,7 @@
 // tests/contract/cuda/pinned_test.cpp: pinned buffers, what may be pinned, and memory shared because it is.
+#include <atomic>
+#include <thread>
+
 #include "backends/host/pinned_memory.hpp"
 #include "contract/cuda/fixture.hpp"
 #include "tracking/watch.hpp"
@@ -144,6 +147,72 @@ TEST_F(on_the_double, a_fresh_pinned_buffer_moves_what_was_written) {
         pointer[count / 2] = std::byte{1};
         used.sync_to_device();
         EXPECT_EQ(used.statistics().bytes_moved(), 4096u) << count;
+    }
+}
+
+/// A driver faults the pages in for writing that it pins.
+class watched_while_pinned : public on_the_double {
+protected:
+    void SetUp() override {
+        on_the_double::SetUp();
+        if (!IsSkipped()) control().set_hostile(true);
+    }
+
+    /// Returns a buffer that another device than CUDA's uses too, and whose host copy is watched.
+    buffer watched() {
+        buffer made = shared(64 * page);
+        to_ = made.host();
+        std::ranges::copy(noise(64 * page), to_);
+        made.read(other_).release();
+        return made;
+    }
+
+    static constexpr std::size_t page = 4096;
+    space other_{"debug:0"};
+    std::byte* to_ = nullptr;
+};
+
+TEST_F(watched_while_pinned, pages_are_no_conflict) {
+    buffer used = watched();
+    used.write(other_, {.offset = 0, .count = 10 * page}).release();
+    EXPECT_NO_THROW(used.read(where_).release());
+    EXPECT_EQ(used.placement(where_).placement, placement::shared);
+    EXPECT_NO_THROW(used.read(host).release());
+}
+
+TEST_F(watched_while_pinned, pages_are_not_written) {
+    for (const bool fresh : {false, true}) {
+        buffer used = fresh ? shared(64 * page) : watched();
+        if (fresh) to_ = used.host();
+        used.read(where_).release();
+        ASSERT_EQ(used.placement(where_).placement, placement::shared);
+        const std::uint64_t first = used.statistics().bytes_moved();
+        used.read(other_).release();
+        const std::uint64_t before = used.statistics().bytes_moved();
+        EXPECT_EQ(before, fresh ? before : first);
+        to_[5 * page] ^= std::byte{1};
+        used.read(other_).release();
+        EXPECT_LE(used.statistics().bytes_moved() - before, page) << fresh;
+    }
+}
+
+TEST_F(watched_while_pinned, what_the_program_writes_meanwhile_is_found) {
+    for (int i = 0; i != 20; ++i) {
+        buffer used = watched();
+        std::atomic<bool> stop = false;
+        std::atomic<unsigned> last = 0;
+        std::jthread writer([&] {
+            for (unsigned n = 1; !stop; ++n) {
+                to_[7 * page] = std::byte(n);
+                last = n;
+            }
+        });
+        while (last == 0) std::this_thread::yield();
+        used.read(where_, {.offset = 0, .count = page}).release();
+        stop = true;
+        writer.join();
+        const auto lease = used.read(other_);
+        EXPECT_EQ(lease.data()[7 * page], std::byte(last.load()));
     }
 }
 

@@ -98,15 +98,15 @@ TEST_F(stall_test, a_long_write_stops_no_other_thread) {
 
 TEST_F(stall_test, a_long_read_stops_no_other_thread) {
     const auto longer = device().allocate({.bytes = 32 * mebibyte});
-    const auto shorter = device().allocate({.bytes = 200'000});
+    const auto shorter = device().allocate({.bytes = 2 * mebibyte});
     put(*longer, 0, noise(32 * mebibyte));
-    put(*shorter, 0, noise(200'000));
+    put(*shorter, 0, noise(2 * mebibyte));
     bytes long_copy(32 * mebibyte);
-    bytes short_copy(200'000);
+    bytes short_copy(2 * mebibyte);
     beside([&] { longer->read(0, long_copy, on(held_)).wait(); }, "cuMemcpyDtoHAsync",
            [&] { shorter->read(0, short_copy, on(free_)).wait(); });
     EXPECT_TRUE(same(long_copy, noise(32 * mebibyte)));
-    EXPECT_TRUE(same(short_copy, noise(200'000)));
+    EXPECT_TRUE(same(short_copy, noise(2 * mebibyte)));
 }
 
 /// More of them than there is pinned memory for.
