@@ -153,7 +153,7 @@ bench::figures of_arena(const trace& played) {
     return play(
         played, [&](std::size_t id, std::size_t bytes) { alive[id] = tried.allocate(bytes).address; },
         [&](std::size_t id, std::size_t bytes) {
-            tried.free(alive[id], bytes);
+            tried.free(alive[id], bytes, false);
             alive.erase(id);
         },
         [&] { return tried.used().block_bytes; });

@@ -1,8 +1,10 @@
 // conv2d/cuda.cpp: the convolution on a CUDA device.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <stdexcept>
 #include <string>
+#include <vector>
 
 #include "cuda_api.hpp"
 #include "cuda_kernel.hpp"
@@ -28,7 +30,7 @@ public:
     current& operator=(const current&) = delete;
 };
 
-/// Compiles the kernel's source to PTX.
+/// Compiles the kernel's source.
 class compilation {
 public:
     explicit compilation(const std::string& source) {
@@ -39,29 +41,45 @@ public:
     compilation(const compilation&) = delete;
     compilation& operator=(const compilation&) = delete;
 
-    std::string ptx(int device) {
+    /// Returns code for the card itself, which its driver takes whatever its version is; or, where the compiler is
+    /// older than the card, PTX of the newest architecture that it knows, which the driver translates.
+    std::string image(int device) {
         int major = 0;
         int minor = 0;
         check(driver().cuDeviceGetAttribute(&major, cu::compute_capability_major, device), "cuDeviceGetAttribute");
         check(driver().cuDeviceGetAttribute(&minor, cu::compute_capability_minor, device), "cuDeviceGetAttribute");
-        const std::string architecture = fmt::format("--gpu-architecture=compute_{}{}", major, minor);
-        const char* const options[] = {architecture.c_str()};
-        const cu::status answer = cu::compiler().nvrtcCompileProgram(program_, 1, options);
+        cu::status answer = compile_for(fmt::format("sm_{}{}", major, minor));
+        const bool unknown = answer == cu::nvrtc_invalid_option;
+        if (unknown) answer = compile_for(fmt::format("compute_{}", newest_architecture()));
         if (answer != 0) {
             throw std::runtime_error(
                 fmt::format("the CUDA kernel does not compile: {}: {}", cu::compiler().nvrtcGetErrorString(answer),
-                            text(cu::compiler().nvrtcGetProgramLogSize, cu::compiler().nvrtcGetProgramLog)));
+                            get(cu::compiler().nvrtcGetProgramLogSize, cu::compiler().nvrtcGetProgramLog).c_str()));
         }
-        return text(cu::compiler().nvrtcGetPTXSize, cu::compiler().nvrtcGetPTX);
+        return unknown ? get(cu::compiler().nvrtcGetPTXSize, cu::compiler().nvrtcGetPTX)
+                       : get(cu::compiler().nvrtcGetCUBINSize, cu::compiler().nvrtcGetCUBIN);
     }
 
 private:
-    std::string text(cu::status (*size_of)(cu::program, std::size_t*), cu::status (*get)(cu::program, char*)) const {
+    cu::status compile_for(const std::string& architecture) {
+        const std::string option = "--gpu-architecture=" + architecture;
+        const char* const options[] = {option.c_str()};
+        return cu::compiler().nvrtcCompileProgram(program_, 1, options);
+    }
+
+    static int newest_architecture() {
+        int count = 0;
+        check_compiler(cu::compiler().nvrtcGetNumSupportedArchs(&count), "asking NVRTC for its architectures");
+        std::vector<int> all(static_cast<std::size_t>(count));
+        check_compiler(cu::compiler().nvrtcGetSupportedArchs(all.data()), "asking NVRTC for its architectures");
+        return *std::ranges::max_element(all);
+    }
+
+    std::string get(cu::status (*size_of)(cu::program, std::size_t*), cu::status (*copy)(cu::program, char*)) const {
         std::size_t bytes = 0;
         check_compiler(size_of(program_, &bytes), "asking NVRTC for a size");
         std::string result(bytes, '\0');
-        check_compiler(get(program_, result.data()), "asking NVRTC for a text");
-        if (!result.empty()) result.pop_back();  // the zero at its end
+        check_compiler(copy(program_, result.data()), "asking NVRTC for a text");
         return result;
     }
 
@@ -89,19 +107,19 @@ private:
     cu::stream native_ = nullptr;
 };
 
-std::string ptx_for(const order& of, int device) {
+std::string image_for(const order& of, int device) {
     return compilation(fmt::format("#define RADIUS {}\n#define WEIGHTS {}\n#define ROWS {}\n{}", of.by.radius,
                                    literals(of.by), cuda_rows, cuda_kernel))
-        .ptx(device);
+        .image(device);
 }
 
 /// A kernel that is built for one filter and one size, and the stream that it runs on.
 class program {
 public:
     explicit program(const order& of) : on_(unibuf::cuda::handles_of(of.where)), size_(of.size), stream_(on_.context) {
-        const std::string ptx = ptx_for(of, on_.ordinal);
+        const std::string image = image_for(of, on_.ordinal);
         const current context(on_.context);
-        check(driver().cuModuleLoadData(&module_, ptx.c_str()), "cuModuleLoadData");
+        check(driver().cuModuleLoadData(&module_, image.c_str()), "cuModuleLoadData");
         check(driver().cuModuleGetFunction(&kernel_, module_, "convolve"), "cuModuleGetFunction");
     }
     ~program() {

@@ -14,7 +14,7 @@ namespace {
 
 constexpr const char* driver_name = "libcuda.so.1";
 
-/// The libraries to try, the newest first. A driver takes no PTX of a newer major version.
+/// The libraries to try, the newest first. A driver takes nothing of a newer major version, and no PTX of a newer one.
 struct {
     const char* name;
     int major;
@@ -77,6 +77,10 @@ compiler_functions load_compiler() {
     look("nvrtcGetProgramLog", found.nvrtcGetProgramLog);
     look("nvrtcGetPTXSize", found.nvrtcGetPTXSize);
     look("nvrtcGetPTX", found.nvrtcGetPTX);
+    look("nvrtcGetCUBINSize", found.nvrtcGetCUBINSize);
+    look("nvrtcGetCUBIN", found.nvrtcGetCUBIN);
+    look("nvrtcGetNumSupportedArchs", found.nvrtcGetNumSupportedArchs);
+    look("nvrtcGetSupportedArchs", found.nvrtcGetSupportedArchs);
     return found;
 }
 

@@ -23,6 +23,7 @@ using status = int;
 
 inline constexpr int compute_capability_major = 75;  // CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR
 inline constexpr int compute_capability_minor = 76;  // CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR
+inline constexpr status nvrtc_invalid_option = 5;    // NVRTC_ERROR_INVALID_OPTION
 inline constexpr unsigned stream_non_blocking = 1;   // CU_STREAM_NON_BLOCKING
 
 /// The functions of the driver. It exports the newer forms of some under names of their own, which <cuda.h> hides.
@@ -55,6 +56,10 @@ struct compiler_functions {
     status (*nvrtcGetProgramLog)(program, char*);
     status (*nvrtcGetPTXSize)(program, std::size_t*);
     status (*nvrtcGetPTX)(program, char*);
+    status (*nvrtcGetCUBINSize)(program, std::size_t*);
+    status (*nvrtcGetCUBIN)(program, char*);
+    status (*nvrtcGetNumSupportedArchs)(int*);
+    status (*nvrtcGetSupportedArchs)(int*);
 };
 
 /// Returns the functions. Throws std::runtime_error where one is missing.

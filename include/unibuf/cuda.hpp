@@ -26,7 +26,9 @@ UNIBUF_API handles handles_of(space where);
 
 /// Returns a stream of the space's primary context as the queue that a lease's work is on. The legacy default stream
 /// (null) and the per-thread default stream ((CUstream)2) are streams like any other; a lease on the latter ends on the
-/// thread that took it. While a stream of the context is being captured, accesses name another one.
+/// thread that took it. While a stream of the context is being captured, accesses name another one: one that names none
+/// asks for a fence of the whole context, which the driver refuses then, and which breaks the capture. Nothing else
+/// that unibuf does disturbs captures, but for an allocation that finds no room.
 inline queue queue_of(CUstream_st* stream) noexcept {
     return {stream ? static_cast<void*>(stream) : reinterpret_cast<void*>(std::uintptr_t{1})};  // CU_STREAM_LEGACY
 }
@@ -44,8 +46,8 @@ T* pointer(const lease<T>& held) {
 }
 
 /// The host memory that unibuf keeps pinned, for pinned buffers and for those that share it with a device, and the most
-/// that it may, in bytes: half of the machine's memory, until a limit is set. A new limit leaves pinned what is pinned
-/// already.
+/// that it may, in bytes: half of the memory that the process may have, of the machine and of its cgroup, until a limit
+/// is set. A new limit leaves pinned what is pinned already.
 struct pinned_info {
     std::uint64_t held = 0;
     std::uint64_t limit = 0;

@@ -86,6 +86,19 @@ TEST_F(conv2d_on_cuda, makes_what_the_host_makes) {
     }
 }
 
+/// PTX of a newer compiler is refused by the driver; code for the card itself is not.
+TEST_F(conv2d_on_cuda, runs_where_the_compiler_is_newer_than_the_driver) {
+    set("UNIBUF_NVRTC_DOUBLE_VERSION", "13010");
+    const outcome got = conv2d_with({"--space", "cuda:0", "--mode", "zero-copy"});
+    EXPECT_EQ(got.status, 0) << got.err;
+}
+
+TEST_F(conv2d_on_cuda, runs_where_the_card_is_newer_than_the_compiler) {
+    set("UNIBUF_CUDA_DOUBLE_CAPABILITY", "130");
+    const outcome got = conv2d_with({"--space", "cuda:0", "--mode", "zero-copy"});
+    EXPECT_EQ(got.status, 0) << got.err;
+}
+
 TEST_F(conv2d_on_cuda, says_which_compilers_it_looked_for) {
     if (wants_real_driver()) GTEST_SKIP() << "a real driver is asked for";
     spoil({"libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so.11.2"});

@@ -67,6 +67,10 @@ TEST_F(cuda_test, counts_what_is_pinned_once) {
     EXPECT_EQ(cuda::pinned_memory().held, before);
 }
 
+TEST_F(cuda_test, begins_with_half_of_what_the_process_may_have) {
+    EXPECT_EQ(cuda::pinned_memory().limit, memory_of(host).total / 2);  // of its cgroup, where that has a limit
+}
+
 TEST_F(cuda_test, pins_no_more_than_it_may) {
     backends::trim_pinned();  // blocks that are kept for later would make room
     buffer used = pinned_buffer(mebibyte);

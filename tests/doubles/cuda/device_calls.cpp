@@ -154,7 +154,10 @@ CUDA_DOUBLE_CALL cuDeviceGetAttribute(int* value, int which, device_ordinal devi
             *value = 2;
             return success;
         case compute_capability_major:
-            *value = 9;
+            *value = chosen().capability / 10;
+            return success;
+        case compute_capability_minor:
+            *value = chosen().capability % 10;
             return success;
         default:
             *value = 0;

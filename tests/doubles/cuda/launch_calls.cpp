@@ -33,6 +33,7 @@ struct CUmod_st {
 namespace {
 
 constexpr result invalid_image = 200;
+constexpr result unsupported_ptx_version = 222;
 constexpr result not_found = 500;
 constexpr unsigned most_threads = 1024;  // of a block
 constexpr unsigned most_shared = 48U << 10U;
@@ -50,8 +51,7 @@ CUmod_st* module_behind(const call& from, module_handle handle) {
 }
 
 /// The shared library in an image, put into a file without a name; -1 where it is no image.
-int file_of(const void* image) {
-    const auto* const text = static_cast<const char*>(image);
+int file_of(const char* text) {
     std::size_t bytes = 0;
     if (std::sscanf(text, nvrtc_double::image_line, &bytes) != 1) return -1;
     const char* const library = std::strchr(text, '\n') + 1;
@@ -110,7 +110,12 @@ CUDA_DOUBLE_CALL cuModuleLoadData(module_handle* module, const void* image) {
     const call from("cuModuleLoadData", call::needs::safety);
     if (from.refused() != success) return from.refused();
     if (!module || !image) return invalid_value;
-    const int file = file_of(image);
+    const auto* text = static_cast<const char*>(image);
+    if (int version = 0; std::sscanf(text, nvrtc_double::ptx_line, &version) == 1) {
+        if (version > chosen().version) return unsupported_ptx_version;
+        text = std::strchr(text, '\n') + 1;
+    }
+    const int file = file_of(text);
     if (file < 0) return invalid_image;
     void* const library = ::dlopen(("/proc/self/fd/" + std::to_string(file)).c_str(), RTLD_NOW | RTLD_LOCAL);
     if (!library) stop("an image cannot be loaded: %s", ::dlerror());

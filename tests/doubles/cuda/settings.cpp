@@ -20,6 +20,7 @@ const settings& chosen() {
         .integrated = number("UNIBUF_CUDA_DOUBLE_INTEGRATED", 0) != 0,
         .pools = number("UNIBUF_CUDA_DOUBLE_POOLS", 1) != 0,
         .reads_pageable = number("UNIBUF_CUDA_DOUBLE_PAGEABLE", 0) != 0,
+        .capability = number("UNIBUF_CUDA_DOUBLE_CAPABILITY", 90),
         .hostile = number("UNIBUF_CUDA_DOUBLE_HOSTILE", 0) != 0,
         .jitter = static_cast<std::uint32_t>(number("UNIBUF_CUDA_DOUBLE_JITTER", 1)),
     };

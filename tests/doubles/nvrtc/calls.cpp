@@ -1,5 +1,8 @@
 // tests/doubles/nvrtc/calls.cpp: the functions of NVRTC that the double has, as <nvrtc.h> declares them.
+#include <algorithm>
 #include <cstddef>
+#include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <exception>
 #include <iterator>
@@ -7,6 +10,7 @@
 #include <string>
 
 #include "doubles/nvrtc/compiler.hpp"
+#include "doubles/nvrtc/kernel.hpp"
 
 #define NVRTC_DOUBLE_CALL extern "C" __attribute__((visibility("default")))
 
@@ -15,6 +19,7 @@ struct nvrtc_program {
     std::string name;
     std::string log;
     std::string image;
+    bool for_one_card = false;
 };
 
 namespace {
@@ -29,6 +34,21 @@ constexpr result invalid_program = 4;
 constexpr result invalid_option = 5;
 constexpr result compilation = 6;
 constexpr result internal_error = 11;
+
+// The architectures that the double knows, in order.
+constexpr int architectures[] = {80, 90};
+
+/// Returns the version that the double stands for, as CUDA counts.
+int version() {
+    const char* const chosen = std::getenv("UNIBUF_NVRTC_DOUBLE_VERSION");
+    return chosen && *chosen ? std::atoi(chosen) : 13000;
+}
+
+std::string ptx_of(const nvrtc_program& of) {
+    char line[40];
+    std::snprintf(line, sizeof line, nvrtc_double::ptx_line, version());
+    return line + of.image;
+}
 
 /// Tells the size of what is copied out, with the zero at its end.
 result size_of(const std::string& text, std::size_t* bytes) {
@@ -74,9 +94,13 @@ NVRTC_DOUBLE_CALL result nvrtcDestroyProgram(program* gone) {
 
 NVRTC_DOUBLE_CALL result nvrtcCompileProgram(program of, int count, const char* const* options) try {
     if (!of) return invalid_program;
-    static const std::regex known("--gpu-architecture=compute_[1-9][0-9]+");
+    static const std::regex known("--gpu-architecture=(compute|sm)_([1-9][0-9]+)");
     for (int i = 0; i < count; ++i) {
-        if (std::regex_match(options[i], known)) continue;
+        std::cmatch found;
+        const bool is_architecture = std::regex_match(options[i], found, known) &&
+                                     std::ranges::find(architectures, std::stoi(found[2])) != std::end(architectures);
+        of->for_one_card = is_architecture && found[1] == "sm";
+        if (is_architecture) continue;
         of->log = std::string("unknown option ") + options[i] + "\n";
         return invalid_option;
     }
@@ -96,9 +120,35 @@ NVRTC_DOUBLE_CALL result nvrtcGetProgramLogSize(program of, std::size_t* bytes) 
 NVRTC_DOUBLE_CALL result nvrtcGetProgramLog(program of, char* log) { return of ? copy(of->log, log) : invalid_program; }
 
 NVRTC_DOUBLE_CALL result nvrtcGetPTXSize(program of, std::size_t* bytes) {
-    return of && !of->image.empty() ? size_of(of->image, bytes) : invalid_program;
+    return of && !of->image.empty() ? size_of(ptx_of(*of), bytes) : invalid_program;
 }
 
 NVRTC_DOUBLE_CALL result nvrtcGetPTX(program of, char* ptx) {
-    return of && !of->image.empty() ? copy(of->image, ptx) : invalid_program;
+    return of && !of->image.empty() ? copy(ptx_of(*of), ptx) : invalid_program;
+}
+
+NVRTC_DOUBLE_CALL result nvrtcGetCUBINSize(program of, std::size_t* bytes) {
+    if (!of || of->image.empty()) return invalid_program;
+    if (!bytes) return invalid_input;
+    *bytes = of->for_one_card ? of->image.size() : 0;
+    return success;
+}
+
+NVRTC_DOUBLE_CALL result nvrtcGetCUBIN(program of, char* cubin) {
+    if (!of || of->image.empty() || !of->for_one_card) return invalid_program;
+    if (!cubin) return invalid_input;
+    std::memcpy(cubin, of->image.data(), of->image.size());
+    return success;
+}
+
+NVRTC_DOUBLE_CALL result nvrtcGetNumSupportedArchs(int* count) {
+    if (!count) return invalid_input;
+    *count = static_cast<int>(std::size(architectures));
+    return success;
+}
+
+NVRTC_DOUBLE_CALL result nvrtcGetSupportedArchs(int* all) {
+    if (!all) return invalid_input;
+    std::ranges::copy(architectures, all);
+    return success;
 }

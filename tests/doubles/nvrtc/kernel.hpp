@@ -30,8 +30,10 @@ struct kernel {
 /// A kernel's name in its library is this and the name in the source.
 inline constexpr const char* kernel_prefix = "unibuf_kernel_";
 
-/// An image, the "PTX", begins with this line, its one number printed by snprintf; that many bytes, a shared library,
-/// follow.
+/// An image, the "CUBIN", begins with this line, its one number printed by snprintf; that many bytes, a shared library,
+/// follow. The "PTX" is the same behind a line with the version of its compiler, as CUDA counts: drivers refuse newer
+/// ones than they are.
+inline constexpr const char* ptx_line = "// PTX of %d\n";
 inline constexpr const char* image_line = "// image of the unibuf test double: %zu bytes\n";
 
 }  // namespace nvrtc_double

@@ -203,6 +203,12 @@ TEST_F(kernels, keep_their_module) {
         "a module that was unloaded");
 }
 
+TEST(the_double_of_nvrtc, makes_code_for_one_card_and_ptx_for_all) {
+    if (!loaded()) GTEST_SKIP() << "a real driver is asked for";
+    EXPECT_EQ(compile(source, "--gpu-architecture=sm_90").status, 0);
+    EXPECT_EQ(compile(source, "--gpu-architecture=sm_130").status, 5) << "NVRTC_ERROR_INVALID_OPTION";
+}
+
 TEST_F(kernels, are_refused_as_the_driver_refuses_them) {
     constexpr int invalid_image = 200;
     constexpr int not_found = 500;
