@@ -16,7 +16,7 @@ event_handle event_pool::take() {
         }
     }
     event_handle made = nullptr;
-    const result status = api().cuEventCreate(&made, event_disable_timing);
+    const result status = api().cuEventCreate(&made, event_disable_timing | event_blocking_sync);
     if (status != success) fail(status, "CUDA cannot make an event");
     return made;
 }
@@ -47,7 +47,9 @@ bool queued_work::done() const {
 
 bool queued_work::wait(std::chrono::nanoseconds timeout) {
     const context::scope current(in_);
+    constexpr std::chrono::microseconds short_wait(50);  // for which a thread is not worth putting to sleep
     if (timeout == forever) {
+        if (poll(short_wait, [this] { return done(); })) return true;
         check(api().cuEventSynchronize(done_));
         return true;
     }
