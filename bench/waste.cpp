@@ -147,8 +147,7 @@ bench::figures of_arena(const trace& played) {
     };
     std::uintptr_t next = 1 << 21;
     arena tried(
-        {}, [&](std::size_t bytes) { return std::make_unique<addresses>(std::exchange(next, next + bytes)); },
-        [] { return unibuf::fence(); });
+        {}, [&](std::size_t bytes) { return std::make_unique<addresses>(std::exchange(next, next + bytes)); }, [] {});
     std::map<std::size_t, std::uintptr_t> alive;
     return play(
         played, [&](std::size_t id, std::size_t bytes) { alive[id] = tried.allocate(bytes).address; },

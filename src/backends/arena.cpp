@@ -33,19 +33,16 @@ std::size_t arena::rounded(std::size_t bytes) const noexcept {
 arena::place arena::allocate(std::size_t bytes) {
     bytes = rounded(bytes);
     for (const auto deadline = clock::now() + patience;;) {
-        std::optional<error> failure;
         {
             const std::scoped_lock lock(mutex_);
             if (const auto found = take(bytes)) return *found;
-            try {
-                add_block();
-                continue;
-            } catch (const error& thrown) {
-                if (thrown.code() != error_code::out_of_memory) throw;
-                failure = thrown;
-            }
         }
-        if (!retire_freed() && !wait_for_oldest(deadline)) throw error(*failure);
+        try {
+            add(make_(of_.block));
+        } catch (const error& failure) {
+            if (failure.code() != error_code::out_of_memory) throw;
+            if (!ask_for_fence() && !wait_for_oldest(deadline)) throw;
+        }
     }
 }
 
@@ -82,7 +79,7 @@ void arena::give(const range& unused) noexcept {
 bool arena::trim(std::chrono::nanoseconds timeout) {
     const auto now = clock::now();
     const auto deadline = timeout > clock::time_point::max() - now ? clock::time_point::max() : now + timeout;
-    retire_freed();
+    ask_for_fence();
     while (wait_for_oldest(deadline)) {
         const std::scoped_lock lock(mutex_);
         reclaim();
@@ -96,26 +93,35 @@ arena::usage arena::used() const {
     return {.block_bytes = blocks_.size() * of_.block, .bytes = bytes_};
 }
 
-void arena::retire(const fence& all) noexcept {
+void arena::begin_fence() noexcept {
     const std::scoped_lock lock(mutex_);
-    if (freed_.empty()) return;
+    if (freed_before_fence_.empty()) return freed_before_fence_.swap(freed_);
+    try {
+        freed_before_fence_.insert(freed_before_fence_.end(), freed_.begin(), freed_.end());
+        freed_.clear();
+    } catch (const std::bad_alloc&) {  // the next fence does it
+    }
+}
+
+void arena::end_fence(const fence& all) noexcept {
+    const std::scoped_lock lock(mutex_);
+    if (freed_before_fence_.empty()) return;
     try {
         retired_.push_back({all, {}});
+        retired_.back().ranges.swap(freed_before_fence_);
     } catch (const std::bad_alloc&) {  // the next fence does it
-        return;
     }
-    retired_.back().ranges.swap(freed_);
 }
 
 /// Asks for a fence behind what was freed. Returns false where nothing was, or none can be had now, as while a stream
 /// is being captured.
-bool arena::retire_freed() {
+bool arena::ask_for_fence() {
     {
         const std::scoped_lock lock(mutex_);
-        if (freed_.empty()) return false;
+        if (freed_.empty() && freed_before_fence_.empty()) return false;
     }
     try {
-        retire(mark_());  // without the lock: whoever makes the fence may tell of it here, too
+        mark_();
     } catch (const error&) {
         return false;
     }
@@ -142,8 +148,8 @@ bool arena::wait_for_oldest(clock::time_point deadline) {
     return is_over(oldest, deadline == clock::time_point::max() ? forever : deadline - clock::now());
 }
 
-void arena::add_block() {
-    std::unique_ptr<block> made = make_(of_.block);
+void arena::add(std::unique_ptr<block> made) {
+    const std::scoped_lock lock(mutex_);
     const std::uintptr_t begin = made->address();
     const auto entry = blocks_.emplace(begin, std::move(made)).first;
     try {

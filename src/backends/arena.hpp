@@ -36,9 +36,10 @@ public:
         std::size_t largest = std::size_t{64} << 10;  // larger allocations are not for an arena
     };
 
-    /// `make` throws where there is no room; `mark` gives a fence after all work that was submitted before.
+    /// `make` throws where there is no room; `mark` has a fence made after all work that was submitted before, and
+    /// throws where none can be had now. Both are called without a lock.
     using maker = std::function<std::unique_ptr<block>(std::size_t bytes)>;
-    using marker = std::function<fence()>;
+    using marker = std::function<void()>;
     arena(const measures& of, maker make, marker mark);
 
     bool serves(std::size_t bytes) const noexcept { return bytes <= of_.largest; }
@@ -55,8 +56,10 @@ public:
     /// `in_use`: work that nobody has a fence of may use the bytes.
     void free(std::uintptr_t address, std::size_t bytes, bool in_use) noexcept;
 
-    /// Tells that `all` is behind all work that was submitted before.
-    void retire(const fence& all) noexcept;
+    // One pair of calls at a time, around the making of a fence behind all work that was submitted before. Where none
+    // can be made, there is no end: the next pair does what is left.
+    void begin_fence() noexcept;
+    void end_fence(const fence& all) noexcept;
 
     /// Waits for work, and gives back the blocks that nothing is left in. Returns whether there were any.
     bool trim(std::chrono::nanoseconds timeout = forever);
@@ -82,12 +85,12 @@ private:
     };
 
     std::size_t rounded(std::size_t bytes) const noexcept;
-    bool retire_freed();
+    bool ask_for_fence();
     void give(const range& unused) noexcept;
     std::optional<place> take(std::size_t bytes);
     void reclaim();
     bool wait_for_oldest(clock::time_point deadline);
-    void add_block();
+    void add(std::unique_ptr<block> made);
     bool drop_empty(std::size_t kept);
 
     const measures of_;
@@ -99,6 +102,7 @@ private:
     std::map<std::uintptr_t, std::unique_ptr<block>> blocks_;
     std::size_t bytes_ = 0;
     std::vector<range> freed_;
+    std::vector<range> freed_before_fence_;  // before the fence that is made now
     std::deque<retired> retired_;
 };
 

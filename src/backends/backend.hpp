@@ -141,6 +141,13 @@ public:
     virtual ~pin() = default;
 };
 
+/// Is called around the making of a fence, one pair of calls at a time. Where the fence cannot be made, there is no
+/// end.
+struct fence_listener {
+    std::function<void()> begin;
+    std::function<void(const fence&)> end;
+};
+
 /// A device is one space.
 class device {
 public:
@@ -184,9 +191,9 @@ public:
     /// Returns a fence after all work submitted so far: on that queue, or, where none is named, to the whole context.
     virtual fence record(queue on);
 
-    /// Calls `told` with each fence after all work submitted so far that is made from now on, whatever it is made for.
-    /// Fences that are asked for may disturb what a program is doing with the device, as captures.
-    virtual void tell_of_fences(std::function<void(const fence&)>) {}
+    /// Tells from now on of each fence after all work submitted so far, whatever it is made for: to ask for one may
+    /// disturb what the program is doing with the device, as captures.
+    virtual void tell_of_fences(fence_listener) {}
 
     /// Returns a queue of the device's own that waits for nobody's work; none where the device has none.
     virtual queue own_queue() { return {}; }

@@ -6,6 +6,7 @@
 
 #include <atomic>
 #include <limits>
+#include <mutex>
 #include <set>
 #include <thread>
 #include <vector>
@@ -22,15 +23,21 @@ class an_arena : public testing::Test {
 protected:
     class numbered : public arena::block {
     public:
-        numbered(std::uintptr_t address, std::set<std::uintptr_t>& alive) : address_(address), alive_(alive) {
-            alive_.insert(address);
+        explicit numbered(an_arena& of, std::size_t bytes) : of_(of) {
+            const std::scoped_lock lock(of_.mutex_);
+            address_ = of_.next_;
+            of_.next_ += bytes;  // blocks lie side by side
+            of_.alive_.insert(address_);
         }
-        ~numbered() override { alive_.erase(address_); }
+        ~numbered() override {
+            const std::scoped_lock lock(of_.mutex_);
+            of_.alive_.erase(address_);
+        }
         std::uintptr_t address() const noexcept override { return address_; }
 
     private:
-        std::uintptr_t address_;
-        std::set<std::uintptr_t>& alive_;
+        an_arena& of_;
+        std::uintptr_t address_ = 0;
     };
 
     /// Work that is done when the test says so, or when somebody waits for it.
@@ -57,6 +64,8 @@ protected:
         return all;
     }
 
+    std::mutex mutex_;
+    std::mutex marking_;
     std::set<std::uintptr_t> alive_;
     std::uintptr_t next_ = small.block;
     std::size_t most_blocks_ = std::numeric_limits<std::size_t>::max();
@@ -66,13 +75,14 @@ protected:
     arena tried_{small,
                  [this](std::size_t bytes) {
                      if (alive_.size() >= most_blocks_) throw error(error_code::out_of_memory, "no more blocks");
-                     next_ += bytes;  // blocks lie side by side
-                     return std::make_unique<numbered>(next_ - bytes, alive_);
+                     return std::make_unique<numbered>(*this, bytes);
                  },
                  [this] {
+                     const std::scoped_lock one_at_a_time(marking_);
                      ++marks_;
+                     tried_.begin_fence();
                      if (!may_mark_) throw error(error_code::transfer_failed, "not now");
-                     return fence(std::make_shared<manual>(work_is_done_));
+                     tried_.end_fence(fence(std::make_shared<manual>(work_is_done_)));
                  }};
 };
 
@@ -108,10 +118,14 @@ TEST_F(an_arena, gives_out_again_what_work_has_used_that_nobody_knew) {
     tried_.free(first, 1024, in_use);
     EXPECT_NE(tried_.allocate(1024).address, first);
     work_is_done_ = false;
-    tried_.retire(fence(std::make_shared<manual>(work_is_done_)));
-    for (int i = 0; i != 2; ++i) EXPECT_NE(tried_.allocate(1024).address, first);
+    tried_.begin_fence();
+    const std::uintptr_t later = tried_.allocate(1024).address;
+    tried_.free(later, 1024, in_use);  // the fence may have been made before work that uses this
+    tried_.end_fence(fence(std::make_shared<manual>(work_is_done_)));
+    EXPECT_NE(tried_.allocate(1024).address, first);
     work_is_done_ = true;
     EXPECT_EQ(tried_.allocate(1024).address, first);
+    EXPECT_NE(tried_.allocate(1024).address, later);
     EXPECT_EQ(marks_, 0);
 }
 
@@ -170,7 +184,7 @@ TEST_F(an_arena, gives_back_blocks_that_nothing_is_left_in) {
 TEST_F(an_arena, keeps_no_more_than_one_empty_block_for_later) {
     std::vector<std::uintptr_t> all;
     for (int i = 0; i != 16; ++i) all.push_back(tried_.allocate(1024).address);
-    for (const std::uintptr_t each : all) tried_.free(each, 1024, in_use);
+    for (const std::uintptr_t each : all) tried_.free(each, 1024, unused);
     tried_.allocate(64);
     EXPECT_EQ(alive_.size(), 1);
 }

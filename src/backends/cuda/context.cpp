@@ -119,6 +119,13 @@ int context::attribute(int which) const {
 }
 
 fence context::mark_all() {
+    const std::scoped_lock lock(marking_mutex_);
+    {
+        const std::scoped_lock lists(to_free_mutex_);
+        freed_before_mark_.insert(freed_before_mark_.end(), to_free_.begin(), to_free_.end());
+        to_free_.clear();
+    }
+    for (const fence_listener& each : told_) each.begin();
     fence all;
     if (api().cuCtxRecordEvent) {
         auto work = std::make_shared<queued_work>(*this);
@@ -127,14 +134,13 @@ fence context::mark_all() {
     } else {  // before 12.5 a context can only be waited for
         check(api().cuCtxSynchronize(), "work that was queued before failed");
     }
-    free_left_after(all);
-    const std::scoped_lock lock(told_mutex_);
-    for (const auto& each : told_) each(all);
+    free_after(all);
+    for (const fence_listener& each : told_) each.end(all);
     return all;
 }
 
-void context::tell_of_fences(std::function<void(const fence&)> told) {
-    const std::scoped_lock lock(told_mutex_);
+void context::tell_of_fences(fence_listener told) {
+    const std::scoped_lock lock(marking_mutex_);
     told_.push_back(std::move(told));
 }
 
@@ -144,13 +150,12 @@ void context::free(device_pointer address, bool in_use) {
     to_free_.push_back(address);
 }
 
-void context::free_left_after(const fence& all) {
-    const std::scoped_lock lock(to_free_mutex_);
-    if (to_free_.empty()) return;
+void context::free_after(const fence& all) {
+    if (freed_before_mark_.empty()) return;
     order(all, freeing_);
-    while (!to_free_.empty()) {
-        const device_pointer next = to_free_.back();
-        to_free_.pop_back();
+    while (!freed_before_mark_.empty()) {
+        const device_pointer next = freed_before_mark_.back();
+        freed_before_mark_.pop_back();
         check(api().cuMemFreeAsync(next, freeing_), "memory cannot be given back");
     }
 }

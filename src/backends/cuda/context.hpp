@@ -3,11 +3,11 @@
 
 #include <atomic>
 #include <chrono>
-#include <functional>
 #include <mutex>
 #include <string>
 #include <vector>
 
+#include "backends/backend.hpp"
 #include "backends/cuda/error.hpp"
 #include "backends/cuda/event.hpp"
 #include "process/forks.hpp"
@@ -88,8 +88,8 @@ public:
     /// allocations that find no room. Whoever waits for such a fence gets this one, too.
     fence mark_all();
 
-    /// Calls `told` with each fence that mark_all() makes from now on.
-    void tell_of_fences(std::function<void(const fence&)> told);
+    /// Tells of each fence that mark_all() makes from now on.
+    void tell_of_fences(fence_listener told);
 
     /// Gives pooled memory back: at once, or, where work that nobody has a fence of may use it, with the next
     /// mark_all().
@@ -104,7 +104,7 @@ public:
 private:
     stream_handle make_stream(int priority);
     void check_named(stream_handle named);
-    void free_left_after(const fence& all);
+    void free_after(const fence& all);
 
     context_handle native_ = nullptr;
     device_ordinal ordinal_;
@@ -118,8 +118,9 @@ private:
     std::vector<const context*> reached_;
     std::mutex to_free_mutex_;
     std::vector<device_pointer> to_free_;
-    std::mutex told_mutex_;
-    std::vector<std::function<void(const fence&)>> told_;
+    std::mutex marking_mutex_;  // one fence at a time: what is freed while one is made waits for the next
+    std::vector<device_pointer> freed_before_mark_;
+    std::vector<fence_listener> told_;
     std::atomic<result> lost_ = success;
     int born_ = process::forks();
 };

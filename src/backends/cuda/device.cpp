@@ -70,9 +70,10 @@ compute_device::in_use::in_use(const compute_device& of)
           {}, [this](std::size_t bytes) { return std::make_unique<device_block>(context, bytes); },
           [this] {
               const cuda::context::scope current(context);
-              return context.mark_all();
+              context.mark_all();
           }) {
-    context.tell_of_fences([this](const fence& all) { small.retire(all); });
+    context.tell_of_fences(
+        {.begin = [this] { small.begin_fence(); }, .end = [this](const fence& all) { small.end_fence(all); }});
     const cuda::context::scope current(context);
     if (of.attribute(memory_pools_supported) == 0) return;
     context.use_pool(make_pool(context, of.ordinal_, of.about_.memory_bytes));
@@ -155,7 +156,7 @@ fence compute_device::record(queue on) {
     return on ? known.mark(known.stream_for(on)) : known.mark_all();
 }
 
-void compute_device::tell_of_fences(std::function<void(const fence&)> told) { in().tell_of_fences(std::move(told)); }
+void compute_device::tell_of_fences(fence_listener told) { in().tell_of_fences(std::move(told)); }
 
 queue compute_device::own_queue() { return {in().idle_stream()}; }
 

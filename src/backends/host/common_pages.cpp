@@ -58,7 +58,7 @@ common_pages& common_pages::instance() {
 
 /// Nothing is ever freed that work may use, so nothing has to be marked.
 common_pages::common_pages()
-    : parts_(of, [](std::size_t bytes) { return std::make_unique<mapped_block>(bytes); }, [] { return fence(); }) {}
+    : parts_(of, [](std::size_t bytes) { return std::make_unique<mapped_block>(bytes); }, [] {}) {}
 
 std::byte* common_pages::allocate(std::size_t bytes) {
     const std::scoped_lock lock(mutex_);

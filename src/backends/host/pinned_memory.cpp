@@ -51,8 +51,9 @@ arena& small_pinned(space by) {
     if (!found) {
         found = std::make_unique<arena>(
             small, [by](std::size_t bytes) { return std::make_unique<pinned_block>(by, request{bytes}); },
-            [by] { return device_of(by).record({}); });
-        device_of(by).tell_of_fences([parts = found.get()](const fence& behind) { parts->retire(behind); });
+            [by] { device_of(by).record({}); });
+        device_of(by).tell_of_fences({.begin = [parts = found.get()] { parts->begin_fence(); },
+                                      .end = [parts = found.get()](const fence& behind) { parts->end_fence(behind); }});
     }
     return *found;
 }
