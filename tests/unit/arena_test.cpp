@@ -64,6 +64,11 @@ protected:
         return all;
     }
 
+    std::size_t blocks() {
+        const std::scoped_lock lock(mutex_);
+        return alive_.size();
+    }
+
     std::mutex mutex_;
     std::mutex marking_;
     std::set<std::uintptr_t> alive_;
@@ -74,7 +79,7 @@ protected:
     int marks_ = 0;
     arena tried_{small,
                  [this](std::size_t bytes) {
-                     if (alive_.size() >= most_blocks_) throw error(error_code::out_of_memory, "no more blocks");
+                     if (blocks() >= most_blocks_) throw error(error_code::out_of_memory, "no more blocks");
                      return std::make_unique<numbered>(*this, bytes);
                  },
                  [this] {
