@@ -173,47 +173,6 @@ void host_writes::decide(byte_range in, std::size_t written) {
     if (fresh) coherence::found_host_writes(known_, watch_fresh(in));
 }
 
-/// Watches bytes of memory that was new, of which the host is current. Returns what was touched of them.
-byte_ranges host_writes::watch_fresh(byte_range in) {
-    const auto fresh_at_host = [](const knowledge& k) { return is_fresh(k) && at_host(k); };
-    byte_ranges result;
-    for (const byte_range& each : known_.where(in, fresh_at_host)) {
-        // In the units at its ends other bytes may be watched, so these units count as touched.
-        std::vector<byte_range> touched = units_.cut_by(each);
-        for (const byte_range& edge : touched) arm(edge.clipped_to(each));
-        if (const byte_range inner = units_.within(each); !inner.empty()) watch_->arm_fresh(inner, touched);
-        coherence::expose(known_, each, pointers::watched);
-        result.add(byte_ranges::of(std::move(touched)).clipped_to(each));
-    }
-    return result;
-}
-
-void host_writes::begin_pinning() {
-    if (!watch_ || watch_->compares()) return;
-    try {
-        pending_.add(watch_fresh(known_.whole()));
-        memory_was_used();
-        std::vector<byte_range> written;
-        const byte_ranges watched = known_.where(known_.whole(), &knowledge::watched);
-        auto by_contents = std::make_unique<tracking::content_watch>(std::move(watch_), host_, watched, written);
-        pinning_ = by_contents.get();
-        watch_ = std::move(by_contents);
-        pending_.add(byte_ranges::of(std::move(written)));
-    } catch (const std::exception&) {
-        give_up();
-    }
-}
-
-void host_writes::end_pinning() noexcept {
-    if (!pinning_) return;
-    try {
-        collect(known_.whole());
-        watch_ = std::move(*std::exchange(pinning_, nullptr)).end();
-    } catch (const std::exception&) {
-        give_up();
-    }
-}
-
 directory host_writes::look() {
     if (!watch_) return known_;
     try {

@@ -26,6 +26,10 @@ protected:
         } catch (const error& missing) {
             GTEST_SKIP() << missing.what();
         }
+        for (const device_info& each : devices()) {
+            // Pinned memory for transfers comes with the first use of a device.
+            if (each.available && each.name.starts_with("cuda:")) cuda::handles_of(space(each.name));
+        }
         memory_before_ = memory_in_use();
     }
     void TearDown() override {

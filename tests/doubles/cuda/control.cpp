@@ -116,13 +116,13 @@ extern "C" __attribute__((visibility("default"))) const cuda_double::control* un
                                  .lose = lose,
                                  .limit_device_memory = limit_device_memory,
                                  .limit_pinned_memory = limit_pinned_memory,
-                                 .set_attribute = set_attribute,
-                                 .set_hostile = set_hostile,
-                                 .share_queues = share_queues,
                                  .calls = calls,
                                  .bytes = bytes,
                                  .allocations = allocations,
                                  .address = address,
-                                 .launch = launch};
+                                 .launch = launch,
+                                 .set_attribute = set_attribute,
+                                 .set_hostile = set_hostile,
+                                 .share_queues = share_queues};
     return &all;
 }

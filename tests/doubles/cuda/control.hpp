@@ -17,6 +17,7 @@ struct touched {
     bool writes;
 };
 
+// The double of CuPy reads the first of these members: new ones come last.
 struct control {
     /// Forgets failures to come, limits, attributes and counts, and is as hostile as the environment says.
     void (*reset)();
@@ -30,6 +31,20 @@ struct control {
 
     void (*limit_device_memory)(std::size_t bytes);
     void (*limit_pinned_memory)(std::size_t bytes);
+
+    /// Since the last reset; null: of all functions.
+    std::uint64_t (*calls)(const char* function);
+    std::uint64_t (*bytes)(const char* function);
+
+    /// Allocations of device memory and of pinned memory that nobody has freed.
+    std::size_t (*allocations)();
+
+    /// Returns where the host finds what a device address stands for.
+    std::byte* (*address)(unibuf::backends::cuda::device_pointer);
+
+    /// A kernel: calls run(data) in the order of the stream, and checks that what it touches is in order.
+    int (*launch)(unibuf::backends::cuda::stream_handle on, void (*run)(void*), void* data, const touched* what,
+                  std::size_t count);
 
     /// Lets the attribute `which` of all devices be `value`.
     void (*set_attribute)(int which, int value);
@@ -45,20 +60,6 @@ struct control {
     /// From now on streams of the usual priority share so many queues of the hardware: what is held back in one holds
     /// back what was put into the others later. 0: each stream has a queue of its own.
     void (*share_queues)(std::size_t count);
-
-    /// Since the last reset; null: of all functions.
-    std::uint64_t (*calls)(const char* function);
-    std::uint64_t (*bytes)(const char* function);
-
-    /// Allocations of device memory and of pinned memory that nobody has freed.
-    std::size_t (*allocations)();
-
-    /// Returns where the host finds what a device address stands for.
-    std::byte* (*address)(unibuf::backends::cuda::device_pointer);
-
-    /// A kernel: calls run(data) in the order of the stream, and checks that what it touches is in order.
-    int (*launch)(unibuf::backends::cuda::stream_handle on, void (*run)(void*), void* data, const touched* what,
-                  std::size_t count);
 };
 
 /// The one name that the library exports for tests.
