@@ -36,6 +36,12 @@ std::string found_with(const std::string& variables, const std::string& filter =
     std::string all;
     char part[256];
     while (std::fgets(part, sizeof part, run)) all += part;
+    // What that process skips is not skipped here: a test with this word in its output counts as skipped, also where it
+    // fails.
+    const std::string skipped = "SKIPPED";
+    for (std::size_t at = all.find(skipped); at != std::string::npos; at = all.find(skipped)) {
+        all.replace(at, skipped.size(), "skipped");
+    }
     EXPECT_EQ(::pclose(run), 0) << all;
     return all;
 }
