@@ -42,8 +42,7 @@ bool make_copy(lock& through, const request& asked) {
         return true;
     }
     through->copies.reserve(asked.where.id());
-    const bool pins = backends::device_of(asked.where).about().pins;
-    if (pins && through->writes()) through->writes()->begin_pinning();
+    if (through->writes() && through->copies.may_pin_host(asked.where.id())) through->writes()->begin_pinning();
     through->making_copy = true;
     if (!through->resident && !backends::is_host(asked.where)) {
         residents::instance().add(of);

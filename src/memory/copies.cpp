@@ -52,6 +52,11 @@ copy* copies::find(space_id where) noexcept {
 
 const copy* copies::find(space_id where) const noexcept { return const_cast<copies*>(this)->find(where); }
 
+bool copies::may_pin_host(space_id where) const {
+    const backends::traits& device = device_at(where).about();
+    return device.pins && choose_placement(options_.hint, device).wanted == placement::shared;
+}
+
 void copies::reserve(space_id where) {
     const bool host_too = where != coherence::host && !find(coherence::host);
     all_.reserve(all_.size() + (host_too ? 2 : 1));

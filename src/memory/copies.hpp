@@ -106,6 +106,9 @@ public:
     std::vector<copy> prepare(coherence::space_id where, const resident& asking,
                               std::chrono::steady_clock::time_point deadline) const;
 
+    /// Returns whether prepare() may pin the host's copy for `where`, which faults its pages in for writing.
+    bool may_pin_host(coherence::space_id where) const;
+
     /// Makes room, so that add() of a copy for `where` does not throw.
     void reserve(coherence::space_id where);
     void add(std::vector<copy> made) noexcept;
