@@ -21,8 +21,8 @@ UNIBUF_C_API unibuf_queue unibuf_cuda_queue(struct CUstream_st* stream);
 /// Writes the CUdeviceptr of the first byte of a copy.
 UNIBUF_C_API unibuf_status unibuf_cuda_pointer(const unibuf_native* copy, unsigned long long* pointer);
 
-/// Writes how much host memory unibuf keeps pinned, and the most that it may, in bytes: half of what the process may have,
-/// until a limit is set.
+/// Writes how much host memory unibuf keeps pinned, and the most that it may, in bytes: half of what the process may
+/// have, until a limit is set.
 UNIBUF_C_API void unibuf_cuda_pinned_memory(uint64_t* held, uint64_t* limit);
 UNIBUF_C_API void unibuf_cuda_limit_pinned_memory(uint64_t bytes);
 
