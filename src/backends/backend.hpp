@@ -193,7 +193,7 @@ public:
 
     /// Tells from now on of each fence after all work submitted so far, whatever it is made for: to ask for one may
     /// disturb what the program is doing with the device, as captures.
-    virtual void tell_of_fences(fence_listener) {}
+    virtual void tell_of_fences(const fence_listener&) {}
 
     /// Returns a queue of the device's own that waits for nobody's work; none where the device has none.
     virtual queue own_queue() { return {}; }

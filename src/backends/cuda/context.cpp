@@ -139,9 +139,9 @@ fence context::mark_all() {
     return all;
 }
 
-void context::tell_of_fences(fence_listener told) {
+void context::tell_of_fences(const fence_listener& told) {
     const std::scoped_lock lock(marking_mutex_);
-    told_.push_back(std::move(told));
+    told_.push_back(told);
 }
 
 void context::free(device_pointer address, bool in_use) {

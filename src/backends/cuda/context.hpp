@@ -89,7 +89,7 @@ public:
     fence mark_all();
 
     /// Tells of each fence that mark_all() makes from now on.
-    void tell_of_fences(fence_listener told);
+    void tell_of_fences(const fence_listener& told);
 
     /// Gives pooled memory back: at once, or, where work that nobody has a fence of may use it, with the next
     /// mark_all().

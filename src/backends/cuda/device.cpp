@@ -156,7 +156,7 @@ fence compute_device::record(queue on) {
     return on ? known.mark(known.stream_for(on)) : known.mark_all();
 }
 
-void compute_device::tell_of_fences(fence_listener told) { in().tell_of_fences(std::move(told)); }
+void compute_device::tell_of_fences(const fence_listener& told) { in().tell_of_fences(told); }
 
 queue compute_device::own_queue() { return {in().idle_stream()}; }
 

@@ -27,7 +27,7 @@ public:
     std::unique_ptr<pin> pin_pages(std::span<std::byte> host) override;
     void move_many(direction way, std::span<const move_of> moves, std::vector<fence>& done) override;
     fence record(queue on) override;
-    void tell_of_fences(fence_listener told) override;
+    void tell_of_fences(const fence_listener& told) override;
     queue own_queue() override;
     bool order(const fence& before, queue on) override;
 
