@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <system_error>
 
 namespace unibuf::backends::cuda {
 namespace {
@@ -13,11 +14,17 @@ constexpr std::size_t worth_sharing = std::size_t{256} << 10;  // waking threads
 
 }  // namespace
 
-copy_threads::copy_threads() {
+/// Returns whether there are helpers; starts them where there are none yet. Only the one caller may ask.
+bool copy_threads::have_helpers() {
+    if (!helpers_.empty()) return true;
     const std::size_t cores = std::max(1U, std::thread::hardware_concurrency());
     const std::size_t helpers = std::min(most, std::max<std::size_t>(1, cores / 2)) - 1;
     helpers_.reserve(helpers);
-    for (std::size_t i = 1; i <= helpers; ++i) helpers_.emplace_back([this, i] { work(i); });
+    try {
+        for (std::size_t i = 1; i <= helpers; ++i) helpers_.emplace_back([this, i] { work(i); });
+    } catch (const std::system_error&) {  // fewer do it, too
+    }
+    return !helpers_.empty();
 }
 
 copy_threads::~copy_threads() {
@@ -31,7 +38,7 @@ copy_threads::~copy_threads() {
 
 void copy_threads::copy(std::byte* to, const std::byte* from, std::size_t bytes) {
     const std::unique_lock mine(used_, std::try_to_lock);
-    if (bytes < worth_sharing || !mine) {
+    if (bytes < worth_sharing || !mine || !have_helpers()) {
         std::memcpy(to, from, bytes);
         return;
     }

@@ -14,15 +14,17 @@ namespace unibuf::backends::cuda {
 /// at a time; others copy by themselves meanwhile.
 class copy_threads {
 public:
-    /// Starts as many threads as there are cores to spare, the caller's among them, eight at the most.
-    copy_threads();
+    copy_threads() = default;
     ~copy_threads();
     copy_threads(const copy_threads&) = delete;
     copy_threads& operator=(const copy_threads&) = delete;
 
+    /// Copies. The first long copy starts as many threads as there are cores to spare, the caller's among them, eight at
+    /// the most.
     void copy(std::byte* to, const std::byte* from, std::size_t bytes);
 
 private:
+    bool have_helpers();
     void work(std::size_t index);
     void copy_part(std::size_t index) const noexcept;
 
