@@ -19,8 +19,8 @@ public:
     copy_threads(const copy_threads&) = delete;
     copy_threads& operator=(const copy_threads&) = delete;
 
-    /// Copies. The first long copy starts as many threads as there are cores to spare, the caller's among them, eight at
-    /// the most.
+    /// Copies. The first long copy starts as many threads as there are cores to spare, the caller's among them, eight
+    /// at the most.
     void copy(std::byte* to, const std::byte* from, std::size_t bytes);
 
 private:
