@@ -28,7 +28,8 @@ UNIBUF_API handles handles_of(space where);
 /// (null) and the per-thread default stream ((CUstream)2) are streams like any other; a lease on the latter ends on the
 /// thread that took it. While a stream of the context is being captured, accesses name another one: one that names none
 /// asks for a fence of the whole context, which the driver refuses then, and which breaks the capture. Nothing else
-/// that unibuf does disturbs captures, but for an allocation that finds no room.
+/// that unibuf does disturbs captures, but for an allocation that finds no room, and a copy from another CUDA device
+/// for captures there.
 inline queue queue_of(CUstream_st* stream) noexcept {
     return {stream ? static_cast<void*>(stream) : reinterpret_cast<void*>(std::uintptr_t{1})};  // CU_STREAM_LEGACY
 }

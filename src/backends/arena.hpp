@@ -18,8 +18,8 @@
 namespace unibuf::backends {
 
 /// An arena may be used by any thread. What was freed is given out again when all work is done that may use it: at
-/// once, or, where the program may have queued work that nobody knows of, after a fence behind all work. Such a fence
-/// comes with `retire`, from calls that need one anyway; an arena asks for one itself only where it has no room
+/// once, or, where the program may have queued work that nobody knows of, after a fence behind all work. Whoever makes
+/// such a fence tells of it by begin_fence and end_fence; an arena asks for one itself only where it has no room
 /// otherwise.
 class arena {
 public:
