@@ -21,7 +21,8 @@ struct transfer_cost {
 /// Returns what a transfer between the host and `where` costs. At a device that queues its work this call measures it,
 /// unless it was set: that takes some milliseconds, and two MiB on either side for as long, and is best done while the
 /// device has nothing else to do. Accesses measure nothing: until this or set_transfer_cost is called they take `each`
-/// for 1 us and the rate for 16 GB/s, about what PCIe 4 has. At other devices `each` is 0. Throws what the device throws.
+/// for 1 us and the rate for 16 GB/s, about what PCIe 4 has. At other devices `each` is 0. Throws what the device
+/// throws.
 UNIBUF_API transfer_cost transfer_cost_of(space where);
 
 /// Sets the cost; accesses that begin later go by it. Any thread. Throws error(invalid_argument) for negative values.
