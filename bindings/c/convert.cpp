@@ -8,6 +8,8 @@
 #include <unibuf/state.hpp>
 #include <unibuf/statistics.hpp>
 
+#include "attempt.hpp"
+
 namespace unibuf::c {
 
 namespace {
@@ -93,6 +95,11 @@ buffer_options options_of(const unibuf_options* given) {
     options.pinned = given->pinned;
     options.uninitialized = given->uninitialized;
     return options;
+}
+
+void check_returned(unibuf_status status, const char* what) {
+    if (status == UNIBUF_OK) return;
+    throw error(code_of(status), std::string(what) + " returned " + unibuf_status_name(status));
 }
 
 std::chrono::nanoseconds timeout_of(std::int64_t nanoseconds) {

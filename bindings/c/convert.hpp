@@ -35,6 +35,9 @@ inline unibuf_native shown(const native_memory& copy) noexcept {
     return {.where = copy.where.id(), .handle = copy.handle, .offset = copy.offset, .size = copy.bytes};
 }
 
+/// Throws what a function of the caller's has returned, unless it is UNIBUF_OK; `what` names the function.
+void check_returned(unibuf_status status, const char* what);
+
 /// Returns a timeout, which is without end for UNIBUF_FOREVER. Throws where it is negative.
 std::chrono::nanoseconds timeout_of(std::int64_t nanoseconds);
 

@@ -1,17 +1,45 @@
 // fence.cpp: the completion of queued work.
 #include <unibuf/fence.hpp>
 
+#include <chrono>
+#include <memory>
 #include <string>
 #include <unibuf/error.hpp>
 
+#include "callers_context.hpp"
 #include "convert.hpp"
 #include "handles.hpp"
 
-struct unibuf_fence {
-    unibuf::fence work;
+namespace unibuf::c {
+namespace {
+
+class callers_work final : public fence::work, public callers_context<unibuf_work> {
+public:
+    using callers_context::callers_context;
+
+    bool wait(std::chrono::nanoseconds timeout) override {
+        const unibuf_status found = functions().wait(functions().context, timeout.count());
+        if (found != UNIBUF_TIMEOUT) check_returned(found, "the wait for work of the program's own");
+        return found == UNIBUF_OK;
+    }
 };
 
+}  // namespace
+}  // namespace unibuf::c
+
 using namespace unibuf::c;
+
+unibuf_status unibuf_fence_create(const unibuf_work* work, unibuf_fence** fence) {
+    return attempt([&] {
+        given(given(work, "work").wait, "a function that waits");
+        std::shared_ptr<callers_work> made;
+        hand_out(fence, "a place for the fence", [&] {
+            made = std::make_shared<callers_work>(*work);
+            return unibuf::fence(made);
+        });
+        made->keep();
+    });
+}
 
 unibuf_status unibuf_record_fence(unibuf_space where, unibuf_queue queue, unibuf_fence** fence) {
     return attempt([&] {

@@ -7,11 +7,16 @@
 #include <cstddef>
 #include <span>
 #include <unibuf/buffer.hpp>
+#include <unibuf/fence.hpp>
 
 #include "attempt.hpp"
 
 struct unibuf_buffer {
     unibuf::buffer bytes;
+};
+
+struct unibuf_fence {
+    unibuf::fence work;
 };
 
 namespace unibuf::c {

@@ -1,12 +1,9 @@
-// lease.cpp: leases that lie with the caller, and copies that are held in place.
+// lease.cpp: leases that lie with the caller.
 #include <cstddef>
-#include <memory>
 #include <new>
-#include <optional>
 #include <unibuf/error.hpp>
 #include <unibuf/lease_together.hpp>
 #include <utility>
-#include <variant>
 #include <vector>
 
 #include "convert.hpp"
@@ -16,13 +13,11 @@ using unibuf::byte_lease;
 
 static_assert(sizeof(byte_lease) <= sizeof(unibuf_lease::reserved) && alignof(byte_lease) <= alignof(std::uint64_t));
 
-struct unibuf_held {
-    std::variant<unibuf::host_view<std::byte>, unibuf::copy_view> copy;
-    std::size_t bytes;
-};
-
 namespace unibuf::c {
 namespace {
+
+/// Returns whether the lease holds anything: its first word is its buffer then.
+bool is_held(const unibuf_lease& lease) noexcept { return lease.reserved[0] != 0; }
 
 byte_lease* held_by(unibuf_lease& lease) noexcept {
     return std::launder(reinterpret_cast<byte_lease*>(&lease.reserved[0]));
@@ -34,6 +29,11 @@ void put(unibuf_lease& lease, const Take& take) {
     const byte_lease* const taken = new (&lease.reserved[0]) byte_lease(take());
     lease.data = taken->address();
     lease.native = shown(taken->native());
+}
+
+void forget_bytes(unibuf_lease& lease) noexcept {
+    lease.data = nullptr;
+    lease.native = {};
 }
 
 }  // namespace
@@ -71,50 +71,19 @@ unibuf_status unibuf_acquire_together(const unibuf_wanted_lease* wanted, size_t 
 }
 
 void unibuf_release(unibuf_lease* lease) {
-    // The first word of a lease that is held is its buffer.
-    if (!lease || lease->reserved[0] == 0) return;
+    if (!lease || !is_held(*lease)) return;
     held_by(*lease)->end();
-    lease->data = nullptr;
-    lease->native = {};
+    forget_bytes(*lease);
 }
 
-unibuf_status unibuf_hold(unibuf_buffer* buffer, unibuf_space where, size_t offset, size_t size, unibuf_held** held) {
+unibuf_status unibuf_release_after(unibuf_lease* lease, const unibuf_fence* done) {
     return attempt([&] {
-        hand_out(held, "a place for what is held", [&]() -> unibuf_held {
-            unibuf::buffer& bytes = bytes_of(buffer);
-            const unibuf::space at = space_of(where);
-            if (at == unibuf::host && bytes.options().access != unibuf::host_access::read_only) {
-                auto view = bytes.host_view(offset, size);
-                const std::size_t count = view.size();
-                return {std::move(view), count};
-            }
-            auto view = bytes.copy_view(at, offset, size);
-            const std::size_t count = view.native().bytes;
-            return {std::move(view), count};
-        });
-    });
-}
-
-unibuf_status unibuf_held_native(const unibuf_held* held, unibuf_native* native) {
-    return attempt([&] {
-        unibuf_native& result = given(native, "a place for the handle");
-        const auto& copy = given(held, "what is held").copy;
-        if (const auto* view = std::get_if<unibuf::copy_view>(&copy)) {
-            result = shown(view->native());
-        } else {
-            result = {UNIBUF_HOST, reinterpret_cast<std::uintptr_t>(unibuf_held_data(held)), 0, held->bytes};
+        const unibuf::fence& work = given(done, "a fence").work;
+        if (!is_held(given(lease, "a lease"))) {
+            throw unibuf::error(unibuf::error_code::invalid_argument,
+                                "a lease that holds nothing was to end with an event");
         }
+        held_by(*lease)->end(work);
+        forget_bytes(*lease);
     });
-}
-
-void* unibuf_held_data(const unibuf_held* held) {
-    if (!held) return nullptr;
-    return std::visit([](const auto& view) -> void* { return view.data(); }, held->copy);
-}
-
-void unibuf_let_go(unibuf_held* held) { delete held; }
-
-unibuf_status unibuf_native_address(const unibuf_native* native, void** address) {
-    return answer(address, "a place for the address",
-                  [&] { return native_of(given(native, "a handle")).as<std::byte>(); });
 }

@@ -1,9 +1,6 @@
 // standing_hold.cpp: devices that may use bytes at any time.
 #include <unibuf/standing_hold.hpp>
 
-#include <string>
-#include <unibuf/error.hpp>
-
 #include "convert.hpp"
 #include "handles.hpp"
 
@@ -14,12 +11,6 @@ struct unibuf_standing_hold {
 namespace unibuf::c {
 namespace {
 
-/// Throws what the holder's `pause` has returned, unless it is UNIBUF_OK.
-void check_paused(unibuf_status found) {
-    if (found == UNIBUF_OK) return;
-    throw error(code_of(found), std::string("the pause of a standing hold returned ") + unibuf_status_name(found));
-}
-
 standing_options standing_options_of(const unibuf_standing_options* given) {
     if (!given) return {};
     standing_options result;
@@ -29,7 +20,10 @@ standing_options standing_options_of(const unibuf_standing_options* given) {
     result.on = queue_of(given->queue);
     result.opens = reopening_of(given->reopens);
     // Each lambda captures two words, which a std::function keeps without an allocation.
-    if (given->pause) result.pause = [call = given->pause, with = given->context] { check_paused(call(with)); };
+    if (given->pause)
+        result.pause = [call = given->pause, with = given->context] {
+            check_returned(call(with), "the pause of a standing hold");
+        };
     if (given->resume) result.resume = [call = given->resume, with = given->context] { call(with); };
     return result;
 }

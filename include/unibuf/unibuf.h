@@ -278,6 +278,15 @@ UNIBUF_C_API unibuf_status unibuf_acquire_together(const unibuf_wanted_lease* wa
 /// Does nothing with a lease that holds nothing, or with NULL.
 UNIBUF_C_API void unibuf_release(unibuf_lease* lease);
 
+/// The completion of queued device work. Ends by unibuf_fence_destroy.
+typedef struct unibuf_fence unibuf_fence;
+
+/// Ends a lease at a device with work that goes on until `done`, an event of the program's own: unibuf_fence_create
+/// makes one of anything that can be waited for. Later accesses wait for `done` alone, and not for what is queued at
+/// the device. UNIBUF_INVALID_ARGUMENT where the lease holds nothing or is at the host. Where this fails, the lease
+/// stays held. The fence may be destroyed at once.
+UNIBUF_C_API unibuf_status unibuf_release_after(unibuf_lease* lease, const unibuf_fence* done);
+
 // ---- Raw access: a lease taken and ended in one step ----------------------------------------------------------------
 
 /// Gives a pointer that may be written through at any time, until unibuf_release_host, unibuf_discard_content or the
@@ -307,6 +316,28 @@ UNIBUF_C_API unibuf_status unibuf_hold(unibuf_buffer* buffer, unibuf_space where
                                        unibuf_held** held);
 UNIBUF_C_API unibuf_status unibuf_held_native(const unibuf_held* held, unibuf_native* native);
 UNIBUF_C_API void* unibuf_held_data(const unibuf_held* held);  // NULL where the host cannot address it
+
+/// The holder of what unibuf_hold gave, which is asked to let go of it where that is in the way: of an eviction where
+/// memory is short, of discard, discard_content and share, and of a release to a pool; at the host also of accesses
+/// elsewhere, which would have to look for what was written.
+///
+/// `let_go` calls unibuf_let_go, or refuses by leaving it: then the copy counts as used just now. It is called with no
+/// lock of unibuf held, on the thread that is in need; several threads may call it at once, also while another thread
+/// lets go. It may take locks of the program, as long as no thread that holds one of them calls unibuf and waits there.
+/// Inside it, an access to the buffer for which the memory is needed is UNIBUF_ACCESS_CONFLICT.
+///
+/// `ended`, or NULL, is called once: when unibuf_let_go has been called and all calls of `let_go` have returned, or
+/// another holder has been named. Until then `context` has to live.
+typedef struct unibuf_holder {
+    void (*let_go)(void* context);
+    void (*ended)(void* context);
+    void* context;
+} unibuf_holder;
+
+/// Names the holder, who is asked from now on; a new one takes the place of the one before. Where this fails, `ended`
+/// is not called.
+UNIBUF_C_API unibuf_status unibuf_held_by(unibuf_held* held, const unibuf_holder* holder);
+
 UNIBUF_C_API void unibuf_let_go(unibuf_held* held);
 
 // ---- Standing holds -------------------------------------------------------------------------------------------------
@@ -475,11 +506,23 @@ UNIBUF_C_API unibuf_status unibuf_set_transfer_observer(void (*observer)(void* c
 
 // ---- Fences ---------------------------------------------------------------------------------------------------------
 
-/// The completion of queued device work. Ends by unibuf_fence_destroy.
-typedef struct unibuf_fence unibuf_fence;
-
 /// Makes a fence of all work that was submitted until now to that queue, or, where it is NULL, to the whole space.
 UNIBUF_C_API unibuf_status unibuf_record_fence(unibuf_space where, unibuf_queue queue, unibuf_fence** fence);
+
+/// Work of the program's own, which can be waited for.
+///
+/// `wait` waits at most so many nanoseconds, and without end for UNIBUF_FOREVER. It returns UNIBUF_OK when the work is
+/// done, UNIBUF_TIMEOUT when it is not, and else what went wrong, which is then the status of the access that waits.
+/// `ended`, or NULL, is called once, when nobody will wait any more. Any thread may call either, and several may wait
+/// at once. Locks of unibuf may be held meanwhile, so neither may call unibuf.
+typedef struct unibuf_work {
+    unibuf_status (*wait)(void* context, int64_t timeout_ns);
+    void (*ended)(void* context);
+    void* context;
+} unibuf_work;
+
+/// Makes a fence of work of the program's own. Where this fails, `ended` is not called.
+UNIBUF_C_API unibuf_status unibuf_fence_create(const unibuf_work* work, unibuf_fence** fence);
 
 /// Waits until that work is done. UNIBUF_TIMEOUT where it is not done in time, and the fence stays usable;
 /// UNIBUF_DEVICE_LOST or UNIBUF_TRANSFER_FAILED where the work failed. Several threads may wait at once.

@@ -27,7 +27,7 @@ thread_local constinit batch* collecting = nullptr;
 // done.
 constexpr std::size_t at_once = 512;
 
-// A buffer is fetched into the cache so many ranges before its turn.
+// A buffer is fetched into the cache so many ranges before it is needed.
 constexpr std::ptrdiff_t ahead = 8;
 
 /// Orders ranges by buffer, and by byte.

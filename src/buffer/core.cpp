@@ -59,7 +59,8 @@ void core::drop_handle() noexcept {
     // Where nobody can find the buffer but by a handle, nobody can take another handle now.
     const bool alone = handles_.load(std::memory_order_acquire) == 1 && !state_.resident && !named_;
     if (!alone && handles_.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
-    {
+    const bool was_used = !alone || !state_.copies.empty();  // who leases a buffer has a copy of it
+    if (was_used) {
         // The lock is taken, so that a thread that has just ended a lease is out of it.
         const std::scoped_lock guard(mutex_);
         const bool leased =

@@ -136,6 +136,7 @@ public:
     /// Returns the bytes that the copies hold at `where`, as memory_in counts them.
     std::uint64_t held_at(coherence::space_id where) const noexcept;
 
+    bool empty() const noexcept { return all_.empty(); }
     coherence::space_set allocated() const noexcept;
     coherence::sharing memories() const noexcept;
     const buffer_options& options() const noexcept { return options_; }

@@ -2,7 +2,7 @@
 //
 // Copies that are current elsewhere go first, then those that were used least recently, after their newest bytes have
 // been written back to the host. Copies that are leased stay, and so do those of which device() has given out a handle.
-// The holder of a view, where one is known, is asked to let go of it when it is the copy's turn.
+// The holder of a view, where one is known, is asked to let go of it when the copy is the next to go.
 #pragma once
 
 #include <atomic>

@@ -136,6 +136,16 @@ AT(unibuf_standing_options, pause, 40);
 AT(unibuf_standing_options, resume, 48);
 AT(unibuf_standing_options, context, 56);
 
+IS(sizeof(unibuf_holder), 24);
+AT(unibuf_holder, let_go, 0);
+AT(unibuf_holder, ended, 8);
+AT(unibuf_holder, context, 16);
+
+IS(sizeof(unibuf_work), 24);
+AT(unibuf_work, wait, 0);
+AT(unibuf_work, ended, 8);
+AT(unibuf_work, context, 16);
+
 IS(sizeof(unibuf_placement), 24);
 AT(unibuf_placement, shared, 0);
 AT(unibuf_placement, pinned, 1);

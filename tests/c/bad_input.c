@@ -148,6 +148,9 @@ static void handles(void) {
     INVALID("buffer", unibuf_share(NULL, &name));
     CHECK(strcmp(name.text, "mine") == 0);
     INVALID("fence", unibuf_fence_wait(NULL, 0));
+    unibuf_fence* fence = (void*)0x10;
+    INVALID("work", unibuf_fence_create(NULL, &fence));
+    CHECK(fence == (void*)0x10);
     INVALID("handle", unibuf_native_address(NULL, &pointer));
     INVALID("held", unibuf_held_native(NULL, &native));
     CHECK(unibuf_held_data(NULL) == NULL);

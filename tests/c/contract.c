@@ -133,9 +133,11 @@ int main(int argc, char** argv) {
     RUN(contract_of_devices(where));
     RUN(contract_of_callers_memory(where));
     RUN(contract_of_held_copies(where));
+    RUN(contract_of_holders(where));
     RUN(contract_of_pools(where));
     RUN(contract_of_batches(where));
     RUN(contract_of_fences(where));
+    RUN(contract_of_events(where));
     RUN(contract_of_names(where));
     RUN(contract_of_native_handles(where));
     return 0;

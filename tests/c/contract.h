@@ -26,9 +26,11 @@ void contract_of_devices(unibuf_space where);
 
 void contract_of_callers_memory(unibuf_space where);
 void contract_of_held_copies(unibuf_space where);
+void contract_of_holders(unibuf_space where);
 void contract_of_pools(unibuf_space where);
 void contract_of_batches(unibuf_space where);
 void contract_of_fences(unibuf_space where);
+void contract_of_events(unibuf_space where);
 void contract_of_names(unibuf_space where);
 
 void contract_of_native_handles(unibuf_space where);

@@ -79,6 +79,71 @@ void contract_of_held_copies(unibuf_space where) {
     unibuf_let_go(held);
 }
 
+/// Who holds a copy, and how often it was asked and told that it is asked no more.
+struct keeper {
+    unibuf_held* held;
+    bool refuses;
+    int asked;
+    int ended;
+};
+
+static void be_asked(void* context) {
+    struct keeper* const here = context;
+    ++here->asked;
+    if (here->refuses) return;
+    unibuf_held* const held = here->held;
+    here->held = NULL;
+    unibuf_let_go(held);
+}
+
+static void be_told(void* context) { ++((struct keeper*)context)->ended; }
+
+void contract_of_holders(unibuf_space where) {
+    if (where == UNIBUF_HOST) return;
+    unibuf_buffer* const buffer = made(some_bytes, where, UNIBUF_HINT_GPU_PREFERRED);
+    host_writes(buffer, 1);
+    touch(buffer, where, UNIBUF_READ, 0, UNIBUF_REST);
+    struct keeper first = {.refuses = true};
+    struct keeper second = {.refuses = false};
+    CHECK_OK(unibuf_hold(buffer, where, 0, 100, &first.held));
+    const unibuf_holder none = {NULL, be_told, &first};
+    CHECK_REFUSED(UNIBUF_INVALID_ARGUMENT, "lets go", unibuf_held_by(first.held, &none));
+    CHECK_REFUSED(UNIBUF_INVALID_ARGUMENT, "holder", unibuf_held_by(first.held, NULL));
+    CHECK_REFUSED(UNIBUF_INVALID_ARGUMENT, "held", unibuf_held_by(NULL, &none));
+    CHECK(first.ended == 0);
+
+    const unibuf_holder refusing = {be_asked, be_told, &first};
+    CHECK_OK(unibuf_held_by(first.held, &refusing));
+    CHECK_STATUS(UNIBUF_ACCESS_CONFLICT, unibuf_discard(buffer, where));
+    CHECK(first.asked == 1 && first.ended == 0);
+
+    second.held = first.held;
+    const unibuf_holder willing = {be_asked, be_told, &second};
+    CHECK_OK(unibuf_held_by(second.held, &willing));
+    CHECK(first.ended == 1);
+    CHECK_OK(unibuf_discard(buffer, where));
+    CHECK(first.asked == 1 && second.asked == 1 && second.ended == 1 && second.held == NULL);
+
+    // A copy at the host is let go before an access at the device would have to look for what was written.
+    if (!is_shared(buffer, UNIBUF_HOST)) {
+        CHECK_OK(unibuf_hold(buffer, UNIBUF_HOST, 0, UNIBUF_REST, &second.held));
+        CHECK_OK(unibuf_held_by(second.held, &willing));
+        ((unsigned char*)unibuf_held_data(second.held))[5] = 77;
+        touch(buffer, where, UNIBUF_READ_WRITE, 5, 1);
+        CHECK(second.asked == 2 && second.ended == 2 && second.held == NULL);
+        unsigned char got = 0;
+        CHECK_OK(unibuf_copy_to(buffer, &got, 1, 5));
+        CHECK(got == 77);
+    }
+
+    CHECK_OK(unibuf_hold(buffer, where, 0, 100, &second.held));
+    const unibuf_holder silent = {be_asked, NULL, &second};
+    CHECK_OK(unibuf_held_by(second.held, &silent));
+    unibuf_destroy(buffer);
+    unibuf_let_go(second.held);
+    CHECK(second.ended == 2);
+}
+
 void contract_of_pools(unibuf_space where) {
     unibuf_options options = UNIBUF_OPTIONS_INIT;
     options.device = where;
@@ -194,6 +259,85 @@ void contract_of_fences(unibuf_space where) {
     unibuf_destroy(buffer);
     CHECK_OK(unibuf_fence_wait(fence, 0));
     unibuf_fence_destroy(fence);
+}
+
+/// Work of the program's own, which is as far as it says.
+struct job {
+    unibuf_status status;
+    int waits;
+    int ended;
+};
+
+static unibuf_status wait_for_job(void* context, int64_t timeout_ns) {
+    struct job* const here = context;
+    ++here->waits;
+    CHECK(timeout_ns >= 0);
+    return here->status;
+}
+
+static void end_job(void* context) { ++((struct job*)context)->ended; }
+
+/// Ends a lease of the first 100 bytes with the job.
+static void use_until(struct job* here, unibuf_buffer* buffer, unibuf_space where) {
+    const unibuf_work work = {wait_for_job, end_job, here};
+    unibuf_fence* fence = NULL;
+    CHECK_OK(unibuf_fence_create(&work, &fence));
+    unibuf_access_options some = UNIBUF_ACCESS_INIT;
+    some.size = 100;
+    unibuf_lease lease;
+    CHECK_OK(unibuf_acquire(buffer, where, UNIBUF_READ_WRITE, &some, &lease));
+    CHECK_OK(unibuf_release_after(&lease, fence));
+    CHECK(lease.data == NULL && lease.native.size == 0);
+    CHECK_STATUS(UNIBUF_INVALID_ARGUMENT, unibuf_release_after(&lease, fence));
+    unibuf_release(&lease);
+    unibuf_fence_destroy(fence);
+}
+
+void contract_of_events(unibuf_space where) {
+    const unibuf_work nothing = {NULL, end_job, NULL};
+    unibuf_fence* fence = NULL;
+    CHECK_REFUSED(UNIBUF_INVALID_ARGUMENT, "waits", unibuf_fence_create(&nothing, &fence));
+    struct job job = {.status = UNIBUF_TIMEOUT};
+    const unibuf_work work = {wait_for_job, end_job, &job};
+    CHECK_REFUSED(UNIBUF_INVALID_ARGUMENT, "place", unibuf_fence_create(&work, NULL));
+    CHECK(fence == NULL && job.ended == 0);
+    CHECK_OK(unibuf_fence_create(&work, &fence));
+    CHECK_STATUS(UNIBUF_TIMEOUT, unibuf_fence_wait(fence, 7));
+
+    unibuf_buffer* const buffer = made(some_bytes, where, UNIBUF_HINT_GPU_PREFERRED);
+    host_writes(buffer, 1);
+    unibuf_lease lease;
+    CHECK_OK(unibuf_acquire(buffer, UNIBUF_HOST, UNIBUF_READ, NULL, &lease));
+    CHECK_REFUSED(UNIBUF_INVALID_ARGUMENT, "fence", unibuf_release_after(&lease, NULL));
+    CHECK_REFUSED(UNIBUF_INVALID_ARGUMENT, "host", unibuf_release_after(&lease, fence));
+    CHECK(lease.data != NULL);
+    unibuf_release(&lease);
+    unibuf_fence_destroy(fence);
+    CHECK(job.ended == 1);
+
+    if (where != UNIBUF_HOST) {
+        // The bytes are the job's until it is done, and nobody else's are.
+        use_until(&job, buffer, where);
+        unibuf_access_options once = UNIBUF_ACCESS_INIT;
+        once.size = 1;
+        once.timeout_ns = 0;
+        const int before = job.waits;
+        CHECK_STATUS(UNIBUF_TIMEOUT, unibuf_acquire(buffer, UNIBUF_HOST, UNIBUF_READ, &once, &lease));
+        CHECK(job.waits > before && job.ended == 1);
+        job.status = UNIBUF_OK;
+        CHECK_OK(unibuf_acquire(buffer, UNIBUF_HOST, UNIBUF_READ, &once, &lease));
+        unibuf_release(&lease);
+        CHECK(job.ended == 2);
+        CHECK(host_reads_noise(buffer, 1));
+
+        // The access that waits for it has what went wrong with it.
+        use_until(&job, buffer, where);
+        job.status = UNIBUF_DEVICE_LOST;
+        CHECK_REFUSED(UNIBUF_DEVICE_LOST, "device_lost",
+                      unibuf_acquire(buffer, UNIBUF_HOST, UNIBUF_READ_WRITE, NULL, &lease));
+        CHECK(job.ended == 3);
+    }
+    unibuf_destroy(buffer);
 }
 
 void contract_of_names(unibuf_space where) {

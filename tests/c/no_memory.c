@@ -69,10 +69,16 @@ static unibuf_status raw(struct work* with) {
     return status;
 }
 
+static void refuse_to_let_go(void* context) { (void)context; }
+
 static unibuf_status hold(struct work* with) {
     unibuf_held* held = NULL;
-    const unibuf_status status = unibuf_hold(with->buffer, with->where, 0, UNIBUF_REST, &held);
+    int ended = 0;
+    const unibuf_holder holder = {refuse_to_let_go, count, &ended};
+    unibuf_status status = unibuf_hold(with->buffer, with->where, 0, UNIBUF_REST, &held);
+    if (status == UNIBUF_OK) status = unibuf_held_by(held, &holder);
     unibuf_let_go(held);
+    CHECK(ended == (status == UNIBUF_OK ? 1 : 0));
     return status;
 }
 
@@ -120,6 +126,25 @@ static unibuf_status devices(struct work* with) {
 static unibuf_status fence(struct work* with) {
     unibuf_fence* made = NULL;
     const unibuf_status status = unibuf_record_fence(with->where, NULL, &made);
+    unibuf_fence_destroy(made);
+    return status;
+}
+
+static unibuf_status is_done(void* context, int64_t timeout_ns) {
+    (void)context;
+    (void)timeout_ns;
+    return UNIBUF_OK;
+}
+
+static unibuf_status end_with_event(struct work* with) {
+    const unibuf_work work = {is_done, NULL, NULL};
+    unibuf_fence* made = NULL;
+    unibuf_lease lease;
+    unibuf_status status = unibuf_fence_create(&work, &made);
+    if (status != UNIBUF_OK) return status;
+    status = unibuf_acquire(with->buffer, with->where, UNIBUF_READ, NULL, &lease);
+    if (status == UNIBUF_OK) status = unibuf_release_after(&lease, made);
+    unibuf_release(&lease);
     unibuf_fence_destroy(made);
     return status;
 }
@@ -229,6 +254,7 @@ int main(int argc, char** argv) {
     RUN(deny_each(figures, where));
     RUN(deny_each(devices, where));
     RUN(deny_each(fence, where));
+    RUN(deny_each(end_with_event, where));
     RUN(deny_each(pool, where));
     RUN(deny_each(batch, where));
     RUN(deny_each(names, where));

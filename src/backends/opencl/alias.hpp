@@ -9,8 +9,8 @@
 
 namespace unibuf::backends::cl {
 
-/// Bytes that are the host's turn are mapped, and those that are the device's are not. Publishing maps and unmaps; the
-/// host's address stays the same.
+/// Bytes that the host may touch are mapped, and those that the device may touch are not. Publishing maps and unmaps;
+/// the host's address stays the same.
 class alias final : public allocation {
 public:
     /// Takes `native`, made of `host`, and maps all of it. Throws error(transfer_failed) where it is mapped elsewhere.

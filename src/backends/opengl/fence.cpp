@@ -12,7 +12,7 @@ namespace {
 
 using clock = std::chrono::steady_clock;
 
-// A waiter holds the context's thread at most so long before others get their turn.
+// A waiter holds the context's thread at most so long before others get it.
 constexpr std::chrono::nanoseconds slice = std::chrono::milliseconds(1);
 
 // A waiter sleeps on a job of another at most so long without asking whether it will ever be done.

@@ -65,8 +65,8 @@ void worker::post(std::function<void()> job) {
 }
 
 void worker::assist() {
-    // The program's own jobs keep their turn: nobody can have been told that they are done, so nothing is ordered after
-    // them, and they may do anything to the state that the job at work relies on.
+    // The program's own jobs stay where they are in the queue: nobody can have been told that they are done, so nothing
+    // is ordered after them, and they may do anything to the state that the job at work relies on.
     std::unique_lock lock(mutex_);
     for (;;) {
         const auto next = std::ranges::find(jobs_, false, &entry::callers);

@@ -1,0 +1,82 @@
+// held.cpp: copies that are held in place, and who is asked to let go of them.
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <unibuf/holder.hpp>
+#include <utility>
+#include <variant>
+
+#include "callers_context.hpp"
+#include "convert.hpp"
+#include "handles.hpp"
+
+struct unibuf_held {
+    std::variant<unibuf::host_view<std::byte>, unibuf::copy_view> copy;
+    std::size_t bytes;
+};
+
+namespace unibuf::c {
+namespace {
+
+using holder_of_copy = callers_context<unibuf_holder>;
+
+void ask_to_let_go(void* context) noexcept {
+    const unibuf_holder& who = static_cast<holder_of_copy*>(context)->functions();
+    who.let_go(who.context);
+}
+
+}  // namespace
+}  // namespace unibuf::c
+
+using namespace unibuf::c;
+
+unibuf_status unibuf_hold(unibuf_buffer* buffer, unibuf_space where, size_t offset, size_t size, unibuf_held** held) {
+    return attempt([&] {
+        hand_out(held, "a place for what is held", [&]() -> unibuf_held {
+            unibuf::buffer& bytes = bytes_of(buffer);
+            const unibuf::space at = space_of(where);
+            if (at == unibuf::host && bytes.options().access != unibuf::host_access::read_only) {
+                auto view = bytes.host_view(offset, size);
+                const std::size_t count = view.size();
+                return {std::move(view), count};
+            }
+            auto view = bytes.copy_view(at, offset, size);
+            const std::size_t count = view.native().bytes;
+            return {std::move(view), count};
+        });
+    });
+}
+
+unibuf_status unibuf_held_native(const unibuf_held* held, unibuf_native* native) {
+    return attempt([&] {
+        unibuf_native& result = given(native, "a place for the handle");
+        const auto& copy = given(held, "what is held").copy;
+        if (const auto* view = std::get_if<unibuf::copy_view>(&copy)) {
+            result = shown(view->native());
+        } else {
+            result = {UNIBUF_HOST, reinterpret_cast<std::uintptr_t>(unibuf_held_data(held)), 0, held->bytes};
+        }
+    });
+}
+
+void* unibuf_held_data(const unibuf_held* held) {
+    if (!held) return nullptr;
+    return std::visit([](const auto& view) -> void* { return view.data(); }, held->copy);
+}
+
+unibuf_status unibuf_held_by(unibuf_held* held, const unibuf_holder* holder) {
+    return attempt([&] {
+        auto& copy = given(held, "what is held").copy;
+        given(given(holder, "a holder").let_go, "a function that lets go");
+        const auto context = std::make_shared<holder_of_copy>(*holder);
+        std::visit([&](auto& view) { view.held_by({ask_to_let_go, context}); }, copy);
+        context->keep();
+    });
+}
+
+void unibuf_let_go(unibuf_held* held) { delete held; }
+
+unibuf_status unibuf_native_address(const unibuf_native* native, void** address) {
+    return answer(address, "a place for the address",
+                  [&] { return native_of(given(native, "a handle")).as<std::byte>(); });
+}
