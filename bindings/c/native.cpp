@@ -36,6 +36,13 @@ unibuf_status unibuf_cuda_handles(unibuf_space where, int* ordinal, struct CUctx
 
 unibuf_queue unibuf_cuda_queue(struct CUstream_st* stream) { return unibuf::cuda::queue_of(stream).native; }
 
+unibuf_status unibuf_cuda_use_streams(unibuf_space where, struct CUstream_st* const* streams, size_t count) {
+    return attempt([&] {
+        if (count != 0) given(streams, "a list of streams");
+        unibuf::cuda::use_streams(space_of(where), {streams, count});
+    });
+}
+
 unibuf_status unibuf_cuda_pointer(const unibuf_native* copy, unsigned long long* pointer) {
     return attempt([&] {
         const unibuf::native_memory native = copy_of(copy);

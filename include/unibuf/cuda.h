@@ -18,6 +18,12 @@ UNIBUF_C_API unibuf_status unibuf_cuda_handles(unibuf_space where, int* ordinal,
 /// stream.
 UNIBUF_C_API unibuf_queue unibuf_cuda_queue(struct CUstream_st* stream);
 
+/// Says that the program works at `where` on these streams alone, until they are named anew; none: on any. Accesses
+/// that name no stream are ordered after these, in the place of all work of the context. UNIBUF_INVALID_ARGUMENT for a
+/// stream of another context and for the per-thread default stream, UNIBUF_UNSUPPORTED for one that is being captured.
+UNIBUF_C_API unibuf_status unibuf_cuda_use_streams(unibuf_space where, struct CUstream_st* const* streams,
+                                                   size_t count);
+
 /// Writes the CUdeviceptr of the first byte of a copy.
 UNIBUF_C_API unibuf_status unibuf_cuda_pointer(const unibuf_native* copy, unsigned long long* pointer);
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 
 #include "unibuf/export.hpp"
 #include "unibuf/lease.hpp"
@@ -26,13 +27,21 @@ UNIBUF_API handles handles_of(space where);
 
 /// Returns a stream of the space's primary context as the queue that a lease's work is on. The legacy default stream
 /// (null) and the per-thread default stream ((CUstream)2) are streams like any other; a lease on the latter ends on the
-/// thread that took it. While a stream of the context is being captured, accesses name another one: one that names none
-/// asks for a fence of the whole context, which the driver refuses then, and which breaks the capture. Nothing else
-/// that unibuf does disturbs captures, but for an allocation that finds no room, and a copy from another CUDA device
-/// for captures there.
+/// thread that took it. So are streams of the device's green contexts, where the driver is of CUDA 12.5 or newer. A
+/// stream lives until the leases that name it have ended: a driver does not tell, and may crash, when it is asked about
+/// one that was destroyed. While a stream of the context is being captured, accesses name another one: one that names
+/// none asks for a fence of the whole context, which the driver refuses then, and which breaks the capture. Nothing
+/// else that unibuf does disturbs captures, but for an allocation that finds no room.
 inline queue queue_of(CUstream_st* stream) noexcept {
     return {stream ? static_cast<void*>(stream) : reinterpret_cast<void*>(std::uintptr_t{1})};  // CU_STREAM_LEGACY
 }
+
+/// Says that the program works at `where` on these streams alone, until they are named anew; none: on any, as in the
+/// beginning. An access that names no stream is then ordered after these, with an event for each, in the place of all
+/// work of the context: it costs no more than that, waits for no library's streams, and breaks no capture of others.
+/// The streams live until then. Throws error(invalid_argument) where `where` is no CUDA space, for a stream of another
+/// context, and for the per-thread default stream, error(unsupported) for a stream that is being captured.
+UNIBUF_API void use_streams(space where, std::span<CUstream_st* const> all);
 
 /// Returns the first byte of a copy at a CUDA space.
 template <class T = void>
@@ -46,9 +55,9 @@ T* pointer(const lease<T>& held) {
     return held.native().template as<T>();
 }
 
-/// The host memory that unibuf keeps pinned, for pinned buffers and for those that share it with a device, and the most
-/// that it may, in bytes: half of the memory that the process may have, of the machine and of its cgroup, until a limit
-/// is set. A new limit leaves pinned what is pinned already.
+/// The host memory that unibuf keeps pinned, for pinned buffers, for those that share it with a device, and, until
+/// trim_memory(host), for those to come; and the most that it may, in bytes: half of the memory that the process may
+/// have, of the machine and of its cgroup, until a limit is set. A new limit leaves pinned what is pinned already.
 struct pinned_info {
     std::uint64_t held = 0;
     std::uint64_t limit = 0;

@@ -19,7 +19,11 @@ void memory::poison_stale(std::size_t offset, std::size_t bytes) {
     std::memset(host_address() + offset, static_cast<int>(poison), bytes);
 }
 
-std::optional<fence> memory::write_from(memory&, std::size_t, std::size_t, queue) { return std::nullopt; }
+bool memory::takes_from(const memory&) const noexcept { return false; }
+
+fence memory::write_from(memory&, std::size_t, std::size_t, queue) {
+    throw error(error_code::unsupported, "memory of one device was to be copied to another that does not reach it");
+}
 
 fence memory::publish_to_host(std::size_t, std::size_t, access, queue) { return {}; }
 fence memory::publish_to_device(std::size_t, std::size_t, access, queue) { return {}; }

@@ -27,6 +27,7 @@ namespace unibuf::backends {
 
 struct traits {
     std::string description;         // name that its driver gives it
+    std::optional<int> number;       // its number in the API, which is then that of the space; else spaces are counted
     bool own_memory = true;          // memory of its own, apart from the host's
     bool aliases_host = false;       // alias() works
     bool pins = false;               // alias() faults pages of the host in, as a write does
@@ -113,9 +114,12 @@ public:
     virtual void write_parts(std::span<const part> parts, const std::byte* host, queue on, std::vector<fence>& done);
     virtual void read_parts(std::span<const part> parts, std::byte* host, queue on, std::vector<fence>& done);
 
-    /// Takes bytes from the same place in the memory of another device, after all work that was submitted there before.
-    /// Returns nothing where only the host reaches both.
-    virtual std::optional<fence> write_from(memory& other, std::size_t offset, std::size_t bytes, queue on);
+    /// Returns whether write_from takes bytes from `other`; where it does not, only the host reaches both.
+    virtual bool takes_from(const memory& other) const noexcept;
+
+    /// Takes bytes from the same place in the memory of another device. The caller has put `on` behind the work there
+    /// that has written them.
+    virtual fence write_from(memory& other, std::size_t offset, std::size_t bytes, queue on);
 
     /// Repeats `pattern`, which is 1 byte or longer, over the range, whose size is a multiple of the pattern's.
     virtual fence fill(std::size_t offset, std::size_t bytes, std::span<const std::byte> pattern, queue on) = 0;

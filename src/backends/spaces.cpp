@@ -80,16 +80,15 @@ public:
             if (each.kind == kind_name) there += (there.empty() ? "" : ", ") + each.name;
         }
         std::string known = "host";
+        std::string why = there.empty() ? "" : "there are " + there;
         for (const kind& each : kinds_) {
             if (each.name == kind_name && !each.unavailable.empty()) {
-                throw error(error_code::device_unavailable,
-                            fmt::format("the space '{}' is not available: {}", name, each.unavailable));
+                why += (why.empty() ? "" : "; ") + each.unavailable;
             }
             if (each.name != "host") known += fmt::format(", {}:N", each.name);
         }
-        if (!there.empty()) {
-            throw error(error_code::device_unavailable,
-                        fmt::format("the space '{}' is not available: there are {}", name, there));
+        if (!why.empty()) {
+            throw error(error_code::device_unavailable, fmt::format("the space '{}' is not available: {}", name, why));
         }
         throw error(error_code::invalid_argument,
                     fmt::format("the space '{}' was asked for; this build knows {}", name, known));
@@ -154,9 +153,10 @@ private:
             throw error(error_code::unsupported,
                         fmt::format("a process has up to {} spaces, and they are taken", max_spaces));
         }
-        std::size_t index = 0;
+        int index = 0;
         for (std::size_t id = 0; id < count_; ++id) index += entries_[id].load(std::memory_order_relaxed)->kind == kind;
-        std::string name = kind == "host" ? std::string(kind) : fmt::format("{}:{}", kind, index);
+        std::string name(kind);
+        if (kind != "host") name += fmt::format(":{}", added->about().number.value_or(index));
         entries_[count_].store(new entry{std::move(name), std::string(kind), std::move(added)},
                                std::memory_order_release);
         return space::from_id(static_cast<std::uint8_t>(count_++));

@@ -2,7 +2,6 @@
 #include "buffer/moves.hpp"
 
 #include <algorithm>
-#include <optional>
 
 #include "memory/transfer_costs.hpp"
 
@@ -22,7 +21,7 @@ void move_staged(backends::memory& from, backends::memory& to, byte_range range)
 }
 
 fence move_between_devices(backends::memory& from, backends::memory& to, byte_range range, queue on) {
-    if (const std::optional<fence> done = to.write_from(from, range.begin, range.size(), on)) return *done;
+    if (to.takes_from(from)) return to.write_from(from, range.begin, range.size(), on);
     if (!to.host_address()) {
         move_staged(from, to, range);
         return {};

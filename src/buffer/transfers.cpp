@@ -33,6 +33,13 @@ void transfers::run(const std::vector<step>& planned) {
     }
 }
 
+/// Returns whether the host has to carry the bytes from one device to another.
+bool transfers::goes_by_way_of_host(const step& move) const {
+    if (move.from == coherence::host || move.to == coherence::host) return false;
+    const backends::memory& from = *lock_->copies.find(move.from)->memory;
+    return from.host_address() || !lock_->copies.find(move.to)->memory->takes_from(from);
+}
+
 /// Returns whether one device carries out all steps, so that what comes later can be ordered behind them there.
 bool transfers::may_return_early(const std::vector<step>& planned) {
     const bool wanted = asked_.may_return_early || (asked_.on && asked_.where != host);
@@ -40,8 +47,7 @@ bool transfers::may_return_early(const std::vector<step>& planned) {
         return false;  // what arrives is not to be taken for writes
     for (const step& each : planned) {
         if (each.does == step::kind::wait) continue;
-        const bool by_way_of_host = each.from != coherence::host && each.to != coherence::host;
-        if (each.does == step::kind::move && by_way_of_host) return false;
+        if (each.does == step::kind::move && goes_by_way_of_host(each)) return false;
         if (executor_ == coherence::host) executor_ = executor_of(each);
         if (executor_of(each) != executor_) return false;
     }

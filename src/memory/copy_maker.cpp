@@ -74,7 +74,7 @@ private:
         auto own = allocate(coherence::host, [&] {
             if (options.pinned) {
                 try {
-                    return backends::allocate_pinned(space::from_id(meant), wanted);
+                    return backends::allocate_pinned(space::from_id(meant), wanted.bytes);
                 } catch (const error& failure) {
                     if (failure.code() != error_code::unsupported) throw;
                     made.remark(remark_on("not pinned", failure));

@@ -141,6 +141,12 @@ static void check_cuda(unibuf_space where, unibuf_buffer* buffer) {
     lease = part_on(buffer, where, unibuf_cuda_queue(NULL));  // the legacy default stream
     unibuf_release(&lease);
     CHECK(unibuf_cuda_queue(NULL) != NULL);
+    struct CUstream_st* const streams[] = {stream, NULL};
+    CHECK_OK(unibuf_cuda_use_streams(where, streams, 2));
+    touch(buffer, where, UNIBUF_READ, 0, UNIBUF_REST);
+    CHECK(device_has_noise(buffer, where, 1));
+    CHECK_OK(unibuf_cuda_use_streams(where, NULL, 0));
+    CHECK_REFUSED(UNIBUF_INVALID_ARGUMENT, "streams", unibuf_cuda_use_streams(where, NULL, 1));
     CHECK_OK(unibuf_sync_to_host(buffer, 0, UNIBUF_REST));
     CHECK(cuStreamDestroy_v2(stream) == 0);
     CHECK(cuCtxPopCurrent_v2(&context) == 0);

@@ -111,6 +111,7 @@ private:
         UNIBUF_FIND(cuMemAllocFromPoolAsync);
         UNIBUF_FIND(cuMemFreeAsync);
 #undef UNIBUF_FIND
+        find_newer("cuStreamGetCtx", table.cuStreamGetCtx_v2, 12050);
         find_newer("cuCtxRecordEvent", table.cuCtxRecordEvent, 12050);
         find_newer("cuMemcpyBatchAsync", table.cuMemcpyBatchAsync, 12080);
 #define UNIBUF_FIND_OPTIONAL(name) find_newer(#name, table.name, oldest)

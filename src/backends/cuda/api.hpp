@@ -13,6 +13,7 @@
 struct CUevent_st;
 struct CUmemPoolHandle_st;
 struct CUgraphicsResource_st;
+struct CUgreenCtx_st;
 
 namespace unibuf::backends::cuda {
 
@@ -191,6 +192,7 @@ struct functions {
     result (*cuMemsetD32Async)(device_pointer, unsigned, std::size_t, stream_handle);
 
     // These are null where the driver is older than the version behind them, or the device lacks them.
+    result (*cuStreamGetCtx_v2)(stream_handle, context_handle*, CUgreenCtx_st** green);           // 12.5
     result (*cuCtxRecordEvent)(context_handle, event_handle);                                     // 12.5
     result (*cuMemPoolCreate)(pool_handle*, const pool_properties*);                              // 11.2
     result (*cuMemPoolSetAttribute)(pool_handle, int, void*);                                     // 11.2

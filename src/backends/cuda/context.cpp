@@ -67,7 +67,10 @@ stream_handle context::stream_for(queue on) {
 void context::check_named(stream_handle named) {
     if (named != legacy_stream && named != per_thread_stream) {
         context_handle owner = nullptr;
-        const result status = api().cuStreamGetCtx(named, &owner);
+        CUgreenCtx_st* green = nullptr;
+        // A stream of a green context belongs to the primary context, which only the newer call says.
+        const result status = api().cuStreamGetCtx_v2 ? api().cuStreamGetCtx_v2(named, &owner, &green)
+                                                      : api().cuStreamGetCtx(named, &owner);
         // These statuses mean that the context of the named stream has gone, and say nothing of this one.
         const bool none = status == invalid_handle || status == invalid_context || status == context_is_destroyed;
         if (none) {
@@ -126,17 +129,42 @@ fence context::mark_all() {
         to_free_.clear();
     }
     for (const fence_listener& each : told_) each.begin();
-    fence all;
-    if (api().cuCtxRecordEvent) {
-        auto work = std::make_shared<queued_work>(*this);
-        check(api().cuCtxRecordEvent(native_, work->native()), "a fence cannot be queued");
-        all = fence(std::move(work));
-    } else {  // before 12.5 a context can only be waited for
-        check(api().cuCtxSynchronize(), "work that was queued before failed");
-    }
+    const fence all = streams_.empty() ? mark_context() : mark_streams();
     free_after(all);
     for (const fence_listener& each : told_) each.end(all);
     return all;
+}
+
+fence context::mark_context() {
+    if (!api().cuCtxRecordEvent) {  // before 12.5 a context can only be waited for
+        check(api().cuCtxSynchronize(), "work that was queued before failed");
+        return {};
+    }
+    auto work = std::make_shared<queued_work>(*this);
+    check(api().cuCtxRecordEvent(native_, work->native()), "a fence cannot be queued");
+    return fence(std::move(work));
+}
+
+fence context::mark_streams() {
+    for (const stream_handle each : streams_) {
+        check_named(each);
+        order(mark(each), own_);
+    }
+    return mark(own_);
+}
+
+void context::use_streams(std::vector<stream_handle> all) {
+    for (const stream_handle each : all) {
+        if (each == per_thread_stream) {
+            throw error(error_code::invalid_argument,
+                        description_ +
+                            ": the default stream of each thread is another one, and cannot be one of the "
+                            "program's streams: name it with each access");
+        }
+        check_named(each);
+    }
+    const std::scoped_lock lock(marking_mutex_);
+    streams_ = std::move(all);
 }
 
 void context::tell_of_fences(const fence_listener& told) {

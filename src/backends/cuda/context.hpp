@@ -83,10 +83,14 @@ public:
     /// or no more peers can be reached, the driver copies by way of the host.
     void reach(context& other);
 
-    /// Returns a fence after all work submitted to the context. The driver refuses it while a stream of the context is
-    /// being captured, and that capture is broken then: only accesses that name no stream may ask for it, and
-    /// allocations that find no room. Whoever waits for such a fence gets this one, too.
+    /// Returns a fence after all work submitted to the context, or, where use_streams() has named them, to the
+    /// program's streams and the own one. The driver refuses the former while a stream of the context is being
+    /// captured, and that capture is broken then: only accesses that name no stream may ask for it, and allocations
+    /// that find no room. Whoever waits for such a fence gets this one, too.
     fence mark_all();
+
+    /// Names all streams that the program works on; none: it may work on any.
+    void use_streams(std::vector<stream_handle> all);
 
     /// Tells of each fence that mark_all() makes from now on.
     void tell_of_fences(const fence_listener& told);
@@ -104,6 +108,8 @@ public:
 private:
     stream_handle make_stream(int priority);
     void check_named(stream_handle named);
+    fence mark_context();
+    fence mark_streams();
     void free_after(const fence& all);
 
     context_handle native_ = nullptr;
@@ -121,6 +127,7 @@ private:
     std::mutex marking_mutex_;  // one fence at a time: what is freed while one is made waits for the next
     std::vector<device_pointer> freed_before_mark_;
     std::vector<fence_listener> told_;
+    std::vector<stream_handle> streams_;  // of the program, where it has named all of them
     std::atomic<result> lost_ = success;
     int born_ = process::forks();
 };

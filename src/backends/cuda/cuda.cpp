@@ -3,6 +3,9 @@
 
 #include <fmt/format.h>
 
+#include <utility>
+#include <vector>
+
 #include "backends/cuda/device.hpp"
 #include "backends/spaces.hpp"
 
@@ -17,18 +20,15 @@ discovery discover() {
     if (status != success) fail(status, "CUDA cannot list its devices", error_code::device_unavailable);
     for (int ordinal = 0; ordinal < count; ++ordinal) {
         device_ordinal device = 0;
-        if (api().cuDeviceGet(&device, ordinal) != success) continue;
         try {
+            const result known = api().cuDeviceGet(&device, ordinal);
+            if (known != success) fail(known, fmt::format("CUDA device {}", ordinal), error_code::device_unavailable);
             found.devices.push_back(std::make_unique<compute_device>(device));
         } catch (const error& failed) {  // the other devices may work
-            found.unavailable = failed.what();
+            found.unavailable += (found.unavailable.empty() ? "" : "; ") + std::string(failed.what());
         }
     }
-    if (!found.devices.empty()) {
-        found.unavailable.clear();
-    } else if (found.unavailable.empty()) {
-        found.unavailable = "the CUDA driver knows no device";
-    }
+    if (count == 0) found.unavailable = "the CUDA driver knows no device";
     return found;
 }
 
@@ -59,6 +59,14 @@ namespace driver = backends::cuda;
 handles handles_of(space where) {
     driver::compute_device& device = driver::device_at(where);
     return {.ordinal = device.ordinal(), .context = device.in().native()};
+}
+
+void use_streams(space where, std::span<CUstream_st* const> all) {
+    driver::context& in = driver::device_at(where).in();
+    std::vector<driver::stream_handle> named;
+    for (CUstream_st* const each : all) named.push_back(static_cast<driver::stream_handle>(queue_of(each).native));
+    const driver::context::scope current(in);
+    in.use_streams(std::move(named));
 }
 
 }  // namespace unibuf::cuda

@@ -46,6 +46,7 @@ compute_device::compute_device(device_ordinal ordinal) : ordinal_(ordinal) {
     if (status == success) status = api().cuDeviceTotalMem(&total, ordinal);
     if (status != success) fail(status, fmt::format("CUDA device {}", ordinal), error_code::device_unavailable);
     about_.description = name;
+    about_.number = ordinal;
     about_.own_memory = attribute(integrated) == 0;
     about_.aliases_host = attribute(can_map_host_memory) != 0;
     about_.host_visible = about_.aliases_host;

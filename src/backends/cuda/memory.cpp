@@ -93,22 +93,19 @@ fence device_range::carry(direction way, std::span<const piece> pieces, queue on
     });
 }
 
+bool device_range::takes_from(const memory& other) const noexcept {
+    return dynamic_cast<const device_range*>(&other) != nullptr;
+}
+
 /// The driver copies, and stages by itself where the devices do not reach each other.
-std::optional<fence> device_range::write_from(memory& other, std::size_t offset, std::size_t bytes, queue on) {
-    auto* const source = dynamic_cast<device_range*>(&other);
-    if (!source) return std::nullopt;
-    fence before;
-    {
-        const context::scope there(source->in_);
-        before = source->in_.mark_all();
-    }
+fence device_range::write_from(memory& other, std::size_t offset, std::size_t bytes, queue on) {
+    auto& source = dynamic_cast<device_range&>(other);
     const context::scope current(in_);
     const stream_handle stream = in_.stream_for(on);
-    in_.reach(source->in_);
+    in_.reach(source.in_);
     return in_.queued(stream, [&] {
-        in_.order(before, stream);
-        in_.check(api().cuMemcpyPeerAsync(address_ + offset, in_.native(), source->address_ + offset,
-                                          source->in_.native(), bytes, stream),
+        in_.check(api().cuMemcpyPeerAsync(address_ + offset, in_.native(), source.address_ + offset,
+                                          source.in_.native(), bytes, stream),
                   asked("copy from another device", offset, bytes));
     });
 }

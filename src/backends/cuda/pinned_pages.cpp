@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <iterator>
-#include <limits>
 #include <map>
 #include <mutex>
 #include <utility>
@@ -14,17 +13,26 @@
 namespace unibuf::backends::cuda {
 namespace {
 
-using range = std::pair<std::byte*, std::size_t>;
-
 struct shared_pin {
+    std::size_t bytes;
     std::size_t users;
     pinned_share share;
 };
 
+using shared_pins = std::map<const std::byte*, shared_pin>;
+
 /// The table is never destroyed, as buffers may go when static objects do.
 struct table {
     std::mutex mutex;
-    std::map<range, shared_pin> pins;
+    shared_pins pins;  // by the address where they begin
+
+    /// Returns the pin of all of `host`, or the end.
+    shared_pins::iterator around(std::span<const std::byte> host) noexcept {
+        const auto next = pins.upper_bound(host.data());
+        if (next == pins.begin()) return pins.end();
+        const auto last = std::prev(next);
+        return host.data() + host.size() <= last->first + last->second.bytes ? last : pins.end();
+    }
 
     static table& instance() {
         static auto* const only = new table;
@@ -43,25 +51,27 @@ void out_of_room(context& in, std::size_t bytes, const char* where, result statu
     __builtin_unreachable();
 }
 
-pinned_pages::pinned_pages(context& in, std::span<std::byte> host) : in_(in), host_(host) {
+pinned_pages::pinned_pages(context& in, std::span<std::byte> host) : in_(in) {
     if (in.attribute(host_register_supported) == 0) {
         throw error(error_code::unsupported, in.description() + " does not pin memory that it has not allocated");
     }
     table& known = table::instance();
     const std::scoped_lock lock(known.mutex);
-    const range which{host.data(), host.size()};
-    if (const auto found = known.pins.find(which); found != known.pins.end()) {
+    if (const auto found = known.around(host); found != known.pins.end()) {
         ++found->second.users;
+        begin_ = const_cast<std::byte*>(found->first);
         return;
     }
-    shared_pin added{.users = 1, .share = pinned_share(host.size())};
-    const auto place = known.pins.emplace(which, std::move(added)).first;
+    shared_pin added{.bytes = host.size(), .users = 1, .share = pinned_share(host.size())};
+    const auto place = known.pins.emplace(host.data(), std::move(added)).first;
     const result status =
         api().cuMemHostRegister(host.data(), host.size(), host_register_portable | host_register_device_map);
-    if (status == success) return;
+    if (status == success) {
+        begin_ = host.data();
+        return;
+    }
     known.pins.erase(place);
-    own_ = status != host_memory_already_registered;
-    if (!own_) return;
+    if (status == host_memory_already_registered) return;
     if (status == not_permitted || status == not_supported || status == invalid_value) {
         in.check(status, fmt::format("{} bytes of the host cannot be pinned", host.size()), error_code::unsupported);
     }
@@ -69,15 +79,15 @@ pinned_pages::pinned_pages(context& in, std::span<std::byte> host) : in_(in), ho
 }
 
 pinned_pages::~pinned_pages() {
-    if (!own_) return;
+    if (!begin_) return;
     table& known = table::instance();
     const std::scoped_lock lock(known.mutex);
-    const auto mine = known.pins.find({host_.data(), host_.size()});
+    const auto mine = known.pins.find(begin_);
     if (--mine->second.users > 0) return;
     known.pins.erase(mine);
     try {
         const context::scope current(in_);
-        api().cuMemHostUnregister(host_.data());
+        api().cuMemHostUnregister(begin_);
     } catch (const std::exception&) {  // the device is lost
     }
 }
@@ -85,10 +95,7 @@ pinned_pages::~pinned_pages() {
 bool pinned_pages::cover(std::span<const std::byte> host) noexcept {
     table& known = table::instance();
     const std::scoped_lock lock(known.mutex);
-    auto next = known.pins.upper_bound({const_cast<std::byte*>(host.data()), std::numeric_limits<std::size_t>::max()});
-    if (next == known.pins.begin()) return false;
-    const auto& [begin, bytes] = std::prev(next)->first;
-    return host.data() + host.size() <= begin + bytes;
+    return known.around(host) != known.pins.end();
 }
 
 }  // namespace unibuf::backends::cuda

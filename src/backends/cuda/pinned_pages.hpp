@@ -9,8 +9,8 @@
 
 namespace unibuf::backends::cuda {
 
-/// Pins host memory for all devices while it exists. The driver pins a range once, and unpins it for all, so objects of
-/// the same range share that. A range that the program has pinned itself is left to it.
+/// Pins host memory for all devices while it exists. The driver pins a range once, and unpins it for all, so an object
+/// within the range of another one shares that. A range that the program has pinned itself is left to it.
 class pinned_pages final : public pin {
 public:
     /// Pins `host`, with the context current. Throws error(out_of_memory) where the system pins no more, or unibuf may
@@ -25,8 +25,7 @@ public:
 
 private:
     context& in_;
-    std::span<std::byte> host_;
-    bool own_ = true;
+    std::byte* begin_ = nullptr;  // where the range begins that is pinned; null where the program has pinned it
 };
 
 /// Throws what `status`, which is not success, means for `bytes` that were asked for, and tells what the device has

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "backends/arena.hpp"
+#include "backends/host/pinned_blocks.hpp"
 #include "backends/spaces.hpp"
 #include "unibuf/error.hpp"
 
@@ -15,23 +16,6 @@ namespace {
 // Whole pages can be pinned, and watched. Blocks are smaller than a huge page, so that none becomes one, which would be
 // split.
 constexpr arena::measures small{.block = std::size_t{1} << 20, .granule = 4096, .largest = std::size_t{128} << 10};
-
-class pinned_block final : public arena::block {
-public:
-    pinned_block(space by, request what) {
-        what.whole_pages = true;
-        pages_ = device_of(host).allocate(what);
-        pin_ = device_of(by).pin_pages({pages_->host_address(), what.bytes});
-    }
-
-    std::uintptr_t address() const noexcept override { return pages_->handle(); }
-    bool starts_zero() const noexcept { return pages_->starts_zero(); }
-    std::span<std::byte> common_mapping() const noexcept { return pages_->common_mapping(); }
-
-private:
-    std::unique_ptr<memory> pages_;
-    std::unique_ptr<pin> pin_;  // destroyed before the memory
-};
 
 /// One arena for each device; they are never destroyed, as buffers may go when static objects do.
 struct arenas {
@@ -50,7 +34,7 @@ arena& small_pinned(space by) {
     std::unique_ptr<arena>& found = all.of[by.id()];
     if (!found) {
         found = std::make_unique<arena>(
-            small, [by](std::size_t bytes) { return std::make_unique<pinned_block>(by, request{bytes}); },
+            small, [by](std::size_t bytes) { return std::make_unique<pinned_block>(by, bytes); },
             [by] { device_of(by).record({}); });
         device_of(by).tell_of_fences({.begin = [parts = found.get()] { parts->begin_fence(); },
                                       .end = [parts = found.get()](const fence& behind) { parts->end_fence(behind); }});
@@ -82,6 +66,11 @@ class own_block final : public pinned_memory {
 public:
     explicit own_block(std::unique_ptr<pinned_block> made)
         : pinned_memory(reinterpret_cast<std::byte*>(made->address())), made_(std::move(made)) {}
+    ~own_block() override {
+        if (!is_out()) kept_blocks::instance().keep(std::move(made_));
+    }
+    own_block(const own_block&) = delete;
+    own_block& operator=(const own_block&) = delete;
 
     bool starts_zero() const noexcept override { return made_->starts_zero(); }
     std::span<std::byte> common_mapping() const noexcept override { return made_->common_mapping(); }
@@ -90,22 +79,28 @@ private:
     std::unique_ptr<pinned_block> made_;
 };
 
+std::unique_ptr<memory> make_own_block(space by, std::size_t bytes) {
+    return std::make_unique<own_block>(kept_blocks::instance().make(by, bytes));
+}
+
 }  // namespace
 
-std::unique_ptr<memory> allocate_pinned(space by, const request& what) {
+std::unique_ptr<memory> allocate_pinned(space by, std::size_t bytes) {
     arena& parts = small_pinned(by);
     try {
-        if (parts.serves(what.bytes)) return std::make_unique<part_of_block>(parts, what.bytes);
-        return std::make_unique<own_block>(std::make_unique<pinned_block>(by, what));
+        if (parts.serves(bytes)) return std::make_unique<part_of_block>(parts, bytes);
+        return make_own_block(by, bytes);
     } catch (const error& failure) {
         if (failure.code() != error_code::out_of_memory) throw;
-        const bool helps = parts.trim(std::chrono::seconds(1)) || parts.serves(what.bytes);
+        const bool kept_any = kept_blocks::instance().clear();
+        const bool helps = parts.trim(std::chrono::seconds(1)) || kept_any || parts.serves(bytes);
         if (!helps) throw;
-        return std::make_unique<own_block>(std::make_unique<pinned_block>(by, what));
+        return make_own_block(by, bytes);
     }
 }
 
 void trim_pinned() {
+    kept_blocks::instance().clear();
     arenas& all = arenas::instance();
     for (std::size_t i = 0; i < max_spaces; ++i) {
         arena* each = nullptr;

@@ -8,9 +8,10 @@
 
 namespace unibuf::backends {
 
-/// Allocates memory that is pinned for the device at `by`. Small allocations are parts of larger blocks, as pinning
-/// takes long. Throws error(out_of_memory), and error(unsupported) where pinning is of no use to the device.
-std::unique_ptr<memory> allocate_pinned(space by, const request& what);
+/// Allocates memory that is pinned for the device at `by`. As pinning takes long, small allocations are parts of larger
+/// blocks, and large ones come from blocks that are kept, where nobody works with their handles. Throws
+/// error(out_of_memory), and error(unsupported) where pinning is of no use to the device.
+std::unique_ptr<memory> allocate_pinned(space by, std::size_t bytes);
 
 /// Gives back the blocks of pinned memory that nothing is left in.
 void trim_pinned();

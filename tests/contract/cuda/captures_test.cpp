@@ -72,6 +72,21 @@ TEST_F(beside_a_capture, copies_are_evicted) {
     for (buffer& each : all) EXPECT_TRUE(same(host_reads(each), noise(mebibyte)));
 }
 
+TEST_F(beside_a_capture, copies_go_to_another_device) {
+    find_second();
+    if (IsSkipped()) return;
+    program there(second_);
+    const queue on = cuda::queue_of(there.stream());
+    const program here;
+    buffer both = used(mebibyte, {.hint = memory_hint::gpu_preferred});
+    both.read_write(where_, {.on = other_}).release();
+    capture under_way(captured_);
+    both.read(second_, {.on = on}).release();
+    EXPECT_TRUE(under_way.end());
+    both.mark_dirty(second_);
+    EXPECT_TRUE(same(host_reads(both), noise(mebibyte)));
+}
+
 TEST_F(beside_a_capture, parts_are_moved) {
     buffer many = used(mebibyte);
     capture under_way(captured_);

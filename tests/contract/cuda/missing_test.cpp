@@ -80,6 +80,16 @@ TEST(cuda_missing, says_that_there_is_no_device) {
     EXPECT_NE(found.find("default host"), std::string::npos) << found;
 }
 
+TEST(cuda_missing, numbers_spaces_by_ordinal) {
+    if (!cuda_double::loaded()) GTEST_SKIP() << "all devices of a real driver may work";
+    const std::string found = found_with("UNIBUF_CUDA_DOUBLE_DEVICES=3 UNIBUF_CUDA_DOUBLE_BROKEN=1");
+    EXPECT_NE(found.find("[cuda:0|unibuf test double"), std::string::npos) << found;
+    EXPECT_NE(found.find("[cuda:2|unibuf test double"), std::string::npos) << found;
+    EXPECT_EQ(found.find("[cuda:1|"), std::string::npos) << found;
+    EXPECT_NE(found.find("[cuda|CUDA device 1: CUDA_ERROR_INVALID_DEVICE: invalid device ordinal|"), std::string::npos)
+        << found;
+}
+
 /// Runs the whole suite on drivers and devices that lack something.
 TEST(cuda_others, pass_the_suite) {
     if (!cuda_double::loaded()) GTEST_SKIP() << "a real driver is what it is";

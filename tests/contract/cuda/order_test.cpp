@@ -2,6 +2,8 @@
 //
 // The double ends the program where two streams touch memory without order, so these tests need not hit the moment.
 #include <future>
+#include <initializer_list>
+#include <optional>
 #include <thread>
 
 #include "contract/cuda/fixture.hpp"
@@ -232,6 +234,98 @@ TEST_F(cuda_test, shared_memory_is_ordered_too) {
     std::fill_n(wanted.begin(), 100, std::byte{1});
     std::fill_n(wanted.begin() + 50, 100, std::byte{2});
     EXPECT_TRUE(same(host_reads(used), wanted));
+}
+
+/// A program that has named its streams.
+class named_streams : public cuda_test {
+protected:
+    void SetUp() override {
+        cuda_test::SetUp();
+        if (IsSkipped()) return;
+        by_.emplace();
+        mine_ = by_->stream();
+        other_ = by_->stream();
+    }
+    void TearDown() override {
+        if (by_) cuda::use_streams(where_, {});
+    }
+
+    void name(std::initializer_list<stream_handle> all) const { cuda::use_streams(where_, {all.begin(), all.size()}); }
+
+    std::optional<program> by_;
+    stream_handle mine_ = nullptr;
+    stream_handle other_ = nullptr;
+};
+
+TEST_F(named_streams, are_what_accesses_that_name_none_wait_for) {
+    name({mine_, nullptr});
+    buffer used = mirrored(size);
+    used.read(where_).release();
+    set_default_device(where_);
+    const device_pointer at = address_of(used.device());
+    for (const stream_handle stream : {mine_, stream_handle(nullptr)}) {
+        for (unsigned char value = 1; value < 20; ++value) {
+            by_->set(stream, at, value, size);
+            used.mark_dirty(where_);
+            EXPECT_TRUE(same(host_reads(used), bytes(size, std::byte{value})));
+        }
+    }
+}
+
+TEST_F(named_streams, leave_the_others_alone) {
+    name({mine_});
+    buffer used = mirrored(size);
+    capture under_way(other_);
+    const stream_handle held = by_->stream();
+    gate closed(*by_, held);
+    for (int i = 0; i != 3; ++i) {
+        host_writes(used, noise(size));
+        used.read_write(where_).release();
+        EXPECT_TRUE(same(host_reads(used), noise(size)));
+    }
+    EXPECT_TRUE(under_way.end());
+}
+
+TEST_F(named_streams, are_streams_that_can_be_waited_for) {
+    EXPECT_EQ(code_of([&] { name({driver::per_thread_stream}); }), error_code::invalid_argument);
+    EXPECT_EQ(code_of([&] { cuda::use_streams(host, {}); }), error_code::invalid_argument);
+    {
+        capture under_way(other_);
+        EXPECT_EQ(code_of([&] { name({mine_, other_}); }), error_code::unsupported);
+        EXPECT_TRUE(under_way.end());
+    }
+    name({mine_, other_});
+    buffer used = mirrored(size);
+    host_writes(used, noise(size));
+    capture under_way(other_);
+    EXPECT_EQ(code_of([&] { used.read(where_); }), error_code::unsupported);
+    EXPECT_TRUE(under_way.end());
+    used.read(where_).release();
+}
+
+TEST_F(cuda_test, a_peer_takes_what_a_stream_writes_and_the_host_does_not_stop) {
+    find_second();
+    if (IsSkipped()) return;
+    program by;
+    const stream_handle writes = by.stream();
+    program there(second_);
+    const queue takes = cuda::queue_of(there.stream());
+    const program here;
+    buffer used = mirrored(size);
+    host_writes(used, noise(size));
+    used.read(second_).release();
+    gate closed(by, writes);
+    {
+        const auto lease = used.read_write(where_, {.on = cuda::queue_of(writes)});
+        by.set(writes, address_of(lease), 5, size);
+    }
+    used.read(second_, {.on = takes}).release();
+    used.prefetch(second_);
+    EXPECT_EQ(code_of([&] { used.read(host, {.timeout = 0ns}); }), error_code::timeout);
+    closed.open();
+    EXPECT_TRUE(same(host_reads(used), bytes(size, std::byte{5})));
+    used.mark_dirty(second_);
+    EXPECT_TRUE(same(host_reads(used), bytes(size, std::byte{5})));
 }
 
 TEST_F(cuda_test, one_device_waits_for_another) {

@@ -1,7 +1,9 @@
 // tests/contract/cuda/pinned_test.cpp: pinned buffers, what may be pinned, and memory shared because it is.
 #include <atomic>
 #include <thread>
+#include <vector>
 
+#include "backends/host/pinned_blocks.hpp"
 #include "backends/host/pinned_memory.hpp"
 #include "contract/cuda/fixture.hpp"
 #include "tracking/watch.hpp"
@@ -48,6 +50,7 @@ TEST_F(on_the_double, a_pinned_buffer_needs_no_detour) {
 }
 
 TEST_F(cuda_test, counts_what_is_pinned_once) {
+    trim_memory(host);
     const std::uint64_t before = cuda::pinned_memory().held;
     {
         buffer_options options;
@@ -64,6 +67,68 @@ TEST_F(cuda_test, counts_what_is_pinned_once) {
         used.discard(where_);
         EXPECT_TRUE(used.placement(host).pinned);
     }
+    EXPECT_EQ(cuda::pinned_memory().held, before + mebibyte);  // it is kept for the next one
+    trim_memory(host);
+    EXPECT_LE(cuda::pinned_memory().held, before);
+}
+
+TEST_F(on_the_double, pins_once_for_buffers_that_follow_each_other) {
+    for (const std::size_t count : {mebibyte / 2, 3 * mebibyte - 1, 64 * mebibyte, 65 * mebibyte}) {
+        trim_memory(host);
+        control().reset();
+        for (int i = 0; i != 10; ++i) {
+            buffer used = pinned_buffer(count - static_cast<std::size_t>(i) * 100);
+            EXPECT_TRUE(same(host_reads(used), bytes(used.size_bytes(), std::byte{0}))) << count;
+            host_writes(used, bytes(used.size_bytes(), std::byte{9}));
+            used.read(where_).release();
+            EXPECT_TRUE(used.placement(host).pinned);
+        }
+        EXPECT_EQ(control().calls("cuMemHostRegister"), 1u) << count;
+        EXPECT_EQ(control().calls("cuMemHostUnregister"), 0u) << count;
+        EXPECT_LE(control().bytes("cuMemHostRegister"), count + std::max<std::size_t>(count / 64, 4096)) << count;
+    }
+}
+
+/// A buffer whose handle is out may be in use by kernels when it ends.
+TEST_F(on_the_double, keeps_no_pinned_memory_that_somebody_may_use) {
+    trim_memory(host);
+    set_default_device(where_);
+    {
+        buffer used(mebibyte, {.hint = memory_hint::coherent, .pinned = true});
+        host_writes(used, noise(mebibyte));
+        used.device();
+    }
+    control().reset();
+    host_writes(*std::make_unique<buffer>(pinned_buffer(mebibyte)), noise(mebibyte));
+    EXPECT_EQ(control().calls("cuMemHostRegister"), 1u);
+}
+
+/// What is kept makes room where a limit is reached.
+TEST_F(on_the_double, gives_kept_pinned_memory_back_before_it_says_that_there_is_no_room) {
+    trim_memory(host);
+    host_writes(*std::make_unique<buffer>(pinned_buffer(8 * mebibyte)), noise(8 * mebibyte));
+    const limited to(cuda::pinned_memory().held);
+    buffer used = pinned_buffer(4 * mebibyte);
+    host_writes(used, noise(4 * mebibyte));
+    EXPECT_TRUE(used.placement(host).pinned);
+    EXPECT_LE(cuda::pinned_memory().held, cuda::pinned_memory().limit - 4 * mebibyte);
+}
+
+TEST_F(on_the_double, keeps_so_much_pinned_memory_at_most) {
+    const std::uint64_t before = cuda::pinned_memory().held;
+    backends::kept_blocks kept(4 * mebibyte);
+    const auto use = [&](std::vector<std::size_t> sizes) {
+        std::vector<std::unique_ptr<backends::pinned_block>> all;
+        for (const std::size_t each : sizes) all.push_back(kept.make(where_, each * mebibyte));
+        for (auto& each : all) kept.keep(std::move(each));
+        return cuda::pinned_memory().held - before;
+    };
+    EXPECT_EQ(use({1, 2}), 3 * mebibyte);
+    EXPECT_EQ(use({3}), 3 * mebibyte);  // what was kept first has gone
+    EXPECT_EQ(use({5}), 0u);
+    EXPECT_EQ(use({1, 1, 2}), 4 * mebibyte);
+    EXPECT_TRUE(kept.clear());
+    EXPECT_FALSE(kept.clear());
     EXPECT_EQ(cuda::pinned_memory().held, before);
 }
 

@@ -81,6 +81,25 @@ TEST_F(cuda_test, says_that_a_capture_is_in_the_way) {
     EXPECT_TRUE(same(host_reads(used), noise(size)));
 }
 
+/// Only the newer call says that such a stream is one of the primary context.
+TEST_F(on_the_double, takes_streams_of_green_contexts) {
+    program by;
+    const stream_handle stream = by.stream();
+    control().make_green(stream);
+    buffer used = mirrored(size);
+    host_writes(used, noise(size));
+    const auto take = [&] {
+        const auto lease = used.read_write(where_, {.on = cuda::queue_of(stream)});
+        by.set(stream, address_of(lease), 1, size);
+    };
+    if (!driver::api().cuStreamGetCtx_v2) {
+        EXPECT_EQ(code_of(take), error_code::invalid_argument);
+        return;
+    }
+    take();
+    EXPECT_TRUE(same(host_reads(used), bytes(size, std::byte{1})));
+}
+
 TEST_F(cuda_test, refuses_a_stream_of_another_context) {
     find_second();
     if (IsSkipped()) return;

@@ -96,6 +96,7 @@ SAME_CALL(cuMemPoolSetAccess, 11020);
 SAME_CALL(cuMemsetD8Async, 3020);
 SAME_CALL(cuMemsetD16Async, 3020);
 SAME_CALL(cuMemsetD32Async, 3020);
+static_assert(same_call<decltype(own::functions::cuStreamGetCtx_v2), PFN_cuStreamGetCtx_v12050>::value);
 SAME_CALL(cuCtxRecordEvent, 12050);
 SAME_CALL(cuMemPoolCreate, 11020);
 SAME_CALL(cuMemPoolSetAttribute, 11020);

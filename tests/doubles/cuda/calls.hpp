@@ -36,6 +36,8 @@ CUDA_DOUBLE_CALL cuStreamCreate(cuda_double::stream_handle* stream, unsigned fla
 CUDA_DOUBLE_CALL cuStreamCreateWithPriority(cuda_double::stream_handle* stream, unsigned flags, int priority);
 CUDA_DOUBLE_CALL cuStreamDestroy_v2(cuda_double::stream_handle stream);
 CUDA_DOUBLE_CALL cuStreamGetCtx(cuda_double::stream_handle stream, cuda_double::context_handle* context);
+CUDA_DOUBLE_CALL cuStreamGetCtx_v2(cuda_double::stream_handle stream, cuda_double::context_handle* context,
+                                   CUgreenCtx_st** green);
 CUDA_DOUBLE_CALL cuStreamQuery(cuda_double::stream_handle stream);
 CUDA_DOUBLE_CALL cuStreamSynchronize(cuda_double::stream_handle stream);
 CUDA_DOUBLE_CALL cuStreamWaitEvent(cuda_double::stream_handle stream, cuda_double::event_handle event, unsigned);

@@ -67,6 +67,11 @@ void share_queues(std::size_t count) {
     in.queues = count;
 }
 
+void make_green(stream_handle stream) {
+    const std::scoped_lock lock(driver::instance().mutex);
+    stream->green = true;
+}
+
 template <class Member>
 std::uint64_t counted(const char* function, Member member) {
     driver& in = driver::instance();
@@ -123,6 +128,7 @@ extern "C" __attribute__((visibility("default"))) const cuda_double::control* un
                                  .launch = launch,
                                  .set_attribute = set_attribute,
                                  .set_hostile = set_hostile,
-                                 .share_queues = share_queues};
+                                 .share_queues = share_queues,
+                                 .make_green = make_green};
     return &all;
 }

@@ -60,6 +60,9 @@ struct control {
     /// From now on streams of the usual priority share so many queues of the hardware: what is held back in one holds
     /// back what was put into the others later. 0: each stream has a queue of its own.
     void (*share_queues)(std::size_t count);
+
+    /// From now on the stream is one of a green context.
+    void (*make_green)(unibuf::backends::cuda::stream_handle);
 };
 
 /// The one name that the library exports for tests.

@@ -100,7 +100,7 @@ CUDA_DOUBLE_CALL cuDeviceGetCount(int* count) {
 CUDA_DOUBLE_CALL cuDeviceGet(device_ordinal* device, int ordinal) {
     const call from("cuDeviceGet", call::needs::driver);
     if (from.refused() != success) return from.refused();
-    if (!is_device(ordinal)) return invalid_device;
+    if (!is_device(ordinal) || ordinal == chosen().broken) return invalid_device;
     *device = ordinal;
     return success;
 }

@@ -41,7 +41,7 @@ const symbol symbols[] = {
     {"cuStreamCreateWithPriority", 5050, untyped(&cuStreamCreateWithPriority)},
     {"cuStreamDestroy", 4000, untyped(&cuStreamDestroy_v2)},
     {"cuStreamGetCtx", 9020, untyped(&cuStreamGetCtx)},
-    {"cuStreamGetCtx", 12050, nullptr},  // with a third argument
+    {"cuStreamGetCtx", 12050, untyped(&cuStreamGetCtx_v2)},
     {"cuStreamQuery", 2000, untyped(&cuStreamQuery)},
     {"cuStreamSynchronize", 2000, untyped(&cuStreamSynchronize)},
     {"cuStreamWaitEvent", 3020, untyped(&cuStreamWaitEvent)},

@@ -38,6 +38,7 @@ struct CUstream_st {
     bool blocking = true;  // ordered with the legacy stream
     int priority = 0;
     bool destroyed = false;
+    bool green = false;  // it was made in a green context, which has a handle of its own
     std::uint64_t operations = 0;
     cuda_double::vector_clock when;  // of the last operation
     cuda_double::queued last;        // done or not

@@ -16,6 +16,7 @@ int number(const char* name, int otherwise) {
 const settings& chosen() {
     static const settings once{
         .devices = number("UNIBUF_CUDA_DOUBLE_DEVICES", 2),
+        .broken = number("UNIBUF_CUDA_DOUBLE_BROKEN", -1),
         .version = number("UNIBUF_CUDA_DOUBLE_VERSION", 13000),
         .integrated = number("UNIBUF_CUDA_DOUBLE_INTEGRATED", 0) != 0,
         .pools = number("UNIBUF_CUDA_DOUBLE_POOLS", 1) != 0,

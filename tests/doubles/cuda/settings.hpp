@@ -7,6 +7,7 @@ namespace cuda_double {
 
 struct settings {
     int devices;           // UNIBUF_CUDA_DOUBLE_DEVICES
+    int broken;            // UNIBUF_CUDA_DOUBLE_BROKEN: the ordinal of a device that cannot be asked; -1 for none
     int version;           // UNIBUF_CUDA_DOUBLE_VERSION, as CUDA counts: 12040 is 12.4
     bool integrated;       // UNIBUF_CUDA_DOUBLE_INTEGRATED=1
     bool pools;            // UNIBUF_CUDA_DOUBLE_POOLS=0: the devices have none

@@ -71,7 +71,16 @@ CUDA_DOUBLE_CALL cuStreamGetCtx(stream_handle stream, context_handle* context) {
     const auto& known = from.in().streams;
     if (std::ranges::find(known, stream) == known.end()) return invalid_handle;
     if (stream->destroyed) stop("cuStreamGetCtx of a stream that was destroyed");
-    *context = stream->context;
+    *context = stream->green ? reinterpret_cast<context_handle>(stream) : stream->context;
+    return success;
+}
+
+CUDA_DOUBLE_CALL cuStreamGetCtx_v2(stream_handle stream, context_handle* context, CUgreenCtx_st** green) {
+    const result status = cuStreamGetCtx(stream, context);
+    if (status != success) return status;
+    const bool is_green = *context == reinterpret_cast<context_handle>(stream);
+    *green = is_green ? reinterpret_cast<CUgreenCtx_st*>(stream) : nullptr;
+    if (is_green) *context = stream->context;
     return success;
 }
 

@@ -1,0 +1,89 @@
+// backends/host/pinned_blocks.cpp
+#include "backends/host/pinned_blocks.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <new>
+#include <utility>
+
+#include "backends/host/available_memory.hpp"
+#include "backends/spaces.hpp"
+#include "process/forks.hpp"
+
+namespace unibuf::backends {
+namespace {
+
+constexpr std::size_t page = 4096;
+constexpr std::size_t kept_share = 16;
+constexpr std::size_t waste_share = 64;
+
+/// Returns the least size that blocks have which has room for `bytes`.
+std::size_t size_for(std::size_t bytes) noexcept {
+    const std::size_t step = std::max(page, std::bit_floor(bytes) / waste_share);
+    const std::size_t rounded = (bytes + step - 1) / step * step;
+    return rounded < bytes ? bytes : rounded;  // sizes that nothing has room for stay as they are
+}
+
+}  // namespace
+
+pinned_block::pinned_block(space by, std::size_t bytes) : by_(by), bytes_(bytes) {
+    pages_ = device_of(host).allocate({.bytes = bytes, .whole_pages = true});
+    pin_ = device_of(by).pin_pages({pages_->host_address(), bytes});
+}
+
+kept_blocks::kept_blocks(std::size_t most_bytes) : most_bytes_(most_bytes), born_(process::forks()) {}
+
+kept_blocks& kept_blocks::instance() {
+    static auto* const only = new kept_blocks(available_memory().memory.total / kept_share);
+    return *only;
+}
+
+std::unique_ptr<pinned_block> kept_blocks::make(space by, std::size_t bytes) {
+    const std::size_t rounded = size_for(bytes);
+    if (auto found = take(by, bytes, rounded)) return found;
+    return std::make_unique<pinned_block>(by, rounded);
+}
+
+std::unique_ptr<pinned_block> kept_blocks::take(space by, std::size_t bytes, std::size_t at_most) noexcept {
+    if (born_ != process::forks()) return nullptr;
+    const std::scoped_lock lock(mutex_);
+    const auto fits = [&](const std::unique_ptr<pinned_block>& each) {
+        return each->by() == by && each->bytes() >= bytes && each->bytes() <= at_most;
+    };
+    const auto newest = std::ranges::find_if(all_.rbegin(), all_.rend(), fits);
+    if (newest == all_.rend()) return nullptr;
+    std::unique_ptr<pinned_block> found = std::move(*newest);
+    all_.erase(std::next(newest).base());
+    bytes_ -= found->bytes();
+    return found;
+}
+
+void kept_blocks::keep(std::unique_ptr<pinned_block> unused) noexcept {
+    if (born_ != process::forks()) return;
+    std::deque<std::unique_ptr<pinned_block>> gone;  // is destroyed after the lock
+    unused->was_used();
+    const std::scoped_lock lock(mutex_);
+    try {
+        all_.push_back(nullptr);
+        bytes_ += unused->bytes();
+        all_.back() = std::move(unused);
+        while (bytes_ > most_bytes_) {
+            gone.push_back(nullptr);
+            bytes_ -= all_.front()->bytes();
+            gone.back() = std::move(all_.front());
+            all_.pop_front();
+        }
+    } catch (const std::exception&) {  // the block is given back now
+    }
+}
+
+bool kept_blocks::clear() noexcept {
+    if (born_ != process::forks()) return false;
+    std::deque<std::unique_ptr<pinned_block>> gone;  // is destroyed after the lock
+    const std::scoped_lock lock(mutex_);
+    gone.swap(all_);
+    bytes_ = 0;
+    return !gone.empty();
+}
+
+}  // namespace unibuf::backends
