@@ -19,7 +19,7 @@ title() { printf '\n== %s\n' "$1"; }
 
 # row VERDICT PART WORDS: of the last table.
 row() {
-    rows+=("$(printf '%-6s  %-12s  %s' "$1" "$2" "$3")")
+    rows+=("$(printf '%-6s  %-17s  %s' "$1" "$2" "$3")")
     [[ $1 != FAIL ]] || failed=1
 }
 
@@ -57,6 +57,25 @@ build_all() {
     cmake --build "$build" -j "$jobs" --target "${targets[@]}" >"$build/ninja.log" 2>&1 ||
         { grep -vE '^\[[0-9]+/[0-9]+\]' "$build/ninja.log"; return 1; }
     echo "built with $(c++ --version | head -n 1)"
+}
+
+# What would hang, or end the process, on a driver that is otherwise than its documents say. Each part has a minute.
+run_probes() {
+    local each
+    for each in attributes order stalls queues sizes registered batches captures pools costs; do
+        run "driver.$each" timeout 60 "$python" tests/gpu/driver_facts.py "$each"
+    done
+    local -A filters=(
+        [order]='cuda_test.*stream*:cuda_test.*lease*:cuda_test.memory_goes*:cuda_test.readers*:named_streams.*'
+        [bytes]='cuda_test.carries*:cuda_test.has_taken*:cuda_test.fills*'
+        [captures]='beside_a_capture.*:cuda_test.*captur*:cuda_test.refuses*'
+        [stalls]='stall_test.*'
+        [pinned]='watched_while_pinned.*:cuda_test.*pin*:cuda_test.share*:cuda_test.leaves*'
+    )
+    for each in order bytes captures stalls pinned; do
+        run "$each" env UNIBUF_REAL_CUDA=1 timeout 60 "$build/tests/contract_cuda" --gtest_brief=1 \
+            --gtest_filter="${filters[$each]}"
+    done
 }
 
 # What needs the double is skipped, and says so. Of APIs that this machine lacks the whole suite is.
@@ -130,6 +149,7 @@ elif ((status != 0)); then
 fi
 row OK device "$why"
 
+run_probes
 run tests run_tests
 if ! "$build/examples/conv2d" --help | grep -q 'cuda:0'; then
     row SKIP conv2d "the example knows no CUDA"

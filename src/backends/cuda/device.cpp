@@ -13,7 +13,7 @@
 namespace unibuf::backends::cuda {
 namespace {
 
-// The pool keeps so much for later, where others on the card do not need it.
+// The pool keeps so much of what the program has given back: others on the card do not get it until trim_memory().
 constexpr std::uint64_t kept_at_least = std::uint64_t{64} << 20;
 constexpr std::uint64_t kept_share = 32;
 

@@ -220,6 +220,7 @@ TEST_F(cuda_test, shared_memory_is_ordered_too) {
     const stream_handle second = by.stream();
     buffer used = shared(size);
     host_writes(used, noise(size));
+    used.read(where_).release();  // pins the memory, which may wait for all work
     gate closed(by, first);
     {
         const auto lease = used.read_write(where_, {.on = cuda::queue_of(first)});

@@ -31,6 +31,9 @@ result wait_for_device(call& from) {
     return wait_for_all(from, work, when);
 }
 
+/// Waits for the device where the double is hostile: the documents allow a driver to stop the host in these calls.
+result may_wait_for_device(call& from) { return from.in().hostile ? wait_for_device(from) : success; }
+
 /// Faults all pages in for writing, as a driver does that pins them. Returns false where they may not be written.
 bool populate(void* host, std::size_t bytes) {
     constexpr device_pointer page = 4096;
@@ -192,6 +195,7 @@ CUDA_DOUBLE_CALL cuMemHostAlloc(void** host, std::size_t bytes, unsigned flags) 
     if (bytes == 0 || flags > (host_alloc_portable | host_alloc_device_map | host_alloc_write_combined)) {
         return invalid_value;
     }
+    if (const result status = may_wait_for_device(from); status != success) return status;
     const region* const made = from.in().memory.allocate_pinned(bytes, from.in().hostile);
     if (!made) return out_of_memory;
     from.count_bytes(bytes);
@@ -218,6 +222,7 @@ CUDA_DOUBLE_CALL cuMemHostRegister_v2(void* host, std::size_t bytes, unsigned fl
     if (from.in().memory.of_device(address_of(host))) stop("cuMemHostRegister of a device address");
     if (from.in().memory.overlaps_pinned(host, bytes)) return host_memory_already_registered;
     if (from.in().hostile && (is_of_file(host) || !populate(host, bytes))) return invalid_value;
+    if (const result status = may_wait_for_device(from); status != success) return status;
     if (!from.in().memory.add_registered(host, bytes)) return out_of_memory;
     from.count_bytes(bytes);
     return success;
@@ -231,6 +236,7 @@ CUDA_DOUBLE_CALL cuMemHostUnregister(void* host) {
         stop("cuMemHostUnregister of %p, which is not the begin of registered memory", host);
     }
     check_idle(*gone, from.name(), from.in().host);
+    if (const result status = may_wait_for_device(from); status != success) return status;
     from.in().memory.remove(*gone);
     return success;
 }
