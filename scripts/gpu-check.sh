@@ -70,7 +70,7 @@ run_probes() {
         [bytes]='cuda_test.carries*:cuda_test.has_taken*:cuda_test.fills*'
         [captures]='beside_a_capture.*:cuda_test.*captur*:cuda_test.refuses*'
         [stalls]='stall_test.*'
-        [pinned]='watched_while_pinned.*:cuda_test.*pin*:cuda_test.share*:cuda_test.leaves*'
+        [pinned]='faulted_in.*:watched_while_pinned.*:cuda_test.*pin*:cuda_test.share*:cuda_test.carries*parts'
     )
     for each in order bytes captures stalls pinned; do
         run "$each" env UNIBUF_REAL_CUDA=1 timeout 60 "$build/tests/contract_cuda" --gtest_brief=1 \

@@ -318,7 +318,7 @@ TEST_P(host_write_contract, a_write_where_the_device_is_newer_is_a_conflict) {
         }
         both.used.read(where_, {.offset = both.end}).release();  // nobody has touched the bytes from there on
         EXPECT_EQ(both.old[both.at], std::byte{0x22});
-        both.used.mark_device_dirty(0, 0);
+        both.used.mark_dirty(where_, {.count = 0});
         EXPECT_EQ(code_of([&] { both.used.read(where_); }), error_code::access_conflict);
     }
 }

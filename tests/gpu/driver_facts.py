@@ -203,12 +203,12 @@ def queues(card: Card) -> None:
     """Which streams stand behind a held one, as they share its queue of the hardware."""
     _, memory = card.allocate(MEBIBYTE)
     others = [card.stream() for _ in range(40)]
-    card.hold()
+    card.hold(10.0)
     behind = []
     for i, stream in enumerate((card.idle, *others)):
         must("cuMemsetD8Async", c.c_uint64(memory.value + i), 0, c.c_size_t(1), stream)
         must("cuEventRecord", card.event, stream)
-        end = time.perf_counter() + 0.005
+        end = time.perf_counter() + (2.0 if i == 0 else 0.05)
         while (status := call("cuEventQuery", card.event)) == NOT_READY and time.perf_counter() < end:
             pass
         behind.append(status == NOT_READY)

@@ -170,6 +170,22 @@ TEST_F(cuda_failures, that_lose_the_device_leave_the_hosts_copies) {
     });
 }
 
+TEST_F(cuda_failures, that_only_end_with_the_process_are_loss) {
+    constexpr driver::result device_unavailable = 46;
+    constexpr driver::result external_device = 911;
+    for (const driver::result status : {device_unavailable, external_device}) {
+        expect_in_its_own_process([this, status] {
+            buffer used = mirrored(5000);
+            host_writes(used, noise(5000));
+            used.read(where_).release();
+            control().fail(nullptr, 0, 1, status);
+            EXPECT_EQ(code_of([&] { used.read_write(where_); }), error_code::device_lost);
+            EXPECT_EQ(code_of([&] { device().allocate({.bytes = 100}); }), error_code::device_lost);
+            EXPECT_TRUE(same(host_reads(used), noise(5000)));
+        });
+    }
+}
+
 TEST_F(cuda_failures, of_queued_work_are_found_when_it_is_waited_for) {
     expect_in_its_own_process([this] {
         program by;

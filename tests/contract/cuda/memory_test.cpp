@@ -222,6 +222,41 @@ TEST_F(cuda_test, two_devices_share_the_hosts_memory) {
     EXPECT_EQ(used.statistics().bytes_moved(), 0u);
 }
 
+/// No copy of the driver spans two registrations, or one and memory that is in none.
+TEST_F(cuda_test, carries_memory_that_the_program_has_pinned_in_parts) {
+    const program by;
+    constexpr std::size_t half = mebibyte / 2;
+    const auto block = backends::device_of(host).allocate({.bytes = mebibyte});
+    const std::span all(block->host_address(), mebibyte);
+    const auto memory = device().allocate({.bytes = mebibyte});
+    std::vector<backends::part> rows;  // as far from each other, so that they are one rectangle; one spans both halves
+    for (std::size_t at = half % 16384 + 16384 - 4096; at + 8192 <= mebibyte; at += 16384) rows.push_back({at, 8192});
+    for (const auto& registered : {std::vector<std::size_t>{0, half}, {0}, {half}}) {
+        for (const std::size_t at : registered) {
+            ok(driver::api().cuMemHostRegister(all.data() + at, half, driver::host_register_device_map));
+        }
+        std::ranges::copy(noise(mebibyte), all.begin());
+        memory->write(0, all, {}).wait();
+        std::ranges::fill(all, std::byte{0});
+        memory->read(0, all, {}).wait();
+        EXPECT_TRUE(same(all, noise(mebibyte)));
+
+        std::vector<fence> done;
+        done.reserve(2 * rows.size());
+        std::ranges::copy(noise(mebibyte, 2), all.begin());
+        memory->write_parts(rows, all.data(), {}, done);
+        for (const fence& each : done) each.wait();
+        std::ranges::fill(all, std::byte{0});
+        memory->read_parts(rows, all.data(), {}, done);
+        for (const fence& each : done) each.wait();
+        const bytes wanted = noise(mebibyte, 2);
+        for (const backends::part& each : rows) {
+            EXPECT_TRUE(same(all.subspan(each.offset, each.bytes), std::span(wanted).subspan(each.offset, each.bytes)));
+        }
+        for (const std::size_t at : registered) ok(driver::api().cuMemHostUnregister(all.data() + at));
+    }
+}
+
 TEST_F(cuda_test, leaves_memory_pinned_that_the_program_has_pinned) {
     const program by;
     const auto block = backends::device_of(host).allocate({.bytes = mebibyte});

@@ -203,9 +203,20 @@ TEST_F(on_the_double, asks_whether_memory_can_be_pinned) {
 }
 
 /// A driver faults all pages in when it pins them. That is no write of the program.
-TEST_F(on_the_double, a_fresh_pinned_buffer_moves_what_was_written) {
+/// A driver faults the pages in for writing that it pins; the double does so where it is hostile.
+class faulted_in : public cuda_test {
+protected:
+    void SetUp() override {
+        cuda_test::SetUp();
+        if (cuda_double::loaded()) cuda_double::loaded()->set_hostile(true);
+    }
+    void TearDown() override {
+        if (cuda_double::loaded()) cuda_double::loaded()->reset();
+    }
+};
+
+TEST_F(faulted_in, a_fresh_pinned_buffer_moves_what_was_written) {
     if (!tracking::about().finds_writes) GTEST_SKIP() << tracking::about().description;
-    control().set_hostile(true);
     for (const std::size_t count : {64 * kibibyte, 8 * mebibyte}) {
         trim_memory(host);
         buffer used = pinned_buffer(count);
@@ -219,14 +230,8 @@ TEST_F(on_the_double, a_fresh_pinned_buffer_moves_what_was_written) {
     }
 }
 
-/// A driver faults the pages in for writing that it pins.
-class watched_while_pinned : public on_the_double {
+class watched_while_pinned : public faulted_in {
 protected:
-    void SetUp() override {
-        on_the_double::SetUp();
-        if (!IsSkipped()) control().set_hostile(true);
-    }
-
     /// Returns a buffer that another device than CUDA's uses too, and whose host copy is watched.
     buffer watched() {
         buffer made = shared(64 * page);

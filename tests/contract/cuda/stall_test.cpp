@@ -164,5 +164,19 @@ TEST_F(stall_on_the_double, an_allocation_shares_no_queue_with_the_program) {
     EXPECT_TRUE(comes_to_an_end([&] { device().allocate({.bytes = mebibyte}); }));
 }
 
+/// A long wait leaves the core to others.
+TEST_F(stall_test, long_waits_sleep) {
+    if (!cuda_double::loaded()) GTEST_SKIP() << "a real driver does not say how it waits";
+    const cuda_double::control& control = *cuda_double::loaded();
+    hold_back();
+    const fence done = device().record(cuda::queue_of(held_));
+    control.reset();
+    std::future<bool> waits = std::async(std::launch::async, [&] { return done.wait(); });
+    while (control.calls("cuEventSynchronize") == 0) std::this_thread::yield();
+    let_go();
+    EXPECT_TRUE(waits.get());
+    EXPECT_EQ(control.calls("waits that spin"), 0u);
+}
+
 }  // namespace
 }  // namespace unibuf::contract

@@ -169,11 +169,12 @@ CUDA_DOUBLE_CALL cuLaunchHostFunc(stream_handle stream, void (*function)(void*),
     return submit(from, *found, {}, [function, data] { function(data); });
 }
 
-CUDA_DOUBLE_CALL cuEventCreate(event_handle* event, unsigned) {
+CUDA_DOUBLE_CALL cuEventCreate(event_handle* event, unsigned flags) {
     const call from("cuEventCreate", call::needs::context);
     if (from.refused() != success) return from.refused();
     *event = new CUevent_st;
     (*event)->context = &from.context();
+    (*event)->lets_sleep = (flags & event_blocking_sync) != 0;
     from.in().events.insert(*event);
     return success;
 }
@@ -223,6 +224,7 @@ CUDA_DOUBLE_CALL cuEventSynchronize(event_handle event) {
     if (from.refused() != success) return from.refused();
     if (!is_event(from, event)) return invalid_handle;
     if (const result status = in_order(*event); status != success) return status;
+    if (!event->lets_sleep) ++from.in().counts["waits that spin"].calls;
     const std::vector<queued> work = event->work;
     const vector_clock when = event->when;
     return wait_for_all(from, work, when);
