@@ -5,12 +5,19 @@
 #include <cstring>
 #include <system_error>
 
+#include "backends/cuda/past_cache.hpp"
+
 namespace unibuf::backends::cuda {
 namespace {
 
 constexpr std::size_t most = 8;
 constexpr std::size_t cache_line = 64;
 constexpr std::size_t worth_sharing = std::size_t{256} << 10;  // waking threads takes longer than copying less
+
+void copy_bytes(direction way, std::byte* to, const std::byte* from, std::size_t bytes) noexcept {
+    if (way == direction::to_device) return copy_past_cache(to, from, bytes);
+    std::memcpy(to, from, bytes);
+}
 
 }  // namespace
 
@@ -36,14 +43,15 @@ copy_threads::~copy_threads() {
     for (std::thread& each : helpers_) each.join();
 }
 
-void copy_threads::copy(std::byte* to, const std::byte* from, std::size_t bytes) {
+void copy_threads::copy(direction way, std::byte* to, const std::byte* from, std::size_t bytes) {
     const std::unique_lock mine(used_, std::try_to_lock);
     if (bytes < worth_sharing || !mine || !have_helpers()) {
-        std::memcpy(to, from, bytes);
+        copy_bytes(way, to, from, bytes);
         return;
     }
     {
         const std::scoped_lock lock(mutex_);
+        way_ = way;
         to_ = to;
         from_ = from;
         bytes_ = bytes;
@@ -76,7 +84,7 @@ void copy_threads::copy_part(std::size_t index) const noexcept {
     const std::size_t part = (bytes_ / parts + cache_line) / cache_line * cache_line;
     const std::size_t begin = std::min(index * part, bytes_);
     const std::size_t end = std::min(begin + part, bytes_);
-    std::memcpy(to_ + begin, from_ + begin, end - begin);
+    copy_bytes(way_, to_ + begin, from_ + begin, end - begin);
 }
 
 }  // namespace unibuf::backends::cuda

@@ -1,4 +1,4 @@
-// backends/cuda/copy_threads.hpp: memcpy by several threads.
+// backends/cuda/copy_threads.hpp: copies by several threads.
 #pragma once
 
 #include <atomic>
@@ -7,6 +7,8 @@
 #include <mutex>
 #include <thread>
 #include <vector>
+
+#include "backends/backend.hpp"
 
 namespace unibuf::backends::cuda {
 
@@ -19,9 +21,9 @@ public:
     copy_threads(const copy_threads&) = delete;
     copy_threads& operator=(const copy_threads&) = delete;
 
-    /// Copies. The first long copy starts as many threads as there are cores to spare, the caller's among them, eight
-    /// at the most.
-    void copy(std::byte* to, const std::byte* from, std::size_t bytes);
+    /// Copies what goes that way next, or has come. The first long copy starts as many threads as there are cores to
+    /// spare, the caller's among them, eight at the most.
+    void copy(direction way, std::byte* to, const std::byte* from, std::size_t bytes);
 
 private:
     bool have_helpers();
@@ -32,6 +34,7 @@ private:
     std::mutex mutex_;
     std::condition_variable begin_;
     std::condition_variable end_;
+    direction way_ = direction::to_device;
     std::byte* to_ = nullptr;
     const std::byte* from_ = nullptr;
     std::size_t bytes_ = 0;

@@ -176,7 +176,8 @@ void staging::write(std::span<const piece> pieces, stream_handle stream) {
             continue;
         }
         const std::vector<parcel> packed = from.pack(room->begin());
-        for (const parcel& each : packed) threads_->copy(each.staged.host, each.host, each.staged.bytes);
+        for (const parcel& each : packed)
+            threads_->copy(direction::to_device, each.staged.host, each.host, each.staged.bytes);
         const fence copied = put(direction::to_device, staged(packed), true, from.bytes(), stream);
         room->is_in_use_until(copied);
         under_way.push_back(copied);
@@ -192,7 +193,8 @@ void staging::write_without_room(std::span<const piece> pieces, stream_handle st
     }
     std::vector<std::byte> source(from.bytes());
     const std::vector<parcel> packed = from.pack(source.data());
-    for (const parcel& each : packed) threads_->copy(each.staged.host, each.host, each.staged.bytes);
+    for (const parcel& each : packed)
+        threads_->copy(direction::to_device, each.staged.host, each.host, each.staged.bytes);
     keep(std::move(source), put(direction::to_device, staged(packed), false, from.bytes(), stream));
 }
 
@@ -205,7 +207,8 @@ void staging::read(std::span<const piece> pieces, stream_handle stream) {
     const auto take_oldest = [&] {
         const auto& [in, packed] = under_way.front();
         in.copied().wait();
-        for (const parcel& each : packed) threads_->copy(each.host, each.staged.host, each.staged.bytes);
+        for (const parcel& each : packed)
+            threads_->copy(direction::to_host, each.host, each.staged.host, each.staged.bytes);
         under_way.pop_front();
     };
     feed to(pieces);
