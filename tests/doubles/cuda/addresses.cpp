@@ -51,10 +51,17 @@ region* addresses::allocate_pinned(std::size_t bytes, bool shared) {
     return add({.begin = begin, .bytes = bytes, .what = region::kind::pinned, .accesses = {}});
 }
 
-region* addresses::add_registered(void* host, std::size_t bytes) {
+region* addresses::add_registered(void* host, std::size_t bytes, bool by_pages) {
     if (bytes > most_pinned || pinned_ + bytes > most_pinned) return nullptr;
     const device_pointer begin = address_of(host);
-    return add({.begin = begin, .bytes = bytes, .what = region::kind::registered, .accesses = {}});
+    region* const made = add({.begin = begin, .bytes = bytes, .what = region::kind::registered, .accesses = {}});
+    if (by_pages) made->by_pages = dma::to(static_cast<std::byte*>(host), bytes);
+    return made;
+}
+
+void region::write(std::byte* to, const std::byte* from, std::size_t count) const {
+    if (by_pages) return by_pages->write(to, from, count);
+    std::memcpy(to, from, count);
 }
 
 region* addresses::find(device_pointer address) noexcept {

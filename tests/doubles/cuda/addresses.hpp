@@ -7,10 +7,12 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <span>
 #include <vector>
 
 #include "doubles/cuda/clock.hpp"
+#include "doubles/cuda/dma.hpp"
 #include "doubles/cuda/objects.hpp"
 
 namespace cuda_double {
@@ -35,6 +37,10 @@ struct region {
     pool_handle pool = nullptr;
     bool freed = false;
     std::vector<access_record> accesses;
+    std::shared_ptr<dma> by_pages{};  // how a device writes to it; null where it does so by the host's address
+
+    /// Writes as the device does.
+    void write(std::byte* to, const std::byte* from, std::size_t count) const;
 
     device_pointer end() const noexcept { return begin + bytes; }
 };
@@ -49,7 +55,7 @@ public:
     // Null where there is no room, or too much was asked for.
     region* allocate(std::size_t bytes, int device, pool_handle pool);
     region* allocate_pinned(std::size_t bytes, bool shared);
-    region* add_registered(void* host, std::size_t bytes);
+    region* add_registered(void* host, std::size_t bytes, bool by_pages);
 
     /// The region around `address`, freed or not, or null.
     region* find(device_pointer address) noexcept;

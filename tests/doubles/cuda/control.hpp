@@ -53,8 +53,9 @@ struct control {
     /// registered in for writing, and refuses what may not be written, and files; carries out the parts of a batch in
     /// any order; reads pageable sources, and completes pageable reads, when the stream comes to them; gives freed
     /// memory out again no sooner than the stream has come to its end, and lets an allocation wait for that, unless the
-    /// pool was told otherwise; allocates host memory that a fork shares; and waits for all work wherever host memory
-    /// is allocated, registered or given back. A reset goes back to what the environment says.
+    /// pool was told otherwise; allocates host memory that a fork shares; writes to
+    /// registered memory by its pages, of which the page tables tell nothing; and waits for all work wherever host
+    /// memory is allocated, registered or given back. A reset goes back to what the environment says.
     void (*set_hostile)(bool);
 
     /// From now on streams of the usual priority share so many queues of the hardware: what is held back in one holds

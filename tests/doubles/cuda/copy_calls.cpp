@@ -20,6 +20,11 @@ struct place {
     device_pointer address = 0;
 };
 
+void write(const place& to, const std::byte* from, std::size_t bytes) {
+    if (to.of) return to.of->write(to.bytes, from, bytes);
+    std::memcpy(to.bytes, from, bytes);
+}
+
 /// Finds the end of a copy that the device touches by itself.
 result find_for_device(const call& from, device_pointer address, std::size_t bytes, place& found) {
     addresses& memory = from.in().memory;
@@ -54,7 +59,7 @@ result copy(call& from, const place& to, const place& source, std::size_t bytes,
     std::vector<footprint> touches;
     add(touches, source, bytes, false);
     add(touches, to, bytes, true);
-    return submit(from, on, touches, [to, source, bytes] { std::memcpy(to.bytes, source.bytes, bytes); });
+    return submit(from, on, touches, [to, source, bytes] { write(to, source.bytes, bytes); });
 }
 
 /// Queues the write of a memset.
@@ -72,9 +77,11 @@ result set(call& from, device_pointer to, std::size_t count, const void* value, 
     std::vector<footprint> touches;
     add(touches, target, count * size, true);
     return submit(from, *on, touches, [target, count, pattern] {
+        std::vector<std::byte> all(count * pattern.size());
         for (std::size_t i = 0; i < count; ++i) {
-            std::memcpy(target.bytes + i * pattern.size(), pattern.data(), pattern.size());
+            std::memcpy(all.data() + i * pattern.size(), pattern.data(), pattern.size());
         }
+        write(target, all.data(), all.size());
     });
 }
 
@@ -108,7 +115,7 @@ result to_device(call& from, device_pointer to, const void* host, std::size_t by
     from.count_bytes(bytes);
     std::vector<footprint> touches;
     add(touches, target, bytes, true);
-    return submit(from, on, touches, [target, taken] { std::memcpy(target.bytes, taken.data(), taken.size()); });
+    return submit(from, on, touches, [target, taken] { write(target, taken.data(), taken.size()); });
 }
 
 result to_host(call& from, void* host, device_pointer from_device, std::size_t bytes, CUstream_st& on) {

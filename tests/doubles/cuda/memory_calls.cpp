@@ -223,7 +223,7 @@ CUDA_DOUBLE_CALL cuMemHostRegister_v2(void* host, std::size_t bytes, unsigned fl
     if (from.in().memory.overlaps_pinned(host, bytes)) return host_memory_already_registered;
     if (from.in().hostile && (is_of_file(host) || !populate(host, bytes))) return invalid_value;
     if (const result status = may_wait_for_device(from); status != success) return status;
-    if (!from.in().memory.add_registered(host, bytes)) return out_of_memory;
+    if (!from.in().memory.add_registered(host, bytes, from.in().hostile)) return out_of_memory;
     from.count_bytes(bytes);
     return success;
 }
