@@ -1,8 +1,6 @@
 // callers_context.hpp: what the caller's functions are called with, and who is told when no more calls come.
 #pragma once
 
-#include <memory>
-
 namespace unibuf::c {
 
 /// The context of a struct of functions, `Functions`, which has members `context` and `ended`. The last to use it calls

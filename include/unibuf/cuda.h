@@ -18,17 +18,18 @@ UNIBUF_C_API unibuf_status unibuf_cuda_handles(unibuf_space where, int* ordinal,
 /// stream.
 UNIBUF_C_API unibuf_queue unibuf_cuda_queue(struct CUstream_st* stream);
 
-/// Says that the program works at `where` on these streams alone, until they are named anew; none: on any. Accesses
-/// that name no stream are ordered after these, in the place of all work of the context. UNIBUF_INVALID_ARGUMENT for a
-/// stream of another context and for the per-thread default stream, UNIBUF_UNSUPPORTED for one that is being captured.
+/// Says that the program works at `where` on these streams alone, until they are named anew, for as long as which they
+/// live; none: on any. Accesses that name no stream are ordered after these, in the place of all work of the context.
+/// NULL among them is the legacy default stream. UNIBUF_INVALID_ARGUMENT for a stream of another context and for the
+/// per-thread default stream, UNIBUF_UNSUPPORTED for one that is being captured.
 UNIBUF_C_API unibuf_status unibuf_cuda_use_streams(unibuf_space where, struct CUstream_st* const* streams,
                                                    size_t count);
 
 /// Writes the CUdeviceptr of the first byte of a copy.
 UNIBUF_C_API unibuf_status unibuf_cuda_pointer(const unibuf_native* copy, unsigned long long* pointer);
 
-/// Writes how much host memory unibuf keeps pinned, and the most that it may, in bytes: half of what the process may
-/// have, until a limit is set.
+/// Writes how much host memory unibuf keeps pinned, also for buffers to come until unibuf_trim_memory, and the most
+/// that it may, in bytes: half of what the process may have, until a limit is set.
 UNIBUF_C_API void unibuf_cuda_pinned_memory(uint64_t* held, uint64_t* limit);
 UNIBUF_C_API void unibuf_cuda_limit_pinned_memory(uint64_t bytes);
 

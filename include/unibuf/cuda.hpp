@@ -37,10 +37,14 @@ inline queue queue_of(CUstream_st* stream) noexcept {
 }
 
 /// Says that the program works at `where` on these streams alone, until they are named anew; none: on any, as in the
-/// beginning. An access that names no stream is then ordered after these, with an event for each, in the place of all
-/// work of the context: it costs no more than that, waits for no library's streams, and breaks no capture of others.
-/// The streams live until then. Throws error(invalid_argument) where `where` is no CUDA space, for a stream of another
-/// context, and for the per-thread default stream, error(unsupported) for a stream that is being captured.
+/// beginning. An access that names no stream, and record_fence without a queue, are then ordered after these, in the
+/// place of all work of the context: that costs an event for each, waits for no other stream and breaks no capture of
+/// others. Null is the legacy default stream, which comes after all streams that are not non-blocking. While one of the
+/// streams is being captured, accesses that name none throw error(unsupported). The streams live until they are named
+/// anew. The call itself orders what comes after the work of before: of the whole context, where no streams were named.
+///
+/// Throws error(invalid_argument) where `where` is no CUDA space, for a stream of another context, and for the
+/// per-thread default stream, and error(unsupported) for a stream that is being captured; then nothing has changed.
 UNIBUF_API void use_streams(space where, std::span<CUstream_st* const> all);
 
 /// Returns the first byte of a copy at a CUDA space.

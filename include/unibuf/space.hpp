@@ -58,7 +58,7 @@ struct device_property {
 
 /// Tells what a space is, or why it is missing.
 struct device_info {
-    std::string name;  // "opencl:0"; of a kind that is missing as a whole, the kind alone: "opencl"
+    std::string name;  // "opencl:0"; of a kind that is missing, or lacks devices, the kind: "opencl"
     bool available = false;
     std::string reason;              // why it is not available; empty where it is
     std::string description;         // name that its driver gives it
@@ -70,7 +70,7 @@ struct device_info {
     std::vector<device_property> properties = {};
 };
 
-/// Every space there is and every kind that is missing. Loads all drivers at the first call.
+/// Every space there is and every kind that is missing or lacks devices. Loads all drivers at the first call.
 UNIBUF_API std::vector<device_info> devices();
 
 /// The memory that a space has, in bytes. At the host that is what the cgroups of this process let it have (Linux,
@@ -99,8 +99,9 @@ inline constexpr std::uint64_t no_memory_limit = ~std::uint64_t{0};
 /// What is held beyond a new limit goes at once, as far as it can. Work that is queued on what goes is waited for.
 UNIBUF_API void limit_memory(space where, std::uint64_t bytes);
 
-/// Gives back to the system what unibuf keeps of a space for later: blocks of small buffers that have gone, and what
-/// the driver keeps of the rest. Waits for work that may use it. Buffers that pools hold stay: see memory_pool::trim.
+/// Gives back to the system what unibuf keeps of a space for later: blocks of small buffers that have gone, at the host
+/// all pinned memory of buffers that have gone, and what the driver keeps of the rest. Waits for work that may use it.
+/// Buffers that pools hold stay: see memory_pool::trim.
 UNIBUF_API void trim_memory(space where);
 
 /// Returns the space that `device()`, `sync_to_device()` and `mark_device_dirty()` mean when they are called: the one

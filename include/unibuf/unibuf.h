@@ -83,7 +83,7 @@ UNIBUF_C_API const char* unibuf_space_name(unibuf_space where);
 UNIBUF_C_API unibuf_status unibuf_default_device(unibuf_space* where);
 UNIBUF_C_API unibuf_status unibuf_set_default_device(unibuf_space where);
 
-/// A list of every space there is and of every kind that is missing. Ends by unibuf_devices_destroy.
+/// A list of every space there is and of every kind that is missing or lacks devices. Ends by unibuf_devices_destroy.
 typedef struct unibuf_devices unibuf_devices;
 
 typedef struct unibuf_device_property {
@@ -93,7 +93,7 @@ typedef struct unibuf_device_property {
 
 /// Tells what a space is, or why it is missing. The strings live as long as the list.
 typedef struct unibuf_device_info {
-    const char* name;         // "opencl:0"; of a kind that is missing as a whole, the kind alone: "opencl"
+    const char* name;         // "opencl:0"; of a kind that is missing, or lacks devices, the kind: "opencl"
     const char* reason;       // why it is not available; "" where it is
     const char* description;  // name that its driver gives it
     uint64_t memory_bytes;    // 0 where its driver does not say
@@ -324,7 +324,8 @@ UNIBUF_C_API void* unibuf_held_data(const unibuf_held* held);  // NULL where the
 /// `let_go` calls unibuf_let_go, or refuses by leaving it: then the copy counts as used just now. It is called with no
 /// lock of unibuf held, on the thread that is in need; several threads may call it at once, also while another thread
 /// lets go. It may take locks of the program, as long as no thread that holds one of them calls unibuf and waits there.
-/// Inside it, an access to the buffer for which the memory is needed is UNIBUF_ACCESS_CONFLICT.
+/// It may let go of nothing else. Inside it, an access to the buffer for which the memory is needed is
+/// UNIBUF_ACCESS_CONFLICT.
 ///
 /// `ended`, or NULL, is called once: when unibuf_let_go has been called and all calls of `let_go` have returned, or
 /// another holder has been named. Until then `context` has to live.
@@ -513,6 +514,7 @@ UNIBUF_C_API unibuf_status unibuf_record_fence(unibuf_space where, unibuf_queue 
 ///
 /// `wait` waits at most so many nanoseconds, and without end for UNIBUF_FOREVER. It returns UNIBUF_OK when the work is
 /// done, UNIBUF_TIMEOUT when it is not, and else what went wrong, which is then the status of the access that waits.
+/// All but UNIBUF_TIMEOUT is final: asked again, `wait` returns the same.
 /// `ended`, or NULL, is called once, when nobody will wait any more. Any thread may call either, and several may wait
 /// at once. Locks of unibuf may be held meanwhile, so neither may call unibuf.
 typedef struct unibuf_work {

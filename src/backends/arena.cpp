@@ -1,6 +1,7 @@
 // backends/arena.cpp
 #include "backends/arena.hpp"
 
+#include <algorithm>
 #include <iterator>
 #include <new>
 #include <utility>
@@ -145,7 +146,8 @@ bool arena::wait_for_oldest(clock::time_point deadline) {
         if (retired_.empty()) return false;
         oldest = retired_.front().until;
     }
-    return is_over(oldest, deadline == clock::time_point::max() ? forever : deadline - clock::now());
+    if (deadline == clock::time_point::max()) return is_over(oldest, forever);
+    return is_over(oldest, std::max<clock::duration>(deadline - clock::now(), clock::duration::zero()));
 }
 
 void arena::add(std::unique_ptr<block> made) {

@@ -33,11 +33,15 @@ void transfers::run(const std::vector<step>& planned) {
     }
 }
 
-/// Returns whether the host has to carry the bytes from one device to another.
-bool transfers::goes_by_way_of_host(const step& move) const {
+/// Returns whether the host has to wait for a move from one device to another: where it carries the bytes, and where
+/// somebody may write to the source untold, and would not wait for who reads it.
+bool transfers::is_waited_for(const step& move) const {
     if (move.from == coherence::host || move.to == coherence::host) return false;
     const backends::memory& from = *lock_->copies.find(move.from)->memory;
-    return from.host_address() || !lock_->copies.find(move.to)->memory->takes_from(from);
+    const bool carried = from.host_address() || !lock_->copies.find(move.to)->memory->takes_from(from);
+    const holds& held = lock_->holds;
+    return carried || held.handle_is_out(move.from) || held.view_is_out(move.from) ||
+           held.stands_at(space::from_id(move.from));
 }
 
 /// Returns whether one device carries out all steps, so that what comes later can be ordered behind them there.
@@ -47,7 +51,7 @@ bool transfers::may_return_early(const std::vector<step>& planned) {
         return false;  // what arrives is not to be taken for writes
     for (const step& each : planned) {
         if (each.does == step::kind::wait) continue;
-        if (each.does == step::kind::move && goes_by_way_of_host(each)) return false;
+        if (each.does == step::kind::move && is_waited_for(each)) return false;
         if (executor_ == coherence::host) executor_ = executor_of(each);
         if (executor_of(each) != executor_) return false;
     }

@@ -40,7 +40,7 @@ private:
         std::optional<host_writes::own_write> guard;
     };
 
-    bool goes_by_way_of_host(const coherence::step& move) const;
+    bool is_waited_for(const coherence::step& move) const;
     bool may_return_early(const std::vector<coherence::step>& planned);
     void carry_out(const std::vector<coherence::step>& planned);
     void start(std::span<const coherence::step> group);

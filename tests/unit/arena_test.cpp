@@ -164,6 +164,23 @@ TEST_F(an_arena, waits_for_work_where_no_block_can_be_had) {
     EXPECT_THROW(tried_.allocate(1024), error);
 }
 
+/// Work that is not done in time, however often it is asked.
+TEST_F(an_arena, gives_up_where_work_does_not_end) {
+    struct endless final : fence::work {
+        bool wait(std::chrono::nanoseconds timeout) override {
+            std::this_thread::sleep_for(timeout);
+            return ++times > 1000;
+        }
+        int times = 0;
+    };
+    most_blocks_ = 1;
+    const std::set<std::uintptr_t> all = four();
+    tried_.free(*all.begin(), 1024, in_use);
+    tried_.begin_fence();
+    tried_.end_fence(fence(std::make_shared<endless>()));
+    EXPECT_THROW(tried_.allocate(1024), error);
+}
+
 TEST_F(an_arena, joins_what_was_freed_into_room_for_larger_ones) {
     most_blocks_ = 1;
     std::vector<std::uintptr_t> all;

@@ -10,7 +10,7 @@ from . import _native
 class DeviceInfo(NamedTuple):
     """What a space is, or why it is missing."""
 
-    name: str  # "opencl:0"; of a kind that is missing as a whole, the kind alone: "opencl"
+    name: str  # "opencl:0"; of a kind that is missing, or lacks devices, the kind: "opencl"
     available: bool
     reason: str  # why it is not available; empty where it is
     description: str  # as its driver names it
@@ -78,7 +78,7 @@ def get_accelerator(space: str | None = None) -> Accelerator:
 
 
 def devices() -> list[DeviceInfo]:
-    """Every space there is and every kind that is missing. Loads all drivers at the first call."""
+    """Every space there is and every kind that is missing or lacks devices. Loads all drivers at the first call."""
     return [DeviceInfo(**each) for each in _native.devices()]
 
 

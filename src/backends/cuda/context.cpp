@@ -129,11 +129,13 @@ fence context::mark_all() {
         to_free_.clear();
     }
     for (const fence_listener& each : told_) each.begin();
-    const fence all = streams_.empty() ? mark_context() : mark_streams();
+    const fence all = mark_known();
     free_after(all);
     for (const fence_listener& each : told_) each.end(all);
     return all;
 }
+
+fence context::mark_known() { return streams_.empty() ? mark_context() : mark_streams(); }
 
 fence context::mark_context() {
     if (!api().cuCtxRecordEvent) {  // before 12.5 a context can only be waited for
@@ -164,6 +166,7 @@ void context::use_streams(std::vector<stream_handle> all) {
         check_named(each);
     }
     const std::scoped_lock lock(marking_mutex_);
+    order(mark_known(), own_);  // every later fence comes after the own stream, and so after streams that are left
     streams_ = std::move(all);
 }
 

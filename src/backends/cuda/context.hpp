@@ -108,6 +108,7 @@ public:
 private:
     stream_handle make_stream(int priority);
     void check_named(stream_handle named);
+    fence mark_known();
     fence mark_context();
     fence mark_streams();
     void free_after(const fence& all);

@@ -9,6 +9,7 @@
 #include "backends/cuda/memory.hpp"
 #include "backends/cuda/opengl_buffer.hpp"
 #include "backends/cuda/properties.hpp"
+#include "backends/host/pinned_blocks.hpp"
 
 namespace unibuf::backends::cuda {
 namespace {
@@ -120,7 +121,7 @@ std::unique_ptr<memory> compute_device::allocate(const request& what) {
 
 std::unique_ptr<memory> compute_device::allocate_visible(const request& what) {
     in_use& with = used();
-    return std::make_unique<visible_memory>(with.context, with.ring, what);
+    return with_room_of_kept([&] { return std::make_unique<visible_memory>(with.context, with.ring, what); });
 }
 
 std::unique_ptr<memory> compute_device::alias(std::span<std::byte> host, const request& what) {
@@ -130,7 +131,8 @@ std::unique_ptr<memory> compute_device::alias(std::span<std::byte> host, const r
                     fmt::format("{} uses host memory in place where it begins with a page", about_.description));
     }
     in_use& with = used();
-    return std::make_unique<host_alias>(with.context, with.ring, host, reads_pageable_);
+    return with_room_of_kept(
+        [&] { return std::make_unique<host_alias>(with.context, with.ring, host, reads_pageable_); });
 }
 
 std::unique_ptr<memory> compute_device::borrow(memory& of_another, const request& what) {

@@ -63,14 +63,14 @@ pinned_pages::pinned_pages(context& in, std::span<std::byte> host) : in_(in) {
         return;
     }
     shared_pin added{.bytes = host.size(), .users = 1, .share = pinned_share(host.size())};
-    const auto place = known.pins.emplace(host.data(), std::move(added)).first;
+    const auto [place, is_new] = known.pins.emplace(host.data(), std::move(added));  // a shorter one may begin there
     const result status =
         api().cuMemHostRegister(host.data(), host.size(), host_register_portable | host_register_device_map);
     if (status == success) {
         begin_ = host.data();
         return;
     }
-    known.pins.erase(place);
+    if (is_new) known.pins.erase(place);
     if (status == host_memory_already_registered) return;
     if (status == not_permitted || status == not_supported || status == invalid_value) {
         in.check(status, fmt::format("{} bytes of the host cannot be pinned", host.size()), error_code::unsupported);

@@ -3,7 +3,8 @@
 
 #include <algorithm>
 #include <bit>
-#include <new>
+#include <exception>
+#include <iterator>
 #include <utility>
 
 #include "backends/host/available_memory.hpp"
@@ -41,7 +42,7 @@ kept_blocks& kept_blocks::instance() {
 std::unique_ptr<pinned_block> kept_blocks::make(space by, std::size_t bytes) {
     const std::size_t rounded = size_for(bytes);
     if (auto found = take(by, bytes, rounded)) return found;
-    return std::make_unique<pinned_block>(by, rounded);
+    return with_room_of_kept([&] { return std::make_unique<pinned_block>(by, rounded); });
 }
 
 std::unique_ptr<pinned_block> kept_blocks::take(space by, std::size_t bytes, std::size_t at_most) noexcept {
@@ -59,27 +60,27 @@ std::unique_ptr<pinned_block> kept_blocks::take(space by, std::size_t bytes, std
 }
 
 void kept_blocks::keep(std::unique_ptr<pinned_block> unused) noexcept {
-    if (born_ != process::forks()) return;
-    std::deque<std::unique_ptr<pinned_block>> gone;  // is destroyed after the lock
+    if (born_ != process::forks() || unused->bytes() > most_bytes_) return;
+    std::vector<std::unique_ptr<pinned_block>> gone;  // is destroyed after the lock
     unused->was_used();
     const std::scoped_lock lock(mutex_);
     try {
-        all_.push_back(nullptr);
-        bytes_ += unused->bytes();
-        all_.back() = std::move(unused);
-        while (bytes_ > most_bytes_) {
-            gone.push_back(nullptr);
-            bytes_ -= all_.front()->bytes();
-            gone.back() = std::move(all_.front());
-            all_.pop_front();
-        }
-    } catch (const std::exception&) {  // the block is given back now
+        std::size_t too_many = 0;
+        std::size_t bytes = bytes_ + unused->bytes();
+        while (bytes > most_bytes_) bytes -= all_[too_many++]->bytes();
+        gone.reserve(too_many);
+        all_.push_back(std::move(unused));
+        bytes_ = bytes;
+        const auto end = all_.begin() + static_cast<std::ptrdiff_t>(too_many);
+        std::move(all_.begin(), end, std::back_inserter(gone));
+        all_.erase(all_.begin(), end);
+    } catch (const std::exception&) {  // a block that cannot be noted is given back now
     }
 }
 
 bool kept_blocks::clear() noexcept {
     if (born_ != process::forks()) return false;
-    std::deque<std::unique_ptr<pinned_block>> gone;  // is destroyed after the lock
+    std::vector<std::unique_ptr<pinned_block>> gone;  // is destroyed after the lock
     const std::scoped_lock lock(mutex_);
     gone.swap(all_);
     bytes_ = 0;

@@ -3,13 +3,14 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <memory>
 #include <mutex>
 #include <span>
+#include <vector>
 
 #include "backends/arena.hpp"
 #include "backends/backend.hpp"
+#include "unibuf/error.hpp"
 #include "unibuf/space.hpp"
 
 namespace unibuf::backends {
@@ -48,7 +49,7 @@ public:
     /// Returns a block that is larger than `bytes` by 1/64 or by a page at most: one that was kept, else a new one.
     std::unique_ptr<pinned_block> make(space by, std::size_t bytes);
 
-    /// Keeps a block that no work uses any more.
+    /// Keeps a block that no work uses any more, unless it is larger than all that may be kept.
     void keep(std::unique_ptr<pinned_block> unused) noexcept;
 
     /// Gives all back that is kept. Returns whether that was anything.
@@ -60,8 +61,20 @@ private:
     const std::size_t most_bytes_;
     const int born_;  // in a child of the process that has pinned the blocks nobody may use them
     std::mutex mutex_;
-    std::deque<std::unique_ptr<pinned_block>> all_;  // the oldest first
+    std::vector<std::unique_ptr<pinned_block>> all_;  // the oldest first
     std::size_t bytes_ = 0;
 };
+
+/// Returns what `make`, which pins memory, returns. Where there is no room, what is kept is given back, and `make` is
+/// called once more.
+template <class Make>
+auto with_room_of_kept(const Make& make) {
+    try {
+        return make();
+    } catch (const error& failure) {
+        if (failure.code() != error_code::out_of_memory || !kept_blocks::instance().clear()) throw;
+    }
+    return make();
+}
 
 }  // namespace unibuf::backends

@@ -34,7 +34,10 @@ arena& small_pinned(space by) {
     std::unique_ptr<arena>& found = all.of[by.id()];
     if (!found) {
         found = std::make_unique<arena>(
-            small, [by](std::size_t bytes) { return std::make_unique<pinned_block>(by, bytes); },
+            small,
+            [by](std::size_t bytes) {
+                return with_room_of_kept([&] { return std::make_unique<pinned_block>(by, bytes); });
+            },
             [by] { device_of(by).record({}); });
         device_of(by).tell_of_fences({.begin = [parts = found.get()] { parts->begin_fence(); },
                                       .end = [parts = found.get()](const fence& behind) { parts->end_fence(behind); }});
@@ -92,8 +95,7 @@ std::unique_ptr<memory> allocate_pinned(space by, std::size_t bytes) {
         return make_own_block(by, bytes);
     } catch (const error& failure) {
         if (failure.code() != error_code::out_of_memory) throw;
-        const bool kept_any = kept_blocks::instance().clear();
-        const bool helps = parts.trim(std::chrono::seconds(1)) || kept_any || parts.serves(bytes);
+        const bool helps = parts.trim(std::chrono::seconds(1)) || parts.serves(bytes);
         if (!helps) throw;
         return make_own_block(by, bytes);
     }

@@ -178,8 +178,9 @@ TEST_F(cuda_failures, that_only_end_with_the_process_are_loss) {
             buffer used = mirrored(5000);
             host_writes(used, noise(5000));
             used.read(where_).release();
-            control().fail(nullptr, 0, 1, status);
-            EXPECT_EQ(code_of([&] { used.read_write(where_); }), error_code::device_lost);
+            control().fail("cuEventRecord", 0, 1, status);
+            const queue on = device().own_queue();
+            EXPECT_EQ(code_of([&] { device().record(on); }), error_code::device_lost);
             EXPECT_EQ(code_of([&] { device().allocate({.bytes = 100}); }), error_code::device_lost);
             EXPECT_TRUE(same(host_reads(used), noise(5000)));
         });

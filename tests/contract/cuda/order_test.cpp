@@ -273,6 +273,22 @@ TEST_F(named_streams, are_what_accesses_that_name_none_wait_for) {
     }
 }
 
+/// Work on a stream that is named no more goes on.
+TEST_F(named_streams, are_waited_for_when_others_are_named) {
+    buffer used = mirrored(size);
+    used.read(where_).release();
+    set_default_device(where_);
+    const device_pointer at = address_of(used.device());
+    for (unsigned char value = 1; value < 20; ++value) {
+        if (value % 2 == 0) name({other_});
+        by_->set(other_, at, value, size);
+        name({mine_});
+        used.mark_dirty(where_);
+        EXPECT_TRUE(same(host_reads(used), bytes(size, std::byte{value})));
+        name({});
+    }
+}
+
 TEST_F(named_streams, leave_the_others_alone) {
     name({mine_});
     buffer used = mirrored(size);
@@ -321,12 +337,38 @@ TEST_F(cuda_test, a_peer_takes_what_a_stream_writes_and_the_host_does_not_stop) 
         by.set(writes, address_of(lease), 5, size);
     }
     used.read(second_, {.on = takes}).release();
-    used.prefetch(second_);
+    if (!stops_the_host_for_all()) used.prefetch(second_);
     EXPECT_EQ(code_of([&] { used.read(host, {.timeout = 0ns}); }), error_code::timeout);
     closed.open();
     EXPECT_TRUE(same(host_reads(used), bytes(size, std::byte{5})));
     used.mark_dirty(second_);
     EXPECT_TRUE(same(host_reads(used), bytes(size, std::byte{5})));
+}
+
+/// Who has a handle of the source may write to it as soon as the call returns.
+TEST_F(cuda_test, a_peer_has_taken_what_a_handle_may_overwrite) {
+    find_second();
+    if (IsSkipped()) return;
+    program by;
+    const stream_handle writes = by.stream();
+    program there(second_);
+    const queue takes = cuda::queue_of(there.stream());
+    const program here;
+    for (const bool bound : {false, true}) {
+        buffer used = mirrored(size);
+        host_writes(used, bytes(size, std::byte{1}));
+        set_default_device(where_);
+        standing_hold held;
+        if (bound) held = used.bind(where_, access::read_write);
+        const device_pointer at = bound ? address_of(held.native()) : address_of(used.device());
+        used.mark_dirty(where_);
+        for (unsigned char value = 2; value < 20; ++value) {
+            used.read(second_, {.on = takes}).release();
+            by.set(writes, at, value, size);
+            if (!bound) used.mark_dirty(where_);
+        }
+        EXPECT_TRUE(same(host_reads(used), bytes(size, std::byte{19})));
+    }
 }
 
 TEST_F(cuda_test, one_device_waits_for_another) {
