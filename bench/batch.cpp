@@ -59,6 +59,7 @@ bench::figures by_loop_of_cuda() {
     unibuf::buffer pinned(buffers * bytes, {.hint = unibuf::memory_hint::gpu_preferred, .pinned = true});
     const auto array = pinned.write(unibuf::host);
     std::vector<std::uintptr_t> targets;
+    targets.reserve(buffers);
     for (unibuf::buffer& each : small.all) targets.push_back(each.read(where).native().handle);
     const bench::cuda::stream plain;
     return bench::in_ns(bench::race(bench::repeat([&] { small.write_together(); }), bench::repeat([&] {

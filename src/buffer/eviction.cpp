@@ -57,6 +57,7 @@ std::uint64_t core::evict(space where, clock::time_point deadline) {
                  .what = access::read,
                  .why = cause::eviction,
                  .deadline = deadline,
+                 .keeps_to_mode = false,
                  .waits_for_holds = false};
     if (through->peers() && !through->peers()->holds()) drop_overruled(through);
     if (through->any_exposed) find_host_writes(through, back);

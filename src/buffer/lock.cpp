@@ -80,12 +80,6 @@ bool lock::is_last() const noexcept {
     return state.ownerless && !state.holds.any();
 }
 
-bool lock::leave_to_leases() noexcept {
-    guarded& state = core_.state_;
-    state.ownerless = state.holds.any();
-    return state.ownerless;
-}
-
 void lock::open_gate() noexcept {
     guarded& state = core_.state_;
 #ifndef NDEBUG

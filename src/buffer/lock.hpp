@@ -61,9 +61,6 @@ public:
     /// Returns whether the last handle has gone, and no lease is left that would destroy the buffer.
     bool is_last() const noexcept;
 
-    /// Lets the end of the last lease destroy the buffer from now on. Returns false where nobody holds a lease.
-    bool leave_to_leases() noexcept;
-
 private:
     void open_gate() noexcept;
 

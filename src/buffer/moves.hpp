@@ -17,8 +17,7 @@ void move_ranges(backends::memory& from, backends::memory& to, bool to_host, std
                  queue on, std::vector<fence>& done);
 
 /// Joins neighbours of `ranges` where it is cheaper to carry the gap between them along. A gap is carried only where it
-/// is current at both ends, and no hold but the claim of `ticket` has a byte of it. Lets go of the lock where a cost
-/// has to be measured first.
+/// is current at both ends, and no hold but the claim of `ticket` has a byte of it.
 std::vector<byte_range> joined_over_gaps(lock& through, const std::vector<byte_range>& ranges,
                                          const coherence::step& along, coherence::space_id executor,
                                          std::uint64_t ticket);

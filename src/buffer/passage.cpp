@@ -85,6 +85,7 @@ passage::passage(lock& through, const request& asked) : lock_(through), asked_(a
     if (lock_->holds.any_standing() || lock_->any_open) {
         pause_elsewhere(lock_, asked_, transfers_.own_claim());
     }
+    // What was asked decides: the mark of a device, also where that is the host, overrules no other process.
     if (lock_->peers() && !asked.settles_for_all(lock_->whole().size())) follow();
     find();
     check();
@@ -198,7 +199,7 @@ void before_device_writes(lock& through, byte_range range, space where) {
 }
 
 void check_allowed(const core& of, const request& asked) {
-    if (asked.where != host || asked.why == cause::host_pointer) return;
+    if (asked.where != host || !asked.keeps_to_mode) return;
     const host_access allowed = of.options().access;
     if (allowed == host_access::read_only && asked.what != access::read) {
         throw error(error_code::invalid_argument, of.name() + " was created read_only: the host may not write it");

@@ -1,4 +1,4 @@
-// buffer/passage.hpp: the one way through an access. Every verb that brings or drops content is a request to it.
+// buffer/passage.hpp: the one way through an access. Every verb that brings content is a request to it.
 //
 // The order is the design:
 //   ask          the holders of views that the host may write through are asked to end them, with the lock released
@@ -9,7 +9,8 @@
 //   follow       ask the processes that have the host's copy too, and learn what they may have written
 //   find         tell the directory what the program wrote at the host through pointers: what moves depends on it
 //   check        is anything lost or contested? Until here no content has changed but what was found; a copy may have
-//                been made, memory may have changed hands, and standing holds may be paused. Only steps can fail after
+//                been made, memory may have changed hands, and standing holds may be paused. Only steps can fail after,
+//                and what the verb needs memory for
 //   plan         coherence says which steps it takes
 //   carry out    steps are done without the lock, behind a claim; each that is done is told to the directory at once,
 //                so that after a failure it is as before, or better

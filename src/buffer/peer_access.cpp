@@ -72,7 +72,8 @@ std::shared_ptr<process::shared_memory> share_memory(core& of, std::string_view 
                         .where = host,
                         .what = access::read_write,
                         .why = cause::host_pointer,
-                        .verb = "to share"};
+                        .verb = "to share",
+                        .keeps_to_mode = false};
     lock through(of);
     ask_all_to_let_go(through);
     passage way(through, asked);
@@ -145,7 +146,11 @@ void leave_peers(core& of) noexcept {
     process::peers& with = *through->peers();
     if (!with.any() || !with.holds()) return;
     try {
-        passage(through, {.range = through->whole(), .where = host, .what = access::read, .why = cause::host_pointer})
+        passage(through, {.range = through->whole(),
+                          .where = host,
+                          .what = access::read,
+                          .why = cause::host_pointer,
+                          .keeps_to_mode = false})
             .bring();
     } catch (const std::exception&) {
         with.lose();

@@ -47,7 +47,12 @@ void expose_host_pointer(lock& through, byte_range range) {
 }
 
 request to_expose(byte_range range, const char* verb) {
-    return {.range = range, .where = host, .what = access::read_write, .why = cause::host_pointer, .verb = verb};
+    return {.range = range,
+            .where = host,
+            .what = access::read_write,
+            .why = cause::host_pointer,
+            .verb = verb,
+            .keeps_to_mode = false};
 }
 
 /// Adds a view of the copy at `where` to `held`, and keeps its bytes from standing holds elsewhere.
@@ -85,8 +90,12 @@ const std::byte* host_pointer_to_read(core& of, byte_range range) {
         throw error(error_code::invalid_argument, of.name() + " was created write_only: the host may not read it");
     }
     lock through(of);
-    passage way(through,
-                {.range = range, .where = host, .what = access::read, .why = cause::host_pointer, .verb = "host() of"});
+    passage way(through, {.range = range,
+                          .where = host,
+                          .what = access::read,
+                          .why = cause::host_pointer,
+                          .verb = "host() of",
+                          .keeps_to_mode = false});
     way.bring();
     pause_for_pointer(through, host, range);
     through->holds.readers_at(coherence::host).add_pointer(through->whole());
@@ -138,7 +147,10 @@ native_memory device_handle(core& of, byte_range range) {
         .bring();
     if (where == host_as_device && of.options().access != host_access::read_only) {
         // The handle is a pointer to the host's copy, too.
-        passage(through, {.range = range, .where = host, .what = access::read, .why = cause::host_pointer}).bring();
+        passage(
+            through,
+            {.range = range, .where = host, .what = access::read, .why = cause::host_pointer, .keeps_to_mode = false})
+            .bring();
         expose_host_pointer(through, range);
     }
     pause_for_pointer(through, where, range);
@@ -160,7 +172,12 @@ void end_device_handles(core& of) {
 copy_view begin_copy_view(core& of, space where, byte_range range) {
     const cause why = where == host ? cause::host_pointer : cause::device_handle;
     lock through(of);
-    passage way(through, {.range = range, .where = where, .what = access::read, .why = why, .verb = "a copy_view of"});
+    passage way(through, {.range = range,
+                          .where = where,
+                          .what = access::read,
+                          .why = why,
+                          .verb = "a copy_view of",
+                          .keeps_to_mode = false});
     way.bring();
     show(*through.operator->(), *way.at(), range);
     const std::uint64_t shown = add_view(through, through->holds.readers_at(where.id()), where, range);

@@ -60,6 +60,16 @@ protected:
     std::deque<buffer> all;
 };
 
+/// What the host may not read has to be kept there all the same.
+TEST_F(eviction, writes_back_what_the_host_may_not_read) {
+    buffer& input = all.emplace_back(size, buffer_options{.access = host_access::write_only});
+    use(input, access::write, 7);
+    for (int i = 0; i != 3; ++i) written(i);
+    EXPECT_FALSE(there(input));
+    const auto back = input.read(device);
+    EXPECT_TRUE(same(back.span(), bytes(size, std::byte{7})));
+}
+
 TEST_F(eviction, takes_what_was_used_least_recently_and_brings_it_back) {
     buffer& first = written(1);
     buffer& second = written(2);

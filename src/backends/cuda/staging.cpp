@@ -51,10 +51,7 @@ std::vector<piece> staged(std::span<const parcel> packed) {
 /// Cuts pieces into blocks.
 class feed {
 public:
-    explicit feed(std::span<const piece> pieces) : left_(pieces) {
-        for (const piece& each : pieces) bytes_ += each.bytes;
-        bytes_left_ = bytes_;
-    }
+    explicit feed(std::span<const piece> pieces) : left_(pieces), bytes_(bytes_of(pieces)), bytes_left_(bytes_) {}
 
     bool empty() const noexcept { return left_.empty(); }
     std::size_t bytes() const noexcept { return bytes_; }
@@ -90,9 +87,15 @@ public:
     }
 
 private:
+    static std::size_t bytes_of(std::span<const piece> pieces) noexcept {
+        std::size_t sum = 0;
+        for (const piece& each : pieces) sum += each.bytes;
+        return sum;
+    }
+
     std::span<const piece> left_;
-    std::size_t bytes_ = 0;
-    std::size_t bytes_left_ = 0;
+    std::size_t bytes_;
+    std::size_t bytes_left_;
     std::size_t taken_ = 0;  // bytes that were taken of the first piece
 };
 
