@@ -342,6 +342,7 @@ def costs(card: Card) -> None:
             work()
         return round((time.perf_counter() - begin) / times * 1e6, 2)
 
+    more: list[c.c_void_p] = []
     for streams in (8, 16, 64):
         while len(more) < streams:
             more.append(card.stream())
@@ -358,7 +359,6 @@ def costs(card: Card) -> None:
     tell("GB/s of registered memory to the device", round(pages.size / microseconds(copy, 5) / 1e3, 1))
 
 
-more: list[c.c_void_p] = []
 GROUPS = (attributes, order, stalls, queues, sizes, registered, batches, captures, pools, costs)
 # What unibuf does without where a driver is too old for it.
 NEEDS = {
