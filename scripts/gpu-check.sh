@@ -66,7 +66,7 @@ run_probes() {
         run "driver.$each" timeout 60 "$python" tests/gpu/driver_facts.py "$each"
     done
     local -A filters=(
-        [order]='cuda_test.*stream*:cuda_test.*lease*:cuda_test.memory_goes*:cuda_test.readers*:named_streams.*'
+        [order]='cuda_test.*stream*:cuda_test.*lease*:cuda_test.memory_goes*:cuda_test.readers*:named_streams.*:two_devices.*'
         [bytes]='cuda_test.carries*:cuda_test.has_taken*:cuda_test.fills*'
         [captures]='beside_a_capture.*:cuda_test.*captur*:cuda_test.refuses*'
         [stalls]='stall_test.*'

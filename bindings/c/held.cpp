@@ -75,8 +75,3 @@ unibuf_status unibuf_held_by(unibuf_held* held, const unibuf_holder* holder) {
 }
 
 void unibuf_let_go(unibuf_held* held) { delete held; }
-
-unibuf_status unibuf_native_address(const unibuf_native* native, void** address) {
-    return answer(address, "a place for the address",
-                  [&] { return native_of(given(native, "a handle")).as<std::byte>(); });
-}

@@ -1,8 +1,9 @@
-// native.cpp: the functions of unibuf/cuda.h, opencl.h and opengl.h.
+// native.cpp: native handles: addresses, and the functions of unibuf/cuda.h, opencl.h and opengl.h.
 #include <unibuf/cuda.h>
 #include <unibuf/opencl.h>
 #include <unibuf/opengl.h>
 
+#include <cstddef>
 #include <cstdint>
 #include <unibuf/cuda.hpp>
 #include <unibuf/opencl.hpp>
@@ -25,6 +26,11 @@ native_memory copy_of(const unibuf_native* given_copy) { return native_of(given(
 }  // namespace unibuf::c
 
 using namespace unibuf::c;
+
+unibuf_status unibuf_native_address(const unibuf_native* native, void** address) {
+    return answer(address, "a place for the address",
+                  [&] { return native_of(given(native, "a handle")).as<std::byte>(); });
+}
 
 unibuf_status unibuf_cuda_handles(unibuf_space where, int* ordinal, struct CUctx_st** context) {
     return attempt([&] {

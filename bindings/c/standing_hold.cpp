@@ -20,10 +20,11 @@ standing_options standing_options_of(const unibuf_standing_options* given) {
     result.on = queue_of(given->queue);
     result.opens = reopening_of(given->reopens);
     // Each lambda captures two words, which a std::function keeps without an allocation.
-    if (given->pause)
+    if (given->pause) {
         result.pause = [call = given->pause, with = given->context] {
             check_returned(call(with), "the pause of a standing hold");
         };
+    }
     if (given->resume) result.resume = [call = given->resume, with = given->context] { call(with); };
     return result;
 }

@@ -59,9 +59,9 @@ struct queue {
 };
 
 /// Returns a fence of all work that was submitted until now: to the queue `on`, or, where none is named, to the whole
-/// device, as far as its API can tell (see opencl::add_queue). At a space that has no queues the fence is done at once.
-/// Throws error(device_lost), error(device_unavailable) where a context of the caller's cannot be had here, and
-/// error(invalid_argument) for a queue of another space.
+/// device, as far as its API can tell (see opencl::add_queue and cuda::use_streams). At a space that has no queues the
+/// fence is done at once. Throws error(device_lost), error(device_unavailable) where a context of the caller's cannot
+/// be had here, and error(invalid_argument) for a queue of another space.
 UNIBUF_API fence record_fence(space where, queue on = {});
 
 }  // namespace unibuf

@@ -514,9 +514,9 @@ UNIBUF_C_API unibuf_status unibuf_record_fence(unibuf_space where, unibuf_queue 
 ///
 /// `wait` waits at most so many nanoseconds, and without end for UNIBUF_FOREVER. It returns UNIBUF_OK when the work is
 /// done, UNIBUF_TIMEOUT when it is not, and else what went wrong, which is then the status of the access that waits.
-/// All but UNIBUF_TIMEOUT is final: asked again, `wait` returns the same.
-/// `ended`, or NULL, is called once, when nobody will wait any more. Any thread may call either, and several may wait
-/// at once. Locks of unibuf may be held meanwhile, so neither may call unibuf.
+/// All but UNIBUF_TIMEOUT is final: asked again, `wait` returns the same. `ended`, or NULL, is called once, when nobody
+/// will wait any more. Any thread may call either, and several may wait at once. Locks of unibuf may be held meanwhile,
+/// so neither may call unibuf.
 typedef struct unibuf_work {
     unibuf_status (*wait)(void* context, int64_t timeout_ns);
     void (*ended)(void* context);

@@ -320,23 +320,35 @@ TEST_F(named_streams, are_streams_that_can_be_waited_for) {
     used.read(where_).release();
 }
 
-TEST_F(cuda_test, a_peer_takes_what_a_stream_writes_and_the_host_does_not_stop) {
-    find_second();
-    if (IsSkipped()) return;
-    program by;
-    const stream_handle writes = by.stream();
-    program there(second_);
-    const queue takes = cuda::queue_of(there.stream());
-    const program here;
+/// A stream of the first device, which writes there, and one of the second, which takes what was written.
+class two_devices : public cuda_test {
+protected:
+    void SetUp() override {
+        cuda_test::SetUp();
+        if (!IsSkipped()) find_second();
+        if (IsSkipped()) return;
+        there_.emplace(second_);
+        takes_ = cuda::queue_of(there_->stream());
+        here_.emplace();
+        writes_ = here_->stream();
+    }
+
+    std::optional<program> there_;
+    std::optional<program> here_;  // its context is current: it goes first
+    queue takes_;
+    stream_handle writes_ = nullptr;
+};
+
+TEST_F(two_devices, take_what_a_stream_writes_and_the_host_does_not_stop) {
     buffer used = mirrored(size);
     host_writes(used, noise(size));
     used.read(second_).release();
-    gate closed(by, writes);
+    gate closed(*here_, writes_);
     {
-        const auto lease = used.read_write(where_, {.on = cuda::queue_of(writes)});
-        by.set(writes, address_of(lease), 5, size);
+        const auto lease = used.read_write(where_, {.on = cuda::queue_of(writes_)});
+        here_->set(writes_, address_of(lease), 5, size);
     }
-    used.read(second_, {.on = takes}).release();
+    used.read(second_, {.on = takes_}).release();
     if (!stops_the_host_for_all()) used.prefetch(second_);
     EXPECT_EQ(code_of([&] { used.read(host, {.timeout = 0ns}); }), error_code::timeout);
     closed.open();
@@ -346,14 +358,7 @@ TEST_F(cuda_test, a_peer_takes_what_a_stream_writes_and_the_host_does_not_stop) 
 }
 
 /// Who has a handle of the source may write to it as soon as the call returns.
-TEST_F(cuda_test, a_peer_has_taken_what_a_handle_may_overwrite) {
-    find_second();
-    if (IsSkipped()) return;
-    program by;
-    const stream_handle writes = by.stream();
-    program there(second_);
-    const queue takes = cuda::queue_of(there.stream());
-    const program here;
+TEST_F(two_devices, have_taken_what_a_handle_may_overwrite) {
     for (const bool bound : {false, true}) {
         buffer used = mirrored(size);
         host_writes(used, bytes(size, std::byte{1}));
@@ -363,8 +368,8 @@ TEST_F(cuda_test, a_peer_has_taken_what_a_handle_may_overwrite) {
         const device_pointer at = bound ? address_of(held.native()) : address_of(used.device());
         used.mark_dirty(where_);
         for (unsigned char value = 2; value < 20; ++value) {
-            used.read(second_, {.on = takes}).release();
-            by.set(writes, at, value, size);
+            used.read(second_, {.on = takes_}).release();
+            here_->set(writes_, at, value, size);
             if (!bound) used.mark_dirty(where_);
         }
         EXPECT_TRUE(same(host_reads(used), bytes(size, std::byte{19})));
