@@ -26,6 +26,14 @@ if(UNIBUF_WERROR)
     add_compile_options(-Werror)
 endif()
 
+# unite(TARGET): files see each other's names in one unit, so that they may shadow them.
+function(unite target)
+    if(UNIBUF_UNITY)
+        set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 16)
+        target_compile_options(${target} PRIVATE -Wno-shadow)
+    endif()
+endfunction()
+
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
     add_compile_options("$<$<COMPILE_LANGUAGE:C,CXX>:-Wduplicated-cond;-Wduplicated-branches;-Wlogical-op>")
     # GCC 12 sees overlaps in std::string that are not there (its bug 105651).

@@ -7,6 +7,7 @@ file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/*.cpp)
 
 add_library(unibuf_objects OBJECT ${sources})
 target_include_directories(unibuf_objects PUBLIC ${PROJECT_SOURCE_DIR}/include ${PROJECT_SOURCE_DIR}/src)
+unite(unibuf_objects)
 target_link_libraries(unibuf_objects PRIVATE fmt::fmt-header-only PUBLIC Threads::Threads ${CMAKE_DL_LIBS})
 
 add_library(unibuf_static STATIC)

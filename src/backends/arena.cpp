@@ -6,6 +6,7 @@
 #include <new>
 #include <utility>
 
+#include "backends/poll.hpp"
 #include "unibuf/error.hpp"
 
 namespace unibuf::backends {
@@ -13,15 +14,6 @@ namespace {
 
 // The wait for work to end that uses what was freed, where a driver has no more memory.
 constexpr std::chrono::seconds patience(1);
-
-/// Returns whether the work is done or has failed: it uses nothing any more.
-bool is_over(const fence& work, std::chrono::nanoseconds timeout) {
-    try {
-        return work.wait(timeout);
-    } catch (const error&) {
-        return true;
-    }
-}
 
 }  // namespace
 
@@ -131,8 +123,7 @@ bool arena::ask_for_fence() {
 
 /// Makes holes of what no work uses any more.
 void arena::reclaim() {
-    for (; !retired_.empty() && is_over(retired_.front().until, std::chrono::nanoseconds::zero());
-         retired_.pop_front()) {
+    for (; !retired_.empty() && is_over(retired_.front().until); retired_.pop_front()) {
         std::vector<range>& ranges = retired_.front().ranges;
         for (const range& each : ranges) give(each);
     }

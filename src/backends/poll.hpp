@@ -1,9 +1,12 @@
-// backends/poll.hpp: waiting with a timeout, for APIs that only tell whether something is done.
+// backends/poll.hpp: waiting for what may fail, or only tells whether it is done.
 #pragma once
 
 #include <algorithm>
 #include <chrono>
+#include <exception>
 #include <thread>
+
+#include "unibuf/fence.hpp"
 
 namespace unibuf::backends {
 
@@ -21,6 +24,15 @@ bool poll(std::chrono::nanoseconds timeout, Done done) {
         std::this_thread::sleep_for(std::min<std::chrono::nanoseconds>(nap, left));
         if (done()) return true;
         nap = std::min<std::chrono::nanoseconds>(nap * 2, std::chrono::milliseconds(1));
+    }
+}
+
+/// Waits for at most `timeout`. Returns whether the work is done or has failed: it uses nothing any more.
+inline bool is_over(const fence& work, std::chrono::nanoseconds timeout = {}) noexcept {
+    try {
+        return work.wait(timeout);
+    } catch (const std::exception&) {
+        return true;
     }
 }
 

@@ -160,7 +160,7 @@ standing_hold buffer::bind(space where, access what, const standing_options& opt
 
 void copy_view::release() noexcept {
     if (!gate_) return;
-    detail::core& core = core_of(std::exchange(gate_, nullptr));
+    auto& core = static_cast<detail::core&>(*std::exchange(gate_, nullptr));
     const byte_range range{native_.offset, native_.offset + native_.bytes};
     detail::end_copy_view(core, native_.where, range, tag_);
     core.drop_handle();
@@ -251,7 +251,7 @@ namespace detail {
 
 void host_bytes::end() noexcept {
     if (!gate_) return;
-    core& core = core_of(std::exchange(gate_, nullptr));
+    auto& core = static_cast<detail::core&>(*std::exchange(gate_, nullptr));
     end_host_view(core, {offset_, offset_ + bytes_}, tag_);
     core.drop_handle();
 }

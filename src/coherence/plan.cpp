@@ -7,9 +7,6 @@
 namespace unibuf::coherence {
 namespace {
 
-bool reads(access what) noexcept { return what != access::write; }
-bool writes(access what) noexcept { return what != access::read; }
-
 /// Returns the space that content is taken from: the host if it has it, so that devices stay undisturbed.
 space_id source_among(space_set current) noexcept { return static_cast<space_id>(std::countr_zero(current)); }
 

@@ -14,6 +14,9 @@
 
 namespace unibuf::coherence {
 
+constexpr bool reads(access what) noexcept { return what != access::write; }
+constexpr bool writes(access what) noexcept { return what != access::read; }
+
 /// Device work that may still be under way on a range.
 struct queued_work {
     std::uint64_t ticket = 0;

@@ -6,8 +6,6 @@
 namespace unibuf::coherence {
 namespace {
 
-bool writes(access what) noexcept { return what != access::read; }
-
 template <class Ranges>
 void complete_all(directory& known, const sharing& memories, const step& done, const Ranges& ranges) {
     if (done.does == step::kind::wait) return;

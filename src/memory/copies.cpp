@@ -19,8 +19,6 @@ namespace {
 
 using coherence::space_id;
 
-backends::device& device_at(space_id where) noexcept { return backends::device_of(space::from_id(where)); }
-
 /// Returns whether the copy is more than another use of memory that is counted already.
 bool holds_memory(const copy& each) noexcept { return each.placed == placement::mirrored; }
 
@@ -53,7 +51,7 @@ copy* copies::find(space_id where) noexcept {
 const copy* copies::find(space_id where) const noexcept { return const_cast<copies*>(this)->find(where); }
 
 bool copies::may_pin_host(space_id where) const {
-    const backends::traits& device = device_at(where).about();
+    const backends::traits& device = backends::device_of(space::from_id(where)).about();
     return device.pins && choose_placement(options_.hint, device).wanted == placement::shared;
 }
 
@@ -64,7 +62,7 @@ void copies::reserve(space_id where) {
 
 void copies::add(std::vector<copy> made) noexcept {
     for (copy& each : made) {
-        any_poisons_ |= device_at(each.where).about().poisons_stale;
+        any_poisons_ |= backends::device_of(space::from_id(each.where)).about().poisons_stale;
         all_.push_back(std::move(each));
     }
 }
@@ -153,7 +151,7 @@ placement_info copies::placement_of(const copy& each) const {
     if (each.where == host_as_device.id()) {
         return {.placement = each.placed, .reason = "the default device is the host", .mapping = {}};
     }
-    std::string reason(choose_placement(options_.hint, device_at(each.where).about()).reason);
+    std::string reason(choose_placement(options_.hint, backends::device_of(space::from_id(each.where)).about()).reason);
     if (each.where == coherence::host) {
         reason =
             each.lender == coherence::host ? "the host's own memory" : "lent by " + space::from_id(each.lender).name();

@@ -17,8 +17,6 @@ namespace {
 
 using coherence::space_id;
 
-backends::device& device_at(space_id where) noexcept { return backends::device_of(space::from_id(where)); }
-
 /// Returns whether the device shares memory that it has allocated, even where it could use the host's.
 bool lends(const backends::traits& device, memory_hint hint) noexcept {
     return device.host_visible && (!device.aliases_host || (device.write_combines && hint == memory_hint::streaming));
@@ -60,7 +58,7 @@ private:
         copy made;
         const buffer_options& options = there_.options_;
         const space_id meant = there_.meant().id();
-        backends::device& device = device_at(meant);
+        backends::device& device = backends::device_of(space::from_id(meant));
         const bool shared = choose_placement(options.hint, device.about()).wanted == placement::shared;
         if (shared && lends(device.about(), options.hint)) {
             try {
@@ -80,7 +78,7 @@ private:
                     made.remark(remark_on("not pinned", failure));
                 }
             }
-            return device_at(coherence::host).allocate(wanted);
+            return backends::device_of(host).allocate(wanted);
         });
         return add(std::move(made), std::move(own));
     }
@@ -93,7 +91,7 @@ private:
     }
 
     const copy& make_device(space_id where) {
-        backends::device& device = device_at(where);
+        backends::device& device = backends::device_of(space::from_id(where));
         copy made;
         made.where = where;
         if (where == host_as_device.id()) return use(where, *make(coherence::host).memory);

@@ -6,12 +6,12 @@
 #include <system_error>
 
 #include "backends/cuda/past_cache.hpp"
+#include "backends/host/units.hpp"
 
 namespace unibuf::backends::cuda {
 namespace {
 
 constexpr std::size_t most = 8;
-constexpr std::size_t cache_line = 64;
 constexpr std::size_t worth_sharing = std::size_t{256} << 10;  // waking threads takes longer than copying less
 
 void copy_bytes(direction way, std::byte* to, const std::byte* from, std::size_t bytes) noexcept {

@@ -12,7 +12,7 @@ namespace unibuf::backends::cuda {
 namespace {
 
 /// Returns whether the driver has these functions. Drivers for machines without OpenGL may lack some.
-bool knows_opengl() noexcept {
+bool knows_opengl() {
     const functions& cuda = api();
     return cuda.cuGLGetDevices && cuda.cuGraphicsGLRegisterBuffer && cuda.cuGraphicsUnregisterResource &&
            cuda.cuGraphicsMapResources && cuda.cuGraphicsUnmapResources && cuda.cuGraphicsResourceGetMappedPointer;

@@ -8,13 +8,14 @@
 #include <emmintrin.h>
 #endif
 
+#include "backends/host/units.hpp"
+
 namespace unibuf::backends::cuda {
 
 #if defined(__SSE2__)
 
 namespace {
 
-constexpr std::size_t cache_line = 64;
 constexpr std::size_t worthwhile = 4096;  // what is shorter stays in the cache until the device reads it
 
 void copy_line(std::byte* to, const std::byte* from) noexcept {

@@ -8,23 +8,14 @@
 #include <utility>
 
 #include "backends/cuda/copy_threads.hpp"
+#include "backends/host/units.hpp"
+#include "backends/poll.hpp"
 
 namespace unibuf::backends::cuda {
 namespace {
 
-constexpr std::size_t cache_line = 64;
-
 // What a copy of so many bytes needs is kept in plain memory where there is no room: the copy stops nobody then.
 constexpr std::size_t small = std::size_t{64} << 10;
-
-/// Returns whether the work is done or has failed: it uses nothing any more.
-bool is_over(const fence& work) noexcept {
-    try {
-        return work.done();
-    } catch (const std::exception&) {
-        return true;
-    }
-}
 
 /// A piece, or as much of it as fits, with its place in a block.
 struct parcel {

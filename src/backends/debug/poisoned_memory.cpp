@@ -6,6 +6,7 @@
 #include <mutex>
 #include <new>
 
+#include "backends/host/units.hpp"
 #include "backends/spaces.hpp"
 #include "coherence/byte_range.hpp"
 
@@ -41,7 +42,6 @@ poisoned_memory::poisoned_memory(const request& what) {
         pages_->poison_stale(0, what.bytes);
         return;
     }
-    constexpr std::size_t page = 4096;
     const std::size_t content = (what.bytes + page - 1) / page * page;
     request more = what;
     more.bytes = content + sizeof(chunks) + chunks::count(what.bytes);

@@ -10,15 +10,12 @@
 #include "backends/host/addressed_memory.hpp"
 #include "backends/host/available_memory.hpp"
 #include "backends/host/common_pages.hpp"
+#include "backends/host/units.hpp"
 #include "tracking/watch.hpp"
 #include "unibuf/error.hpp"
 
 namespace unibuf::backends {
 namespace {
-
-constexpr std::size_t page = 4096;
-constexpr std::size_t cache_line = 64;
-constexpr std::size_t huge_page = std::size_t{2} << 20;
 
 [[noreturn]] void refuse(std::size_t bytes) {
     throw error(error_code::out_of_memory,

@@ -8,13 +8,13 @@
 #include <utility>
 
 #include "backends/host/available_memory.hpp"
+#include "backends/host/units.hpp"
 #include "backends/spaces.hpp"
 #include "process/forks.hpp"
 
 namespace unibuf::backends {
 namespace {
 
-constexpr std::size_t page = 4096;
 constexpr std::size_t kept_share = 16;
 constexpr std::size_t waste_share = 64;
 

@@ -1,0 +1,12 @@
+// backends/host/units.hpp: what the host's memory comes in.
+#pragma once
+
+#include <cstddef>
+
+namespace unibuf::backends {
+
+inline constexpr std::size_t cache_line = 64;
+inline constexpr std::size_t page = 4096;
+inline constexpr std::size_t huge_page = std::size_t{2} << 20;
+
+}  // namespace unibuf::backends
