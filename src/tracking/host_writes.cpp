@@ -197,14 +197,19 @@ void host_writes::before_device_writes(byte_range range, bool share) {
                 coherence::expose(known_, piece, pointers::assumed);
                 continue;
             }
+            std::vector<byte_range> units = units_.cut_by(piece);
+            const auto elsewhere = [](const knowledge& k) { return !at_host(k); };
             for (const byte_range& each : known_.where(piece, unwatched)) {
                 arm(each);
                 coherence::expose(known_, each, pointers::watched);
+                for (const byte_range& newer : known_.where(each, elsewhere)) {
+                    const std::vector<byte_range> cut = units_.cut_by(newer);
+                    units.insert(units.end(), cut.begin(), cut.end());
+                }
             }
             forget_images(piece);
-            // A unit inside, of which a device has newer content in some bytes, keeps its image: the access may still
+            // A unit inside, of which a device has newer content in some bytes, needs its image: the access may still
             // be refused.
-            std::vector<byte_range> units = units_.cut_by(piece);
             const std::vector<byte_range> inside = images_.inside(piece);
             units.insert(units.end(), inside.begin(), inside.end());
             for (const byte_range& unit : units) {

@@ -253,5 +253,27 @@ INSTANTIATE_TEST_SUITE_P(
                      testing::ValuesIn(verbs_with_faults)),
     [](const auto& each) { return std::string(std::get<0>(each.param).name) + "_" + std::get<1>(each.param).name; });
 
+/// The host in the place of a device has written a part of a unit by which the program's writes are found: after the
+/// failure they are still told apart from that part.
+TEST(a_failed_write_elsewhere, leaves_the_hosts_writes_beside_newer_bytes_alone) {
+    fake_device& device = fake_device::get({});
+    const space before = default_device();
+    set_default_device(host);
+    buffer used(size);
+    std::byte* const data = used.host();
+    used.device();
+    used.mark_device_dirty(20, 2);
+    used.prefetch(device.where(), {.offset = 0, .count = 1});
+    faults::all().arm(1, error_code::transfer_failed);
+    EXPECT_THROW(used.read_write(device.where()), error);
+    faults::all().disarm();
+    data[40] = std::byte{7};
+    EXPECT_NO_THROW({
+        const auto lease = used.read(host);
+        EXPECT_EQ(lease[40], std::byte{7});
+    });
+    set_default_device(before);
+}
+
 }  // namespace
 }  // namespace unibuf::test
