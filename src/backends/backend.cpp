@@ -25,6 +25,10 @@ fence memory::write_from(memory&, std::size_t, std::size_t, queue) {
     throw error(error_code::unsupported, "memory of one device was to be copied to another that does not reach it");
 }
 
+void memory::capture_write(std::size_t, std::span<const std::byte>, queue) {
+    throw error(error_code::unsupported, "an upload was to be captured, and only CUDA has graphs");
+}
+
 fence memory::publish_to_host(std::size_t, std::size_t, access, queue) { return {}; }
 fence memory::publish_to_device(std::size_t, std::size_t, access, queue) { return {}; }
 

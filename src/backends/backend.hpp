@@ -121,6 +121,11 @@ public:
     /// that has written them.
     virtual fence write_from(memory& other, std::size_t offset, std::size_t bytes, queue on);
 
+    /// Puts a write into what is being captured on that queue, to be done whenever that is launched. `from` stays as it
+    /// is, and has to be memory that needs no detour: else throws error(unsupported), and error(invalid_argument) where
+    /// the queue is not being captured.
+    virtual void capture_write(std::size_t offset, std::span<const std::byte> from, queue on);
+
     /// Repeats `pattern`, which is 1 byte or longer, over the range, whose size is a multiple of the pattern's.
     virtual fence fill(std::size_t offset, std::size_t bytes, std::span<const std::byte> pattern, queue on) = 0;
 

@@ -154,6 +154,30 @@ void holds::remove_standing(std::uint64_t ticket) noexcept {
     std::erase_if(undeclared_->standing_holds, [&](const standing& each) { return each.ticket == ticket; });
 }
 
+std::uint64_t holds::add_upload(byte_range range, space where) {
+    readers_at(coherence::host).add_view(range);
+    try {
+        with_undeclared().uploads.push_back({last_ + 1, range, where});
+    } catch (...) {
+        end_view(coherence::host, range);
+        throw;
+    }
+    return ++last_;
+}
+
+void holds::remove_upload(std::uint64_t ticket) noexcept {
+    const auto gone = std::ranges::find(undeclared_->uploads, ticket, &captured_upload::ticket);
+    end_view(coherence::host, gone->range);
+    undeclared_->uploads.erase(gone);
+}
+
+const captured_upload* holds::upload_of(byte_range range) const noexcept {
+    if (!undeclared_) return nullptr;
+    const auto overlaps = [&](const captured_upload& each) { return each.range.overlaps(range); };
+    const auto found = std::ranges::find_if(undeclared_->uploads, overlaps);
+    return found != undeclared_->uploads.end() ? &*found : nullptr;
+}
+
 std::vector<standing>& holds::standing_holds() noexcept {
     static constinit std::vector<standing> none;  // stays empty
     return undeclared_ ? undeclared_->standing_holds : none;

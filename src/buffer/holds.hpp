@@ -2,7 +2,7 @@
 //
 // A hold is exclusive or undeclared. Leases, and claims of accesses that are under way, are exclusive: two that share a
 // byte exclude each other, unless both are leases that only read. Undeclared holds exclude nobody and may be used at
-// any time, without a word: pointers, views and standing holds. Queued work is what the lease of a device leaves
+// any time, without a word: pointers, views, standing holds, and the uploads of graphs. Queued work is what the lease of a device leaves
 // behind.
 //
 // What always holds of a table (holds::broken_rule looks at 1 to 4, and debug builds ask after each operation):
@@ -65,6 +65,14 @@ struct standing {
     bool told_to_pause = false;     // `how->pause` has been called, and `how->resume` not since
     bool resume_failed = false;     // `how->resume` has thrown: it is called again after the next access elsewhere
     std::uint32_t caller = 0;       // thread that is calling `how->pause` or `how->resume` now
+};
+
+/// A graph of the program may copy the range from the host's memory to the copy at `where` at any time. Meanwhile the
+/// bytes are written at the host alone: elsewhere a launch would overwrite them.
+struct captured_upload {
+    std::uint64_t ticket = 0;
+    byte_range range{};
+    space where{};
 };
 
 /// Returns "a write lease of bytes [0, 64) at host".
@@ -181,6 +189,13 @@ public:
 
     std::uint64_t add_standing(standing added);
     void remove_standing(std::uint64_t ticket) noexcept;
+    /// Notes an upload, which keeps the host's copy where it is; that at `where` is kept by a view.
+    std::uint64_t add_upload(byte_range range, space where);
+    void remove_upload(std::uint64_t ticket) noexcept;
+
+    /// Returns an upload that shares a byte with `range`, or null.
+    const captured_upload* upload_of(byte_range range) const noexcept;
+
     std::vector<standing>& standing_holds() noexcept;
     bool any_standing() const noexcept { return undeclared_ && !undeclared_->standing_holds.empty(); }
     standing* find_standing(std::uint64_t ticket) noexcept;
@@ -213,6 +228,7 @@ private:
         held_ranges writers_of_host;
         holds_by_space readers;
         std::vector<standing> standing_holds;  // by ticket
+        std::vector<captured_upload> uploads;
         std::map<std::uint64_t, named_holder> holders;
     };
 

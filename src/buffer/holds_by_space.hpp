@@ -2,8 +2,8 @@
 #pragma once
 
 #include <algorithm>
+#include <list>
 #include <utility>
-#include <vector>
 
 #include "coherence/spaces.hpp"
 #include "tracking/held_ranges.hpp"
@@ -42,7 +42,7 @@ private:
         coherence::space_id where;
         held_ranges held;
     };
-    std::vector<entry> all_;
+    std::list<entry> all_;  // what was returned stays where it is
 };
 
 }  // namespace unibuf::detail

@@ -33,6 +33,7 @@ void check_before_lease(core& of, const request& asked) {
     lock through(of);
     const hold other = through->holds.excluding(asked.range, asked.what, this_thread());
     if (other.thread != 0) return check_not_own(through, asked, other);
+    check_not_uploaded(through, asked);
     if (through->any_exposed) find_host_writes(through, asked);
     if (asked.what == access::write) return;
     check_not_lost(through, asked);

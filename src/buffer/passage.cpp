@@ -115,6 +115,10 @@ void passage::enter() {
 void passage::choose_place() {
     if (asked_.to != purpose::fill) return;
     if (lock_->peers()) follow_peers(lock_, {.range = asked_.range, .where = host, .what = access::read});
+    if (lock_->holds.upload_of(asked_.range)) {
+        asked_.where = host;
+        return;
+    }
     asked_.where = space::from_id(coherence::place_to_fill(lock_->directory, asked_.range, lock_->copies.allocated()));
 }
 
@@ -136,6 +140,7 @@ void passage::find() {
 
 void passage::check() const {
     if (lock_->holds.any_standing()) check_not_broken(lock_, asked_);
+    check_not_uploaded(lock_, asked_);
     if (asked_.to != purpose::use || asked_.what == access::write) return;
     check_not_lost(lock_, asked_);
     check_not_contested(lock_, asked_);
@@ -238,6 +243,17 @@ void check_not_contested(lock& through, const request& asked) {
         fmt::format("{}: {} was asked for, but bytes [{}, {}) were written at the host, through a pointer, while a "
                     "device had newer ones: mark_host_dirty, mark_device_dirty or discard says which stand",
                     through.of().name(), describe(asked), contested.begin, contested.end));
+}
+
+void check_not_uploaded(lock& through, const request& asked) {
+    if (asked.what == access::read || asked.to == purpose::drop) return;
+    if (backends::is_host(asked.where) || through->shares_host(asked.where)) return;
+    const captured_upload* const by = through->holds.upload_of(asked.range);
+    if (!by) return;
+    throw error(error_code::access_conflict,
+                fmt::format("{}: {} was asked for, but a graph of the program uploads bytes [{}, {}) from the host to {} "
+                            "whenever it is launched: write them at the host, or end the view of capture_upload",
+                            through.of().name(), describe(asked), by->range.begin, by->range.end, by->where.name()));
 }
 
 }  // namespace unibuf::detail

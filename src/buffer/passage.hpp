@@ -81,4 +81,7 @@ void check_allocated(const core& of, const copy* there, space where, const char*
 void check_not_lost(lock& through, const request& asked);
 void check_not_contested(lock& through, const request& asked);
 
+/// Throws error(access_conflict) for a write elsewhere than at the host of bytes that graphs upload from there.
+void check_not_uploaded(lock& through, const request& asked);
+
 }  // namespace unibuf::detail

@@ -66,12 +66,28 @@ std::uint64_t add_view(lock& through, held_ranges& held, space where, byte_range
     }
 }
 
-unibuf::copy_view view_of(lock& through, const copy& there, space where, byte_range range, std::uint64_t shown) {
+/// Throws where a launch could not take the bytes from the host: they are newer elsewhere, or may become so.
+void check_host_is_newest(lock& through, const request& asked) {
+    const auto is_elsewhere = [](const coherence::knowledge& k) { return !coherence::has(k.current, coherence::host); };
+    if (through->directory.any(asked.range, is_elsewhere)) {
+        throw error(error_code::unsupported,
+                    fmt::format("{}: {} was asked for, but the host does not have the newest of them: write them there, "
+                                "or read them there, before the capture",
+                                through.of().name(), describe(asked)));
+    }
+    const standing* const writer = through->holds.standing_against(asked.range, host, access::read);
+    if (!writer) return;
+    throw error(error_code::access_conflict,
+                fmt::format("{}: {} was asked for, but a standing hold at {} writes them: end that first",
+                            through.of().name(), describe(asked), writer->where.name()));
+}
+
+unibuf::copy_view view_of(lock& through, const copy& there, space where, byte_range range, view_tag tag) {
     through.of().add_handle();
     through->copies.hand_out(where.id());
     std::byte* const address = there.address();
     const native_memory native{.where = where, .handle = there.handle(), .offset = range.begin, .bytes = range.size()};
-    return unibuf::copy_view(through.of(), native, address ? address + range.begin : nullptr, {.shown = shown});
+    return unibuf::copy_view(through.of(), native, address ? address + range.begin : nullptr, tag);
 }
 
 }  // namespace
@@ -181,7 +197,7 @@ copy_view begin_copy_view(core& of, space where, byte_range range) {
     way.bring();
     show(*through.operator->(), *way.at(), range);
     const std::uint64_t shown = add_view(through, through->holds.readers_at(where.id()), where, range);
-    return view_of(through, *way.at(), where, range, shown);
+    return view_of(through, *way.at(), where, range, {.shown = shown});
 }
 
 copy_view hold_copy(core& of, space where, byte_range range) {
@@ -190,13 +206,39 @@ copy_view hold_copy(core& of, space where, byte_range range) {
     check_allocated(of, there, where, "to hold it");
     show(*through.operator->(), *there, range);
     through->holds.readers_at(where.id()).add_view(range);
-    return view_of(through, *there, where, range, 0);
+    return view_of(through, *there, where, range, {});
+}
+
+copy_view capture_upload(core& of, const request& asked) {
+    lock through(of);
+    // What an access would queue goes beside the capture, on a queue that nothing waits for.
+    request beside = asked;
+    beside.on = backends::device_of(asked.where).own_queue();
+    const passage way(through, beside);
+    const passage from(through, {.range = asked.range, .where = host, .verb = asked.verb, .keeps_to_mode = false});
+    check_host_is_newest(through, asked);
+    view_tag tag;
+    held_ranges& readers = through->holds.readers_at(asked.where.id());
+    readers.add_view(asked.range);
+    try {
+        if (!through->shares_host(asked.where)) {
+            tag.upload = through->holds.add_upload(asked.range, asked.where);
+            const std::span host_bytes(from.at()->memory->host_address() + asked.range.begin, asked.range.size());
+            way.at()->memory->capture_write(asked.range.begin, host_bytes, asked.on);
+        }
+        return view_of(through, *way.at(), asked.where, asked.range, tag);
+    } catch (...) {
+        if (tag.upload != 0) through->holds.remove_upload(tag.upload);
+        readers.end_view(asked.range);
+        throw;
+    }
 }
 
 void end_copy_view(core& of, space where, byte_range range, view_tag tag) noexcept {
     holder gone;  // is destroyed after the lock
     lock through(of);
     if (tag.holder != 0) gone = through->holds.remove_holder(tag.holder);
+    if (tag.upload != 0) through->holds.remove_upload(tag.upload);
     through->holds.end_view(where.id(), range);
     if (tag.shown != 0) end_pause_of_view(through, where, range, tag.shown);
 }

@@ -64,34 +64,47 @@ stream_handle context::stream_for(queue on) {
     return named;
 }
 
+stream_handle context::captured_stream(queue on) {
+    auto* const named = static_cast<stream_handle>(on.native);
+    if (on) check_owner(named);
+    if (on && is_captured(named)) return named;
+    throw error(error_code::invalid_argument,
+                description_ + ": an upload was to be captured, but no stream that is being captured was named");
+}
+
 void context::check_named(stream_handle named) {
-    if (named != legacy_stream && named != per_thread_stream) {
-        context_handle owner = nullptr;
-        CUgreenCtx_st* green = nullptr;
-        // A stream of a green context belongs to the primary context, which only the newer call says.
-        const result status = api().cuStreamGetCtx_v2 ? api().cuStreamGetCtx_v2(named, &owner, &green)
-                                                      : api().cuStreamGetCtx(named, &owner);
-        // These statuses mean that the context of the named stream has gone, and say nothing of this one.
-        const bool none = status == invalid_handle || status == invalid_context || status == context_is_destroyed;
-        if (none) {
-            throw error(error_code::invalid_argument,
-                        fmt::format("{}: the stream that was named is none: {}", description_, text_of(status)));
-        }
-        check(status, "the stream that was named cannot be asked", error_code::invalid_argument);
-        if (owner != native_) {
-            throw error(error_code::invalid_argument,
-                        description_ + ": the stream that was named belongs to another context");
-        }
+    check_owner(named);
+    if (!is_captured(named)) return;
+    throw error(error_code::unsupported,
+                description_ + ": the stream that was named is being captured, and what unibuf put there would be " +
+                    "done at each launch, not now: make the buffer current before the capture, and take the lease " +
+                    "around the launch; or let the graph upload, by capture_upload");
+}
+
+void context::check_owner(stream_handle named) {
+    if (named == legacy_stream || named == per_thread_stream) return;
+    context_handle owner = nullptr;
+    CUgreenCtx_st* green = nullptr;
+    // A stream of a green context belongs to the primary context, which only the newer call says.
+    const result status = api().cuStreamGetCtx_v2 ? api().cuStreamGetCtx_v2(named, &owner, &green)
+                                                  : api().cuStreamGetCtx(named, &owner);
+    // These statuses mean that the context of the named stream has gone, and say nothing of this one.
+    const bool none = status == invalid_handle || status == invalid_context || status == context_is_destroyed;
+    if (none) {
+        throw error(error_code::invalid_argument,
+                    fmt::format("{}: the stream that was named is none: {}", description_, text_of(status)));
     }
+    check(status, "the stream that was named cannot be asked", error_code::invalid_argument);
+    if (owner != native_) {
+        throw error(error_code::invalid_argument,
+                    description_ + ": the stream that was named belongs to another context");
+    }
+}
+
+bool context::is_captured(stream_handle named) {
     int capturing = capture_none;
     check(api().cuStreamIsCapturing(named, &capturing), "the stream that was named cannot be asked");
-    if (capturing != capture_none) {
-        throw error(
-            error_code::unsupported,
-            description_ + ": the stream that was named is being captured, and what unibuf put there would be " +
-                "done at each launch, not now: make the buffer current before the capture, and take the lease " +
-                "around the launch");
-    }
+    return capturing != capture_none;
 }
 
 fence context::mark(stream_handle stream) {

@@ -59,6 +59,10 @@ public:
     /// error(unsupported) for one that is being captured.
     stream_handle stream_for(queue on);
 
+    /// Returns the stream, which is being captured. Throws as stream_for, but error(invalid_argument) for one that is
+    /// not.
+    stream_handle captured_stream(queue on);
+
     /// Returns the stream for allocations, on which nothing ever waits. It is of the highest priority, so that it
     /// shares no queue of the hardware with the program's usual streams.
     stream_handle idle_stream() const noexcept { return idle_; }
@@ -108,6 +112,8 @@ public:
 private:
     stream_handle make_stream(int priority);
     void check_named(stream_handle named);
+    void check_owner(stream_handle named);
+    bool is_captured(stream_handle named);
     fence mark_known();
     fence mark_context();
     fence mark_streams();

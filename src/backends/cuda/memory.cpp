@@ -93,6 +93,18 @@ fence device_range::carry(direction way, std::span<const piece> pieces, queue on
     });
 }
 
+void device_range::capture_write(std::size_t offset, std::span<const std::byte> from, queue on) {
+    const context::scope current(in_);
+    const stream_handle stream = in_.captured_stream(on);
+    const piece all = piece_at(offset, from);
+    if (!is_pinned(all)) {
+        throw error(error_code::unsupported,
+                    asked("captured write", offset, from.size()) +
+                        ": the host's memory is not pinned, and what a graph copies at each launch has to be");
+    }
+    in_.check(enqueue(direction::to_device, {&all, 1}, false, stream), asked("captured write", offset, from.size()));
+}
+
 bool device_range::takes_from(const memory& other) const noexcept {
     return dynamic_cast<const device_range*>(&other) != nullptr;
 }

@@ -26,6 +26,7 @@ public:
     void read_parts(std::span<const part> parts, std::byte* host, queue on, std::vector<fence>& done) override;
     bool takes_from(const memory& other) const noexcept override;
     fence write_from(memory& other, std::size_t offset, std::size_t bytes, queue on) override;
+    void capture_write(std::size_t offset, std::span<const std::byte> from, queue on) override;
     fence fill(std::size_t offset, std::size_t bytes, std::span<const std::byte> pattern, queue on) override;
 
     /// Returns a piece for one copy of the driver.

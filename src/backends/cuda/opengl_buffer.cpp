@@ -60,6 +60,13 @@ opengl_buffer::~opengl_buffer() {
     });
 }
 
+void opengl_buffer::capture_write(std::size_t, std::span<const std::byte>, queue) {
+    throw error(error_code::unsupported,
+                fmt::format("buffer object {} of OpenGL goes back to OpenGL between launches: no upload to it can be "
+                            "captured",
+                            object_.name));
+}
+
 fence opengl_buffer::publish_to_device(std::size_t, std::size_t, access, queue on) {
     // The per-thread stream would be another one on the context's thread.
     const bool of_thread = on.native == per_thread_stream;

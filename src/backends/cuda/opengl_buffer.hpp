@@ -21,6 +21,7 @@ public:
     opengl_buffer(const opengl_buffer&) = delete;
     opengl_buffer& operator=(const opengl_buffer&) = delete;
 
+    void capture_write(std::size_t offset, std::span<const std::byte> from, queue on) override;
     fence publish_to_device(std::size_t offset, std::size_t bytes, access what, queue on) override;
     fence publish_to_host(std::size_t offset, std::size_t bytes, access what, queue on) override;
 

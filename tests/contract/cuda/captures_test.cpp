@@ -112,5 +112,161 @@ TEST_F(beside_a_capture, memory_that_was_handed_out_is_freed_later) {
     EXPECT_GT(free_now(), before - 64 * mebibyte);
 }
 
+/// A graph that uploads what the host has, and copies it on the device to where the test finds it.
+class captured_uploads : public beside_a_capture {
+protected:
+    static bytes of(unsigned char value) { return bytes(mebibyte, std::byte{value}); }
+
+    buffer input(const buffer_options& options = {.hint = memory_hint::gpu_preferred, .pinned = true}) const {
+        buffer made(mebibyte, options);
+        host_writes(made, of(1));
+        return made;
+    }
+
+    copy_view capture_upload(buffer& from) const { return from.capture_upload(where_, cuda::queue_of(captured_)); }
+
+    /// Returns a graph of one upload, and of a kernel that reads what has come.
+    graph uploading(buffer& from, std::optional<copy_view>& kept) {
+        capture under_way(captured_);
+        kept.emplace(capture_upload(from));
+        by_->copy(captured_, address_of(*seen_), address_of(*kept), mebibyte);
+        return under_way.end_as_graph();
+    }
+
+    void SetUp() override {
+        beside_a_capture::SetUp();
+        if (IsSkipped()) return;
+        output_.emplace(mebibyte, buffer_options{.hint = memory_hint::gpu_preferred});
+        host_writes(*output_, of(0));
+        seen_.emplace(output_->copy_view(where_));
+    }
+
+    /// Returns what the graph's kernel has read. Nobody orders launches but the program.
+    bytes launched(const graph& uploads) {
+        device().record(other_).wait();
+        uploads.launch(captured_);
+        device().record(cuda::queue_of(captured_)).wait();
+        output_->mark_dirty(where_);
+        return host_reads(*output_);
+    }
+
+    std::optional<buffer> output_;
+    std::optional<copy_view> seen_;
+};
+
+TEST_F(captured_uploads, bring_what_the_host_has_at_each_launch) {
+    buffer from = input();
+    std::optional<copy_view> kept;
+    const graph uploads = uploading(from, kept);
+    for (unsigned char value = 1; value != 4; ++value) {
+        host_writes(from, of(value));
+        EXPECT_TRUE(same(launched(uploads), of(value)));
+    }
+    std::ranges::fill(std::span(from.host(), mebibyte), std::byte{9});
+    EXPECT_TRUE(same(launched(uploads), of(9)));
+    EXPECT_TRUE(same(host_reads(from), of(9)));
+}
+
+TEST_F(captured_uploads, change_no_state_and_move_nothing) {
+    buffer from = input();
+    const std::uint64_t before = from.statistics().transfers_made();
+    std::optional<copy_view> kept;
+    {
+        const graph uploads = uploading(from, kept);
+        launched(uploads);
+    }
+    EXPECT_EQ(from.statistics().transfers_made(), before);
+    const auto lease = from.read(where_, {.on = other_});
+    EXPECT_GT(from.statistics().transfers_made(), before);
+}
+
+TEST_F(captured_uploads, keep_both_copies_where_they_are) {
+    buffer from = input();
+    std::optional<copy_view> kept;
+    const graph uploads = uploading(from, kept);
+    EXPECT_EQ(code_of([&] { from.discard(where_); }), error_code::access_conflict);
+    from.read(where_, {.on = other_}).release();
+    EXPECT_EQ(code_of([&] { from.discard(host); }), error_code::access_conflict);
+    from = buffer(1);
+    EXPECT_TRUE(same(launched(uploads), of(1)));
+}
+
+TEST_F(captured_uploads, leave_the_bytes_to_the_host) {
+    buffer from = input();
+    std::optional<copy_view> kept;
+    const graph uploads = uploading(from, kept);
+    std::string message;
+    EXPECT_EQ(code_of([&] { from.read_write(where_, {.on = other_}); }, &message), error_code::access_conflict);
+    EXPECT_NE(message.find("a graph of the program uploads bytes [0, 1048576) from the host to cuda:0"),
+              std::string::npos)
+        << message;
+    EXPECT_EQ(code_of([&] { from.mark_dirty(where_); }), error_code::access_conflict);
+    EXPECT_EQ(code_of([&] { from.bind(where_, access::read_write, {.on = other_}); }), error_code::access_conflict);
+    const std::array<wanted_byte_lease, 1> wanted{{{&from, where_, access::write, {}}}};
+    std::array<byte_lease, 1> taken;
+    EXPECT_EQ(code_of([&] { lease_together(wanted, taken); }), error_code::access_conflict);
+    from.fill(bytes(1, std::byte{5}));
+    EXPECT_TRUE(same(launched(uploads), of(5)));
+    kept.reset();
+    from.read_write(where_, {.on = other_}).release();
+    EXPECT_TRUE(same(host_reads(from), of(5)));
+}
+
+TEST_F(captured_uploads, of_a_part_leave_the_rest_alone) {
+    buffer from = input();
+    std::optional<copy_view> kept;
+    {
+        capture under_way(captured_);
+        kept.emplace(from.capture_upload(where_, cuda::queue_of(captured_), 4096, 100));
+        EXPECT_TRUE(under_way.end());
+    }
+    from.write(where_, {.offset = 0, .count = 4096, .on = other_}).release();
+    from.write(where_, {.offset = 4196, .on = other_}).release();
+    EXPECT_EQ(code_of([&] { from.write(where_, {.offset = 4195, .on = other_}); }), error_code::access_conflict);
+}
+
+TEST_F(captured_uploads, are_refused_with_the_reason) {
+    const auto refusal = [&](buffer& from, error_code wanted) {
+        std::string message;
+        EXPECT_EQ(code_of([&] { capture_upload(from); }, &message), wanted) << message;
+        return message;
+    };
+    buffer fine = input();
+    EXPECT_NE(refusal(fine, error_code::invalid_argument).find("no stream that is being captured"), std::string::npos);
+    EXPECT_EQ(code_of([&] { fine.capture_upload(where_, {}); }), error_code::invalid_argument);
+
+    buffer newer = input();
+    newer.read_write(where_, {.on = other_}).release();
+    buffer written = input();
+    const standing_hold hold = written.bind(where_, access::read_write, {.on = other_});
+    buffer pageable = input({.hint = memory_hint::gpu_preferred});
+    {
+        capture under_way(captured_);
+        EXPECT_NE(refusal(newer, error_code::unsupported).find("does not have the newest"), std::string::npos);
+        EXPECT_EQ(code_of([&] { capture_upload(written); }), error_code::unsupported);
+        EXPECT_NE(refusal(pageable, error_code::unsupported).find("not pinned"), std::string::npos);
+        EXPECT_EQ(code_of([&] { fine.capture_upload(host, cuda::queue_of(captured_)); }), error_code::unsupported);
+        EXPECT_TRUE(under_way.end());
+    }
+    for (buffer* each : {&fine, &newer, &pageable}) {
+        each->read_write(where_, {.on = other_}).release();
+        EXPECT_TRUE(same(host_reads(*each), of(1)));
+    }
+}
+
+/// There is nothing to upload where the device uses the host's memory.
+TEST_F(captured_uploads, of_shared_memory_are_views) {
+    buffer from = input({.hint = memory_hint::cpu_preferred});
+    from.read(where_, {.on = other_}).release();
+    if (from.placement(where_).placement != placement::shared) GTEST_SKIP() << from.placement(where_).reason;
+    std::optional<copy_view> kept;
+    const graph reads = uploading(from, kept);
+    for (unsigned char value = 1; value != 4; ++value) {
+        host_writes(from, of(value));
+        EXPECT_TRUE(same(launched(reads), of(value)));
+    }
+    from.read_write(where_, {.on = other_}).release();
+}
+
 }  // namespace
 }  // namespace unibuf::contract

@@ -104,6 +104,30 @@ private:
     bool passed_ = false;
 };
 
+/// What was captured, to be launched.
+class graph {
+public:
+    explicit graph(void* captured) {
+        const driver::result status = make_(&made_, captured, 0);
+        forget_(captured);
+        ok(status);
+    }
+    ~graph() { destroy_(made_); }
+    graph(const graph&) = delete;
+    graph& operator=(const graph&) = delete;
+
+    void launch(stream_handle on) const { ok(launch_(made_, on)); }
+
+private:
+    void* made_ = nullptr;
+    driver::result (*make_)(void**, void*, unsigned long long) =
+        cuda_double::driver_function<driver::result(void**, void*, unsigned long long)>("cuGraphInstantiateWithFlags");
+    driver::result (*forget_)(void*) = cuda_double::driver_function<driver::result(void*)>("cuGraphDestroy");
+    driver::result (*launch_)(void*, stream_handle) =
+        cuda_double::driver_function<driver::result(void*, stream_handle)>("cuGraphLaunch");
+    driver::result (*destroy_)(void*) = cuda_double::driver_function<driver::result(void*)>("cuGraphExecDestroy");
+};
+
 /// Captures a stream.
 class capture {
 public:
@@ -118,8 +142,17 @@ public:
     /// Ends the capture; returns whether it was left whole.
     bool end() {
         if (!of_) return true;
-        void* graph = nullptr;
-        return end_(std::exchange(of_, nullptr), &graph) == driver::success;
+        void* captured = nullptr;
+        const bool whole = end_(std::exchange(of_, nullptr), &captured) == driver::success;
+        if (whole) forget_(captured);
+        return whole;
+    }
+
+    /// Ends the capture, which has to be whole, and returns what was captured.
+    graph end_as_graph() {
+        void* captured = nullptr;
+        ok(end_(std::exchange(of_, nullptr), &captured));
+        return graph(captured);
     }
 
 private:
@@ -128,6 +161,7 @@ private:
         cuda_double::driver_function<driver::result(stream_handle, int)>("cuStreamBeginCapture");
     driver::result (*end_)(stream_handle, void**) =
         cuda_double::driver_function<driver::result(stream_handle, void**)>("cuStreamEndCapture");
+    driver::result (*forget_)(void*) = cuda_double::driver_function<driver::result(void*)>("cuGraphDestroy");
 };
 
 class cuda_test : public ::testing::Test {

@@ -13,7 +13,7 @@ using function_handle = CUfunc_st*;
 
 }  // namespace cuda_double
 
-// In the order of the sources: devices, streams, memory, copies, launches, graphics.
+// In the order of the sources: devices, streams, graphs, memory, copies, launches, graphics.
 CUDA_DOUBLE_CALL cuInit(unsigned flags);
 CUDA_DOUBLE_CALL cuDriverGetVersion(int* version);
 CUDA_DOUBLE_CALL cuGetErrorName(cuda_double::result status, const char** name);
@@ -44,7 +44,11 @@ CUDA_DOUBLE_CALL cuStreamWaitEvent(cuda_double::stream_handle stream, cuda_doubl
 CUDA_DOUBLE_CALL cuStreamIsCapturing(cuda_double::stream_handle stream, int* status);
 CUDA_DOUBLE_CALL cuThreadExchangeStreamCaptureMode(int* mode);
 CUDA_DOUBLE_CALL cuStreamBeginCapture_v2(cuda_double::stream_handle stream, int mode);
-CUDA_DOUBLE_CALL cuStreamEndCapture(cuda_double::stream_handle stream, void** graph);
+CUDA_DOUBLE_CALL cuStreamEndCapture(cuda_double::stream_handle stream, CUgraph_st** graph);
+CUDA_DOUBLE_CALL cuGraphInstantiateWithFlags(CUgraphExec_st** made, CUgraph_st* of, unsigned long long flags);
+CUDA_DOUBLE_CALL cuGraphLaunch(CUgraphExec_st* graph, cuda_double::stream_handle stream);
+CUDA_DOUBLE_CALL cuGraphExecDestroy(CUgraphExec_st* graph);
+CUDA_DOUBLE_CALL cuGraphDestroy(CUgraph_st* graph);
 CUDA_DOUBLE_CALL cuLaunchHostFunc(cuda_double::stream_handle stream, void (*function)(void*), void* data);
 CUDA_DOUBLE_CALL cuEventCreate(cuda_double::event_handle* event, unsigned);
 CUDA_DOUBLE_CALL cuEventDestroy_v2(cuda_double::event_handle event);

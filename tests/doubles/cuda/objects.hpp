@@ -30,7 +30,32 @@ struct operation {
 
 using queued = std::shared_ptr<operation>;
 
+struct region;
+
+/// What one operation touches.
+struct footprint {
+    region* what;
+    device_pointer begin;
+    std::size_t bytes;
+    bool writes;
+};
+
+/// Work that was put into a stream while it was captured.
+struct captured_work {
+    const char* name = "";
+    std::vector<footprint> touches;
+    std::function<void()> run;
+};
+
 }  // namespace cuda_double
+
+struct CUgraph_st {
+    std::vector<cuda_double::captured_work> works;  // one after the other
+};
+
+struct CUgraphExec_st {
+    std::vector<cuda_double::captured_work> works;
+};
 
 struct CUstream_st {
     std::size_t number = 0;  // among all streams of the process
@@ -48,6 +73,7 @@ struct CUstream_st {
     int capture = 0;  // CUstreamCaptureStatus
     int capture_mode = 0;
     std::size_t captured_by = 0;  // thread_state::number
+    CUgraph_st captured;
 };
 
 struct CUevent_st {

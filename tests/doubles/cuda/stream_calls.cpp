@@ -147,17 +147,18 @@ CUDA_DOUBLE_CALL cuStreamBeginCapture_v2(stream_handle stream, int mode) {
     found->capture = capture_active;
     found->capture_mode = mode;
     found->captured_by = this_thread().number;
+    found->captured = {};
     return success;
 }
 
-CUDA_DOUBLE_CALL cuStreamEndCapture(stream_handle stream, void** graph) {
+CUDA_DOUBLE_CALL cuStreamEndCapture(stream_handle stream, CUgraph_st** graph) {
     call from("cuStreamEndCapture", call::needs::context);
     if (from.refused() != success) return from.refused();
     CUstream_st* const found = stream_behind(from, stream);
     if (!found || found->capture == capture_none) return capture_unmatched;
     const bool broken = found->capture == capture_broken;
     found->capture = capture_none;
-    *graph = broken ? nullptr : found;  // nobody looks inside
+    *graph = broken ? nullptr : new CUgraph_st(std::move(found->captured));
     return broken ? capture_invalidated : success;
 }
 

@@ -92,7 +92,10 @@ result submit(call& from, CUstream_st& on, const std::vector<footprint>& touches
         if (conflict) return capture_implicit;
     }
     if (on.capture == capture_broken) return capture_invalidated;
-    if (on.capture != capture_none) return success;
+    if (on.capture != capture_none) {
+        on.captured.works.push_back({from.name(), touches, std::move(run)});
+        return success;
+    }
 
     const auto made = std::make_shared<operation>();
     made->name = from.name();

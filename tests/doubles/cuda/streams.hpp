@@ -15,16 +15,8 @@ CUstream_st* start_stream(driver& in, CUctx_st& of, bool blocking);
 /// the stream is destroyed, or of another context; null where it is none.
 CUstream_st* stream_behind(call& from, stream_handle handle);
 
-/// What one operation touches.
-struct footprint {
-    region* what;
-    device_pointer begin;
-    std::size_t bytes;
-    bool writes;
-};
-
 /// Puts an operation into a stream: after what is there, after `after`, and as the default streams want it. Where the
-/// stream is being captured it goes into the graph, which nobody ever runs.
+/// stream is being captured it goes into the graph.
 result submit(call& from, CUstream_st& on, const std::vector<footprint>& touches, std::function<void()> run,
               const std::vector<queued>& after = {}, const vector_clock& after_when = {});
 
