@@ -1,7 +1,9 @@
 // held.cpp: copies that are held in place, and who is asked to let go of them.
+#include <unibuf/cuda.h>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <unibuf/cuda.hpp>
 #include <unibuf/holder.hpp>
 #include <utility>
 #include <variant>
@@ -41,6 +43,17 @@ unibuf_status unibuf_hold(unibuf_buffer* buffer, unibuf_space where, size_t offs
                 return {std::move(view), count};
             }
             auto view = bytes.copy_view(at, offset, size);
+            const std::size_t count = view.native().bytes;
+            return {std::move(view), count};
+        });
+    });
+}
+
+unibuf_status unibuf_cuda_capture_upload(unibuf_buffer* buffer, unibuf_space where, struct CUstream_st* stream,
+                                         size_t offset, size_t size, unibuf_held** held) {
+    return attempt([&] {
+        hand_out(held, "a place for what is held", [&]() -> unibuf_held {
+            auto view = bytes_of(buffer).capture_upload(space_of(where), unibuf::cuda::queue_of(stream), offset, size);
             const std::size_t count = view.native().bytes;
             return {std::move(view), count};
         });

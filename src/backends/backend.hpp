@@ -123,7 +123,7 @@ public:
 
     /// Puts a write into what is being captured on that queue, to be done whenever that is launched. `from` stays as it
     /// is, and has to be memory that needs no detour: else throws error(unsupported), and error(invalid_argument) where
-    /// the queue is not being captured.
+    /// the queue is not being captured. Does nothing where host and device share the memory.
     virtual void capture_write(std::size_t offset, std::span<const std::byte> from, queue on);
 
     /// Repeats `pattern`, which is 1 byte or longer, over the range, whose size is a multiple of the pattern's.

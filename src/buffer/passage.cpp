@@ -250,10 +250,11 @@ void check_not_uploaded(lock& through, const request& asked) {
     if (backends::is_host(asked.where) || through->shares_host(asked.where)) return;
     const captured_upload* const by = through->holds.upload_of(asked.range);
     if (!by) return;
-    throw error(error_code::access_conflict,
-                fmt::format("{}: {} was asked for, but a graph of the program uploads bytes [{}, {}) from the host to {} "
-                            "whenever it is launched: write them at the host, or end the view of capture_upload",
-                            through.of().name(), describe(asked), by->range.begin, by->range.end, by->where.name()));
+    throw error(
+        error_code::access_conflict,
+        fmt::format("{}: {} was asked for, but a graph of the program uploads bytes [{}, {}) from the host to {} "
+                    "whenever it is launched: write them at the host, or end the view of capture_upload",
+                    through.of().name(), describe(asked), by->range.begin, by->range.end, by->where.name()));
 }
 
 }  // namespace unibuf::detail

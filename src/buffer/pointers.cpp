@@ -70,10 +70,11 @@ std::uint64_t add_view(lock& through, held_ranges& held, space where, byte_range
 void check_host_is_newest(lock& through, const request& asked) {
     const auto is_elsewhere = [](const coherence::knowledge& k) { return !coherence::has(k.current, coherence::host); };
     if (through->directory.any(asked.range, is_elsewhere)) {
-        throw error(error_code::unsupported,
-                    fmt::format("{}: {} was asked for, but the host does not have the newest of them: write them there, "
-                                "or read them there, before the capture",
-                                through.of().name(), describe(asked)));
+        throw error(
+            error_code::unsupported,
+            fmt::format("{}: {} was asked for, but the host does not have the newest of them: write them there, "
+                        "or read them there, before the capture",
+                        through.of().name(), describe(asked)));
     }
     const standing* const writer = through->holds.standing_against(asked.range, host, access::read);
     if (!writer) return;
@@ -221,11 +222,9 @@ copy_view capture_upload(core& of, const request& asked) {
     held_ranges& readers = through->holds.readers_at(asked.where.id());
     readers.add_view(asked.range);
     try {
-        if (!through->shares_host(asked.where)) {
-            tag.upload = through->holds.add_upload(asked.range, asked.where);
-            const std::span host_bytes(from.at()->memory->host_address() + asked.range.begin, asked.range.size());
-            way.at()->memory->capture_write(asked.range.begin, host_bytes, asked.on);
-        }
+        if (!through->shares_host(asked.where)) tag.upload = through->holds.add_upload(asked.range, asked.where);
+        const std::span host_bytes(from.at()->memory->host_address() + asked.range.begin, asked.range.size());
+        way.at()->memory->capture_write(asked.range.begin, host_bytes, asked.on);
         return view_of(through, *way.at(), asked.where, asked.range, tag);
     } catch (...) {
         if (tag.upload != 0) through->holds.remove_upload(tag.upload);

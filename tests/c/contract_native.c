@@ -101,6 +101,38 @@ static void check_opengl(unibuf_space where, unibuf_buffer* buffer) {
     unibuf_release(&lease);
 }
 
+/// A graph that uploads what the host has leaves writing to the host until it is let go.
+static void check_capture(unibuf_space where, void* library, struct CUstream_st* stream) {
+    int (*cuStreamBeginCapture_v2)(struct CUstream_st* stream, int mode);
+    int (*cuStreamEndCapture)(struct CUstream_st* stream, void** graph);
+    int (*cuGraphDestroy)(void* graph);
+    FUNCTION(library, cuStreamBeginCapture_v2);
+    FUNCTION(library, cuStreamEndCapture);
+    FUNCTION(library, cuGraphDestroy);
+    unibuf_options options = UNIBUF_OPTIONS_INIT;
+    options.hint = UNIBUF_HINT_GPU_PREFERRED;
+    options.device = where;
+    options.pinned = true;
+    unibuf_buffer* buffer = NULL;
+    CHECK_OK(unibuf_create(part_bytes, &options, &buffer));
+    touch(buffer, UNIBUF_HOST, UNIBUF_WRITE, 0, UNIBUF_REST);
+    unibuf_held* held = NULL;
+    CHECK_REFUSED(UNIBUF_INVALID_ARGUMENT, "captured",
+                  unibuf_cuda_capture_upload(buffer, where, stream, 0, UNIBUF_REST, &held));
+    CHECK(cuStreamBeginCapture_v2(stream, 0) == 0);
+    CHECK_OK(unibuf_cuda_capture_upload(buffer, where, stream, 0, UNIBUF_REST, &held));
+    void* graph = NULL;
+    CHECK(cuStreamEndCapture(stream, &graph) == 0);
+    CHECK(cuGraphDestroy(graph) == 0);
+    unibuf_native native;
+    CHECK_OK(unibuf_held_native(held, &native));
+    CHECK(native.where == where && native.handle != 0);
+    CHECK_REFUSED(UNIBUF_ACCESS_CONFLICT, "graph", unibuf_mark_dirty(buffer, where, NULL));
+    unibuf_let_go(held);
+    CHECK_OK(unibuf_mark_dirty(buffer, where, NULL));
+    unibuf_destroy(buffer);
+}
+
 static void check_cuda(unibuf_space where, unibuf_buffer* buffer) {
     int ordinal = -1;
     struct CUctx_st* context = NULL;
@@ -148,6 +180,7 @@ static void check_cuda(unibuf_space where, unibuf_buffer* buffer) {
     CHECK_OK(unibuf_cuda_use_streams(where, NULL, 0));
     CHECK_REFUSED(UNIBUF_INVALID_ARGUMENT, "streams", unibuf_cuda_use_streams(where, NULL, 1));
     CHECK_OK(unibuf_sync_to_host(buffer, 0, UNIBUF_REST));
+    check_capture(where, library, stream);
     CHECK(cuStreamDestroy_v2(stream) == 0);
     CHECK(cuCtxPopCurrent_v2(&context) == 0);
 

@@ -86,8 +86,8 @@ void context::check_owner(stream_handle named) {
     context_handle owner = nullptr;
     CUgreenCtx_st* green = nullptr;
     // A stream of a green context belongs to the primary context, which only the newer call says.
-    const result status = api().cuStreamGetCtx_v2 ? api().cuStreamGetCtx_v2(named, &owner, &green)
-                                                  : api().cuStreamGetCtx(named, &owner);
+    const result status =
+        api().cuStreamGetCtx_v2 ? api().cuStreamGetCtx_v2(named, &owner, &green) : api().cuStreamGetCtx(named, &owner);
     // These statuses mean that the context of the named stream has gone, and say nothing of this one.
     const bool none = status == invalid_handle || status == invalid_context || status == context_is_destroyed;
     if (none) {

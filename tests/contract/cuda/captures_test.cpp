@@ -245,13 +245,21 @@ TEST_F(captured_uploads, are_refused_with_the_reason) {
         EXPECT_NE(refusal(newer, error_code::unsupported).find("does not have the newest"), std::string::npos);
         EXPECT_EQ(code_of([&] { capture_upload(written); }), error_code::unsupported);
         EXPECT_NE(refusal(pageable, error_code::unsupported).find("not pinned"), std::string::npos);
-        EXPECT_EQ(code_of([&] { fine.capture_upload(host, cuda::queue_of(captured_)); }), error_code::unsupported);
         EXPECT_TRUE(under_way.end());
     }
     for (buffer* each : {&fine, &newer, &pageable}) {
         each->read_write(where_, {.on = other_}).release();
         EXPECT_TRUE(same(host_reads(*each), of(1)));
     }
+}
+
+TEST_F(captured_uploads, are_of_cuda) {
+    buffer from(mebibyte);
+    host_writes(from, of(1));
+    for (const space each : {space("host"), space("debug:0")}) {
+        EXPECT_EQ(code_of([&] { from.capture_upload(each, cuda::queue_of(captured_)); }), error_code::unsupported);
+    }
+    from.read_write(space("debug:0")).release();
 }
 
 /// There is nothing to upload where the device uses the host's memory.
