@@ -187,8 +187,6 @@ public:
     /// Counts up, and returns the count: views and standing holds are compared by it.
     std::uint64_t next_ticket() noexcept { return ++last_; }
 
-    std::uint64_t add_standing(standing added);
-    void remove_standing(std::uint64_t ticket) noexcept;
     /// Notes an upload, which keeps the host's copy where it is; that at `where` is kept by a view.
     std::uint64_t add_upload(byte_range range, space where);
     void remove_upload(std::uint64_t ticket) noexcept;
@@ -196,6 +194,8 @@ public:
     /// Returns an upload that shares a byte with `range`, or null.
     const captured_upload* upload_of(byte_range range) const noexcept;
 
+    std::uint64_t add_standing(standing added);
+    void remove_standing(std::uint64_t ticket) noexcept;
     std::vector<standing>& standing_holds() noexcept;
     bool any_standing() const noexcept { return undeclared_ && !undeclared_->standing_holds.empty(); }
     standing* find_standing(std::uint64_t ticket) noexcept;

@@ -115,11 +115,8 @@ void passage::enter() {
 void passage::choose_place() {
     if (asked_.to != purpose::fill) return;
     if (lock_->peers()) follow_peers(lock_, {.range = asked_.range, .where = host, .what = access::read});
-    if (lock_->holds.upload_of(asked_.range)) {
-        asked_.where = host;
-        return;
-    }
     asked_.where = space::from_id(coherence::place_to_fill(lock_->directory, asked_.range, lock_->copies.allocated()));
+    if (lock_->holds.upload_of(asked_.range)) asked_.where = host;
 }
 
 /// Learns what other processes may have written. Before a drop they are asked as a read at the host asks them.
@@ -247,7 +244,7 @@ void check_not_contested(lock& through, const request& asked) {
 
 void check_not_uploaded(lock& through, const request& asked) {
     if (asked.what == access::read || asked.to == purpose::drop) return;
-    if (backends::is_host(asked.where) || through->shares_host(asked.where)) return;
+    if (backends::is_host(asked.where)) return;
     const captured_upload* const by = through->holds.upload_of(asked.range);
     if (!by) return;
     throw error(
