@@ -74,10 +74,10 @@ TEST_F(cuda_test, counts_what_is_pinned_once) {
 }
 
 TEST_F(on_the_double, pins_once_for_buffers_that_follow_each_other) {
-    for (const std::size_t count : {mebibyte / 2, 3 * mebibyte - 1, 64 * mebibyte, 65 * mebibyte}) {
+    for (const std::size_t count : {mebibyte / 2, 3 * mebibyte - 1, 64 * mebibyte}) {
         trim_memory(host);
         control().reset();
-        for (int i = 0; i != 10; ++i) {
+        for (int i = 0; i != 3; ++i) {
             buffer used = pinned_buffer(count - static_cast<std::size_t>(i) * 100);
             EXPECT_TRUE(same(host_reads(used), bytes(used.size_bytes(), std::byte{0}))) << count;
             host_writes(used, bytes(used.size_bytes(), std::byte{9}));
