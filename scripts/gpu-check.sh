@@ -68,7 +68,7 @@ run_probes() {
     local -A filters=(
         [order]='cuda_test.*stream*:cuda_test.*lease*:cuda_test.memory_goes*:cuda_test.readers*:named_streams.*:two_devices.*'
         [bytes]='cuda_test.carries*:cuda_test.has_taken*:cuda_test.fills*'
-        [captures]='beside_a_capture.*:cuda_test.*captur*:cuda_test.refuses*'
+        [captures]='beside_a_capture.*:captured_uploads.*:cuda_test.*captur*:cuda_test.refuses*'
         [stalls]='stall_test.*'
         [pinned]='faulted_in.*:watched_while_pinned.*:cuda_test.*pin*:cuda_test.share*:cuda_test.carries*parts'
     )

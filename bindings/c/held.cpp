@@ -49,11 +49,11 @@ unibuf_status unibuf_hold(unibuf_buffer* buffer, unibuf_space where, size_t offs
     });
 }
 
-unibuf_status unibuf_cuda_capture_upload(unibuf_buffer* buffer, unibuf_space where, struct CUstream_st* stream,
-                                         size_t offset, size_t size, unibuf_held** held) {
+unibuf_status unibuf_capture_upload(unibuf_buffer* buffer, unibuf_space where, const unibuf_access_options* options,
+                                    unibuf_held** held) {
     return attempt([&] {
         hand_out(held, "a place for what is held", [&]() -> unibuf_held {
-            auto view = bytes_of(buffer).capture_upload(space_of(where), unibuf::cuda::queue_of(stream), offset, size);
+            auto view = bytes_of(buffer).capture_upload(space_of(where), access_options_of(options));
             const std::size_t count = view.native().bytes;
             return {std::move(view), count};
         });

@@ -193,17 +193,18 @@ public:
     /// while leases are held. Throws error(not_allocated) where `where` has no copy.
     unibuf::copy_view hold_copy(space where, std::size_t offset = 0, std::size_t bytes = rest);
 
-    /// Puts an upload of these bytes into the CUDA graph that `on`, a stream of `where`, is capturing: each launch
-    /// copies what the host's memory holds by then. Nothing moves now, and no state changes: unibuf does not hear of
-    /// launches. The view that is returned names the copy at `where`, and is kept for as long as the graph is launched:
-    /// it keeps both copies in place, and meanwhile these bytes are written at the host alone. A launch reads the
-    /// host's memory, so write there when the work of the last one is done. Where the device uses the host's memory
-    /// itself, nothing is captured.
+    /// Puts an upload of these bytes into the CUDA graph that the stream `options.on` of `where` is capturing: each
+    /// launch copies what the host's memory holds by then. Nothing moves now. unibuf does not hear of launches, so the
+    /// program orders them: a launch reads the host's copy, and writes the one at `where`. The view that is returned
+    /// names the latter, and is kept until the work of the last launch is done: it keeps both copies in place, and
+    /// meanwhile a write of these bytes elsewhere than at the host is error(access_conflict). Where the device uses the
+    /// host's memory itself, nothing is captured.
     ///
-    /// Throws error(unsupported) where the host's copy is not pinned (buffer_options::pinned), where the host does not
-    /// have the newest of these bytes, and where `where` is not of CUDA; error(invalid_argument) where `on` is not
-    /// being captured; error(access_conflict) from now on for writes elsewhere.
-    unibuf::copy_view capture_upload(space where, queue on, std::size_t offset = 0, std::size_t bytes = rest);
+    /// Throws what a lease throws; error(access_conflict) where a standing hold writes the bytes; error(unsupported)
+    /// where the host's copy is not pinned (buffer_options::pinned), where the host does not have the newest of these
+    /// bytes, and where `where` is not of CUDA; error(invalid_argument) where no stream is named that is being
+    /// captured.
+    unibuf::copy_view capture_upload(space where, const access_options& options);
 
     /// Lets the device `where` use its copy at any time until the hold ends, to read, or to read and write: a buffer
     /// that is bound to a shader, a raw handle that is kept. Throws what a lease throws, error(invalid_argument) for

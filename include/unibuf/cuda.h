@@ -25,15 +25,6 @@ UNIBUF_C_API unibuf_queue unibuf_cuda_queue(struct CUstream_st* stream);
 UNIBUF_C_API unibuf_status unibuf_cuda_use_streams(unibuf_space where, struct CUstream_st* const* streams,
                                                    size_t count);
 
-/// Puts an upload of these bytes into the graph that the stream is capturing: each launch copies what the host's memory
-/// holds by then. What is held is the copy at `where`, for as long as the graph is launched, until unibuf_let_go;
-/// meanwhile the bytes are written at the host alone, and elsewhere a write is UNIBUF_ACCESS_CONFLICT. No state
-/// changes, as unibuf does not hear of launches. UNIBUF_UNSUPPORTED where the host's copy is not pinned, or does not
-/// have the newest of the bytes; UNIBUF_INVALID_ARGUMENT where the stream is not being captured.
-UNIBUF_C_API unibuf_status unibuf_cuda_capture_upload(unibuf_buffer* buffer, unibuf_space where,
-                                                      struct CUstream_st* stream, size_t offset, size_t size,
-                                                      unibuf_held** held);
-
 /// Writes the CUdeviceptr of the first byte of a copy.
 UNIBUF_C_API unibuf_status unibuf_cuda_pointer(const unibuf_native* copy, unsigned long long* pointer);
 

@@ -314,6 +314,18 @@ typedef struct unibuf_held unibuf_held;
 
 UNIBUF_C_API unibuf_status unibuf_hold(unibuf_buffer* buffer, unibuf_space where, size_t offset, size_t size,
                                        unibuf_held** held);
+/// Puts an upload of these bytes into the CUDA graph that the stream `options->queue` is capturing: each launch copies
+/// what the host's memory holds by then. Nothing moves now. unibuf does not hear of launches, so the program orders
+/// them: a launch reads the host's copy, and writes the one at `where`, which is held until unibuf_let_go: call that
+/// when the work of the last launch is done. Until then a write of these bytes elsewhere than at the host is
+/// UNIBUF_ACCESS_CONFLICT.
+///
+/// UNIBUF_UNSUPPORTED where the host's copy is not pinned, or does not have the newest of the bytes, and where `where`
+/// is not of CUDA; UNIBUF_INVALID_ARGUMENT where no stream is named that is being captured. Where it fails, drop the
+/// graph.
+UNIBUF_C_API unibuf_status unibuf_capture_upload(unibuf_buffer* buffer, unibuf_space where,
+                                                 const unibuf_access_options* options, unibuf_held** held);
+
 UNIBUF_C_API unibuf_status unibuf_held_native(const unibuf_held* held, unibuf_native* native);
 UNIBUF_C_API void* unibuf_held_data(const unibuf_held* held);  // NULL where the host cannot address it
 

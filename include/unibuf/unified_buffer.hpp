@@ -106,8 +106,8 @@ public:
         return unibuf::host_view<T>(bytes_.hold_host(scaled(offset), scaled(count)));
     }
     native_memory device() { return bytes_.device(); }
-    unibuf::copy_view capture_upload(space where, queue on, std::size_t offset = 0, std::size_t count = rest) {
-        return bytes_.capture_upload(where, on, scaled(offset), scaled(count));
+    unibuf::copy_view capture_upload(space where, const access_options& options) {
+        return bytes_.capture_upload(where, in_bytes(options));
     }
     unibuf::copy_view copy_view(space where, std::size_t offset = 0, std::size_t count = rest) {
         return bytes_.copy_view(where, scaled(offset), scaled(count));

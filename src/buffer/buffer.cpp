@@ -150,13 +150,11 @@ unibuf::copy_view buffer::hold_copy(space where, std::size_t offset, std::size_t
     return detail::hold_copy(core, where, checked(core, begin_, bytes_, offset, bytes));
 }
 
-copy_view buffer::capture_upload(space where, queue on, std::size_t offset, std::size_t bytes) {
-    detail::core& core = core_of(gate_);
-    return detail::capture_upload(core, {.range = checked(core, begin_, bytes_, offset, bytes),
-                                         .where = where,
-                                         .why = cause::device_handle,
-                                         .on = on,
-                                         .verb = "to capture an upload of"});
+copy_view buffer::capture_upload(space where, const access_options& options) {
+    detail::request asked = request_of(where, access::read, options);
+    asked.why = cause::device_handle;
+    asked.verb = "to capture an upload of";
+    return detail::capture_upload(core_of(gate_), asked);
 }
 
 standing_hold buffer::bind(space where, access what, const standing_options& options) {

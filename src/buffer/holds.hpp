@@ -1,9 +1,9 @@
 // buffer/holds.hpp: who may touch which bytes of a buffer, and where: one table for each buffer.
 //
 // A hold is exclusive or undeclared. Leases, and claims of accesses that are under way, are exclusive: two that share a
-// byte exclude each other, unless both are leases that only read. Undeclared holds exclude nobody and may be used at
-// any time, without a word: pointers, views, standing holds, and the uploads of graphs. Queued work is what the lease
-// of a device leaves behind.
+// byte exclude each other, unless both are leases that only read. Undeclared holds may be used at any time, without a
+// word: pointers, views, standing holds, and the uploads of graphs. They exclude nobody, but that bytes which graphs
+// upload are written at the host alone. Queued work is what the lease of a device leaves behind.
 //
 // What always holds of a table (holds::broken_rule looks at 1 to 4, and debug builds ask after each operation):
 //  1. Two leases that share a byte only read.

@@ -20,6 +20,17 @@ const char* broken_copies(const guarded& state) {
     return nullptr;
 }
 
+/// Checks that a graph may be launched at any time.
+const char* broken_uploads(const guarded& state) {
+    const coherence::space_set at_host = state.copies.memories().group(coherence::host);
+    const char* broken = nullptr;
+    state.directory.for_each(state.whole(), [&](byte_range range, const coherence::knowledge& k) {
+        if ((k.current & at_host) != 0 || !state.holds.upload_of(range)) return;
+        broken = "bytes that a graph uploads are not the newest at the host";
+    });
+    return broken;
+}
+
 const char* broken_flags(const guarded& state) {
     const bool exposed = coherence::any_exposed(state.directory);
     if (exposed && !state.any_exposed) return "ranges are exposed, and nobody looks";
@@ -54,6 +65,7 @@ const char* broken_rule(const guarded& state) {
     if (const char* const broken = state.copies.broken_rule()) return broken;
     if (const char* const broken = broken_copies(state)) return broken;
     if (const char* const broken = broken_standing(state)) return broken;
+    if (const char* const broken = broken_uploads(state)) return broken;
     if (const host_writes* const writes = state.writes()) {
         if (const char* const broken = writes->broken_rule()) return broken;
     }

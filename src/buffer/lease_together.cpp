@@ -26,14 +26,15 @@ void check_apart(const core& of, const request& one, const request& other) {
                             describe(other)));
 }
 
-/// Throws error(access_conflict) where a lease of this thread excludes the request, or the bytes are contested, and
+/// Throws error(access_conflict) where a lease of this thread excludes the request, graphs upload the bytes, or these
+/// are contested, and
 /// error(transfer_failed) where they are lost.
 void check_before_lease(core& of, const request& asked) {
     check_allowed(of, asked);
     lock through(of);
+    check_not_uploaded(through, asked);
     const hold other = through->holds.excluding(asked.range, asked.what, this_thread());
     if (other.thread != 0) return check_not_own(through, asked, other);
-    check_not_uploaded(through, asked);
     if (through->any_exposed) find_host_writes(through, asked);
     if (asked.what == access::write) return;
     check_not_lost(through, asked);

@@ -85,6 +85,8 @@ passage::passage(lock& through, const request& asked) : lock_(through), asked_(a
     if (lock_->holds.any_standing() || lock_->any_open) {
         pause_elsewhere(lock_, asked_, transfers_.own_claim());
     }
+    if (lock_->holds.any_standing()) check_not_broken(lock_, asked_);
+    check_not_uploaded(lock_, asked_);
     // What was asked decides: the mark of a device, also where that is the host, overrules no other process.
     if (lock_->peers() && !asked.settles_for_all(lock_->whole().size())) follow();
     find();
@@ -136,8 +138,6 @@ void passage::find() {
 }
 
 void passage::check() const {
-    if (lock_->holds.any_standing()) check_not_broken(lock_, asked_);
-    check_not_uploaded(lock_, asked_);
     if (asked_.to != purpose::use || asked_.what == access::write) return;
     check_not_lost(lock_, asked_);
     check_not_contested(lock_, asked_);

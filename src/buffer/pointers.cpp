@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <utility>
+
 #include "backends/spaces.hpp"
 #include "buffer/passage.hpp"
 #include "buffer/poison.hpp"
@@ -66,16 +68,19 @@ std::uint64_t add_view(lock& through, held_ranges& held, space where, byte_range
     }
 }
 
-/// Throws where a launch could not take the bytes from the host: they are newer elsewhere, or may become so.
+/// Throws where a launch could not take the bytes from the host.
 void check_host_is_newest(lock& through, const request& asked) {
     const auto is_elsewhere = [](const coherence::knowledge& k) { return !coherence::has(k.current, coherence::host); };
-    if (through->directory.any(asked.range, is_elsewhere)) {
-        throw error(
-            error_code::unsupported,
-            fmt::format("{}: {} was asked for, but the host does not have the newest of them: write them there, "
-                        "or read them there, before the capture",
-                        through.of().name(), describe(asked)));
-    }
+    if (!through->directory.any(asked.range, is_elsewhere)) return;
+    throw error(
+        error_code::unsupported,
+        fmt::format("{}: {} was asked for, but the host does not have the newest of them, or nobody has written "
+                    "them: write them there, or read them there, before the capture",
+                    through.of().name(), describe(asked)));
+}
+
+/// Throws where a device may write the bytes at any time.
+void check_no_writer(lock& through, const request& asked) {
     const standing* const writer = through->holds.standing_against(asked.range, host, access::read);
     if (!writer) return;
     throw error(error_code::access_conflict,
@@ -210,21 +215,26 @@ copy_view hold_copy(core& of, space where, byte_range range) {
     return view_of(through, *there, where, range, {});
 }
 
-copy_view capture_upload(core& of, const request& asked) {
+copy_view capture_upload(core& of, request asked) {
+    asked.asks_holders = false;  // what they write is what the graph is to take
     lock through(of);
+    check_no_writer(through, asked);
     // What an access would queue goes beside the capture, on a queue that nothing waits for.
-    request beside = asked;
-    beside.on = backends::device_of(asked.where).own_queue();
-    const passage way(through, beside);
-    const passage from(through, {.range = asked.range, .where = host, .verb = asked.verb, .keeps_to_mode = false});
-    check_host_is_newest(through, asked);
-    view_tag tag;
+    const queue captured = std::exchange(asked.on, backends::device_of(asked.where).own_queue());
+    passage way(through, asked);
+    way.keep_others_off();
     held_ranges& readers = through->holds.readers_at(asked.where.id());
     readers.add_view(asked.range);
+    view_tag tag;
     try {
+        // No launch is ordered with what is under way: work on the device, a transfer to the host.
+        wait_for_all_work(through, {.range = asked.range, .where = host, .deadline = asked.deadline});
+        check_no_writer(through, asked);
+        check_host_is_newest(through, asked);
+        const std::byte* const at_host = through->copies.find(coherence::host)->memory->host_address();
         if (!through->shares_host(asked.where)) tag.upload = through->holds.add_upload(asked.range, asked.where);
-        const std::span host_bytes(from.at()->memory->host_address() + asked.range.begin, asked.range.size());
-        way.at()->memory->capture_write(asked.range.begin, host_bytes, asked.on);
+        way.at()->memory->capture_write(asked.range.begin, {at_host + asked.range.begin, asked.range.size()}, captured);
+        through->copies.hand_out(coherence::host);
         return view_of(through, *way.at(), asked.where, asked.range, tag);
     } catch (...) {
         if (tag.upload != 0) through->holds.remove_upload(tag.upload);

@@ -25,7 +25,7 @@ copy_view hold_copy(core& of, space where, byte_range range);
 /// Puts the upload of a range, whose newest bytes the host has, into what is being captured on `asked.on`. Returns a
 /// view of the copy at the device; until it ends the bytes are written at the host alone. Where the device uses the
 /// host's memory, there is nothing to upload.
-copy_view capture_upload(core& of, const request& asked);
+copy_view capture_upload(core& of, request asked);
 
 void end_copy_view(core& of, space where, byte_range range, view_tag tag) noexcept;
 

@@ -97,6 +97,7 @@ unibuf::standing_hold begin_standing(core& of, const request& asked, const stand
     passage(through, asked).bring();
     stop_borrowing(through, asked);
     check_may_stand(through, asked);  // the lock was let go of meanwhile
+    check_not_uploaded(through, asked);
     const std::uint64_t ticket = through->holds.add_standing({.range = asked.range,
                                                               .where = asked.where,
                                                               .what = asked.what,

@@ -37,14 +37,14 @@ void check_not_held(lock& through, space where) {
                                                          through.of().name(), where.name(), who));
 }
 
-/// Notes that nobody has written `range` any more. Where other processes have the buffer, does nothing, and returns
-/// false.
+/// Notes that nobody has written `range` any more. Where other processes have the buffer, or graphs upload bytes of it,
+/// does nothing, and returns false.
 bool drop_content(core& of, byte_range range) {
     lock through(of);
     ask_to_let_go(through, host, range);
     wait_for_holds(through,
                    {.range = range, .where = host, .what = access::write, .verb = "to discard the content of"});
-    if (through->peers()) return false;
+    if (through->peers() || through->holds.upload_of(range)) return false;
     check_no_standing(through, range, "to discard its content");
     if (through->holds.host_is_held_for_writing()) {
         held_ranges& writers = through->holds.writers_of_host();
@@ -152,7 +152,7 @@ void drop_copy(lock& through, space where) {
 
 void discard_content(core& of, byte_range range) {
     if (drop_content(of, range)) return;
-    static constexpr std::byte nothing{0};  // other processes cannot know that nobody has written it
+    static constexpr std::byte nothing{0};  // neither other processes nor graphs know that nobody has written it
     fill(of, range, {&nothing, 1});
     end_host_pointers(of, range);
 }

@@ -116,11 +116,13 @@ static void check_capture(unibuf_space where, void* library, struct CUstream_st*
     unibuf_buffer* buffer = NULL;
     CHECK_OK(unibuf_create(part_bytes, &options, &buffer));
     touch(buffer, UNIBUF_HOST, UNIBUF_WRITE, 0, UNIBUF_REST);
+    unibuf_access_options asked = UNIBUF_ACCESS_INIT;
+    asked.queue = unibuf_cuda_queue(stream);
     unibuf_held* held = NULL;
-    CHECK_REFUSED(UNIBUF_INVALID_ARGUMENT, "captured",
-                  unibuf_cuda_capture_upload(buffer, where, stream, 0, UNIBUF_REST, &held));
+    CHECK_REFUSED(UNIBUF_INVALID_ARGUMENT, "captured", unibuf_capture_upload(buffer, where, NULL, &held));
+    CHECK_REFUSED(UNIBUF_INVALID_ARGUMENT, "captured", unibuf_capture_upload(buffer, where, &asked, &held));
     CHECK(cuStreamBeginCapture_v2(stream, 0) == 0);
-    CHECK_OK(unibuf_cuda_capture_upload(buffer, where, stream, 0, UNIBUF_REST, &held));
+    CHECK_OK(unibuf_capture_upload(buffer, where, &asked, &held));
     void* graph = NULL;
     CHECK(cuStreamEndCapture(stream, &graph) == 0);
     CHECK(cuGraphDestroy(graph) == 0);

@@ -66,8 +66,9 @@ stream_handle context::stream_for(queue on) {
 
 stream_handle context::captured_stream(queue on) {
     auto* const named = static_cast<stream_handle>(on.native);
-    if (on) check_owner(named);
-    if (on && is_captured(named)) return named;
+    const bool may_be = on && named != legacy_stream;
+    if (may_be) check_owner(named);
+    if (may_be && is_captured(named)) return named;
     throw error(error_code::invalid_argument,
                 description_ + ": an upload was to be captured, but no stream that is being captured was named");
 }

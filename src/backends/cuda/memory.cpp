@@ -96,7 +96,7 @@ fence device_range::carry(direction way, std::span<const piece> pieces, queue on
 void device_range::capture_write(std::size_t offset, std::span<const std::byte> from, queue on) {
     const context::scope current(in_);
     const stream_handle stream = in_.captured_stream(on);
-    if (host_address()) return;  // the device reads the host's memory itself
+    if (from.empty() || host_address()) return;  // the device reads the host's memory itself
     const piece all = piece_at(offset, from);
     if (!is_pinned(all)) {
         throw error(error_code::unsupported,

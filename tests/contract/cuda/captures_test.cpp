@@ -1,5 +1,9 @@
 // tests/contract/cuda/captures_test.cpp: a program's capture stays whole, whatever unibuf frees and moves beside it.
+#include <array>
+#include <atomic>
+#include <chrono>
 #include <optional>
+#include <thread>
 
 #include "contract/cuda/fixture.hpp"
 #include "unibuf/statistics.hpp"
@@ -123,7 +127,9 @@ protected:
         return made;
     }
 
-    copy_view capture_upload(buffer& from) const { return from.capture_upload(where_, cuda::queue_of(captured_)); }
+    copy_view capture_upload(buffer& from) const {
+        return from.capture_upload(where_, {.on = cuda::queue_of(captured_)});
+    }
 
     /// Returns a graph of one upload, and of a kernel that reads what has come.
     graph uploading(buffer& from, std::optional<copy_view>& kept) {
@@ -202,9 +208,12 @@ TEST_F(captured_uploads, leave_the_bytes_to_the_host) {
         << message;
     EXPECT_EQ(code_of([&] { from.mark_dirty(where_); }), error_code::access_conflict);
     EXPECT_EQ(code_of([&] { from.bind(where_, access::read_write, {.on = other_}); }), error_code::access_conflict);
-    const std::array<wanted_byte_lease, 1> wanted{{{&from, where_, access::write, {}}}};
-    std::array<byte_lease, 1> taken;
+    buffer other = input();
+    const std::array<wanted_byte_lease, 2> wanted{
+        {{&other, where_, access::read, {.on = other_}}, {&from, where_, access::write, {.on = other_}}}};
+    std::array<byte_lease, 2> taken;
     EXPECT_EQ(code_of([&] { lease_together(wanted, taken); }), error_code::access_conflict);
+    EXPECT_EQ(other.statistics().bytes_moved(), 0u);
     from.fill(bytes(1, std::byte{5}));
     EXPECT_TRUE(same(launched(uploads), of(5)));
     kept.reset();
@@ -212,12 +221,63 @@ TEST_F(captured_uploads, leave_the_bytes_to_the_host) {
     EXPECT_TRUE(same(host_reads(from), of(5)));
 }
 
+TEST_F(captured_uploads, that_refuse_a_mark_keep_what_was_written_through_pointers) {
+    buffer from = input();
+    std::byte* const data = from.host();
+    data[0] = std::byte{2};
+    from.read(where_, {.on = other_}).release();
+    std::optional<copy_view> kept;
+    const graph uploads = uploading(from, kept);
+    data[0] = std::byte{3};
+    EXPECT_EQ(code_of([&] { from.mark_dirty(where_); }), error_code::access_conflict);
+    from.sync_to_host();
+    from.read(where_, {.on = other_}).release();
+    const copy_view held = from.copy_view(where_);
+    by_->copy(captured_, address_of(*seen_), address_of(held), mebibyte);
+    device().record(cuda::queue_of(captured_)).wait();
+    output_->mark_dirty(where_);
+    EXPECT_EQ(host_reads(*output_)[0], std::byte{3});
+}
+
+TEST_F(captured_uploads, bring_zeros_once_the_content_is_discarded) {
+    buffer from = input();
+    std::optional<copy_view> kept;
+    const graph uploads = uploading(from, kept);
+    from.discard_content();
+    from.read(where_, {.on = other_}).release();
+    EXPECT_TRUE(same(launched(uploads), of(0)));
+    EXPECT_TRUE(same(host_reads(from), of(0)));
+}
+
+/// What is under way on the device, and what is on its way from there, would meet the first launch.
+TEST_F(captured_uploads, begin_when_earlier_work_is_done) {
+    buffer from = input();
+    const stream_handle busy = by_->stream();
+    const queue on = cuda::queue_of(busy);
+    gate closed(*by_, busy);
+    {
+        const auto lease = from.read_write(where_, {.on = on});
+        by_->set(busy, address_of(lease), 4, mebibyte);
+    }
+    from.prefetch(host, {.on = on});
+    std::atomic<bool> opened = false;
+    std::jthread later([&] {
+        std::this_thread::sleep_for(std::chrono::milliseconds(20));
+        opened = true;
+        closed.open();
+    });
+    std::optional<copy_view> kept;
+    const graph uploads = uploading(from, kept);
+    EXPECT_TRUE(opened);
+    EXPECT_TRUE(same(launched(uploads), of(4)));
+}
+
 TEST_F(captured_uploads, of_a_part_leave_the_rest_alone) {
     buffer from = input();
     std::optional<copy_view> kept;
     {
         capture under_way(captured_);
-        kept.emplace(from.capture_upload(where_, cuda::queue_of(captured_), 4096, 100));
+        kept.emplace(from.capture_upload(where_, {.offset = 4096, .count = 100, .on = cuda::queue_of(captured_)}));
         EXPECT_TRUE(under_way.end());
     }
     from.write(where_, {.offset = 0, .count = 4096, .on = other_}).release();
@@ -243,7 +303,7 @@ TEST_F(captured_uploads, are_refused_with_the_reason) {
     {
         capture under_way(captured_);
         EXPECT_NE(refusal(newer, error_code::unsupported).find("does not have the newest"), std::string::npos);
-        EXPECT_EQ(code_of([&] { capture_upload(written); }), error_code::unsupported);
+        EXPECT_NE(refusal(written, error_code::access_conflict).find("a standing hold at cuda:0"), std::string::npos);
         EXPECT_NE(refusal(pageable, error_code::unsupported).find("not pinned"), std::string::npos);
         EXPECT_TRUE(under_way.end());
     }
@@ -257,7 +317,8 @@ TEST_F(captured_uploads, are_of_cuda) {
     buffer from(mebibyte);
     host_writes(from, of(1));
     for (const space each : {space("host"), space("debug:0")}) {
-        EXPECT_EQ(code_of([&] { from.capture_upload(each, cuda::queue_of(captured_)); }), error_code::unsupported);
+        EXPECT_EQ(code_of([&] { from.capture_upload(each, {.on = cuda::queue_of(captured_)}); }),
+                  error_code::unsupported);
     }
     from.read_write(space("debug:0")).release();
 }

@@ -44,11 +44,11 @@ CUDA_DOUBLE_CALL cuStreamWaitEvent(cuda_double::stream_handle stream, cuda_doubl
 CUDA_DOUBLE_CALL cuStreamIsCapturing(cuda_double::stream_handle stream, int* status);
 CUDA_DOUBLE_CALL cuThreadExchangeStreamCaptureMode(int* mode);
 CUDA_DOUBLE_CALL cuStreamBeginCapture_v2(cuda_double::stream_handle stream, int mode);
-CUDA_DOUBLE_CALL cuStreamEndCapture(cuda_double::stream_handle stream, CUgraph_st** graph);
-CUDA_DOUBLE_CALL cuGraphInstantiateWithFlags(CUgraphExec_st** made, CUgraph_st* of, unsigned long long flags);
-CUDA_DOUBLE_CALL cuGraphLaunch(CUgraphExec_st* graph, cuda_double::stream_handle stream);
-CUDA_DOUBLE_CALL cuGraphExecDestroy(CUgraphExec_st* graph);
-CUDA_DOUBLE_CALL cuGraphDestroy(CUgraph_st* graph);
+CUDA_DOUBLE_CALL cuStreamEndCapture(cuda_double::stream_handle stream, void** graph);
+CUDA_DOUBLE_CALL cuGraphInstantiateWithFlags(void** made, void* of, unsigned long long flags);
+CUDA_DOUBLE_CALL cuGraphLaunch(void* graph, cuda_double::stream_handle stream);
+CUDA_DOUBLE_CALL cuGraphExecDestroy(void* graph);
+CUDA_DOUBLE_CALL cuGraphDestroy(void* graph);
 CUDA_DOUBLE_CALL cuLaunchHostFunc(cuda_double::stream_handle stream, void (*function)(void*), void* data);
 CUDA_DOUBLE_CALL cuEventCreate(cuda_double::event_handle* event, unsigned);
 CUDA_DOUBLE_CALL cuEventDestroy_v2(cuda_double::event_handle event);

@@ -151,7 +151,7 @@ CUDA_DOUBLE_CALL cuStreamBeginCapture_v2(stream_handle stream, int mode) {
     return success;
 }
 
-CUDA_DOUBLE_CALL cuStreamEndCapture(stream_handle stream, CUgraph_st** graph) {
+CUDA_DOUBLE_CALL cuStreamEndCapture(stream_handle stream, void** graph) {
     call from("cuStreamEndCapture", call::needs::context);
     if (from.refused() != success) return from.refused();
     CUstream_st* const found = stream_behind(from, stream);
