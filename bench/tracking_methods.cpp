@@ -64,7 +64,7 @@ public:
 class by_kernel final : public method {
 public:
     explicit by_kernel(std::span<std::byte> memory)
-        : memory_(memory), watch_(unibuf::tracking::make_watch(whole_pages(), true)) {
+        : memory_(memory), watch_(unibuf::tracking::make_watch(whole_pages(), unibuf::tracking::own_pages::all)) {
         if (!watch_) throw std::runtime_error(unibuf::tracking::about().description);
     }
     void arm() override { watch_->arm({0, memory_.size()}); }

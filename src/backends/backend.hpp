@@ -76,6 +76,10 @@ public:
     /// Returns whether it is pages of the host, from the system and of this memory alone.
     virtual bool whole_pages() const noexcept { return false; }
 
+    /// Returns whether pages that it has all of are the process's own, which no other process writes, whatever those at
+    /// its ends hold besides.
+    virtual bool own_pages_inside() const { return whole_pages(); }
+
     /// Returns the whole mapping that this memory has a part of, where its whole pages are in a mapping that others
     /// have parts of, too, and that outlives them; else empty.
     virtual std::span<std::byte> common_mapping() const noexcept { return {}; }

@@ -24,8 +24,12 @@ void prepare_to_expose(lock& through) {
     const copy& there = *through->copies.find(coherence::host);
     const std::span memory(there.memory->host_address(), through.of().bytes);
     const bool wanted = through->copies.options().tracking == write_tracking::automatic && !through->peers();
-    auto watch =
-        wanted ? tracking::make_watch(memory, there.memory->whole_pages(), there.memory->common_mapping()) : nullptr;
+    using tracking::own_pages;
+    const auto own = [&] {
+        if (!there.memory->own_pages_inside()) return own_pages::none;
+        return there.memory->whole_pages() ? own_pages::all : own_pages::inside;
+    };
+    auto watch = wanted ? tracking::make_watch(memory, own(), there.memory->common_mapping()) : nullptr;
     writes =
         std::make_unique<host_writes>(through->directory, through->holds.writers_of_host(), memory, std::move(watch));
     if (through->copies.options().uninitialized) writes->values_are_unknown();

@@ -10,7 +10,7 @@ namespace unibuf::tracking {
 
 content_watch::content_watch(std::unique_ptr<watch> by, std::span<const std::byte> memory, const byte_ranges& armed,
                              std::vector<byte_range>& written)
-    : by_(std::move(by)), memory_(memory), before_(memory.size() / by_->unit() + 1) {
+    : by_(std::move(by)), units_(by_->in_units()), memory_(memory), before_(memory.size() / units_.each + 2) {
     for (const byte_range& each : armed) {
         look_at(each);
         by_->scan(each, written);  // what is written after the look, and before the scan, is found by it
@@ -31,10 +31,8 @@ void content_watch::scan(byte_range range, std::vector<byte_range>& written) {
     std::vector<byte_range> found;
     by_->scan(range, found);
     for (const byte_range& each : found) {
-        for (byte_range unit = each; unit.begin < each.end; unit.begin = unit.end) {
-            const std::size_t index = unit.begin / by_->unit();
-            unit.end = std::min(each.end, (index + 1) * by_->unit());
-            if (hash_of(index) != before_[index]) written.push_back(unit);
+        for (byte_range unit = units_.of(each.begin); unit.begin < each.end; unit = units_.of(unit.end)) {
+            if (hash_of(unit) != before(unit)) written.push_back(unit);
         }
     }
 }
@@ -45,12 +43,18 @@ bool content_watch::any_written(byte_range range) {
 
 void content_watch::look_at(byte_range range) {
     const std::size_t end = std::min(range.end, memory_.size());
-    for (std::size_t i = range.begin / by_->unit(); i * by_->unit() < end; ++i) before_[i] = hash_of(i);
+    for (byte_range unit = units_.of(range.begin); unit.begin < end; unit = units_.of(unit.end)) {
+        before(unit) = hash_of(unit);
+    }
 }
 
-std::uint64_t content_watch::hash_of(std::size_t unit) const noexcept {
-    const std::size_t begin = unit * by_->unit();
-    const auto bytes = memory_.subspan(begin, std::min(by_->unit(), memory_.size() - begin));
+/// The unit before the first whole one has a place of its own.
+std::uint64_t& content_watch::before(byte_range unit) noexcept {
+    return before_[unit.begin < units_.lead ? 0 : (unit.begin - units_.lead) / units_.each + 1];
+}
+
+std::uint64_t content_watch::hash_of(byte_range unit) const noexcept {
+    const auto bytes = memory_.subspan(unit.begin, unit.size());
     const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
     return std::hash<std::string_view>{}(text);
 }

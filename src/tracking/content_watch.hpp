@@ -24,8 +24,9 @@ public:
     /// Gives back the watch, when no pages are faulted in any more.
     std::unique_ptr<watch> end() && { return std::move(by_); }
 
-    std::size_t unit() const noexcept override { return by_->unit(); }
+    units in_units() const noexcept override { return by_->in_units(); }
     bool compares() const noexcept override { return by_->compares(); }
+    byte_ranges compared() const override { return by_->compared(); }
     void arm(byte_range range) override;
     void disarm(byte_range range) override { by_->disarm(range); }
     void scan(byte_range range, std::vector<byte_range>& written) override;
@@ -36,9 +37,11 @@ public:
 
 private:
     void look_at(byte_range range);
-    std::uint64_t hash_of(std::size_t unit) const noexcept;
+    std::uint64_t& before(byte_range unit) noexcept;
+    std::uint64_t hash_of(byte_range unit) const noexcept;
 
     std::unique_ptr<watch> by_;
+    units units_;
     std::span<const std::byte> memory_;
     std::vector<std::uint64_t> before_;  // hash of each unit's contents
 };

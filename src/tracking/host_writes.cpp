@@ -27,7 +27,7 @@ host_writes::host_writes(directory& known, const held_ranges& writers, std::span
                          std::unique_ptr<tracking::watch> by)
     : known_(known), writers_(writers), host_(host), watch_(std::move(by)), images_(host) {
     if (!watch_) return;
-    units_ = {.each = watch_->unit(), .memory = host.size()};
+    units_ = watch_->in_units();
     sections_.resize(host.size() / section_bytes + 1);
 }
 
@@ -124,14 +124,15 @@ void host_writes::find(byte_range range, space where, access what) {
             }
         } else {
             if (changes_hands) coherence::assume_host_writes(known_, range);
-            // Comparing finds no write that leaves a byte as it was, so the device has to have the same memory then.
-            const auto is_same = [&](const knowledge& k) {
-                return !watch_->compares() || k.current == coherence::set_of(host_as_device.id());
-            };
-            const auto unseen = [&](const knowledge& k) {
-                return k.out == pointers::assumed && !at_host(k) && is_same(k);
-            };
+            const auto unseen = [](const knowledge& k) { return k.out == pointers::assumed && !at_host(k); };
             unseen_ = known_.where(range, unseen);
+            // Comparing finds no write that leaves a byte as it was, so the device has to have the same memory then.
+            const auto is_apart = [](const knowledge& k) {
+                return k.current != coherence::set_of(host_as_device.id());
+            };
+            for (const byte_range& each : watch_->compared().clipped_to(range)) {
+                unseen_.take_out(known_.where(each, is_apart));
+            }
         }
         keep_images(range);
     } catch (const error&) {

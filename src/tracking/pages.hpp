@@ -14,8 +14,9 @@ public:
     page_watch(std::span<std::byte> memory, of kind) noexcept : memory_(memory), kind_(kind) {}
     ~page_watch() override;
 
-    std::size_t unit() const noexcept override { return kernel::page(); }
+    units in_units() const noexcept override { return {.each = kernel::page(), .memory = memory_.size()}; }
     bool compares() const noexcept override { return false; }
+    byte_ranges compared() const override { return {}; }
     void arm(byte_range range) override;
     void disarm(byte_range range) override;
     void scan(byte_range range, std::vector<byte_range>& written) override;

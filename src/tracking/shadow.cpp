@@ -23,9 +23,7 @@ void add(std::vector<byte_range>& to, byte_range next) {
 shadow_watch::shadow_watch(std::span<std::byte> memory)
     : memory_(memory), copy_(std::make_unique_for_overwrite<std::byte[]>(memory.size())) {}
 
-byte_range shadow_watch::around(byte_range range) const noexcept {
-    return units{.each = line, .memory = memory_.size()}.around(range);
-}
+byte_range shadow_watch::around(byte_range range) const noexcept { return in_units().around(range); }
 
 void shadow_watch::arm(byte_range range) {
     range = around(range);

@@ -1,4 +1,4 @@
-// tracking/shadow.hpp: a watch by comparing contents with a copy of them, for memory that is less than a page.
+// tracking/shadow.hpp: a watch by comparing contents with a copy of them, for little memory.
 #pragma once
 
 #include <memory>
@@ -11,8 +11,9 @@ class shadow_watch final : public watch {
 public:
     explicit shadow_watch(std::span<std::byte> memory);
 
-    std::size_t unit() const noexcept override { return line; }
+    units in_units() const noexcept override { return {.each = line, .memory = memory_.size()}; }
     bool compares() const noexcept override { return true; }
+    byte_ranges compared() const override { return byte_range{0, memory_.size()}; }
     void arm(byte_range range) override;
     void disarm(byte_range) override {}
     void scan(byte_range range, std::vector<byte_range>& written) override;

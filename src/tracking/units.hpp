@@ -12,6 +12,7 @@ namespace unibuf::tracking {
 struct units {
     std::size_t each = 1;
     std::size_t memory = 0;  // size of the memory, of which the last unit may have only a part
+    std::size_t lead = 0;    // bytes before the first whole unit, which are a unit of their own
 
     /// Returns all units that `range` has a byte of.
     constexpr byte_range around(byte_range range) const noexcept {
@@ -37,8 +38,13 @@ struct units {
     constexpr byte_range of(std::size_t offset) const noexcept { return around({offset, offset + 1}); }
 
 private:
-    constexpr std::size_t down(std::size_t offset) const noexcept { return offset / each * each; }
-    constexpr std::size_t up(std::size_t offset) const noexcept { return down(offset + each - 1); }
+    constexpr std::size_t down(std::size_t offset) const noexcept {
+        return offset < lead ? 0 : lead + (offset - lead) / each * each;
+    }
+    constexpr std::size_t up(std::size_t offset) const noexcept {
+        if (offset <= lead) return offset == 0 ? 0 : lead;
+        return down(offset + each - 1);
+    }
 };
 
 }  // namespace unibuf::tracking

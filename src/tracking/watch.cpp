@@ -1,19 +1,32 @@
 // tracking/watch.cpp
 #include "tracking/watch.hpp"
 
+#include "tracking/edged.hpp"
 #include "tracking/kernel.hpp"
 #include "tracking/pages.hpp"
 #include "tracking/shadow.hpp"
 
 namespace unibuf::tracking {
+namespace {
 
-std::unique_ptr<watch> make_watch(std::span<std::byte> memory, bool whole_pages, std::span<std::byte> mapping) {
+// To compare so much takes no longer than to ask the kernel.
+constexpr std::size_t least_pages = 4;
+
+std::unique_ptr<watch> watch_inside(std::span<std::byte> memory) {
+    const byte_range pages = edged_watch::whole_pages_of(memory);
+    if (pages.size() < least_pages * kernel::page()) return std::make_unique<shadow_watch>(memory);
+    if (!kernel::instance().add(memory.subspan(pages.begin, pages.size()))) return nullptr;
+    return std::make_unique<edged_watch>(memory);
+}
+
+}  // namespace
+
+std::unique_ptr<watch> make_watch(std::span<std::byte> memory, own_pages own, std::span<std::byte> mapping) {
     const std::size_t page = kernel::page();
     if (memory.empty() || kernel::is_off()) return nullptr;
-    if (!whole_pages) {
-        if (memory.size() >= page) return nullptr;
-        return std::make_unique<shadow_watch>(memory);
-    }
+    if (own != own_pages::all && memory.size() < page) return std::make_unique<shadow_watch>(memory);
+    if (own == own_pages::none) return nullptr;
+    if (own == own_pages::inside) return watch_inside(memory);
     kernel& by = kernel::instance();
     if (!mapping.empty()) {
         if (!by.add_common(mapping)) return nullptr;

@@ -11,6 +11,8 @@
 #include <vector>
 
 #include "coherence/byte_range.hpp"
+#include "coherence/byte_ranges.hpp"
+#include "tracking/units.hpp"
 
 namespace unibuf::tracking {
 
@@ -23,13 +25,15 @@ class watch {
 public:
     virtual ~watch() = default;
 
-    /// Returns how exactly a write is known: offsets of what is found are multiples of this, but for the end of the
-    /// memory.
-    virtual std::size_t unit() const noexcept = 0;
+    /// Returns how exactly a write is known: what is found are whole units.
+    virtual units in_units() const noexcept = 0;
 
-    /// Returns whether contents are compared. Then a write costs no more where it is watched; else it pays not to watch
-    /// what is rewritten all the time.
+    /// Returns whether all contents are compared. Then a write costs no more where it is watched; else it pays not to
+    /// watch what is rewritten all the time.
     virtual bool compares() const noexcept = 0;
+
+    /// Returns the ranges whose contents are compared.
+    virtual byte_ranges compared() const = 0;
 
     /// Writes to `range` are found from now on; what came before is forgotten. The ends of `range` are rounded outwards
     /// to multiples of the unit.
@@ -54,13 +58,19 @@ public:
     virtual void arm_fresh(byte_range range, std::vector<byte_range>& found) = 0;
 };
 
-/// Makes a watch; null where writes to this memory cannot be found. That is so for a page and more where it is no whole
-/// pages of the process's own, where the program has a userfaultfd on it already, or where the process would soon have
-/// no mapping left.
+/// Which pages of the memory are the process's own, and hold nothing else.
+enum class own_pages {
+    none,
+    inside,  // those that the memory has all of
+    all,     // those that the memory has a byte of
+};
+
+/// Makes a watch; null where writes to this memory cannot be found. That is so for a page and more where none are its
+/// own, where the program has a userfaultfd on them already, or where the process would soon have no mapping left.
 ///
 /// `mapping`, where it is not empty, is the mapping that the pages are a part of, with others that may be watched: it
 /// is told to the kernel as one, and stays so.
-std::unique_ptr<watch> make_watch(std::span<std::byte> memory, bool whole_pages, std::span<std::byte> mapping = {});
+std::unique_ptr<watch> make_watch(std::span<std::byte> memory, own_pages own, std::span<std::byte> mapping = {});
 
 /// Tells how writes are found in this process: "userfaultfd and PAGEMAP_SCAN", or that they are not, and why.
 struct mechanism {

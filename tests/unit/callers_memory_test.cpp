@@ -1,8 +1,16 @@
 // tests/unit/callers_memory_test.cpp: buffers over memory that the program has.
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdint>
 #include <memory>
 #include <numeric>
+#include <ostream>
+#include <utility>
 #include <vector>
 
+#include "tracking/watch.hpp"
 #include "unit/common.hpp"
 
 namespace unibuf::test {
@@ -65,6 +73,122 @@ TEST(callers_memory, is_neither_evicted_nor_discarded_while_the_program_may_writ
     buffer empty = buffer::over({}, nullptr);
     EXPECT_EQ(empty.read("debug:0").size(), 0u);
 }
+
+/// Nobody sees what another process writes, so such memory counts as written each time.
+TEST(callers_memory, that_other_processes_map_is_not_watched) {
+    constexpr std::size_t bytes_mapped = 16 * 4096;
+    void* const mapped = ::mmap(nullptr, bytes_mapped, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    ASSERT_NE(mapped, MAP_FAILED);
+    const std::span memory(static_cast<std::byte*>(mapped), bytes_mapped);
+    const space device("debug:0");
+    for (const std::size_t cut : {std::size_t{0}, std::size_t{100}}) {
+        const buffer b = buffer::over(memory.subspan(cut), nullptr, {.hint = memory_hint::gpu_preferred});
+        b.read(device).release();
+        b.read(device).release();
+        EXPECT_FALSE(b.placement(host).writes_found);
+        const pid_t other = ::fork();
+        if (other == 0) {
+            memory[5000] = static_cast<std::byte>(cut + 1);
+            ::_exit(0);
+        }
+        ::waitpid(other, nullptr, 0);
+        EXPECT_EQ(b.read(device)[5000 - cut], static_cast<std::byte>(cut + 1));
+    }
+    ::munmap(mapped, bytes_mapped);
+}
+
+/// Memory that begins and ends anywhere, with others' bytes before and behind it in the same pages.
+struct place {
+    std::size_t offset;
+    std::size_t count;
+
+    friend void PrintTo(const place& of, std::ostream* out) { *out << of.count << " bytes at " << of.offset; }
+};
+
+class callers_memory_anywhere : public testing::TestWithParam<place> {
+protected:
+    static constexpr std::size_t page = 4096;
+    static constexpr std::size_t most_for_a_byte = 2 * page;
+
+    void SetUp() override {
+        if (count_ >= page && !tracking::about().finds_writes) GTEST_SKIP() << tracking::about().description;
+        std::iota(words_.begin(), words_.end(), 1);
+        b_.read(device_).release();
+        EXPECT_TRUE(b_.placement(host).writes_found);
+        moved();
+    }
+
+    std::size_t moved() {
+        const std::size_t before = std::exchange(moved_, b_.statistics().bytes_moved());
+        return moved_ - before;
+    }
+
+    void expect_device_has_all() const {
+        const auto there = b_.read(device_);
+        EXPECT_TRUE(std::ranges::equal(there, memory_));
+    }
+
+    const std::size_t count_ = GetParam().count;
+    std::vector<unsigned> words_ = std::vector<unsigned>((count_ + 4 * page) / sizeof(unsigned));
+    const std::span<std::byte> around_ = std::as_writable_bytes(std::span(words_));
+    const std::size_t before_ = page - reinterpret_cast<std::uintptr_t>(around_.data()) % page + GetParam().offset;
+    const std::span<std::byte> memory_ = around_.subspan(before_, count_);
+    const space device_{"debug:0"};
+    buffer b_ = buffer::over(memory_, nullptr, {.hint = memory_hint::gpu_preferred});
+    std::size_t moved_ = 0;
+};
+
+TEST_P(callers_memory_anywhere, moves_nothing_while_nobody_writes_it) {
+    for (int i = 0; i != 3; ++i) {
+        around_[before_ - 1] ^= std::byte{0xFF};
+        around_[before_ + count_] ^= std::byte{0xFF};
+        b_.read(device_).release();
+        b_.read(host).release();
+    }
+    EXPECT_EQ(moved(), 0u);
+}
+
+TEST_P(callers_memory_anywhere, moves_what_was_written) {
+    for (const std::size_t at : {std::size_t{0}, count_ / 2, count_ - 1}) {
+        memory_[at] ^= std::byte{0xFF};
+        expect_device_has_all();
+        EXPECT_GT(moved(), 0u);
+        memory_[at] ^= std::byte{0x0F};
+        expect_device_has_all();
+        EXPECT_LE(moved(), most_for_a_byte);
+    }
+    std::ranges::fill(memory_, std::byte{3});
+    expect_device_has_all();
+}
+
+TEST_P(callers_memory_anywhere, takes_what_a_device_wrote) {
+    const auto fill = [&](std::byte value) { std::ranges::fill(b_.write(device_), value); };
+    fill(std::byte{5});
+    b_.sync_to_host();
+    EXPECT_TRUE(std::ranges::all_of(memory_, [](std::byte each) { return each == std::byte{5}; }));
+    moved();
+    b_.read(device_).release();
+    EXPECT_EQ(moved(), 0u) << "what unibuf writes is no write of the program";
+    b_.write(device_, {.offset = 1, .count = count_ - 2}).release();
+    memory_[0] = std::byte{6};
+    memory_[count_ - 1] = std::byte{7};
+    EXPECT_EQ(b_.read(device_)[0], std::byte{6});
+    EXPECT_EQ(b_.read(device_)[count_ - 1], std::byte{7});
+}
+
+TEST_P(callers_memory_anywhere, tells_of_lost_updates) {
+    for (const std::size_t at : {std::size_t{0}, count_ / 2, count_ - 1}) {
+        b_.read_write(device_).release();
+        memory_[at] ^= std::byte{0xFF};
+        EXPECT_EQ(failure_of([&] { b_.read(host); }).code, error_code::access_conflict) << at;
+        b_.mark_host_dirty();
+        expect_device_has_all();
+    }
+}
+
+INSTANTIATE_TEST_SUITE_P(places, callers_memory_anywhere,
+                         testing::Values(place{0, 100}, place{1, 100}, place{0, 4096}, place{1, 5000}, place{17, 16385},
+                                         place{4095, 16386}, place{0, 20000}, place{64, 20480}, place{4000, 4200000}));
 
 }  // namespace
 }  // namespace unibuf::test

@@ -13,7 +13,7 @@ namespace {
 class common_mapping : public page_watch {
 protected:
     std::unique_ptr<watch> watch_of(byte_range part) const {
-        return make_watch(memory_.span().subspan(part.begin, part.size()), true, memory_.span());
+        return make_watch(memory_.span().subspan(part.begin, part.size()), own_pages::all, memory_.span());
     }
 
     std::byte* at(std::size_t page_index) const { return memory_.data() + page_index * page; }

@@ -81,7 +81,7 @@ protected:
 
     void SetUp() override {
         if (!about().finds_writes) GTEST_SKIP() << about().description;
-        by_ = make_watch(memory_.span(), true);
+        by_ = make_watch(memory_.span(), own_pages::all);
         ASSERT_TRUE(by_);
     }
 

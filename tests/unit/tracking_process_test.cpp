@@ -21,7 +21,7 @@ class tracking_process : public page_watch {};
 
 TEST_F(tracking_process, two_watches_do_not_disturb_each_other) {
     const mapping memory(4 * page);
-    const auto other = make_watch(memory.span(), true);
+    const auto other = make_watch(memory.span(), own_pages::all);
     ASSERT_TRUE(other);
     by_->arm(whole());
     other->arm({0, 4 * page});
@@ -57,9 +57,9 @@ TEST_F(tracking_process, a_watch_is_refused_where_the_program_handles_faults) {
     {
         const faults_of_the_program own;
         ASSERT_TRUE(own.add(memory.data() + page));
-        EXPECT_EQ(make_watch(memory.span(), true), nullptr);
+        EXPECT_EQ(make_watch(memory.span(), own_pages::all), nullptr);
     }
-    EXPECT_NE(make_watch(memory.span(), true), nullptr);
+    EXPECT_NE(make_watch(memory.span(), own_pages::all), nullptr);
 }
 
 TEST_F(tracking_process, the_program_may_handle_faults_where_a_watch_has_ended) {
@@ -73,7 +73,7 @@ TEST_F(tracking_process, memory_can_be_watched_again_after_its_end) {
     for (int i = 0; i < 3; ++i) {
         by_.reset();
         memory_.data()[page] = std::byte{1};  // costs nothing, and nobody is told
-        by_ = make_watch(memory_.span(), true);
+        by_ = make_watch(memory_.span(), own_pages::all);
         ASSERT_TRUE(by_);
         by_->arm(whole());
         EXPECT_EQ(scan(*by_, whole()), ranges{});
@@ -98,7 +98,7 @@ TEST_F(tracking_process, throws_in_a_forked_child) {
         failed |= refused([&] { scan(*by_, whole()); }) ? 0 : 1;
         failed |= refused([&] { by_->arm(whole()); }) ? 0 : 2;
         failed |= refused([&] { by_->any_written(whole()); }) ? 0 : 4;
-        failed |= make_watch(memory.span(), true) ? 8 : 0;
+        failed |= make_watch(memory.span(), own_pages::all) ? 8 : 0;
         memory_.data()[0] = std::byte{1};  // the pages are plain ones
         by_.reset();
         ::_exit(failed);
@@ -116,8 +116,8 @@ TEST(tracking, is_off_where_the_environment_says_so) {
     const mapping memory(page);
     EXPECT_FALSE(about().finds_writes);
     EXPECT_EQ(about().description, "UNIBUF_TRACKING is off");
-    EXPECT_EQ(make_watch(memory.span(), true), nullptr);
-    EXPECT_EQ(make_watch(memory.span().first(100), false), nullptr) << "nothing is compared either";
+    EXPECT_EQ(make_watch(memory.span(), own_pages::all), nullptr);
+    EXPECT_EQ(make_watch(memory.span().first(100), own_pages::none), nullptr) << "nothing is compared either";
 }
 
 }  // namespace

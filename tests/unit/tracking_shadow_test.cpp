@@ -30,7 +30,7 @@ protected:
 
     void SetUp() override {
         ASSERT_TRUE(by_);
-        ASSERT_EQ(by_->unit(), line);
+        ASSERT_EQ(by_->in_units().each, line);
     }
 
     ranges scan(byte_range range) {
@@ -48,17 +48,17 @@ protected:
     static constexpr byte_range whole{0, bytes};
 
     std::vector<std::byte> memory_{bytes};
-    std::unique_ptr<watch> by_ = make_watch(memory_, false);
+    std::unique_ptr<watch> by_ = make_watch(memory_, own_pages::none);
 };
 
 byte_range lines(std::size_t first, std::size_t count) { return {first * line, (first + count) * line}; }
 
 TEST_F(shadow_watch, is_for_less_than_a_page) {
     std::vector<std::byte> page(kernel::page());
-    EXPECT_EQ(make_watch(page, false), nullptr);
-    EXPECT_NE(make_watch(std::span(page).first(page.size() - 1), false), nullptr);
-    EXPECT_EQ(make_watch({}, false), nullptr);
-    EXPECT_EQ(make_watch({}, true), nullptr);
+    EXPECT_EQ(make_watch(page, own_pages::none), nullptr);
+    EXPECT_NE(make_watch(std::span(page).first(page.size() - 1), own_pages::none), nullptr);
+    EXPECT_EQ(make_watch({}, own_pages::none), nullptr);
+    EXPECT_EQ(make_watch({}, own_pages::all), nullptr);
 }
 
 TEST_F(shadow_watch, finds_the_line_of_a_store_once) {

@@ -63,7 +63,7 @@ TEST_F(page_watch, finds_first_and_last_byte) {
 TEST_F(page_watch, finds_more_regions_than_one_call_tells) {
     const std::size_t many = 2000;
     const mapping memory(many * page);
-    const auto by = make_watch(memory.span(), true);
+    const auto by = make_watch(memory.span(), own_pages::all);
     ASSERT_TRUE(by);
     by->arm({0, many * page});
     ranges wanted;
@@ -144,7 +144,7 @@ TEST_F(page_watch, disarming_is_rounded_inwards) {
 TEST_F(page_watch, the_last_page_is_the_buffers_however_little_it_uses) {
     by_.reset();
     const std::size_t bytes = 3 * page + 10;
-    by_ = make_watch(memory_.span().first(bytes), true);
+    by_ = make_watch(memory_.span().first(bytes), own_pages::all);
     ASSERT_TRUE(by_);
     by_->arm({0, bytes});
     memory_.data()[bytes - 1] = std::byte{1};
@@ -179,7 +179,7 @@ TEST_F(page_watch, no_write_is_missed_while_fresh_memory_is_armed) {
     for (int run = 0; run < 50; ++run) {
         by_.reset();
         const mapping memory(count * page);
-        by_ = make_watch(memory.span(), true);
+        by_ = make_watch(memory.span(), own_pages::all);
         ASSERT_TRUE(by_);
         std::atomic<bool> started = false;
         std::jthread writer([&] {

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "backends/host/addressed_memory.hpp"
+#include "process/mappings.hpp"
 
 namespace unibuf::backends {
 
@@ -15,6 +16,7 @@ public:
         : addressed_memory(of.data()), bytes_(of.size()), keep_(std::move(keep)) {}
 
     bool whole_pages() const noexcept override { return is_multiple_of(4096); }
+    bool own_pages_inside() const override { return process::is_private({host_address(), bytes_}); }
     bool has_whole_lines() const noexcept override { return is_multiple_of(64); }
 
 private:
