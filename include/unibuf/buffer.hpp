@@ -52,8 +52,9 @@ public:
     explicit buffer(std::size_t bytes, const buffer_options& options = {});
 
     /// Makes a buffer whose host copy is `memory` of the program's own, with the content that it has: nothing is
-    /// copied. The program may write it at any time, as through a pointer of host(). `keep` is kept until the copy
-    /// goes.
+    /// copied. The program may write it at any time, as through a pointer of host(): what it wrote is found, wherever
+    /// the memory begins and ends, but where several processes map it (placement() says so). `keep` is kept until the
+    /// copy goes; memory that nothing keeps has to outlive it.
     static buffer over(std::span<std::byte> memory, std::shared_ptr<void> keep, const buffer_options& options = {});
 
     // A buffer can be shared with other processes of this user on this machine, each with device copies of its own.
