@@ -20,7 +20,9 @@ void contract_of_callers_memory(unibuf_space where) {
     void* host = NULL;
     CHECK_OK(unibuf_host(buffer, &host));
     CHECK(host == memory);
-    CHECK(device_has_noise(buffer, where, 1));
+    touch(buffer, where, UNIBUF_READ, 0, UNIBUF_REST);
+    CHECK_OK(unibuf_mark_dirty(buffer, where, NULL));
+    CHECK(host_reads_noise(buffer, 1));
     memory[4] = 200;
     CHECK_OK(unibuf_mark_host_dirty(buffer, 4, 1));
     unibuf_lease lease;
