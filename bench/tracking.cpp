@@ -5,6 +5,7 @@
 #include <cstring>
 #include <functional>
 #include <random>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -256,6 +257,23 @@ const bench::declared random_1pct_bytes({.name = "tracking.random_1pct.bytes",
                                                         const bench::default_device debug("debug:0");
                                                         return random_bytes();
                                                     }}}});
+
+/// What moves at accesses elsewhere of memory of the program's own that nobody touches, and that begins within a page.
+bench::figures bytes_of_untouched() {
+    constexpr std::size_t rounds = 4;
+    std::vector<std::byte> memory(large);
+    const std::span part = std::span(memory).subspan(100);
+    unibuf::buffer over = unibuf::buffer::over(part, nullptr, {.hint = unibuf::memory_hint::gpu_preferred});
+    over.read("debug:0").release();
+    const std::uint64_t before = over.statistics().bytes_moved();
+    for (std::size_t i = 0; i != rounds; ++i) over.read("debug:0").release();
+    return {static_cast<double>(over.statistics().bytes_moved() - before), static_cast<double>(rounds * part.size())};
+}
+
+const bench::declared over_untouched({.name = "over.untouched",
+                                      .unit = "bytes",
+                                      .goal = bench::at_most(1),
+                                      .cases = {{"256 MiB, to debug:0", bytes_of_untouched}}});
 
 const bench::declared held({.name = "tracking.clean_held",
                             .unit = "ns/MiB",
