@@ -31,7 +31,8 @@ void content_watch::scan(byte_range range, std::vector<byte_range>& written) {
     std::vector<byte_range> found;
     by_->scan(range, found);
     for (const byte_range& each : found) {
-        for (byte_range unit = units_.of(each.begin); unit.begin < each.end; unit = units_.of(unit.end)) {
+        for (std::size_t at = each.begin; at < each.end; at = units_.of(at).end) {
+            const byte_range unit = units_.of(at);
             if (hash_of(unit) != before(unit)) written.push_back(unit);
         }
     }
@@ -43,9 +44,7 @@ bool content_watch::any_written(byte_range range) {
 
 void content_watch::look_at(byte_range range) {
     const std::size_t end = std::min(range.end, memory_.size());
-    for (byte_range unit = units_.of(range.begin); unit.begin < end; unit = units_.of(unit.end)) {
-        before(unit) = hash_of(unit);
-    }
+    for (std::size_t at = range.begin; at < end; at = units_.of(at).end) before(units_.of(at)) = hash_of(units_.of(at));
 }
 
 /// The unit before the first whole one has a place of its own.
