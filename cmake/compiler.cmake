@@ -26,7 +26,7 @@ if(UNIBUF_WERROR)
     add_compile_options(-Werror)
 endif()
 
-# unite(TARGET): files see each other's names in one unit, so that they may shadow them.
+# unite(TARGET): compiles its files in few units, where UNIBUF_UNITY is on. Names of one file may shadow another's there.
 function(unite target)
     if(UNIBUF_UNITY)
         set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 16)

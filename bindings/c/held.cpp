@@ -1,9 +1,7 @@
 // held.cpp: copies that are held in place, and who is asked to let go of them.
-#include <unibuf/cuda.h>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <unibuf/cuda.hpp>
 #include <unibuf/holder.hpp>
 #include <utility>
 #include <variant>

@@ -27,8 +27,7 @@ void check_apart(const core& of, const request& one, const request& other) {
 }
 
 /// Throws error(access_conflict) where a lease of this thread excludes the request, graphs upload the bytes, or these
-/// are contested, and
-/// error(transfer_failed) where they are lost.
+/// are contested, and error(transfer_failed) where they are lost.
 void check_before_lease(core& of, const request& asked) {
     check_allowed(of, asked);
     lock through(of);

@@ -6,7 +6,7 @@
 //                space's where two devices use it by turns; each of these may let go of the lock, so all are looked at
 //                again until none has to wait
 //   pause        make standing holds elsewhere quiet, in just the bytes that are asked for
-//   refuse       what a standing hold that failed, or the uploads of graphs, do not let
+//   refuse       is a standing hold broken, or would a graph that uploads overwrite what is written?
 //   follow       ask the processes that have the host's copy too, and learn what they may have written
 //   find         tell the directory what the program wrote at the host through pointers: what moves depends on it
 //   check        is anything lost or contested? Until here no content has changed but what was found; a copy may have

@@ -13,7 +13,7 @@ public:
     /// Returns the whole pages that `memory` has all of.
     static byte_range whole_pages_of(std::span<std::byte> memory) noexcept;
 
-    /// Those pages were added to the kernel, until the watch ends.
+    /// The whole pages of `memory` have been added to the kernel, and stay so until the watch ends.
     explicit edged_watch(std::span<std::byte> memory) : edged_watch(memory, whole_pages_of(memory)) {}
 
     units in_units() const noexcept override;
