@@ -4,17 +4,6 @@
 #include <cstdint>
 
 namespace unibuf::tracking {
-namespace {
-
-void add(std::vector<byte_range>& to, byte_range next) {
-    if (!to.empty() && to.back().end == next.begin) {
-        to.back().end = next.end;
-    } else {
-        to.push_back(next);
-    }
-}
-
-}  // namespace
 
 byte_range edged_watch::whole_pages_of(std::span<std::byte> memory) noexcept {
     const std::size_t page = kernel::page();
@@ -65,12 +54,12 @@ void edged_watch::look(byte_range range, std::vector<byte_range>& found, Look at
     const auto look_at = [&](end& each) {
         if (!each.has_any_of(range)) return;
         at(each.by, each.all(), seen);
-        if (!seen.empty()) add(found, each.range);
+        if (!seen.empty()) append(found, each.range);
         seen.clear();
     };
     look_at(before_);
     if (const byte_range pages = inside(range); !pages.empty()) at(inside_, pages, seen);
-    for (const byte_range& each : seen) add(found, {each.begin + pages_.begin, each.end + pages_.begin});
+    for (const byte_range& each : seen) append(found, {each.begin + pages_.begin, each.end + pages_.begin});
     seen.clear();
     look_at(after_);
 }

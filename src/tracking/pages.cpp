@@ -64,11 +64,7 @@ void page_watch::not_zero(byte_range range, std::vector<byte_range>& found) cons
         const std::byte* const at = memory_.data() + piece.begin;
         // All bytes are zero where the first is, and each is as the one before it.
         if (*at == std::byte{0} && std::memcmp(at, at + 1, piece.size() - 1) == 0) continue;
-        if (!found.empty() && found.back().end == piece.begin) {
-            found.back().end = piece.end;
-        } else {
-            found.push_back(piece);
-        }
+        append(found, piece);
     }
 }
 

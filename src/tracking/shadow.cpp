@@ -8,17 +8,6 @@
 #include "tracking/units.hpp"
 
 namespace unibuf::tracking {
-namespace {
-
-void add(std::vector<byte_range>& to, byte_range next) {
-    if (!to.empty() && to.back().end == next.begin) {
-        to.back().end = next.end;
-    } else {
-        to.push_back(next);
-    }
-}
-
-}  // namespace
 
 shadow_watch::shadow_watch(std::span<std::byte> memory)
     : memory_(memory), copy_(std::make_unique_for_overwrite<std::byte[]>(memory.size())) {}
@@ -50,7 +39,7 @@ void shadow_watch::scan(byte_range range, std::vector<byte_range>& written) {
             if (std::memcmp(now.data(), copy_.get() + i, bytes) == 0) continue;
         }
         std::memcpy(copy_.get() + i, now.data(), bytes);
-        add(written, {i, i + bytes});
+        append(written, {i, i + bytes});
     }
 }
 
@@ -59,7 +48,7 @@ void shadow_watch::touched(byte_range range, std::vector<byte_range>& found) {
     const auto used = [](std::byte each) { return each != std::byte{0}; };
     for (std::size_t i = range.begin; i < range.end; i += line) {
         const std::size_t bytes = std::min(line, range.end - i);
-        if (std::ranges::any_of(memory_.subspan(i, bytes), used)) add(found, {i, i + bytes});
+        if (std::ranges::any_of(memory_.subspan(i, bytes), used)) append(found, {i, i + bytes});
     }
 }
 

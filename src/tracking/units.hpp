@@ -9,6 +9,15 @@
 
 namespace unibuf::tracking {
 
+/// Adds a range behind the others, to the last one where the two touch.
+inline void append(std::vector<byte_range>& to, byte_range next) {
+    if (!to.empty() && to.back().end == next.begin) {
+        to.back().end = next.end;
+    } else {
+        to.push_back(next);
+    }
+}
+
 struct units {
     std::size_t each = 1;
     std::size_t memory = 0;  // size of the memory, of which the last unit may have only a part

@@ -6,7 +6,7 @@
 #include <system_error>
 
 #include "backends/cuda/past_cache.hpp"
-#include "backends/host/units.hpp"
+#include "backends/host/sizes.hpp"
 
 namespace unibuf::backends::cuda {
 namespace {

@@ -8,7 +8,7 @@
 #include <emmintrin.h>
 #endif
 
-#include "backends/host/units.hpp"
+#include "backends/host/sizes.hpp"
 
 namespace unibuf::backends::cuda {
 

@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "backends/cuda/copy_threads.hpp"
-#include "backends/host/units.hpp"
+#include "backends/host/sizes.hpp"
 #include "backends/poll.hpp"
 
 namespace unibuf::backends::cuda {

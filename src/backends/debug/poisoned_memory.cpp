@@ -6,7 +6,7 @@
 #include <mutex>
 #include <new>
 
-#include "backends/host/units.hpp"
+#include "backends/host/sizes.hpp"
 #include "backends/spaces.hpp"
 #include "coherence/byte_range.hpp"
 

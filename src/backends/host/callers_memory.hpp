@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "backends/host/addressed_memory.hpp"
+#include "backends/host/sizes.hpp"
 #include "process/mappings.hpp"
 
 namespace unibuf::backends {
@@ -15,9 +16,9 @@ public:
     callers_memory(std::span<std::byte> of, std::shared_ptr<void> keep)
         : addressed_memory(of.data()), bytes_(of.size()), keep_(std::move(keep)) {}
 
-    bool whole_pages() const noexcept override { return is_multiple_of(4096); }
+    bool whole_pages() const noexcept override { return is_multiple_of(page); }
     bool own_pages_inside() const override { return process::is_private({host_address(), bytes_}); }
-    bool has_whole_lines() const noexcept override { return is_multiple_of(64); }
+    bool has_whole_lines() const noexcept override { return is_multiple_of(cache_line); }
 
 private:
     bool is_multiple_of(std::size_t unit) const noexcept { return (handle() | bytes_) % unit == 0; }

@@ -10,7 +10,7 @@
 #include "backends/host/addressed_memory.hpp"
 #include "backends/host/available_memory.hpp"
 #include "backends/host/common_pages.hpp"
-#include "backends/host/units.hpp"
+#include "backends/host/sizes.hpp"
 #include "tracking/watch.hpp"
 #include "unibuf/error.hpp"
 

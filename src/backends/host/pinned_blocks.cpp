@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "backends/host/available_memory.hpp"
-#include "backends/host/units.hpp"
+#include "backends/host/sizes.hpp"
 #include "backends/spaces.hpp"
 #include "process/forks.hpp"
 

@@ -1,4 +1,4 @@
-// backends/host/units.hpp: what the host's memory comes in.
+// backends/host/sizes.hpp: the sizes that the host's memory comes in.
 #pragma once
 
 #include <cstddef>
