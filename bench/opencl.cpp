@@ -10,35 +10,94 @@
 namespace bench::opencl {
 namespace {
 
-/// The type of clEnqueueWriteBuffer and clEnqueueReadBuffer, which differ in whether `bytes` is const.
-using enqueue_copy = std::int32_t(_cl_command_queue*, _cl_mem*, std::uint32_t blocking, std::size_t offset,
-                                  std::size_t bytes, const void* host, std::uint32_t waits, void* const* wait_for,
-                                  void** event);
+using status = std::int32_t;
+using waits = std::uint32_t;  // how many events a command waits for; none here
 
-enqueue_copy* find(const char* name) {
-    void* const driver = ::dlopen("libOpenCL.so.1", RTLD_NOW);
-    void* const found = driver ? ::dlsym(driver, name) : nullptr;
+constexpr std::uint32_t yes = 1;
+
+// These are CL_MEM_READ_WRITE, CL_MEM_USE_HOST_PTR, CL_MAP_READ and CL_MAP_WRITE.
+constexpr std::uint64_t read_write = 1U << 0U;
+constexpr std::uint64_t use_host_ptr = 1U << 3U;
+constexpr std::uint64_t map_read = 1U << 0U;
+constexpr std::uint64_t map_write = 1U << 1U;
+
+struct functions {
+    status (*enqueue_write)(queue, memory, std::uint32_t blocking, std::size_t offset, std::size_t bytes, const void*,
+                            waits, void* const*, void**);
+    status (*enqueue_read)(queue, memory, std::uint32_t blocking, std::size_t offset, std::size_t bytes, void*, waits,
+                           void* const*, void**);
+    status (*enqueue_fill)(queue, memory, const void* pattern, std::size_t pattern_bytes, std::size_t offset,
+                           std::size_t bytes, waits, void* const*, void**);
+    memory (*create_buffer)(_cl_context*, std::uint64_t flags, std::size_t bytes, void* host, status*);
+    status (*release)(memory);
+    void* (*enqueue_map)(queue, memory, std::uint32_t blocking, std::uint64_t flags, std::size_t offset,
+                         std::size_t bytes, waits, void* const*, void**, status*);
+    status (*enqueue_unmap)(queue, memory, void*, waits, void* const*, void**);
+    status (*finish)(queue);
+};
+
+template <class Function>
+void find(Function& found, const char* name) {
+    static void* const driver = ::dlopen("libOpenCL.so.1", RTLD_NOW);
+    found = driver ? reinterpret_cast<Function>(::dlsym(driver, name)) : nullptr;
     if (!found) throw std::runtime_error(std::string("libOpenCL.so.1 has no ") + name);
-    return reinterpret_cast<enqueue_copy*>(found);
 }
 
-void copy(enqueue_copy* enqueue, _cl_command_queue* queue, _cl_mem* memory, std::span<const std::byte> host) {
-    constexpr std::uint32_t blocking = 1;
-    if (enqueue(queue, memory, blocking, 0, host.size(), host.data(), 0, nullptr, nullptr) != 0) {
-        throw std::runtime_error("a copy by OpenCL failed");
-    }
+const functions& api() {
+    static const functions all = [] {
+        functions found;
+        find(found.enqueue_write, "clEnqueueWriteBuffer");
+        find(found.enqueue_read, "clEnqueueReadBuffer");
+        find(found.enqueue_fill, "clEnqueueFillBuffer");
+        find(found.create_buffer, "clCreateBuffer");
+        find(found.release, "clReleaseMemObject");
+        find(found.enqueue_map, "clEnqueueMapBuffer");
+        find(found.enqueue_unmap, "clEnqueueUnmapMemObject");
+        find(found.finish, "clFinish");
+        return found;
+    }();
+    return all;
+}
+
+void check(status answer, const char* what) {
+    if (answer != 0) throw std::runtime_error(std::string(what) + " by OpenCL failed: " + std::to_string(answer));
 }
 
 }  // namespace
 
-void write(_cl_command_queue* queue, _cl_mem* to, std::span<const std::byte> from) {
-    static enqueue_copy* const enqueue = find("clEnqueueWriteBuffer");
-    copy(enqueue, queue, to, from);
+void write(queue on, memory to, std::span<const std::byte> from, std::size_t offset) {
+    check(api().enqueue_write(on, to, yes, offset, from.size(), from.data(), 0, nullptr, nullptr), "a write");
 }
 
-void read(_cl_command_queue* queue, _cl_mem* from, std::span<std::byte> to) {
-    static enqueue_copy* const enqueue = find("clEnqueueReadBuffer");
-    copy(enqueue, queue, from, to);
+void read(queue on, memory from, std::span<std::byte> to, std::size_t offset) {
+    check(api().enqueue_read(on, from, yes, offset, to.size(), to.data(), 0, nullptr, nullptr), "a read");
 }
+
+void fill(queue on, memory to, std::size_t offset, std::size_t bytes, float value) {
+    check(api().enqueue_fill(on, to, &value, sizeof value, offset, bytes, 0, nullptr, nullptr), "a fill");
+}
+
+memory create(_cl_context* in, std::size_t bytes, void* host) {
+    status answer = 0;
+    memory const made = api().create_buffer(in, host ? read_write | use_host_ptr : read_write, bytes, host, &answer);
+    check(answer, "an allocation");
+    return made;
+}
+
+void release(memory gone) { check(api().release(gone), "a release"); }
+
+void* map(queue on, memory of, std::size_t bytes) {
+    status answer = 0;
+    void* const mapped = api().enqueue_map(on, of, yes, map_read | map_write, 0, bytes, 0, nullptr, nullptr, &answer);
+    check(answer, "a map");
+    return mapped;
+}
+
+void unmap(queue on, memory of, void* mapped) {
+    check(api().enqueue_unmap(on, of, mapped, 0, nullptr, nullptr), "an unmap");
+    finish(on);
+}
+
+void finish(queue on) { check(api().finish(on), "a wait"); }
 
 }  // namespace bench::opencl

@@ -1,4 +1,5 @@
-// bench/opencl.hpp: the OpenCL driver's own calls, as a program without the library makes them.
+// bench/opencl.hpp: the OpenCL driver's own calls, as a program without the library makes them. Each waits until its
+// work is done, and throws std::runtime_error where it fails.
 #pragma once
 
 #include <cstddef>
@@ -8,10 +9,26 @@
 
 namespace bench::opencl {
 
-/// Calls clEnqueueWriteBuffer, blocking, to the first bytes of `to`. Throws std::runtime_error where it fails.
-void write(_cl_command_queue* queue, _cl_mem* to, std::span<const std::byte> from);
+using queue = _cl_command_queue*;
+using memory = _cl_mem*;
 
-/// Calls clEnqueueReadBuffer, blocking, from the first bytes of `from`. Throws std::runtime_error where it fails.
-void read(_cl_command_queue* queue, _cl_mem* from, std::span<std::byte> to);
+/// Calls clEnqueueWriteBuffer, to the bytes of `to` from `offset` on.
+void write(queue on, memory to, std::span<const std::byte> from, std::size_t offset = 0);
+
+/// Calls clEnqueueReadBuffer, from the bytes of `from` from `offset` on.
+void read(queue on, memory from, std::span<std::byte> to, std::size_t offset = 0);
+
+/// Calls clEnqueueFillBuffer, and does not wait.
+void fill(queue on, memory to, std::size_t offset, std::size_t bytes, float value);
+
+/// Makes a cl_mem, of `host` where that is not null, by CL_MEM_USE_HOST_PTR.
+memory create(_cl_context* in, std::size_t bytes, void* host = nullptr);
+void release(memory gone);
+
+/// Calls clEnqueueMapBuffer for reading and writing all of it, and clEnqueueUnmapMemObject.
+void* map(queue on, memory of, std::size_t bytes);
+void unmap(queue on, memory of, void* mapped);
+
+void finish(queue on);
 
 }  // namespace bench::opencl

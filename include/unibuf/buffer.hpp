@@ -93,8 +93,9 @@ public:
           bytes_(std::exchange(other.bytes_, 0)) {}
     buffer& operator=(buffer&& other) noexcept;
 
-    /// The end of the last handle waits for queued work, then frees the copies. Leases that are held keep them until
-    /// they end.
+    /// The end of the last handle waits for queued work, then frees the copies. It does not wait for work that leases
+    /// have left behind on OpenCL memory of the device's own, which OpenCL keeps until that is done. Leases that are
+    /// held keep the copies until they end.
     ~buffer();
 
     /// Returns a handle to a part of this one. Throws error(out_of_range). Overlapping views are coherent with each

@@ -9,6 +9,7 @@
 // Every function may be called from any thread; calls about one range are ordered by the caller.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -30,11 +31,14 @@ struct traits {
     std::optional<int> number;       // its number in the API, which is then that of the space; else spaces are counted
     bool own_memory = true;          // memory of its own, apart from the host's
     bool aliases_host = false;       // alias() works
+    bool aliases_lines = false;      // alias() takes any whole cache lines; else memory had better be whole pages
     bool pins = false;               // alias() faults pages of the host in, as a write does
     bool host_visible = false;       // allocate_visible() works
     bool write_combines = false;     // allocate_visible() gives write-combined memory for memory_hint::streaming
     bool asynchronous = false;       // work is queued, fences tell when it is done
     bool addresses = false;          // handle() is an address, though not the host's: pointers are made of it
+    bool retains_queues = false;     // a queue that was named is kept as long as record_later() may be asked for it
+    bool frees_behind_work = false;  // memory that allocate() gave may be freed while submitted work uses it
     bool poisons_stale = false;      // stale bytes, here and on the host, are overwritten with `poison`
     std::uint64_t memory_bytes = 0;  // all of its memory; 0 where its driver does not say
     std::vector<device_property> properties;  // for people and logs
@@ -139,6 +143,10 @@ public:
     /// harm. For memory that was borrowed, the device that lends it stands in the host's place: see device::borrow.
     virtual fence publish_to_host(std::size_t offset, std::size_t bytes, access what, queue on);
     virtual fence publish_to_device(std::size_t offset, std::size_t bytes, access what, queue on);
+
+    /// Returns whether publications move bytes, as each side may have its own. They move none for `write`, which is
+    /// what they are asked for where the other side sees the newest already: else older bytes would go over newer ones.
+    virtual bool publishes_content() const noexcept { return false; }
 };
 
 /// A piece of one memory of a device, and the bytes of the host that go there, or come from there.
@@ -152,6 +160,20 @@ struct move_of {
 class pin {
 public:
     virtual ~pin() = default;
+};
+
+/// The work of a fence of device::record_later: it is all that is submitted until somebody first asks for it.
+class late_work : public fence::work {
+public:
+    /// Returns whether somebody has asked. What is submitted before a call that returns false is part of the work.
+    bool is_known() const noexcept { return known_.load(std::memory_order_acquire); }
+
+protected:
+    /// Notes that somebody asks. The driver is asked after this.
+    void make_known() noexcept { known_.store(true, std::memory_order_release); }
+
+private:
+    std::atomic<bool> known_ = false;
 };
 
 /// Is called around the making of a fence, one pair of calls at a time. Where the fence cannot be made, there is no
@@ -203,6 +225,10 @@ public:
 
     /// Returns a fence after all work submitted so far: on that queue, or, where none is named, to the whole context.
     virtual fence record(queue on);
+
+    /// Returns a fence that may never be asked for. It may stand for all that is submitted until somebody asks, so that
+    /// the driver is not called before; else it is what record() returns.
+    virtual fence record_later(queue on) { return record(on); }
 
     /// Tells from now on of each fence after all work submitted so far, whatever it is made for: to ask for one may
     /// disturb what the program is doing with the device, as captures.

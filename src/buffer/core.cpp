@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "backends/spaces.hpp"
 #include "buffer/lock.hpp"
 #include "buffer/passage.hpp"
 #include "buffer/peer_access.hpp"
@@ -37,13 +38,23 @@ core::~core() {
     if (state_.resident) residents::instance().remove(*this);
     const work_list& queued = state_.holds.work();
     for (const coherence::queued_work& each : queued.ranges()) {
+        const work& under_way = *queued.find(each.ticket);
+        if (may_go_before(under_way, each.where)) continue;
         try {
-            queued.find(each.ticket)->done.wait();
+            under_way.done.wait();
         } catch (const std::exception&) {  // the bytes are going anyway
         }
     }
     state_.seldom.reset();  // host_writes watches the host's copy
     state_.copies.free_all();
+}
+
+/// Returns whether the driver keeps the memory that the program's work uses until that is done. An event of the
+/// program's own may stand for work that is not submitted yet.
+bool core::may_go_before(const work& under_way, coherence::space_id where) const noexcept {
+    const copy* const there = state_.copies.find(where);
+    return !under_way.transfer && !under_way.unordered && there && there->placed == placement::mirrored &&
+           backends::device_of(space::from_id(where)).about().frees_behind_work;
 }
 
 std::string core::name() const { return fmt::format("buffer #{} ({} bytes)", id_, bytes); }

@@ -12,6 +12,7 @@
 //  5. A buffer goes when its last handle and its last lease have gone, whichever is later.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <condition_variable>
 #include <cstdint>
@@ -66,8 +67,9 @@ struct guarded {
     std::unique_ptr<seldom_used> seldom;
     transfer_counts transfers;
 
-    clock::time_point used{};  // when some copy was last used under the lock, so that the order of eviction is exact
+    std::uint64_t used = 0;  // the number of the last use of some copy under the lock, by which eviction goes
     std::uint32_t times_device_ready = 0;  // how often gate::device_ready was set
+    std::uint32_t said_before = 0;         // see lock::keep_gate
     std::uint16_t waiting = 0;             // threads that have let go of the lock within an access
     bool making_copy : 1 = false;          // one of the threads that wait makes a copy
     bool ownerless : 1 = false;            // the last handle has gone; the last lease takes all with it
@@ -95,7 +97,17 @@ struct guarded {
 
     /// Returns whether the space uses the host's memory.
     bool shares_host(space where) const noexcept {
-        return coherence::has(copies.memories().group(where.id()), coherence::host);
+        if (where == host) return true;
+        const copy* const there = copies.find(where.id());
+        return there && there->placed == placement::shared && !there->borrows();
+    }
+
+    /// Returns whether work is queued that uses the host's memory.
+    bool host_memory_is_busy() const noexcept {
+        return !holds.work().empty() &&
+               std::ranges::any_of(holds.work().ranges(), [this](const coherence::queued_work& each) {
+                   return shares_host(space::from_id(each.where));
+               });
     }
 };
 
@@ -157,6 +169,8 @@ public:
 
 private:
     friend class lock;
+
+    bool may_go_before(const work& under_way, coherence::space_id where) const noexcept;
 
     mutable std::mutex mutex_;
     std::atomic<std::uint32_t> handles_ = 1;

@@ -42,7 +42,7 @@ bool core::ask_to_let_go(space where) {
     lock through(*this);
     detail::ask_to_let_go(through, where, through->whole());
     if (!through->holds.pins(where.id())) return true;
-    through->used = clock::now();  // other buffers are asked before this one the next time
+    use_now(through->used);  // other buffers are asked before this one the next time
     return false;
 }
 

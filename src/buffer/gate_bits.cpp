@@ -6,10 +6,10 @@ namespace unibuf::detail {
 gate_bits bits_of(const gate_view& view) noexcept {
     gate_bits result;
     const coherence::summary& known = view.known;
-    if (view.busy || known.any_lost || known.any_contested || known.any_open) return result;
+    if (known.any_lost || known.any_contested || known.any_open) return result;
 
     const bool writable_pointers = known.all_exposed && view.host_written_for_good;
-    if (coherence::has(known.current, coherence::host)) {
+    if (coherence::has(known.current, coherence::host) && !view.busy_at_host) {
         result.ready = gate::host_current;
         if (view.allowed != host_access::write_only) result.ready |= gate::host_readable;
         if (view.host_shown) result.ready |= gate::host_shown;
@@ -19,7 +19,7 @@ gate_bits bits_of(const gate_view& view) noexcept {
         }
     }
 
-    if (view.device == no_space || !coherence::has(known.current, view.device)) return result;
+    if (view.busy || view.device == no_space || !coherence::has(known.current, view.device)) return result;
     // A pointer to the host in the place of a device is a host pointer: a pointer that may be written through has to be
     // out already, and nothing may have to be looked for.
     const bool exposes = view.device == host_as_device.id() && view.allowed != host_access::read_only;

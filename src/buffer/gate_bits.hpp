@@ -17,6 +17,7 @@ struct gate_view {
     coherence::summary known;  // what the directory knows of all bytes together
     host_access allowed = host_access::read_write;
     bool busy = false;                   // work is queued; what else shuts the gate, the lock looks at before it asks
+    bool busy_at_host = false;           // work is queued that uses the host's memory
     bool host_written_for_good = false;  // pointers to write are out, of all bytes, until they are released
     bool host_shown = false;             // pointers to the host's copy for reading are out
     std::uint8_t device = no_space;      // number of the default device; no_space where it has no copy

@@ -181,6 +181,12 @@ public:
     /// Returns the holders of views that share a byte with `range` of the copy at `where`.
     std::vector<holder> holders_of(space where, byte_range range) const;
 
+    /// Returns whether there are pointers, handles and views at most.
+    bool are_plain() const noexcept {
+        return !undeclared_ ||
+               (undeclared_->standing_holds.empty() && undeclared_->uploads.empty() && undeclared_->holders.empty());
+    }
+
     /// Returns whether only views pin the copy at `where`, and some of them have a holder that can be asked.
     bool may_be_let_go(space where) const noexcept;
 

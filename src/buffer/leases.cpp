@@ -5,37 +5,39 @@
 
 #include <array>
 #include <memory>
-#include <mutex>
 
 #include "backends/spaces.hpp"
 #include "buffer/hold_waits.hpp"
 #include "buffer/passage.hpp"
+#include "buffer/usual_answer.hpp"
 
 namespace unibuf::detail {
 namespace {
 
 /// Stands for all work of a device up to the moment when somebody waits for it. Where the device could not record its
-/// work when a lease ended, whoever needs the bytes next asks it again. There is one object for each device, so that
-/// the end of a lease allocates nothing.
+/// work when a lease ended, whoever needs the bytes next asks it again.
 class unrecorded final : public fence::work {
 public:
-    explicit unrecorded(space where) noexcept : where_(where) {}
     bool wait(std::chrono::nanoseconds timeout) override {
-        return backends::device_of(where_).record({}).wait(timeout);
+        const auto id = static_cast<std::uint8_t>(this - all().data());
+        return backends::device_of(space::from_id(id)).record({}).wait(timeout);
     }
 
+    /// There is one object for each device, which nobody owns. The first call needs memory.
     static fence at(space where) {
-        static std::mutex mutex;
-        static std::array<fence, max_spaces> made;
-        const std::scoped_lock guard(mutex);
-        fence& found = made[where.id()];
-        if (!found.native()) found = fence(std::make_shared<unrecorded>(where));
-        return found;
+        return fence(std::shared_ptr<fence::work>(std::shared_ptr<void>(), &all()[where.id()]));
     }
 
 private:
-    space where_;
+    static std::array<unrecorded, max_spaces>& all() {
+        static auto& made = *new std::array<unrecorded, max_spaces>;
+        return made;
+    }
 };
+
+bool is_newest_at(const coherence::knowledge& known, space where) noexcept {
+    return known.current == coherence::set_of(where.id()) && known.what == coherence::content::written;
+}
 
 /// Ends a lease. `queue_work` notes the work that a lease by the lock leaves behind.
 template <class QueueWork>
@@ -60,11 +62,19 @@ void end_lease(core& of, std::uint64_t ticket, QueueWork queue_work) {
 
 byte_lease take_lease(core& of, const request& asked) {
     lock through(of);
-    passage(through, asked).bring();  // its claim ends before the lease is added: the lock is held between the two
-    reserve_queued_work(through, asked.where);
+    bool changes = asked.what != access::read;
+    if (is_free_and_current(through, asked)) {
+        if (through->resident) use_now(through->used);
+        changes = changes && !is_newest_at(through->directory.first(), asked.where);
+        if (!changes) through.keep_gate();
+    } else {
+        passage(through, asked).bring();  // its claim ends before the lease is added: the lock is held between the two
+    }
+    const copy& there = *through->copies.find(asked.where.id());
+    if (there.queues) reserve_queued_work(through, asked.where);
     const std::uint64_t ticket = through->holds.add(
         {.range = asked.range, .on = asked.on, .thread = this_thread(), .where = asked.where, .what = asked.what});
-    if (asked.what != access::read && !asked.begins_later) {
+    if (changes && !asked.begins_later) {
         try {
             now_written(through, asked.range, asked.where);
         } catch (...) {
@@ -72,7 +82,6 @@ byte_lease take_lease(core& of, const request& asked) {
             throw;
         }
     }
-    const copy& there = *through->copies.find(asked.where.id());
     std::byte* const address = there.address();
     const native_memory native{
         .where = asked.where, .handle = there.handle(), .offset = asked.range.begin, .bytes = asked.range.size()};
@@ -88,22 +97,26 @@ void begin_lease(core& of, const request& leased) {
 }
 
 void reserve_queued_work(lock& through, space where) {
-    if (!backends::device_of(where).about().asynchronous) return;
+    const copy* const there = through->copies.find(where.id());
+    if (!there || !there->queues) return;
     through->holds.work().reserve(through->holds.size() + 1);
     unrecorded::at(where);
 }
 
-void queue_work_of(lock& through, space where, byte_range range, bool writes, queue on) noexcept {
-    backends::device& device = backends::device_of(where);
-    if (!device.about().asynchronous || range.empty()) return;
+bool queue_work_of(lock& through, space where, byte_range range, bool writes, queue on) noexcept {
+    const copy* const there = through->copies.find(where.id());
+    if (!there || !there->queues || range.empty()) return false;
+    const coherence::queued_work left{.range = range, .where = where.id(), .writes = writes};
+    if (through->holds.work().has_late(left, on)) return false;
     fence done;
     try {
-        done = device.record(on);
+        done = backends::device_of(where).record_later(on);
     } catch (const std::exception&) {
         done = unrecorded::at(where);
     }
-    if (!done.native()) return;
-    through->holds.work().add({.range = range, .where = where.id(), .writes = writes}, {.done = done, .on = on});
+    if (!done.native()) return false;
+    through->holds.work().add(left, {std::move(done), on});
+    return true;
 }
 
 void end_lease_with(core& of, std::uint64_t ticket, fence done) {
@@ -120,7 +133,8 @@ void end_lease_with(core& of, std::uint64_t ticket, fence done) {
 void end_by_lock(gate& of, std::uint64_t ticket) noexcept {
     end_lease(static_cast<core&>(of), ticket, [](lock& through, std::uint64_t number) {
         const hold ended = through->holds.remove(number);
-        queue_work_of(through, ended.where, ended.range, ended.what != access::read, ended.on);
+        const bool writes = ended.what != access::read;
+        if (!queue_work_of(through, ended.where, ended.range, writes, ended.on)) through.as_before();
     });
 }
 

@@ -2,6 +2,7 @@
 #include "buffer/lock.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "backends/spaces.hpp"
 #include "buffer/gate_bits.hpp"
@@ -26,10 +27,11 @@ gate_bits bits_now(guarded& state, std::uint8_t device) noexcept {
         .known = state.directory.summarize(),
         .allowed = state.copies.options().access,
         .busy = !state.holds.work().empty(),
+        .busy_at_host = state.host_memory_is_busy(),
         .host_written_for_good = !stands && state.holds.host_is_held_for_good(state.whole()),
         .host_shown = !stands && state.holds.handle_is_out(coherence::host),
         .device = at_device ? device : no_space,
-        .device_waits = at_device && backends::device_of(space::from_id(device)).about().asynchronous,
+        .device_waits = at_device && at_device->queues,
         .handle_is_out = !stands && at_device && state.holds.handle_is_out(device),
     });
 }
@@ -38,14 +40,17 @@ gate_bits bits_now(guarded& state, std::uint8_t device) noexcept {
 
 lock::lock(core& of) : core_(of), mutex_(of.mutex_) {
     of.solo.fetch_or(gate::by_lock, std::memory_order_acq_rel);
+    const std::uint32_t ready = of.ready.load(std::memory_order_relaxed);
+    if (of.device_ready.load(std::memory_order_relaxed) == no_space) said_ = ready | is_kept;
 #ifndef NDEBUG
-    if (const std::uint32_t said = of.ready.load(std::memory_order_relaxed)) {
-        const auto device = static_cast<std::uint8_t>(said >> gate::device_shift);
-        check_gate(of, said, bits_now(of.state_, device ? device : no_space));
+    if (ready != 0) {
+        const auto device = static_cast<std::uint8_t>(ready >> gate::device_shift);
+        check_gate(of, ready, bits_now(of.state_, device ? device : no_space));
     }
 #endif
     of.ready.store(0, std::memory_order_relaxed);
     of.device_ready.store(no_space, std::memory_order_relaxed);
+    said_before_ = std::exchange(of.state_.said_before, 0);
 }
 
 lock::~lock() {
@@ -89,6 +94,7 @@ void lock::open_gate() noexcept {
     if (state.waiting != 0 || !state.holds.empty() || state.ownerless) return;
     // At the end of the lease that was taken without the lock, its bytes may have to be given to a device.
     if (state.holds.any_standing() && state.holds.solo().thread != 0) return;
+    if (says_ != 0) return let_pass(says_ & ~is_kept);
     const std::uint8_t device = default_space.load(std::memory_order_relaxed);
     const gate_bits bits = bits_now(state, device);
     if (bits.ready & gate::host_current) {
@@ -99,7 +105,11 @@ void lock::open_gate() noexcept {
         core_.device_handle.store(state.copies.find(device)->handle(), std::memory_order_release);
         core_.device_ready.store(++state.times_device_ready << 8 | device, std::memory_order_release);
     }
-    core_.ready.store(bits.ready, std::memory_order_release);
+    let_pass(bits.ready);
+}
+
+void lock::let_pass(std::uint32_t ready) noexcept {
+    core_.ready.store(ready, std::memory_order_release);
     core_.solo.fetch_and(~gate::by_lock, std::memory_order_release);
 }
 

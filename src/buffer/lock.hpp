@@ -58,14 +58,26 @@ public:
         std::unique_lock<std::mutex>& mutex_;
     };
 
+    // Where nobody has the lock between the two, the gate is opened as it was, and nothing has to be found out.
+    /// Notes that the lease that is added now changes nothing that the gate says.
+    void keep_gate() noexcept { core_.state_.said_before = core_.state_.waiting == 0 ? said_ : 0; }
+    /// Notes that a lease that has called keep_gate() has ended, and left nothing behind.
+    void as_before() noexcept { says_ = said_before_; }
+
     /// Returns whether the last handle has gone, and no lease is left that would destroy the buffer.
     bool is_last() const noexcept;
 
 private:
     void open_gate() noexcept;
+    void let_pass(std::uint32_t ready) noexcept;
 
     core& core_;
     std::unique_lock<std::mutex> mutex_;
+    // Each of these is gate::ready and `is_kept`; 0 where what the gate may say has to be found out.
+    static constexpr std::uint32_t is_kept = std::uint32_t{1} << 31;
+    std::uint32_t said_ = 0;         // before the lock, where device_ready was not set
+    std::uint32_t says_ = 0;         // after the lock
+    std::uint32_t said_before_ = 0;  // what keep_gate() has noted under the lock before this one
 };
 
 }  // namespace unibuf::detail

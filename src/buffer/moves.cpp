@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "buffer/transfers.hpp"
 #include "memory/transfer_costs.hpp"
 
 namespace unibuf::detail {
@@ -73,6 +74,18 @@ std::vector<byte_range> joined_over_gaps(lock& through, const std::vector<byte_r
     const std::size_t gap = worthwhile_gap(executor);
     if (gap == 0) return ranges;
     return joined(ranges, gap, [&](byte_range each) { return may_carry(*through.operator->(), each, along, ticket); });
+}
+
+coherence::space_id only_mover(std::span<const coherence::step> planned) noexcept {
+    coherence::space_id mover = coherence::host;
+    for (const coherence::step& each : planned) {
+        if (each.does == coherence::step::kind::wait) continue;
+        const bool by_one =
+            each.does == coherence::step::kind::move && (each.from == coherence::host || each.to == coherence::host);
+        if (!by_one || (mover != coherence::host && mover != executor_of(each))) return coherence::host;
+        mover = executor_of(each);
+    }
+    return mover;
 }
 
 }  // namespace unibuf::detail

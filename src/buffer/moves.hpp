@@ -22,4 +22,8 @@ std::vector<byte_range> joined_over_gaps(lock& through, const std::vector<byte_r
                                          const coherence::step& along, coherence::space_id executor,
                                          std::uint64_t ticket);
 
+/// Returns the one device that carries out all moves among the steps, each from or to memory of its own; the host where
+/// there is none.
+coherence::space_id only_mover(std::span<const coherence::step> planned) noexcept;
+
 }  // namespace unibuf::detail

@@ -14,6 +14,7 @@
 #include "buffer/peer_access.hpp"
 #include "buffer/poison.hpp"
 #include "buffer/standing.hpp"
+#include "buffer/usual_answer.hpp"
 #include "buffer/waits.hpp"
 
 namespace unibuf::detail {
@@ -42,13 +43,13 @@ bool make_copy(lock& through, const request& asked) {
         return true;
     }
     through->copies.reserve(asked.where.id());
-    if (through->writes() && through->copies.may_pin_host(asked.where.id())) through->writes()->begin_pinning();
-    through->making_copy = true;
     if (!through->resident && !backends::is_host(asked.where)) {
         residents::instance().add(of);
         through->resident = true;
-        through->used = clock::now();
+        use_now(through->used);
     }
+    if (through->writes() && through->copies.may_pin_host(asked.where.id())) through->writes()->begin_pinning();
+    through->making_copy = true;
     ++through->waiting;  // keeps the gate shut
     std::vector<copy> made;
     std::exception_ptr failure;
@@ -79,7 +80,7 @@ bool make_copy(lock& through, const request& asked) {
 
 passage::passage(lock& through, const request& asked) : lock_(through), asked_(asked), transfers_(through, asked_) {
     if (asked_.to == purpose::use) check_allowed(lock_.of(), asked_);
-    if (lock_->resident) lock_->used = clock::now();
+    if (lock_->resident) use_now(lock_->used);
     if (asked_.asks_holders) ask_writers_of_host(lock_, asked_.where, asked_.range);
     enter();
     if (lock_->holds.any_standing() || lock_->any_open) {
@@ -148,11 +149,18 @@ void passage::bring() {
     const bool later = asked_.begins_later && lock_->shares_host(asked_.where);
     if (asked_.what != access::read && !later) before_device_writes(lock_, asked_.range, asked_.where);
     std::vector<coherence::step> steps;
-    if (!lock_->holds.work().empty()) lock_->holds.work().forget_done();
+    forget_done();
     plan_for(*lock_.operator->(), asked_, asked_.range, steps);
     transfers_.run(steps);
     if (lock_->any_exposed && asked_.where == host) lock_->writes()->expose_again(asked_.range);
     show(*lock_.operator->(), *at(), asked_.range);
+}
+
+/// Forgets queued work that is done. The gate opens for the host once its memory is idle, so the host asks for all.
+void passage::forget_done() noexcept {
+    work_list& queued = lock_->holds.work();
+    if (queued.empty() || steps_are_behind(*lock_.operator->(), asked_)) return;
+    queued.forget_done(queued.is_long() || (asked_.where == host && lock_->host_memory_is_busy()));
 }
 
 void passage::keep_others_off() { transfers_.claim(asked_.range); }
@@ -180,10 +188,13 @@ void plan_for(const guarded& state, const request& asked, byte_range range, std:
     coherence::space_set found_later = 0;
     if (asked.why == cause::host_pointer) {
         // Comparing does not find a write of the same bytes, so only a space in the host's own memory stays current.
-        const bool by_pages = state.copies.find(coherence::host)->memory->whole_pages();
+        const bool by_pages =
+            state.copies.find(coherence::host)->memory->whole_pages() && state.whole().size() > tracking::most_compared;
         found_later = by_pages ? ~coherence::space_set{0} : coherence::set_of(host_as_device.id());
     }
-    coherence::plan(state.directory, state.copies.memories(), state.holds.work().ranges(),
+    std::span<const coherence::queued_work> queued = state.holds.work().ranges();
+    if (steps_are_behind(state, asked)) queued = {};
+    coherence::plan(state.directory, state.copies.memories(), queued,
                     {.range = range, .where = asked.where.id(), .what = asked.what, .found_later = found_later}, steps);
 }
 

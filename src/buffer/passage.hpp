@@ -54,6 +54,7 @@ private:
     void follow();
     void find();
     void check() const;
+    void forget_done() noexcept;
 
     lock& lock_;
     request asked_;

@@ -25,12 +25,14 @@ void transfers::run(const std::vector<step>& planned) {
     claim(asked_.range);
     executor_ = asked_.where.id();
     returns_early_ = may_return_early(planned);
+    mover_ = only_mover(planned);
     started_.reserve(planned.size());
     try {
         carry_out(planned);
     } catch (const error& failure) {
         tell_of_access(lock_.of(), asked_, failure);
     }
+    for (const std::uint64_t ticket : ordered_) lock_->holds.work().remove(ticket);
 }
 
 /// Returns whether the host has to wait for a move from one device to another: where it carries the bytes, and where
@@ -83,7 +85,7 @@ void transfers::start(std::span<const step> group) {
     if (group[0].does == step::kind::move) return start_moves(group);
     for (const step& each : group) {
         if (each.does == step::kind::wait) {
-            wait(each.ticket);
+            wait(each);
             continue;
         }
         in_flight now{each, {}, {}};
@@ -206,11 +208,23 @@ void transfers::keep_queued(const step& step, const fence& done) {
 }
 
 /// Waits for queued work. Where the device can order what comes next behind it, the host does not stop.
-void transfers::wait(std::uint64_t ticket) {
-    const work* const found = lock_->holds.work().find(ticket);
-    if (!found) return;
-    const bool ordered = returns_early_ && backends::device_of(space::from_id(executor_)).order(found->done, asked_.on);
-    if (!ordered) wait_for_work(lock_, ticket, asked_.deadline);
+void transfers::wait(const step& before) {
+    const work* const found = lock_->holds.work().find(before.ticket);
+    if (found && !is_ordered(before, *found)) wait_for_work(lock_, before.ticket, asked_.deadline);
+}
+
+bool transfers::is_ordered(const step& before, const work& awaited) {
+    if (returns_early_) return backends::device_of(space::from_id(executor_)).order(awaited.done, asked_.on);
+    // The transfers that are waited for come after the program's work. Transfers of unibuf's own may have failed, and a
+    // wait may have to end before the work.
+    const bool own = awaited.transfer || awaited.unordered;
+    if (mover_ == coherence::host || before.from != mover_ || own || asked_.deadline != clock::time_point::max()) {
+        return false;
+    }
+    ordered_.reserve(ordered_.size() + 1);
+    if (!backends::device_of(space::from_id(mover_)).order(awaited.done, queue_at(asked_, mover_))) return false;
+    ordered_.push_back(before.ticket);
+    return true;
 }
 
 fence transfers::publish(const step& step) {
@@ -220,11 +234,12 @@ fence transfers::publish(const step& step) {
     ++lock_->with_seldom_used().publications;
     if (used_by_device.on_host()) return {};  // the host in the place of a device has nothing to publish
     backends::memory& shared = *used_by_device.memory;
+    const access what = step.seen && shared.publishes_content() ? access::write : step.what;  // no byte moves for that
     const lock::released unlocked(lock_);
     const auto offset = step.range.begin;
     const auto bytes = step.range.size();
-    return device == step.from ? shared.publish_to_host(offset, bytes, step.what, queue_at(asked_, device))
-                               : shared.publish_to_device(offset, bytes, step.what, queue_at(asked_, device));
+    return device == step.from ? shared.publish_to_host(offset, bytes, what, queue_at(asked_, device))
+                               : shared.publish_to_device(offset, bytes, what, queue_at(asked_, device));
 }
 
 fence transfers::zero(const step& step) {

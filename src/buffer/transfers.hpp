@@ -48,7 +48,8 @@ private:
     void leave_queued();
     void finish_started();
     void keep_queued(const coherence::step& step, const fence& done);
-    void wait(std::uint64_t ticket);
+    void wait(const coherence::step& before);
+    bool is_ordered(const coherence::step& before, const work& awaited);
 
     fence publish(const coherence::step& step);
     fence zero(const coherence::step& step);
@@ -61,6 +62,8 @@ private:
     detail::claim claim_;
     bool returns_early_ = false;  // steps that are started become queued work, and nobody waits for them
     coherence::space_id executor_ = coherence::host;  // the one device that carries out all steps then
+    coherence::space_id mover_ = coherence::host;     // the one device that moves all bytes
+    std::vector<std::uint64_t> ordered_;              // work that the moves were put behind: it is done when they are
     std::vector<in_flight> started_;
 };
 

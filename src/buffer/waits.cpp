@@ -66,13 +66,14 @@ void wait_for_work(lock& through, std::uint64_t ticket, clock::time_point deadli
             return done.wait(time);  // Work that has failed says so again; a driver that could not tell may tell now.
         }
     };
+    const bool forever_long = deadline == clock::time_point::max();
+    const bool asks_first = !(forever_long && found->is_late());  // to ask for late work costs more than to wait for it
     bool reached = false;
     try {
-        reached = reached_in(std::chrono::nanoseconds::zero());
+        reached = asks_first && reached_in(std::chrono::nanoseconds::zero());
         if (!reached) {
             trace::count_fence_wait();
             ++through->with_seldom_used().fence_waits;
-            const bool forever_long = deadline == clock::time_point::max();
             const std::chrono::nanoseconds left = deadline - clock::now();
             reached = reached_in(forever_long ? forever : std::max(left, std::chrono::nanoseconds::zero()));
         }
@@ -86,6 +87,7 @@ void wait_for_work(lock& through, std::uint64_t ticket, clock::time_point deadli
 
 void wait_for_work_in_host_memory(lock& through, const request& asked) {
     if (through->holds.work().empty() || asked.where == host || through->shares_host(asked.where)) return;
+    if (work_in_host_memory(*through.operator->(), asked.range).empty()) return;
     through->holds.work().forget_done();
     const std::vector<std::uint64_t> tickets = work_in_host_memory(*through.operator->(), asked.range);
     if (tickets.empty()) return;

@@ -15,18 +15,45 @@ void work_list::reserve(std::size_t more) {
 
 void work_list::add(const coherence::queued_work& queued, work added) {
     reserve(1);
-    auto& [ranges, works, last] = *lists_;
+    added.late = dynamic_cast<const backends::late_work*>(added.done.native());
+    auto& [ranges, works, last, long_from] = *lists_;
     for (std::size_t i = ranges.size(); i-- > 0;) {
-        const bool same_order =
-            ranges[i].where == queued.where && works[i].on.native == added.on.native && works[i].thread == added.thread;
-        if (same_order && queued.range.contains(ranges[i].range) && (queued.writes || !ranges[i].writes) &&
-            !works[i].transfer && !added.transfer && !works[i].unordered && !added.unordered) {
-            remove_at(i);
-        }
+        if (covers(queued, added, i)) remove_at(i);
     }
     ranges.push_back(queued);
     ranges.back().ticket = ++last;
     works.push_back(std::move(added));
+}
+
+/// Returns whether work that is queued now is done later than that at `index`, and keeps others from as much.
+bool work_list::covers(const coherence::queued_work& queued, const work& added, std::size_t index) const noexcept {
+    const coherence::queued_work& older = lists_->ranges[index];
+    const work& before = lists_->works[index];
+    const bool same_order =
+        older.where == queued.where && before.on.native == added.on.native && before.thread == added.thread;
+    const bool own = before.transfer || added.transfer || before.unordered || added.unordered;
+    return same_order && !own && queued.range.contains(older.range) && (queued.writes || !older.writes);
+}
+
+bool work_list::has_late(const coherence::queued_work& queued, queue on) const noexcept {
+    for (std::size_t i = 0; i < ranges().size(); ++i) {
+        const coherence::queued_work& each = lists_->ranges[i];
+        const work& of = lists_->works[i];
+        const bool same = each.range == queued.range && each.where == queued.where && each.writes == queued.writes;
+        if (same && of.on.native == on.native && of.is_late() && of.thread == this_thread()) return true;
+    }
+    return false;
+}
+
+bool work_list::is_before_all_on(queue on, coherence::space_id where, std::uint32_t thread) const noexcept {
+    if (empty()) return true;
+    for (std::size_t i = 0; i < lists_->ranges.size(); ++i) {
+        const work& each = lists_->works[i];
+        const bool same_order =
+            lists_->ranges[i].where == where && each.on.native == on.native && each.thread == thread && !each.unordered;
+        if (!same_order) return false;
+    }
+    return true;
 }
 
 const work* work_list::find(std::uint64_t ticket) const noexcept {
@@ -44,13 +71,15 @@ void work_list::remove_all_of(const fence& done) noexcept {
     }
 }
 
-void work_list::forget_done() noexcept {
+void work_list::forget_done(bool asks_late) noexcept {
     for (std::size_t i = ranges().size(); i-- > 0;) {
         try {
+            if (!asks_late && lists_->works[i].is_late()) continue;
             if (lists_->works[i].done.done()) remove_at(i);
         } catch (const std::exception&) {
         }
     }
+    if (lists_) lists_->long_from = std::max(shortest_long, 2 * lists_->ranges.size());
 }
 
 void work_list::remove_at(std::size_t index) noexcept {

@@ -1,11 +1,13 @@
 // buffer/work_list.hpp: device work on one buffer that may still be under way.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <span>
 #include <vector>
 
+#include "backends/backend.hpp"
 #include "coherence/plan.hpp"
 #include "unibuf/detail/gate.hpp"
 #include "unibuf/fence.hpp"
@@ -17,13 +19,26 @@ struct work {
     queue on;                // the queue that the work is on; where none was named, it may be any of the device's
     bool transfer = false;   // a transfer of unibuf's own: where it fails, what it wrote is not current
     bool unordered = false;  // an event of the program's own, which may come before or after any other
-    std::uint32_t thread = this_thread();  // the thread that queued the work: a queue may be one for each thread
+    std::uint32_t thread = this_thread();       // the thread that queued the work: a queue may be one for each thread
+    const backends::late_work* late = nullptr;  // of `done`, where that is late work
+
+    /// Returns whether nobody has asked for `done` yet: what is submitted now is part of it.
+    bool is_late() const noexcept { return late && !late->is_known(); }
 };
 
 /// The queued work of one buffer. Not thread-safe: the buffer's lock guards it.
 class work_list {
 public:
     bool empty() const noexcept { return !lists_ || lists_->ranges.empty(); }
+
+    /// Returns whether so much work is noted that it pays to ask which of it is done.
+    bool is_long() const noexcept { return lists_ && lists_->ranges.size() >= lists_->long_from; }
+
+    /// Returns whether whatever `thread` puts on the queue `on` of the space `where`, which it names, comes after all
+    /// of this work.
+    bool is_before_all_on(queue on, coherence::space_id where, std::uint32_t thread) const noexcept;
+
+    bool any_writes() const noexcept { return std::ranges::any_of(ranges(), &coherence::queued_work::writes); }
 
     /// Returns what coherence needs to know of the work.
     std::span<const coherence::queued_work> ranges() const noexcept {
@@ -34,6 +49,9 @@ public:
     /// Makes room, so that so many calls of `add` do not throw.
     void reserve(std::size_t more);
 
+    /// Returns whether the list has such work that a lease has left behind, and what is submitted now is part of it.
+    bool has_late(const coherence::queued_work& queued, queue on) const noexcept;
+
     /// Adds work. Older work that cannot be done later than this is forgotten.
     void add(const coherence::queued_work& queued, work added);
 
@@ -42,17 +60,22 @@ public:
     void remove(std::uint64_t ticket) noexcept;
     void remove_all_of(const fence& done) noexcept;
 
-    /// Forgets work that is done. Work that has failed stays, for an access that it matters to.
-    void forget_done() noexcept;
+    /// Forgets work that is done. Work that has failed stays, for an access that it matters to. What nobody has asked
+    /// for yet is left as it is where `asks_late` is false.
+    void forget_done(bool asks_late = true) noexcept;
 
 private:
+    static constexpr std::size_t shortest_long = 8;
+
     /// The entries of `ranges` and `works` with one index belong together.
     struct lists {
         std::vector<coherence::queued_work> ranges;
         std::vector<work> works;
         std::uint64_t last = 0;
+        std::size_t long_from = shortest_long;
     };
 
+    bool covers(const coherence::queued_work& queued, const work& added, std::size_t index) const noexcept;
     void remove_at(std::size_t index) noexcept;
 
     std::unique_ptr<lists> lists_;  // null in a buffer that has never queued work

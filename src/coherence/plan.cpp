@@ -53,12 +53,12 @@ private:
         } else {
             const space_id source = source_among(known.current);
             const space_id source_hub = memories_.hub(source);
-            if (source != source_hub) publish(source, source_hub, access::read);
+            if (source != source_hub) publish(source, source_hub, access::read, has(known.current, source_hub));
             wait_for_work_on(source, access::read);
             emit({.does = step::kind::move, .from = source_hub, .to = hub});
         }
         wait_for_work_on(hub, access::write);
-        if (where_ != hub) publish(hub, where_, what_);
+        if (where_ != hub) publish(hub, where_, what_, false);
     }
 
     /// Makes `taker`, of a shared memory, the one that may do `what`. Where no space of that memory is current, any of
@@ -69,18 +69,20 @@ private:
         if (holders != 0 && has(holders, taker) && !writes(what)) return;
         if (holders == 0 || !has(holders, hub) || writes(what)) {
             for_each_space(group_ & ~set_of(hub) & ~set_of(taker), [&](space_id other) {
-                if (holders == 0 || has(holders, other)) publish(other, hub, taker == hub ? what : access::read);
+                if (holders != 0 && !has(holders, other)) return;
+                publish(other, hub, taker == hub ? what : access::read, holders == 0 || has(holders, hub));
             });
         }
-        if (taker != hub) publish(hub, taker, what);
+        if (taker != hub) publish(hub, taker, what, holders == 0 || has(holders, taker));
     }
 
-    void publish(space_id from, space_id to, access what) {
+    void publish(space_id from, space_id to, access what, bool seen) {
         wait_for_work_on(from, what);
         emit({.does = step::kind::publish,
               .from = from,
               .to = to,
               .what = what,
+              .seen = seen,
               .found_later = has(found_later_, from)});
     }
 

@@ -40,6 +40,7 @@ struct step {
     space_id to = host;
     access what = access::read;
     std::uint64_t ticket = 0;
+    bool seen = false;         // with a publication: `to` sees the newest content already, or it is to be overwritten
     bool found_later = false;  // with a publication to write: `from` stays current, as writes will be found
 
     /// Returns whether `other` is the same step on another range.

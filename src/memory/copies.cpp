@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <optional>
 #include <utility>
 
@@ -56,14 +57,21 @@ bool copies::may_pin_host(space_id where) const {
 }
 
 void copies::reserve(space_id where) {
+    if (all_.empty()) return;  // what is added first is taken as it is
     const bool host_too = where != coherence::host && !find(coherence::host);
     all_.reserve(all_.size() + (host_too ? 2 : 1));
 }
 
 void copies::add(std::vector<copy> made) noexcept {
     for (copy& each : made) {
-        any_poisons_ |= backends::device_of(space::from_id(each.where)).about().poisons_stale;
-        all_.push_back(std::move(each));
+        const backends::traits& device = backends::device_of(space::from_id(each.where)).about();
+        any_poisons_ |= device.poisons_stale;
+        each.queues = device.asynchronous;
+    }
+    if (all_.empty()) {
+        all_ = std::move(made);
+    } else {
+        std::ranges::move(made, std::back_inserter(all_));
     }
 }
 

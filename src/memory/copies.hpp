@@ -50,6 +50,7 @@ struct copy {
     unibuf::placement placed = placement::mirrored;
     coherence::space_id lender = coherence::host;  // allocated the memory, for the host's copy and for shared ones
     bool has_turn = false;                         // it is this copy's turn with the memory that it borrows
+    bool queues = false;                           // its device queues its work
     /// What few copies have.
     struct aside {
         held_memory lent;    // memory that this copy lent, and needs no longer

@@ -68,7 +68,7 @@ private:
             }
         }
         backends::request wanted = there_.wanted();
-        wanted.whole_pages = shared && device.about().aliases_host;
+        wanted.whole_pages = shared && device.about().aliases_host && !device.about().aliases_lines;
         auto own = allocate(coherence::host, [&] {
             if (options.pinned) {
                 try {

@@ -43,7 +43,7 @@ struct give_handle_back {
 struct candidate {
     std::unique_ptr<resident, give_handle_back> of;
     bool viewed;
-    std::pair<bool, clock::time_point> order;
+    std::pair<bool, std::uint64_t> order;
 };
 
 }  // namespace
@@ -112,11 +112,7 @@ residents::outcome residents::make_room(space where, std::uint64_t bytes, clock:
 }
 
 room::room(const resident& asking, space where, std::uint64_t bytes, clock::time_point deadline)
-    : asking_(asking),
-      where_(where),
-      bytes_(bytes),
-      deadline_(deadline),
-      others_end_(making_room ? clock::time_point::min() : after(patience_for_memory)) {
+    : asking_(asking), where_(where), bytes_(bytes), deadline_(deadline) {
     while (!trace::hold(where, bytes)) {
         const auto [held, limit] = std::pair(memory_in(where).held, memory_in(where).limit);
         if (held + bytes <= limit || make(held + bytes - limit)) continue;
@@ -131,9 +127,10 @@ room::~room() {
 }
 
 bool room::make(std::uint64_t bytes) {
+    if (!others_end_) others_end_ = making_room ? clock::time_point::min() : after(patience_for_memory);
     tried_ = residents::instance().make_room(where_, bytes, deadline_, &asking_);
     if (tried_.freed != 0) return true;
-    if (!tried_.busy || clock::now() >= std::min(others_end_, deadline_)) return false;
+    if (!tried_.busy || clock::now() >= std::min(*others_end_, deadline_)) return false;
     if (backends::help_others) backends::help_others();  // they may wait for this thread
     std::this_thread::sleep_for(time_between_looks);
     return true;

@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 
 #include "backends/backend.hpp"
@@ -33,13 +34,21 @@ enum class obstacle : std::uint8_t {
     busy,    // other threads use it, and will end
 };
 
+/// Numbers uses in their order, of all buffers together.
+inline constinit std::atomic<std::uint64_t> last_use = 1;
+
+/// Makes `used` the number of a use now. A buffer that no other was used after keeps its number.
+inline void use_now(std::uint64_t& used) noexcept {
+    if (used != last_use.load(std::memory_order_relaxed)) used = last_use.fetch_add(1, std::memory_order_relaxed) + 1;
+}
+
 /// A buffer with memory at devices. All such buffers are in one list.
 class resident {
 public:
     struct departure {
         obstacle why = obstacle::none;
         bool current_elsewhere = false;
-        clock::time_point used{};  // when the buffer was last used
+        std::uint64_t used = 0;  // the number of the buffer's last use
     };
 
     /// Returns what is in the way of dropping the copy at `where`. Waits for nobody.
@@ -125,7 +134,7 @@ private:
     space where_;
     std::uint64_t bytes_;
     clock::time_point deadline_;
-    clock::time_point others_end_;  // until then, others may end their leases; later ends are not waited for
+    std::optional<clock::time_point> others_end_;  // until then, others may end their leases; set where room lacks
     residents::outcome tried_;
     bool kept_ = false;
 };

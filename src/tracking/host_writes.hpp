@@ -55,6 +55,13 @@ public:
     /// pointers hold are exposed again.
     void expose_again(byte_range range);
 
+    /// Returns true where it is known at small cost that nothing of `range` was written since it was looked at last.
+    bool is_unwritten(byte_range range) {
+        const bool simple = watch_ && watch_->compares() && known_.ranges() == 1 && known_.first().watched() &&
+                            pending_.empty() && writers_.for_good(range);
+        return simple && !watch_->any_written(range);
+    }
+
     /// Tells the directory, before an access, what was written of `range` until now. For an access that is not at the
     /// host it also settles what is watched until the next one; that watch begins now, before any byte is copied.
     void find(byte_range range, space where, access what);

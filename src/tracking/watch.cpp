@@ -9,7 +9,7 @@
 namespace unibuf::tracking {
 namespace {
 
-// To compare so much takes no longer than to ask the kernel.
+// To compare so many pages takes no longer than to ask the kernel where some of them are compared anyway.
 constexpr std::size_t least_pages = 4;
 
 std::unique_ptr<watch> watch_inside(std::span<std::byte> memory) {
@@ -24,7 +24,8 @@ std::unique_ptr<watch> watch_inside(std::span<std::byte> memory) {
 std::unique_ptr<watch> make_watch(std::span<std::byte> memory, own_pages own, std::span<std::byte> mapping) {
     const std::size_t page = kernel::page();
     if (memory.empty() || kernel::is_off()) return nullptr;
-    if (own != own_pages::all && memory.size() < page) return std::make_unique<shadow_watch>(memory);
+    if (memory.size() <= most_compared || (own != own_pages::all && memory.size() < page))
+        return std::make_unique<shadow_watch>(memory);
     if (own == own_pages::none) return nullptr;
     if (own == own_pages::inside) return watch_inside(memory);
     kernel& by = kernel::instance();

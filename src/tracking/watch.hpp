@@ -65,6 +65,10 @@ enum class own_pages {
     all,     // those that the memory has a byte of
 };
 
+/// Up to so many bytes are compared, wherever they lie: that takes a tenth of the time that the kernel takes to tell
+/// whether a page was written.
+inline constexpr std::size_t most_compared = 4096;
+
 /// Makes a watch; null where writes to this memory cannot be found. That is so for a page and more where none are its
 /// own, where the program has a userfaultfd on them already, or where the process would soon have no mapping left.
 ///

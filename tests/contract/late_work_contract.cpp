@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
+#include <thread>
 
 #include "contract/contract.hpp"
 
@@ -93,6 +94,29 @@ TEST_P(queued_work_contract, is_no_write_of_the_program_where_another_device_is_
     bytes got(16384);
     b.copy_to(got);
     EXPECT_TRUE(same(got, bytes(16384, newest)));
+}
+
+TEST_P(queued_work_contract, is_done_before_memory_that_it_uses_is_made_zero) {
+    for (const memory_hint hint : {memory_hint::none, memory_hint::gpu_preferred, memory_hint::cpu_preferred}) {
+        buffer b(16384, {.hint = hint, .device = where_});
+        b.read_write(where_).release();
+        const auto queue = GetParam().hold_queue(where_);
+        {
+            const auto lease = b.read_write(where_, {.on = queue->name()});
+            queue->set(lease.native(), late[0]);
+        }
+        if (!queue->lets_the_host_go_on()) queue->open();
+        const std::jthread opens_later([&] {
+            std::this_thread::sleep_for(std::chrono::milliseconds(20));
+            queue->open();
+        });
+        b.discard_content();
+        b.read(where_, {.on = queue->name()}).release();
+        record_fence(where_).wait();
+        bytes got(b.size_bytes(), newest);
+        b.copy_to(got);
+        EXPECT_TRUE(same(got, bytes(b.size_bytes()))) << static_cast<int>(hint);
+    }
 }
 
 }  // namespace

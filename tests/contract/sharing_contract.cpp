@@ -1,7 +1,10 @@
 // tests/contract/sharing_contract.cpp: tests memory that host and device share, where a device has such.
 #include <algorithm>
+#include <memory>
+#include <mutex>
 #include <thread>
 
+#include "coherence/byte_ranges.hpp"
 #include "contract/contract.hpp"
 
 namespace unibuf::contract {
@@ -16,7 +19,7 @@ public:
     static shared_memory alias(backends::device& device, std::size_t count, const backends::request& what = {}) {
         shared_memory made;
         // The host's memory is whole pages, as some devices use nothing smaller in place.
-        made.owner_ = backends::device_of(host).allocate({.bytes = std::max<std::size_t>(count, 4096)});
+        made.owner_ = backends::device_of(host).allocate({.bytes = count, .whole_pages = true});
         made.host_ = {made.owner_->host_address(), count};
         made.memory_ = device.alias(made.host_, {.bytes = count, .access = what.access, .hint = what.hint});
         return made;
@@ -31,10 +34,22 @@ public:
     }
 
     void show_host(std::size_t offset, std::size_t count, access what) {
-        memory_->publish_to_host(offset, count, what, {}).wait();
+        const byte_range all{offset, offset + count};
+        byte_ranges lacking;
+        with_newest([&](const byte_ranges& at_device) { lacking = at_device.clipped_to(all); });
+        show(all, lacking, what, [&](byte_range each, access for_what) {
+            return memory_->publish_to_host(each.begin, each.size(), for_what, {});
+        });
+        with_newest([&](byte_ranges& at_device) { at_device.take_out(all); });
     }
     void show_device(std::size_t offset, std::size_t count, access what) {
-        memory_->publish_to_device(offset, count, what, {}).wait();
+        const byte_range all{offset, offset + count};
+        byte_ranges lacking = all;
+        with_newest([&](byte_ranges& at_device) { lacking.take_out(at_device); });
+        show(all, lacking, what, [&](byte_range each, access for_what) {
+            return memory_->publish_to_device(each.begin, each.size(), for_what, {});
+        });
+        if (what != access::read) with_newest([&](byte_ranges& at_device) { at_device.add(all); });
     }
 
     bytes host_reads(std::size_t offset, std::size_t count) {
@@ -63,6 +78,24 @@ public:
     std::span<std::byte> host_bytes() const { return host_; }
 
 private:
+    /// Calls `use` with the bytes of which the device has the newest.
+    template <class Use>
+    void with_newest(Use use) {
+        const std::scoped_lock lock(*mutex_);
+        use(newest_at_device_);
+    }
+
+    /// Publishes all of the range, or, where that moves bytes, the pieces of which the side lacks the newest.
+    template <class Publish>
+    void show(byte_range all, const byte_ranges& lacking, access what, Publish publish) {
+        if (!memory_->publishes_content()) return void(publish(all, what).wait());
+        publish(all, access::write).wait();
+        if (what == access::write) return;
+        for (const byte_range& each : lacking) publish(each, what).wait();
+    }
+
+    std::unique_ptr<std::mutex> mutex_ = std::make_unique<std::mutex>();
+    byte_ranges newest_at_device_;
     std::unique_ptr<backends::memory> owner_;
     std::unique_ptr<backends::memory> memory_;  // goes before the memory that it uses
     std::span<std::byte> host_;

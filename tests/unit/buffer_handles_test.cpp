@@ -44,7 +44,7 @@ TEST(a_buffer_and_two_threads, one_waits_for_a_device_while_the_other_asks_how_o
             while (!asked.load(std::memory_order_relaxed)) std::this_thread::yield();
         }});
     }
-    b.read(host).release();
+    b.read(fake.where()).release();
 }
 
 TEST(a_copy, is_not_discarded_while_a_plain_handle_of_it_is_out) {

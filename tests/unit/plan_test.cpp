@@ -80,7 +80,18 @@ TEST_F(plan_of, writing_shared_memory_that_another_may_read_takes_it_over) {
     written_at(host);
     complete(known, memories, {.does = kind::publish, .range = all, .from = host, .to = b});
     EXPECT_EQ(steps(all, host, access::write),
-              (std::vector<step>{{.does = kind::publish, .range = all, .from = b, .to = host, .what = access::write}}));
+              (std::vector<step>{
+                  {.does = kind::publish, .range = all, .from = b, .to = host, .what = access::write, .seen = true}}));
+}
+
+// Where the two sides may have bytes of their own, a publication moves bytes: never over newer ones.
+TEST_F(plan_of, a_side_that_has_the_newest_is_not_given_what_is_older) {
+    written_at(b);
+    known.update(all, [](knowledge& each) { each.current |= set_of(a); });
+    EXPECT_EQ(
+        steps(all, b, access::read_write),
+        (std::vector<step>{
+            {.does = kind::publish, .range = all, .from = host, .to = b, .what = access::read_write, .seen = true}}));
 }
 
 // A reader waits for work that writes the memory; a writer waits for all work that uses it.

@@ -93,7 +93,7 @@ TEST_F(tracking_process, throws_in_a_forked_child) {
             }
             return false;
         };
-        const mapping memory(page);
+        const mapping memory(2 * page);  // less is compared, which works in a child, too
         int failed = 0;
         failed |= refused([&] { scan(*by_, whole()); }) ? 0 : 1;
         failed |= refused([&] { by_->arm(whole()); }) ? 0 : 2;

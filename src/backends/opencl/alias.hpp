@@ -2,46 +2,40 @@
 #pragma once
 
 #include <mutex>
-#include <vector>
 
 #include "backends/opencl/allocation.hpp"
-#include "backends/opencl/mapped_ranges.hpp"
 
 namespace unibuf::backends::cl {
 
-/// Bytes that the host may touch are mapped, and those that the device may touch are not. Publishing maps and unmaps;
-/// the host's address stays the same.
+class compute_device;
+
+/// What one side has written goes to the other by a write, or a read, whose two ends are the same bytes of the host:
+/// clEnqueueWriteBuffer and clEnqueueReadBuffer say how. A driver that uses the memory in place does nothing then, and
+/// one that keeps bytes of its own moves just these.
+///
+/// Nothing is ever mapped: a program may store through pointers to the host's memory at any time, which is right where
+/// those stores are found, and a device never uses bytes that are mapped.
 class alias final : public allocation {
 public:
-    /// Takes `native`, made of `host`, and maps all of it. Throws error(transfer_failed) where it is mapped elsewhere.
-    alias(context& in, numbered_mem native, std::span<std::byte> host);
-    ~alias() override;
+    /// The driver is told of `host`, and of as many bytes, when the device first gets any of it: it takes what it finds
+    /// there then.
+    alias(compute_device& on, std::span<std::byte> host, std::size_t told);
 
     std::byte* host_address() const noexcept override { return host_.data(); }
+    std::uintptr_t handle() const noexcept override;
+    bool publishes_content() const noexcept override { return true; }
 
     fence publish_to_host(std::size_t offset, std::size_t bytes, access what, queue on) override;
     fence publish_to_device(std::size_t offset, std::size_t bytes, access what, queue on) override;
 
 private:
-    /// A piece that is mapped, and when its map is done: what unmaps it waits for that, on whatever queue.
-    struct mapped {
-        piece where;
-        fence done;
-    };
+    /// Returns whether the driver is told of the memory only now. Throws where it has no room.
+    bool begin() const;
 
-    // These need the mutex, but for the constructor and the destructor. Each fence is done when the last command is.
-    fence apply(const remapping& change, cl_command_queue queue);
-    fence unmap(const piece& what, cl_command_queue queue);
-    fence map(const piece& what, cl_command_queue queue);
-
-    /// Returns a fence that is done when all maps of [begin, end) are, on whatever queues they were.
-    fence all_mapped(std::size_t begin, std::size_t end, cl_command_queue queue);
-
-    std::vector<piece> pieces() const;
-
+    compute_device& on_;
     std::span<std::byte> host_;
-    std::mutex mutex_;
-    std::vector<mapped> mapped_;  // in order
+    std::size_t told_;
+    mutable std::mutex mutex_;
 };
 
 }  // namespace unibuf::backends::cl

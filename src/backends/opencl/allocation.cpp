@@ -25,7 +25,7 @@ fence allocation::write(std::size_t offset, std::span<const std::byte> from, que
     const cl_command_queue queue = in_.queue_for(on);
     event done;
     const cl_int status =
-        api().clEnqueueWriteBuffer(queue, native_, no, offset, from.size(), from.data(), 0, nullptr, done.out());
+        api().clEnqueueWriteBuffer(queue, native(), no, offset, from.size(), from.data(), 0, nullptr, done.out());
     if (status != success) fail(status, asked("write", offset, from.size()));
     return in_.submitted(queue, std::move(done));
 }
@@ -34,7 +34,7 @@ fence allocation::read(std::size_t offset, std::span<std::byte> to, queue on) {
     const cl_command_queue queue = in_.queue_for(on);
     event done;
     const cl_int status =
-        api().clEnqueueReadBuffer(queue, native_, no, offset, to.size(), to.data(), 0, nullptr, done.out());
+        api().clEnqueueReadBuffer(queue, native(), no, offset, to.size(), to.data(), 0, nullptr, done.out());
     if (status != success) fail(status, asked("read", offset, to.size()));
     return in_.submitted(queue, std::move(done));
 }
@@ -54,7 +54,7 @@ bool allocation::copy_at_once(std::span<const part> parts, std::byte* host, dire
     if (!in_.runs_native_functions()) return false;
     const cl_command_queue queue = in_.queue_for(on);
     event copied;
-    const cl_int status = enqueue_copies(queue, native_, host, parts, way, copied);
+    const cl_int status = enqueue_copies(queue, native(), host, parts, way, copied);
     if (status != success) fail(status, asked("copy of parts", parts[0].offset, parts[0].bytes));
     done.resize(parts.size(), in_.submitted(queue, std::move(copied)));
     return true;
@@ -83,7 +83,7 @@ fence allocation::fill(std::size_t offset, std::size_t bytes, std::span<const st
 void allocation::fill_piece(cl_command_queue queue, std::size_t offset, std::size_t bytes,
                             std::span<const std::byte> pattern, event& last) {
     event done;
-    const cl_int status = api().clEnqueueFillBuffer(queue, native_, pattern.data(), pattern.size(), offset, bytes, 0,
+    const cl_int status = api().clEnqueueFillBuffer(queue, native(), pattern.data(), pattern.size(), offset, bytes, 0,
                                                     nullptr, done.out());
     if (status != success) fail(status, asked("fill", offset, bytes));
     last = std::move(done);
@@ -94,8 +94,8 @@ void allocation::double_up(cl_command_queue queue, std::size_t offset, std::size
     while (done < bytes) {
         const std::size_t piece = std::min(done, bytes - done);
         event copied;
-        const cl_int status =
-            api().clEnqueueCopyBuffer(queue, native_, native_, offset, offset + done, piece, 0, nullptr, copied.out());
+        const cl_int status = api().clEnqueueCopyBuffer(queue, native(), native(), offset, offset + done, piece, 0,
+                                                        nullptr, copied.out());
         if (status != success) fail(status, asked("fill", offset, bytes));
         last = std::move(copied);
         done += piece;

@@ -11,25 +11,25 @@ namespace unibuf::backends::cl {
 
 /// A cl_mem with its number: the later it was made in the process, the greater is the number.
 struct numbered_mem {
-    cl_mem native;
-    std::uint64_t number;
+    cl_mem native = nullptr;
+    std::uint64_t number = 0;
 };
 
 /// Memory of a device, or the base class of its use of the host's memory.
 class allocation : public memory {
 public:
-    /// Takes `native`, which is of the context `in`.
+    /// Takes `native`, which is of the context `in`; none where it is set later.
     allocation(context& in, numbered_mem native, std::size_t bytes) noexcept
-        : in_(in), native_(native.native), bytes_(bytes), number_(native.number) {}
+        : in_(in), native_(native), bytes_(bytes) {}
     ~allocation() override {
-        if (usable()) api().clReleaseMemObject(native_);
+        if (native_.native && usable()) api().clReleaseMemObject(native_.native);
     }
     allocation(const allocation&) = delete;
     allocation& operator=(const allocation&) = delete;
 
-    std::uintptr_t handle() const noexcept override { return reinterpret_cast<std::uintptr_t>(native_); }
+    std::uintptr_t handle() const noexcept override { return reinterpret_cast<std::uintptr_t>(native_.native); }
 
-    std::uint64_t number() const noexcept { return number_; }
+    std::uint64_t number() const noexcept { return native_.number; }
 
     fence write(std::size_t offset, std::span<const std::byte> from, queue on) override;
     fence read(std::size_t offset, std::span<std::byte> to, queue on) override;
@@ -39,7 +39,9 @@ public:
 
 protected:
     context& in() const noexcept { return in_; }
-    cl_mem native() const noexcept { return native_; }
+    cl_mem native() const noexcept { return reinterpret_cast<cl_mem>(handle()); }
+    bool has_native() const noexcept { return native_.native != nullptr; }
+    void set_native(numbered_mem made) const noexcept { native_ = made; }
     std::size_t bytes() const noexcept { return bytes_; }
 
     /// Returns "<device>: <what was asked> of <bytes> bytes at <offset>", for errors.
@@ -52,9 +54,8 @@ private:
     void double_up(cl_command_queue queue, std::size_t offset, std::size_t bytes, std::size_t done, event& last);
 
     context& in_;
-    cl_mem native_;
+    mutable numbered_mem native_;  // some memory gets it at first use
     std::size_t bytes_;
-    std::uint64_t number_;
 };
 
 /// Returns whether OpenCL can fill with one command.

@@ -45,14 +45,13 @@ loaded load() {
     UNIBUF_FIND(clReleaseCommandQueue);
     UNIBUF_FIND(clGetCommandQueueInfo);
     UNIBUF_FIND(clFlush);
+    UNIBUF_FIND(clFinish);
     UNIBUF_FIND(clCreateBuffer);
     UNIBUF_FIND(clReleaseMemObject);
     UNIBUF_FIND(clEnqueueReadBuffer);
     UNIBUF_FIND(clEnqueueWriteBuffer);
     UNIBUF_FIND(clEnqueueCopyBuffer);
     UNIBUF_FIND(clEnqueueFillBuffer);
-    UNIBUF_FIND(clEnqueueMapBuffer);
-    UNIBUF_FIND(clEnqueueUnmapMemObject);
     UNIBUF_FIND(clEnqueueNativeKernel);
     UNIBUF_FIND(clEnqueueMarkerWithWaitList);
     UNIBUF_FIND(clEnqueueBarrierWithWaitList);

@@ -73,9 +73,6 @@ inline constexpr cl_bitfield queue_out_of_order = 1u << 0;
 inline constexpr cl_bitfield exec_native_kernel = 1u << 1;
 inline constexpr cl_bitfield mem_read_write = 1u << 0;
 inline constexpr cl_bitfield mem_use_host_ptr = 1u << 3;
-inline constexpr cl_bitfield map_read = 1u << 0;
-inline constexpr cl_bitfield map_write = 1u << 1;
-inline constexpr cl_bitfield map_write_invalidate = 1u << 2;
 
 struct functions {
     cl_int (*clGetPlatformIDs)(cl_uint, cl_platform_id*, cl_uint*);
@@ -92,6 +89,7 @@ struct functions {
     cl_int (*clReleaseCommandQueue)(cl_command_queue);
     cl_int (*clGetCommandQueueInfo)(cl_command_queue, cl_uint, std::size_t, void*, std::size_t*);
     cl_int (*clFlush)(cl_command_queue);
+    cl_int (*clFinish)(cl_command_queue);
     cl_mem (*clCreateBuffer)(cl_context, cl_bitfield, std::size_t, void*, cl_int*);
     cl_int (*clReleaseMemObject)(cl_mem);
     cl_int (*clEnqueueReadBuffer)(cl_command_queue, cl_mem, cl_bool, std::size_t, std::size_t, void*, cl_uint,
@@ -102,9 +100,6 @@ struct functions {
                                   const cl_event*, cl_event*);
     cl_int (*clEnqueueFillBuffer)(cl_command_queue, cl_mem, const void*, std::size_t, std::size_t, std::size_t, cl_uint,
                                   const cl_event*, cl_event*);
-    void* (*clEnqueueMapBuffer)(cl_command_queue, cl_mem, cl_bool, cl_bitfield, std::size_t, std::size_t, cl_uint,
-                                const cl_event*, cl_event*, cl_int*);
-    cl_int (*clEnqueueUnmapMemObject)(cl_command_queue, cl_mem, void*, cl_uint, const cl_event*, cl_event*);
     cl_int (*clEnqueueNativeKernel)(cl_command_queue, void (*)(void*), void*, std::size_t, cl_uint, const cl_mem*,
                                     const void**, cl_uint, const cl_event*, cl_event*);
     cl_int (*clEnqueueMarkerWithWaitList)(cl_command_queue, cl_uint, const cl_event*, cl_event*);

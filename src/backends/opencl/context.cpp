@@ -18,7 +18,7 @@ context::context(cl_device_id device, std::string description)
         fail(status, fmt::format("{}: no OpenCL context can be made", description_), error_code::device_unavailable);
     }
     try {
-        handles_.queue = make_queue();
+        handles_.queue = own_.queue = make_queue();
     } catch (...) {
         api().clReleaseContext(handles_.context);
         throw;
@@ -28,7 +28,8 @@ context::context(cl_device_id device, std::string description)
 context::context(const opencl::handles& callers, std::string description)
     : handles_(callers),
       description_(std::move(description)),
-      native_functions_(cl::runs_native_functions(callers.device)) {
+      native_functions_(cl::runs_native_functions(callers.device)),
+      own_{callers.queue, {}} {
     const auto retained = [](cl_int status) {
         if (status != success) fail(status, "the caller's OpenCL objects cannot be kept", error_code::invalid_argument);
     };
@@ -53,6 +54,7 @@ cl_command_queue context::queue_for(queue on) {
         if (named == nullptr) join();
         return handles_.queue;
     }
+    const std::lock_guard lock(mutex_);
     remember(named);
     return named;
 }
@@ -64,9 +66,14 @@ cl_command_queue context::idle_queue() {
     return idle_;
 }
 
-void context::remember(cl_command_queue named) {
-    const std::lock_guard lock(mutex_);
-    if (std::ranges::find(named_, named) != named_.end()) return;
+void context::retain(cl_command_queue queue) const {
+    if (const cl_int status = api().clRetainCommandQueue(queue); status != success) {
+        fail(status, fmt::format("{}: the queue cannot be kept", description_), error_code::invalid_argument);
+    }
+}
+
+context::known& context::remember(cl_command_queue named) {
+    if (const auto found = std::ranges::find(named_, named, &known::queue); found != named_.end()) return *found;
     if (queue_info<cl_context>(named, queue_context) != handles_.context) {
         throw error(error_code::invalid_argument,
                     fmt::format("the queue belongs to another OpenCL context than the space on {}", description_));
@@ -77,10 +84,46 @@ void context::remember(cl_command_queue named) {
             fmt::format("an out-of-order queue of {} was named; unibuf orders work by in-order queues", description_));
     }
     named_.reserve(named_.size() + 1);
-    if (const cl_int status = api().clRetainCommandQueue(named); status != success) {
-        fail(status, fmt::format("{}: the queue cannot be kept", description_), error_code::invalid_argument);
+    retain(named);
+    // Work without a name was on the own queue until now.
+    if (const auto end = own_.end.lock()) end->end_here();
+    own_.end.reset();
+    return named_.emplace_back(known{named, {}});
+}
+
+fence context::end_of(queue on) {
+    api();
+    auto* const named = static_cast<cl_command_queue>(on.native);
+    {
+        const std::lock_guard lock(mutex_);
+        // Work without a name may be on any queue that is known now; what comes later on others is no part of it.
+        if (named == handles_.queue || (!named && named_.empty())) return end_of(own_);
+        if (named) return end_of(remember(named));
     }
-    named_.push_back(named);
+    return mark(queue_for({}));
+}
+
+fence context::end_of(known& of) {
+    std::shared_ptr<queue_end> end = of.end.lock();
+    if (!end) {
+        end = std::make_shared<queue_end>(*this, of.queue);
+        of.end = end;
+    }
+    return fence(std::move(end));
+}
+
+void context::close(const queue_end& end) {
+    const std::lock_guard lock(mutex_);
+    const auto forget = [&](known& each) {
+        if (each.end.lock().get() == &end) each.end.reset();
+    };
+    forget(own_);
+    std::ranges::for_each(named_, forget);
+}
+
+void context::finish(cl_command_queue queue) {
+    const cl_int status = api().clFinish(queue);
+    if (status != success) fail(status, fmt::format("{}: a queue cannot be waited for", description_));
 }
 
 void context::join() {
@@ -89,8 +132,8 @@ void context::join() {
     std::vector<event> ends(named_.size());
     std::vector<cl_event> natives;
     for (std::size_t i = 0; i < named_.size(); ++i) {
-        cl_int status = api().clEnqueueMarkerWithWaitList(named_[i], 0, nullptr, ends[i].out());
-        if (status == success) status = api().clFlush(named_[i]);
+        cl_int status = api().clEnqueueMarkerWithWaitList(named_[i].queue, 0, nullptr, ends[i].out());
+        if (status == success) status = api().clFlush(named_[i].queue);
         if (status != success) fail(status, fmt::format("{}: a queue that was named cannot be joined", description_));
         natives.push_back(ends[i].native());
     }
@@ -98,9 +141,9 @@ void context::join() {
     const cl_int status = api().clEnqueueBarrierWithWaitList(handles_.queue, count, natives.data(), nullptr);
     if (status != success) fail(status, fmt::format("{}: queues cannot be joined", description_));
 
-    std::erase_if(named_, [](cl_command_queue each) {
-        const bool ours_alone = queue_info<cl_uint>(each, queue_reference_count) == 1;
-        if (ours_alone) api().clReleaseCommandQueue(each);
+    std::erase_if(named_, [](const known& each) {
+        const bool ours_alone = queue_info<cl_uint>(each.queue, queue_reference_count) == 1;
+        if (ours_alone) api().clReleaseCommandQueue(each.queue);
         return ours_alone;
     });
 }
@@ -112,9 +155,18 @@ fence context::mark(cl_command_queue queue) {
     return submitted(queue, std::move(here));
 }
 
-bool context::order(const fence& before, cl_command_queue queue) {
+bool context::order(const fence& before, queue on) {
     if (!before.native()) return true;
-    const cl_event end = event_of(before);
+    const cl_command_queue queue = queue_for(on);
+    fence marked = before;
+    if (auto* const late = dynamic_cast<queue_end*>(before.native())) {
+        if (!late->is_in(*this)) return false;
+        // Queues are in order, and the own one is behind all others now.
+        if (!on || late->queue() == queue) return true;
+        marked = late->mark();
+        if (!marked.native()) return true;
+    }
+    const cl_event end = event_of(marked);
     cl_context owner = nullptr;
     if (!end || api().clGetEventInfo(end, event_context, sizeof owner, &owner, nullptr) != success) return false;
     if (owner != handles_.context) return false;

@@ -1,11 +1,13 @@
 // backends/opencl/context.hpp: one device's context, and the order of work in it.
 #pragma once
 
+#include <memory>
 #include <mutex>
 #include <string>
 #include <vector>
 
 #include "backends/opencl/event.hpp"
+#include "backends/opencl/queue_end.hpp"
 #include "unibuf/opencl.hpp"
 
 namespace unibuf::backends::cl {
@@ -43,8 +45,20 @@ public:
     /// Returns a fence after all work on `queue`, which is started.
     fence mark(cl_command_queue queue);
 
-    /// Makes later work on `queue` wait for `before`. Returns false where that is not an event of this context.
-    bool order(const fence& before, cl_command_queue queue);
+    void retain(cl_command_queue queue) const;
+
+    /// Returns the end of `on`, or, where it names none, of all queues that are known now. Throws as queue_for does.
+    fence end_of(queue on);
+
+    /// Makes the end one that later calls of end_of do not share.
+    void close(const queue_end& end);
+
+    /// Waits until all work on `queue` is done.
+    void finish(cl_command_queue queue);
+
+    /// Makes work that is put on queue_for(on) from now on wait for `before`. Returns false where that is no work of
+    /// this context.
+    bool order(const fence& before, queue on);
 
     /// Starts the work that is on `queue`.
     void start(cl_command_queue queue);
@@ -56,8 +70,17 @@ public:
     }
 
 private:
+    /// A queue that a lease has named, and its end, if somebody has it and nobody has asked for it.
+    struct known {
+        cl_command_queue queue;  // retained, so that no other queue gets the address of one
+        std::weak_ptr<queue_end> end;
+    };
+
     cl_command_queue make_queue();
-    void remember(cl_command_queue named);
+
+    // These need the mutex.
+    known& remember(cl_command_queue named);
+    fence end_of(known& of);
 
     /// Puts the own queue behind all others, and forgets queues that nobody but this context holds any more.
     void join();
@@ -66,7 +89,8 @@ private:
     std::string description_;
     bool native_functions_;
     std::mutex mutex_;
-    std::vector<cl_command_queue> named_;  // retained, so that no other queue gets the address of one
+    known own_{};  // the own queue
+    std::vector<known> named_;
     cl_command_queue idle_ = nullptr;
 };
 

@@ -53,7 +53,10 @@ facts facts_of(cl_device_id device, const std::string& platform) {
     known.about.own_memory = !unified;
     // A device with memory of its own would copy behind the scenes, uncounted, which is no sharing.
     known.about.aliases_host = unified;
+    known.about.aliases_lines = cpu;  // a CPU reads memory where it is, while GPUs map pages
     known.about.asynchronous = true;
+    known.about.retains_queues = true;
+    known.about.frees_behind_work = true;  // clReleaseMemObject: it goes when the commands that use it have finished
     known.about.memory_bytes = info<cl_ulong>(device, device_global_mem_size, 0);
     known.about.properties = {
         {"platform", platform},
@@ -61,8 +64,7 @@ facts facts_of(cl_device_id device, const std::string& platform) {
         {"compute units", fmt::format("{}", info<cl_uint>(device, device_max_compute_units, 0))},
     };
     known.largest_allocation = static_cast<std::size_t>(info<cl_ulong>(device, device_max_mem_alloc_size, 0));
-    // A CPU reads memory where it is, and its vectors need no more than cache lines. GPUs map pages.
-    known.alias_alignment = cpu ? 64 : 4096;
+    known.alias_alignment = cpu ? 64 : 4096;  // vectors need no more than a cache line
     return known;
 }
 
@@ -112,8 +114,7 @@ std::unique_ptr<memory> compute_device::alias(std::span<std::byte> host, const r
     // GPUs take whole cache lines, or copy. A page-aligned block has the rest of its last line for itself.
     const std::size_t line = known_.alias_alignment == 64 ? 1 : 64;
     const std::size_t bytes = (host.size() + line - 1) / line * line;
-    const numbered_mem native = create_buffer(bytes, mem_read_write | mem_use_host_ptr, host.data());
-    return std::make_unique<cl::alias>(in(), native, host);
+    return std::make_unique<cl::alias>(*this, host, bytes);
 }
 
 void compute_device::move_many(direction way, std::span<const move_of> moves, std::vector<fence>& done) {
@@ -130,9 +131,8 @@ fence compute_device::record(queue on) {
     return known.mark(known.queue_for(on));
 }
 
-bool compute_device::order(const fence& before, queue on) {
-    context& known = in();
-    return known.order(before, known.queue_for(on));
-}
+fence compute_device::record_later(queue on) { return in().end_of(on); }
+
+bool compute_device::order(const fence& before, queue on) { return in().order(before, on); }
 
 }  // namespace unibuf::backends::cl

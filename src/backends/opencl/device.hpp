@@ -35,13 +35,15 @@ public:
     std::unique_ptr<memory> alias(std::span<std::byte> host, const request& what) override;
     void move_many(direction way, std::span<const move_of> moves, std::vector<fence>& done) override;
     fence record(queue on) override;
+    fence record_later(queue on) override;
     bool order(const fence& before, queue on) override;
 
     context& in();
 
-private:
+    /// Makes a cl_mem.
     numbered_mem create_buffer(std::size_t bytes, cl_bitfield flags, void* host);
 
+private:
     cl_device_id native_;
     facts known_;
     std::mutex mutex_;
