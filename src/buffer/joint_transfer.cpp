@@ -91,10 +91,7 @@ bool joint_transfer::join(core& of, space where, std::span<const byte_range> ran
                        through->holds.excluding(asked.range, asked.what, this_thread()).thread != 0;
     if (alone) return false;
     if (!through->holds.work().empty()) through->holds.work().forget_done();
-    if (through->any_exposed && !through->shares_host(where) &&
-        !work_in_host_memory(*through.operator->(), asked.range).empty()) {
-        return false;
-    }
+    if (through->any_exposed && !work_in_host_memory(*through.operator->(), asked).empty()) return false;
     try {
         const passage way(through, asked);
     } catch (const error&) {  // the failure is told when the buffer is synced alone

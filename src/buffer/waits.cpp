@@ -86,10 +86,11 @@ void wait_for_work(lock& through, std::uint64_t ticket, clock::time_point deadli
 }
 
 void wait_for_work_in_host_memory(lock& through, const request& asked) {
-    if (through->holds.work().empty() || asked.where == host || through->shares_host(asked.where)) return;
-    if (work_in_host_memory(*through.operator->(), asked.range).empty()) return;
+    if (through->holds.work().empty()) return;
+    const auto in_the_way = [&] { return work_in_host_memory(*through.operator->(), asked); };
+    if (in_the_way().empty()) return;
     through->holds.work().forget_done();
-    const std::vector<std::uint64_t> tickets = work_in_host_memory(*through.operator->(), asked.range);
+    const std::vector<std::uint64_t> tickets = in_the_way();
     if (tickets.empty()) return;
     claim keep(through);
     keep.take(asked.range, asked);
@@ -105,13 +106,14 @@ void wait_for_work_in_host_memory(lock& through, const request& asked) {
     }
 }
 
-std::vector<std::uint64_t> work_in_host_memory(const guarded& state, byte_range range) {
+std::vector<std::uint64_t> work_in_host_memory(const guarded& state, const request& asked) {
     std::vector<std::uint64_t> result;
-    const byte_range around = state.writes()->around(range);
+    const bool uses_it = asked.where == host || state.shares_host(asked.where);
+    const byte_ranges looked_at =
+        uses_it ? state.writes()->compared(asked.range) : byte_ranges(state.writes()->around(asked.range));
     for (const coherence::queued_work& each : state.holds.work().ranges()) {
-        const bool lands_there =
-            each.writes && each.range.overlaps(around) && state.shares_host(space::from_id(each.where));
-        if (lands_there) result.push_back(each.ticket);
+        if (!each.writes || !state.shares_host(space::from_id(each.where))) continue;
+        if (looked_at.bytes_in(each.range) != 0) result.push_back(each.ticket);
     }
     return result;
 }

@@ -13,12 +13,13 @@ namespace unibuf::detail {
 /// directory knows what is lost. Lets go of the lock.
 void wait_for_work(lock& through, std::uint64_t ticket, clock::time_point deadline);
 
-/// Waits for work of devices that write in the host's memory, before an access at a device that does not use that
-/// memory begins to watch it: what such work writes would be taken for writes of the program. Pointers are out.
+/// Waits for work of devices that write in the host's memory, before an access looks for writes of the program there,
+/// which what such work writes would be taken for. An access that uses that memory itself waits for what it compares.
+/// Pointers are out.
 void wait_for_work_in_host_memory(lock& through, const request& asked);
 
-/// Returns the tickets of work that writes in the host's memory, in the units that `range` has a byte of.
-std::vector<std::uint64_t> work_in_host_memory(const guarded& state, byte_range range);
+/// Returns the tickets of work that writes in the host's memory, in units that the access looks at.
+std::vector<std::uint64_t> work_in_host_memory(const guarded& state, const request& asked);
 
 /// Waits for all work of the space `where`, or, with `transfers_only`, for unibuf's own transfers there.
 void wait_for_work_at(lock& through, coherence::space_id where, bool transfers_only, clock::time_point deadline);

@@ -174,6 +174,18 @@ void host_writes::decide(byte_range in, std::size_t written) {
     if (fresh) coherence::found_host_writes(known_, watch_fresh(in));
 }
 
+byte_ranges host_writes::compared(byte_range range) const {
+    byte_ranges result;
+    if (!watch_) return result;
+    const byte_ranges all = watch_->compared();
+    if (all.empty()) return result;
+    const auto looked_at = [](const knowledge& k) { return k.exposed() && at_host(k); };
+    for (const byte_range& piece : known_.where(range, looked_at)) {
+        for (const byte_range& each : all.clipped_to(units_.around(piece))) result.add(each);
+    }
+    return result;
+}
+
 directory host_writes::look() {
     if (!watch_) return known_;
     try {

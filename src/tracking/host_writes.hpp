@@ -69,6 +69,9 @@ public:
     /// Returns what a write to `range` may be found by: all units that it has a byte of.
     byte_range around(byte_range range) const noexcept { return watch_ ? units_.around(range) : range; }
 
+    /// Returns the units whose contents find() may compare for `range`, or keep to compare them later.
+    byte_ranges compared(byte_range range) const;
+
     /// Returns the directory as it would be now, with the writes everywhere found.
     coherence::directory look();
 
