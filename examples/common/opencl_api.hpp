@@ -58,6 +58,8 @@ public:
     kernel_program(const kernel_program&) = delete;
     kernel_program& operator=(const kernel_program&) = delete;
 
+    kernel native() const noexcept { return kernel_; }
+
     template <class Value>
     void set(std::uint32_t index, const Value& value) const {
         check(api().clSetKernelArg(kernel_, index, sizeof value, &value), "clSetKernelArg");

@@ -28,11 +28,18 @@ public:
         kernel_.set(1, to);
         kernel_.set(2, size_.width);
         kernel_.set(3, size_.height);
-        const auto across = static_cast<std::size_t>((size_.width + opencl_pixels - 1) / opencl_pixels);
-        kernel_.enqueue(across, static_cast<std::size_t>(size_.height));
+        kernel_.enqueue(across(), static_cast<std::size_t>(size_.height));
+    }
+
+    void enqueue(unibuf::space where, const unibuf::unified_buffer<float>& from,
+                 unibuf::unified_buffer<float>& to) const {
+        unibuf::opencl::enqueue(where, kernel_.native(), {across(), size_.height}, read(from), write(to), size_.width,
+                                size_.height);
     }
 
 private:
+    std::size_t across() const { return static_cast<std::size_t>((size_.width + opencl_pixels - 1) / opencl_pixels); }
+
     static std::string source(const filter& by) {
         return fmt::format("#define RADIUS {}\n#define WEIGHTS {}\n{}", by.radius, literals(by), opencl_kernel);
     }
@@ -114,12 +121,7 @@ class zero_copy final : public job_on_buffers {
 public:
     explicit zero_copy(const order& of) : job_on_buffers(of.where, of.size), kernel_(of) {}
 
-    void convolve() override {
-        const unibuf::access_options on_queue{.on = unibuf::opencl::queue_of(kernel_.on().queue)};
-        const auto from = input().read(where(), on_queue);
-        const auto to = output().write(where(), on_queue);
-        kernel_.enqueue(unibuf::opencl::memory(from), unibuf::opencl::memory(to));
-    }
+    void convolve() override { kernel_.enqueue(where(), input(), output()); }
 
 private:
     program kernel_;

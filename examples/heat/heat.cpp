@@ -57,8 +57,7 @@ public:
     simulation(unibuf::space where, const plate& of)
         : where_(where),
           of_(of),
-          on_(unibuf::opencl::handles_of(where)),
-          spread_(on_, kernel, "spread"),
+          spread_(unibuf::opencl::handles_of(where), kernel, "spread"),
           now_(of.cells(), options(where)),
           next_(of.cells(), options(where)) {}
     virtual ~simulation() = default;
@@ -68,12 +67,8 @@ public:
         {
             // Without a queue the edge is there when this returns, and the host may write the next one.
             const auto from = now_.read(where_);
-            const unibuf::queue queue = unibuf::opencl::queue_of(on_.queue);
-            const auto to = next_.write(where_, {.offset = of_.row(), .count = of_.inner(), .on = queue});
-            spread_.set(0, unibuf::opencl::memory(from));
-            spread_.set(1, unibuf::opencl::memory(to));
-            spread_.set(2, of_.width);
-            spread_.enqueue(of_.row(), static_cast<std::size_t>(of_.rows) - 2);
+            unibuf::opencl::enqueue(where_, spread_.native(), {of_.width, of_.rows - 2}, from,
+                                    write(next_, {.offset = of_.row(), .count = of_.inner()}), of_.width);
         }
         std::swap(now_, next_);
     }
@@ -102,7 +97,6 @@ private:
 
     unibuf::space where_;
     plate of_;
-    unibuf::opencl::handles on_;
     cl::kernel_program spread_;
     array now_;
     array next_;

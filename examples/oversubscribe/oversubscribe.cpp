@@ -59,33 +59,26 @@ class stage_runner {
 public:
     stage_runner(unibuf::space where, const film& of) : where_(where), pixels_(of.pixels) {
         if (where.name().starts_with("opencl:")) {
-            on_ = unibuf::opencl::handles_of(where);
-            kernel_.emplace(*on_, kernel, "blend");
+            kernel_.emplace(unibuf::opencl::handles_of(where), kernel, "blend");
         } else if (!where.name().starts_with("debug:")) {
             throw std::runtime_error(where.name() + " has no kernel here: take debug:0 or an OpenCL device");
         }
     }
 
     void run(const frame& before, const frame& now, frame& to, pixel stage) const {
-        const unibuf::access_options options{.on = on_ ? unibuf::opencl::queue_of(on_->queue) : unibuf::queue{}};
-        const auto a = before.read(where_, options);
-        const auto b = now.read(where_, options);
-        const auto c = to.write(where_, options);
-        if (!kernel_) {
-            std::ranges::transform(a, b, c.begin(), [=](pixel x, pixel y) { return blend(x, y, stage); });
-            return;
+        if (kernel_) {
+            return unibuf::opencl::enqueue(where_, kernel_->native(), pixels_, read(before), read(now), write(to),
+                                           stage);
         }
-        kernel_->set(0, unibuf::opencl::memory(a));
-        kernel_->set(1, unibuf::opencl::memory(b));
-        kernel_->set(2, unibuf::opencl::memory(c));
-        kernel_->set(3, stage);
-        kernel_->enqueue(pixels_, 1);
+        const auto a = before.read(where_);
+        const auto b = now.read(where_);
+        const auto c = to.write(where_);
+        std::ranges::transform(a, b, c.begin(), [=](pixel x, pixel y) { return blend(x, y, stage); });
     }
 
 private:
     unibuf::space where_;
     std::size_t pixels_;
-    std::optional<unibuf::opencl::handles> on_;
     std::optional<cl::kernel_program> kernel_;
 };
 

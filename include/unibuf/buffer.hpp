@@ -254,6 +254,13 @@ public:
     void copy_from(std::span<const std::byte> data, std::size_t offset = 0);
     void copy_to(std::span<std::byte> data, std::size_t offset = 0) const;
 
+    // These copy all of `source` to `offset` in this one, or what is there to all of `target`. That is done where the
+    // bytes are current, and counts as no transfer: a device copies within its own memory, and the call returns once
+    // that is queued. Where several spaces have the bytes, it is a device at which the target has a copy, or else the
+    // host. Both throw what leases throw, error(out_of_range), and error(access_conflict) where the two share a byte.
+    void copy_from(const buffer& source, std::size_t offset = 0);
+    void copy_to(buffer& target, std::size_t offset = 0) const;
+
     // These four tell of the whole buffer, of which this handle may be a part.
     buffer_state state() const;
     unibuf::statistics statistics() const;
@@ -264,12 +271,13 @@ private:
     friend class batch;
     friend class memory_pool;
     friend class registry;
-    friend void lease_together(std::span<const wanted_byte_lease>, std::span<byte_lease>);
+    friend void lease_together(std::span<const wanted_byte_lease>, std::span<byte_lease>, const std::function<void()>&);
 
     buffer(detail::gate* gate, std::size_t begin, std::size_t bytes) noexcept
         : gate_(gate), begin_(begin), bytes_(bytes) {}
 
     void sync(space where, std::size_t offset, std::size_t bytes);
+    static void copy(const buffer& source, std::size_t from, buffer& target, std::size_t to, std::size_t bytes);
     detail::request request_of(space where, access what, const access_options& options) const;
     byte_lease acquire_by_lock(space where, access what, const access_options& options) const;
     std::byte* host_by_lock();

@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstddef>
+#include <functional>
 #include <span>
 #include <tuple>
 #include <utility>
@@ -27,6 +28,11 @@ struct wanted_byte_lease {
 /// `wanted[i]` is put into `taken[i]`.
 UNIBUF_API void lease_together(std::span<const wanted_byte_lease> wanted, std::span<byte_lease> taken);
 
+/// Does the same, and calls `start` once all of the leases are held, to start their work. Where it throws, they end,
+/// and nothing has become newest: the contents are what they were.
+UNIBUF_API void lease_together(std::span<const wanted_byte_lease> wanted, std::span<byte_lease> taken,
+                               const std::function<void()>& start);
+
 /// A lease that lease_together is to take: the to_ functions of a buffer give it. The buffer has to live until it is
 /// taken.
 template <class T>
@@ -50,6 +56,31 @@ std::tuple<lease<T>...> lease_together(const wanted_lease<T>&... wanted) {
     return [&]<std::size_t... I>(std::index_sequence<I...>) {
         return std::tuple<lease<T>...>{lease<T>(detail::acquired_by{}, [&] { return std::move(taken[I]); })...};
     }(std::index_sequence_for<T...>());
+}
+
+/// An access to a buffer whose space is chosen by whoever takes it: opencl::enqueue, for one. The buffer has to live
+/// until then.
+struct wanted_access {
+    const buffer* of;
+    access what;
+    access_options options;
+};
+
+// Each of these gives a buffer, or the range of it that the options name, for such an access.
+template <class Buffer>
+wanted_access read(const Buffer& of, const access_options& options = {}) {
+    const wanted_byte_lease bytes = of.to_read(host, options).bytes;
+    return {bytes.of, bytes.what, bytes.options};
+}
+template <class Buffer>
+wanted_access write(Buffer& of, const access_options& options = {}) {
+    const wanted_byte_lease bytes = of.to_write(host, options).bytes;
+    return {bytes.of, bytes.what, bytes.options};
+}
+template <class Buffer>
+wanted_access read_write(Buffer& of, const access_options& options = {}) {
+    const wanted_byte_lease bytes = of.to_read_write(host, options).bytes;
+    return {bytes.of, bytes.what, bytes.options};
 }
 
 }  // namespace unibuf

@@ -1,17 +1,31 @@
-// unibuf/opencl.hpp: native handles of OpenCL spaces. Needs no OpenCL headers, and works with them.
+// unibuf/opencl.hpp: native handles of OpenCL spaces, and kernels that are run on buffers. Needs no OpenCL headers, and
+// works with them.
 #pragma once
 
+#include <array>
+#include <concepts>
+#include <cstddef>
 #include <cstdint>
+#include <optional>
+#include <span>
+#include <type_traits>
+#include <utility>
 
+#include "unibuf/error.hpp"
 #include "unibuf/export.hpp"
+#include "unibuf/lease.hpp"
+#include "unibuf/lease_together.hpp"
 #include "unibuf/options.hpp"
 #include "unibuf/space.hpp"
 
-// The types behind cl_context, cl_device_id, cl_command_queue, cl_mem, as <CL/cl.h> declares them.
+// The types behind cl_context, cl_device_id, cl_command_queue, cl_mem, cl_sampler, cl_kernel, as <CL/cl.h> declares
+// them.
 struct _cl_context;
 struct _cl_device_id;
 struct _cl_command_queue;
 struct _cl_mem;
+struct _cl_sampler;
+struct _cl_kernel;
 
 namespace unibuf::opencl {
 
@@ -26,9 +40,10 @@ struct handles {
 /// Returns the native handles of `where`. Throws error(invalid_argument) where it is no OpenCL space.
 UNIBUF_API handles handles_of(space where);
 
-/// Makes a space of the caller's own context, device and in-order queue, which are retained. Throws
-/// error(invalid_argument) where they do not belong together or the queue is out of order.
-UNIBUF_API space use(_cl_context* context, _cl_device_id* device, _cl_command_queue* queue);
+/// Makes a space of the caller's own context, device and in-order queue, which are retained. Without a queue the space
+/// makes one: see handles_of. The same arguments give the same space again. Throws error(invalid_argument) where they
+/// do not belong together or the queue is out of order.
+UNIBUF_API space use(_cl_context* context, _cl_device_id* device, _cl_command_queue* queue = nullptr);
 
 /// Tells unibuf of a queue of the caller's own, in order and of the space's context. OpenCL does not say which queues
 /// there are: an access that names no queue waits only for work on the space's own queue, and on queues that a lease or
@@ -45,6 +60,112 @@ UNIBUF_API _cl_mem* memory(const native_memory& copy);
 template <class Lease>
 _cl_mem* memory(const Lease& lease) {
     return memory(lease.native());
+}
+
+/// The number of work items that a kernel is run with, in one to three dimensions, and of those in a work group:
+/// `n`, `{width, height}`, `{{width, height}, {16, 16}}`. Without groups the driver chooses them.
+class nd_range {
+public:
+    struct extent {
+        template <std::integral... Sizes>
+            requires(sizeof...(Sizes) >= 1 && sizeof...(Sizes) <= 3)
+        extent(Sizes... sizes) : in{checked(sizes)...}, dimensions(sizeof...(Sizes)) {}
+
+        std::array<std::size_t, 3> in;
+        std::uint32_t dimensions;
+    };
+
+    template <std::integral... Sizes>
+        requires(sizeof...(Sizes) >= 1 && sizeof...(Sizes) <= 3)
+    nd_range(Sizes... sizes) : items_(sizes...) {}
+    nd_range(extent items, extent group) : items_(items), group_(group) {
+        if (items.dimensions == group.dimensions) return;
+        throw error(error_code::invalid_argument, "work items and groups of them have different numbers of dimensions");
+    }
+
+    const extent& items() const noexcept { return items_; }
+    const std::optional<extent>& group() const noexcept { return group_; }
+
+private:
+    static std::size_t checked(std::integral auto size) {
+        if (std::in_range<std::size_t>(size)) return static_cast<std::size_t>(size);
+        throw error(error_code::invalid_argument, "a negative number of work items was asked for");
+    }
+
+    extent items_;
+    std::optional<extent> group_;
+};
+
+/// Memory of each work group, for an argument that the kernel declares `__local`.
+struct local_memory {
+    std::size_t bytes;
+};
+
+/// One argument of a kernel. What it is made of has to live as long as it.
+class argument {
+public:
+    argument(const wanted_access& access) noexcept : wanted_(&access) {}
+    argument(const byte_lease& held) : memory_(&held.native()) {}
+    template <class T>
+    argument(const lease<T>& held) : memory_(&held.native()) {}
+    argument(local_memory of) noexcept : bytes_(of.bytes) {}
+
+    /// Makes an argument of a value: a number, a vector, a struct, a cl_mem or a cl_sampler. Other pointers mean
+    /// nothing to a kernel.
+    template <class Value>
+        requires std::is_trivially_copyable_v<Value> &&
+                     (!std::is_pointer_v<Value> || std::same_as<Value, _cl_mem*> || std::same_as<Value, _cl_sampler*>)
+    argument(const Value& value) noexcept : value_(&value), bytes_(sizeof value) {}
+
+    const wanted_access* wanted() const noexcept { return wanted_; }
+    const native_memory* memory() const noexcept { return memory_; }
+    const void* value() const noexcept { return value_; }
+    std::size_t bytes() const noexcept { return bytes_; }
+
+private:
+    const wanted_access* wanted_ = nullptr;
+    const native_memory* memory_ = nullptr;
+    const void* value_ = nullptr;
+    std::size_t bytes_ = 0;
+};
+
+namespace detail {
+
+UNIBUF_API void set_arguments(_cl_kernel* kernel, std::span<const argument> arguments);
+UNIBUF_API void enqueue(space where, _cl_kernel* kernel, const nd_range& items, std::span<const argument> arguments);
+
+}  // namespace detail
+
+/// Returns the space that a kernel runs in: the one of its context. Throws error(invalid_argument) where there is none,
+/// or more than one.
+UNIBUF_API space space_of(_cl_kernel* kernel);
+
+/// Sets all arguments of a kernel: leases that are held and begin where their copies do, values, local_memory. Throws
+/// error(invalid_argument), which names the argument. A kernel is used by one thread at a time, as OpenCL has it.
+template <class... Arguments>
+void set_arguments(_cl_kernel* kernel, const Arguments&... arguments) {
+    const std::array<argument, sizeof...(Arguments)> all{argument(arguments)...};
+    detail::set_arguments(kernel, all);
+}
+
+/// Runs a kernel on buffers: takes a lease for each access, sets the arguments, puts the kernel on the queue of
+/// `where`, and ends the leases. The host does not wait, and later accesses wait for the kernel.
+///
+///     unibuf::opencl::enqueue(saxpy, n, read(x), read_write(y), 3.0f);
+///
+/// An argument begins where its buffer does, or its view, which has to be a multiple of CL_DEVICE_MEM_BASE_ADDR_ALIGN.
+/// The range that an access names is what the kernel touches of it. Throws what leases and set_arguments throw; where
+/// it throws, no content has changed.
+template <class... Arguments>
+void enqueue(space where, _cl_kernel* kernel, const nd_range& items, const Arguments&... arguments) {
+    const std::array<argument, sizeof...(Arguments)> all{argument(arguments)...};
+    detail::enqueue(where, kernel, items, all);
+}
+
+/// Does the same in the space of the kernel's context.
+template <class... Arguments>
+void enqueue(_cl_kernel* kernel, const nd_range& items, const Arguments&... arguments) {
+    enqueue(space_of(kernel), kernel, items, arguments...);
 }
 
 }  // namespace unibuf::opencl

@@ -146,6 +146,12 @@ public:
     void copy_to(std::span<T> data, std::size_t offset = 0) const {
         bytes_.copy_to(std::as_writable_bytes(data), scaled(offset));
     }
+    void copy_from(const unified_buffer& source, std::size_t offset = 0) {
+        bytes_.copy_from(source.bytes_, scaled(offset));
+    }
+    void copy_to(unified_buffer& target, std::size_t offset = 0) const {
+        bytes_.copy_to(target.bytes_, scaled(offset));
+    }
 
     buffer_state state() const { return bytes_.state(); }
     unibuf::statistics statistics() const { return bytes_.statistics(); }

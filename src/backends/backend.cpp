@@ -21,8 +21,8 @@ void memory::poison_stale(std::size_t offset, std::size_t bytes) {
 
 bool memory::takes_from(const memory&) const noexcept { return false; }
 
-fence memory::write_from(memory&, std::size_t, std::size_t, queue) {
-    throw error(error_code::unsupported, "memory of one device was to be copied to another that does not reach it");
+fence memory::write_from(memory&, std::size_t, std::size_t, std::size_t, queue) {
+    throw error(error_code::unsupported, "memory was to be copied to a device that does not reach it");
 }
 
 void memory::capture_write(std::size_t, std::span<const std::byte>, queue) {

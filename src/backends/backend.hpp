@@ -125,9 +125,9 @@ public:
     /// Returns whether write_from takes bytes from `other`; where it does not, only the host reaches both.
     virtual bool takes_from(const memory& other) const noexcept;
 
-    /// Takes bytes from the same place in the memory of another device. The caller has put `on` behind the work there
-    /// that has written them.
-    virtual fence write_from(memory& other, std::size_t offset, std::size_t bytes, queue on);
+    /// Takes bytes that begin at `from` in another memory, or apart from these in this one. The caller has put `on`
+    /// behind the work that has written them.
+    virtual fence write_from(memory& other, std::size_t from, std::size_t offset, std::size_t bytes, queue on);
 
     /// Puts a write into what is being captured on that queue, to be done whenever that is launched. `from` stays as it
     /// is, and has to be memory that needs no detour: else throws error(unsupported), and error(invalid_argument) where

@@ -194,6 +194,12 @@ private:
 
 }  // namespace
 
+std::size_t count_of_spaces() noexcept {
+    std::int64_t count = 0;
+    while (table::instance().has(count)) ++count;
+    return static_cast<std::size_t>(count);
+}
+
 device& device_of(space where) noexcept { return table::instance().at(where); }
 
 device_info info_of(space where) { return table::instance().info_of(where); }

@@ -3,6 +3,7 @@
 // Spaces are numbered as they are found and stay until the process ends, so a reference to a device never dangles.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <string_view>
@@ -15,6 +16,9 @@ namespace unibuf::backends {
 
 /// Returns whether the memory of a space is always the host's own.
 inline bool is_host(space where) noexcept { return where == host || where == host_as_device; }
+
+/// Returns how many spaces there are. Their ids begin at 0.
+std::size_t count_of_spaces() noexcept;
 
 /// Returns the device behind a space.
 device& device_of(space where) noexcept;

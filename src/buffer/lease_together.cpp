@@ -74,6 +74,11 @@ private:
 namespace unibuf {
 
 void lease_together(std::span<const wanted_byte_lease> wanted, std::span<byte_lease> taken) {
+    lease_together(wanted, taken, [] {});
+}
+
+void lease_together(std::span<const wanted_byte_lease> wanted, std::span<byte_lease> taken,
+                    const std::function<void()>& start) {
     struct member {
         detail::core* of;
         detail::request asked;
@@ -101,6 +106,12 @@ void lease_together(std::span<const wanted_byte_lease> wanted, std::span<byte_le
     std::deque<detail::quiet_bytes> quiet;
     for (const member& each : members) quiet.emplace_back(*each.of, each.asked);
     for (const member& each : members) *each.taken = detail::take_lease(*each.of, each.asked);
+    try {
+        start();
+    } catch (...) {
+        for (const member& each : members) each.taken->end();
+        throw;
+    }
     for (const member& each : members) detail::begin_lease(*each.of, each.asked);
 }
 

@@ -11,25 +11,14 @@ namespace {
 
 constexpr std::size_t staging_bytes = std::size_t{4} << 20;
 
-/// Moves bytes between two devices that only the host reaches.
-void move_staged(backends::memory& from, backends::memory& to, byte_range range) {
+/// Moves bytes between two memories that only the host reaches.
+void move_staged(backends::memory& from, byte_range range, backends::memory& to, std::size_t offset) {
     std::vector<std::byte> staging(std::min(range.size(), staging_bytes));
-    for (std::size_t offset = range.begin; offset < range.end; offset += staging.size()) {
-        const std::span piece(staging.data(), std::min(staging.size(), range.end - offset));
-        from.read(offset, piece, {}).wait();
-        to.write(offset, piece, {}).wait();
+    for (std::size_t done = 0; done < range.size(); done += staging.size()) {
+        const std::span piece(staging.data(), std::min(staging.size(), range.size() - done));
+        from.read(range.begin + done, piece, {}).wait();
+        to.write(offset + done, piece, {}).wait();
     }
-}
-
-fence move_between_devices(backends::memory& from, backends::memory& to, byte_range range, queue on) {
-    if (to.takes_from(from)) return to.write_from(from, range.begin, range.size(), on);
-    if (!to.host_address()) {
-        move_staged(from, to, range);
-        return {};
-    }
-    to.show(range.begin, range.size());
-    from.read(range.begin, {to.host_address() + range.begin, range.size()}, {}).wait();  // not on the target's queue
-    return {};
 }
 
 /// Returns whether `gap` may be moved again.
@@ -48,11 +37,22 @@ bool may_carry(const guarded& state, byte_range gap, const coherence::step& alon
 
 }  // namespace
 
+fence move_on_devices(backends::memory& from, byte_range range, backends::memory& to, std::size_t offset, queue on) {
+    if (to.takes_from(from)) return to.write_from(from, range.begin, offset, range.size(), on);
+    if (!to.host_address()) {
+        move_staged(from, range, to, offset);
+        return {};
+    }
+    to.show(offset, range.size());
+    from.read(range.begin, {to.host_address() + offset, range.size()}, {}).wait();  // not on the target's queue
+    return {};
+}
+
 void move_ranges(backends::memory& from, backends::memory& to, bool to_host, std::span<const byte_range> ranges,
                  queue on, std::vector<fence>& done) {
     std::byte* const host = to_host ? to.host_address() : from.host_address();
     if (!host) {
-        for (const byte_range& each : ranges) done.push_back(move_between_devices(from, to, each, on));
+        for (const byte_range& each : ranges) done.push_back(move_on_devices(from, each, to, each.begin, on));
         return;
     }
     if (ranges.size() == 1) {

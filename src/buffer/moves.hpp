@@ -11,6 +11,10 @@
 
 namespace unibuf::detail {
 
+/// Moves a range of one memory to another, `offset` bytes into that: by the device where it can, else by way of the
+/// host. The two are apart.
+fence move_on_devices(backends::memory& from, byte_range range, backends::memory& to, std::size_t offset, queue on);
+
 /// Moves `ranges` between two memories, by the device between them or by way of the host. Adds a fence to `done`, which
 /// has room, for each range that was started, so that after an error the caller knows which are under way.
 void move_ranges(backends::memory& from, backends::memory& to, bool to_host, std::span<const byte_range> ranges,

@@ -170,12 +170,16 @@ void plan_to_drop(std::span<const queued_work> queued, byte_range range, std::ve
     }
 }
 
-space_id place_to_fill(const directory& known, byte_range range, space_set allocated) {
+space_set complete_at(const directory& known, byte_range range, space_set allocated) {
     space_set complete = allocated;
     known.for_each(
         range, [&](byte_range, const knowledge& k) { complete &= k.taken_for_written() ? set_of(host) : k.current; });
+    return complete;
+}
+
+space_id place_to_fill(const directory& known, byte_range range, space_set allocated) {
     space_id place = host;
-    for_each_space(complete, [&](space_id each) { place = each; });
+    for_each_space(complete_at(known, range, allocated), [&](space_id each) { place = each; });
     return place;
 }
 

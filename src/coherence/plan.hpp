@@ -75,6 +75,9 @@ std::vector<step> plan(const directory& known, const sharing& memories, std::spa
 /// Adds the steps after which nothing is under way on `range` any more.
 void plan_to_drop(std::span<const queued_work> queued, byte_range range, std::vector<step>& steps);
 
+/// Returns those of the spaces `allocated`, which have a copy, that have all of `range`.
+space_set complete_at(const directory& known, byte_range range, space_set allocated);
+
 /// Returns where `range` is filled without fetching any of it: at a device if one has all of it, else at the host.
 /// `allocated` are the spaces that have a copy.
 space_id place_to_fill(const directory& known, byte_range range, space_set allocated);

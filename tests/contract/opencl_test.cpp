@@ -210,7 +210,7 @@ TEST_F(opencl_test, refuses_what_does_not_belong_together) {
     };
     EXPECT_TRUE(refused(nullptr, mine.device(), mine.queue()));
     EXPECT_TRUE(refused(mine.context(), nullptr, mine.queue()));
-    EXPECT_TRUE(refused(mine.context(), mine.device(), nullptr));
+    EXPECT_TRUE(refused(mine.context(), nullptr, nullptr));
     EXPECT_TRUE(refused(mine.context(), mine.device(), other.queue()));
     EXPECT_TRUE(refused(mine.context(), mine.device(), mine.queue(cl::queue_out_of_order)));
 }

@@ -1,8 +1,10 @@
 // tests/unit/lease_together_test.cpp: several leases in one call.
 #include <gtest/gtest.h>
 
+#include <array>
 #include <chrono>
 #include <cstddef>
+#include <stdexcept>
 #include <thread>
 #include <vector>
 
@@ -80,6 +82,29 @@ TEST(lease_together, checks_ranges_before_it_takes_anything) {
     EXPECT_EQ(code_of([&] { lease_together(buffer.to_write(unibuf::host), buffer.to_read("debug:0", {.offset = 9})); }),
               error_code::out_of_range);
     EXPECT_EQ(buffer.read(unibuf::host)[0], 5);
+}
+
+TEST(lease_together, a_start_that_throws_leaves_all_as_it_was) {
+    unified_buffer<int> from({8});
+    unified_buffer<int> to({8});
+    from.fill(3);
+    to.fill(4);
+    const std::array wanted{from.to_read("debug:0").bytes, to.to_write("debug:0").bytes};
+    std::array<unibuf::byte_lease, 2> taken;
+    EXPECT_THROW(lease_together(wanted, taken,
+                                [&] {
+                                    EXPECT_TRUE(taken[0].held() && taken[1].held());
+                                    throw std::runtime_error("the launch failed");
+                                }),
+                 std::runtime_error);
+    EXPECT_FALSE(taken[0].held() || taken[1].held());
+    EXPECT_EQ(to.read(unibuf::host)[7], 4);
+    from.write(unibuf::host).release();
+
+    int starts = 0;
+    lease_together(wanted, taken, [&] { ++starts; });
+    EXPECT_EQ(starts, 1);
+    EXPECT_EQ(to.state(), unibuf::buffer_state::device_dirty);
 }
 
 TEST(lease_together, never_waits_in_a_circle) {

@@ -111,15 +111,17 @@ bool device_range::takes_from(const memory& other) const noexcept {
 }
 
 /// The driver copies, and stages by itself where the devices do not reach each other.
-fence device_range::write_from(memory& other, std::size_t offset, std::size_t bytes, queue on) {
+fence device_range::write_from(memory& other, std::size_t from, std::size_t offset, std::size_t bytes, queue on) {
     auto& source = dynamic_cast<device_range&>(other);
     const context::scope current(in_);
     const stream_handle stream = in_.stream_for(on);
-    in_.reach(source.in_);
+    const device_pointer begin = source.address_ + from;
+    if (&source.in_ != &in_) in_.reach(source.in_);
     return in_.queued(stream, [&] {
-        in_.check(api().cuMemcpyPeerAsync(address_ + offset, in_.native(), source.address_ + offset,
-                                          source.in_.native(), bytes, stream),
-                  asked("copy from another device", offset, bytes));
+        const result status = &source.in_ == &in_ ? api().cuMemcpyDtoDAsync(address_ + offset, begin, bytes, stream)
+                                                  : api().cuMemcpyPeerAsync(address_ + offset, in_.native(), begin,
+                                                                            source.in_.native(), bytes, stream);
+        in_.check(status, asked("copy from another memory", offset, bytes));
     });
 }
 

@@ -25,7 +25,7 @@ public:
     void write_parts(std::span<const part> parts, const std::byte* host, queue on, std::vector<fence>& done) override;
     void read_parts(std::span<const part> parts, std::byte* host, queue on, std::vector<fence>& done) override;
     bool takes_from(const memory& other) const noexcept override;
-    fence write_from(memory& other, std::size_t offset, std::size_t bytes, queue on) override;
+    fence write_from(memory& other, std::size_t from, std::size_t offset, std::size_t bytes, queue on) override;
     void capture_write(std::size_t offset, std::span<const std::byte> from, queue on) override;
     fence fill(std::size_t offset, std::size_t bytes, std::span<const std::byte> pattern, queue on) override;
 

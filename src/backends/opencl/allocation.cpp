@@ -60,6 +60,20 @@ bool allocation::copy_at_once(std::span<const part> parts, std::byte* host, dire
     return true;
 }
 
+bool allocation::takes_from(const memory& other) const noexcept {
+    const auto* const source = dynamic_cast<const allocation*>(&other);
+    return source && &source->in_ == &in_;
+}
+
+fence allocation::write_from(memory& other, std::size_t from, std::size_t offset, std::size_t bytes, queue on) {
+    const cl_command_queue queue = in_.queue_for(on);
+    event done;
+    const cl_int status = api().clEnqueueCopyBuffer(queue, reinterpret_cast<cl_mem>(other.handle()), native(), from,
+                                                    offset, bytes, 0, nullptr, done.out());
+    if (status != success) fail(status, asked("copy from another memory", offset, bytes));
+    return in_.submitted(queue, std::move(done));
+}
+
 fence allocation::fill(std::size_t offset, std::size_t bytes, std::span<const std::byte> pattern, queue on) {
     const cl_command_queue queue = in_.queue_for(on);
     pattern = shortest(pattern);

@@ -47,7 +47,11 @@ loaded load() {
     UNIBUF_FIND(clFlush);
     UNIBUF_FIND(clFinish);
     UNIBUF_FIND(clCreateBuffer);
+    UNIBUF_FIND(clCreateSubBuffer);
     UNIBUF_FIND(clReleaseMemObject);
+    UNIBUF_FIND(clGetKernelInfo);
+    UNIBUF_FIND(clSetKernelArg);
+    UNIBUF_FIND(clEnqueueNDRangeKernel);
     UNIBUF_FIND(clEnqueueReadBuffer);
     UNIBUF_FIND(clEnqueueWriteBuffer);
     UNIBUF_FIND(clEnqueueCopyBuffer);
@@ -113,10 +117,20 @@ std::string name_of(cl_int status) {
         std::pair{-36, "CL_INVALID_COMMAND_QUEUE"},
         std::pair{-37, "CL_INVALID_HOST_PTR"},
         std::pair{-38, "CL_INVALID_MEM_OBJECT"},
+        std::pair{-45, "CL_INVALID_PROGRAM_EXECUTABLE"},
+        std::pair{-48, "CL_INVALID_KERNEL"},
+        std::pair{-49, "CL_INVALID_ARG_INDEX"},
+        std::pair{-50, "CL_INVALID_ARG_VALUE"},
+        std::pair{-51, "CL_INVALID_ARG_SIZE"},
+        std::pair{-52, "CL_INVALID_KERNEL_ARGS"},
+        std::pair{-53, "CL_INVALID_WORK_DIMENSION"},
+        std::pair{-54, "CL_INVALID_WORK_GROUP_SIZE"},
+        std::pair{-55, "CL_INVALID_WORK_ITEM_SIZE"},
         std::pair{-57, "CL_INVALID_EVENT_WAIT_LIST"},
         std::pair{-58, "CL_INVALID_EVENT"},
         std::pair{-59, "CL_INVALID_OPERATION"},
         std::pair{-61, "CL_INVALID_BUFFER_SIZE"},
+        std::pair{-63, "CL_INVALID_GLOBAL_WORK_SIZE"},
         std::pair{-1001, "CL_PLATFORM_NOT_FOUND_KHR"},
     };
     const auto* found = std::ranges::find(names, status, &std::pair<int, const char*>::first);

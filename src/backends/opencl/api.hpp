@@ -15,6 +15,7 @@ struct _cl_device_id;
 struct _cl_context;
 struct _cl_command_queue;
 struct _cl_mem;
+struct _cl_kernel;
 struct _cl_event;
 
 namespace unibuf::backends::cl {
@@ -29,6 +30,7 @@ using cl_device_id = _cl_device_id*;
 using cl_context = _cl_context*;
 using cl_command_queue = _cl_command_queue*;
 using cl_mem = _cl_mem*;
+using cl_kernel = _cl_kernel*;
 using cl_event = _cl_event*;
 
 inline constexpr cl_bool no = 0;
@@ -41,6 +43,7 @@ inline constexpr cl_int device_not_available = -2;
 inline constexpr cl_int mem_object_allocation_failure = -4;
 inline constexpr cl_int out_of_resources = -5;
 inline constexpr cl_int out_of_host_memory = -6;
+inline constexpr cl_int invalid_kernel = -48;
 inline constexpr cl_int invalid_buffer_size = -61;
 inline constexpr cl_int platform_not_found = -1001;     // CL_PLATFORM_NOT_FOUND_KHR, of cl_khr_icd
 inline constexpr cl_int nvidia_illegal_access = -9999;  // undocumented: a kernel touched memory that is not its own
@@ -56,6 +59,7 @@ inline constexpr cl_uint device_type = 0x1000;
 inline constexpr cl_uint device_max_compute_units = 0x1002;
 inline constexpr cl_uint device_max_mem_alloc_size = 0x1010;
 inline constexpr cl_uint device_global_mem_size = 0x101F;
+inline constexpr cl_uint device_mem_base_addr_align = 0x1019;  // in bits
 inline constexpr cl_uint device_available = 0x1027;
 inline constexpr cl_uint device_execution_capabilities = 0x1029;
 inline constexpr cl_uint device_name = 0x102B;
@@ -65,6 +69,9 @@ inline constexpr cl_uint queue_context = 0x1090;
 inline constexpr cl_uint queue_device = 0x1091;
 inline constexpr cl_uint queue_reference_count = 0x1092;
 inline constexpr cl_uint queue_properties = 0x1093;
+inline constexpr cl_uint kernel_function_name = 0x1190;
+inline constexpr cl_uint kernel_num_args = 0x1191;
+inline constexpr cl_uint kernel_context = 0x1193;
 inline constexpr cl_uint event_context = 0x11D4;
 inline constexpr cl_uint event_command_execution_status = 0x11D3;
 
@@ -73,6 +80,14 @@ inline constexpr cl_bitfield queue_out_of_order = 1u << 0;
 inline constexpr cl_bitfield exec_native_kernel = 1u << 1;
 inline constexpr cl_bitfield mem_read_write = 1u << 0;
 inline constexpr cl_bitfield mem_use_host_ptr = 1u << 3;
+
+inline constexpr cl_uint buffer_create_type_region = 0x1220;
+
+/// This is a cl_buffer_region.
+struct buffer_region {
+    std::size_t origin;
+    std::size_t bytes;
+};
 
 struct functions {
     cl_int (*clGetPlatformIDs)(cl_uint, cl_platform_id*, cl_uint*);
@@ -91,7 +106,12 @@ struct functions {
     cl_int (*clFlush)(cl_command_queue);
     cl_int (*clFinish)(cl_command_queue);
     cl_mem (*clCreateBuffer)(cl_context, cl_bitfield, std::size_t, void*, cl_int*);
+    cl_mem (*clCreateSubBuffer)(cl_mem, cl_bitfield, cl_uint, const void*, cl_int*);
     cl_int (*clReleaseMemObject)(cl_mem);
+    cl_int (*clGetKernelInfo)(cl_kernel, cl_uint, std::size_t, void*, std::size_t*);
+    cl_int (*clSetKernelArg)(cl_kernel, cl_uint, std::size_t, const void*);
+    cl_int (*clEnqueueNDRangeKernel)(cl_command_queue, cl_kernel, cl_uint, const std::size_t*, const std::size_t*,
+                                     const std::size_t*, cl_uint, const cl_event*, cl_event*);
     cl_int (*clEnqueueReadBuffer)(cl_command_queue, cl_mem, cl_bool, std::size_t, std::size_t, void*, cl_uint,
                                   const cl_event*, cl_event*);
     cl_int (*clEnqueueWriteBuffer)(cl_command_queue, cl_mem, cl_bool, std::size_t, std::size_t, const void*, cl_uint,

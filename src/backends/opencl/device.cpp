@@ -11,13 +11,6 @@
 namespace unibuf::backends::cl {
 namespace {
 
-template <class Value>
-Value info(cl_device_id device, cl_uint what, Value otherwise) {
-    Value value{};
-    const cl_int status = api().clGetDeviceInfo(device, what, sizeof value, &value, nullptr);
-    return status == success ? value : otherwise;
-}
-
 std::string text(cl_device_id device, cl_uint what) {
     std::size_t bytes = 0;
     if (api().clGetDeviceInfo(device, what, 0, nullptr, &bytes) != success || bytes == 0) return {};

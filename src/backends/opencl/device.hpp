@@ -40,6 +40,12 @@ public:
 
     context& in();
 
+    /// Returns whether this is a device of that context.
+    bool is_of(cl_context known) const noexcept {
+        const context* const made = context_.load(std::memory_order_acquire);
+        return made && made->handles().context == known;
+    }
+
     /// Makes a cl_mem.
     numbered_mem create_buffer(std::size_t bytes, cl_bitfield flags, void* host);
 
@@ -49,5 +55,16 @@ private:
     std::mutex mutex_;
     std::atomic<context*> context_ = nullptr;  // never freed: see context.hpp
 };
+
+/// Returns the device of an OpenCL space. Throws error(invalid_argument) for another space.
+compute_device& device_at(space where);
+
+/// Returns what a device answers, or `otherwise` where it does not.
+template <class Value>
+Value info(cl_device_id device, cl_uint what, Value otherwise) {
+    Value value{};
+    const cl_int status = api().clGetDeviceInfo(device, what, sizeof value, &value, nullptr);
+    return status == success ? value : otherwise;
+}
 
 }  // namespace unibuf::backends::cl

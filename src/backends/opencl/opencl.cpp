@@ -63,17 +63,12 @@ discovery discover() {
     return result;
 }
 
-compute_device& device_at(space where) {
-    auto* found = dynamic_cast<compute_device*>(&device_of(where));
-    if (!found) throw error(error_code::invalid_argument, where.name() + " is no OpenCL space");
-    return *found;
-}
-
 void check(const opencl::handles& callers) {
     const auto refuse = [](const char* why) { throw error(error_code::invalid_argument, why); };
-    if (!callers.context || !callers.device || !callers.queue) {
-        refuse("a space is made of an OpenCL context, a device and a queue; one of them is null");
+    if (!callers.context || !callers.device) {
+        refuse("a space is made of an OpenCL context and a device; one of them is null");
     }
+    if (!callers.queue) return;
     if (queue_info<cl_context>(callers.queue, queue_context) != callers.context) {
         refuse("the OpenCL queue belongs to another context");
     }
@@ -85,6 +80,20 @@ void check(const opencl::handles& callers) {
     }
 }
 
+/// Makes a device of what the caller has, with a queue of its own where the caller brings none.
+std::unique_ptr<compute_device> adopt(opencl::handles callers) {
+    const facts known = facts_of(callers.device, "the caller's context");
+    if (callers.queue) return std::make_unique<compute_device>(callers, known);
+    cl_int status = success;
+    callers.queue = api().clCreateCommandQueue(callers.context, callers.device, 0, &status);
+    if (status != success) {
+        fail(status, "no OpenCL queue can be made for this context and device", error_code::invalid_argument);
+    }
+    auto made = std::make_unique<compute_device>(callers, known);
+    api().clReleaseCommandQueue(callers.queue);  // the device has retained it
+    return made;
+}
+
 /// One space that was adopted, kept so that adopting again gives the same one.
 struct adopted {
     opencl::handles callers;
@@ -92,6 +101,13 @@ struct adopted {
 };
 
 }  // namespace
+
+compute_device& device_at(space where) {
+    auto* found = dynamic_cast<compute_device*>(&device_of(where));
+    if (!found) throw error(error_code::invalid_argument, where.name() + " is no OpenCL space");
+    return *found;
+}
+
 }  // namespace cl
 
 discovery discover_opencl() {
@@ -134,8 +150,7 @@ space use(_cl_context* context, _cl_device_id* device, _cl_command_queue* queue)
     } catch (const error&) {
     }
     known.reserve(known.size() + 1);
-    auto added = std::make_unique<cl::compute_device>(callers, cl::facts_of(device, "the caller's context"));
-    const space where = add_space("opencl", std::move(added));
+    const space where = add_space("opencl", cl::adopt(callers));
     known.push_back({callers, where});
     return where;
 }

@@ -63,6 +63,18 @@ public:
         return post(on, true, [=](const gl_api& gl, unsigned name) { download(gl, name, offset, to); });
     }
 
+    bool takes_from(const memory& other) const noexcept override {
+        const auto* const source = dynamic_cast<const gl_memory*>(&other);
+        return source && source->context_ == context_;
+    }
+
+    fence write_from(memory& other, std::size_t from, std::size_t offset, std::size_t bytes, queue on) override {
+        return post(on, !mapped_, [=, source = static_cast<unsigned>(other.handle())](const gl_api& gl, unsigned name) {
+            gl.copy_buffer_sub_data(source, name, static_cast<std::ptrdiff_t>(from),
+                                    static_cast<std::ptrdiff_t>(offset), static_cast<std::ptrdiff_t>(bytes));
+        });
+    }
+
     fence fill(std::size_t offset, std::size_t bytes, std::span<const std::byte> pattern, queue on) override {
         return post(on, !mapped_,
                     [=, repeated = std::vector(pattern.begin(), pattern.end())](const gl_api& gl, unsigned name) {

@@ -1,0 +1,181 @@
+// launch/opencl.cpp: kernels that are run on buffers.
+#include <fmt/format.h>
+
+#include <string>
+#include <vector>
+
+#include "backends/opencl/device.hpp"
+#include "backends/spaces.hpp"
+#include "unibuf/buffer.hpp"
+#include "unibuf/opencl.hpp"
+
+namespace unibuf::opencl {
+namespace {
+
+using namespace backends::cl;
+using backends::count_of_spaces;
+using backends::device_of;
+
+template <class Value>
+Value kernel_info(cl_kernel kernel, cl_uint what) {
+    Value value{};
+    const cl_int status = kernel ? api().clGetKernelInfo(kernel, what, sizeof value, &value, nullptr) : invalid_kernel;
+    if (status != success) fail(status, "OpenCL does not know this kernel", error_code::invalid_argument);
+    return value;
+}
+
+std::string name_of(cl_kernel kernel) {
+    char name[256] = {};
+    const cl_int status = api().clGetKernelInfo(kernel, kernel_function_name, sizeof name - 1, name, nullptr);
+    return status == success ? fmt::format("the kernel '{}'", name) : "a kernel with a long name";
+}
+
+void check_number(cl_kernel kernel, std::size_t given) {
+    const auto taken = kernel_info<cl_uint>(kernel, kernel_num_args);
+    if (given == taken) return;
+    throw error(error_code::invalid_argument,
+                fmt::format("{} takes {} arguments; {} were given", name_of(kernel), taken, given));
+}
+
+std::string describe(cl_kernel kernel, std::size_t index) {
+    return fmt::format("argument {} of {}", index, name_of(kernel));
+}
+
+void set(cl_kernel kernel, std::size_t index, const void* value, std::size_t bytes) {
+    const cl_int status = api().clSetKernelArg(kernel, static_cast<cl_uint>(index), bytes, value);
+    if (status == success) return;
+    fail(status, fmt::format("{}: {} bytes were given", describe(kernel, index), bytes), error_code::invalid_argument);
+}
+
+void set(cl_kernel kernel, std::size_t index, cl_mem memory) { set(kernel, index, &memory, sizeof memory); }
+
+/// Sets an argument that is no memory of a buffer.
+void set_value(cl_kernel kernel, std::size_t index, const argument& given) {
+    set(kernel, index, given.value(), given.bytes());
+}
+
+/// The parts of cl_mems that a kernel works on, until it is on its queue: from then on OpenCL keeps them.
+class parts {
+public:
+    explicit parts(context& in) : in_(in) {}
+    ~parts() {
+        for (const cl_mem each : made_) api().clReleaseMemObject(each);
+    }
+    parts(const parts&) = delete;
+    parts& operator=(const parts&) = delete;
+
+    /// Returns a cl_mem that begins where the memory does that is given as argument `index`.
+    cl_mem of(const native_memory& given, cl_kernel kernel, std::size_t index) {
+        const cl_mem whole = opencl::memory(given);
+        if (given.offset == 0) return whole;
+        const auto bits = info<cl_uint>(in_.handles().device, device_mem_base_addr_align, 8);
+        if (given.offset % (bits / 8) != 0) {
+            throw error(
+                error_code::invalid_argument,
+                fmt::format("{} begins at byte {} of its copy; {} takes multiples of {}: pass the whole buffer, "
+                            "and the offset as a number",
+                            describe(kernel, index), given.offset, in_.description(), bits / 8));
+        }
+        made_.reserve(made_.size() + 1);
+        const buffer_region region{.origin = given.offset, .bytes = given.bytes};
+        cl_int status = success;
+        const cl_mem part = api().clCreateSubBuffer(whole, 0, buffer_create_type_region, &region, &status);
+        if (status != success) {
+            fail(status, describe(kernel, index) + ": no sub-buffer can be made", error_code::unsupported);
+        }
+        made_.push_back(part);
+        return part;
+    }
+
+private:
+    context& in_;
+    std::vector<cl_mem> made_;
+};
+
+void start(context& in, cl_kernel kernel, const nd_range& items) {
+    const nd_range::extent& all = items.items();
+    const std::size_t* const group = items.group() ? items.group()->in.data() : nullptr;
+    const cl_int status = api().clEnqueueNDRangeKernel(in.handles().queue, kernel, all.dimensions, nullptr,
+                                                       all.in.data(), group, 0, nullptr, nullptr);
+    if (status != success) fail(status, name_of(kernel) + " was to be run", error_code::invalid_argument);
+}
+
+}  // namespace
+
+space space_of(_cl_kernel* kernel) {
+    const auto wanted = kernel_info<cl_context>(kernel, kernel_context);
+    std::vector<space> found;
+    for (std::size_t id = 0; id < count_of_spaces(); ++id) {
+        const space each = space::from_id(static_cast<std::uint8_t>(id));
+        const auto* const device = dynamic_cast<const compute_device*>(&device_of(each));
+        if (device && device->is_of(wanted)) found.push_back(each);
+    }
+    if (found.size() == 1) return found[0];
+    if (found.empty()) {
+        throw error(error_code::invalid_argument,
+                    name_of(kernel) + " is of a context that is no space: opencl::use makes one of it");
+    }
+    throw error(error_code::invalid_argument, fmt::format("{} is of the context of {} and {}: name one of them",
+                                                          name_of(kernel), found[0].name(), found[1].name()));
+}
+
+namespace detail {
+
+void set_arguments(_cl_kernel* kernel, std::span<const argument> arguments) {
+    check_number(kernel, arguments.size());
+    for (std::size_t i = 0; i < arguments.size(); ++i) {
+        const argument& each = arguments[i];
+        if (each.wanted()) {
+            throw error(error_code::invalid_argument,
+                        describe(kernel, i) + " is an access that nobody has taken: pass its lease, or call enqueue");
+        }
+        if (!each.memory()) {
+            set_value(kernel, i, each);
+        } else if (each.memory()->offset == 0) {
+            set(kernel, i, opencl::memory(*each.memory()));
+        } else {
+            throw error(error_code::invalid_argument,
+                        fmt::format("{} begins at byte {} of its copy: pass the whole buffer, and the offset as a "
+                                    "number; or call enqueue",
+                                    describe(kernel, i), each.memory()->offset));
+        }
+    }
+}
+
+void enqueue(space where, _cl_kernel* kernel, const nd_range& items, std::span<const argument> arguments) {
+    context& in = device_at(where).in();
+    check_number(kernel, arguments.size());
+    std::vector<wanted_byte_lease> wanted;
+    for (std::size_t i = 0; i < arguments.size(); ++i) {
+        const wanted_access* const each = arguments[i].wanted();
+        if (!each) continue;
+        if (each->options.on) {
+            throw error(error_code::invalid_argument, fmt::format("{} names a queue; a kernel is put on the one of {}",
+                                                                  describe(kernel, i), where.name()));
+        }
+        wanted.push_back({each->of, where, each->what, each->options});
+        wanted.back().options.on = queue_of(in.handles().queue);
+    }
+    std::vector<byte_lease> taken(wanted.size());
+    lease_together(wanted, taken, [&] {
+        parts of(in);
+        auto next = taken.cbegin();
+        for (std::size_t i = 0; i < arguments.size(); ++i) {
+            const argument& each = arguments[i];
+            if (const wanted_access* const access = each.wanted()) {
+                native_memory memory = (next++)->native();
+                memory.offset -= access->options.offset;
+                memory.bytes = access->of->size_bytes();
+                set(kernel, i, of.of(memory, kernel, i));
+            } else if (each.memory()) {
+                set(kernel, i, of.of(*each.memory(), kernel, i));
+            } else {
+                set_value(kernel, i, each);
+            }
+        }
+        start(in, kernel, items);
+    });
+}
+
+}  // namespace detail
+}  // namespace unibuf::opencl
