@@ -152,15 +152,17 @@ void passage::bring() {
     forget_done();
     plan_for(*lock_.operator->(), asked_, asked_.range, steps);
     transfers_.run(steps);
+    // The gate opens for the host once its memory is idle. Work that had to be waited for was not asked before.
+    if (asked_.where == host && lock_->host_memory_is_busy()) lock_->holds.work().forget_done();
     if (lock_->any_exposed && asked_.where == host) lock_->writes()->expose_again(asked_.range);
     show(*lock_.operator->(), *at(), asked_.range);
 }
 
-/// Forgets queued work that is done. The gate opens for the host once its memory is idle, so the host asks for all.
+/// Forgets queued work that is done. Work of leases is asked only where there is much of it.
 void passage::forget_done() noexcept {
     work_list& queued = lock_->holds.work();
     if (queued.empty() || steps_are_behind(*lock_.operator->(), asked_)) return;
-    queued.forget_done(queued.is_long() || (asked_.where == host && lock_->host_memory_is_busy()));
+    queued.forget_done(queued.is_long());
 }
 
 void passage::keep_others_off() { transfers_.claim(asked_.range); }

@@ -89,7 +89,7 @@ void wait_for_work_in_host_memory(lock& through, const request& asked) {
     if (through->holds.work().empty()) return;
     const auto in_the_way = [&] { return work_in_host_memory(*through.operator->(), asked); };
     if (in_the_way().empty()) return;
-    through->holds.work().forget_done();
+    through->holds.work().forget_done(false);
     const std::vector<std::uint64_t> tickets = in_the_way();
     if (tickets.empty()) return;
     claim keep(through);
