@@ -151,12 +151,12 @@ std::vector<bench::situation> loops() {
 
 const bench::declared pairs({.name = "pool.pair",
                              .unit = "ns",
-                             .goal = bench::at_most(50),
+                             .goal = bench::ratio_at_most(2),
                              .cases = {{"64 KiB, acquired and released", pair}}});
 
 const bench::declared pairs_beside_mimalloc({.name = "pool.pair.mimalloc",
                                              .unit = "ns",
-                                             .goal = bench::at_most(50),
+                                             .goal = bench::ratio_at_most(5),
                                              .cases = {{"64 KiB, mi_malloc and mi_free", pair_beside_mimalloc}}});
 
 const bench::declared used({.name = "pool.pair.used",

@@ -64,12 +64,9 @@ public:
 
     void step(int number) {
         write_edge(now_, number);
-        {
-            // Without a queue the edge is there when this returns, and the host may write the next one.
-            const auto from = now_.read(where_);
-            unibuf::opencl::enqueue(where_, spread_.native(), {of_.width, of_.rows - 2}, from,
-                                    write(next_, {.offset = of_.row(), .count = of_.inner()}), of_.width);
-        }
+        now_.read(where_).release();  // the edge is there when this returns, and the host may write the next one
+        unibuf::opencl::enqueue(where_, spread_.native(), {of_.width, of_.rows - 2}, read(now_),
+                                write(next_, {.offset = of_.row(), .count = of_.inner()}), of_.width);
         std::swap(now_, next_);
     }
 

@@ -255,9 +255,10 @@ public:
     void copy_to(std::span<std::byte> data, std::size_t offset = 0) const;
 
     // These copy all of `source` to `offset` in this one, or what is there to all of `target`. That is done where the
-    // bytes are current, and counts as no transfer: a device copies within its own memory, and the call returns once
-    // that is queued. Where several spaces have the bytes, it is a device at which the target has a copy, or else the
-    // host. Both throw what leases throw, error(out_of_range), and error(access_conflict) where the two share a byte.
+    // bytes are current, and counts as no transfer: a device copies within its own memory, where it has room for both,
+    // after the work that is queued on them, and the call does not wait for the copy. Where several spaces have the
+    // bytes, it is a device at which the target has a copy, or else the host. Both throw what leases throw,
+    // error(out_of_range), and error(access_conflict) where the two share a byte.
     void copy_from(const buffer& source, std::size_t offset = 0);
     void copy_to(buffer& target, std::size_t offset = 0) const;
 

@@ -28,8 +28,8 @@ struct wanted_byte_lease {
 /// `wanted[i]` is put into `taken[i]`.
 UNIBUF_API void lease_together(std::span<const wanted_byte_lease> wanted, std::span<byte_lease> taken);
 
-/// Does the same, and calls `start` once all of the leases are held, to start their work. Where it throws, they end,
-/// and nothing has become newest: the contents are what they were.
+/// Does the same, and calls `start` once all of the leases are held, to start their work. Where it throws, having
+/// started nothing, they end, and the contents are what they were.
 UNIBUF_API void lease_together(std::span<const wanted_byte_lease> wanted, std::span<byte_lease> taken,
                                const std::function<void()>& start);
 
@@ -66,19 +66,19 @@ struct wanted_access {
     access_options options;
 };
 
-// Each of these gives a buffer, or the range of it that the options name, for such an access.
+// Each of these gives a buffer or a view, or the range of it that the options name, for such an access.
 template <class Buffer>
 wanted_access read(const Buffer& of, const access_options& options = {}) {
     const wanted_byte_lease bytes = of.to_read(host, options).bytes;
     return {bytes.of, bytes.what, bytes.options};
 }
 template <class Buffer>
-wanted_access write(Buffer& of, const access_options& options = {}) {
+wanted_access write(Buffer&& of, const access_options& options = {}) {
     const wanted_byte_lease bytes = of.to_write(host, options).bytes;
     return {bytes.of, bytes.what, bytes.options};
 }
 template <class Buffer>
-wanted_access read_write(Buffer& of, const access_options& options = {}) {
+wanted_access read_write(Buffer&& of, const access_options& options = {}) {
     const wanted_byte_lease bytes = of.to_read_write(host, options).bytes;
     return {bytes.of, bytes.what, bytes.options};
 }

@@ -40,9 +40,9 @@ struct handles {
 /// Returns the native handles of `where`. Throws error(invalid_argument) where it is no OpenCL space.
 UNIBUF_API handles handles_of(space where);
 
-/// Makes a space of the caller's own context, device and in-order queue, which are retained. Without a queue the space
-/// makes one: see handles_of. The same arguments give the same space again. Throws error(invalid_argument) where they
-/// do not belong together or the queue is out of order.
+/// Returns the space of the caller's own context, device and in-order queue, which are retained; makes it, where it is
+/// not there yet. Without a queue it is the first one of that context and device, which makes a queue: see handles_of.
+/// Throws error(invalid_argument) where they do not belong together or the queue is out of order.
 UNIBUF_API space use(_cl_context* context, _cl_device_id* device, _cl_command_queue* queue = nullptr);
 
 /// Tells unibuf of a queue of the caller's own, in order and of the space's context. OpenCL does not say which queues
@@ -88,8 +88,10 @@ public:
 
 private:
     static std::size_t checked(std::integral auto size) {
-        if (std::in_range<std::size_t>(size)) return static_cast<std::size_t>(size);
-        throw error(error_code::invalid_argument, "a negative number of work items was asked for");
+        if constexpr (std::signed_integral<decltype(size)>) {
+            if (size < 0) throw error(error_code::invalid_argument, "a negative number of work items was asked for");
+        }
+        return static_cast<std::size_t>(size);
     }
 
     extent items_;
@@ -110,12 +112,20 @@ public:
     argument(const lease<T>& held) : memory_(&held.native()) {}
     argument(local_memory of) noexcept : bytes_(of.bytes) {}
 
-    /// Makes an argument of a value: a number, a vector, a struct, a cl_mem or a cl_sampler. Other pointers mean
-    /// nothing to a kernel.
+    /// Makes an argument of a value: a number, a vector, a struct, a cl_mem or a cl_sampler.
     template <class Value>
         requires std::is_trivially_copyable_v<Value> &&
                      (!std::is_pointer_v<Value> || std::same_as<Value, _cl_mem*> || std::same_as<Value, _cl_sampler*>)
     argument(const Value& value) noexcept : value_(&value), bytes_(sizeof value) {}
+
+    // These mean nothing to a kernel.
+    argument(std::nullptr_t) = delete;
+    argument(const native_memory&) = delete;
+    argument(const wanted_byte_lease&) = delete;
+    template <class T>
+    argument(const wanted_lease<T>&) = delete;
+    template <class T, std::size_t Extent>
+    argument(const std::span<T, Extent>&) = delete;
 
     const wanted_access* wanted() const noexcept { return wanted_; }
     const native_memory* memory() const noexcept { return memory_; }
@@ -140,16 +150,18 @@ UNIBUF_API void enqueue(space where, _cl_kernel* kernel, const nd_range& items, 
 /// or more than one.
 UNIBUF_API space space_of(_cl_kernel* kernel);
 
-/// Sets all arguments of a kernel: leases that are held and begin where their copies do, values, local_memory. Throws
-/// error(invalid_argument), which names the argument. A kernel is used by one thread at a time, as OpenCL has it.
+/// Sets all arguments of a kernel: leases that are held at a space of its context, and begin where their copies do;
+/// values; local_memory. Throws error(invalid_argument), which names the argument. A kernel is used by one thread at a
+/// time, as OpenCL has it.
 template <class... Arguments>
 void set_arguments(_cl_kernel* kernel, const Arguments&... arguments) {
     const std::array<argument, sizeof...(Arguments)> all{argument(arguments)...};
     detail::set_arguments(kernel, all);
 }
 
-/// Runs a kernel on buffers: takes a lease for each access, sets the arguments, puts the kernel on the queue of
-/// `where`, and ends the leases. The host does not wait, and later accesses wait for the kernel.
+/// Runs a kernel on buffers: takes a lease for each access, sets the arguments, which are these and values, puts the
+/// kernel on the queue of `where` and starts it, and ends the leases. The host does not wait, and later accesses wait
+/// for the kernel.
 ///
 ///     unibuf::opencl::enqueue(saxpy, n, read(x), read_write(y), 3.0f);
 ///

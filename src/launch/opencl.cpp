@@ -41,6 +41,10 @@ std::string describe(cl_kernel kernel, std::size_t index) {
     return fmt::format("argument {} of {}", index, name_of(kernel));
 }
 
+[[noreturn]] void refuse(cl_kernel kernel, std::size_t index, const std::string& why) {
+    throw error(error_code::invalid_argument, describe(kernel, index) + ' ' + why);
+}
+
 void set(cl_kernel kernel, std::size_t index, const void* value, std::size_t bytes) {
     const cl_int status = api().clSetKernelArg(kernel, static_cast<cl_uint>(index), bytes, value);
     if (status == success) return;
@@ -67,14 +71,14 @@ public:
     /// Returns a cl_mem that begins where the memory does that is given as argument `index`.
     cl_mem of(const native_memory& given, cl_kernel kernel, std::size_t index) {
         const cl_mem whole = opencl::memory(given);
-        if (given.offset == 0) return whole;
+        if (given.offset == 0 || given.bytes == 0) return whole;
         const auto bits = info<cl_uint>(in_.handles().device, device_mem_base_addr_align, 8);
         if (given.offset % (bits / 8) != 0) {
-            throw error(
-                error_code::invalid_argument,
-                fmt::format("{} begins at byte {} of its copy; {} takes multiples of {}: pass the whole buffer, "
-                            "and the offset as a number",
-                            describe(kernel, index), given.offset, in_.description(), bits / 8));
+            refuse(
+                kernel, index,
+                fmt::format("begins at byte {} of its copy; {} takes multiples of {}: pass the whole buffer, and the "
+                            "offset as a number",
+                            given.offset, in_.description(), bits / 8));
         }
         made_.reserve(made_.size() + 1);
         const buffer_region region{.origin = given.offset, .bytes = given.bytes};
@@ -92,11 +96,11 @@ private:
     std::vector<cl_mem> made_;
 };
 
-void start(context& in, cl_kernel kernel, const nd_range& items) {
+void run(cl_command_queue queue, cl_kernel kernel, const nd_range& items) {
     const nd_range::extent& all = items.items();
     const std::size_t* const group = items.group() ? items.group()->in.data() : nullptr;
-    const cl_int status = api().clEnqueueNDRangeKernel(in.handles().queue, kernel, all.dimensions, nullptr,
-                                                       all.in.data(), group, 0, nullptr, nullptr);
+    const cl_int status =
+        api().clEnqueueNDRangeKernel(queue, kernel, all.dimensions, nullptr, all.in.data(), group, 0, nullptr, nullptr);
     if (status != success) fail(status, name_of(kernel) + " was to be run", error_code::invalid_argument);
 }
 
@@ -123,58 +127,61 @@ namespace detail {
 
 void set_arguments(_cl_kernel* kernel, std::span<const argument> arguments) {
     check_number(kernel, arguments.size());
+    const auto context = kernel_info<cl_context>(kernel, kernel_context);
     for (std::size_t i = 0; i < arguments.size(); ++i) {
         const argument& each = arguments[i];
-        if (each.wanted()) {
-            throw error(error_code::invalid_argument,
-                        describe(kernel, i) + " is an access that nobody has taken: pass its lease, or call enqueue");
-        }
+        if (each.wanted()) refuse(kernel, i, "is an access that nobody has taken: pass its lease, or call enqueue");
         if (!each.memory()) {
             set_value(kernel, i, each);
-        } else if (each.memory()->offset == 0) {
-            set(kernel, i, opencl::memory(*each.memory()));
-        } else {
-            throw error(error_code::invalid_argument,
-                        fmt::format("{} begins at byte {} of its copy: pass the whole buffer, and the offset as a "
-                                    "number; or call enqueue",
-                                    describe(kernel, i), each.memory()->offset));
+            continue;
         }
+        const native_memory& given = *each.memory();
+        const auto* const device = dynamic_cast<const compute_device*>(&device_of(given.where));
+        if (!device || !device->is_of(context)) {
+            refuse(kernel, i, "is a lease at " + given.where.name() + ", which is not of the kernel's context");
+        }
+        if (given.offset != 0) {
+            refuse(kernel, i,
+                   fmt::format("begins at byte {} of its copy: pass the whole buffer, and the offset as a number; or "
+                               "call enqueue",
+                               given.offset));
+        }
+        set(kernel, i, opencl::memory(given));
     }
 }
 
 void enqueue(space where, _cl_kernel* kernel, const nd_range& items, std::span<const argument> arguments) {
     context& in = device_at(where).in();
+    const cl_command_queue queue = in.handles().queue;
     check_number(kernel, arguments.size());
     std::vector<wanted_byte_lease> wanted;
     for (std::size_t i = 0; i < arguments.size(); ++i) {
+        // The lease may be on another queue, and what comes after it there is not ordered behind this kernel.
+        if (arguments[i].memory()) refuse(kernel, i, "is a lease: pass the access, or call set_arguments");
         const wanted_access* const each = arguments[i].wanted();
         if (!each) continue;
-        if (each->options.on) {
-            throw error(error_code::invalid_argument, fmt::format("{} names a queue; a kernel is put on the one of {}",
-                                                                  describe(kernel, i), where.name()));
-        }
+        if (each->options.on) refuse(kernel, i, "names a queue; a kernel is put on the one of " + where.name());
         wanted.push_back({each->of, where, each->what, each->options});
-        wanted.back().options.on = queue_of(in.handles().queue);
+        wanted.back().options.on = queue_of(queue);
     }
     std::vector<byte_lease> taken(wanted.size());
     lease_together(wanted, taken, [&] {
         parts of(in);
         auto next = taken.cbegin();
         for (std::size_t i = 0; i < arguments.size(); ++i) {
-            const argument& each = arguments[i];
-            if (const wanted_access* const access = each.wanted()) {
-                native_memory memory = (next++)->native();
-                memory.offset -= access->options.offset;
-                memory.bytes = access->of->size_bytes();
-                set(kernel, i, of.of(memory, kernel, i));
-            } else if (each.memory()) {
-                set(kernel, i, of.of(*each.memory(), kernel, i));
-            } else {
-                set_value(kernel, i, each);
+            const wanted_access* const each = arguments[i].wanted();
+            if (!each) {
+                set_value(kernel, i, arguments[i]);
+                continue;
             }
+            native_memory memory = (next++)->native();
+            memory.offset -= each->options.offset;
+            memory.bytes = each->of->size_bytes();
+            set(kernel, i, of.of(memory, kernel, i));
         }
-        start(in, kernel, items);
+        run(queue, kernel, items);
     });
+    in.start(queue);
 }
 
 }  // namespace detail

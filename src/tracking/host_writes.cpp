@@ -97,6 +97,12 @@ void host_writes::apply_pending(byte_range range) {
     pending_.take_out(range);
 }
 
+/// Returns whether there is nothing to look at in `range`: its bytes are taken for written, or no pointer is out.
+bool host_writes::is_all_assumed(byte_range range) const {
+    const auto looked_at = [](const knowledge& k) { return k.watched() || is_fresh(k); };
+    return pending_.empty() && images_.empty() && !known_.any(range, looked_at);
+}
+
 void host_writes::find(byte_range range, space where, access what) {
     if (range.empty()) return;
     const bool elsewhere = where != host;
@@ -113,10 +119,13 @@ void host_writes::find(byte_range range, space where, access what) {
             return k.exposed() && (changes_hands ? !only_at_host(k) : !at_host(k));
         };
         if (!elsewhere && !known_.any(units_.around(range), needed)) return;
-        collect(range);
-        forget_images(range);
-        const byte_ranges found = pending_.clipped_to(range);
-        apply_pending(range);
+        byte_ranges found;
+        if (!is_all_assumed(range)) {
+            collect(range);
+            forget_images(range);
+            found = pending_.clipped_to(range);
+            apply_pending(range);
+        }
         if (elsewhere) {
             for (byte_range each = range; each.begin < range.end; each.begin = each.end) {
                 each.end = std::min(range.end, (each.begin / section_bytes + 1) * section_bytes);
@@ -158,6 +167,7 @@ void host_writes::decide(byte_range in, std::size_t written) {
 
     if (assumed) coherence::assume_host_writes(known_, in);
     if (!watch) {
+        if (!watched) return;
         const byte_ranges given_up = known_.where(in, at_host_and(pointers::watched));
         for (const byte_range& each : given_up) watch_->disarm(each);
         coherence::expose(known_, given_up, pointers::assumed);

@@ -114,6 +114,7 @@ public:
 private:
     void scan(const byte_ranges& ranges);
     void collect(byte_range range);
+    bool is_all_assumed(byte_range range) const;
     void apply_pending(byte_range range);
     void end_free(byte_range range);
     void decide(byte_range in, std::size_t written);

@@ -17,6 +17,7 @@ class unit_images {
 public:
     explicit unit_images(std::span<const std::byte> memory) : memory_(memory) {}
 
+    bool empty() const noexcept { return images_.empty(); }
     bool has(byte_range unit) const noexcept { return images_.contains(unit.begin); }
     bool being_written(byte_range unit) const { return images_.at(unit.begin).writers != 0; }
 

@@ -319,4 +319,14 @@ TEST_P(queued_eviction_contract, memory_goes_after_the_work_that_reads_it) {
 }
 
 }  // namespace
+TEST_P(eviction_contract, a_copy_for_which_there_is_no_room_is_made_at_the_host) {
+    make_room_for(1);
+    buffer source = mirrored();
+    buffer target = mirrored();
+    device_fills(source, std::byte{5});
+    target.copy_from(source);
+    EXPECT_TRUE(same(host_reads(target), all(std::byte{5})));
+    EXPECT_TRUE(same(host_reads(source), all(std::byte{5})));
+}
+
 }  // namespace unibuf::contract

@@ -170,11 +170,10 @@ TEST_F(opencl_kernel_test, runs_on_views) {
         refusal([&] { opencl::enqueue(saxpy_, 10, read(x), read_write(unaligned), 1.0f); }),
         HasSubstr("argument 1 of the kernel 'saxpy' begins at byte " + std::to_string((begin + 1) * sizeof(float))));
     expect_saxpy(4, begin, begin + 100);
-    {
-        const auto held = y.read_write(where_, {.on = opencl::queue_of(opencl::handles_of(where_).queue)});
-        opencl::enqueue(saxpy_, 100, read(x), held, -5.0f);
-    }
+    opencl::enqueue(saxpy_, 100, read(x), read_write(y_.view(begin, 200)), -5.0f);
     expect_saxpy(-1, begin, begin + 100);
+    auto nothing = y_.view(7, 0);
+    opencl::enqueue(saxpy_, 1, read(x), read(nothing), 0.0f);
 }
 
 TEST_F(opencl_kernel_test, takes_sizes_of_items_and_groups) {
@@ -217,6 +216,17 @@ TEST_F(opencl_kernel_test, a_kernel_that_is_refused_changes_nothing) {
     y_.write(host).release();  // nothing is held
 }
 
+TEST_F(opencl_kernel_test, a_kernel_that_is_refused_leaves_shared_memory_as_it_was) {
+    unified_buffer<float> y({count}, {.hint = memory_hint::cpu_preferred});
+    y.fill(1);
+    y.read(where_).release();
+    y.write(host)[17] = 42;
+    EXPECT_FALSE(refusal([&] { opencl::enqueue(saxpy_, {{count}, {7}}, read(x_), write(y), 2.0f); }).empty());
+    EXPECT_EQ(y.read(host)[17], 42);
+    opencl::enqueue(saxpy_, count, read(x_), read_write(y), 0.0f);
+    EXPECT_EQ(y.read(host)[17], 42);
+}
+
 TEST_F(opencl_kernel_test, takes_its_arguments_from_leases) {
     const opencl::handles known = opencl::handles_of(where_);
     {
@@ -230,6 +240,11 @@ TEST_F(opencl_kernel_test, takes_its_arguments_from_leases) {
     const auto inside = x_.read(where_, {.offset = 1024});
     EXPECT_THAT(refusal([&] { opencl::set_arguments(saxpy_, inside, inside, 5.0f); }),
                 HasSubstr("begins at byte 4096"));
+    EXPECT_THAT(refusal([&] { opencl::enqueue(saxpy_, count, inside, inside, 5.0f); }),
+                HasSubstr("argument 0 of the kernel 'saxpy' is a lease"));
+    const auto at_host = y_.read(host);
+    EXPECT_THAT(refusal([&] { opencl::set_arguments(saxpy_, at_host, at_host, 5.0f); }),
+                HasSubstr("argument 0 of the kernel 'saxpy' is a lease at host"));
     EXPECT_THAT(refusal([&] { opencl::set_arguments(saxpy_, 5.0f); }), HasSubstr("takes 3 arguments; 1 were given"));
 }
 
@@ -245,7 +260,8 @@ TEST_F(opencl_kernel_test, runs_in_a_context_of_the_programs_own) {
 
     const space adopted = opencl::use(context, device);
     EXPECT_EQ(opencl::use(context, device), adopted);
-    EXPECT_NE(opencl::handles_of(adopted).queue, nullptr);
+    EXPECT_EQ(opencl::use(context, device, opencl::handles_of(adopted).queue), adopted);
+    EXPECT_EQ(opencl::use(opencl::handles_of(where_).context, device), where_);
     EXPECT_EQ(opencl::space_of(saxpy), adopted);
     opencl::enqueue(saxpy, count, read(x_), read_write(y_), 2.0f);
     expect_saxpy(2, 0, count);

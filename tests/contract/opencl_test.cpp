@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <thread>
 
 #include "backends/loader.hpp"
@@ -369,6 +370,23 @@ TEST_F(opencl_test, waits_for_work_on_a_queue_that_is_known_since_another_lease)
     }
     b.write(host).release();
     api().clReleaseCommandQueue(queue);
+}
+
+TEST_F(opencl_test, copies_what_is_bound_before_it_returns) {
+    buffer bound(16384, {.hint = memory_hint::gpu_preferred});
+    buffer target(16384, {.hint = memory_hint::gpu_preferred});
+    bound.copy_from(noise(16384));
+    const standing_hold hold = bound.bind(where_, access::read_write);
+    target.read(where_).release();
+    std::atomic<bool> copied = false;
+    gate closed(context(), opencl::handles_of(where_).queue);
+    const std::jthread copying([&] {
+        target.copy_from(bound);
+        copied = true;
+    });
+    std::this_thread::sleep_for(50ms);
+    EXPECT_FALSE(copied) << "the program may write what is bound at any time";
+    closed.open();
 }
 
 TEST_F(opencl_test, says_what_alignment_sharing_needs) {

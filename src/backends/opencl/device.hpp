@@ -46,6 +46,12 @@ public:
         return made && made->handles().context == known;
     }
 
+    /// Returns whether this works with the caller's handles; without a queue, the others decide.
+    bool works_with(const opencl::handles& callers) const noexcept {
+        return is_of(callers.context) && native_ == callers.device &&
+               (!callers.queue || context_.load()->handles().queue == callers.queue);
+    }
+
     /// Makes a cl_mem.
     numbered_mem create_buffer(std::size_t bytes, cl_bitfield flags, void* host);
 

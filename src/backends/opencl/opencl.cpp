@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <mutex>
+#include <optional>
 #include <vector>
 
 #include "backends/opencl/device.hpp"
@@ -89,16 +90,20 @@ std::unique_ptr<compute_device> adopt(opencl::handles callers) {
     if (status != success) {
         fail(status, "no OpenCL queue can be made for this context and device", error_code::invalid_argument);
     }
-    auto made = std::make_unique<compute_device>(callers, known);
-    api().clReleaseCommandQueue(callers.queue);  // the device has retained it
-    return made;
+    const std::unique_ptr<_cl_command_queue, cl_int (*)(cl_command_queue)> own(callers.queue,
+                                                                               api().clReleaseCommandQueue);
+    return std::make_unique<compute_device>(callers, known);  // retains it
 }
 
-/// One space that was adopted, kept so that adopting again gives the same one.
-struct adopted {
-    opencl::handles callers;
-    space where;
-};
+/// Returns the space that works with the caller's handles already.
+std::optional<space> adopted(const opencl::handles& callers) {
+    for (std::size_t id = 0; id < count_of_spaces(); ++id) {
+        const space each = space::from_id(static_cast<std::uint8_t>(id));
+        const auto* const device = dynamic_cast<const compute_device*>(&device_of(each));
+        if (device && device->works_with(callers)) return each;
+    }
+    return std::nullopt;
+}
 
 }  // namespace
 
@@ -137,22 +142,14 @@ space use(_cl_context* context, _cl_device_id* device, _cl_command_queue* queue)
     cl::check(callers);
 
     static std::mutex& mutex = *new std::mutex;
-    static std::vector<cl::adopted>& known = *new std::vector<cl::adopted>;
     const std::lock_guard lock(mutex);
-    const auto same = [&](const cl::adopted& each) {
-        return each.callers.context == context && each.callers.device == device && each.callers.queue == queue;
-    };
-    if (const auto found = std::ranges::find_if(known, same); found != known.end()) return found->where;
-
     // Devices are looked for first, so that "opencl:0" means the same whether somebody adopted before or not.
     try {
         [[maybe_unused]] const space found("opencl:0");
     } catch (const error&) {
     }
-    known.reserve(known.size() + 1);
-    const space where = add_space("opencl", cl::adopt(callers));
-    known.push_back({callers, where});
-    return where;
+    if (const std::optional<space> known = cl::adopted(callers)) return *known;
+    return add_space("opencl", cl::adopt(callers));
 }
 
 _cl_mem* memory(const native_memory& copy) {

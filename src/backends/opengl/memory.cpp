@@ -70,8 +70,7 @@ public:
 
     fence write_from(memory& other, std::size_t from, std::size_t offset, std::size_t bytes, queue on) override {
         return post(on, !mapped_, [=, source = static_cast<unsigned>(other.handle())](const gl_api& gl, unsigned name) {
-            gl.copy_buffer_sub_data(source, name, static_cast<std::ptrdiff_t>(from),
-                                    static_cast<std::ptrdiff_t>(offset), static_cast<std::ptrdiff_t>(bytes));
+            copy(gl, source, from, name, offset, bytes);
         });
     }
 

@@ -102,6 +102,12 @@ void upload(const gl_api& gl, unsigned to, std::size_t offset, std::span<const s
     check_errors(gl, fmt::format("writing {} bytes to an OpenGL buffer", from.size()));
 }
 
+void copy(const gl_api& gl, unsigned from, std::size_t at, unsigned to, std::size_t offset, std::size_t bytes) {
+    begin(gl);
+    gl.copy_buffer_sub_data(from, to, signed_of(at), signed_of(offset), signed_of(bytes));
+    check_errors(gl, fmt::format("copying {} bytes between OpenGL buffers", bytes));
+}
+
 void download(const gl_api& gl, unsigned from, std::size_t offset, std::span<std::byte> to) {
     begin(gl);
     gl.get_buffer_sub_data(from, signed_of(offset), signed_of(to.size()), to.data());

@@ -39,7 +39,8 @@ std::unique_ptr<dma> dma::to(std::byte* memory, std::size_t bytes) {
 bool dma::open(std::byte* memory, std::size_t bytes) {
     io_uring_params with{};
     ring_ = static_cast<int>(::syscall(SYS_io_uring_setup, 1, &with));
-    if (ring_ < 0 || !(with.features & IORING_FEAT_SINGLE_MMAP)) return false;
+    constexpr unsigned needed = IORING_FEAT_SINGLE_MMAP | IORING_FEAT_EXT_ARG;
+    if (ring_ < 0 || (with.features & needed) != needed) return false;
     queues_size_ = with.cq_off.cqes + with.cq_entries * sizeof(io_uring_cqe);
     queues_ = map(ring_, queues_size_, IORING_OFF_SQ_RING);
     entries_size_ = with.sq_entries * sizeof(io_uring_sqe);
@@ -48,6 +49,7 @@ bool dma::open(std::byte* memory, std::size_t bytes) {
     if (!queues_ || !entries_ || bytes_ < 0) return false;
     tail_ = at<unsigned>(queues_, with.sq_off.tail);
     done_ = at<unsigned>(queues_, with.cq_off.head);
+    arrived_ = at<unsigned>(queues_, with.cq_off.tail);
     results_ = queues_ + with.cq_off.cqes;
     entry_mask_ = with.sq_entries - 1;
     result_mask_ = with.cq_entries - 1;
@@ -88,8 +90,19 @@ std::size_t dma::read_into(std::byte* to, std::size_t offset, std::size_t bytes)
     asked.addr = reinterpret_cast<std::uintptr_t>(to);
     asked.len = static_cast<unsigned>(bytes < most ? bytes : most);
     std::atomic_ref(*tail_).store(next + 1, std::memory_order_release);
-    while (::syscall(SYS_io_uring_enter, ring_, 1, 1, IORING_ENTER_GETEVENTS, nullptr, 0) < 0) {
-        if (errno != EINTR) stop("the kernel does not write to pinned memory: %s", std::strerror(errno));
+    // A signal may end the wait early, also after the kernel has taken the read. The kernel is asked again now and
+    // then.
+    const __kernel_timespec soon{.tv_sec = 1, .tv_nsec = 0};
+    io_uring_getevents_arg wait{};
+    wait.ts = reinterpret_cast<std::uintptr_t>(&soon);
+    constexpr unsigned how = IORING_ENTER_GETEVENTS | IORING_ENTER_EXT_ARG;
+    unsigned submitted = 0;
+    while (std::atomic_ref(*arrived_).load(std::memory_order_acquire) == *done_) {
+        const long taken = ::syscall(SYS_io_uring_enter, ring_, 1 - submitted, 1, how, &wait, sizeof wait);
+        if (taken > 0) submitted = 1;
+        if (taken < 0 && errno != EINTR && errno != ETIME) {
+            stop("the kernel does not write to pinned memory: %s", std::strerror(errno));
+        }
     }
     const int result = at<io_uring_cqe>(results_, 0)[*done_ & result_mask_].res;
     std::atomic_ref(*done_).store(*done_ + 1, std::memory_order_release);

@@ -35,6 +35,7 @@ private:
     std::size_t entries_size_ = 0;
     unsigned* tail_ = nullptr;
     unsigned* done_ = nullptr;
+    unsigned* arrived_ = nullptr;
     std::byte* results_ = nullptr;
     unsigned entry_mask_ = 0;
     unsigned result_mask_ = 0;
