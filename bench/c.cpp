@@ -124,7 +124,7 @@ bench::figures mark() {
 const bench::declared call(
     {.name = "c.call",
      .unit = "ns",
-     .goal = bench::ratio_at_most(2),
+     .goal = bench::ratio_at_most(2.5),
      .cases = {{"unibuf_host", host},
                {"unibuf_host_to_read", host_to_read},
                {"unibuf_device", device},

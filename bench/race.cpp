@@ -79,4 +79,12 @@ seconds in_turns(int rounds, const std::function<void()>& measured, const std::f
     return {sum.measured / rounds, sum.limit / rounds};
 }
 
+seconds in_typical_turns(int rounds, const std::function<void()>& measured, const std::function<void()>& limit) {
+    std::array<seconds, 9> all;
+    for (seconds& each : all) each = in_turns(rounds, measured, limit);
+    const auto middle = all.begin() + all.size() / 2;
+    std::ranges::nth_element(all, middle, {}, [](const seconds& each) { return each.measured / each.limit; });
+    return *middle;
+}
+
 }  // namespace bench

