@@ -153,7 +153,7 @@ bench::figures kmeans() {
     const std::vector<float> content = make_points();
     by_library mine(where, kernel.native(), content);
     by_hand experts(on, kernel, content);
-    const bench::seconds taken = bench::in_typical_turns(100, [&] { mine.round(); }, [&] { experts.round(); });
+    const bench::seconds taken = bench::in_typical_turns(1000, [&] { mine.round(); }, [&] { experts.round(); });
     if (mine.centers() != experts.centers()) throw std::logic_error("the two have found other clusters");
     return bench::in_ns(taken);
 }

@@ -47,7 +47,7 @@ seconds race(const body& measured, const body& limit);
 /// disturbs one disturbs the other.
 seconds in_turns(int rounds, const std::function<void()>& measured, const std::function<void()>& limit);
 
-/// Does so nine times, and takes the time with the median ratio: for work that waits for another thread, whose waking
+/// Does so in 51 parts, and takes the part with the median ratio: for work that waits for another thread, whose waking
 /// up takes now a tenth and now ten times of the rest.
 seconds in_typical_turns(int rounds, const std::function<void()>& measured, const std::function<void()>& limit);
 

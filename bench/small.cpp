@@ -21,7 +21,7 @@ constexpr memory_hint mirrored = memory_hint::gpu_preferred;
 constexpr memory_hint shared = memory_hint::cpu_preferred;
 
 constexpr std::size_t small = 4096;
-constexpr int rounds = 300;
+constexpr int rounds = 3000;
 
 struct device {
     unibuf::space where{"opencl:0"};

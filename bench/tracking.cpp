@@ -93,7 +93,7 @@ bench::figures full_rewrite(std::size_t bytes) {
     const auto by_tracking = [&] { rewrite(tracked); };
     const auto by_none = [&] { rewrite(untracked); };
     bench::in_turns(2 * rounds, by_tracking, by_none);  // then the part is believed in for as long as ever
-    return bench::in_ns(bench::in_typical_turns(rounds, by_tracking, by_none));
+    return bench::in_ns(bench::in_turns((bytes < mib ? 16 : 2) * rounds, by_tracking, by_none));
 }
 
 /// Writes one byte in each of 1 % of the pages.
