@@ -150,10 +150,11 @@ void passage::bring() {
     if (asked_.what != access::read && !later) before_device_writes(lock_, asked_.range, asked_.where);
     std::vector<coherence::step> steps;
     forget_done();
-    request planned = asked_;
-    // A device that may have bytes of its own gets these first: they are dropped when the lease begins, if it does.
-    if (later && asked_.what == access::write) planned.what = access::read_write;
-    plan_for(*lock_.operator->(), planned, asked_.range, steps);
+    plan_for(*lock_.operator->(), asked_, asked_.range, steps);
+    // What the host has is kept until the lease begins, if it does: a device may have bytes of its own behind it.
+    for (coherence::step& each : steps) {
+        if (later && each.does == coherence::step::kind::publish) each.what = access::read;
+    }
     transfers_.run(steps);
     // The gate opens for the host once its memory is idle. Work that had to be waited for was not asked before.
     if (asked_.where == host && lock_->host_memory_is_busy()) lock_->holds.work().forget_done();
