@@ -107,7 +107,7 @@ public:
         : queue_(on.queue),
           kernel_(kernel),
           content_(content),
-          centers_(content.begin(), content.begin() + clusters * features),
+          centers_(content.begin(), content.begin() + std::ptrdiff_t{clusters} * features),
           nearest_(points),
           points_at_device_(cl::create(on.context, content.size() * sizeof(float))),
           centers_at_device_(cl::create(on.context, centers_.size() * sizeof(float))),

@@ -1,6 +1,7 @@
 // launch/opencl.cpp: kernels that are run on buffers.
 #include <fmt/format.h>
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -98,7 +99,8 @@ private:
 
 void run(cl_command_queue queue, cl_kernel kernel, const nd_range& items) {
     const nd_range::extent& all = items.items();
-    const std::size_t* const group = items.group() ? items.group()->in.data() : nullptr;
+    const std::optional<nd_range::extent>& groups = items.group();
+    const std::size_t* const group = groups ? groups->in.data() : nullptr;
     const cl_int status =
         api().clEnqueueNDRangeKernel(queue, kernel, all.dimensions, nullptr, all.in.data(), group, 0, nullptr, nullptr);
     if (status != success) fail(status, name_of(kernel) + " was to be run", error_code::invalid_argument);
@@ -107,7 +109,7 @@ void run(cl_command_queue queue, cl_kernel kernel, const nd_range& items) {
 }  // namespace
 
 space space_of(_cl_kernel* kernel) {
-    const auto wanted = kernel_info<cl_context>(kernel, kernel_context);
+    auto* const wanted = kernel_info<cl_context>(kernel, kernel_context);
     std::vector<space> found;
     for (std::size_t id = 0; id < count_of_spaces(); ++id) {
         const space each = space::from_id(static_cast<std::uint8_t>(id));
@@ -127,7 +129,7 @@ namespace detail {
 
 void set_arguments(_cl_kernel* kernel, std::span<const argument> arguments) {
     check_number(kernel, arguments.size());
-    const auto context = kernel_info<cl_context>(kernel, kernel_context);
+    auto* const context = kernel_info<cl_context>(kernel, kernel_context);
     for (std::size_t i = 0; i < arguments.size(); ++i) {
         const argument& each = arguments[i];
         if (each.wanted()) refuse(kernel, i, "is an access that nobody has taken: pass its lease, or call enqueue");
