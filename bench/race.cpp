@@ -82,9 +82,10 @@ seconds in_turns(int rounds, const std::function<void()>& measured, const std::f
 seconds in_typical_turns(int rounds, const std::function<void()>& measured, const std::function<void()>& limit) {
     std::array<seconds, 51> all;
     for (seconds& each : all) each = in_turns(rounds / static_cast<int>(all.size()) + 1, measured, limit);
-    const auto middle = all.begin() + all.size() / 2;
-    std::ranges::nth_element(all, middle, {}, [](const seconds& each) { return each.measured / each.limit; });
-    return *middle;
+    constexpr std::ptrdiff_t middle = all.size() / 2;
+    std::ranges::nth_element(all, all.begin() + middle, {},
+                             [](const seconds& each) { return each.measured / each.limit; });
+    return all[middle];
 }
 
 }  // namespace bench
