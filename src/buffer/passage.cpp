@@ -6,6 +6,7 @@
 #include <exception>
 #include <new>
 #include <utility>
+#include <vector>
 
 #include "backends/spaces.hpp"
 #include "buffer/borrowing.hpp"
@@ -74,6 +75,17 @@ bool make_copy(lock& through, const request& asked) {
     }
     through->copies.add(std::move(made));
     return true;
+}
+
+/// Takes nothing from the host before the lease begins, if it does: a device may have bytes of its own behind the
+/// host's, and what it is to overwrite is not brought there.
+void keep_for_the_host(std::vector<coherence::step>& steps) {
+    using coherence::step;
+    std::erase_if(steps,
+                  [](const step& each) { return each.does == step::kind::publish && each.what == access::write; });
+    for (step& each : steps) {
+        if (each.does == step::kind::publish) each.what = access::read;
+    }
 }
 
 }  // namespace
@@ -151,10 +163,7 @@ void passage::bring() {
     std::vector<coherence::step> steps;
     forget_done();
     plan_for(*lock_.operator->(), asked_, asked_.range, steps);
-    // What the host has is kept until the lease begins, if it does: a device may have bytes of its own behind it.
-    for (coherence::step& each : steps) {
-        if (later && each.does == coherence::step::kind::publish) each.what = access::read;
-    }
+    if (later) keep_for_the_host(steps);
     transfers_.run(steps);
     // The gate opens for the host once its memory is idle. Work that had to be waited for was not asked before.
     if (asked_.where == host && lock_->host_memory_is_busy()) lock_->holds.work().forget_done();
