@@ -9,7 +9,6 @@
 #include <optional>
 #include <span>
 #include <type_traits>
-#include <utility>
 
 #include "unibuf/error.hpp"
 #include "unibuf/export.hpp"

@@ -1,12 +1,12 @@
 // launch/opencl.cpp: kernels that are run on buffers.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "backends/opencl/device.hpp"
-#include "backends/spaces.hpp"
 #include "unibuf/buffer.hpp"
 #include "unibuf/opencl.hpp"
 
@@ -14,8 +14,6 @@ namespace unibuf::opencl {
 namespace {
 
 using namespace backends::cl;
-using backends::count_of_spaces;
-using backends::device_of;
 
 template <class Value>
 Value kernel_info(cl_kernel kernel, cl_uint what) {
@@ -109,13 +107,7 @@ void run(cl_command_queue queue, cl_kernel kernel, const nd_range& items) {
 }  // namespace
 
 space space_of(_cl_kernel* kernel) {
-    auto* const wanted = kernel_info<cl_context>(kernel, kernel_context);
-    std::vector<space> found;
-    for (std::size_t id = 0; id < count_of_spaces(); ++id) {
-        const space each = space::from_id(static_cast<std::uint8_t>(id));
-        const auto* const device = dynamic_cast<const compute_device*>(&device_of(each));
-        if (device && device->is_of(wanted)) found.push_back(each);
-    }
+    const std::vector<space> found = spaces_of(kernel_info<cl_context>(kernel, kernel_context));
     if (found.size() == 1) return found[0];
     if (found.empty()) {
         throw error(error_code::invalid_argument,
@@ -129,7 +121,7 @@ namespace detail {
 
 void set_arguments(_cl_kernel* kernel, std::span<const argument> arguments) {
     check_number(kernel, arguments.size());
-    auto* const context = kernel_info<cl_context>(kernel, kernel_context);
+    const std::vector<space> known = spaces_of(kernel_info<cl_context>(kernel, kernel_context));
     for (std::size_t i = 0; i < arguments.size(); ++i) {
         const argument& each = arguments[i];
         if (each.wanted()) refuse(kernel, i, "is an access that nobody has taken: pass its lease, or call enqueue");
@@ -138,8 +130,7 @@ void set_arguments(_cl_kernel* kernel, std::span<const argument> arguments) {
             continue;
         }
         const native_memory& given = *each.memory();
-        const auto* const device = dynamic_cast<const compute_device*>(&device_of(given.where));
-        if (!device || !device->is_of(context)) {
+        if (std::ranges::find(known, given.where) == known.end()) {
             refuse(kernel, i, "is a lease at " + given.where.name() + ", which is not of the kernel's context");
         }
         if (given.offset != 0) {

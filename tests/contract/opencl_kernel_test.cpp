@@ -2,7 +2,6 @@
 #include <algorithm>
 #include <array>
 #include <numeric>
-#include <stdexcept>
 #include <string>
 
 #include <gmock/gmock.h>
@@ -10,6 +9,7 @@
 #include "backends/loader.hpp"
 #include "backends/opencl/api.hpp"
 #include "contract/contract.hpp"
+#include "contract/opencl_fixture.hpp"
 #include "unibuf/opencl.hpp"
 #include "unibuf/unified_buffer.hpp"
 
@@ -40,10 +40,6 @@ kernel void sum_of_group(global const float* x, global float* sums, local float*
     sums[get_group_id(0)] = sum;
 }
 )";
-
-void ok(cl::cl_int status) {
-    if (status != cl::success) throw std::runtime_error(cl::name_of(status));
-}
 
 /// The kernels of `source`, built for one context.
 class program {
@@ -85,14 +81,11 @@ private:
     std::vector<cl::cl_kernel> kernels_;
 };
 
-class opencl_kernel_test : public ::testing::Test {
+class opencl_kernel_test : public on_opencl {
 protected:
     void SetUp() override {
-        try {
-            where_ = space("opencl:0");
-        } catch (const error& missing) {
-            GTEST_SKIP() << missing.what();
-        }
+        on_opencl::SetUp();
+        if (IsSkipped()) return;
         program_ = std::make_unique<program>(opencl::handles_of(where_).context);
         saxpy_ = program_->kernel("saxpy");
         std::vector<float> content(count);
@@ -117,7 +110,6 @@ protected:
     }
 
     static constexpr std::size_t count = 4096;
-    space where_;
     std::unique_ptr<program> program_;
     cl::cl_kernel saxpy_ = nullptr;
     unified_buffer<float> x_{{count}};

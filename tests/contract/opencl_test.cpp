@@ -13,6 +13,7 @@
 #include "backends/loader.hpp"
 #include "backends/opencl/event.hpp"
 #include "contract/contract.hpp"
+#include "contract/opencl_fixture.hpp"
 
 namespace unibuf::contract {
 namespace {
@@ -20,10 +21,6 @@ namespace {
 namespace cl = backends::cl;
 using namespace std::chrono_literals;
 using cl::api;
-
-void ok(cl::cl_int status) {
-    if (status != cl::success) throw std::runtime_error(cl::name_of(status));
-}
 
 /// A context as a program would make it, which it releases at the end.
 class callers_own {
@@ -142,16 +139,8 @@ private:
 
 std::unique_ptr<held_queue> hold_queue(space where) { return std::make_unique<held_opencl_queue>(where); }
 
-class opencl_test : public ::testing::Test {
+class opencl_test : public on_opencl {
 protected:
-    void SetUp() override {
-        try {
-            where_ = space("opencl:0");
-        } catch (const error& missing) {
-            GTEST_SKIP() << missing.what();
-        }
-    }
-
     backends::device& device() const { return backends::device_of(where_); }
     cl::cl_context context() const { return opencl::handles_of(where_).context; }
 
@@ -163,8 +152,6 @@ protected:
         ok(status);
         return made;
     }
-
-    space where_;
 };
 
 TEST_F(opencl_test, gives_its_own_handles) {

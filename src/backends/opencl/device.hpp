@@ -4,6 +4,7 @@
 #include <atomic>
 #include <memory>
 #include <mutex>
+#include <vector>
 
 #include "backends/backend.hpp"
 #include "backends/opencl/allocation.hpp"
@@ -40,17 +41,8 @@ public:
 
     context& in();
 
-    /// Returns whether this is a device of that context.
-    bool is_of(cl_context known) const noexcept {
-        const context* const made = context_.load(std::memory_order_acquire);
-        return made && made->handles().context == known;
-    }
-
-    /// Returns whether this works with the caller's handles; without a queue, the others decide.
-    bool works_with(const opencl::handles& callers) const noexcept {
-        return is_of(callers.context) && native_ == callers.device &&
-               (!callers.queue || context_.load()->handles().queue == callers.queue);
-    }
+    /// Returns the context, or null where nobody has used this device yet.
+    const context* in_use() const noexcept { return context_.load(std::memory_order_acquire); }
 
     /// Makes a cl_mem.
     numbered_mem create_buffer(std::size_t bytes, cl_bitfield flags, void* host);
@@ -64,6 +56,9 @@ private:
 
 /// Returns the device of an OpenCL space. Throws error(invalid_argument) for another space.
 compute_device& device_at(space where);
+
+/// Returns the spaces that work in that context.
+std::vector<space> spaces_of(cl_context known);
 
 /// Returns what a device answers, or `otherwise` where it does not.
 template <class Value>

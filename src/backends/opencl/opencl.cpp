@@ -97,10 +97,9 @@ std::unique_ptr<compute_device> adopt(opencl::handles callers) {
 
 /// Returns the space that works with the caller's handles already.
 std::optional<space> adopted(const opencl::handles& callers) {
-    for (std::size_t id = 0; id < count_of_spaces(); ++id) {
-        const space each = space::from_id(static_cast<std::uint8_t>(id));
-        const auto* const device = dynamic_cast<const compute_device*>(&device_of(each));
-        if (device && device->works_with(callers)) return each;
+    for (const space each : spaces_of(callers.context)) {
+        const opencl::handles& its = device_at(each).in_use()->handles();
+        if (its.device == callers.device && (!callers.queue || its.queue == callers.queue)) return each;
     }
     return std::nullopt;
 }
@@ -111,6 +110,17 @@ compute_device& device_at(space where) {
     auto* found = dynamic_cast<compute_device*>(&device_of(where));
     if (!found) throw error(error_code::invalid_argument, where.name() + " is no OpenCL space");
     return *found;
+}
+
+std::vector<space> spaces_of(cl_context known) {
+    std::vector<space> result;
+    for (std::size_t id = 0; id < count_of_spaces(); ++id) {
+        const space each = space::from_id(static_cast<std::uint8_t>(id));
+        const auto* const device = dynamic_cast<const compute_device*>(&device_of(each));
+        const context* const used = device ? device->in_use() : nullptr;
+        if (used && used->handles().context == known) result.push_back(each);
+    }
+    return result;
 }
 
 }  // namespace cl
