@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cstdio>
 #include <fstream>
 #include <map>
@@ -33,7 +34,7 @@ private:
 };
 
 /// Returns the worst case of a claim. Cases without their hardware are named in the note, and keep the claim from
-/// holding.
+/// holding. A case that fails makes the claim miss its goal.
 bench::outcome settle(const bench::claim& claim, const progress& line) {
     bench::outcome result{.name = claim.name, .unit = claim.unit, .goal = claim.goal.text(claim.unit)};
     std::string worst;
@@ -48,19 +49,24 @@ bench::outcome settle(const bench::claim& claim, const progress& line) {
             worst = each.name;
         } catch (const unibuf::error& failure) {
             const bool too_small = failure.code() == unibuf::error_code::out_of_memory;
-            if (failure.code() != unibuf::error_code::device_unavailable && !too_small) throw;
+            if (failure.code() != unibuf::error_code::device_unavailable && !too_small) result.failed = true;
+            missing[failure.what()].push_back(each.name);
+        } catch (const std::exception& failure) {
+            result.failed = true;
             missing[failure.what()].push_back(each.name);
         }
     }
     for (const auto& [why, names] : missing) {
         const bool all = names.size() == claim.cases.size();
-        result.note += all ? fmt::format("skipped: {}", why) : fmt::format("{}: {}; ", fmt::join(names, "; "), why);
+        const std::string_view what = result.failed ? "failed" : "skipped";
+        result.note += all ? fmt::format("{}: {}", what, why) : fmt::format("{}: {}; ", fmt::join(names, "; "), why);
     }
     if (result.found) {
         result.note += worst;
         const bool reached = claim.goal.margin(*result.found) >= 1;
         if (missing.empty() || !reached) result.holds = reached;
     }
+    if (result.failed) result.holds = false;
     return result;
 }
 
@@ -74,7 +80,8 @@ std::vector<bench::claim> chosen(const std::string& filter) {
     return result;
 }
 
-void measure(const std::string& filter, const std::string& json) {
+/// Returns whether all could be measured, or lack their hardware.
+bool measure(const std::string& filter, const std::string& json) {
     const std::vector<bench::claim> claims = chosen(filter);
     std::ofstream file;
     if (!json.empty()) file.open(json);
@@ -91,6 +98,7 @@ void measure(const std::string& filter, const std::string& json) {
     }
     if (file.is_open()) file << bench::to_json(outcomes).dump(4) << '\n';
     fmt::print("{}", bench::to_table(outcomes));
+    return std::ranges::none_of(outcomes, &bench::outcome::failed);
 }
 
 int run(int argc, char** argv) {
@@ -104,10 +112,9 @@ int run(int argc, char** argv) {
     CLI11_PARSE(app, argc, argv);
     if (list) {
         for (const bench::claim& each : chosen(filter)) fmt::print("{}\n", each.name);
-    } else {
-        measure(filter, json);
+        return 0;
     }
-    return 0;
+    return measure(filter, json) ? 0 : 1;
 }
 
 }  // namespace

@@ -25,6 +25,20 @@ void fill(queue on, memory to, std::size_t offset, std::size_t bytes, float valu
 memory create(_cl_context* in, std::size_t bytes, void* host = nullptr);
 void release(memory gone);
 
+/// A cl_mem with an end.
+class owned {
+public:
+    owned(_cl_context* in, std::size_t bytes) : native_(create(in, bytes)) {}
+    ~owned() { release(native_); }
+    owned(const owned&) = delete;
+    owned& operator=(const owned&) = delete;
+
+    memory get() const noexcept { return native_; }
+
+private:
+    memory native_;
+};
+
 /// Calls clEnqueueMapBuffer for reading and writing all of it, and clEnqueueUnmapMemObject.
 void* map(queue on, memory of, std::size_t bytes);
 void unmap(queue on, memory of, void* mapped);

@@ -11,6 +11,7 @@
 
 #include "opencl.hpp"
 #include "race.hpp"
+#include "watched_pages.hpp"
 
 namespace {
 
@@ -117,48 +118,67 @@ const bench::declared first_device({.name = "small.first_device",
                                     .cases = {{"4 KiB, mirrored", [] { return first_at_device(mirrored); }},
                                               {"4 KiB, shared", [] { return first_at_device(shared); }}}});
 
-enum class way { pointer, lease };
+constexpr std::size_t four_mb = std::size_t{4} << 20;
+constexpr std::size_t index = 1000;  // of the element that is changed
 
-/// Changes one element of 4 MB at the host, and brings it to the device.
-bench::figures one_element_changed(way by, memory_hint hint) {
-    constexpr std::size_t bytes = std::size_t{4} << 20;
-    const device at;
-    unibuf::buffer buffer(bytes, {.hint = hint});
-    buffer.copy_from(std::vector<std::byte>(bytes, std::byte{1}));
-    float* const out = by == way::pointer ? reinterpret_cast<float*>(buffer.host()) : nullptr;
-    {
-        const auto first = buffer.read(at.where);
-    }
+/// Times the library's way of a change of one element of 4 MB, which comes to the device, beside `by_hand`.
+bench::figures one_element(const std::function<void(float)>& by_library, const std::function<void(float)>& by_hand) {
     float value = 1;
-    const auto by_library = [&] {
-        if (out) {
-            out[1000] = ++value;
-        } else {
-            const auto lease = buffer.write(unibuf::host, {.offset = 4000, .count = 4});
-            *reinterpret_cast<float*>(lease.data()) = ++value;
-        }
-        const auto lease = buffer.read(at.where);
-        benchmark::DoNotOptimize(lease.native().handle);
-    };
-    std::vector<float> plain(bytes / sizeof(float));
-    const cl::memory there = cl::create(at.native.context, bytes);
-    const auto by_hand = [&] {
-        plain[1000] = ++value;
-        cl::write(at.native.queue, there, std::as_bytes(std::span(plain).subspan(1000, 1)), 4000);
-    };
-    const bench::figures found = bench::in_ns(bench::in_typical_turns(rounds, by_library, by_hand));
-    cl::release(there);
-    return found;
+    return bench::in_ns(bench::in_typical_turns(rounds, [&] { by_library(++value); }, [&] { by_hand(value); }));
 }
 
-const bench::declared one_element(
-    {.name = "small.one_element",
-     .unit = "ns",
-     .goal = bench::ratio_at_most(1.2),
-     .cases = {{"mirrored, pointer", [] { return one_element_changed(way::pointer, mirrored); }},
-               {"mirrored, lease", [] { return one_element_changed(way::lease, mirrored); }},
-               {"shared, pointer", [] { return one_element_changed(way::pointer, shared); }},
-               {"shared, lease", [] { return one_element_changed(way::lease, shared); }}}});
+bench::figures changed_by_lease(memory_hint hint) {
+    const device at;
+    unibuf::buffer buffer(four_mb, {.hint = hint});
+    buffer.copy_from(std::vector<std::byte>(four_mb, std::byte{1}));
+    buffer.read(at.where).release();
+    std::vector<float> plain(four_mb / sizeof(float));
+    const cl::owned there(at.native.context, four_mb);
+    return one_element(
+        [&](float value) {
+            {
+                const auto lease =
+                    buffer.write(unibuf::host, {.offset = index * sizeof(float), .count = sizeof(float)});
+                std::memcpy(lease.data(), &value, sizeof value);
+            }
+            benchmark::DoNotOptimize(buffer.read(at.where).native().handle);
+        },
+        [&](float value) {
+            plain[index] = value;
+            cl::write(at.native.queue, there.get(), std::as_bytes(std::span(plain).subspan(index, 1)),
+                      index * sizeof(float));
+        });
+}
+
+/// Does so through a pointer that was out before, told to nobody. By hand the page is found as the library finds it.
+bench::figures changed_by_pointer(memory_hint hint) {
+    const device at;
+    unibuf::buffer buffer(four_mb, {.hint = hint});
+    buffer.copy_from(std::vector<std::byte>(four_mb, std::byte{1}));
+    auto* const out = reinterpret_cast<float*>(buffer.host());
+    buffer.read(at.where).release();
+    const bench::watched_pages pages(four_mb);
+    auto* const plain = reinterpret_cast<float*>(pages.data());
+    const cl::owned there(at.native.context, four_mb);
+    return one_element(
+        [&](float value) {
+            out[index] = value;
+            benchmark::DoNotOptimize(buffer.read(at.where).native().handle);
+        },
+        [&](float value) {
+            plain[index] = value;
+            const std::span<const std::byte> found = pages.written();
+            cl::write(at.native.queue, there.get(), found, static_cast<std::size_t>(found.data() - pages.data()));
+        });
+}
+
+const bench::declared element({.name = "small.one_element",
+                               .unit = "ns",
+                               .goal = bench::ratio_at_most(1.2),
+                               .cases = {{"by lease, mirrored", [] { return changed_by_lease(mirrored); }},
+                                         {"by lease, shared", [] { return changed_by_lease(shared); }},
+                                         {"by pointer, mirrored", [] { return changed_by_pointer(mirrored); }},
+                                         {"by pointer, shared", [] { return changed_by_pointer(shared); }}}});
 
 /// Lets the device write one row of a matrix of 1000 by 1000, which the host reads then.
 bench::figures row_of_device() {

@@ -23,6 +23,7 @@ struct outcome {
     std::string goal;
     std::optional<figures> found = {};
     std::optional<bool> holds = {};  // nothing where hardware is missing
+    bool failed = false;             // a case could not be measured, though its hardware is there
     std::string note = {};
     std::vector<found_case> cases = {};  // all cases that could be measured
 };

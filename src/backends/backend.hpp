@@ -113,6 +113,9 @@ public:
     /// destructor stops nobody then, and the bytes are used for nothing else before that work is done.
     virtual void hand_out() noexcept {}
 
+    /// Notes that the content has ended, and that nobody has the handle any more: the next use may begin as the first.
+    virtual void forget_content() noexcept {}
+
     virtual fence write(std::size_t offset, std::span<const std::byte> from, queue on) = 0;
     virtual fence read(std::size_t offset, std::span<std::byte> to, queue on) = 0;
 

@@ -23,6 +23,7 @@ void forget(lock& through) {
     through->transfers = {};
     through->any_exposed = through->any_lost = false;
     through->directory = coherence::directory(through.of().bytes);
+    for (const copy& each : through->copies) each.memory->forget_content();
     poison_all(*through.operator->());
 }
 

@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::chrono::microseconds time_between_looks(100);
 
-clock::time_point after(std::chrono::nanoseconds time) {
+clock::time_point after(std::chrono::nanoseconds time) noexcept {
     return time == forever ? clock::time_point::max() : clock::now() + time;
 }
 
@@ -90,7 +90,7 @@ residents::outcome residents::make_room(space where, std::uint64_t bytes, clock:
     std::ranges::sort(all, {}, &candidate::order);
     const makes_room now;
     // Copies that work is queued on come last: the wait for that work may not be needed.
-    for (const clock::time_point until : {clock::now(), deadline}) {
+    for (const clock::time_point until : {std::min(after(patience_for_answers), deadline), deadline}) {
         for (candidate& each : all) {
             if (result.freed >= bytes) return result;
             if (!each.of) continue;

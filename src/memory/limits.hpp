@@ -25,6 +25,10 @@ using clock = std::chrono::steady_clock;
 /// for each other's memory do not. Tests set it.
 inline constinit std::atomic<std::chrono::nanoseconds> patience_for_memory{std::chrono::seconds(1)};
 
+/// How long drivers have in all to say that the work on copies is done, before copies are passed over that were used
+/// less recently than others: the answer takes a moment also where the work is long done. Tests set it.
+inline constinit std::atomic<std::chrono::nanoseconds> patience_for_answers{std::chrono::milliseconds(1)};
+
 /// An obstacle keeps a copy where it is.
 enum class obstacle : std::uint8_t {
     none,

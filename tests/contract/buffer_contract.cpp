@@ -5,6 +5,7 @@
 #include "contract/contract.hpp"
 #include "support/state_story.hpp"
 #include "unibuf/batch.hpp"
+#include "unibuf/memory_pool.hpp"
 #include "unibuf/unified_buffer.hpp"
 
 namespace unibuf::contract {
@@ -70,6 +71,25 @@ TEST_P(buffer_contract, gives_the_host_what_the_device_wrote) {
         made.fill({1.0f, 2.0f, 3.0f});
         const auto got = made.read(host);
         for (const element& each : got) ASSERT_TRUE(each.x == 1.0f && each.y == 2.0f && each.z == 3.0f);
+    }
+}
+
+TEST_P(buffer_contract, begins_anew_out_of_a_pool) {
+    for (const std::size_t bytes_asked : {std::size_t{4096}, size}) {
+        for (const memory_hint hint : {memory_hint::gpu_preferred, memory_hint::cpu_preferred}) {
+            memory_pool pool;
+            for (unsigned round = 1; round <= 4; ++round) {
+                buffer taken = pool.acquire(bytes_asked, hinted(hint, where_));
+                if (round % 2 == 0) {
+                    EXPECT_TRUE(same(device_reads(taken, where_), bytes(bytes_asked)));
+                }
+                host_writes(taken, noise(bytes_asked, round));
+                EXPECT_TRUE(same(device_reads(taken, where_), noise(bytes_asked, round)));
+                device_fills(taken, where_, bytes(1, std::byte{7}));
+                EXPECT_TRUE(same(host_reads(taken), bytes(bytes_asked, std::byte{7})));
+                pool.release(std::move(taken));
+            }
+        }
     }
 }
 

@@ -1,10 +1,12 @@
 // tests/contract/eviction_contract.cpp: copies make room for others on this space, and no byte is lost.
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <barrier>
 #include <thread>
 
 #include "contract/contract.hpp"
+#include "memory/limits.hpp"
 #include "unibuf/lease_together.hpp"
 
 namespace unibuf::contract {
@@ -142,6 +144,19 @@ TEST_P(eviction_contract, drops_what_is_current_elsewhere_without_a_transfer) {
     EXPECT_TRUE(same(device_reads(both), all(std::byte{2})));
     EXPECT_TRUE(same(host_reads(oldest), all(std::byte{1})));
     EXPECT_TRUE(same(host_reads(wanted), all(std::byte{3})));
+}
+
+TEST_P(eviction_contract, what_was_used_least_recently_goes_first_also_right_after_a_lease) {
+    detail::patience_for_answers = forever;
+    make_room_for(2);
+    std::array<buffer, 3> in_turn{mirrored(), mirrored(), mirrored()};
+    for (std::size_t use = 0; use < 12; ++use) {
+        in_turn[use % 3].read_write(where_).release();
+        if (use < 2) continue;
+        EXPECT_FALSE(has_copy(in_turn[(use - 2) % 3])) << "use " << use;
+        EXPECT_TRUE(has_copy(in_turn[(use - 1) % 3])) << "use " << use;
+    }
+    detail::patience_for_answers = 1ms;
 }
 
 TEST_P(eviction_contract, leaves_what_is_leased_and_a_refusal_loses_nothing) {

@@ -6,31 +6,41 @@
 namespace unibuf::backends::cl {
 
 alias::alias(compute_device& on, std::span<std::byte> host, std::size_t told)
-    : allocation(on.in(), {}, host.size()), on_(on), host_(host), told_(told) {}
+    : allocation(on.in(), {}, host.size()), on_(on), host_(host), bytes_to_tell_(told) {}
 
 /// An access of no bytes publishes nothing, and wants a handle all the same.
 std::uintptr_t alias::handle() const noexcept {
     try {
-        begin();
+        tell();
     } catch (const std::exception&) {  // there is no handle then
     }
     return allocation::handle();
 }
 
-bool alias::begin() const {
+bool alias::tell() const {
+    if (is_told_.load(std::memory_order_acquire)) return false;
     const std::lock_guard lock(mutex_);
-    if (has_native()) return false;
-    set_native(on_.create_buffer(told_, mem_read_write | mem_use_host_ptr, host_.data()));
+    if (is_told_.load(std::memory_order_relaxed)) return false;
+    set_native(on_.create_buffer(bytes_to_tell_, mem_read_write | mem_use_host_ptr, host_.data()));
+    is_told_.store(true, std::memory_order_release);
     return true;
 }
 
+/// A small memory is told of anew, which costs less than a command that brings the driver's bytes up to date.
+void alias::forget_content() noexcept {
+    constexpr std::size_t most = std::size_t{64} << 10;
+    if (bytes_to_tell_ > most) return;
+    is_told_.store(false, std::memory_order_relaxed);
+    release_native();
+}
+
 fence alias::publish_to_host(std::size_t offset, std::size_t bytes, access what, queue on) {
-    if (begin() || what == access::write) return {};
-    return read(offset, host_.subspan(offset, bytes), on);
+    const bool has_written = is_told_.load(std::memory_order_acquire) && what != access::write;
+    return has_written ? read(offset, host_.subspan(offset, bytes), on) : fence();
 }
 
 fence alias::publish_to_device(std::size_t offset, std::size_t bytes, access what, queue on) {
-    if (begin() || what == access::write) return {};
+    if (tell() || what == access::write) return {};
     return write(offset, host_.subspan(offset, bytes), on);
 }
 

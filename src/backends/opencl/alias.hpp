@@ -1,6 +1,7 @@
 // backends/opencl/alias.hpp: a device's use of the host's memory, by CL_MEM_USE_HOST_PTR.
 #pragma once
 
+#include <atomic>
 #include <mutex>
 
 #include "backends/opencl/allocation.hpp"
@@ -17,25 +18,27 @@ class compute_device;
 /// those stores are found, and a device never uses bytes that are mapped.
 class alias final : public allocation {
 public:
-    /// The driver is told of `host`, and of as many bytes, when the device first gets any of it: it takes what it finds
+    /// The driver is told of `host`, and of `told` bytes, when the device first gets any of it: it takes what it finds
     /// there then.
     alias(compute_device& on, std::span<std::byte> host, std::size_t told);
 
     std::byte* host_address() const noexcept override { return host_.data(); }
     std::uintptr_t handle() const noexcept override;
     bool publishes_content() const noexcept override { return true; }
+    void forget_content() noexcept override;
 
     fence publish_to_host(std::size_t offset, std::size_t bytes, access what, queue on) override;
     fence publish_to_device(std::size_t offset, std::size_t bytes, access what, queue on) override;
 
 private:
-    /// Returns whether the driver is told of the memory only now. Throws where it has no room.
-    bool begin() const;
+    /// Tells the driver of the memory, and returns whether it is told only now. Throws where it has no room.
+    bool tell() const;
 
     compute_device& on_;
     std::span<std::byte> host_;
-    std::size_t told_;
-    mutable std::mutex mutex_;
+    std::size_t bytes_to_tell_;
+    mutable std::mutex mutex_;  // guards that it is told once
+    mutable std::atomic<bool> is_told_ = false;
 };
 
 }  // namespace unibuf::backends::cl

@@ -21,9 +21,7 @@ public:
     /// Takes `native`, which is of the context `in`; none where it is set later.
     allocation(context& in, numbered_mem native, std::size_t bytes) noexcept
         : in_(in), native_(native), bytes_(bytes) {}
-    ~allocation() override {
-        if (native_.native && usable()) api().clReleaseMemObject(native_.native);
-    }
+    ~allocation() override { release_native(); }
     allocation(const allocation&) = delete;
     allocation& operator=(const allocation&) = delete;
 
@@ -42,8 +40,11 @@ public:
 protected:
     context& in() const noexcept { return in_; }
     cl_mem native() const noexcept { return reinterpret_cast<cl_mem>(handle()); }
-    bool has_native() const noexcept { return native_.native != nullptr; }
     void set_native(numbered_mem made) const noexcept { native_ = made; }
+    void release_native() noexcept {
+        if (native_.native && usable()) api().clReleaseMemObject(native_.native);
+        native_ = {};
+    }
     std::size_t bytes() const noexcept { return bytes_; }
 
     /// Returns "<device>: <what was asked> of <bytes> bytes at <offset>", for errors.
