@@ -15,7 +15,8 @@ namespace unibuf {
 /// An access says what a lease may do with its bytes. `write` discards the old contents, so nothing is fetched.
 enum class access : std::uint8_t { read = 1, write = 2, read_write = 3 };
 
-/// A host_access says what the host does with a buffer. Leases that contradict it are refused.
+/// A host_access says what the host does with a buffer. Leases that contradict it are refused, but where the host is the
+/// device that the buffer is for: there it does what a device may do, so that programs run on machines without one.
 enum class host_access : std::uint8_t {
     read_write,
     read_only,   // the device's output

@@ -153,6 +153,9 @@ public:
     std::uint64_t id() const noexcept { return id_; }
     const buffer_options& options() const noexcept { return state_.copies.options(); }
 
+    /// Returns whether the device that the buffer is for is the host.
+    bool is_for_host() const { return state_.copies.meant() == host_as_device; }
+
     /// Returns "buffer #7 (4096 bytes)".
     std::string name() const;
 

@@ -227,12 +227,16 @@ void before_device_writes(lock& through, byte_range range, space where) {
 }
 
 void check_allowed(const core& of, const request& asked) {
-    if (asked.where != host || !asked.keeps_to_mode) return;
+    if (asked.where == host && asked.keeps_to_mode) check_host_may(of, asked.what);
+}
+
+void check_host_may(const core& of, access what) {
     const host_access allowed = of.options().access;
-    if (allowed == host_access::read_only && asked.what != access::read) {
+    if (allowed == host_access::read_write || of.is_for_host()) return;
+    if (allowed == host_access::read_only && what != access::read) {
         throw error(error_code::invalid_argument, of.name() + " was created read_only: the host may not write it");
     }
-    if (allowed == host_access::write_only && asked.what != access::write) {
+    if (allowed == host_access::write_only && what != access::write) {
         throw error(error_code::invalid_argument, of.name() + " was created write_only: the host may not read it");
     }
 }

@@ -77,8 +77,9 @@ void now_written(lock& through, byte_range range, space where);
 /// conflict.
 void before_device_writes(lock& through, byte_range range, space where);
 
-/// Checks an access against the host's access mode that the buffer was created with. Throws error(invalid_argument).
+/// Throws error(invalid_argument) where the host's access mode that the buffer was created with is against the access.
 void check_allowed(const core& of, const request& asked);
+void check_host_may(const core& of, access what);
 void check_allocated(const core& of, const copy* there, space where, const char* verb);
 void check_not_lost(lock& through, const request& asked);
 void check_not_contested(lock& through, const request& asked);

@@ -112,9 +112,7 @@ std::byte* host_pointer(core& of, byte_range range) {
 }
 
 const std::byte* host_pointer_to_read(core& of, byte_range range) {
-    if (of.options().access == host_access::write_only) {
-        throw error(error_code::invalid_argument, of.name() + " was created write_only: the host may not read it");
-    }
+    check_host_may(of, access::read);
     lock through(of);
     passage way(through, {.range = range,
                           .where = host,
@@ -136,9 +134,7 @@ void end_host_pointers(core& of, byte_range range) {
 }
 
 host_bytes begin_host_view(core& of, byte_range range) {
-    if (of.options().access == host_access::read_only) {
-        throw error(error_code::invalid_argument, of.name() + " was created read_only: the host may not write it");
-    }
+    check_host_may(of, access::write);
     lock through(of);
     passage way(through, to_expose(range, "a host_view of"));
     way.bring();
