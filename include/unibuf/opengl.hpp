@@ -23,6 +23,9 @@ UNIBUF_API void run(space where, const std::function<void()>& work);
 /// error(device_unavailable) without a current context, error(unsupported) below OpenGL 4.5.
 UNIBUF_API space use_current_context();
 
+/// Returns whether the context of `where` is unibuf's own: nobody works there but through run().
+UNIBUF_API bool is_own(space where);
+
 /// Returns the one queue of `where`: its context, which does all work in order. Accesses that name it are ordered by
 /// it, and do not stop the host; those that name none return when earlier work on their range is done.
 UNIBUF_API queue queue_of(space where);

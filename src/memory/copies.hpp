@@ -141,6 +141,7 @@ public:
     coherence::space_set allocated() const noexcept;
     coherence::sharing memories() const noexcept;
     const buffer_options& options() const noexcept { return options_; }
+    space meant() const;                                   // the device that the buffer is for
     std::size_t bytes() const noexcept { return bytes_; }  // size of each copy: in a pool, that of the buffer's class
 
     /// Returns which rule is broken, or null: each space has one copy, with memory; the copies whose memory others use
@@ -163,9 +164,6 @@ private:
         coherence::space_id where;
         std::string why;
     };
-
-    /// Returns the device that the buffer is for.
-    space meant() const;
 
     backends::request wanted() const noexcept;
 

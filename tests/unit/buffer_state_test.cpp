@@ -152,6 +152,29 @@ TEST(buffer_states, name_the_host_each_time_the_default_device_is_it) {
     for (int i = 0; i < 3; ++i) EXPECT_EQ(synced.device().where, host);
 }
 
+/// A program for any device leases "the device", which may do everything; on machines without one that is the host.
+TEST(buffer_states, keep_a_host_in_the_place_of_a_device_from_nothing) {
+    const auto use = [](buffer& of) {
+        put(of, noise(100));
+        EXPECT_TRUE(same(content(of), noise(100)));
+        of.read_write(host).release();
+        of.prefetch(host);
+        of.sync_to_host();
+        bytes out(100);
+        of.copy_to(out);
+        EXPECT_TRUE(same(out, noise(100)));
+        EXPECT_TRUE(same(bytes(std::as_const(of).host(), std::as_const(of).host() + 100), noise(100)));
+        EXPECT_EQ(of.host_view().data(), std::as_const(of).host());
+    };
+    for (const host_access mode : {host_access::read_only, host_access::write_only}) {
+        buffer named(100, {.access = mode, .device = host});
+        use(named);
+        const default_device_is host_is_default(host);
+        buffer meant(100, {.access = mode});
+        use(meant);
+    }
+}
+
 /// The default device is the host, so its pointer is a pointer of the host: writes through it are found.
 TEST(buffer_states, find_writes_through_the_device_where_it_is_the_host) {
     const default_device_is host_is_default(host);

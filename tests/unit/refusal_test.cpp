@@ -117,6 +117,7 @@ TEST_F(refused_leases, move_nothing_where_the_thread_has_a_lease_already) {
 TEST_F(refused_leases, move_nothing_where_options_forbid_one) {
     buffer_options options;
     options.access = host_access::read_only;
+    options.device = device;
     buffer computed(10, options);
     expect_refused([&] { lease_together(b.to_read(device), computed.to_write(host)); }, error_code::invalid_argument);
 }

@@ -20,6 +20,7 @@ std::atomic<bool> fallback = false;
 }  // namespace
 
 bool gpu::has_shaders() const { return where.name().starts_with("opengl:"); }
+bool gpu::has_own_context() const { return has_shaders() && opengl::is_own(where); }
 
 gpu gpu_at(space where) {
     const gpu result{where};

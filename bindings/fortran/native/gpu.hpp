@@ -13,6 +13,7 @@ struct gpu {
     queue on = {};
 
     bool has_shaders() const;
+    bool has_own_context() const;  // of OpenGL, where only unibuf runs shaders
 };
 
 gpu gpu_at(space where);

@@ -19,58 +19,83 @@ struct extent {
     std::size_t bytes = rest;
 };
 
-/// The standing holds of the device, one for each handle that it was shown, and whose turn it is with the bytes: the
-/// device's, or that of the program's pointers.
+/// The standing holds of the device, one for each handle that it was shown, and whose turn it is with the bytes.
 ///
-/// The library gives bytes back to the device as soon as an access of the host has ended, and takes bytes from it when
-/// it gives a pointer to them out. A Fortran program keeps its pointers: when it has read what a shader wrote, it may
-/// go on to write through one of them. So while pointers are out, a read gives its bytes to the pointers anew, and the
-/// bytes are the host's until the device has its next turn: with sync_to_gpu, or with the next access, as a shader may
-/// have run since.
+/// In unibuf's own context every shader is told of: the module dispatches it. What an access of the host takes is the
+/// host's then until sync_to_gpu, a binding or a dispatch, and nothing is fetched twice.
+///
+/// Elsewhere nobody tells: in a context of the program, and from when the program has the device's handle. There the
+/// library gives bytes back to the device as soon as an access of the host has ended. A Fortran program keeps its
+/// pointers: when it has read what a shader wrote, it may go on to write through one of them. So while pointers are
+/// out, a read gives its bytes to the pointers anew, and they are the host's until the next access, as a shader may
+/// have run since. What sync_from_gpu has brought is the host's until sync_to_gpu, a binding or a dispatch.
 ///
 /// Ranges are those of the whole buffer, and have an end. Any thread may call these functions.
 class gpu_holds {
 public:
-    gpu_holds(buffer whole, gpu where) : whole_(std::move(whole)), gpu_(where) {}
+    gpu_holds(buffer whole, gpu where);
 
     std::size_t size() const noexcept { return whole_.size_bytes(); }
 
-    void add(std::shared_ptr<standing_hold> shown);
+    /// Begins a hold of a part of the buffer.
+    std::shared_ptr<standing_hold> add(extent part, access what);
     void remove(const std::shared_ptr<standing_hold>& shown) noexcept;
     bool any() const noexcept { return any_.load(std::memory_order_acquire); }
+
+    /// Notes that the program has the device's handle, and may use it at any time.
+    void handle_given();
 
     /// These note that a pointer to the host's memory was given out, or that all pointers have ended.
     void pointer_given() noexcept { pointers_out_.store(true, std::memory_order_relaxed); }
     void pointers_ended() noexcept { pointers_out_.store(false, std::memory_order_relaxed); }
     bool pointers_out() const noexcept { return pointers_out_.load(std::memory_order_relaxed); }
 
-    /// These note that pointers have bytes anew until the device has its turn. A shader may write bytes that were only
-    /// read by a pointer: where the program's writes are not found, what the shader wrote stands, unless sync_to_gpu
-    /// says otherwise.
-    void turn_of_pointers() { pointers_turn_.store(true, std::memory_order_release); }
+    /// These note that pointers have bytes anew until the next access. A shader may write bytes that were only read by
+    /// a pointer: where the program's writes are not found, what the shader wrote stands, unless sync_to_gpu says
+    /// otherwise.
+    void turn_of_pointers();
     void was_read(extent part);
 
     /// Forgets what pointers have read in `part`, as the program has said that the host's bytes stand.
     void forget_reads(extent part) noexcept;
 
-    /// Gives the device all bytes again before an access, with what pointers have written. Throws what
+    /// Gives the device its turn before an access, where a shader may have run unseen. Throws what
     /// standing_hold::resume throws, and can be called again then.
-    void turn_of_gpu();
+    void before_access();
 
-    /// Gives the device all bytes again for sync_to_gpu: what pointers have written stands.
-    void begin_with_pointers();
+    /// Brings `part` to the host, for sync_from_gpu. It is the host's until begin_with_host().
+    void bring(extent part);
+
+    /// Gives the device all bytes before its work. What the host has, and what pointers have written, stands.
+    void begin_with_host();
 
 private:
+    struct shown {
+        std::shared_ptr<standing_hold> hold;
+        extent part;
+        access what;
+    };
+
+    /// Returns whether what the host has taken is its own until begin_with_host().
+    bool is_hosts_until_told() const noexcept {
+        return is_told_.load(std::memory_order_relaxed) || hosts_turn_.load(std::memory_order_relaxed);
+    }
+
+    standing_hold hold_of(extent part, access what);
+    void give_reads_back();
     void resume_all();
 
     buffer whole_;
     gpu gpu_;
+    std::atomic<bool> is_told_;  // whether nothing uses the buffer at the device but what the module dispatches
     std::atomic<bool> any_ = false;
     std::atomic<bool> pointers_out_ = false;
     std::atomic<bool> pointers_turn_ = false;
+    std::atomic<bool> hosts_turn_ = false;  // since sync_from_gpu, where nobody tells of shaders
     std::mutex mutex_;
-    std::vector<std::shared_ptr<standing_hold>> shown_;
-    std::vector<extent> read_;  // ranges that were read by pointers whose writes are not found
+    std::vector<shown> shown_;
+    std::vector<extent> read_;          // ranges that were read by pointers whose writes are not found
+    std::vector<copy_view> hosts_own_;  // what is the host's in its turn
 };
 
 }  // namespace unibuf::fortran

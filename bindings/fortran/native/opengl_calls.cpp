@@ -1,18 +1,17 @@
 // opengl_calls.cpp
 #include "opengl_calls.hpp"
 
-#include <ISO_Fortran_binding.h>
-
 #include <algorithm>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <map>
+#include <mutex>
 #include <string>
 #include <unibuf/error.hpp>
 #include <unibuf/opengl.hpp>
 
 #include "gpu.hpp"
-#include "handles.hpp"
-#include "report.hpp"
 
 namespace unibuf::fortran {
 
@@ -20,12 +19,24 @@ namespace {
 
 // These are declared as in <GL/glcorearb.h>.
 constexpr unsigned gl_shader_storage_buffer = 0x90D2;
+constexpr unsigned gl_shader_storage_buffer_binding = 0x90D3;
 constexpr unsigned gl_shader_storage_buffer_offset_alignment = 0x90DF;
 constexpr unsigned gl_max_shader_storage_buffer_bindings = 0x90DD;
 constexpr unsigned gl_max_compute_work_group_count = 0x91BE;
 constexpr unsigned gl_compute_shader = 0x91B9;
 constexpr unsigned gl_link_status = 0x8B82;
 constexpr unsigned gl_all_barrier_bits = 0xFFFFFFFF;
+constexpr unsigned gl_shader_storage_block = 0x92E6;
+constexpr unsigned gl_active_resources = 0x92F5;
+constexpr unsigned gl_buffer_binding = 0x9302;
+constexpr unsigned gl_uniform = 0x92E1;
+constexpr unsigned gl_type = 0x92FA;
+constexpr unsigned gl_location = 0x930E;
+constexpr int gl_int = 0x1404;
+constexpr int gl_unsigned_int = 0x1405;
+constexpr int gl_float = 0x1406;
+constexpr int gl_double = 0x140A;
+constexpr unsigned invalid_index = 0xFFFFFFFF;
 
 /// Returns the function `name` of the context of `where`.
 template <class Function>
@@ -70,15 +81,58 @@ std::string log_of(space where, unsigned program) {
     return log;
 }
 
+/// What the module has bound last in each context: where another buffer is bound, the program has bound it.
+struct {
+    std::mutex mutex;
+    std::map<std::pair<std::uint8_t, unsigned>, unsigned> names;
+} bound_last;
+
+/// Returns whether the program has bound a buffer by calls of OpenGL, on the context's thread.
+bool is_bound_by_program(space where, unsigned binding) {
+    const auto name = static_cast<unsigned>(limit_of(where, gl_shader_storage_buffer_binding, binding));
+    const std::lock_guard lock(bound_last.mutex);
+    return name != 0 && name != bound_last.names[{where.id(), binding}];
+}
+
+/// Binds a copy, on the context's thread.
+void bind_here(const native_memory& copy, unsigned binding) {
+    check_binding(copy, binding);
+    function<void(unsigned, unsigned, unsigned, std::ptrdiff_t, std::ptrdiff_t)>(copy.where, "glBindBufferRange")(
+        gl_shader_storage_buffer, binding, opengl::name(copy), static_cast<std::ptrdiff_t>(copy.offset),
+        static_cast<std::ptrdiff_t>(copy.bytes));
+    const std::lock_guard lock(bound_last.mutex);
+    bound_last.names[{copy.where.id(), binding}] = opengl::name(copy);
+}
+
+/// Returns a property of what a program uses, on the context's thread.
+int resource(space where, unsigned program, unsigned interface, unsigned index, unsigned property) {
+    int value = 0;
+    function<void(unsigned, unsigned, unsigned, int, const unsigned*, int, int*, int*)>(
+        where, "glGetProgramResourceiv")(program, interface, index, 1, &property, 1, nullptr, &value);
+    return value;
+}
+
+std::string_view without_blanks(std::string_view text) { return text.substr(0, text.find_last_not_of(' ') + 1); }
+
+const char* name_of(int type) {
+    switch (type) {
+        case gl_int:
+            return "int";
+        case gl_unsigned_int:
+            return "uint";
+        case gl_float:
+            return "float";
+        case gl_double:
+            return "double";
+        default:
+            return "a vector, a matrix or the like";
+    }
+}
+
 }  // namespace
 
 void bind_storage(const native_memory& copy, unsigned binding) {
-    opengl::run(copy.where, [&] {
-        check_binding(copy, binding);
-        function<void(unsigned, unsigned, unsigned, std::ptrdiff_t, std::ptrdiff_t)>(copy.where, "glBindBufferRange")(
-            gl_shader_storage_buffer, binding, opengl::name(copy), static_cast<std::ptrdiff_t>(copy.offset),
-            static_cast<std::ptrdiff_t>(copy.bytes));
-    });
+    opengl::run(copy.where, [&] { bind_here(copy, binding); });
 }
 
 compute_shader::compute_shader(space where, std::string_view source) : where_(where) {
@@ -92,7 +146,7 @@ compute_shader::compute_shader(space where, std::string_view source) : where_(wh
             gl_compute_shader, 1, &lines);
         int linked = 0;
         function<void(unsigned, unsigned, int*)>(where_, "glGetProgramiv")(program_, gl_link_status, &linked);
-        if (linked != 0) return;
+        if (linked != 0) return find_bindings();
         const std::string log = log_of(where_, program_);
         function<void(unsigned)>(where_, "glDeleteProgram")(program_);
         throw error(error_code::invalid_argument, "the compute shader does not compile: " + log);
@@ -107,55 +161,98 @@ compute_shader::~compute_shader() {
     }
 }
 
-void compute_shader::dispatch(const std::array<int, 3>& groups) const {
-    opengl::run(where_, [&] {
-        for (unsigned axis = 0; axis < 3; ++axis) {
-            const int most = limit_of(where_, gl_max_compute_work_group_count, axis);
-            if (groups[axis] >= 0 && groups[axis] <= most) continue;
-            throw error(error_code::out_of_range, std::to_string(groups[axis]) + " groups were asked for; " +
-                                                      where_.name() + " does 0 to " + std::to_string(most) +
-                                                      " along an axis");
+void compute_shader::find_bindings() {
+    int count = 0;
+    function<void(unsigned, unsigned, unsigned, int*)>(where_, "glGetProgramInterfaceiv")(
+        program_, gl_shader_storage_block, gl_active_resources, &count);
+    for (unsigned i = 0; i < static_cast<unsigned>(count); ++i) {
+        const int binding = resource(where_, program_, gl_shader_storage_block, i, gl_buffer_binding);
+        bindings_.push_back(static_cast<unsigned>(binding));
+    }
+}
+
+void compute_shader::check(const group_counts& groups) const {
+    for (unsigned axis = 0; axis < 3; ++axis) {
+        const int most = limit_of(where_, gl_max_compute_work_group_count, axis);
+        if (groups[axis] >= 0 && groups[axis] <= most) continue;
+        throw error(error_code::out_of_range, std::to_string(groups[axis]) + " groups were asked for; " +
+                                                  where_.name() + " does 0 to " + std::to_string(most) +
+                                                  " along an axis");
+    }
+}
+
+void compute_shader::set(const uniform_value& given) const {
+    const std::string name(without_blanks({given.name, sizeof given.name}));
+    const unsigned index = function<unsigned(unsigned, unsigned, const char*)>(where_, "glGetProgramResourceIndex")(
+        program_, gl_uniform, name.c_str());
+    if (index == invalid_index) {
+        throw error(error_code::invalid_argument,
+                    "the uniform '" + name + "' was given, which the shader does not use");
+    }
+    const int type = resource(where_, program_, gl_uniform, index, gl_type);
+    const int at = resource(where_, program_, gl_uniform, index, gl_location);
+    const auto refuse = [&](const char* what) {
+        throw error(error_code::invalid_argument,
+                    "the uniform '" + name + "' is " + name_of(type) + ", and was given " + what);
+    };
+    switch (given.what) {
+        case uniform_value::integer: {
+            const auto value = static_cast<int>(given.bits);
+            if (type != gl_int && type != gl_unsigned_int) return refuse("an integer");
+            if (type == gl_int)
+                return function<void(unsigned, int, int)>(where_, "glProgramUniform1i")(program_, at, value);
+            const auto count = static_cast<unsigned>(value);
+            return function<void(unsigned, int, unsigned)>(where_, "glProgramUniform1ui")(program_, at, count);
         }
-        const auto use = function<void(unsigned)>(where_, "glUseProgram");
-        use(program_);
-        function<void(unsigned, unsigned, unsigned)>(where_, "glDispatchCompute")(
-            static_cast<unsigned>(groups[0]), static_cast<unsigned>(groups[1]), static_cast<unsigned>(groups[2]));
-        use(0);
-        function<void(unsigned)>(where_, "glMemoryBarrier")(gl_all_barrier_bits);
+        case uniform_value::real: {
+            const auto value = std::bit_cast<float>(static_cast<std::int32_t>(given.bits));
+            if (type != gl_float) return refuse("a real");
+            return function<void(unsigned, int, float)>(where_, "glProgramUniform1f")(program_, at, value);
+        }
+        default: {
+            if (type != gl_double) return refuse("a real of double precision");
+            const auto value = std::bit_cast<double>(given.bits);
+            return function<void(unsigned, int, double)>(where_, "glProgramUniform1d")(program_, at, value);
+        }
+    }
+}
+
+void compute_shader::launch(const group_counts& groups, std::span<const uniform_value> uniforms) const {
+    for (const uniform_value& each : uniforms) set(each);
+    const auto use = function<void(unsigned)>(where_, "glUseProgram");
+    use(program_);
+    function<void(unsigned, unsigned, unsigned)>(where_, "glDispatchCompute")(
+        static_cast<unsigned>(groups[0]), static_cast<unsigned>(groups[1]), static_cast<unsigned>(groups[2]));
+    use(0);
+    function<void(unsigned)>(where_, "glMemoryBarrier")(gl_all_barrier_bits);
+}
+
+void compute_shader::dispatch_bound(const group_counts& groups, std::span<const storage_at> bound,
+                                    std::span<const uniform_value> uniforms) const {
+    opengl::run(where_, [&] {
+        check(groups);
+        for (const unsigned binding : bindings_) {
+            if (is_bound_by_program(where_, binding)) continue;
+            const auto found = std::ranges::find(bound, binding, &storage_at::binding);
+            if (found == bound.end()) {
+                throw error(error_code::invalid_argument,
+                            "the shader uses binding " + std::to_string(binding) +
+                                ", to which no buffer is bound: bind_buffer_to_shader binds one, and `buffers` of "
+                                "dispatch_compute");
+            }
+            bind_here(found->copy, binding);
+        }
+        launch(groups, uniforms);
+    });
+}
+
+void compute_shader::dispatch_with(const group_counts& groups, std::span<const storage_at> buffers,
+                                   std::span<const uniform_value> uniforms) const {
+    opengl::run(where_, [&] {
+        check(groups);
+        for (const storage_at& each : buffers) bind_here(each.copy, each.binding);
+        launch(groups, uniforms);
     });
 }
 
 }  // namespace unibuf::fortran
-
-namespace {
-
-using namespace unibuf::fortran;
-
-slots<compute_shader>& shaders() noexcept {
-    static constinit slots<compute_shader> all("a compute shader");
-    return all;
-}
-
-}  // namespace
-
-extern "C" {
-
-handle unibuf_fortran_create_shader(const CFI_cdesc_t* source, const CFI_cdesc_t* device, int* stat,
-                                    CFI_cdesc_t* errmsg) {
-    handle made;
-    carry_out(stat, errmsg, [&] {
-        made = shaders().add(std::make_unique<compute_shader>(gpu_named(text_of(device)), text_of(source)));
-    });
-    return made;
-}
-
-void unibuf_fortran_dispatch(const handle* shader, const int* x, const int* y, const int* z, int* stat,
-                             CFI_cdesc_t* errmsg) {
-    carry_out(stat, errmsg, [&] { shaders().get(*shader).dispatch({*x, y ? *y : 1, z ? *z : 1}); });
-}
-
-void unibuf_fortran_destroy_shader(const handle* shader, int* stat, CFI_cdesc_t* errmsg) {
-    carry_out(stat, errmsg, [&] { shaders().remove(*shader); });
-}
-
-}  // extern "C"

@@ -43,7 +43,7 @@ extent unified::placed(extent part) const noexcept {
 }
 
 std::byte* unified::host_pointer() {
-    holds_->turn_of_gpu();
+    holds_->before_access();
     holds_->pointer_given();
     if (holds_->any()) holds_->turn_of_pointers();
     return bytes_.host();
@@ -76,7 +76,7 @@ extent unified::elements(std::int64_t offset, const section& of) const {
 
 void unified::write(const section& from, std::int64_t offset) {
     const extent part = elements(offset, from);
-    holds_->turn_of_gpu();
+    holds_->before_access();
     if (const std::byte* const data = from.contiguous()) return bytes_.copy_from({data, part.bytes}, part.offset);
     const auto lease = bytes_.acquire(host, access::write, {.offset = part.offset, .count = part.bytes});
     from.gather(lease.data());
@@ -84,21 +84,21 @@ void unified::write(const section& from, std::int64_t offset) {
 
 void unified::read(const section& to, std::int64_t offset) {
     const extent part = elements(offset, to);
-    holds_->turn_of_gpu();
+    holds_->before_access();
     if (holds_->any() && holds_->pointers_out()) return to.scatter(read_by_pointer(part));
     const auto lease = bytes_.acquire(host, access::read, {.offset = part.offset, .count = part.bytes});
     to.scatter(lease.data());
 }
 
 byte_lease unified::acquire(space where, access what, const access_options& options) {
-    holds_->turn_of_gpu();
+    holds_->before_access();
     return bytes_.acquire(where, what, options);
 }
 
 void unified::fill(const section& pattern) {
     std::vector<std::byte> repeated(pattern.bytes());
     pattern.gather(repeated.data());
-    holds_->turn_of_gpu();
+    holds_->before_access();
     bytes_.fill(repeated);
 }
 
@@ -107,7 +107,7 @@ void unified::sync_to_gpu(extent part) {
         static_cast<void>(bytes_.view(part.offset, part.bytes));  // throws where the part is out of range
         // The host's bytes stand all over the buffer, not just in the part: writes through pointers are found by pages,
         // which may reach beyond the part, where a shader could write.
-        return holds_->begin_with_pointers();
+        return holds_->begin_with_host();
     }
     // No queue is named while a batch is open, as the batch collects only what names none.
     const queue on = batch_is_open() ? queue{} : gpu_.on;
@@ -115,11 +115,9 @@ void unified::sync_to_gpu(extent part) {
 }
 
 void unified::sync_from_gpu(extent part) {
-    holds_->turn_of_gpu();
-    bytes_.sync_to_host(part.offset, part.bytes);
-    if (!holds_->any() || !holds_->pointers_out()) return;
-    static_cast<void>(bytes_.view(part.offset, part.bytes).host());
-    holds_->turn_of_pointers();
+    if (holds_->any()) return holds_->bring(placed(part));
+    // A view is for the program as well where the host only writes: it waits for the device, and has nothing to bring.
+    static_cast<void>(bytes_.view(part.offset, part.bytes).copy_view(host));
 }
 
 void unified::mark_host_dirty(extent part) {
@@ -131,28 +129,29 @@ void unified::mark_device_dirty(extent part) {
     bytes_.mark_dirty(gpu_.where, {.offset = part.offset, .count = part.bytes, .on = gpu_.on});
 }
 
-native_memory unified::show() {
+access unified::use_of_shader() const noexcept {
+    return bytes_.options().access == host_access::write_only ? access::read : access::read_write;
+}
+
+void unified::show() {
     if (gpu_.where == host) {
         if (!shown_at_host_) shown_at_host_.emplace(bytes_.copy_view(host));
-        return shown_at_host_->native();
+    } else if (!shown_) {
+        shown_ = holds_->add(placed({}), use_of_shader());
+        storage_ = std::make_shared<bound_storage>(shown_->native(), holds_);
     }
-    if (!shown_) {
-        const access what = bytes_.options().access == host_access::write_only ? access::read : access::read_write;
-        shown_ = std::make_shared<standing_hold>(bytes_.bind(gpu_.where, what, {.on = gpu_.on}));
-        holds_->add(shown_);
-    }
-    return shown_->native();
 }
 
 native_memory unified::show_to_gpu() {
     const std::lock_guard lock(mutex_);
     const bool first = !shown_;
-    const native_memory result = show();
+    holds_->handle_given();
+    show();
     if (first && holds_->pointers_out()) {  // pointers that were given out before keep their bytes until sync_to_gpu
         static_cast<void>(bytes_.host());
         holds_->turn_of_pointers();
     }
-    return result;
+    return storage_ ? storage_->copy : shown_at_host_->native();
 }
 
 void unified::bind_to_shader(int binding) {
@@ -161,17 +160,21 @@ void unified::bind_to_shader(int binding) {
                                                  ": shaders are OpenGL's; get_gpu_handle gives what other APIs need");
     }
     if (binding < 0) throw error(error_code::out_of_range, "a binding of " + std::to_string(binding) + " was given");
+    const auto index = static_cast<unsigned>(binding);
     bool first = false;
+    std::shared_ptr<bound_storage> storage;
     {
         const std::lock_guard lock(mutex_);
         std::optional<copy_view> in_place;  // a binding that is refused begins no hold
         if (!shown_) in_place.emplace(bytes_.copy_view(gpu_.where));
-        bind_storage(in_place ? in_place->native() : shown_->native(), static_cast<unsigned>(binding));
+        bind_storage(in_place ? in_place->native() : storage_->copy, index);
         first = !shown_;
         show();
+        storage = storage_;
     }
     try {
         sync_to_gpu({});
+        note_binding(gpu_.where, index, storage);
     } catch (...) {
         if (first) end_hold();
         throw;
@@ -187,7 +190,7 @@ unified::~unified() {
 }
 
 bool unified::take_back_from_gpu() {
-    holds_->turn_of_gpu();  // a shader may have run since the pointers' turn began
+    holds_->before_access();  // a shader may have run since the pointers' turn began
     return end_hold();
 }
 
@@ -197,17 +200,27 @@ bool unified::end_hold() noexcept {
     if (!shown_) return false;
     holds_->remove(shown_);
     shown_.reset();
+    storage_.reset();
     return true;
 }
 
 void unified::release_to(memory_pool& pool) {
+    const std::shared_ptr<bound_storage> bound = storage_;
     const bool was_shown = take_back_from_gpu();  // no pool takes what a device may use
     try {
         pool.release(std::move(bytes_));
     } catch (...) {
-        if (was_shown) show_to_gpu();
+        if (was_shown) show_again(bound);
         throw;
     }
+}
+
+void unified::show_again(const std::shared_ptr<bound_storage>& bound) {
+    const std::lock_guard lock(mutex_);
+    show();
+    if (!storage_) return;
+    bound->copy = storage_->copy;
+    storage_ = bound;
 }
 
 slots<unified>& buffers() noexcept {

@@ -9,6 +9,7 @@
 #include <unibuf/buffer.hpp>
 #include <unibuf/memory_pool.hpp>
 
+#include "bindings.hpp"
 #include "gpu.hpp"
 #include "gpu_holds.hpp"
 #include "handles.hpp"
@@ -44,9 +45,15 @@ public:
     void read(const section& to, std::int64_t offset);
     void fill(const section& pattern);
 
+    const gpu& device() const noexcept { return gpu_; }
+
+    /// Returns what a shader does with the buffer: the access mode says what the host does.
+    access use_of_shader() const noexcept;
+
     void sync_to_gpu(extent part);
     void sync_from_gpu(extent part);
     byte_lease acquire(space where, access what, const access_options& options);
+    void before_lease() { holds_->before_access(); }  // of bytes()
 
     void mark_host_dirty(extent part);
     void mark_device_dirty(extent part);
@@ -71,7 +78,10 @@ private:
 
     /// Returns the bytes of `part`, which the program's pointers have from now on.
     std::byte* read_by_pointer(extent part);
-    native_memory show();  // needs the mutex
+    void show();  // needs the mutex
+
+    /// Shows the buffer anew, to those who have bound it as well.
+    void show_again(const std::shared_ptr<bound_storage>& bound);
     bool end_hold() noexcept;
 
     /// Returns where the elements of `of` lie from the element `offset` on. Throws error(out_of_range) where they do
@@ -84,6 +94,7 @@ private:
     std::shared_ptr<gpu_holds> holds_;
     std::mutex mutex_;  // guards what the device was shown by this handle
     std::shared_ptr<standing_hold> shown_;
+    std::shared_ptr<bound_storage> storage_;  // what shaders use, while `shown_` is there
     std::optional<copy_view> shown_at_host_;  // used in place of `shown_` where the host is the device
 };
 

@@ -51,6 +51,8 @@ space use_current_context() {
     return where;
 }
 
+bool is_own(space where) { return !dynamic_cast<const backends::adopted_context*>(&context_of(where)); }
+
 queue queue_of(space where) { return {&context_of(where)}; }
 
 void* function(space where, const char* name) {
