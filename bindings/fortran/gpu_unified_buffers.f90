@@ -3,8 +3,8 @@
 !> Offsets and sizes are bytes, but for the `offset` of write_buffer, read_buffer and get_pointer, which counts
 !> elements. Every procedure that can fail takes `stat` and `errmsg`, as the statements of Fortran do: `stat` is 0 or
 !> one of the STATUS_ values, `errmsg` then says what was asked, and what is allowed; without `stat` the program stops
-!> with that message. After a failure a buffer is as before. Any thread may call any procedure; destroying a handle
-!> that another thread uses is the program's mistake.
+!> with that message. After a failure a buffer is as before. Any thread may call any procedure, and has bindings of its
+!> own; destroying a handle that another thread uses is the program's mistake.
 module gpu_unified_buffers
   use, intrinsic :: iso_c_binding, only: c_intptr_t, c_ptr
   use gpu_buffer_contents
@@ -96,7 +96,9 @@ module gpu_unified_buffers
       character(*), intent(inout), optional :: errmsg
     end subroutine sync_to_gpu
 
-    !> Brings the host up to date: waits for what the GPU was given to do.
+    !> Brings the host up to date: waits for what the GPU was given to do. What it brings is the host's until
+    !> sync_to_gpu, bind_buffer_to_shader or dispatch_compute: no later access fetches it again. Takes any buffer; where
+    !> the host only writes, nothing is brought.
     subroutine sync_from_gpu(buffer, offset, size, stat, errmsg) bind(C, name='unibuf_fortran_sync_from_gpu')
       import
       implicit none
@@ -138,9 +140,9 @@ module gpu_unified_buffers
       character(*), intent(inout), optional :: errmsg
     end subroutine mark_device_dirty
 
-    !> Binds a buffer as shader storage buffer, until release_gpu_handle or the end of the buffer. From now on shaders
-    !> may use it at any time: the host waits for them before each of its accesses, and they see what it has written
-    !> after each.
+    !> Binds a buffer as shader storage buffer of this thread, until release_gpu_handle or the end of the buffer. From
+    !> now on shaders may use it at any time: the host waits for them before each of its accesses, and dispatch_compute
+    !> gives them what it has written. On "host", in the place of a GPU, a binding does no harm.
     subroutine bind_buffer_to_shader(buffer, binding, stat, errmsg) bind(C, name='unibuf_fortran_bind')
       import
       implicit none
@@ -193,8 +195,8 @@ module gpu_unified_buffers
     end subroutine use_current_gl_context
 
     !> Buffers that are created from now on are copied in the traditional way: they have memory of their own on either
-    !> side, whatever was hinted. Where "opengl:0" is not there, their device is the host itself, and no shader can use
-    !> them.
+    !> side, whatever was hinted. Where "opengl:0" is not there, their device is the host itself: all procedures work,
+    !> for all access modes, and no shader can be made.
     subroutine use_copy_fallback() bind(C, name='unibuf_fortran_use_copy_fallback')
       import
       implicit none

@@ -24,6 +24,7 @@ program turns_test
     call leased_in_part()
     call leased_at_another_device()
     call leased_and_destroyed()
+    call fetched_once()
     call kept_pointer()
     call refused_binding()
     call refused_release()
@@ -156,6 +157,45 @@ contains
     call has(view, 4, 'a shader sees what was written under a lease of a handle that has ended')
     call destroy_unified_buffer(view)
   end subroutine leased_and_destroyed
+
+  !> After one dispatch each byte comes once, whoever asks for it, and whether or not the GPU's handle is out.
+  subroutine fetched_once()
+    type(unified_buffer) :: buffer
+    type(transfer_statistics) :: before, after
+    integer, pointer, contiguous :: p(:) => null()
+    integer(i64) :: most
+    integer :: round
+
+    do round = 1, 2
+      buffer = bound()
+      if (round == 2 .and. get_gpu_handle(buffer) == 0) status = -1
+      call dispatch()
+      before = buffer_statistics(buffer)
+      call sync_from_gpu(buffer)
+      call has(buffer, 2, 'a shader has run')
+      call get_pointer(buffer, p)
+      call has(buffer, 2, 'and is not asked again')
+      call get_pointer(buffer, p)
+      if (round == 1) call sync_from_gpu(buffer)
+      p(5) = 7
+      call read_buffer(buffer, numbers)
+      after = buffer_statistics(buffer)
+      most = 0
+      if (hint == MEMORY_GPU_PREFERRED) most = bytes
+      call check(after%bytes_moved - before%bytes_moved == most, 'each byte comes once')
+      call dispatch()
+      call sync_from_gpu(buffer)
+      call check(p(5) == 8 .and. p(6) == 3, 'a dispatch takes along what pointers wrote')
+      call destroy_unified_buffer(buffer)
+    end do
+    buffer = create_unified_buffer(bytes, BUFFER_WRITE_ONLY, hint)
+    call sync_from_gpu(buffer, stat=status, errmsg=message)
+    call succeeded('sync_from_gpu of a buffer that the host only writes')
+    call bind_buffer_to_shader(buffer, 0)
+    call sync_from_gpu(buffer, stat=status, errmsg=message)
+    call succeeded('and while it is bound')
+    call destroy_unified_buffer(buffer)
+  end subroutine fetched_once
 
   !> Where writes are not found, the host counts as written while a pointer is out: UNIBUF_TRACKING=off.
   subroutine kept_pointer()

@@ -155,6 +155,10 @@ native_memory unified::show_to_gpu() {
 }
 
 void unified::bind_to_shader(int binding) {
+    if (gpu_.where == host) {  // in the place of a GPU, after use_copy_fallback(): no shader is ever made for it
+        const std::lock_guard lock(mutex_);
+        return show();
+    }
     if (!gpu_.has_shaders()) {
         throw error(error_code::unsupported, "a shader was to use a buffer that is for " + gpu_.where.name() +
                                                  ": shaders are OpenGL's; get_gpu_handle gives what other APIs need");
