@@ -22,6 +22,8 @@ static_assert(UNIBUF_UNKNOWN == ~std::uint64_t{0});
 
 const char* unibuf_message(void) { return message(); }
 
+const char* unibuf_version(void) { return UNIBUF_VERSION; }
+
 const char* unibuf_status_name(unibuf_status status) {
     if (status == UNIBUF_OK) return "ok";
     if (status < UNIBUF_OK || status > UNIBUF_UNSUPPORTED) return "unknown";

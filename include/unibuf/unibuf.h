@@ -13,7 +13,7 @@
 //  6. Any thread may call any function, and different buffers never contend. But a handle ends, and a unibuf_lease is
 //     used, while no other thread uses it.
 //  7. No exception leaves a function. Where the host has no memory for bookkeeping, it is UNIBUF_OUT_OF_MEMORY.
-//  8. Numbers in enums stay as they are. Structs change with the major version only.
+//  8. Numbers in enums stay as they are. Structs change with the major version only, and before 1.0 with the minor one.
 //
 // What the words mean is in docs/concepts.md; what each function costs is what the C++ function of its name costs, and
 // a call: see docs/c.md.
@@ -22,6 +22,12 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+/// The version of this header. Structs change with the major version, and before 1.0 with the minor one.
+#define UNIBUF_VERSION_MAJOR 0
+#define UNIBUF_VERSION_MINOR 1
+#define UNIBUF_VERSION_PATCH 0
+#define UNIBUF_VERSION "0.1.0"
 
 #if defined(_WIN32)
 #define UNIBUF_C_API
@@ -60,6 +66,9 @@ typedef UNIBUF_C_ENUM(unibuf_status){
 /// Returns what the last failure on this thread was about; "" before the first. The text lives until the next failure
 /// on this thread.
 UNIBUF_C_API const char* unibuf_message(void);
+
+/// Returns the version of the library that is loaded: "0.1.0". UNIBUF_VERSION is that of the header.
+UNIBUF_C_API const char* unibuf_version(void);
 
 /// Returns "out_of_memory", and so on; "unknown" for a number that is no status.
 UNIBUF_C_API const char* unibuf_status_name(unibuf_status status);

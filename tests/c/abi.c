@@ -17,6 +17,11 @@ IS(UNIBUF_TRANSFER_FAILED, 8);
 IS(UNIBUF_TIMEOUT, 9);
 IS(UNIBUF_UNSUPPORTED, 10);
 
+// The version is said in two ways.
+#define TEXT(value) #value
+#define VERSION(major, minor, patch) TEXT(major) "." TEXT(minor) "." TEXT(patch)
+IS(sizeof(UNIBUF_VERSION), sizeof(VERSION(UNIBUF_VERSION_MAJOR, UNIBUF_VERSION_MINOR, UNIBUF_VERSION_PATCH)));
+
 IS(UNIBUF_HOST, 0);
 IS(UNIBUF_NO_SPACE, -1);
 IS(UNIBUF_UNKNOWN, UINT64_MAX);

@@ -11,6 +11,7 @@ const unibuf_space no_such_spaces[spaces] = {-1, -2, 1, 31, 32, 255, 256, 65536,
 
 static void names_of_numbers(void) {
     CHECK(strcmp(unibuf_message(), "") == 0);  // nothing has failed yet
+    CHECK(strcmp(unibuf_version(), PROJECT_VERSION) == 0 && strcmp(UNIBUF_VERSION, PROJECT_VERSION) == 0);
     CHECK(strcmp(unibuf_status_name(UNIBUF_OK), "ok") == 0);
     CHECK(strcmp(unibuf_status_name(UNIBUF_NOT_ALLOCATED), "not_allocated") == 0);
     CHECK(strcmp(unibuf_status_name(UNIBUF_UNSUPPORTED), "unsupported") == 0);

@@ -18,10 +18,16 @@ static void check_host_access(unibuf_space where, unibuf_host_access access, boo
     options.access = access;
     options.device = where;
     unibuf_buffer* buffer = NULL;
+    const bool is_device = where == UNIBUF_HOST;  // in the place of a device the host is kept from nothing
     CHECK_OK(unibuf_create(some_bytes, &options, &buffer));
-    CHECK_STATUS(reads ? UNIBUF_OK : UNIBUF_INVALID_ARGUMENT, acquired(buffer, UNIBUF_HOST, UNIBUF_READ));
-    CHECK_STATUS(writes ? UNIBUF_OK : UNIBUF_INVALID_ARGUMENT, acquired(buffer, UNIBUF_HOST, UNIBUF_WRITE));
-    if (where != UNIBUF_HOST) CHECK_OK(acquired(buffer, where, UNIBUF_READ_WRITE));
+    CHECK_STATUS(reads || is_device ? UNIBUF_OK : UNIBUF_INVALID_ARGUMENT, acquired(buffer, UNIBUF_HOST, UNIBUF_READ));
+    CHECK_STATUS(writes || is_device ? UNIBUF_OK : UNIBUF_INVALID_ARGUMENT,
+                 acquired(buffer, UNIBUF_HOST, UNIBUF_WRITE));
+    const void* to_read = NULL;
+    CHECK_STATUS(reads || is_device ? UNIBUF_OK : UNIBUF_INVALID_ARGUMENT, unibuf_host_to_read(buffer, &to_read));
+    CHECK_STATUS(reads || is_device ? UNIBUF_OK : UNIBUF_INVALID_ARGUMENT, unibuf_prefetch(buffer, UNIBUF_HOST, NULL));
+    CHECK_OK(unibuf_prefetch(buffer, where, NULL));
+    CHECK_OK(acquired(buffer, where, UNIBUF_READ_WRITE));
     unibuf_destroy(buffer);
 }
 
