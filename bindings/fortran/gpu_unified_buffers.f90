@@ -8,6 +8,7 @@
 module gpu_unified_buffers
   use, intrinsic :: iso_c_binding, only: c_intptr_t, c_ptr
   use gpu_buffer_contents
+  use gpu_buffer_control
   use gpu_buffer_pools
   use gpu_buffer_queries
   use gpu_buffer_types

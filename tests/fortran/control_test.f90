@@ -1,0 +1,143 @@
+!> control_test DEVICE: arrays of the program's own, names, prefetches, discards, limits, and what was moved.
+program control_test
+  use, intrinsic :: iso_c_binding, only: c_intptr_t
+  use checks
+  use gpu_unified_buffers
+  use kinds
+  implicit none
+
+  integer, parameter :: n = 1000
+  character(:), allocatable :: device
+  character(500) :: message
+  integer :: status
+
+  device = argument(1)
+  call set_gpu_device(device, stat=status, errmsg=message)
+  if (status == STATUS_DEVICE_UNAVAILABLE) call skip(trim(message))
+  call over()
+  call names()
+  call moves()
+  call limits()
+  call devices()
+  call finish()
+
+contains
+
+  subroutine over()
+    real(dp), allocatable, target :: field(:, :)
+    type(unified_buffer) :: buffer
+    type(buffer_lease) :: lease
+    real(dp) :: back(n)
+
+    allocate (field(n/10, 10), source=1.0_dp)
+    buffer = create_buffer_over(field, BUFFER_READ_WRITE, MEMORY_GPU_PREFERRED)
+    call check(buffer_size(buffer) == 8_i64*n, 'a buffer over an array has its size')
+    call read_buffer(buffer, back)
+    call check(all(back == 1), 'and its content')
+    lease = acquire_buffer(buffer, device, ACCESS_READ)
+    call release_buffer(lease)
+    field(5, 2) = 7
+    field(n/10, 10) = 8
+    call there_and_back(buffer)
+    call read_buffer(buffer, back)
+    call check(back(n/10 + 5) == 7 .and. back(n) == 8 .and. count(back == 1) == n - 2, &
+               'what the program writes to the array is found')
+    call fill_buffer(buffer, 3.0_dp)
+    call sync_from_gpu(buffer)
+    call check(all(field == 3), 'and the array has what is written to the buffer')
+    call destroy_unified_buffer(buffer)
+    buffer = create_buffer_over(field(1:n/20, :), BUFFER_READ_WRITE, stat=status, errmsg=message)
+    call check(status == STATUS_INVALID_ARGUMENT .and. index(message, 'contiguous') /= 0, trim(message))
+    deallocate (field)
+  end subroutine over
+
+  !> Makes the device's copy the newest.
+  subroutine there_and_back(buffer)
+    type(unified_buffer), intent(in) :: buffer
+
+    type(buffer_lease) :: lease
+
+    lease = acquire_buffer(buffer, device, ACCESS_READ_WRITE)
+    call release_buffer(lease)
+  end subroutine there_and_back
+
+  subroutine names()
+    type(unified_buffer) :: buffer, found
+
+    buffer = create_unified_buffer(400_i64, BUFFER_READ_WRITE)
+    call write_buffer(buffer, spread(5, 1, 100))
+    call register_buffer('temperature', buffer)
+    found = find_buffer('temperature')
+    call check(holds(found, 5), 'a buffer is found by its name')
+    call register_buffer('temperature', buffer, stat=status, errmsg=message)
+    call check(status == STATUS_INVALID_ARGUMENT .and. index(message, 'temperature') /= 0, trim(message))
+    call unregister_buffer('temperature')
+    call check(.not. buffer_is_valid(find_buffer('temperature')), 'until the name is taken away')
+    call destroy_unified_buffer(found)
+    call destroy_unified_buffer(buffer)
+  end subroutine names
+
+  logical function holds(buffer, value)
+    type(unified_buffer), intent(in) :: buffer
+    integer, intent(in) :: value
+
+    integer :: back(100)
+
+    call read_buffer(buffer, back)
+    holds = all(back == value)
+  end function holds
+
+  subroutine moves()
+    type(unified_buffer) :: buffer
+    integer(i64) :: expected
+
+    buffer = create_unified_buffer(400_i64, BUFFER_READ_WRITE, MEMORY_GPU_PREFERRED)
+    call write_buffer(buffer, spread(5, 1, 100))
+    call prefetch_buffer(buffer, device, 0_i64, 200_i64)
+    expected = 200
+    if (device == 'host') expected = 0
+    call check(transferred_bytes('host', device, buffer) == expected, 'a part is brought ahead')
+    call check(transferred_bytes('host', device) >= expected .and. transferred_bytes(device, 'host', buffer) == 0, &
+               'bytes are counted by direction')
+    if (device /= 'host') then
+      call discard_copy(buffer, device)
+      call check(holds(buffer, 5), 'a copy is discarded, and no content')
+      call there_and_back(buffer)
+      call discard_copy(buffer, device, stat=status, errmsg=message)
+      call check(status == STATUS_ACCESS_CONFLICT, 'the last one is not: ' // trim(message))
+    end if
+    call discard_content(buffer)
+    call check(holds(buffer, 0), 'discarded content is zero')
+    call destroy_unified_buffer(buffer)
+  end subroutine moves
+
+  subroutine limits()
+    type(unified_buffer) :: first, second
+    type(transfer_statistics) :: figures
+
+    if (device == 'host') return
+    first = create_unified_buffer(400_i64, BUFFER_READ_WRITE, MEMORY_GPU_PREFERRED)
+    second = create_unified_buffer(400_i64, BUFFER_READ_WRITE, MEMORY_GPU_PREFERRED)
+    call write_buffer(first, spread(5, 1, 100))
+    call there_and_back(first)
+    call limit_gpu_memory(device, 1_i64)
+    figures = buffer_statistics(first)
+    call check(figures%evictions == 1 .and. holds(first, 5), 'a limit makes copies go')
+    call sync_to_gpu(second, stat=status, errmsg=message)
+    call check(status == STATUS_OUT_OF_MEMORY, trim(message))
+    call limit_gpu_memory(device)
+    call sync_to_gpu(second, stat=status, errmsg=message)
+    call check(status == STATUS_OK, 'until it is taken away')
+    call limit_gpu_memory(device, -1_i64, stat=status, errmsg=message)
+    call check(status == STATUS_OUT_OF_RANGE, trim(message))
+    call destroy_unified_buffer(first)
+    call destroy_unified_buffer(second)
+  end subroutine limits
+
+  subroutine devices()
+    call check(any(device_names() == 'host') .and. any(device_names() == device), 'the devices have names')
+    call use_opencl_queue(0_c_intptr_t, 0_c_intptr_t, stat=status, errmsg=message)
+    call check(status /= STATUS_OK, 'an OpenCL context of 0 is none: ' // trim(message))
+  end subroutine devices
+
+end program control_test
