@@ -13,13 +13,12 @@ target_link_libraries(unibuf_objects PRIVATE fmt::fmt-header-only PUBLIC Threads
 add_library(unibuf_static STATIC)
 target_link_libraries(unibuf_static PUBLIC unibuf_objects)
 
-set(exports ${PROJECT_SOURCE_DIR}/cmake/exports.map)
 add_library(unibuf SHARED)
 add_library(unibuf::unibuf ALIAS unibuf)
 target_compile_features(unibuf PUBLIC cxx_std_20)
 target_include_directories(unibuf PUBLIC $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>
                                          $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
 target_link_libraries(unibuf PRIVATE $<BUILD_INTERFACE:unibuf_objects>)
-target_link_options(unibuf PRIVATE LINKER:--version-script=${exports} LINKER:--as-needed)
-set_target_properties(unibuf PROPERTIES VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR}
-                                        LINK_DEPENDS ${exports})
+# Drivers keep threads in it, so it stays where a plugin that uses it goes.
+target_link_options(unibuf PRIVATE LINKER:-z,nodelete)
+exports(unibuf exports.map)

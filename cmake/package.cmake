@@ -7,7 +7,7 @@ set(prefix_from_pc /)
 cmake_path(RELATIVE_PATH prefix_from_pc BASE_DIRECTORY /${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 
 configure_file(cmake/unibuf-config.cmake.in unibuf-config.cmake @ONLY)
-write_basic_package_version_file(unibuf-config-version.cmake COMPATIBILITY SameMinorVersion)
+write_basic_package_version_file(unibuf-config-version.cmake COMPATIBILITY ${compatibility})
 
 # install_api(TARGET NAME): the target, with NAME-targets.cmake and NAME.pc.
 function(install_api target name)
