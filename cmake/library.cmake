@@ -1,7 +1,10 @@
 # cmake/library.cmake: unibuf, the shared library; and unibuf_static, for tests that look inside.
 
 find_package(Threads REQUIRED)
-find_package(fmt REQUIRED)
+find_package(fmt QUIET)
+if(NOT fmt_FOUND)
+    message(FATAL_ERROR "{fmt} was not found. On Debian:\n  sudo apt-get install libfmt-dev")
+endif()
 
 file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/*.cpp)
 
@@ -10,7 +13,7 @@ target_include_directories(unibuf_objects PUBLIC ${PROJECT_SOURCE_DIR}/include $
 unite(unibuf_objects)
 target_link_libraries(unibuf_objects PRIVATE fmt::fmt-header-only PUBLIC Threads::Threads ${CMAKE_DL_LIBS})
 
-add_library(unibuf_static STATIC)
+add_library(unibuf_static STATIC EXCLUDE_FROM_ALL)
 target_link_libraries(unibuf_static PUBLIC unibuf_objects)
 
 add_library(unibuf SHARED)

@@ -29,3 +29,9 @@ install(DIRECTORY include/ DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 install(FILES ${PROJECT_BINARY_DIR}/unibuf-config.cmake ${PROJECT_BINARY_DIR}/unibuf-config-version.cmake
         DESTINATION ${config_dir})
 install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
+
+# What was left out is said last.
+get_property(left_out GLOBAL PROPERTY unibuf_left_out)
+foreach(line IN LISTS left_out)
+    install(CODE "message(STATUS \"${line}\")")
+endforeach()
