@@ -55,9 +55,14 @@ gpu-check: ## On a machine with an NVIDIA card: tests, interop and figures (PART
 gpu-parts: needs-demo-test ## What gpu-check needs of Debian, into build/gpu-parts, to carry to such a machine
 	scripts/gpu-parts.sh build/gpu-parts
 
-install: build/release/build.ninja ## Install the libraries and the tool into PREFIX
-	cmake --build --preset release --target unibuf unibuf_c unibuf_fortran unibuf_cli
-	cmake --install build/release --prefix $(abspath $(PREFIX))
+install: export PREFIX := $(PREFIX)
+install: ## Install the libraries and the tool into PREFIX (COMPONENTS="c fortran tool")
+	$(if $(filter-out c++ c fortran tool,$(COMPONENTS)),$(error COMPONENTS is some of: c++ c fortran tool))
+	@{ command -v cmake && command -v $${CXX:-c++}; } >/dev/null || \
+	    { echo 'No CMake or no C++ compiler. On Debian: sudo apt-get install g++ cmake libfmt-dev' >&2; exit 1; }
+	cmake --preset install $(call part,C,c,ON) $(call part,FORTRAN,fortran,AUTO) $(call part,TOOLS,tool,AUTO)
+	cmake --build --preset install
+	cmake --install build/install --prefix "$$PREFIX"
 
 format: needs-lint build/venv ## Lay out the code
 	clang-format-19 -i $(cpp)
@@ -84,6 +89,9 @@ build/venv: needs-test
 build/peers: bench/python/requirements.txt | build/venv
 	build/venv/bin/python -m pip install --quiet --no-deps --upgrade --target $@ --requirement $<
 	@touch $@
+
+# $(call part,OPTION,COMPONENT,USUALLY): ON or OFF as COMPONENTS names it, or as usual where COMPONENTS is empty.
+part = -D UNIBUF_$(1)=$(if $(COMPONENTS),$(if $(filter $(2),$(COMPONENTS)),ON,OFF),$(3))
 
 # needs-demo-test: the packages of these tiers.
 needs-%:

@@ -9,6 +9,5 @@ target_compile_options(unibuf_c PRIVATE -fno-tree-slp-vectorize)
 target_include_directories(unibuf_c PUBLIC $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>
                                            $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
 target_link_libraries(unibuf_c PRIVATE unibuf)
-target_link_options(unibuf_c PRIVATE LINKER:--version-script=${PROJECT_SOURCE_DIR}/cmake/c.map LINKER:--as-needed)
-set_target_properties(unibuf_c PROPERTIES EXPORT_NAME c VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR}
-                                          INSTALL_RPATH $ORIGIN LINK_DEPENDS ${PROJECT_SOURCE_DIR}/cmake/c.map)
+set_target_properties(unibuf_c PROPERTIES EXPORT_NAME c)
+exports(unibuf_c c.map)

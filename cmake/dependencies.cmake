@@ -2,4 +2,6 @@
 
 find_package(CLI11 REQUIRED)
 find_package(nlohmann_json REQUIRED)
-find_path(STB_INCLUDE_DIR stb_image.h PATH_SUFFIXES stb REQUIRED)
+if(UNIBUF_EXAMPLES OR UNIBUF_TESTS)
+    find_path(STB_INCLUDE_DIR stb_image.h PATH_SUFFIXES stb REQUIRED)
+endif()

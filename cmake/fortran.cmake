@@ -2,12 +2,8 @@
 
 enable_language(Fortran)
 add_subdirectory(${PROJECT_SOURCE_DIR}/bindings/fortran)
-set(exports ${PROJECT_SOURCE_DIR}/cmake/fortran.map)
-target_link_options(unibuf_fortran PRIVATE LINKER:--version-script=${exports} LINKER:--as-needed)
-set_target_properties(unibuf_fortran PROPERTIES EXPORT_NAME fortran VERSION ${PROJECT_VERSION}
-                                                SOVERSION ${PROJECT_VERSION_MAJOR} INSTALL_RPATH $ORIGIN
-                                                LINK_DEPENDS ${exports})
-find_program(FYPP fypp REQUIRED)
+set_target_properties(unibuf_fortran PROPERTIES EXPORT_NAME fortran)
+exports(unibuf_fortran fortran.map)
 
 # Modules are a compiler's own: the sources are installed too.
 set(installed_modules ${CMAKE_INSTALL_INCLUDEDIR}/unibuf/fortran)

@@ -1,7 +1,10 @@
 # cmake/library.cmake: unibuf, the shared library; and unibuf_static, for tests that look inside.
 
 find_package(Threads REQUIRED)
-find_package(fmt REQUIRED)
+find_package(fmt QUIET)
+if(NOT fmt_FOUND)
+    message(FATAL_ERROR "{fmt} was not found. On Debian:\n  sudo apt-get install libfmt-dev")
+endif()
 
 file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/*.cpp)
 
@@ -10,16 +13,15 @@ target_include_directories(unibuf_objects PUBLIC ${PROJECT_SOURCE_DIR}/include $
 unite(unibuf_objects)
 target_link_libraries(unibuf_objects PRIVATE fmt::fmt-header-only PUBLIC Threads::Threads ${CMAKE_DL_LIBS})
 
-add_library(unibuf_static STATIC)
+add_library(unibuf_static STATIC EXCLUDE_FROM_ALL)
 target_link_libraries(unibuf_static PUBLIC unibuf_objects)
 
-set(exports ${PROJECT_SOURCE_DIR}/cmake/exports.map)
 add_library(unibuf SHARED)
 add_library(unibuf::unibuf ALIAS unibuf)
 target_compile_features(unibuf PUBLIC cxx_std_20)
 target_include_directories(unibuf PUBLIC $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>
                                          $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
 target_link_libraries(unibuf PRIVATE $<BUILD_INTERFACE:unibuf_objects>)
-target_link_options(unibuf PRIVATE LINKER:--version-script=${exports} LINKER:--as-needed)
-set_target_properties(unibuf PROPERTIES VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR}
-                                        LINK_DEPENDS ${exports})
+# Drivers keep threads in it, so it stays where a plugin that uses it goes.
+target_link_options(unibuf PRIVATE LINKER:-z,nodelete)
+exports(unibuf exports.map)

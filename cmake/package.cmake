@@ -7,7 +7,7 @@ set(prefix_from_pc /)
 cmake_path(RELATIVE_PATH prefix_from_pc BASE_DIRECTORY /${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 
 configure_file(cmake/unibuf-config.cmake.in unibuf-config.cmake @ONLY)
-write_basic_package_version_file(unibuf-config-version.cmake COMPATIBILITY SameMinorVersion)
+write_basic_package_version_file(unibuf-config-version.cmake COMPATIBILITY ${compatibility})
 
 # install_api(TARGET NAME): the target, with NAME-targets.cmake and NAME.pc.
 function(install_api target name)
@@ -29,3 +29,9 @@ install(DIRECTORY include/ DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 install(FILES ${PROJECT_BINARY_DIR}/unibuf-config.cmake ${PROJECT_BINARY_DIR}/unibuf-config-version.cmake
         DESTINATION ${config_dir})
 install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
+
+# What was left out is said last.
+get_property(left_out GLOBAL PROPERTY unibuf_left_out)
+foreach(line IN LISTS left_out)
+    install(CODE "message(STATUS \"${line}\")")
+endforeach()

@@ -8,17 +8,21 @@
 #include "buffer/passage.hpp"
 #include "buffer/peer_access.hpp"
 #include "coherence/state.hpp"
+#include "process/only_library.hpp"
 #include "unibuf/error.hpp"
 
 namespace unibuf::detail {
 namespace {
 
 /// Numbers are taken in blocks, so that threads that make buffers do not contend.
-std::uint64_t next_id() noexcept {
+std::uint64_t next_id() {
     constexpr std::uint64_t block = 64;
     static std::atomic<std::uint64_t> taken;
     static thread_local constinit std::uint64_t next = 0;
-    if (next % block == 0) next = taken.fetch_add(block, std::memory_order_relaxed);
+    if (next % block == 0) {
+        process::refuse_second_library();
+        next = taken.fetch_add(block, std::memory_order_relaxed);
+    }
     return ++next;
 }
 

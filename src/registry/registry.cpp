@@ -5,6 +5,7 @@
 
 #include <utility>
 
+#include "process/only_library.hpp"
 #include "registry/names.hpp"
 #include "unibuf/error.hpp"
 
@@ -18,6 +19,7 @@ std::string element_name(char kind, std::size_t bytes) {
 }
 
 names& names::instance() {
+    process::refuse_second_library();
     static auto* const only = new names;  // buffers may go when static objects do
     return *only;
 }

@@ -34,7 +34,7 @@ export PKG_CONFIG_PATH
 by_pkg_config unibuf "$compiler" -std=c++20 "$here/consumer/main.cpp"
 
 if [[ $c_compiler ]]; then
-    CXX=/nonexistent by_cmake c_consumer -D CMAKE_C_COMPILER="$c_compiler"
+    CXX=/nonexistent FC=/nonexistent by_cmake c_consumer -D CMAKE_C_COMPILER="$c_compiler"
     by_pkg_config unibuf-c "$c_compiler" -std=c11 "$here/c_consumer/main.c"
 fi
 

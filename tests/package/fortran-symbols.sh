@@ -3,7 +3,8 @@
 # is one of those or written in a module, but for the two variables of which a process has one each.
 set -euo pipefail
 
-exported=$(nm --dynamic --defined-only --format=posix "$1" | cut -d' ' -f1 | LC_ALL=C sort)
+exported=$(nm --dynamic --defined-only --format=posix --without-symbol-versions "$1" |
+    grep -v "^UNIBUF_[0-9.]* A " | cut -d' ' -f1 | LC_ALL=C sort)
 echo "$(wc -l <<<"$exported") symbols"
 bound=$(grep -oh "name='unibuf_fortran_[a-z_]*'" "$2"/*.f90 "$3"/*.f90 | cut -d"'" -f2 | LC_ALL=C sort -u)
 diff <(grep '^unibuf_fortran_' <<<"$exported") - <<<"$bound"

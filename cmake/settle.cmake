@@ -1,0 +1,37 @@
+# cmake/settle.cmake: which parts are built that not every machine can build.
+
+# settle(OPTION PART PACKAGES FOUND...): where OPTION is AUTO, PART is built if all variables FOUND are true, and is left
+# out otherwise; where it is ON, what is missing is an error. PACKAGES are Debian's.
+function(settle option part packages)
+    set(missing OFF)
+    foreach(found IN LISTS ARGN)
+        if(NOT ${found})
+            set(missing ON)
+        endif()
+    endforeach()
+    if(NOT missing)
+        set(${option} ON PARENT_SCOPE)
+    elseif("${${option}}" STREQUAL "AUTO")
+        set(line "Left out: ${part}. On Debian: sudo apt-get install ${packages}")
+        message(STATUS "${line}")
+        set_property(GLOBAL APPEND PROPERTY unibuf_left_out "${line}")
+        set(${option} OFF PARENT_SCOPE)
+    else()
+        message(FATAL_ERROR "What ${part} needs was not found. On Debian:\n  sudo apt-get install ${packages}")
+    endif()
+endfunction()
+
+if(UNIBUF_FORTRAN)
+    include(CheckLanguage)
+    if(NOT CMAKE_Fortran_COMPILER)
+        unset(CMAKE_Fortran_COMPILER CACHE)  # it may have been installed since it was looked for
+    endif()
+    check_language(Fortran)
+    find_program(FYPP fypp)
+    settle(UNIBUF_FORTRAN "the Fortran API" "gfortran fypp" CMAKE_Fortran_COMPILER FYPP)
+endif()
+if(UNIBUF_TOOLS)
+    find_package(CLI11 QUIET)
+    find_package(nlohmann_json QUIET)
+    settle(UNIBUF_TOOLS "the tool unibuf" "libcli11-dev nlohmann-json3-dev" CLI11_FOUND nlohmann_json_FOUND)
+endif()

@@ -1,0 +1,25 @@
+# cmake/shared.cmake: how all shared libraries are versioned. Until 1.0 a minor version may change what programs were built
+# with; the SONAME says so, and so does the CMake package. Symbols have that version, too: where a plugin was built with
+# another one, its calls do not end in the library that the program has loaded.
+
+set(compatible ${PROJECT_VERSION_MAJOR})
+set(compatibility SameMajorVersion)
+if(PROJECT_VERSION_MAJOR EQUAL 0)
+    set(compatible ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR})
+    set(compatibility SameMinorVersion)
+endif()
+
+if(DEFINED BUILD_SHARED_LIBS AND NOT BUILD_SHARED_LIBS)
+    message(FATAL_ERROR "BUILD_SHARED_LIBS is OFF, but unibuf is not built as a static library: each plugin or library that \
+is linked with one would have buffers, names and limits of its own, which the rest of the program does not see. Set it \
+ON, also where only unibuf is added.")
+endif()
+
+# exports(TARGET MAP): what the library exports is in MAP, a version script in which @compatible@ stands for the version.
+function(exports target map)
+    set(script ${PROJECT_BINARY_DIR}/${target}.map)
+    configure_file(${PROJECT_SOURCE_DIR}/cmake/${map} ${script} @ONLY)
+    target_link_options(${target} PRIVATE LINKER:--version-script=${script} LINKER:--as-needed)
+    set_target_properties(${target} PROPERTIES VERSION ${PROJECT_VERSION} SOVERSION ${compatible} INSTALL_RPATH $ORIGIN
+                                               LINK_DEPENDS ${script})
+endfunction()
