@@ -12,6 +12,6 @@ set(built ${PROJECT_BINARY_DIR}/bindings/fortran)
 target_include_directories(unibuf_fortran INTERFACE $<INSTALL_INTERFACE:${installed_modules}>)
 install(DIRECTORY ${built}/modules/ DESTINATION ${installed_modules})
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/bindings/fortran DESTINATION ${installed_sources} PATTERN *.fypp EXCLUDE)
-install(FILES ${built}/gpu_buffer_contents.f90 DESTINATION ${installed_sources}/fortran)
+install(FILES ${built}/gpu_buffer_contents.F90 DESTINATION ${installed_sources}/fortran)
 install(FILES ${PROJECT_SOURCE_DIR}/bindings/c/attempt.cpp ${PROJECT_SOURCE_DIR}/bindings/c/attempt.hpp
         DESTINATION ${installed_sources}/c)

@@ -147,7 +147,7 @@ contains
     call refused(STATUS_OUT_OF_RANGE, 'elements', 'a shape that overflows')
     call get_pointer(buffer, q, [huge(1_i64), huge(1_i64)], stat=status, errmsg=message)
     call refused(STATUS_OUT_OF_RANGE, 'or more', 'and one that no integer counts')
-    call get_pointer(buffer, p, none, stat=status, errmsg=message)
+    call get_pointer(buffer, q, none, stat=status, errmsg=message)
     call refused(STATUS_INVALID_ARGUMENT, 'needs a shape', 'a shape that is not allocated')
     call get_pointer(buffer, q, [2.0, 2.0], stat=status, errmsg=message)
     call refused(STATUS_INVALID_ARGUMENT, 'integers', 'a shape of reals')

@@ -9,4 +9,4 @@ if ((status == 0)); then
     echo "it did not stop" >&2
     exit 1
 fi
-grep -q "ERROR STOP .*$3" <<<"$output" && ! grep -q "came to the end" <<<"$output"
+grep -q "ERROR STOP:\? .*$3" <<<"$output" && ! grep -q "came to the end" <<<"$output"

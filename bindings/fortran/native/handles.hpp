@@ -17,6 +17,9 @@ namespace unibuf::fortran {
 struct handle {
     void* slot = nullptr;
     std::int64_t generation = 0;
+#ifdef UNIBUF_RESULTS_IN_MEMORY
+    ~handle() {}  // what is not trivial is returned in memory
+#endif
 };
 
 /// The objects of one type. A slot serves many of them, one after the other, and stays: a handle may always look.
