@@ -6,6 +6,8 @@ set(config_dir ${CMAKE_INSTALL_LIBDIR}/cmake/unibuf)
 set(prefix_from_pc /)
 cmake_path(RELATIVE_PATH prefix_from_pc BASE_DIRECTORY /${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 
+set(sources_from_config /${installed_sources})
+cmake_path(RELATIVE_PATH sources_from_config BASE_DIRECTORY /${config_dir})
 configure_file(cmake/unibuf-config.cmake.in unibuf-config.cmake @ONLY)
 write_basic_package_version_file(unibuf-config-version.cmake COMPATIBILITY ${compatibility})
 
