@@ -168,7 +168,9 @@ contains
 
     do round = 1, 2
       buffer = bound()
-      if (round == 2 .and. get_gpu_handle(buffer) == 0) status = -1
+      if (round == 2) then
+        if (get_gpu_handle(buffer) == 0) status = -1
+      end if
       call dispatch()
       before = buffer_statistics(buffer)
       call sync_from_gpu(buffer)
