@@ -27,7 +27,7 @@ is_refused() {
 }
 
 sources=$work/unibuf/share/unibuf/bindings/fortran
-suite=(fortran_suite -D TESTS="$here/../fortran" -D CONTENTS="$contents" -D CMAKE_UNITY_BUILD=ON -D SOURCES="$sources")
+suite=(fortran_suite -D TESTS="$here/../fortran" -D CONTENTS="$contents" -D SOURCES="$sources")
 if [[ $fortran_compiler == gfortran-1[34] ]]; then
     configure fortran_consumer
     cmake --build "$work/fortran_consumer"
@@ -40,5 +40,5 @@ if [[ $fortran_compiler == gfortran-11 ]]; then
     exit
 fi
 configure "${suite[@]}"
-cmake --build "$work/fortran_suite"
+cmake --build "$work/fortran_suite" --parallel 2
 ctest --test-dir "$work/fortran_suite" --output-on-failure
