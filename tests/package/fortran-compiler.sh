@@ -12,6 +12,7 @@ if ! command -v "$fortran_compiler"; then
 fi
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
+export CCACHE_BASEDIR=$work CCACHE_NOHASHDIR=1  # what was compiled in another such folder is the same
 cmake --install "$build" --prefix "$work/unibuf" >"$work/log"
 
 # configure FOLDER OPTION...
@@ -27,7 +28,8 @@ is_refused() {
 }
 
 sources=$work/unibuf/share/unibuf/bindings/fortran
-suite=(fortran_suite -D TESTS="$here/../fortran" -D CONTENTS="$contents" -D SOURCES="$sources")
+suite=(fortran_suite -D TESTS="$here/../fortran" -D CONTENTS="$contents" -D SOURCES="$sources"
+    -D CMAKE_CXX_COMPILER_LAUNCHER=ccache)
 if [[ $fortran_compiler == gfortran-1[34] ]]; then
     configure fortran_consumer
     cmake --build "$work/fortran_consumer"
