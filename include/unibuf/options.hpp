@@ -15,8 +15,8 @@ namespace unibuf {
 /// An access says what a lease may do with its bytes. `write` discards the old contents, so nothing is fetched.
 enum class access : std::uint8_t { read = 1, write = 2, read_write = 3 };
 
-/// A host_access says what the host does with a buffer. Leases that contradict it are refused, but where the host is the
-/// device that the buffer is for: there it does what a device may do, so that programs run on machines without one.
+/// A host_access says what the host does with a buffer. Leases that contradict it are refused, but where the host is
+/// the device that the buffer is for: there it does what a device may do, so that programs run on machines without one.
 enum class host_access : std::uint8_t {
     read_write,
     read_only,   // the device's output
@@ -66,8 +66,8 @@ struct buffer_options {
 inline constexpr std::size_t rest = static_cast<std::size_t>(-1);
 
 /// The part of a buffer that an access is about, in elements, how long it may wait, and the queue that its work is on.
-/// That queue is one of the access's space, or, at the host, of the device whose bytes come. A space that has no queues
-/// needs none: work there is done when the call returns.
+/// That queue is one of the access's space, or, at the host, of the device whose bytes come; where none come, it is not
+/// looked at. A space that has no queues needs none: work there is done when the call returns.
 struct access_options {
     std::size_t offset = 0;
     std::size_t count = rest;
