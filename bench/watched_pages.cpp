@@ -31,13 +31,14 @@ constexpr std::uint64_t unpopulated_and_asynchronous = (1U << 13) | (1U << 15);
 
 }  // namespace
 
-watched_pages::watched_pages(std::size_t bytes) : bytes_(bytes) {
+watched_pages::watched_pages(std::size_t bytes)
+    : bytes_(bytes),
+      faults_(static_cast<int>(::syscall(SYS_userfaultfd, O_CLOEXEC | O_NONBLOCK | 1))),
+      pagemap_(::open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC)) {
     void* const pages = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     data_ = static_cast<std::byte*>(pages);
     ::madvise(data_, bytes, MADV_NOHUGEPAGE);
     std::memset(data_, 1, bytes);
-    faults_ = static_cast<int>(::syscall(SYS_userfaultfd, O_CLOEXEC | O_NONBLOCK | 1));
-    pagemap_ = ::open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC);
     uffdio_api api{};
     api.api = UFFD_API;
     api.features = unpopulated_and_asynchronous;

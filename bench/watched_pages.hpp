@@ -22,9 +22,9 @@ public:
 
 private:
     std::size_t bytes_;
+    int faults_;
+    int pagemap_;
     std::byte* data_ = nullptr;
-    int faults_ = -1;
-    int pagemap_ = -1;
 };
 
 }  // namespace bench
