@@ -111,6 +111,9 @@ contains
     call read_buffer(to, y)
     after = buffer_statistics(to)
     call check(all(y == 6) .and. after%bytes_moved == before%bytes_moved, 'what no shader uses is not fetched again')
+    call dispatch_compute(scaling, n/64, buffers=[to, to])
+    call read_buffer(to, y)
+    call check(all(y == 12), 'a buffer may be given twice')
     call destroy_unified_buffer(to)
   end subroutine passed
 

@@ -1,6 +1,7 @@
 // shaders.cpp: the procedures of gpu_compute_shaders.
 #include <ISO_Fortran_binding.h>
 
+#include <algorithm>
 #include <memory>
 #include <string>
 #include <unibuf/error.hpp>
@@ -43,12 +44,17 @@ void dispatch_bound(const compute_shader& shader, const group_counts& groups,
     shader.dispatch_bound(groups, buffers, uniforms);
 }
 
-/// Dispatches for just these buffers, which are leased meanwhile: the first one is at binding 0.
+/// Dispatches for just these buffers, which are leased meanwhile: the first one is at binding 0. One that is given
+/// twice is leased once.
 void dispatch_leased(const compute_shader& shader, const group_counts& groups, const std::vector<handle>& given,
                      const std::vector<uniform_value>& uniforms) {
     std::vector<wanted_byte_lease> wanted;
+    std::vector<std::size_t> lease_at;  // the index in `wanted` of each binding
     for (const handle& each : given) {
         unified& of = buffers().get(each);
+        const auto known = std::ranges::find(wanted, &of.bytes(), &wanted_byte_lease::of);
+        lease_at.push_back(static_cast<std::size_t>(known - wanted.begin()));
+        if (known != wanted.end()) continue;
         const gpu& at = of.device();
         if (at.where != shader.where()) {
             throw error(error_code::invalid_argument,
@@ -60,7 +66,7 @@ void dispatch_leased(const compute_shader& shader, const group_counts& groups, c
     std::vector<byte_lease> taken(wanted.size());
     lease_together(wanted, taken, [&] {
         std::vector<storage_at> bound;
-        for (unsigned i = 0; i < taken.size(); ++i) bound.push_back({i, taken[i].native()});
+        for (unsigned i = 0; i < lease_at.size(); ++i) bound.push_back({i, taken[lease_at[i]].native()});
         shader.dispatch_with(groups, bound, uniforms);
     });
 }
