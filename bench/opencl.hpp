@@ -23,7 +23,7 @@ void fill(queue on, memory to, std::size_t offset, std::size_t bytes, float valu
 
 /// Makes a cl_mem, of `host` where that is not null, by CL_MEM_USE_HOST_PTR.
 memory create(_cl_context* in, std::size_t bytes, void* host = nullptr);
-void release(memory gone);
+void release(memory gone) noexcept;
 
 /// A cl_mem with an end.
 class owned {

@@ -47,10 +47,11 @@ module gpu_compute_shaders
 
     !> Queues that many groups of a shader, and returns. Later shaders see what this one writes.
     !>
-    !> With `buffers` the shader uses just these, the first one at binding 0, as long as it runs: any number of threads
-    !> may call this at once. Without, it uses what bind_buffer_to_shader has bound on this thread, or, at a binding
-    !> where this thread has bound nothing, what any thread bound last; STATUS_INVALID_ARGUMENT where that is nothing.
-    !> `uniforms` keep their values for the next dispatch.
+    !> With `buffers` the shader uses just these, the first one at binding 0: any number of threads may call this at
+    !> once. Without, it uses what bind_buffer_to_shader has bound on this thread, or, at a binding where this thread
+    !> has never bound anything, what any thread bound last. STATUS_INVALID_ARGUMENT where it uses a binding that has
+    !> no buffer, STATUS_ACCESS_CONFLICT where this thread has leased one elsewhere; leases of other threads are waited
+    !> for. All of `uniforms` are set, or none; the shader keeps their values for dispatches that set none.
     subroutine dispatch_compute(shader, groups_x, groups_y, groups_z, buffers, uniforms, stat, errmsg) &
       bind(C, name='unibuf_fortran_dispatch')
       import

@@ -45,9 +45,19 @@ contains
     call fill_buffer(buffer, 3.0_dp)
     call sync_from_gpu(buffer)
     call check(all(field == 3), 'and the array has what is written to the buffer')
+    call release_cpu_pointer(buffer)
+    call there_and_back(buffer)
+    call sync_from_gpu(buffer)
+    field(7, 2) = 5
+    call sync_to_gpu(buffer)
+    call there_and_back(buffer)
+    call read_buffer(buffer, back)
+    call check(back(n/10 + 7) == 5, 'also after release_cpu_pointer: its name is a pointer that never ends')
     call destroy_unified_buffer(buffer)
     buffer = create_buffer_over(field(1:n/20, :), BUFFER_READ_WRITE, stat=status, errmsg=message)
     call check(status == STATUS_INVALID_ARGUMENT .and. index(message, 'contiguous') /= 0, trim(message))
+    buffer = create_buffer_over(field(1:0, :), BUFFER_READ_WRITE, stat=status, errmsg=message)
+    call check(status == STATUS_INVALID_ARGUMENT .and. index(message, 'a size of 0') /= 0, trim(message))
     deallocate (field)
   end subroutine over
 

@@ -22,8 +22,8 @@ program shader_threads_test
             'void main() { uint i = gl_GlobalInvocationID.x;' // new // &
             'b[i] = factor*a[i] + float(more) + float(bits) + float(fine); }', stat=status, errmsg=message)
   if (status == STATUS_DEVICE_UNAVAILABLE) call skip(trim(message))
-  call bound_by_each()
   call bound_by_one()
+  call bound_by_each()
   call passed()
   call refusals()
   call finish()
@@ -97,6 +97,8 @@ contains
     end do
     call check(wrong == 0, 'buffers and uniforms of a dispatch are its own')
 
+    call bind_buffer_to_shader(numbers, 0)
+    call bind_buffer_to_shader(scaled, 1)
     call dispatch_compute(scaling, n/64, uniforms=[uniform('factor', 2.0_sp), uniform('more', 0), uniform('bits', 0), &
                           uniform('fine', 0.0_dp)])
     call read_buffer(scaled, back)
@@ -119,11 +121,32 @@ contains
 
   subroutine refusals()
     type(unified_buffer) :: elsewhere
+    type(buffer_lease) :: lease
 
     call refused([uniform('factro', 1.0_sp)], 'the uniform ''factro''')
     call refused([uniform('factor', 1)], 'is float, and was given an integer')
     call refused([uniform('more', 1.0_sp)], 'is int, and was given a real')
     call refused([uniform('fine', 1.0_sp)], 'is double, and was given a real')
+    call read_buffer(scaled, back)
+    call dispatch_compute(scaling, n/64, buffers=[numbers, scaled], stat=status, errmsg=message, &
+                          uniforms=[uniform('more', 50), uniform('nothing', 1)])
+    call dispatch_compute(scaling, n/64)
+    call read_buffer(scaled, back)
+    call check(all(back == 6), 'a dispatch that is refused sets no uniform')
+    call dispatch_compute(scaling, n/64, buffers=[numbers], stat=status, errmsg=message)
+    call told('binding 1, and 1 buffers were given')
+    lease = acquire_buffer(scaled, 'host', ACCESS_READ)
+    call dispatch_compute(scaling, n/64, stat=status, errmsg=message)
+    call check(status == STATUS_ACCESS_CONFLICT, 'no shader uses what this thread has leased: ' // trim(message))
+    call dispatch_compute(scaling, n/64, buffers=[numbers, scaled], stat=status, errmsg=message)
+    call check(status == STATUS_ACCESS_CONFLICT, 'however it is passed')
+    call release_buffer(lease)
+    elsewhere = create_unified_buffer(4_i64*n, BUFFER_READ_WRITE)
+    call bind_buffer_to_shader(elsewhere, 1)
+    call destroy_unified_buffer(elsewhere)
+    call dispatch_compute(scaling, n/64, stat=status, errmsg=message)
+    call told('binding 1, to which no buffer is bound')
+    call bind_buffer_to_shader(scaled, 1)
     call release_gpu_handle(scaled)
     call dispatch_compute(scaling, n/64, stat=status, errmsg=message)
     call told('binding 1, to which no buffer is bound')

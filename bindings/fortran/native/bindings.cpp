@@ -18,11 +18,6 @@ struct {
     list of_any_thread;
 } last;
 
-std::shared_ptr<const bound_storage> find(const list& in, const list::key_type& binding) {
-    const auto found = in.find(binding);
-    return found == in.end() ? nullptr : found->second.lock();
-}
-
 }  // namespace
 
 void note_binding(space where, unsigned binding, const std::shared_ptr<const bound_storage>& bound) {
@@ -32,9 +27,11 @@ void note_binding(space where, unsigned binding, const std::shared_ptr<const bou
 }
 
 std::shared_ptr<const bound_storage> bound_at(space where, unsigned binding) {
-    if (auto found = find(own, {where.id(), binding})) return found;
+    const list::key_type wanted(where.id(), binding);
+    if (const auto found = own.find(wanted); found != own.end()) return found->second.lock();
     const std::lock_guard lock(last.mutex);
-    return find(last.of_any_thread, {where.id(), binding});
+    const auto found = last.of_any_thread.find(wanted);
+    return found == last.of_any_thread.end() ? nullptr : found->second.lock();
 }
 
 }  // namespace unibuf::fortran

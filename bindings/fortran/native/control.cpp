@@ -22,8 +22,8 @@ namespace {
 /// Returns the bytes of an array of the program's own.
 std::span<std::byte> memory_of(const CFI_cdesc_t& array) {
     const section all(array);
-    if (const std::byte* const data = all.contiguous())
-        return {const_cast<std::byte*>(data), size_of(static_cast<std::int64_t>(all.bytes()))};
+    const std::size_t bytes = size_of(static_cast<std::int64_t>(all.bytes()));
+    if (const std::byte* const data = all.contiguous()) return {const_cast<std::byte*>(data), bytes};
     throw error(error_code::invalid_argument,
                 "a buffer over a section was asked for, whose elements lie apart: pass a contiguous array");
 }
@@ -52,7 +52,7 @@ handle unibuf_fortran_create_over(const CFI_cdesc_t* data, const int* access, co
         const unibuf::space where = gpu_named(text_of(device));
         unibuf::buffer over = unibuf::buffer::over(memory_of(*data), nullptr, options_of(access, hint, where));
         made = buffers().add(std::make_unique<unified>(std::move(over), where));
-        buffers().get(made).host_pointer();  // the program's own name for the array is a pointer that is out
+        buffers().get(made).keep_host_pointer();
     });
     if (!made.slot) buffers().note_failure(unibuf::c::message());
     return made;

@@ -37,6 +37,12 @@ public:
 
     std::size_t size() const noexcept { return whole_.size_bytes(); }
 
+    buffer& whole() noexcept { return whole_; }
+
+    /// Notes that the host's memory is an array of the program's own, whose name is a pointer that never ends.
+    void keep_pointers() noexcept { keeps_pointers_ = true; }
+    bool keeps_pointers() const noexcept { return keeps_pointers_; }
+
     /// Begins a hold of a part of the buffer.
     std::shared_ptr<standing_hold> add(extent part, access what);
     void remove(const std::shared_ptr<standing_hold>& shown) noexcept;
@@ -87,6 +93,7 @@ private:
 
     buffer whole_;
     gpu gpu_;
+    bool keeps_pointers_ = false;
     std::atomic<bool> is_told_;  // whether nothing uses the buffer at the device but what the module dispatches
     std::atomic<bool> any_ = false;
     std::atomic<bool> pointers_out_ = false;

@@ -5,6 +5,7 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <mutex>
 #include <string>
@@ -125,7 +126,7 @@ const char* name_of(int type) {
         case gl_double:
             return "double";
         default:
-            return "a vector, a matrix or the like";
+            return "of another type";
     }
 }
 
@@ -181,7 +182,7 @@ void compute_shader::check(const group_counts& groups) const {
     }
 }
 
-void compute_shader::set(const uniform_value& given) const {
+std::function<void()> compute_shader::setter_of(const uniform_value& given) const {
     const std::string name(without_blanks({given.name, sizeof given.name}));
     const unsigned index = function<unsigned(unsigned, unsigned, const char*)>(where_, "glGetProgramResourceIndex")(
         program_, gl_uniform, name.c_str());
@@ -190,35 +191,37 @@ void compute_shader::set(const uniform_value& given) const {
                     "the uniform '" + name + "' was given, which the shader does not use");
     }
     const int type = resource(where_, program_, gl_uniform, index, gl_type);
-    const int at = resource(where_, program_, gl_uniform, index, gl_location);
-    const auto refuse = [&](const char* what) {
+    const auto check = [&](bool fits, const char* what) {
+        if (fits) return;
         throw error(error_code::invalid_argument,
                     "the uniform '" + name + "' is " + name_of(type) + ", and was given " + what);
     };
+    const auto setter = [&]<class T>(const char* call, T value) -> std::function<void()> {
+        const int at = resource(where_, program_, gl_uniform, index, gl_location);
+        return [to = function<void(unsigned, int, T)>(where_, call), program = program_, at, value] {
+            to(program, at, value);
+        };
+    };
     switch (given.what) {
         case uniform_value::integer: {
+            check(type == gl_int || type == gl_unsigned_int, "an integer");
             const auto value = static_cast<int>(given.bits);
-            if (type != gl_int && type != gl_unsigned_int) return refuse("an integer");
-            if (type == gl_int)
-                return function<void(unsigned, int, int)>(where_, "glProgramUniform1i")(program_, at, value);
-            const auto count = static_cast<unsigned>(value);
-            return function<void(unsigned, int, unsigned)>(where_, "glProgramUniform1ui")(program_, at, count);
+            if (type == gl_int) return setter("glProgramUniform1i", value);
+            return setter("glProgramUniform1ui", static_cast<unsigned>(value));
         }
-        case uniform_value::real: {
-            const auto value = std::bit_cast<float>(static_cast<std::int32_t>(given.bits));
-            if (type != gl_float) return refuse("a real");
-            return function<void(unsigned, int, float)>(where_, "glProgramUniform1f")(program_, at, value);
-        }
-        default: {
-            if (type != gl_double) return refuse("a real of double precision");
-            const auto value = std::bit_cast<double>(given.bits);
-            return function<void(unsigned, int, double)>(where_, "glProgramUniform1d")(program_, at, value);
-        }
+        case uniform_value::real:
+            check(type == gl_float, "a real");
+            return setter("glProgramUniform1f", std::bit_cast<float>(static_cast<std::int32_t>(given.bits)));
+        default:
+            check(type == gl_double, "a real of double precision");
+            return setter("glProgramUniform1d", std::bit_cast<double>(given.bits));
     }
 }
 
 void compute_shader::launch(const group_counts& groups, std::span<const uniform_value> uniforms) const {
-    for (const uniform_value& each : uniforms) set(each);
+    std::vector<std::function<void()>> setters;  // none is set before all are known to be right
+    for (const uniform_value& each : uniforms) setters.push_back(setter_of(each));
+    for (const auto& set : setters) set();
     const auto use = function<void(unsigned)>(where_, "glUseProgram");
     use(program_);
     function<void(unsigned, unsigned, unsigned)>(where_, "glDispatchCompute")(

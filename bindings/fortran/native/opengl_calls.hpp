@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <string_view>
 #include <unibuf/options.hpp>
@@ -61,7 +62,9 @@ private:
     void check(const group_counts& groups) const;
     void launch(const group_counts& groups, std::span<const uniform_value> uniforms) const;
     void find_bindings();
-    void set(const uniform_value& given) const;
+
+    /// Returns what sets a uniform. Throws error(invalid_argument) where the shader has no such uniform.
+    std::function<void()> setter_of(const uniform_value& given) const;
 
     space where_;
     unsigned program_ = 0;

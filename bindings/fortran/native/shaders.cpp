@@ -2,7 +2,9 @@
 #include <ISO_Fortran_binding.h>
 
 #include <algorithm>
+#include <functional>
 #include <memory>
+#include <span>
 #include <string>
 #include <unibuf/error.hpp>
 #include <unibuf/lease_together.hpp>
@@ -31,44 +33,86 @@ std::vector<T> elements_of(const CFI_cdesc_t* array) {
     return result;
 }
 
-/// Dispatches for the buffers that are bound. What the host has taken of them goes to the device first.
-void dispatch_bound(const compute_shader& shader, const group_counts& groups,
-                    const std::vector<uniform_value>& uniforms) {
-    std::vector<storage_at> buffers;
-    for (const unsigned binding : shader.bindings()) {
-        const auto bound = bound_at(shader.where(), binding);
-        if (!bound) continue;
-        bound->holds->begin_with_host();
-        buffers.push_back({binding, bound->copy});
-    }
-    shader.dispatch_bound(groups, buffers, uniforms);
-}
+/// What a dispatch uses at a binding.
+struct used_buffer {
+    unsigned binding;
+    std::shared_ptr<gpu_holds> holds;
+    extent part;
+    access what;
+};
 
-/// Dispatches for just these buffers, which are leased meanwhile: the first one is at binding 0. One that is given
-/// twice is leased once.
-void dispatch_leased(const compute_shader& shader, const group_counts& groups, const std::vector<handle>& given,
-                     const std::vector<uniform_value>& uniforms) {
+/// Leases what a dispatch uses while `start` queues it: parts of a buffer that overlap are one lease.
+void lease_for(const std::vector<used_buffer>& used, const gpu& at,
+               const std::function<void(std::span<const storage_at>)>& start) {
     std::vector<wanted_byte_lease> wanted;
-    std::vector<std::size_t> lease_at;  // the index in `wanted` of each binding
-    for (const handle& each : given) {
-        unified& of = buffers().get(each);
-        const auto known = std::ranges::find(wanted, &of.bytes(), &wanted_byte_lease::of);
+    std::vector<std::size_t> lease_at;  // the index in `wanted` of each used buffer
+    for (const used_buffer& each : used) {
+        const std::size_t end = each.part.offset + each.part.bytes;
+        const auto overlaps = [&](const wanted_byte_lease& other) {
+            const access_options& has = other.options;
+            return other.of == &each.holds->whole() && each.part.offset < has.offset + has.count && has.offset < end;
+        };
+        const auto known = std::ranges::find_if(wanted, overlaps);
         lease_at.push_back(static_cast<std::size_t>(known - wanted.begin()));
-        if (known != wanted.end()) continue;
-        const gpu& at = of.device();
-        if (at.where != shader.where()) {
-            throw error(error_code::invalid_argument,
-                        "a shader of " + shader.where().name() + " was to use a buffer that is for " + at.where.name());
+        if (known == wanted.end()) {
+            const access_options range{.offset = each.part.offset, .count = each.part.bytes, .on = at.on};
+            wanted.push_back({&each.holds->whole(), at.where, each.what, range});
+            continue;
         }
-        of.before_lease();
-        wanted.push_back({&of.bytes(), at.where, of.use_of_shader(), {.on = at.on}});
+        const std::size_t last = std::max(end, known->options.offset + known->options.count);
+        known->options.offset = std::min(known->options.offset, each.part.offset);
+        known->options.count = last - known->options.offset;
+        if (each.what != access::read) known->what = each.what;
     }
     std::vector<byte_lease> taken(wanted.size());
     lease_together(wanted, taken, [&] {
         std::vector<storage_at> bound;
-        for (unsigned i = 0; i < lease_at.size(); ++i) bound.push_back({i, taken[lease_at[i]].native()});
-        shader.dispatch_with(groups, bound, uniforms);
+        for (std::size_t i = 0; i < used.size(); ++i) {
+            native_memory copy = taken[lease_at[i]].native();
+            copy.offset += used[i].part.offset - wanted[lease_at[i]].options.offset;
+            copy.bytes = used[i].part.bytes;
+            bound.push_back({used[i].binding, copy});
+        }
+        start(bound);
     });
+}
+
+/// Dispatches for the buffers that are bound. What the host has taken of them goes to the device first.
+void dispatch_bound(const compute_shader& shader, const group_counts& groups,
+                    const std::vector<uniform_value>& uniforms) {
+    std::vector<used_buffer> used;
+    for (const unsigned binding : shader.bindings()) {
+        const auto bound = bound_at(shader.where(), binding);
+        if (!bound) continue;
+        bound->holds->begin_with_host();
+        used.push_back({binding, bound->holds, bound->part, bound->what});
+    }
+    lease_for(used, gpu_at(shader.where()),
+              [&](std::span<const storage_at> buffers) { shader.dispatch_bound(groups, buffers, uniforms); });
+}
+
+/// Dispatches for just these buffers: the first one is at binding 0.
+void dispatch_with(const compute_shader& shader, const group_counts& groups, const std::vector<handle>& given,
+                   const std::vector<uniform_value>& uniforms) {
+    for (const unsigned binding : shader.bindings()) {
+        if (binding < given.size()) continue;
+        throw error(error_code::invalid_argument, "the shader uses binding " + std::to_string(binding) + ", and " +
+                                                      std::to_string(given.size()) +
+                                                      " buffers were given, from binding 0 on");
+    }
+    std::vector<used_buffer> used;
+    for (const handle& each : given) {
+        unified& of = buffers().get(each);
+        if (of.device().where != shader.where()) {
+            throw error(error_code::invalid_argument, "a shader of " + shader.where().name() +
+                                                          " was to use a buffer that is for " +
+                                                          of.device().where.name());
+        }
+        of.before_lease();
+        used.push_back({static_cast<unsigned>(used.size()), of.holds(), of.part(), of.use_of_shader()});
+    }
+    lease_for(used, gpu_at(shader.where()),
+              [&](std::span<const storage_at> buffers) { shader.dispatch_with(groups, buffers, uniforms); });
 }
 
 }  // namespace
@@ -94,7 +138,7 @@ void unibuf_fortran_dispatch(const handle* shader, const int* x, const int* y, c
         const group_counts groups{*x, y ? *y : 1, z ? *z : 1};
         const auto values = elements_of<uniform_value>(uniforms);
         if (!buffers) return dispatch_bound(with, groups, values);
-        dispatch_leased(with, groups, elements_of<handle>(buffers), values);
+        dispatch_with(with, groups, elements_of<handle>(buffers), values);
     });
 }
 

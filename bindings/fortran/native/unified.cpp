@@ -50,6 +50,7 @@ std::byte* unified::host_pointer() {
 }
 
 void unified::release_host_pointers() {
+    if (holds_->keeps_pointers()) return;
     bytes_.release_host();
     if (begin_ == 0 && size() == holds_->size()) holds_->pointers_ended();
 }
@@ -138,7 +139,7 @@ void unified::show() {
         if (!shown_at_host_) shown_at_host_.emplace(bytes_.copy_view(host));
     } else if (!shown_) {
         shown_ = holds_->add(placed({}), use_of_shader());
-        storage_ = std::make_shared<bound_storage>(shown_->native(), holds_);
+        storage_ = std::make_shared<bound_storage>(shown_->native(), part(), use_of_shader(), holds_);
     }
 }
 

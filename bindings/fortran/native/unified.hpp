@@ -40,6 +40,12 @@ public:
     placement_info placement() const { return bytes_.placement(gpu_.where); }
 
     std::byte* host_pointer();
+
+    /// Notes that the host's memory is an array of the program's own: its name stays good until the buffer ends.
+    void keep_host_pointer() {
+        holds_->keep_pointers();
+        host_pointer();
+    }
     void release_host_pointers();
     void write(const section& from, std::int64_t offset);
     void read(const section& to, std::int64_t offset);
@@ -54,6 +60,10 @@ public:
     void sync_from_gpu(extent part);
     byte_lease acquire(space where, access what, const access_options& options);
     void before_lease() { holds_->before_access(); }  // of bytes()
+
+    /// Returns the place of this handle in the whole buffer, which the holds are about.
+    extent part() const noexcept { return placed({}); }
+    const std::shared_ptr<gpu_holds>& holds() const noexcept { return holds_; }
 
     void mark_host_dirty(extent part);
     void mark_device_dirty(extent part);
