@@ -38,7 +38,7 @@ private:
 bench::outcome settle(const bench::claim& claim, const progress& line) {
     bench::outcome result{.name = claim.name, .unit = claim.unit, .goal = claim.goal.text(claim.unit)};
     std::string worst;
-    std::map<std::string, std::vector<std::string>> missing;  // names of the missing cases, by the reason
+    std::map<std::string, std::vector<std::string>> unmeasured;  // names of cases, by the reason
     for (const bench::situation& each : claim.cases) {
         line.show(fmt::format("{}: {}", claim.name, each.name));
         try {
@@ -50,13 +50,13 @@ bench::outcome settle(const bench::claim& claim, const progress& line) {
         } catch (const unibuf::error& failure) {
             const bool too_small = failure.code() == unibuf::error_code::out_of_memory;
             if (failure.code() != unibuf::error_code::device_unavailable && !too_small) result.failed = true;
-            missing[failure.what()].push_back(each.name);
+            unmeasured[failure.what()].push_back(each.name);
         } catch (const std::exception& failure) {
             result.failed = true;
-            missing[failure.what()].push_back(each.name);
+            unmeasured[failure.what()].push_back(each.name);
         }
     }
-    for (const auto& [why, names] : missing) {
+    for (const auto& [why, names] : unmeasured) {
         const bool all = names.size() == claim.cases.size();
         const std::string_view what = result.failed ? "failed" : "skipped";
         result.note += all ? fmt::format("{}: {}", what, why) : fmt::format("{}: {}; ", fmt::join(names, "; "), why);
@@ -64,7 +64,7 @@ bench::outcome settle(const bench::claim& claim, const progress& line) {
     if (result.found) {
         result.note += worst;
         const bool reached = claim.goal.margin(*result.found) >= 1;
-        if (missing.empty() || !reached) result.holds = reached;
+        if (unmeasured.empty() || !reached) result.holds = reached;
     }
     if (result.failed) result.holds = false;
     return result;

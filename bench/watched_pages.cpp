@@ -11,6 +11,7 @@
 #include <array>
 #include <cstdint>
 #include <cstring>
+#include <new>
 #include <unibuf/error.hpp>
 
 namespace bench {
@@ -36,6 +37,7 @@ watched_pages::watched_pages(std::size_t bytes)
       faults_(static_cast<int>(::syscall(SYS_userfaultfd, O_CLOEXEC | O_NONBLOCK | 1))),
       pagemap_(::open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC)) {
     void* const pages = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (pages == MAP_FAILED) throw std::bad_alloc();
     data_ = static_cast<std::byte*>(pages);
     ::madvise(data_, bytes, MADV_NOHUGEPAGE);
     std::memset(data_, 1, bytes);

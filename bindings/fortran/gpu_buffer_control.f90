@@ -17,8 +17,8 @@ module gpu_buffer_control
 
     !> Makes a buffer whose host copy is an array of the program's own, with the content that it has: nothing is copied.
     !> The program may write it at any time, as through get_pointer. It has to be a target, contiguous, and to stay
-    !> where it is until the buffer is destroyed: an allocatable array is deallocated after that. The arguments are
-    !> else those of create_unified_buffer.
+    !> where it is until the buffer is destroyed: an allocatable array is deallocated after that. Its name is a pointer
+    !> that release_cpu_pointer does not end. The other arguments are those of create_unified_buffer.
     function create_buffer_over(data, access_mode, memory_hint, device, stat, errmsg) result(buffer) &
       bind(C, name='unibuf_fortran_create_over')
       import

@@ -82,7 +82,7 @@ void unibuf_fortran_prefetch(const handle* buffer, const CFI_cdesc_t* device, co
     carry_out(stat, errmsg, [&] {
         const extent part = extent_of(offset, size);
         unified& of = buffers().get(*buffer);
-        of.before_lease();
+        of.before_access();
         of.bytes().prefetch(gpu_named(text_of(device)), {.offset = part.offset, .count = part.bytes});
     });
 }

@@ -108,7 +108,7 @@ void dispatch_with(const compute_shader& shader, const group_counts& groups, con
                                                           " was to use a buffer that is for " +
                                                           of.device().where.name());
         }
-        of.before_lease();
+        of.before_access();
         used.push_back({static_cast<unsigned>(used.size()), of.holds(), of.part(), of.use_of_shader()});
     }
     lease_for(used, gpu_at(shader.where()),

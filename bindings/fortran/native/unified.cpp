@@ -138,7 +138,7 @@ void unified::show() {
     if (gpu_.where == host) {
         if (!shown_at_host_) shown_at_host_.emplace(bytes_.copy_view(host));
     } else if (!shown_) {
-        shown_ = holds_->add(placed({}), use_of_shader());
+        shown_ = holds_->add(part(), use_of_shader());
         storage_ = std::make_shared<bound_storage>(shown_->native(), part(), use_of_shader(), holds_);
     }
 }

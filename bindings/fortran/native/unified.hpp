@@ -22,8 +22,8 @@ extent extent_of(const std::int64_t* offset, const std::int64_t* bytes);
 
 /// A buffer, or a part of one, with the device that it is for.
 ///
-/// Nobody tells when a shader runs. So the device has a standing hold of the buffer from when it was shown the buffer
-/// (bound to a shader, or its handle given out) until the buffer is taken back.
+/// A shader may run at any time. So the device has a standing hold of the buffer from when it was shown the buffer
+/// (bound to a shader, or its handle given out) until the buffer is taken back: see gpu_holds.
 class unified {
 public:
     /// Makes both copies at once, as a failure does no harm yet.
@@ -46,6 +46,7 @@ public:
         holds_->keep_pointers();
         host_pointer();
     }
+
     void release_host_pointers();
     void write(const section& from, std::int64_t offset);
     void read(const section& to, std::int64_t offset);
@@ -59,7 +60,9 @@ public:
     void sync_to_gpu(extent part);
     void sync_from_gpu(extent part);
     byte_lease acquire(space where, access what, const access_options& options);
-    void before_lease() { holds_->before_access(); }  // of bytes()
+
+    /// Is called before bytes() is used without this class.
+    void before_access() { holds_->before_access(); }
 
     /// Returns the place of this handle in the whole buffer, which the holds are about.
     extent part() const noexcept { return placed({}); }
@@ -72,6 +75,7 @@ public:
     /// take_back_from_gpu().
     native_memory show_to_gpu();
     void bind_to_shader(int binding);
+
     /// Takes the buffer back from the device. Later accesses see what the device was given to do until now. Returns
     /// false where the device was not shown the buffer.
     bool take_back_from_gpu();
