@@ -55,8 +55,10 @@ bench::figures bookkeeping() {
     return {static_cast<double>(heap) + static_cast<double>(sizeof(unibuf::buffer)), sizeof(tracked_by_hand)};
 }
 
-const bench::declared construction(
-    {.name = "buffer.construct", .unit = "ns", .goal = bench::at_most(50), .cases = {{"4096 elements", construct}}});
+const bench::declared construction({.name = "buffer.construct",
+                                    .unit = "ns",
+                                    .goal = bench::ratio_at_most(3),
+                                    .cases = {{"4096 elements", construct}}});
 
 const bench::declared bytes({.name = "buffer.bytes",
                              .unit = "bytes",

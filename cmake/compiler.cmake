@@ -26,11 +26,15 @@ if(UNIBUF_WERROR)
     add_compile_options(-Werror)
 endif()
 
-# unite(TARGET): compiles its files in few units, where UNIBUF_UNITY is on. Names of one file may shadow another's there.
+# unite(TARGET [FILE...]): compiles the target in few units where UNIBUF_UNITY is on, and else, where the compiler
+# optimizes, the files as one, so that it sees through them.
 function(unite target)
     if(UNIBUF_UNITY)
         set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 16)
-        target_compile_options(${target} PRIVATE -Wno-shadow)
+        target_compile_options(${target} PRIVATE -Wno-shadow)  # names of one file may shadow another's
+    elseif(ARGN AND NOT CMAKE_BUILD_TYPE STREQUAL "Debug")
+        set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP)
+        set_source_files_properties(${ARGN} PROPERTIES UNITY_GROUP one)
     endif()
 endfunction()
 

@@ -89,8 +89,9 @@ struct guarded {
     /// Returns the processes that have the host's copy too, or null.
     process::peers* peers() const noexcept { return seldom ? seldom->peers.get() : nullptr; }
 
+    /// Whoever waits counts in `waiting`.
     void tell_waiting() const noexcept {
-        if (seldom) seldom->changed.notify_all();
+        if (waiting != 0 && seldom) seldom->changed.notify_all();
     }
 
     byte_range whole() const noexcept { return directory.whole(); }

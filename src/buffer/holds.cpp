@@ -22,7 +22,7 @@ std::uint64_t holds::add(hold added) {
 hold holds::remove(std::uint64_t ticket) noexcept {
     const auto found = std::ranges::find(exclusive_, ticket, &hold::ticket);
     const hold result = *found;
-    *found = exclusive_.back();
+    if (found != exclusive_.end() - 1) *found = exclusive_.back();
     exclusive_.pop_back();
     return result;
 }
