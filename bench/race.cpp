@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
+#include <limits>
 #include <map>
 #include <stdexcept>
 #include <string>
@@ -12,25 +13,30 @@
 namespace bench {
 namespace {
 
-class one_run final : public benchmark::BenchmarkReporter {
+constexpr int repetitions = 20;
+
+class fastest_runs final : public benchmark::BenchmarkReporter {
 public:
     bool ReportContext(const Context&) override { return true; }
 
     void ReportRuns(const std::vector<Run>& runs) override {
         for (const Run& run : runs) {
             if (run.run_type != Run::RT_Iteration || run.error_occurred) continue;
-            taken_[run.run_name.function_name] = run.real_accumulated_time / static_cast<double>(run.iterations);
+            const double taken = run.real_accumulated_time / static_cast<double>(run.iterations);
+            double& fastest = fastest_.try_emplace(run.run_name.function_name, taken).first->second;
+            fastest = std::min(fastest, taken);
         }
     }
 
-    double of(const std::string& name) const { return taken_.at(name); }
+    double of(const std::string& name) const { return fastest_.at(name); }
 
 private:
-    std::map<std::string, double> taken_;
+    std::map<std::string, double> fastest_;
 };
 
 void configure() {
-    std::array arguments{std::string("unibuf_bench"), std::string("--benchmark_min_time=0.01")};
+    std::array arguments{std::string("unibuf_bench"), std::string("--benchmark_enable_random_interleaving=true"),
+                         std::string("--benchmark_min_time=0.02")};
     std::array<char*, arguments.size() + 1> pointers{};
     std::ranges::transform(arguments, pointers.begin(), [](std::string& each) { return each.data(); });
     int count = static_cast<int>(arguments.size());
@@ -41,7 +47,7 @@ void configure() {
 struct registered {
     registered(const body& measured, const body& limit) {
         for (const auto& [name, run] : {std::pair("measured", &measured), std::pair("limit", &limit)}) {
-            benchmark::RegisterBenchmark(name, *run)->UseRealTime();
+            benchmark::RegisterBenchmark(name, *run)->UseRealTime()->Repetitions(repetitions);
         }
     }
     ~registered() { benchmark::ClearRegisteredBenchmarks(); }
@@ -49,26 +55,14 @@ struct registered {
     registered& operator=(const registered&) = delete;
 };
 
-template <std::size_t count>
-seconds typical(std::array<seconds, count> all) {
-    constexpr std::ptrdiff_t middle = count / 2;
-    std::ranges::nth_element(all, all.begin() + middle, {},
-                             [](const seconds& each) { return each.measured / each.limit; });
-    return all[middle];
-}
-
 }  // namespace
 
 seconds race(const body& measured, const body& limit) {
     [[maybe_unused]] static const bool configured = (configure(), true);
     const registered both(measured, limit);
-    std::array<seconds, 21> all;
-    for (seconds& each : all) {
-        one_run run;
-        benchmark::RunSpecifiedBenchmarks(&run, ".");
-        each = {run.of("measured"), run.of("limit")};
-    }
-    return typical(all);
+    fastest_runs runs;
+    benchmark::RunSpecifiedBenchmarks(&runs, ".");
+    return {runs.of("measured"), runs.of("limit")};
 }
 
 seconds in_turns(int rounds, const std::function<void()>& measured, const std::function<void()>& limit) {
@@ -89,7 +83,10 @@ seconds in_typical_turns(int rounds, const std::function<void()>& measured, cons
     std::array<seconds, 51> all;
     constexpr int parts = all.size();
     for (seconds& each : all) each = in_turns((rounds + parts - 1) / parts, measured, limit);
-    return typical(all);
+    constexpr std::ptrdiff_t middle = all.size() / 2;
+    std::ranges::nth_element(all, all.begin() + middle, {},
+                             [](const seconds& each) { return each.measured / each.limit; });
+    return all[middle];
 }
 
 }  // namespace bench

@@ -40,7 +40,7 @@ struct seconds {
     double limit = 0;
 };
 
-/// Runs both in turns, and takes the turn with the median ratio: what slows down the machine slows down both.
+/// Runs both several times in random order. The fastest run of each counts, because noise only adds.
 seconds race(const body& measured, const body& limit);
 
 /// Does both in turns, `rounds` times each, and takes the mean: for work that is not the same in each round. What
