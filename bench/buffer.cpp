@@ -57,7 +57,7 @@ bench::figures bookkeeping() {
 
 const bench::declared construction({.name = "buffer.construct",
                                     .unit = "ns",
-                                    .goal = bench::ratio_at_most(3),
+                                    .goal = bench::ratio_at_most(4),
                                     .cases = {{"4096 elements", construct}}});
 
 const bench::declared bytes({.name = "buffer.bytes",

@@ -1,9 +1,11 @@
 !> The calls that bench/fortran.cpp times, as a Fortran program would write them.
 module fortran_calls
-  use, intrinsic :: iso_c_binding, only: c_float, c_int, c_int64_t, c_ptr
+  use, intrinsic :: iso_c_binding, only: c_float, c_int, c_int64_t, c_intptr_t, c_ptr
   use gpu_unified_buffers
   implicit none
   private
+
+  character(*), parameter :: devices(0:3) = [character(8) :: 'host', 'debug:0', 'opengl:0', 'opencl:0']
 
   type(unified_buffer) :: buffer
   real(c_float), allocatable :: source(:), plain(:)
@@ -17,7 +19,6 @@ contains
     integer(c_int64_t), intent(in), value :: count
     integer(c_int), intent(in), value :: device
 
-    character(*), parameter :: devices(0:2) = [character(8) :: 'host', 'debug:0', 'opengl:0']
     integer :: status
 
     buffer = create_unified_buffer(4*count, BUFFER_READ_WRITE, device=devices(device), stat=status)
@@ -32,6 +33,32 @@ contains
     call destroy_unified_buffer(buffer)
     deallocate (source, plain)
   end subroutine destroy
+
+  subroutine create_and_destroy(bytes, device) bind(C, name='bench_fortran_create_and_destroy')
+    integer(c_int64_t), intent(in), value :: bytes
+    integer(c_int), intent(in), value :: device
+
+    type(unified_buffer) :: made
+
+    made = create_unified_buffer(bytes, BUFFER_READ_WRITE, device=devices(device))
+    call destroy_unified_buffer(made)
+  end subroutine create_and_destroy
+
+  !> Shows the device's copy to the program: from here on unibuf asks the device at each access of the host.
+  subroutine show() bind(C, name='bench_fortran_show')
+    integer(c_intptr_t) :: handle
+
+    handle = get_gpu_handle(buffer)
+  end subroutine show
+
+  subroutine write_one() bind(C, name='bench_fortran_write_one')
+    call write_buffer(buffer, source(1:1))
+    call sync_to_gpu(buffer)
+  end subroutine write_one
+
+  subroutine sync_from() bind(C, name='bench_fortran_sync_from')
+    call sync_from_gpu(buffer)
+  end subroutine sync_from
 
   subroutine bind_to_shader() bind(C, name='bench_fortran_bind')
     call bind_buffer_to_shader(buffer, 0)

@@ -1,4 +1,4 @@
-// backends/poll.hpp: waiting for what may fail, or only tells whether it is done.
+// backends/poll.hpp: waiting for what may fail, only tells whether it is done, or is done before a thread has slept.
 #pragma once
 
 #include <algorithm>
@@ -25,6 +25,19 @@ bool poll(std::chrono::nanoseconds timeout, Done done) {
         if (done()) return true;
         nap = std::min<std::chrono::nanoseconds>(nap * 2, std::chrono::milliseconds(1));
     }
+}
+
+/// Asks `done` again and again for about as long as a thread takes to fall asleep and to be woken up. Returns what it
+/// answered last.
+template <class Done>
+bool is_done_soon(Done done) {
+    using clock = std::chrono::steady_clock;
+    static const bool alone = std::thread::hardware_concurrency() == 1;  // where nobody else could do anything meanwhile
+    if (done()) return true;
+    for (const auto end = clock::now() + std::chrono::microseconds(50); !alone && clock::now() < end;) {
+        if (done()) return true;
+    }
+    return false;
 }
 
 /// Waits for at most `timeout`. Returns whether the work is done or has failed: it uses nothing any more.

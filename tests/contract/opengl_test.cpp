@@ -1,4 +1,5 @@
 // tests/contract/opengl_test.cpp: OpenGL passes the suite on a context of unibuf's own, and shares memory with shaders.
+#include <algorithm>
 #include <array>
 #include <filesystem>
 #include <fstream>
@@ -73,7 +74,7 @@ TEST_F(opengl_test, every_mapping_of_the_table_can_be_had_and_works) {
             for (const auto hint : {memory_hint::none, memory_hint::cpu_preferred, memory_hint::gpu_preferred,
                                     memory_hint::coherent, memory_hint::streaming}) {
                 const gl_mapping how = backends::mapping_for(vendor, access, hint);
-                const auto memory = backends::make_mapped_gl_memory(shared, 4000, how);
+                const auto memory = backends::make_mapped_gl_memory(shared, nullptr, 4000, how);
                 auto* numbers = reinterpret_cast<float*>(memory->host_address());
                 ASSERT_NE(numbers, nullptr) << how.description;
                 const std::vector<float> ones(1000, 1.0F);
@@ -176,9 +177,94 @@ TEST_F(opengl_test, a_mapping_that_cannot_be_had_says_so_and_leaves_nothing) {
     gl_mapping how = backends::mapping_for(backends::gl_vendor::other, host_access::read_write, memory_hint::none);
     how.storage &= ~gl::map_coherent;
     std::string message;
-    EXPECT_EQ(code_of([&] { backends::make_mapped_gl_memory(shared, 4096, how); }, &message), error_code::unsupported);
+    EXPECT_EQ(code_of([&] { backends::make_mapped_gl_memory(shared, nullptr, 4096, how); }, &message),
+              error_code::unsupported);
     EXPECT_NE(message.find("cannot map 4096 bytes"), std::string::npos) << message;
     EXPECT_EQ(gl_error(), gl::no_error);
+}
+
+TEST_F(opengl_test, a_buffer_object_that_was_freed_serves_the_next_of_its_kind) {
+    trim_memory(where_);
+    const auto name_of = [](const backends::memory& of) { return static_cast<unsigned>(of.handle()); };
+    auto mapped = device().allocate_visible({.bytes = 12288});
+    auto unmapped = device().allocate({.bytes = 12288});
+    const unsigned first = name_of(*mapped);
+    const unsigned second = name_of(*unmapped);
+    std::byte* const address = mapped->host_address();
+    mapped.reset();
+    unmapped.reset();
+    device().record({}).wait();
+
+    const auto other_size = device().allocate_visible({.bytes = 12352});
+    EXPECT_NE(name_of(*other_size), first);
+    unmapped = device().allocate({.bytes = 12288});
+    EXPECT_EQ(name_of(*unmapped), second);
+    mapped = device().allocate_visible({.bytes = 12288});
+    EXPECT_EQ(name_of(*mapped), first);
+    EXPECT_EQ(mapped->host_address(), address);
+    EXPECT_NE(name_of(*device().allocate_visible({.bytes = 12288})), first) << "it was given out twice";
+}
+
+TEST_F(opengl_test, a_buffer_in_memory_that_was_used_before_is_zero) {
+    for (const memory_hint hint : {memory_hint::coherent, memory_hint::gpu_preferred}) {
+        trim_memory(where_);
+        for (int round = 0; round < 2; ++round) {
+            unified_buffer<float> numbers({3000}, {.hint = hint, .device = where_});
+            EXPECT_EQ(std::ranges::count(numbers.read(host), 0.0F), 3000) << round;
+            std::ranges::fill(numbers.write(host), 1.0F);
+            numbers.read_write(where_).release();
+        }
+        unified_buffer<float> at_device({3000}, {.hint = hint, .device = where_});
+        double_on_device(where_, opengl::name(at_device.read_write(where_)), 3000);
+        EXPECT_EQ(std::ranges::count(at_device.read(host), 0.0F), 3000);
+    }
+}
+
+TEST_F(opengl_test, a_buffer_object_that_was_freed_is_bound_nowhere) {
+    constexpr unsigned targets[][2] = {{gl::shader_storage_buffer, gl::shader_storage_buffer_binding},
+                                       {gl::uniform_buffer, gl::uniform_buffer_binding},
+                                       {gl::atomic_counter_buffer, gl::atomic_counter_buffer_binding}};
+    const auto bound = [&](unsigned binding, unsigned index) {
+        int name = 0;
+        opengl::run(where_, [&] { api().get_indexed_integer(binding, index, &name); });
+        return static_cast<unsigned>(name);
+    };
+    const auto stays = device().allocate({.bytes = 4096});
+    auto goes = device().allocate({.bytes = 4096});
+    opengl::run(where_, [&] {
+        for (const auto& [target, binding] : targets) {
+            api().bind_buffer_base(target, 0, static_cast<unsigned>(stays->handle()));
+            api().bind_buffer_base(target, 3, static_cast<unsigned>(goes->handle()));
+        }
+    });
+    ASSERT_EQ(gl_error(), gl::no_error);
+    goes.reset();
+    for (const auto& [target, binding] : targets) {
+        EXPECT_EQ(bound(binding, 0), stays->handle()) << target;
+        EXPECT_EQ(bound(binding, 3), 0U) << target;
+    }
+    opengl::run(where_, [&] {
+        for (const auto& [target, binding] : targets) api().bind_buffer_base(target, 0, 0);
+    });
+}
+
+TEST_F(opengl_test, what_is_kept_of_freed_memory_is_little_and_can_be_had_back) {
+    const auto lives = [&](unsigned name) {
+        bool found = false;
+        opengl::run(where_, [&] { found = api().is_buffer(name) != 0; });
+        return found;
+    };
+    std::vector<unsigned> names;
+    {
+        std::vector<std::unique_ptr<backends::memory>> all;
+        for (int i = 0; i < 10; ++i) {
+            all.push_back(device().allocate({.bytes = std::size_t{8} << 20}));
+            names.push_back(static_cast<unsigned>(all.back()->handle()));
+        }
+    }
+    EXPECT_EQ(std::ranges::count_if(names, lives), 8);  // 64 MiB
+    trim_memory(where_);
+    EXPECT_EQ(std::ranges::count_if(names, lives), 0);
 }
 
 TEST_F(opengl_test, has_no_queue_but_its_context) {

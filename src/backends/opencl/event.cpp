@@ -22,7 +22,7 @@ bool done(cl_event native) {
 
 bool queued_work::wait(std::chrono::nanoseconds timeout) {
     if (timeout == forever) {
-        if (done(native())) return true;
+        if (is_done_soon([this] { return done(native()); })) return true;
         const cl_int answer = api().clWaitForEvents(1, &native());
         if (done(native())) return true;  // throws what went wrong, and tells more than `answer`
         fail(answer, "waiting for an OpenCL device failed");

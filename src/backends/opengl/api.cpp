@@ -24,11 +24,13 @@ std::string gl_api::load(void* (*find)(const char* name)) {
     get("glGetGraphicsResetStatus", get_graphics_reset_status);
     get("glGetString", get_string);
     get("glGetIntegerv", get_integer);
+    get("glGetIntegeri_v", get_indexed_integer);
     get("glPixelStorei", pixel_store);
     get("glCreateBuffers", create_buffers);
     get("glDeleteBuffers", delete_buffers);
     get("glIsBuffer", is_buffer);
     get("glBindBuffer", bind_buffer);
+    get("glBindBufferBase", bind_buffer_base);
     get("glNamedBufferStorage", buffer_storage);
     get("glNamedBufferSubData", buffer_sub_data);
     get("glGetNamedBufferSubData", get_buffer_sub_data);

@@ -16,12 +16,14 @@ struct gl_api {
     unsigned (*get_graphics_reset_status)() = nullptr;
     const unsigned char* (*get_string)(unsigned name) = nullptr;
     void (*get_integer)(unsigned name, int* value) = nullptr;
+    void (*get_indexed_integer)(unsigned name, unsigned index, int* value) = nullptr;
     void (*pixel_store)(unsigned name, int value) = nullptr;
 
     void (*create_buffers)(int count, unsigned* buffers) = nullptr;
     void (*delete_buffers)(int count, const unsigned* buffers) = nullptr;
     unsigned char (*is_buffer)(unsigned buffer) = nullptr;
     void (*bind_buffer)(unsigned target, unsigned buffer) = nullptr;
+    void (*bind_buffer_base)(unsigned target, unsigned index, unsigned buffer) = nullptr;
     void (*buffer_storage)(unsigned buffer, std::ptrdiff_t bytes, const void* data, unsigned flags) = nullptr;
     void (*buffer_sub_data)(unsigned buffer, std::ptrdiff_t offset, std::ptrdiff_t bytes, const void* data) = nullptr;
     void (*get_buffer_sub_data)(unsigned buffer, std::ptrdiff_t offset, std::ptrdiff_t bytes, void* data) = nullptr;
@@ -79,6 +81,15 @@ inline constexpr unsigned timeout_expired = 0x911B;
 inline constexpr unsigned condition_satisfied = 0x911C;
 
 inline constexpr unsigned buffer_object = 0x82E0;
+inline constexpr unsigned shader_storage_buffer = 0x90D2;
+inline constexpr unsigned shader_storage_buffer_binding = 0x90D3;
+inline constexpr unsigned max_shader_storage_buffer_bindings = 0x90DD;
+inline constexpr unsigned uniform_buffer = 0x8A11;
+inline constexpr unsigned uniform_buffer_binding = 0x8A28;
+inline constexpr unsigned max_uniform_buffer_bindings = 0x8A2F;
+inline constexpr unsigned atomic_counter_buffer = 0x92C0;
+inline constexpr unsigned atomic_counter_buffer_binding = 0x92C1;
+inline constexpr unsigned max_atomic_counter_buffer_bindings = 0x92DC;
 inline constexpr unsigned pixel_unpack_buffer = 0x88EC;
 inline constexpr unsigned pixel_unpack_buffer_binding = 0x88EF;
 inline constexpr unsigned unpack_swap_bytes = 0x0CF0;

@@ -26,7 +26,8 @@ std::uint64_t memory_of(gl_context& context, unsigned what) {
 
 }  // namespace
 
-gl_device::gl_device(std::shared_ptr<gl_context> context) : context_(std::move(context)) {
+gl_device::gl_device(std::shared_ptr<gl_context> context, std::shared_ptr<kept_buffers> kept)
+    : context_(std::move(context)), kept_(std::move(kept)) {
     traits_.description = context_->description();
     traits_.own_memory = context_->platform().own_memory;
     traits_.host_visible = true;
@@ -40,10 +41,10 @@ memory_info gl_device::memory_now() {
     return known;
 }
 
-std::unique_ptr<memory> gl_device::allocate(const request& what) { return make_gl_memory(context_, what.bytes); }
+std::unique_ptr<memory> gl_device::allocate(const request& what) { return make_gl_memory(context_, kept_, what.bytes); }
 
 std::unique_ptr<memory> gl_device::allocate_visible(const request& what) {
-    return make_mapped_gl_memory(context_, what.bytes,
+    return make_mapped_gl_memory(context_, kept_, what.bytes,
                                  mapping_for(context_->platform().vendor, what.access, what.hint));
 }
 
@@ -58,10 +59,14 @@ bool gl_device::order(const fence& before, queue on) {
     return (work && work->context() == context_.get()) || device::order(before, on);
 }
 
+void gl_device::trim() {
+    if (kept_) kept_->trim();
+}
+
 discovery discover_opengl() {
     discovery found;
     if (auto context = make_own_context(found.unavailable)) {
-        found.devices.push_back(std::make_unique<gl_device>(std::move(context)));
+        found.devices.push_back(std::make_unique<gl_device>(context, std::make_shared<kept_buffers>(context)));
     }
     return found;
 }

@@ -5,12 +5,14 @@
 
 #include "backends/backend.hpp"
 #include "backends/opengl/context.hpp"
+#include "backends/opengl/kept_buffers.hpp"
 
 namespace unibuf::backends {
 
 class gl_device final : public device {
 public:
-    explicit gl_device(std::shared_ptr<gl_context> context);
+    /// `kept` is where buffer objects go that are freed; null where they are deleted.
+    explicit gl_device(std::shared_ptr<gl_context> context, std::shared_ptr<kept_buffers> kept = nullptr);
 
     const traits& about() const noexcept override { return traits_; }
     memory_info memory_now() override;
@@ -18,11 +20,13 @@ public:
     std::unique_ptr<memory> allocate_visible(const request& what) override;
     fence record(queue on) override;
     bool order(const fence& before, queue on) override;
+    void trim() override;
 
     gl_context& context() const noexcept { return *context_; }
 
 private:
     std::shared_ptr<gl_context> context_;
+    std::shared_ptr<kept_buffers> kept_;
     traits traits_;
 };
 

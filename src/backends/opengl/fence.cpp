@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "backends/opengl/errors.hpp"
+#include "backends/poll.hpp"
 
 namespace unibuf::backends {
 
@@ -116,7 +117,11 @@ bool gl_fence::wait(std::chrono::nanoseconds timeout) {
         } else if (late) {
             return false;
         } else {
-            changed_.wait_for(lock, std::min(left, nap));
+            const auto others_have_answered = [this] { return state_ != state::posted && !probing_; };
+            lock.unlock();
+            is_done_soon(others_have_answered);
+            lock.lock();
+            changed_.wait_for(lock, std::min(left, nap), others_have_answered);
         }
     }
 }

@@ -1,6 +1,7 @@
 // backends/opengl/fence.hpp: the completion of work on an OpenGL context.
 #pragma once
 
+#include <atomic>
 #include <condition_variable>
 #include <exception>
 #include <functional>
@@ -37,8 +38,8 @@ private:
     std::shared_ptr<gl_context> context_;
     std::mutex mutex_;
     std::condition_variable changed_;
-    state state_ = state::posted;
-    bool probing_ = false;
+    std::atomic<state> state_ = state::posted;  // changed under the lock, as the next
+    std::atomic<bool> probing_ = false;
     gl_sync sync_ = nullptr;
     std::exception_ptr failure_;
 };

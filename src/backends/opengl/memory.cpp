@@ -20,43 +20,33 @@ namespace {
 
 class gl_memory final : public memory {
 public:
-    /// Makes a buffer object. `context` has to be current here.
-    gl_memory(std::shared_ptr<gl_context> context, std::size_t bytes, unsigned storage)
-        : context_(std::move(context)), bytes_(bytes) {
-        const gl_api& gl = context_->gl();
-        forget_errors(gl);
-        gl.create_buffers(1, &name_);
-        gl.buffer_storage(name_, static_cast<std::ptrdiff_t>(bytes), nullptr, storage | gl::dynamic_storage);
+    /// Takes over the buffer object.
+    gl_memory(std::shared_ptr<gl_context> context, std::shared_ptr<kept_buffers> kept, const gl_buffer& buffer,
+              const gl_mapping* how)
+        : context_(std::move(context)), kept_(std::move(kept)), buffer_(buffer) {
+        if (how) how_ = *how;
     }
 
     ~gl_memory() override {
+        if (kept_) {
+            kept_->keep(buffer_);
+            return;
+        }
         // Deleting a buffer unmaps it.
-        context_->when_possible([remove = context_->gl().delete_buffers, name = name_] { remove(1, &name); });
+        context_->when_possible([remove = context_->gl().delete_buffers, name = buffer_.name] { remove(1, &name); });
     }
 
     gl_memory(const gl_memory&) = delete;
     gl_memory& operator=(const gl_memory&) = delete;
 
-    /// Maps the buffer object. `context` has to be current here.
-    void map(const gl_mapping& how) {
-        const gl_api& gl = context_->gl();
-        void* const address = gl.map_buffer_range(name_, 0, static_cast<std::ptrdiff_t>(bytes_), how.map);
-        const std::string what =
-            fmt::format("{} cannot map {} bytes ({})", context_->description(), bytes_, how.description);
-        check_errors(gl, what, error_code::unsupported);
-        if (!address) throw error(error_code::unsupported, what);
-        mapped_ = static_cast<std::byte*>(address);
-        how_ = how;
-    }
+    gl_buffer_object object() const { return {context_, buffer_.name}; }
 
-    gl_buffer_object object() const { return {context_, name_}; }
-
-    std::byte* host_address() const noexcept override { return mapped_; }
+    std::byte* host_address() const noexcept override { return buffer_.mapped; }
     std::string_view how_mapped() const noexcept override { return how_.description; }
-    std::uintptr_t handle() const noexcept override { return name_; }
+    std::uintptr_t handle() const noexcept override { return buffer_.name; }
 
     fence write(std::size_t offset, std::span<const std::byte> from, queue on) override {
-        return post(on, !mapped_, [=](const gl_api& gl, unsigned name) { upload(gl, name, offset, from); });
+        return post(on, !buffer_.mapped, [=](const gl_api& gl, unsigned name) { upload(gl, name, offset, from); });
     }
 
     fence read(std::size_t offset, std::span<std::byte> to, queue on) override {
@@ -69,13 +59,14 @@ public:
     }
 
     fence write_from(memory& other, std::size_t from, std::size_t offset, std::size_t bytes, queue on) override {
-        return post(on, !mapped_, [=, source = static_cast<unsigned>(other.handle())](const gl_api& gl, unsigned name) {
-            copy(gl, source, from, name, offset, bytes);
-        });
+        return post(on, !buffer_.mapped,
+                    [=, source = static_cast<unsigned>(other.handle())](const gl_api& gl, unsigned name) {
+                        copy(gl, source, from, name, offset, bytes);
+                    });
     }
 
     fence fill(std::size_t offset, std::size_t bytes, std::span<const std::byte> pattern, queue on) override {
-        return post(on, !mapped_,
+        return post(on, !buffer_.mapped,
                     [=, repeated = std::vector(pattern.begin(), pattern.end())](const gl_api& gl, unsigned name) {
                         backends::fill(gl, name, offset, bytes, repeated);
                     });
@@ -101,13 +92,12 @@ private:
     fence post(queue on, bool at_once, Job job) {
         context_->check_queue(on);
         const gl_api& gl = context_->gl();  // The fence keeps the context.
-        return gl_fence::post(context_, [&gl, job = std::move(job), name = name_] { job(gl, name); }, at_once);
+        return gl_fence::post(context_, [&gl, job = std::move(job), name = buffer_.name] { job(gl, name); }, at_once);
     }
 
     std::shared_ptr<gl_context> context_;
-    std::size_t bytes_;
-    unsigned name_ = 0;
-    std::byte* mapped_ = nullptr;
+    std::shared_ptr<kept_buffers> kept_;
+    gl_buffer buffer_;
     gl_mapping how_;
 };
 
@@ -122,17 +112,49 @@ void check_size(const gl_context& context, std::size_t bytes) {
                 fmt::format("{} cannot give {} bytes: {} are left", context.description(), bytes, left));
 }
 
-/// Makes memory, which is not mapped where `how` is null.
-std::unique_ptr<memory> make(const std::shared_ptr<gl_context>& context, std::size_t bytes, const gl_mapping* how) {
-    check_size(*context, bytes);
-    std::unique_ptr<gl_memory> made;
-    context->run([&] {
-        made = std::make_unique<gl_memory>(context, bytes, how ? how->storage : 0);
-        check_errors(context->gl(), fmt::format("{} cannot give {} bytes", context->description(), bytes),
+/// Makes a buffer object, which is not mapped where `how` is null. `context` has to be current here.
+gl_buffer make_buffer(const gl_context& context, const gl_buffer_kind& kind, const gl_mapping* how) {
+    const gl_api& gl = context.gl();
+    gl_buffer made{.kind = kind};
+    forget_errors(gl);
+    gl.create_buffers(1, &made.name);
+    try {
+        gl.buffer_storage(made.name, static_cast<std::ptrdiff_t>(kind.bytes), nullptr, kind.storage);
+        check_errors(gl, fmt::format("{} cannot give {} bytes", context.description(), kind.bytes),
                      error_code::unsupported);
-        if (how) made->map(*how);
-    });
-    return made;
+        if (!how) return made;
+        void* const address = gl.map_buffer_range(made.name, 0, static_cast<std::ptrdiff_t>(kind.bytes), kind.map);
+        const std::string what =
+            fmt::format("{} cannot map {} bytes ({})", context.description(), kind.bytes, how->description);
+        check_errors(gl, what, error_code::unsupported);
+        if (!address) throw error(error_code::unsupported, what);
+        made.mapped = static_cast<std::byte*>(address);
+        return made;
+    } catch (...) {
+        gl.delete_buffers(1, &made.name);
+        throw;
+    }
+}
+
+/// Makes memory, which is not mapped where `how` is null.
+std::unique_ptr<memory> make(const std::shared_ptr<gl_context>& context, const std::shared_ptr<kept_buffers>& kept,
+                             std::size_t bytes, const gl_mapping* how) {
+    const gl_buffer_kind kind{
+        .bytes = bytes, .storage = (how ? how->storage : 0) | gl::dynamic_storage, .map = how ? how->map : 0};
+    const auto make_new = [&] {
+        gl_buffer made;
+        check_size(*context, bytes);
+        context->run([&] { made = make_buffer(*context, kind, how); });
+        return made;
+    };
+    std::optional<gl_buffer> buffer = kept ? kept->take(kind) : std::nullopt;
+    try {
+        if (!buffer) buffer = make_new();
+    } catch (const error& failure) {
+        if (failure.code() != error_code::out_of_memory || !kept || !kept->trim()) throw;
+        buffer = make_new();
+    }
+    return std::make_unique<gl_memory>(context, kept, *buffer, how);
 }
 
 }  // namespace
@@ -142,13 +164,15 @@ std::optional<gl_buffer_object> buffer_object_of(const memory& of) {
     return found ? std::optional(found->object()) : std::nullopt;
 }
 
-std::unique_ptr<memory> make_gl_memory(const std::shared_ptr<gl_context>& context, std::size_t bytes) {
-    return make(context, bytes, nullptr);
+std::unique_ptr<memory> make_gl_memory(const std::shared_ptr<gl_context>& context,
+                                       const std::shared_ptr<kept_buffers>& kept, std::size_t bytes) {
+    return make(context, kept, bytes, nullptr);
 }
 
-std::unique_ptr<memory> make_mapped_gl_memory(const std::shared_ptr<gl_context>& context, std::size_t bytes,
+std::unique_ptr<memory> make_mapped_gl_memory(const std::shared_ptr<gl_context>& context,
+                                              const std::shared_ptr<kept_buffers>& kept, std::size_t bytes,
                                               const gl_mapping& how) {
-    return make(context, bytes, &how);
+    return make(context, kept, bytes, &how);
 }
 
 }  // namespace unibuf::backends

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "backends/backend.hpp"
+#include "backends/poll.hpp"
 #include "unibuf/error.hpp"
 
 namespace unibuf::backends {
@@ -38,7 +39,7 @@ worker& worker::start(const char* name) {
 void worker::run(const std::function<void()>& job, bool callers) {
     if (here()) return job();
 
-    bool done = false;
+    std::atomic<bool> done = false;
     std::exception_ptr failure;
     add({[&] {
              try {
@@ -46,14 +47,15 @@ void worker::run(const std::function<void()>& job, bool callers) {
              } catch (...) {
                  failure = std::current_exception();
              }
-             // This is told under the lock: this frame is gone as soon as the caller sees `done`.
              const std::lock_guard lock(mutex_);
-             done = true;
+             done.store(true, std::memory_order_release);  // this frame may be gone from here on
              changed_.notify_all();
          },
          &done, callers});
-    std::unique_lock lock(mutex_);
-    changed_.wait(lock, [&] { return done || dropped(&done); });
+    if (!is_done_soon([&] { return done.load(std::memory_order_acquire); })) {
+        std::unique_lock lock(mutex_);
+        changed_.wait(lock, [&] { return done || dropped(&done); });
+    }
     if (!done) check_open();
     if (failure) std::rethrow_exception(failure);
 }
@@ -74,6 +76,7 @@ void worker::assist() {
         {
             const auto job = std::move(next->job);
             jobs_.erase(next);
+            any_.store(!jobs_.empty(), std::memory_order_relaxed);
             lock.unlock();
             job();
         }
@@ -105,6 +108,7 @@ void worker::add(entry added) {
     check_open();
     const std::lock_guard lock(mutex_);
     jobs_.push_back(std::move(added));
+    any_.store(true, std::memory_order_relaxed);
     changed_.notify_all();
 }
 
@@ -120,13 +124,17 @@ void worker::loop() {
     std::unique_lock lock(mutex_);
     while (!closed_) {
         if (jobs_.empty()) {
-            changed_.wait(lock);
+            lock.unlock();
+            is_done_soon([this] { return any_.load(std::memory_order_relaxed) || closed_; });
+            lock.lock();
+            changed_.wait(lock, [this] { return !jobs_.empty() || closed_; });
             continue;
         }
         busy_ = true;
         {
             const auto job = std::move(jobs_.front().job);
             jobs_.pop_front();
+            any_.store(!jobs_.empty(), std::memory_order_relaxed);
             lock.unlock();
             job();
         }

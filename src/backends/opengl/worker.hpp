@@ -61,6 +61,7 @@ private:
     std::mutex mutex_;
     std::condition_variable changed_;
     std::deque<entry> jobs_;
+    std::atomic<bool> any_ = false;  // whether there are jobs; changed under the lock
     bool busy_ = false;
     bool dismissed_ = false;
     std::atomic<bool> closed_ = false;
