@@ -9,6 +9,7 @@
 #include <unibuf/statistics.hpp>
 
 #include "attempt.hpp"
+#include "queues.hpp"
 
 namespace unibuf::c {
 

@@ -41,6 +41,4 @@ void check_returned(unibuf_status status, const char* what);
 /// Returns a timeout, which is without end for UNIBUF_FOREVER. Throws where it is negative.
 std::chrono::nanoseconds timeout_of(std::int64_t nanoseconds);
 
-inline queue queue_of(unibuf_queue given) noexcept { return {given}; }
-
 }  // namespace unibuf::c

@@ -9,6 +9,7 @@
 #include "callers_context.hpp"
 #include "convert.hpp"
 #include "handles.hpp"
+#include "queues.hpp"
 
 namespace unibuf::c {
 namespace {

@@ -11,6 +11,7 @@
 
 #include "attempt.hpp"
 #include "convert.hpp"
+#include "queues.hpp"
 
 namespace unibuf::c {
 namespace {
@@ -40,7 +41,7 @@ unibuf_status unibuf_cuda_handles(unibuf_space where, int* ordinal, struct CUctx
     });
 }
 
-unibuf_queue unibuf_cuda_queue(struct CUstream_st* stream) { return unibuf::cuda::queue_of(stream).native; }
+unibuf_queue unibuf_cuda_queue(struct CUstream_st* stream) { return noted(unibuf::cuda::queue_of(stream)); }
 
 unibuf_status unibuf_cuda_use_streams(unibuf_space where, struct CUstream_st* const* streams, size_t count) {
     return attempt([&] {
@@ -93,7 +94,7 @@ unibuf_status unibuf_opencl_add_queue(unibuf_space where, struct _cl_command_que
     });
 }
 
-unibuf_queue unibuf_opencl_queue(struct _cl_command_queue* queue) { return unibuf::opencl::queue_of(queue).native; }
+unibuf_queue unibuf_opencl_queue(struct _cl_command_queue* queue) { return noted(unibuf::opencl::queue_of(queue)); }
 
 unibuf_status unibuf_opencl_memory(const unibuf_native* copy, struct _cl_mem** memory) {
     return answer(memory, "a place for the cl_mem", [&] { return unibuf::opencl::memory(copy_of(copy)); });
@@ -114,7 +115,7 @@ unibuf_status unibuf_opengl_use_current_context(unibuf_space* where) {
 }
 
 unibuf_status unibuf_opengl_queue(unibuf_space where, unibuf_queue* queue) {
-    return answer(queue, "a place for the queue", [&] { return unibuf::opengl::queue_of(space_of(where)).native; });
+    return answer(queue, "a place for the queue", [&] { return noted(unibuf::opengl::queue_of(space_of(where))); });
 }
 
 unibuf_status unibuf_opengl_function(unibuf_space where, const char* name, void** function) {

@@ -3,6 +3,7 @@
 
 #include "convert.hpp"
 #include "handles.hpp"
+#include "queues.hpp"
 
 struct unibuf_standing_hold {
     unibuf::standing_hold hold;

@@ -98,6 +98,19 @@ void bad_numbers(unibuf_buffer* buffer) {
         INVALID("timeout", unibuf_bind(buffer, device, UNIBUF_READ, &late_hold, &standing));
         unibuf_fence_destroy(fence);
     }
+
+    unibuf_access_options lost = UNIBUF_ACCESS_INIT;
+    lost.queue = &lost;
+    for (int i = 0; i < 2; ++i) {
+        const unibuf_space where = i == 0 ? UNIBUF_HOST : device;
+        INVALID("queue", unibuf_acquire(buffer, where, UNIBUF_READ, &lost, &lease));
+        INVALID("queue", unibuf_mark_dirty(buffer, where, &lost));
+        INVALID("queue", unibuf_prefetch(buffer, where, &lost));
+        INVALID("queue", unibuf_record_fence(where, &lost, &fence));
+    }
+    unibuf_standing_options lost_hold = UNIBUF_STANDING_INIT;
+    lost_hold.queue = &lost;
+    INVALID("queue", unibuf_bind(buffer, device, UNIBUF_READ, &lost_hold, &standing));
 }
 
 void bad_ranges(unibuf_buffer* buffer) {

@@ -1,4 +1,5 @@
 // support/face_of_c.cpp: the face of C uses unibuf.h alone, and throws what its statuses stand for.
+#include <unibuf/opencl.h>
 #include <unibuf/unibuf.h>
 
 #include <algorithm>
@@ -43,11 +44,14 @@ unibuf_access access_of(access what) {
     return what == access::write ? UNIBUF_WRITE : UNIBUF_READ_WRITE;
 }
 
+/// Returns a queue as a function of C has made it. Which one it was is forgotten there.
+unibuf_queue named(queue on) { return on ? unibuf_opencl_queue(static_cast<_cl_command_queue*>(on.native)) : nullptr; }
+
 unibuf_access_options options_of(const access_options& from) {
     unibuf_access_options result = UNIBUF_ACCESS_INIT;
     result.offset = from.offset;
     result.size = from.count;
-    result.queue = from.on.native;
+    result.queue = named(from.on);
     return result;
 }
 
@@ -92,7 +96,7 @@ public:
         unibuf_standing_options asked = UNIBUF_STANDING_INIT;
         asked.offset = how_.offset;
         asked.size = how_.count;
-        asked.queue = how_.on.native;
+        asked.queue = named(how_.on);
         asked.reopens = how_.opens == reopening::told ? UNIBUF_REOPENS_WHEN_TOLD : UNIBUF_REOPENS_AT_ONCE;
         if (how_.pause)
             asked.pause = [](void* context) { return static_cast<bound_device*>(context)->status_of_pause(); };
