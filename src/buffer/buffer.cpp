@@ -244,7 +244,7 @@ void buffer::copy_from(std::span<const std::byte> data, std::size_t offset) {
 void buffer::copy_to(std::span<std::byte> data, std::size_t offset) const {
     detail::request asked = request_of(unibuf::host, access::read, {.offset = offset, .count = data.size()});
     asked.why = cause::copy_to;
-    asked.verb = "copy_to of";
+    asked.verb = "to copy from";
     const byte_lease from = detail::take_lease(core_of(gate_), asked);
     if (!data.empty()) std::memcpy(data.data(), from.data(), data.size());
 }

@@ -105,7 +105,7 @@ unibuf::copy_view view_of(lock& through, const copy& there, space where, byte_ra
 std::byte* host_pointer(core& of, byte_range range) {
     if (of.options().access == host_access::read_only) return const_cast<std::byte*>(host_pointer_to_read(of, range));
     lock through(of);
-    passage way(through, to_expose(range, "host() of"));
+    passage way(through, to_expose(range, "a pointer to"));
     way.bring();
     expose_host_pointer(through, range);
     return way.at()->memory->host_address() + range.begin;
@@ -118,7 +118,7 @@ const std::byte* host_pointer_to_read(core& of, byte_range range) {
                           .where = host,
                           .what = access::read,
                           .why = cause::host_pointer,
-                          .verb = "host() of",
+                          .verb = "a pointer to",
                           .keeps_to_mode = false});
     way.bring();
     pause_for_pointer(through, host, range);
@@ -165,7 +165,7 @@ native_memory device_handle(core& of, byte_range range) {
     const space where = current_device();
     lock through(of);
     passage(through,
-            {.range = range, .where = where, .what = access::read, .why = cause::device_handle, .verb = "device() of"})
+            {.range = range, .where = where, .what = access::read, .why = cause::device_handle, .verb = "a handle of"})
         .bring();
     if (where == host_as_device && of.options().access != host_access::read_only) {
         // The handle is a pointer to the host's copy, too.
@@ -198,7 +198,7 @@ copy_view begin_copy_view(core& of, space where, byte_range range) {
                           .where = where,
                           .what = access::read,
                           .why = why,
-                          .verb = "a copy_view of",
+                          .verb = "a view of",
                           .keeps_to_mode = false});
     way.bring();
     show(*through.operator->(), *way.at(), range);

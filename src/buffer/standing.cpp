@@ -84,7 +84,7 @@ void check_may_stand(lock& through, const request& asked) {
 unibuf::standing_hold begin_standing(core& of, const request& asked, const standing_options& how) {
     if (asked.where == host) {
         throw error(error_code::invalid_argument,
-                    of.name() + ": a standing hold at the host was asked for: host() and host_view() are that");
+                    of.name() + ": a standing hold at the host was asked for: pointers and views of the host are that");
     }
     if (asked.what == access::write) {
         throw error(error_code::invalid_argument,

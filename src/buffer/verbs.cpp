@@ -91,7 +91,7 @@ void fill(core& of, byte_range range, std::span<const std::byte> pattern) {
 
 void put(core& of, byte_range range, const std::byte* from) {
     const request asked{
-        .range = range, .where = host, .what = access::write, .why = cause::read_write, .verb = "copy_from to"};
+        .range = range, .where = host, .what = access::write, .why = cause::read_write, .verb = "to copy to"};
     lock through(of);
     const auto write = [&](const copy& there) {
         now_written(through, range, host);

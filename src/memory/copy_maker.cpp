@@ -159,7 +159,7 @@ private:
         }
         throw error(error_code::unsupported,
                     "it shares only memory that it has allocated, and the host's copy was there first: name the "
-                    "device in buffer_options::device");
+                    "device when the buffer is made");
     }
 
     const copy& use(space_id where, backends::memory& of_another) {
