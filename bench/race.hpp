@@ -48,7 +48,8 @@ seconds race(const body& measured, const body& limit);
 seconds in_turns(int rounds, const std::function<void()>& measured, const std::function<void()>& limit);
 
 /// Does so in 51 parts, and takes the part with the median ratio: for work that waits for another thread, whose waking
-/// up takes now a tenth and now ten times of the rest.
+/// up takes now a tenth and now ten times of the rest, and for work that another machine on the core slows down more
+/// than its limit.
 seconds in_typical_turns(int rounds, const std::function<void()>& measured, const std::function<void()>& limit);
 
 constexpr figures in_ns(const seconds& taken) noexcept { return {taken.measured * 1e9, taken.limit * 1e9}; }

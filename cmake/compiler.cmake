@@ -26,13 +26,13 @@ if(UNIBUF_WERROR)
     add_compile_options(-Werror)
 endif()
 
-# unite(TARGET [FILE...]): compiles the target in few units where UNIBUF_UNITY is on, and else, where the compiler
-# optimizes, the files as one, so that it sees through them.
+# unite(TARGET [FILE...]): compiles the target in few units where UNIBUF_UNITY is on, and else, in an optimized build, the
+# files as one, so that the compiler sees through them.
 function(unite target)
     if(UNIBUF_UNITY)
         set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 16)
         target_compile_options(${target} PRIVATE -Wno-shadow)  # names of one file may shadow another's
-    elseif(ARGN AND NOT CMAKE_BUILD_TYPE STREQUAL "Debug")
+    elseif(ARGN AND CMAKE_BUILD_TYPE MATCHES "^(Release|RelWithDebInfo|MinSizeRel)$")
         set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP)
         set_source_files_properties(${ARGN} PROPERTIES UNITY_GROUP one)
     endif()

@@ -9,13 +9,13 @@ endif()
 file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/*.cpp)
 
 # The calls that an access of current bytes makes are between these.
-set(access buffer/buffer buffer/core buffer/holds buffer/leases buffer/lock buffer/passage buffer/usual_answer buffer/work_list
+set(access_path buffer/buffer buffer/core buffer/holds buffer/leases buffer/lock buffer/passage buffer/usual_answer buffer/work_list
            coherence/directory memory/copies)
-list(TRANSFORM access REPLACE "(.+)" "${PROJECT_SOURCE_DIR}/src/\\1.cpp")
+list(TRANSFORM access_path REPLACE "(.+)" "${PROJECT_SOURCE_DIR}/src/\\1.cpp")
 
 add_library(unibuf_objects OBJECT ${sources})
 target_include_directories(unibuf_objects PUBLIC ${PROJECT_SOURCE_DIR}/include ${PROJECT_SOURCE_DIR}/src)
-unite(unibuf_objects ${access})
+unite(unibuf_objects ${access_path})
 target_link_libraries(unibuf_objects PRIVATE fmt::fmt-header-only PUBLIC Threads::Threads ${CMAKE_DL_LIBS})
 
 add_library(unibuf_static STATIC EXCLUDE_FROM_ALL)

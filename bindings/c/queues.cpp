@@ -21,6 +21,10 @@ std::unordered_set<void*>& all() {
 
 unibuf_queue noted(queue made) noexcept {
     try {
+        {
+            const std::shared_lock lock(mutex);
+            if (all().contains(made.native)) return made.native;
+        }
         const std::lock_guard lock(mutex);
         all().insert(made.native);
     } catch (const std::exception&) {  // what cannot be noted is refused when it is named

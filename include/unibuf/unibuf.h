@@ -154,7 +154,8 @@ UNIBUF_C_API unibuf_status unibuf_trim_memory(unibuf_space where);
 typedef struct unibuf_buffer unibuf_buffer;
 
 /// A queue of device work that is the caller's: a cl_command_queue, a CUDA stream, an OpenGL context. Made by
-/// unibuf_opencl_queue and the like, any other is refused; NULL names none.
+/// unibuf_opencl_queue, unibuf_cuda_queue and unibuf_opengl_queue: a pointer that they have never returned is refused.
+/// NULL names none.
 typedef void* unibuf_queue;
 
 typedef UNIBUF_C_ENUM(unibuf_host_access){

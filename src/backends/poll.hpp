@@ -32,7 +32,7 @@ bool poll(std::chrono::nanoseconds timeout, Done done) {
 template <class Done>
 bool is_done_soon(Done done) {
     using clock = std::chrono::steady_clock;
-    static const bool alone = std::thread::hardware_concurrency() == 1;  // where nobody else could do anything meanwhile
+    static const bool alone = std::thread::hardware_concurrency() == 1;  // nobody else could do anything meanwhile
     if (done()) return true;
     for (const auto end = clock::now() + std::chrono::microseconds(50); !alone && clock::now() < end;) {
         if (done()) return true;

@@ -82,7 +82,10 @@ residents::outcome residents::make_room(space where, std::uint64_t bytes, clock:
             result.held += why == obstacle::held;
             result.busy |= why == obstacle::busy;
             if (why != obstacle::none && why != obstacle::viewed) continue;
-            if (!each->add_handle_if_alive()) continue;
+            if (!each->add_handle_if_alive()) {
+                result.busy = true;  // its memory goes with it
+                continue;
+            }
             decltype(candidate::of) kept(each);
             all.push_back({std::move(kept), why == obstacle::viewed, {!elsewhere, used}});
         }
@@ -100,7 +103,9 @@ residents::outcome residents::make_room(space where, std::uint64_t bytes, clock:
                 continue;
             }
             try {
-                result.freed += each.of->evict(where, until);
+                const std::uint64_t freed = each.of->evict(where, until);
+                result.freed += freed;
+                result.busy |= freed == 0;  // somebody has taken it in between, and will end
             } catch (const error& failure) {
                 result.failure = failure.what();
                 if (failure.code() == error_code::timeout) continue;

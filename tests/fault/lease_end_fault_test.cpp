@@ -1,13 +1,16 @@
-// tests/fault/lease_end_fault_test.cpp: the end of a lease where the host has no memory left.
+// tests/fault/lease_end_fault_test.cpp: the end of a lease, and of a buffer, where the host has no memory left.
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <cstdlib>
 #include <new>
+#include <optional>
 #include <vector>
 
 #include "support/fake_device.hpp"
 #include "unibuf/buffer.hpp"
+#include "unibuf/error.hpp"
+#include "unibuf/statistics.hpp"
 
 namespace {
 
@@ -56,6 +59,24 @@ TEST(the_end_of_a_lease, needs_no_memory) {
         const auto read = b.read(host, {.offset = offset, .count = size});
         EXPECT_TRUE(std::ranges::equal(read, of(static_cast<int>(offset)))) << offset;
     }
+}
+
+TEST(the_end_of_a_buffer, needs_no_memory_in_opengl) {
+    space where;
+    try {
+        where = space("opengl:0");
+    } catch (const error& missing) {
+        GTEST_SKIP() << missing.what();
+    }
+    const std::uint64_t before = memory_in(where).held;
+    std::optional<buffer> b(std::in_place, 3 * size, buffer_options{.device = where});
+    b->read_write(where).release();
+    EXPECT_GT(memory_in(where).held, before);
+    {
+        const no_memory while_it_ends;
+        b.reset();
+    }
+    EXPECT_EQ(memory_in(where).held, before);
 }
 
 }  // namespace

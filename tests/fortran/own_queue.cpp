@@ -1,4 +1,6 @@
 // own_queue.cpp: an OpenCL context and queue as a Fortran program might have them, and its own calls on that queue.
+#include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <stdexcept>
@@ -29,13 +31,16 @@ extern "C" {
 
 int test_make_queue(void** context, void** device, void** queue) {
     try {
-        void* platform = nullptr;
+        std::array<void*, 16> platforms{};
         unsigned count = 0;
-        int status = cl<int(unsigned, void**, unsigned*)>("clGetPlatformIDs")(1, &platform, &count);
-        if (status != 0 || count == 0) return 0;
-        status = cl<int(void*, std::uint64_t, unsigned, void**, unsigned*)>("clGetDeviceIDs")(platform, all_types, 1,
-                                                                                              device, &count);
-        if (status != 0 || count == 0) return 0;
+        int status =
+            cl<int(unsigned, void**, unsigned*)>("clGetPlatformIDs")(platforms.size(), platforms.data(), &count);
+        *device = nullptr;
+        for (unsigned i = 0; i < std::min<unsigned>(count, platforms.size()) && !*device; ++i) {
+            cl<int(void*, std::uint64_t, unsigned, void**, unsigned*)>("clGetDeviceIDs")(platforms[i], all_types, 1,
+                                                                                         device, nullptr);
+        }
+        if (status != 0 || !*device) return 0;
         *context = cl<void*(const std::intptr_t*, unsigned, void* const*, void*, void*, int*)>("clCreateContext")(
             nullptr, 1, device, nullptr, nullptr, &status);
         if (status != 0) return 0;

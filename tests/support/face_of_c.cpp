@@ -44,7 +44,7 @@ unibuf_access access_of(access what) {
     return what == access::write ? UNIBUF_WRITE : UNIBUF_READ_WRITE;
 }
 
-/// Returns a queue as a function of C has made it. Which one it was is forgotten there.
+/// Returns a queue as C has it. It may be one of CUDA or OpenGL, too: C notes the pointer alone.
 unibuf_queue named(queue on) { return on ? unibuf_opencl_queue(static_cast<_cl_command_queue*>(on.native)) : nullptr; }
 
 unibuf_access_options options_of(const access_options& from) {

@@ -10,7 +10,7 @@
 
 #include "backends/arena.hpp"
 #include "backends/backend.hpp"
-#include "unibuf/error.hpp"
+#include "backends/room_of.hpp"
 #include "unibuf/space.hpp"
 
 namespace unibuf::backends {
@@ -69,12 +69,7 @@ private:
 /// called once more.
 template <class Make>
 auto with_room_of_kept(const Make& make) {
-    try {
-        return make();
-    } catch (const error& failure) {
-        if (failure.code() != error_code::out_of_memory || !kept_blocks::instance().clear()) throw;
-    }
-    return make();
+    return with_room_of(&kept_blocks::instance(), make);
 }
 
 }  // namespace unibuf::backends

@@ -60,7 +60,7 @@ bool gl_device::order(const fence& before, queue on) {
 }
 
 void gl_device::trim() {
-    if (kept_) kept_->trim();
+    if (kept_) kept_->clear();
 }
 
 discovery discover_opengl() {

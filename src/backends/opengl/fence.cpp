@@ -43,6 +43,12 @@ fence gl_fence::post(const std::shared_ptr<gl_context>& context, std::function<v
     return fence(std::move(posted));
 }
 
+fence gl_fence::issue_here(const std::shared_ptr<gl_context>& context) {
+    auto made = std::make_shared<gl_fence>(context);
+    made->issue();
+    return fence(std::move(made));
+}
+
 gl_fence::~gl_fence() {
     if (!sync_) return;
     const auto remove = context_->gl().delete_sync;
@@ -95,6 +101,7 @@ void gl_fence::settle(state reached, std::exception_ptr failure) {
 bool gl_fence::wait(std::chrono::nanoseconds timeout) {
     const auto deadline = deadline_of(timeout);
     bool asked = false;
+    bool slept = false;
     std::unique_lock lock(mutex_);
     for (;;) {
         if (state_ == state::done) return true;
@@ -118,9 +125,11 @@ bool gl_fence::wait(std::chrono::nanoseconds timeout) {
             return false;
         } else {
             const auto others_have_answered = [this] { return state_ != state::posted && !probing_; };
-            lock.unlock();
-            is_done_soon(others_have_answered);
-            lock.lock();
+            if (!std::exchange(slept, true)) {
+                lock.unlock();
+                is_done_soon(others_have_answered);
+                lock.lock();
+            }
             changed_.wait_for(lock, std::min(left, nap), others_have_answered);
         }
     }

@@ -20,6 +20,10 @@ public:
     /// device has done all that was submitted, and what it wrote is visible to the host.
     static fence post(const std::shared_ptr<gl_context>& context, std::function<void()> job, bool at_once = false);
 
+    /// Returns a fence of all that was submitted until now, on the context's thread. Jobs that wait there stay behind
+    /// it.
+    static fence issue_here(const std::shared_ptr<gl_context>& context);
+
     explicit gl_fence(std::shared_ptr<gl_context> context) : context_(std::move(context)) {}
     ~gl_fence() override;
 
@@ -38,7 +42,8 @@ private:
     std::shared_ptr<gl_context> context_;
     std::mutex mutex_;
     std::condition_variable changed_;
-    std::atomic<state> state_ = state::posted;  // changed under the lock, as the next
+    // Both are changed under the lock.
+    std::atomic<state> state_ = state::posted;
     std::atomic<bool> probing_ = false;
     gl_sync sync_ = nullptr;
     std::exception_ptr failure_;

@@ -5,10 +5,10 @@
 #pragma once
 
 #include <cstddef>
-#include <deque>
+#include <list>
 #include <memory>
 #include <mutex>
-#include <optional>
+#include <utility>
 
 #include "backends/opengl/context.hpp"
 #include "unibuf/fence.hpp"
@@ -26,24 +26,25 @@ struct gl_buffer_kind {
 
 struct gl_buffer {
     gl_buffer_kind kind;
-    unsigned name = 0;
+    unsigned name = 0;  // 0 where there is none
     std::byte* mapped = nullptr;
 };
 
 /// The buffer objects that one context keeps: the last that were freed, up to a fixed size of all together. The context
-/// is unibuf's own, as another would be left with names that are still bound. Any thread may call these functions.
+/// is unibuf's own: another would be left with names that are still bound. Any thread may call these functions.
 class kept_buffers final : public std::enable_shared_from_this<kept_buffers> {
 public:
     explicit kept_buffers(std::shared_ptr<gl_context> in) : in_(std::move(in)) {}
 
-    /// Returns a buffer object whose content no work uses any more, or nothing.
-    std::optional<gl_buffer> take(const gl_buffer_kind& kind);
+    /// Returns a buffer object whose content no work uses any more; its name is 0 where there is none. Waits a little
+    /// for such work. Throws error(device_lost) where the context does no more jobs.
+    gl_buffer take(const gl_buffer_kind& kind);
 
-    /// Takes the buffer object off all bindings, as deleting it does, and keeps it.
+    /// Takes the buffer object off the bindings of the context, as deleting it does, and keeps it: see bindings.hpp.
     void keep(const gl_buffer& freed) noexcept;
 
-    /// Deletes all. Returns whether there were any.
-    bool trim();
+    /// Deletes all. Returns whether there were any. Where the context does no more jobs, there are none.
+    bool clear();
 
 private:
     struct kept {
@@ -51,12 +52,12 @@ private:
         fence until;
     };
 
-    void add(const gl_buffer& freed, std::deque<kept>& excess);
-    void remove(const std::deque<kept>& excess) const;
+    void add(const gl_buffer& freed);
+    void remove(const std::list<kept>& gone) const;
 
     const std::shared_ptr<gl_context> in_;
     std::mutex mutex_;
-    std::deque<kept> all_;  // what was freed last is at the end
+    std::list<kept> all_;  // what was freed last is at the end
     std::size_t bytes_ = 0;
 };
 

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <atomic>
 #include <limits>
 #include <string>
 #include <utility>
@@ -13,6 +14,7 @@
 #include "backends/opengl/fence.hpp"
 #include "backends/opengl/room.hpp"
 #include "backends/opengl/transfer.hpp"
+#include "backends/room_of.hpp"
 
 namespace unibuf::backends {
 
@@ -20,15 +22,14 @@ namespace {
 
 class gl_memory final : public memory {
 public:
-    /// Takes over the buffer object.
-    gl_memory(std::shared_ptr<gl_context> context, std::shared_ptr<kept_buffers> kept, const gl_buffer& buffer,
-              const gl_mapping* how)
-        : context_(std::move(context)), kept_(std::move(kept)), buffer_(buffer) {
+    gl_memory(std::shared_ptr<gl_context> context, std::shared_ptr<kept_buffers> kept, const gl_mapping* how)
+        : context_(std::move(context)), kept_(std::move(kept)) {
         if (how) how_ = *how;
     }
 
     ~gl_memory() override {
-        if (kept_) {
+        if (buffer_.name == 0) return;
+        if (kept_ && !is_lent_) {
             kept_->keep(buffer_);
             return;
         }
@@ -39,7 +40,14 @@ public:
     gl_memory(const gl_memory&) = delete;
     gl_memory& operator=(const gl_memory&) = delete;
 
-    gl_buffer_object object() const { return {context_, buffer_.name}; }
+    /// Takes over the buffer object.
+    void use(const gl_buffer& buffer) noexcept { buffer_ = buffer; }
+
+    /// Returns the buffer object for another API, whose driver may not let go of it as it should: it is not kept then.
+    gl_buffer_object lend() const {
+        is_lent_ = true;
+        return {context_, buffer_.name};
+    }
 
     std::byte* host_address() const noexcept override { return buffer_.mapped; }
     std::string_view how_mapped() const noexcept override { return how_.description; }
@@ -98,6 +106,7 @@ private:
     std::shared_ptr<gl_context> context_;
     std::shared_ptr<kept_buffers> kept_;
     gl_buffer buffer_;
+    mutable std::atomic<bool> is_lent_ = false;
     gl_mapping how_;
 };
 
@@ -141,27 +150,21 @@ std::unique_ptr<memory> make(const std::shared_ptr<gl_context>& context, const s
                              std::size_t bytes, const gl_mapping* how) {
     const gl_buffer_kind kind{
         .bytes = bytes, .storage = (how ? how->storage : 0) | gl::dynamic_storage, .map = how ? how->map : 0};
+    auto made = std::make_unique<gl_memory>(context, kept, how);
+    if (kept) made->use(kept->take(kind));
     const auto make_new = [&] {
-        gl_buffer made;
         check_size(*context, bytes);
-        context->run([&] { made = make_buffer(*context, kind, how); });
-        return made;
+        context->run([&] { made->use(make_buffer(*context, kind, how)); });
     };
-    std::optional<gl_buffer> buffer = kept ? kept->take(kind) : std::nullopt;
-    try {
-        if (!buffer) buffer = make_new();
-    } catch (const error& failure) {
-        if (failure.code() != error_code::out_of_memory || !kept || !kept->trim()) throw;
-        buffer = make_new();
-    }
-    return std::make_unique<gl_memory>(context, kept, *buffer, how);
+    if (made->handle() == 0) with_room_of(kept.get(), make_new);
+    return made;
 }
 
 }  // namespace
 
 std::optional<gl_buffer_object> buffer_object_of(const memory& of) {
     const auto* const found = dynamic_cast<const gl_memory*>(&of);
-    return found ? std::optional(found->object()) : std::nullopt;
+    return found ? std::optional(found->lend()) : std::nullopt;
 }
 
 std::unique_ptr<memory> make_gl_memory(const std::shared_ptr<gl_context>& context,

@@ -1,0 +1,54 @@
+// tests/unit/room_test.cpp: room where another buffer's copy could go, and something comes in between.
+#include <gtest/gtest.h>
+
+#include "memory/limits.hpp"
+#include "trace/counters.hpp"
+#include "unibuf/statistics.hpp"
+#include "unibuf/unibuf.hpp"
+
+namespace unibuf::test {
+namespace {
+
+constexpr std::uint64_t bytes = 100;
+
+/// A copy that can be had when it is asked for the second time.
+class hesitant final : public detail::resident {
+public:
+    enum class kind { is_taken, is_dying };
+    explicit hesitant(kind first) : first_(first) {}
+
+    departure may_go(space) noexcept override { return {}; }
+    bool ask_to_let_go(space) override { return true; }
+    bool add_handle_if_alive() noexcept override { return first_ == kind::is_taken || asked_++ > 0; }
+    void give_handle_back() noexcept override {}
+    std::uint64_t evict(space where, detail::clock::time_point) override {
+        if (first_ == kind::is_taken && asked_++ == 0) return 0;
+        trace::let_go(where, bytes);
+        return bytes;
+    }
+
+private:
+    kind first_;
+    int asked_ = 0;
+};
+
+void finds_room_beside(hesitant::kind kind) {
+    const space gpu("debug:0");
+    const std::uint64_t before = memory_in(gpu).held;
+    limit_memory(gpu, before + bytes);
+    ASSERT_TRUE(trace::hold(gpu, bytes));
+    hesitant other(kind);
+    hesitant asking(kind);
+    detail::residents::instance().add(other);
+    EXPECT_NO_THROW(detail::room(asking, gpu, bytes, detail::clock::time_point::max()));
+    detail::residents::instance().remove(other);
+    limit_memory(gpu, no_memory_limit);
+    EXPECT_EQ(memory_in(gpu).held, before);
+}
+
+TEST(room, is_looked_for_again_where_a_copy_was_taken_in_between) { finds_room_beside(hesitant::kind::is_taken); }
+
+TEST(room, is_looked_for_again_where_a_buffer_is_on_its_way_out) { finds_room_beside(hesitant::kind::is_dying); }
+
+}  // namespace
+}  // namespace unibuf::test
