@@ -26,6 +26,10 @@ program turns_test
     call leased_and_destroyed()
     call fetched_once()
     call kept_pointer()
+    call filled_under_a_pointer()
+    call flushed_where_the_gpu_is_newer()
+    call refused_dispatch()
+    call unread()
     call refused_binding()
     call refused_release()
     call released_with_a_view()
@@ -232,6 +236,95 @@ contains
     call has(buffer, 62, 'and what a shader wrote before another binding')
     call destroy_unified_buffer(buffer)
   end subroutine kept_pointer
+
+  !> A pointer shows what was filled, and what it writes then is the newest, also where that was there before the fill.
+  subroutine filled_under_a_pointer()
+    integer :: elements(2), i, round
+    integer, allocatable :: back(:)
+    integer, pointer :: kept(:)
+    type(unified_buffer) :: buffer
+
+    elements = [64, n]
+    do i = 1, 2
+      do round = 1, 2
+        buffer = create_unified_buffer(4_i64*elements(i), BUFFER_READ_WRITE, hint)
+        call write_buffer(buffer, spread(1, 1, elements(i)))
+        if (round == 2) call bind_buffer_to_shader(buffer, 0)
+        call get_pointer(buffer, kept)
+        call fill_buffer(buffer, 9, stat=status, errmsg=message)
+        call succeeded('a buffer is filled under a pointer')
+        call check(all(kept == 9), 'which shows it')
+        kept(2) = 1
+        if (round == 2) call dispatch_compute(increment, elements(i)/64)
+        allocate (back(elements(i)))
+        call read_buffer(buffer, back, stat=status, errmsg=message)
+        call succeeded('and can be written')
+        call check(back(1) == 9 + round - 1 .and. back(2) == round, 'with nothing lost')
+        deallocate (back)
+        call destroy_unified_buffer(buffer)
+      end do
+    end do
+  end subroutine filled_under_a_pointer
+
+  subroutine flushed_where_the_gpu_is_newer()
+    type(unified_buffer) :: buffer
+
+    buffer = bound()
+    call dispatch()
+    call flush_buffer_range(buffer, size=4, stat=status, errmsg=message)
+    call has(buffer, 2, 'a flush puts nothing old over what the GPU wrote')
+    call destroy_unified_buffer(buffer)
+  end subroutine flushed_where_the_gpu_is_newer
+
+  !> After a dispatch that is refused it is still the turn of the host's pointers.
+  subroutine refused_dispatch()
+    integer :: refused
+    integer, pointer :: kept(:)
+    type(compute_shader) :: two
+    type(unified_buffer) :: buffer
+
+    two = create_compute_shader( &
+          '#version 450' // new // 'layout(local_size_x = 64) in;' // new // &
+          'layout(std430, binding = 0) buffer first { int a[]; };' // new // &
+          'layout(std430, binding = 7) buffer second { int b[]; };' // new // &
+          'void main() { a[gl_GlobalInvocationID.x] += b[gl_GlobalInvocationID.x]; }')
+    do refused = 1, 3
+      buffer = bound()
+      call dispatch()
+      call get_pointer(buffer, kept)
+      kept = 5
+      select case (refused)
+       case (1)
+        call dispatch_compute(two, n/64, stat=status, errmsg=message)
+       case (2)
+        call dispatch_compute(increment, -1, stat=status, errmsg=message)
+       case (3)
+        call dispatch_compute(increment, n/64, uniforms=[uniform('none', 1)], stat=status, errmsg=message)
+      end select
+      call check(status /= STATUS_OK, 'a dispatch is refused: ' // trim(message))
+      kept = 6
+      call dispatch_compute(increment, n/64, stat=status, errmsg=message)
+      call succeeded('what a pointer writes after that is taken')
+      call has(buffer, 7, 'by the next dispatch')
+      call destroy_unified_buffer(buffer)
+    end do
+    call destroy_compute_shader(two)
+  end subroutine refused_dispatch
+
+  !> The host does not read what was created for it to write only, whatever came before.
+  subroutine unread()
+    integer, pointer :: kept(:)
+    type(unified_buffer) :: buffer
+
+    buffer = create_unified_buffer(bytes, BUFFER_WRITE_ONLY, hint)
+    call write_buffer(buffer, spread(1, 1, n))
+    call bind_buffer_to_shader(buffer, 0)
+    call get_pointer(buffer, kept)
+    kept = 2
+    call read_buffer(buffer, numbers, stat=status, errmsg=message)
+    call check(status == STATUS_INVALID_ARGUMENT, 'a buffer of the host''s output is not read: ' // trim(message))
+    call destroy_unified_buffer(buffer)
+  end subroutine unread
 
   subroutine refused_binding()
     type(unified_buffer) :: buffer

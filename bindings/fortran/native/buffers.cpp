@@ -109,9 +109,7 @@ void unibuf_fortran_flush(const handle* buffer, const std::int64_t* offset, cons
             throw unibuf::error(unibuf::error_code::invalid_argument, wanted);
         }
         const std::int64_t bytes = integer_at(*size, 0, wanted);
-        const extent part = extent_of(offset, &bytes);
-        of.mark_host_dirty(part);
-        of.sync_to_gpu(part);
+        of.sync_to_gpu(extent_of(offset, &bytes));  // what pointers wrote is found
     });
 }
 

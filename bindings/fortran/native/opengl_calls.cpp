@@ -172,14 +172,25 @@ void compute_shader::find_bindings() {
     }
 }
 
-void compute_shader::check(const group_counts& groups) const {
-    for (unsigned axis = 0; axis < 3; ++axis) {
-        const int most = limit_of(where_, gl_max_compute_work_group_count, axis);
-        if (groups[axis] >= 0 && groups[axis] <= most) continue;
-        throw error(error_code::out_of_range, std::to_string(groups[axis]) + " groups were asked for; " +
-                                                  where_.name() + " does 0 to " + std::to_string(most) +
-                                                  " along an axis");
-    }
+void compute_shader::check(const group_counts& groups, std::span<const unsigned> bound,
+                           std::span<const uniform_value> uniforms) const {
+    opengl::run(where_, [&] {
+        for (unsigned axis = 0; axis < 3; ++axis) {
+            const int most = limit_of(where_, gl_max_compute_work_group_count, axis);
+            if (groups[axis] >= 0 && groups[axis] <= most) continue;
+            throw error(error_code::out_of_range, std::to_string(groups[axis]) + " groups were asked for; " +
+                                                      where_.name() + " does 0 to " + std::to_string(most) +
+                                                      " along an axis");
+        }
+        for (const unsigned binding : bindings_) {
+            if (std::ranges::find(bound, binding) != bound.end() || is_bound_by_program(where_, binding)) continue;
+            throw error(error_code::invalid_argument,
+                        "the shader uses binding " + std::to_string(binding) +
+                            ", to which no buffer is bound, or one that has gone: bind_buffer_to_shader binds one, and "
+                            "`buffers` of dispatch_compute");
+        }
+        for (const uniform_value& each : uniforms) static_cast<void>(setter_of(each));
+    });
 }
 
 std::function<void()> compute_shader::setter_of(const uniform_value& given) const {
@@ -219,9 +230,7 @@ std::function<void()> compute_shader::setter_of(const uniform_value& given) cons
 }
 
 void compute_shader::launch(const group_counts& groups, std::span<const uniform_value> uniforms) const {
-    std::vector<std::function<void()>> setters;  // none is set before all are known to be right
-    for (const uniform_value& each : uniforms) setters.push_back(setter_of(each));
-    for (const auto& set : setters) set();
+    for (const uniform_value& each : uniforms) setter_of(each)();
     const auto use = function<void(unsigned)>(where_, "glUseProgram");
     use(program_);
     function<void(unsigned, unsigned, unsigned)>(where_, "glDispatchCompute")(
@@ -233,17 +242,8 @@ void compute_shader::launch(const group_counts& groups, std::span<const uniform_
 void compute_shader::dispatch_bound(const group_counts& groups, std::span<const storage_at> bound,
                                     std::span<const uniform_value> uniforms) const {
     opengl::run(where_, [&] {
-        check(groups);
-        for (const unsigned binding : bindings_) {
-            if (is_bound_by_program(where_, binding)) continue;
-            const auto found = std::ranges::find(bound, binding, &storage_at::binding);
-            if (found == bound.end()) {
-                throw error(error_code::invalid_argument,
-                            "the shader uses binding " + std::to_string(binding) +
-                                ", to which no buffer is bound: bind_buffer_to_shader binds one, and `buffers` of "
-                                "dispatch_compute");
-            }
-            bind_here(found->copy, binding);
+        for (const storage_at& each : bound) {
+            if (!is_bound_by_program(where_, each.binding)) bind_here(each.copy, each.binding);
         }
         launch(groups, uniforms);
     });
@@ -252,7 +252,6 @@ void compute_shader::dispatch_bound(const group_counts& groups, std::span<const 
 void compute_shader::dispatch_with(const group_counts& groups, std::span<const storage_at> buffers,
                                    std::span<const uniform_value> uniforms) const {
     opengl::run(where_, [&] {
-        check(groups);
         for (const storage_at& each : buffers) bind_here(each.copy, each.binding);
         launch(groups, uniforms);
     });

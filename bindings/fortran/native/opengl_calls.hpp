@@ -47,10 +47,15 @@ public:
     /// Returns the bindings that the shader uses.
     std::span<const unsigned> bindings() const noexcept { return bindings_; }
 
+    /// Throws error(out_of_range) for more groups than the context does, and error(invalid_argument) for a uniform that
+    /// the shader does not have, and where it uses a binding that is not in `bound`, and the program has bound nothing
+    /// there by calls of OpenGL.
+    void check(const group_counts& groups, std::span<const unsigned> bound,
+               std::span<const uniform_value> uniforms) const;
+
     // These two queue the work, with no other thread's calls in between. Later work of the context sees what it writes.
 
-    /// Binds `bound` first, where the program has not bound others by calls of OpenGL. Throws error(invalid_argument)
-    /// where the shader uses a binding that nothing is bound to.
+    /// Binds `bound` first, where the program has not bound others by calls of OpenGL.
     void dispatch_bound(const group_counts& groups, std::span<const storage_at> bound,
                         std::span<const uniform_value> uniforms) const;
 
@@ -59,7 +64,6 @@ public:
                        std::span<const uniform_value> uniforms) const;
 
 private:
-    void check(const group_counts& groups) const;
     void launch(const group_counts& groups, std::span<const uniform_value> uniforms) const;
     void find_bindings();
 

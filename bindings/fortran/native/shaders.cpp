@@ -81,12 +81,15 @@ void lease_for(const std::vector<used_buffer>& used, const gpu& at,
 void dispatch_bound(const compute_shader& shader, const group_counts& groups,
                     const std::vector<uniform_value>& uniforms) {
     std::vector<used_buffer> used;
+    std::vector<unsigned> bindings;
     for (const unsigned binding : shader.bindings()) {
         const auto bound = bound_at(shader.where(), binding);
         if (!bound) continue;
-        bound->holds->begin_with_host();
         used.push_back({binding, bound->holds, bound->part, bound->what});
+        bindings.push_back(binding);
     }
+    shader.check(groups, bindings, uniforms);  // a dispatch that is refused leaves the host its turn
+    for (const used_buffer& each : used) each.holds->begin_with_host();
     lease_for(used, gpu_at(shader.where()),
               [&](std::span<const storage_at> buffers) { shader.dispatch_bound(groups, buffers, uniforms); });
 }
@@ -100,6 +103,7 @@ void dispatch_with(const compute_shader& shader, const group_counts& groups, con
                                                       std::to_string(given.size()) +
                                                       " buffers were given, from binding 0 on");
     }
+    shader.check(groups, shader.bindings(), uniforms);
     std::vector<used_buffer> used;
     for (const handle& each : given) {
         unified& of = buffers().get(each);

@@ -86,7 +86,8 @@ void unified::write(const section& from, std::int64_t offset) {
 void unified::read(const section& to, std::int64_t offset) {
     const extent part = elements(offset, to);
     holds_->before_access();
-    if (holds_->any() && holds_->pointers_out()) return to.scatter(read_by_pointer(part));
+    const bool may_read = gpu_.where == host || bytes_.options().access != host_access::write_only;
+    if (may_read && holds_->any() && holds_->pointers_out()) return to.scatter(read_by_pointer(part));
     const auto lease = bytes_.acquire(host, access::read, {.offset = part.offset, .count = part.bytes});
     to.scatter(lease.data());
 }
@@ -101,6 +102,9 @@ void unified::fill(const section& pattern) {
     pattern.gather(repeated.data());
     holds_->before_access();
     bytes_.fill(repeated);
+    if (!holds_->pointers_out() && !holds_->keeps_pointers()) return;
+    if (holds_->any()) holds_->turn_of_pointers();
+    bytes_.host();  // pointers show what was filled, and may go on from there
 }
 
 void unified::sync_to_gpu(extent part) {
@@ -156,6 +160,7 @@ native_memory unified::show_to_gpu() {
 }
 
 void unified::bind_to_shader(int binding) {
+    if (binding < 0) throw error(error_code::out_of_range, "a binding of " + std::to_string(binding) + " was given");
     if (gpu_.where == host) {  // in the place of a GPU, after use_copy_fallback(): no shader is ever made for it
         const std::lock_guard lock(mutex_);
         return show();
@@ -164,7 +169,6 @@ void unified::bind_to_shader(int binding) {
         throw error(error_code::unsupported, "a shader was to use a buffer that is for " + gpu_.where.name() +
                                                  ": shaders are OpenGL's; get_gpu_handle gives what other APIs need");
     }
-    if (binding < 0) throw error(error_code::out_of_range, "a binding of " + std::to_string(binding) + " was given");
     const auto index = static_cast<unsigned>(binding);
     bool first = false;
     std::shared_ptr<bound_storage> storage;
