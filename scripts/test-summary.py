@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""test-summary.py TESTS.XML: tells what CTest ran: each skipped test with its reason, then the counts on the last line.
+"""test-summary.py TESTS.XML: tells what CTest ran: each skipped test with its reason, each failed one with the last
+lines of its output, then the counts on the last line.
 
 A test of CTest that is a run of pytest is counted by its cases, which lie in python-tests/ beside TESTS.XML.
 """
@@ -30,6 +31,13 @@ def reason(case):
     return " ".join(found.group(found.lastindex).split()) if found else "no reason given"
 
 
+def last_lines(case):
+    """What tells most of a failure: a property that does not hold says at the end how to play it again."""
+    failure = case.find("failure")
+    text = case.findtext("system-out") or (failure.text if failure is not None else "") or ""
+    return [line for line in text.splitlines() if line.strip()][-40:]
+
+
 def cases_of(test, folder):
     """The cases of a run of pytest that came to its end; else the test itself."""
     path = os.path.join(folder, test.get("name") + ".xml")
@@ -51,7 +59,7 @@ def main(path):
     for case in names["skipped"]:
         print(f"SKIP {case.get('name')}: {reason(case)}")
     for case in names["failed"]:
-        print(f"FAIL {case.get('name')}")
+        print(f"FAIL {case.get('name')}", *last_lines(case), sep="\n    ")
     print(", ".join(f"{len(found)} {kind}" for kind, found in names.items()))
     return 1 if names["failed"] or not names["passed"] else 0
 

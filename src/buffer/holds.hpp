@@ -60,6 +60,7 @@ struct standing {
     std::shared_ptr<const standing_options> how{};
     byte_ranges paused{};           // bytes that the device gets back only when the hold is resumed
     holds_by_space pointed{};       // bytes of pointers and views elsewhere that are younger than `since`
+    byte_range shown_last{};        // bytes of such that have ended since bytes were brought last
     std::uint64_t since = 0;        // holds::next_ticket() when the hold began or was last resumed
     std::optional<error> broken{};  // why bytes that were to be given back are paused
     bool told_to_pause = false;     // `how->pause` has been called, and `how->resume` not since

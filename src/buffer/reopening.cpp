@@ -12,7 +12,7 @@
 
 namespace unibuf::detail {
 
-byte_ranges to_open(guarded& state, const standing& of, byte_range within) {
+byte_ranges to_open(guarded& state, const standing& of, byte_range within, byte_range shown_last) {
     byte_ranges free = of.range.clipped_to(within);
     free.take_out(of.paused);
     free.take_out(of.pointed.of(of.range));
@@ -28,8 +28,10 @@ byte_ranges to_open(guarded& state, const standing& of, byte_range within) {
     add_where(free,
               [&](const coherence::knowledge& k) { return !coherence::has(k.current, of.where.id()) && !k.contested; });
     if (!state.any_exposed) return result;
-    // What was written through pointers that have ended is found when the bytes are brought.
-    if (state.holds.host_is_held_for_writing()) free.take_out(state.holds.writers_of_host().of(of.range));
+    // Writes are found when the bytes are brought.
+    byte_ranges written_later = state.holds.writers_of_host().of(of.range);
+    written_later.take_out(shown_last);
+    free.take_out(written_later);
     add_where(free, [](const coherence::knowledge& k) { return k.exposed() && !k.contested; });
     return result;
 }
@@ -40,7 +42,7 @@ namespace {
 bool has_all(guarded& state, const standing& of) {
     if (!of.paused.empty() || of.pointed.any()) return false;
     if (of.what != access::read) return !state.directory.any(of.range, [](const auto& k) { return !k.open; });
-    return state.holds.excluding(of.range, access::read, 0).thread == 0 && to_open(state, of, of.range).empty();
+    return state.holds.excluding(of.range, access::read, 0).thread == 0 && to_open(state, of, of.range, {}).empty();
 }
 
 /// Returns whether something may have to move before the device has the newest content of `range`.
@@ -67,7 +69,7 @@ void open_range(lock& through, std::uint64_t ticket, byte_range range) {
     }
     if (of->what == access::read) return;
     // The lock may have been let go of since: what others have taken meanwhile stays theirs.
-    for (const byte_range& each : to_open(*through.operator->(), *of, range)) {
+    for (const byte_range& each : to_open(*through.operator->(), *of, range, {})) {
         now_written(through, each, where);
         through->any_open = true;
         coherence::open(through->directory, each, where.id());
@@ -104,18 +106,18 @@ void call_holder(lock& through, std::uint64_t ticket, std::function<void()> stan
 
 namespace {
 
-/// Gives the device the bytes that it lacks and may have.
-void give_bytes(lock& through, std::uint64_t ticket) {
+/// Gives the device the bytes that to_open returns.
+void give_bytes(lock& through, std::uint64_t ticket, byte_range shown_last) {
     guarded& state = *through.operator->();
     std::exception_ptr failure;
     bool again = true;  // the bytes around a conflict are tried once more
     for (int round = 0; round < 2 && std::exchange(again, false); ++round) {
         const standing* of = state.holds.find_standing(ticket);
         if (!of) return;
-        for (const byte_range& each : to_open(state, *of, of->range)) {
+        for (const byte_range& each : to_open(state, *of, of->range, shown_last)) {
             of = state.holds.find_standing(ticket);  // the lock was let go of since
             if (!of) return;
-            for (const byte_range& piece : to_open(state, *of, each)) {
+            for (const byte_range& piece : to_open(state, *of, each, shown_last)) {
                 if (!state.holds.find_standing(ticket)) return;
                 try {
                     open_range(through, ticket, piece);
@@ -127,6 +129,18 @@ void give_bytes(lock& through, std::uint64_t ticket) {
         }
     }
     if (failure) std::rethrow_exception(failure);
+}
+
+/// Gives the device the bytes that it lacks and may have.
+void give_bytes(lock& through, std::uint64_t ticket) {
+    const byte_range shown_last = std::exchange(through->holds.find_standing(ticket)->shown_last, {});
+    try {
+        give_bytes(through, ticket, shown_last);
+    } catch (...) {
+        standing* const of = through->holds.find_standing(ticket);
+        if (of) of->shown_last = of->shown_last.joined_with(shown_last);
+        throw;
+    }
 }
 
 /// Tells a holder that was told to pause that the device may go on, where it has all of its bytes.
@@ -143,15 +157,6 @@ void open_all(lock& through, std::uint64_t ticket) {
     go_on(through, ticket);
 }
 
-void show_pointed(lock& through, std::uint64_t ticket) {
-    const standing& of = *through->holds.find_standing(ticket);
-    byte_ranges free = of.range;
-    free.take_out(through->holds.exclusively_held(of.range));
-    for (const byte_range& each : free) {
-        if (through->holds.find_standing(ticket)) open_range(through, ticket, each);
-    }
-}
-
 namespace {
 
 /// Notes why bytes stay elsewhere that the device should have been given. They are paused until the hold is resumed.
@@ -159,7 +164,8 @@ void note_broken(lock& through, std::uint64_t ticket, error_code code, const cha
     try {
         standing* const broken = through->holds.find_standing(ticket);
         if (!broken) return;
-        broken->paused.add(to_open(*through.operator->(), *broken, broken->range));
+        broken->paused.add(to_open(*through.operator->(), *broken, broken->range, broken->shown_last));
+        broken->shown_last = {};
         broken->broken = error(code, why);
         broken->resume_failed = true;
     } catch (const std::bad_alloc&) {  // the next access tries again

@@ -128,15 +128,15 @@ void resume_standing(core& of, std::uint64_t ticket) {
     const std::optional<error> failed_before = std::exchange(held.broken, {});
     held.paused = {};
     held.pointed = {};
+    held.shown_last = all;
     held.since = through->holds.next_ticket();
     held.resume_failed = false;
     try {
-        if (held.what == access::read && through->any_exposed) show_pointed(through, ticket);
         open_all(through, ticket);
     } catch (...) {
         if (standing* const failed = through->holds.find_standing(ticket)) {
             failed->resume_failed = true;
-            failed->paused.add(to_open(*through.operator->(), *failed, all));
+            failed->paused.add(to_open(*through.operator->(), *failed, all, failed->shown_last));
         }
         throw;
     }
@@ -228,7 +228,9 @@ void pause_for_pointer(lock& through, space where, byte_range range) {
 void end_pause_of_pointers(lock& through, space where, byte_range range) {
     for (standing& each : through->holds.standing_holds()) {
         held_ranges* const pointed = each.pointed.find(where.id());
-        if (pointed) pointed->end_pointers(range);
+        if (!pointed) continue;
+        pointed->end_pointers(range);
+        each.shown_last = each.shown_last.joined_with(range.clipped_to(each.range));
     }
 }
 
@@ -254,6 +256,7 @@ void end_pause_of_view(lock& through, space where, byte_range range, std::uint64
     for (standing& each : through->holds.standing_holds()) {
         if (each.where == where || each.since > shown) continue;
         each.pointed.find(where.id())->end_view(range.clipped_to(each.range));
+        each.shown_last = each.shown_last.joined_with(range.clipped_to(each.range));
     }
 }
 

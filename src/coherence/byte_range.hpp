@@ -20,6 +20,12 @@ struct byte_range {
         return {std::max(begin, other.begin), std::min(end, other.end)};
     }
 
+    /// Returns the smallest range that has the bytes of both.
+    constexpr byte_range joined_with(byte_range other) const noexcept {
+        if (empty() || other.empty()) return empty() ? other : *this;
+        return {std::min(begin, other.begin), std::max(end, other.end)};
+    }
+
     friend constexpr bool operator==(byte_range, byte_range) noexcept = default;
 };
 

@@ -87,6 +87,10 @@ public:
 
     bool all_exposed(byte_range range) const;
 
+    /// Returns whether a pointer or a view of the byte is out. The host may have written through it, also where a
+    /// device may have newer content by now.
+    bool is_pointed(std::size_t at) const { return cells_[at].exposed || cells_[at].held || cells_[at].views != 0; }
+
     /// Returns whether the copy at `where` surely has the newest content of this byte.
     bool is_current(std::size_t at, place where) const {
         const cell& of = cells_[at];

@@ -123,7 +123,7 @@ bool player::has(const standing_rules& rules, std::size_t at) const { return rul
 std::vector<byte_range> player::had_by(const standing_rules& rules, byte_range range, bool written_unseen) const {
     std::vector<byte_range> result;
     for (std::size_t at = range.begin; at < range.end; ++at) {
-        const bool unseen = rules.only_reads() && oracle_.all_exposed({at, at + 1});
+        const bool unseen = rules.only_reads() && oracle_.is_pointed(at);
         if (!has(rules, at) || (unseen && !written_unseen)) continue;
         if (result.empty() || result.back().end != at) result.push_back({at, at});
         result.back().end = at + 1;

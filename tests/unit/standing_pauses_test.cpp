@@ -123,6 +123,21 @@ TEST(a_standing_hold, to_read_has_what_a_pointer_wrote_once_that_is_released) {
     EXPECT_EQ(device_holds(hold, 10, 4), all_of(2, 4));
 }
 
+TEST(a_standing_hold, to_read_has_what_a_pointer_wrote_though_an_older_view_is_out) {
+    buffer b(size);
+    b.copy_from(all_of(1));
+    const auto older = b.host_view(0, size);
+    const standing_hold hold = b.bind(gpu(), access::read);
+    std::memset(b.host() + 10, 2, 4);
+    b.release_host();
+    EXPECT_EQ(device_holds(hold, 10, 4), all_of(2, 4));
+    {
+        const auto younger = b.host_view(20, 8);
+        std::memset(younger.data(), 3, 8);
+    }
+    EXPECT_EQ(device_holds(hold, 20, 8), all_of(3, 8));
+}
+
 TEST(a_standing_hold, to_read_has_what_a_pointer_wrote_when_it_is_resumed) {
     buffer b(size);
     b.copy_from(all_of(1));
