@@ -266,3 +266,38 @@ assert status == 0 and b.device is not None and b.to_numpy()[8] == 6
 print("both", end="")
 """, space)  # fmt: skip
     assert found == "both"
+
+
+BUSY = """
+import threading, time, unibuf
+unibuf.set_default_device({device!r})
+buffer = unibuf.UnifiedBuffer(5000).fill(1)
+done = [0] * 4
+def work(mine):
+    while True:
+        {call}
+        done[mine] += 1
+for mine in range(4):
+    threading.Thread(target=work, args=(mine,), daemon=True).start()
+while not all(done):
+    time.sleep(0.01)
+"""
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        "buffer.host[:] = 1; buffer.device",
+        "unibuf.UnifiedBuffer(1000).fill(1)",
+        "buffer.to_numpy()",
+        "buffer.state",
+        "with buffer.read('host'): pass",
+        "with unibuf.UnifiedBuffer(9).bound('debug:0', pause=lambda: None, resume=lambda: None): pass",
+    ],
+)
+def test_an_exit_while_daemon_threads_are_busy_is_silent(call):
+    for _ in range(3):
+        done = subprocess.run(
+            [sys.executable, "-c", BUSY.format(device="debug:0", call=call)], capture_output=True, text=True, timeout=60
+        )
+        assert (done.returncode, done.stderr) == (0, "")

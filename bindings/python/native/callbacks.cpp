@@ -4,6 +4,8 @@
 #include <string>
 #include <utility>
 
+#include "stays_at_exit.hpp"
+
 namespace unibuf::python {
 
 void callbacks::put_in(standing_options& options) {
@@ -25,11 +27,11 @@ std::string described(nb::handle failure) {
 
 void callbacks::call(nb::object callbacks::* function) {
     if (!nb::is_alive()) return;
-    const nb::gil_scoped_acquire locked;
+    const taken_lock locked;
     if (ended_) return;
     const nb::object mine = this->*function;  // the hold may end while it runs
     try {
-        mine();
+        in_python([&] { return mine(); });
     } catch (const nb::python_error& thrown) {
         nb::object failure = nb::borrow(thrown.value());
         const std::string text = described(failure);

@@ -8,6 +8,7 @@
 
 #include "memory.hpp"
 #include "module.hpp"
+#include "stays_at_exit.hpp"
 
 using namespace nanobind::literals;
 
@@ -52,7 +53,7 @@ struct exported {
     static void remove(Managed* of) {
         auto* const whole = static_cast<exported*>(of->context);
         if (nb::is_alive()) {
-            const nb::gil_scoped_acquire locked;
+            const taken_lock locked;
             Py_DECREF(whole->memory);
         }
         delete whole;

@@ -1,13 +1,13 @@
 // imported.hpp: what the extension module uses of modules that are written in Python.
 #pragma once
 
-#include <nanobind/nanobind.h>
+#include "stays_at_exit.hpp"
 
 namespace unibuf::python {
 
 /// Returns the attribute `name` of `module`, which is kept until the process ends, as the module is.
-inline nanobind::handle imported(const char* module, const char* name) {
-    return nanobind::object(nanobind::module_::import_(module).attr(name)).release();
+inline nb::handle imported(const char* module, const char* name) {
+    return in_python([&] { return nb::object(nb::module_::import_(module).attr(name)); }).release();
 }
 
 }  // namespace unibuf::python

@@ -118,7 +118,7 @@ access_options range_of(nb::ssize_t offset, nb::handle count, std::size_t elemen
 queue queue_of(nb::handle stream) {
     if (stream.is_none()) return {};
     static const nb::handle address_of = imported("unibuf._queues", "address_of");
-    const nb::object address = address_of(stream);
+    const nb::object address = in_python([&] { return address_of(stream); });
     return cuda::queue_of(reinterpret_cast<CUstream_st*>(nb::cast<std::uintptr_t>(address)));
 }
 

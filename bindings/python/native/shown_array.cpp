@@ -3,6 +3,8 @@
 
 #include <utility>
 
+#include "stays_at_exit.hpp"
+
 namespace unibuf::python {
 
 holder shown_array::as_holder() {
@@ -26,7 +28,7 @@ void shown_array::shown::drop() noexcept { const nb::object last = std::move(roo
 
 void shown_array::let_go(void* context) noexcept {
     if (!nb::is_alive()) return;
-    const nb::gil_scoped_acquire locked;
+    const taken_lock locked;
     auto& asked = *static_cast<shown*>(context);
     if (asked.is_idle()) asked.drop();
 }

@@ -33,7 +33,7 @@ void typed_buffer::refuse() {
 nb::object typed_buffer::array(nb::handle held, space where, nb::handle shape, nb::handle stream) const {
     if (nb::inst_ptr<memory>(held)->data() || where == unibuf::host) return array_over(held, shape, element_.dtype);
     static const nb::handle wrap = imported("unibuf._device_arrays", "wrap");
-    return wrap(held, shape, element_.dtype, stream);
+    return in_python([&] { return wrap(held, shape, element_.dtype, stream); });
 }
 
 /// Returns an array over the view. It is kept for the next access, unless the buffer is bound: then each caller gets an

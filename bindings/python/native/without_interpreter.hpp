@@ -2,6 +2,7 @@
 #pragma once
 
 #include "kept_object.hpp"
+#include "stays_at_exit.hpp"
 
 namespace unibuf::python {
 
@@ -23,7 +24,7 @@ private:
     // These end in the opposite order: the lock is taken first, then objects are dropped, then the exception is set.
     nb::error_scope on_its_way_;
     [[no_unique_address]] drop_left after_;
-    nb::gil_scoped_release released_;
+    released_lock released_;
 };
 
 /// Calls `act` without the interpreter's lock, and returns what it returns.
