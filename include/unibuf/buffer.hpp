@@ -148,7 +148,7 @@ public:
     /// Returns a pointer to the host's copy. Raw access is a lease taken and ended in one step: the data is there when
     /// the call returns.
     ///
-    /// The pointer may be written through at any time, until discard_content, release_host, or the end of the buffer.
+    /// The pointer may be written through at any time, until release_host, or the end of the buffer.
     /// What was written is found by the next access elsewhere, and only the pages that it touched move: see
     /// docs/write-tracking.md. Where writes cannot be found, all that was handed out counts as written each time. What
     /// is written where a device has newer content is a conflict: the next access of those bytes throws
@@ -243,7 +243,8 @@ public:
     /// dropped, and a copy that is held stays where it is.
     void discard(space where);
 
-    /// Drops the content: the buffer reads as zero then, as if nobody had written it.
+    /// Drops the content: the buffer reads as zero then, as if nobody had written it. Where pointers of host() are out,
+    /// the host's copy is filled with zeros, which they show. Throws error(access_conflict) while a host_view is out.
     void discard_content();
 
     /// Fills the handle with `pattern`, again and again. The size of the pattern divides that of the handle; an empty

@@ -299,7 +299,7 @@ UNIBUF_C_API unibuf_status unibuf_release_after(unibuf_lease* lease, const unibu
 
 // ---- Raw access: a lease taken and ended in one step ----------------------------------------------------------------
 
-/// Gives a pointer that may be written through at any time, until unibuf_release_host, unibuf_discard_content or the
+/// Gives a pointer that may be written through at any time, until unibuf_release_host or the
 /// end of the buffer. What was written is found by the next access elsewhere, and only the pages that it touched move.
 /// Where the host only reads the buffer, the pointer is for reading.
 UNIBUF_C_API unibuf_status unibuf_host(unibuf_buffer* buffer, void** pointer);

@@ -37,8 +37,8 @@ void check_not_held(lock& through, space where) {
                                                          through.of().name(), where.name(), who));
 }
 
-/// Notes that nobody has written `range` any more. Where other processes have the buffer, or graphs upload bytes of it,
-/// does nothing, and returns false.
+/// Notes that nobody has written `range` any more. Where pointers to bytes of it are out, other processes have the
+/// buffer, or graphs upload bytes of it, does nothing, and returns false.
 bool drop_content(core& of, byte_range range) {
     lock through(of);
     ask_to_let_go(through, host, range);
@@ -46,10 +46,9 @@ bool drop_content(core& of, byte_range range) {
                    {.range = range, .where = host, .what = access::write, .verb = "to discard the content of"});
     if (through->peers() || through->holds.upload_of(range)) return false;
     check_no_standing(through, range, "to discard its content");
-    if (through->holds.host_is_held_for_writing()) {
-        held_ranges& writers = through->holds.writers_of_host();
-        if (writers.any_view(range)) check_no_pointers(through, range, "to discard its content");
-        writers.end_pointers(range);
+    if (through->holds.host_is_held_for_writing(range)) {
+        if (through->holds.writers_of_host().any_view(range)) check_no_pointers(through, range, "to discard its content");
+        return false;
     }
     coherence::drop_content(through->directory, range);
     return true;
@@ -152,9 +151,14 @@ void drop_copy(lock& through, space where) {
 
 void discard_content(core& of, byte_range range) {
     if (drop_content(of, range)) return;
-    static constexpr std::byte nothing{0};  // neither other processes nor graphs know that nobody has written it
-    fill(of, range, {&nothing, 1});
-    end_host_pointers(of, range);
+    // Pointers show the zeros, and what is written through them is found. Neither other processes nor graphs know that
+    // nobody has written the bytes.
+    const byte_lease zeros = take_lease(of, {.range = range,
+                                             .where = host,
+                                             .what = access::write,
+                                             .verb = "to discard the content of",
+                                             .keeps_to_mode = false});
+    std::memset(zeros.address(), 0, range.size());
 }
 
 }  // namespace unibuf::detail

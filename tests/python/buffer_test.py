@@ -205,7 +205,8 @@ def test_as_an_array():
     buffer[1, 1:3] += 100
     buffer[-1] = 7
     assert buffer[1].tolist() == [5, 106, 107, 8, 9] and buffer[..., 0].tolist() == [0, 5, 10, 7]
-    assert np.asarray(buffer) is buffer.host and np.asarray(buffer, dtype="f4", copy=False) is buffer.host
+    for array in np.asarray(buffer), np.asarray(buffer, dtype="f4", copy=False):
+        assert np.shares_memory(array, buffer.host)
     own = np.array(buffer)
     own[:] = 0
     assert buffer[1, 1] == 106 and np.asarray(buffer, copy=True) is not buffer.host
@@ -363,3 +364,18 @@ def test_errors_are_built_in_ones_too():
         (unibuf.TransferFailedError, OSError),
     ):  # fmt: skip
         assert issubclass(error, built_in) and issubclass(error, UnibufError)
+
+
+def test_each_caller_has_an_array_of_his_own(device):
+    buffer = UnifiedBuffer((6,))
+    for side in ["host", *(["device"] if device in ("host", "debug:0") else [])]:
+        first, second = getattr(buffer, side), getattr(buffer, side)
+        assert first is not second and np.shares_memory(first, second)
+        first.flags.writeable = False
+        second.shape = (2, 3)
+        third = getattr(buffer, side)
+        assert third.shape == (6,) and third.flags.writeable
+        third.dtype = np.int32
+        del first, second, third
+        assert [getattr(buffer, side).dtype for _ in range(3)] == [np.float32] * 3
+        getattr(buffer, side)[0] = 1

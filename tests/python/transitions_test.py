@@ -236,10 +236,15 @@ def test_states_print_as_documented():
 
 def test_where_the_host_is_the_device_nothing_is_copied():
     buffer = UnifiedBuffer((N,))
-    assert buffer.device is buffer.host
+    assert np.shares_memory(buffer.device, buffer.host)
     assert isinstance(buffer.device, np.ndarray)
     buffer.device[3] = 1
-    assert buffer.state is HD
+    assert buffer.state is S  # both are the same memory
+    buffer.host[4] = 1
+    assert buffer.state is HD and buffer.device[4] == 1 and buffer.state is S
+    _ = buffer.device
+    buffer.host[5] = 1  # written after `device`
+    assert buffer.state is HD and buffer.view(0, 9).state is HD
     _ = buffer.device
     buffer.mark_device_dirty()
     _ = buffer.host

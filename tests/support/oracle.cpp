@@ -143,6 +143,16 @@ void oracle::drop(byte_range range, place where) {
 }
 
 void oracle::drop_content(byte_range range) {
+    if (std::ranges::any_of(of(range), &cell::held)) {  // pointers show zeros from now on
+        read_write(range, at_host);
+        const std::vector<std::byte> zeros(range.size());
+        put(range, zeros);
+        for (cell& each : of(range)) {
+            each.suspect = false;
+            each.exposed = each.held;
+        }
+        return;
+    }
     for (cell& each : of(range)) each = {.is = uninitialized_ ? value::anything : value::known};
 }
 

@@ -222,6 +222,22 @@ TEST_F(a_buffer, drops_its_content) {
     EXPECT_EQ(b.statistics().bytes_moved(), before);
 }
 
+TEST_F(a_buffer, finds_what_older_pointers_write_after_its_content_was_dropped) {
+    std::byte* const p = b.host();
+    std::fill_n(p, size, std::byte{1});
+    EXPECT_TRUE(same(content(b, device), of(size, 1)));
+    b.discard_content();
+    p[5] = std::byte{7};
+    bytes expected = of(size, 0);
+    expected[5] = std::byte{7};
+    EXPECT_TRUE(same(content(b, device), expected));
+    b.discard_content();
+    b.copy_from(noise(size));
+    b.sync_to_device();
+    std::fill_n(p, size, std::byte{3});
+    EXPECT_TRUE(same(content(b, device), of(size, 3)));
+}
+
 TEST_F(a_buffer, looks_at_pointers_as_before_where_its_content_was_not_dropped) {
     put(b, noise(size));
     std::byte* const p = b.host();

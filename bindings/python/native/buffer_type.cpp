@@ -47,7 +47,7 @@ nb::object view(nb::pointer_and_handle<typed_buffer> self, nb::ssize_t offset, n
         extents[0] = nb::int_(asked);
         shape = nb::tuple(extents);
     }
-    return make_buffer(self.h.type(), of.bytes().view(rows_asked.offset * row_bytes, asked * row_bytes), of.element(),
+    return make_buffer(self.h.type(), of.handle().view(rows_asked.offset * row_bytes, asked * row_bytes), of.element(),
                        std::move(shape), of.options());
 }
 

@@ -104,6 +104,8 @@ nb::object shape_of(nb::handle wanted, const element_type& element, std::size_t&
     return result;
 }
 
+bool is_array(nb::handle object) { return nb::isinstance(object, array_class()); }
+
 nb::object array_over(nb::handle memory, nb::handle shape, nb::handle dtype) {
     return array_class()(shape, dtype, memory);
 }

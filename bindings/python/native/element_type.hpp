@@ -22,6 +22,9 @@ element_type element_type_of(nb::handle wanted);
 /// addressed. Extents that are too large are refused also beside an extent of zero, as NumPy does.
 nb::object shape_of(nb::handle wanted, const element_type& element, std::size_t& bytes);
 
+/// Returns whether `object` is a numpy.ndarray.
+bool is_array(nb::handle object);
+
 /// Returns a numpy.ndarray over the bytes of `memory`.
 nb::object array_over(nb::handle memory, nb::handle shape, nb::handle dtype);
 

@@ -30,16 +30,28 @@ PyObject* state_of(typed_buffer& of) {
     return Py_NewRef(PyTuple_GetItem(members.ptr(), static_cast<Py_ssize_t>(of.state())));
 }
 
+/// A property that has its function here. Tools that show what an object has leave properties of Python alone, and take
+/// what PyGetSetDef makes for a plain value: to complete a name, they would move bytes.
+template <auto Get>
+PyObject* get_property(PyObject* property, PyObject* self, PyObject*) {
+    if (!self) return Py_NewRef(property);
+    return get<Get>(self, nullptr);
+}
+
+/// Adds a property to `type`, of a class of its own, whose text is the property's, too.
+template <auto Get>
+void add_property(nb::handle type, const char* name, const char* text) {
+    PyType_Slot slots[] = {{Py_tp_descr_get, reinterpret_cast<void*>(get_property<Get>)},
+                           {Py_tp_doc, const_cast<char*>(text)},
+                           {0, nullptr}};
+    PyType_Spec spec = {
+        .name = "unibuf._native.property", .basicsize = 0, .itemsize = 0, .flags = Py_TPFLAGS_DEFAULT, .slots = slots};
+    const nb::object made = nb::steal(PyType_FromSpecWithBases(&spec, reinterpret_cast<PyObject*>(&PyProperty_Type)));
+    if (!made.is_valid()) nb::raise_python_error();
+    type.attr(name) = made();
+}
+
 PyGetSetDef properties[] = {
-    {"host", get<[](typed_buffer& of) { return of.host(); }>, nullptr,
-     "The host's copy as a NumPy array, current when it is returned, writable at any time after that;\n"
-     "the same array each time, as long as the copy stays, but while a standing hold is there. A check where\n"
-     "nothing has to move.",
-     nullptr},
-    {"device", get<[](typed_buffer& of) { return of.device(); }>, nullptr,
-     "The default device's copy, current when it is returned: a cupy.ndarray, a pyopencl array, or, where\n"
-     "the host is the device, `host` itself. What is written to it elsewhere, mark_device_dirty tells.",
-     nullptr},
     {"state", get<state_of>, nullptr, "Which side is newest: a BufferState.", nullptr},
     {"shape", get<[](typed_buffer& of) { return Py_NewRef(of.shape().ptr()); }>, nullptr, "The extents, a tuple.",
      nullptr},
@@ -95,6 +107,15 @@ void define_plain_properties(nb::module_& in) {
             const nb::object made = nb::steal(PyDescr_NewGetSet(reinterpret_cast<PyTypeObject*>(type.ptr()), each));
             type.attr(each->name) = made;
         }
+        add_property<[](typed_buffer& of) { return of.host(); }>(
+            type, "host",
+            "The host's copy as a NumPy array, current when it is returned, writable at any time after that. Each "
+            "caller gets an array of its own over the same bytes. A check where nothing has to move.");
+        add_property<[](typed_buffer& of) { return of.device(); }>(
+            type, "device",
+            "The default device's copy, current when it is returned: a cupy.ndarray, a pyopencl array, or, where the "
+            "host is the device, a NumPy array over the same bytes as `host`. What is written to it elsewhere, "
+            "mark_device_dirty tells.");
     });
 }
 

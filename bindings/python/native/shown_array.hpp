@@ -1,18 +1,23 @@
-// shown_array.hpp: the array that a buffer gives out again and again, as long as its copy stays where it is.
+// shown_array.hpp: the arrays that a buffer gives out again and again, as long as its copy stays where it is.
 #pragma once
 
 #include <nanobind/nanobind.h>
 
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <unibuf/unibuf.hpp>
+
+#include "array_header.hpp"
 
 namespace unibuf::python {
 
 namespace nb = nanobind;
 
-/// The one array that a buffer keeps for its next access. The library asks for it, on any thread, where the view below
-/// the array is in the way: then the array goes, unless somebody else has it, or an array made from it.
+/// The arrays over one copy that a buffer keeps for its next accesses. A NumPy array is given to one caller at a time,
+/// so that what he does to its shape or its flags stays his: two are kept, as `x = buffer.host` in a loop has one while
+/// it asks for the next. Arrays of other libraries are given to all. The library asks for them, on any thread, where
+/// the view below the arrays is in the way: then they go, unless somebody else has one, or an array made from one.
 class shown_array {
 public:
     shown_array() noexcept = default;
@@ -20,11 +25,15 @@ public:
     shown_array(const shown_array&) = delete;
     shown_array& operator=(const shown_array&) = delete;
 
-    /// Returns the array, or null.
-    PyObject* get() const noexcept { return shown_ ? shown_->array.ptr() : nullptr; }
+    /// Returns an array that may be given out, or null.
+    PyObject* get() const noexcept { return shown_ ? shown_->usable() : nullptr; }
+
+    /// Returns what all arrays refer to, where NumPy arrays are shown; else null.
+    nb::handle root() const noexcept { return shown_ ? nb::handle(shown_->root) : nb::handle(); }
     space where() const noexcept { return shown_->native.where; }
     bool is_over(const native_memory& native) const noexcept {
-        return get() && where() == native.where && shown_->native.handle == native.handle;
+        return shown_ && shown_->arrays[0].is_valid() && where() == native.where &&
+               shown_->native.handle == native.handle;
     }
 
     /// Returns what is to be named as the holder of a view that will be shown.
@@ -34,18 +43,24 @@ public:
     /// whether there are any.
     void show(nb::object array, nb::object root, const native_memory& native);
 
-    /// Keeps the array no longer. Whoever else has it keeps it.
+    /// Keeps another NumPy array over the root.
+    void show_another(nb::object array);
+
+    /// Keeps the arrays no longer. Whoever else has one keeps it.
     void drop() noexcept {
         if (shown_) shown_->drop();
     }
 
 private:
     struct shown {
-        nb::object array;
+        std::array<nb::object, 2> arrays;
         nb::object root;  // null where the array itself is the root
         native_memory native;
-        Py_ssize_t alone = 0;  // references to the root that there are where nobody else has one
+        array_header header;  // of NumPy arrays, as they are given out
+        bool is_numpy = false;
+        Py_ssize_t of_one = 0;  // references to the root that each array has
 
+        PyObject* usable() const noexcept;
         bool is_idle() const noexcept;
         void drop() noexcept;
     };

@@ -9,10 +9,10 @@ namespace unibuf::python {
 
 namespace nb = nanobind;
 
-/// Stands around a call of Python that may wait for the interpreter's lock. Before Python 3.14 a daemon thread that does
-/// so while the interpreter ends is unwound by pthread_exit. That would run destructors which need the lock, and end the
-/// process at the first function that is noexcept. So the thread stays here, as later Pythons have it, until the process
-/// has ended.
+/// Stands around a call of Python that may wait for the interpreter's lock. Before Python 3.14 a daemon thread that
+/// does so while the interpreter ends is unwound by pthread_exit. That would run destructors which need the lock, and
+/// end the process at the first function that is noexcept. So the thread stays here, as later Pythons have it, until
+/// the process has ended.
 class stays_at_exit {
 public:
     stays_at_exit() = default;

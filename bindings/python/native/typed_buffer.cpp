@@ -1,6 +1,8 @@
 // typed_buffer.cpp
 #include "typed_buffer.hpp"
 
+#include <chrono>
+
 #include "imported.hpp"
 
 namespace unibuf::python {
@@ -50,7 +52,12 @@ nb::object typed_buffer::show(shown_array& in, const Take& take, bool read_only)
                 }),
                 read_only);
     const bool kept = !bound && before == generation_;
-    if (kept && in.is_over(held.native())) return nb::borrow(in.get());
+    if (kept && in.is_over(held.native())) {
+        if (in.get()) return nb::borrow(in.get());
+        nb::object another = array_over(nb::borrow(in.root()), shape_, element_.dtype);
+        if (before == generation_) in.show_another(another);
+        return another;
+    }
     const native_memory native = held.native();
     nb::object root = nb::cast(std::move(held));
     nb::object made = array(root, native.where, shape_, nb::none());
@@ -68,9 +75,7 @@ nb::object typed_buffer::host_by_access() {
 
 nb::object typed_buffer::device_by_access() {
     const space where = device_of_calls();
-    // A device in whose place the host is has the host's array. But where the host may only read the buffer, the device
-    // writes it through an array of its own.
-    if (where == host_as_device && options_.access != host_access::read_only) {
+    if (is_for_host()) {
         nb::object result = nb::steal(host());
         access([where](unibuf::buffer& of) { of.copy_view(where); });  // others may have freed the copy since
         return result;
@@ -78,7 +83,18 @@ nb::object typed_buffer::device_by_access() {
     return show(device_, [where](unibuf::buffer& of) { return of.copy_view(where); });
 }
 
+void typed_buffer::look() {
+    looks_later_ = false;
+    access([](unibuf::buffer& of) {
+        try {
+            of.read(host_as_device, {.timeout = std::chrono::nanoseconds::zero()});
+        } catch (const error&) {  // somebody uses the bytes now, and the state tells of him
+        }
+    });
+}
+
 void typed_buffer::free() {
+    looks_later_ = false;
     unibuf::buffer gone(size_bytes(), options_);
     std::swap(*bytes_, gone);
     drop_arrays();
@@ -91,12 +107,14 @@ buffer_state typed_buffer::state() {
 }
 
 void typed_buffer::mark(space where, access_options options) {
+    if (looks_later_) look();
     const bool all = options.offset == 0 && options.count == rest;
     if (all && !options.on && bytes().is_newest_at(where)) return;
     access([&](unibuf::buffer& of) { of.mark_dirty(where, options); });
 }
 
 unibuf::buffer typed_buffer::take() {
+    looks_later_ = false;
     unibuf::buffer result = std::move(bytes());
     bytes_.reset();
     drop_arrays();

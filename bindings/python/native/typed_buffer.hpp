@@ -30,13 +30,20 @@ public:
 
     /// Both return a new reference to an array that is current.
     PyObject* host() {
-        const bool shown = host_.get() && bytes().is_current_at(unibuf::host);
-        return shown ? Py_NewRef(host_.get()) : host_by_access().release().ptr();
+        if (looks_later_) look();
+        PyObject* const shown = shown_at_host();
+        return shown ? Py_NewRef(shown) : host_by_access().release().ptr();
     }
     PyObject* device() {
-        const bool shown =
-            device_.get() && device_.where() == current_device() && bytes().is_current_at(device_.where());
-        return shown ? Py_NewRef(device_.get()) : device_by_access().release().ptr();
+        PyObject* shown = nullptr;
+        if (is_for_host()) {
+            shown = shown_at_host();
+            looks_later_ = looks_later_ || shown;
+        } else if (PyObject* const kept = device_.get()) {
+            const space where = device_.where();
+            if (where == current_device() && bytes().is_current_at(where)) shown = kept;
+        }
+        return shown ? Py_NewRef(shown) : device_by_access().release().ptr();
     }
 
     const element_type& element() const noexcept { return element_; }
@@ -58,7 +65,10 @@ public:
         unibuf::buffer last = std::move(mine);  // the last handle may wait for queued work
         return act(last);
     }
-    unibuf::buffer handle() { return bytes().view(0, size_bytes()); }
+    unibuf::buffer handle() {
+        if (looks_later_) look();
+        return bytes().view(0, size_bytes());
+    }
 
     buffer_state state();
 
@@ -83,6 +93,16 @@ public:
 
 private:
     [[noreturn]] static void refuse();
+
+    /// Returns whether the default device is the host, and has the host's array. Where the host may only read the
+    /// buffer, the device writes it through an array of its own.
+    bool is_for_host() const { return current_device() == host_as_device && options_.access != host_access::read_only; }
+
+    /// Returns the array of the host that the buffer keeps, where it is current; else null.
+    PyObject* shown_at_host() const { return bytes().is_current_at(unibuf::host) ? host_.get() : nullptr; }
+
+    /// Makes the host current in the place of a device, as each `device` there would.
+    void look();
     nb::object host_by_access();
     nb::object device_by_access();
 
@@ -96,6 +116,9 @@ private:
     buffer_options options_;
     shown_array host_;
     shown_array device_;
+    // Says that `device` has shown the array of the host since somebody looked what the host has written. To look takes
+    // longer than `device` may, moves nothing, and only changes the state, so the next other call does it.
+    bool looks_later_ = false;
     std::uint32_t generation_ = 0;  // counts up where earlier arrays are not to be shown any more
 };
 

@@ -49,6 +49,10 @@ class BufferBase(_native.Buffer, Generic[T]):
         def _hold(self, space: str) -> _native.Memory: ...
         def _share(self, description: str) -> str: ...
 
+    def __dir__(self) -> list[str]:
+        """What can be looked at without moving a byte: completers and debuggers evaluate all of it."""
+        return [name for name in super().__dir__() if name not in ("host", "device", "metal")]
+
     @property
     def ndim(self) -> int:
         return len(self.shape)

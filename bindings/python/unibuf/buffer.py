@@ -13,7 +13,7 @@ from ._base import BufferBase, T
 from ._device_arrays import copy_at_device, cuda_array
 from ._dtypes import description_of
 from ._pickle import reduce
-from .errors import BufferNotAllocatedError, InvalidArgumentError, UnsupportedError
+from .errors import BufferNotAllocatedError, InvalidArgumentError, MissingAttributeError, UnsupportedError
 from .views import CudaView
 
 if TYPE_CHECKING:
@@ -77,7 +77,7 @@ class UnifiedBuffer(BufferBase[T]):
     @property
     def metal(self) -> Any:
         """An mlx.core.array over the buffer's memory; macOS only."""
-        raise UnsupportedError(_no_metal())
+        raise MissingAttributeError(_no_metal())
 
     def allocate(self, *, host: bool = True, device: bool = True) -> Self:
         """Makes the copies now that the first accesses would make. Returns the buffer."""

@@ -49,6 +49,10 @@ class UnsupportedError(UnibufError, NotImplementedError):
     """Nobody can do this here."""
 
 
+class MissingAttributeError(UnsupportedError, AttributeError):
+    """What a buffer would have elsewhere: for `hasattr` it is not there."""
+
+
 by_code = {
     "not_allocated": BufferNotAllocatedError,
     "out_of_memory": OutOfMemoryError,

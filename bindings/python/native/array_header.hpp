@@ -1,0 +1,54 @@
+// array_header.hpp: what a NumPy array says of itself, as anybody who has the array may change it.
+#pragma once
+
+#include <nanobind/nanobind.h>
+
+#include <vector>
+
+namespace unibuf::python {
+
+namespace nb = nanobind;
+
+/// The header of an array: where its bytes are, its shape, strides, type and flags. NumPy lets each of them be set in
+/// place.
+class array_header {
+public:
+    array_header() = default;
+    explicit array_header(nb::handle array) : layout_(layout_of(array)), plain_(plain_of(array)) {}
+
+    /// Returns whether the array is as it was when this header was taken of it.
+    bool is_of(PyObject* array) const noexcept;
+
+private:
+    /// The beginning of NumPy's PyArrayObject_fields, which is the same in all of its versions.
+    struct fields {
+        PyObject object;
+        char* data;
+        int axes;
+        Py_ssize_t* extents;
+        Py_ssize_t* strides;
+        PyObject* base;
+        PyObject* dtype;
+        int flags;
+    };
+    struct plain {
+        char* data = nullptr;
+        PyObject* dtype = nullptr;
+        int axes = 0;
+        int flags = 0;
+
+        friend bool operator==(const plain&, const plain&) = default;
+    };
+
+    static const fields& of(PyObject* array) noexcept { return *reinterpret_cast<const fields*>(array); }
+    static plain plain_of(nb::handle array) noexcept {
+        const fields& at = of(array.ptr());
+        return {at.data, at.dtype, at.axes, at.flags};
+    }
+    static std::vector<Py_ssize_t> layout_of(nb::handle array);
+
+    std::vector<Py_ssize_t> layout_;  // extents, then strides
+    plain plain_;
+};
+
+}  // namespace unibuf::python
