@@ -11,7 +11,7 @@ import argparse
 import sys
 
 import numpy as np
-import unibuf.dask
+import unibuf
 from distributed import Client, LocalCluster
 
 EDGES = np.array([[-1, -1, -1], [-1, 8, -1], [-1, -1, -1]], np.float32)

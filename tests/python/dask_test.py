@@ -1,4 +1,5 @@
-"""Buffers between Dask's workers: sent once, without a copy in the sender, into the receiver's host memory."""
+"""Buffers between Dask's workers: sent once, without a copy in the sender, into the receiver's host memory; whatever is
+imported first."""
 
 import os
 import pickle
@@ -8,14 +9,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import unibuf
 
 pytest.importorskip("distributed", reason="dask and distributed are not installed")
 
-import unibuf.dask
 from dask.base import tokenize
 from dask.sizeof import sizeof
 from distributed import Client, LocalCluster
-from distributed.protocol import dask_serialize, deserialize, serialize
+from distributed.protocol import deserialize, deserialize_bytes, serialize, serialize_bytes
 from unibuf import BufferState, UnifiedBuffer
 
 ROOT = Path(__file__).parents[2]
@@ -47,13 +48,13 @@ def run(program, *arguments, check=True):
 # Frames
 
 
-def test_a_buffer_is_one_frame_over_the_host_copy(buffer):
-    assert dask_serialize.dispatch(UnifiedBuffer) is unibuf.dask.serialize
-    header, frames = serialize(buffer)
-    assert header["serializer"] == "dask"
-    assert len(frames) == 1
-    assert np.shares_memory(np.frombuffer(frames[0], np.float32), buffer.host)
-    assert memoryview(frames[0]).nbytes == buffer.nbytes
+def test_the_content_is_one_frame_over_the_host_copy(buffer):
+    header, (form, frame) = serialize(buffer)
+    assert header["serializer"] == "pickle"
+    assert len(form) < 1000
+    assert np.shares_memory(np.frombuffer(frame, np.float32), buffer.host)
+    assert memoryview(frame).nbytes == buffer.nbytes
+    assert memoryview(frame).readonly and header["writeable"] == (False,)  # a receiver copies it once, not twice
 
 
 @pytest.mark.parametrize(
@@ -80,7 +81,7 @@ def test_what_arrives_is_at_the_host_only(buffer, device, numpy_of):
 
 def test_frames_may_be_for_reading_only(buffer):
     header, frames = serialize(buffer)
-    back = deserialize(header, [bytes(frames[0])])
+    back = deserialize(header, [bytes(each) for each in frames])
     back.host[0] = 5
     assert np.array_equal(back.host[1:], CONTENT[1:])
 
@@ -107,34 +108,144 @@ def test_shapes_types_and_options(make):
 
 def test_what_nobody_has_written_is_not_sent():
     header, frames = serialize(UnifiedBuffer((1 << 40,), np.uint8))
-    assert frames == []
+    assert sum(len(each) for each in frames) < 1000
     assert deserialize(header, frames).state is BufferState.UNINITIALIZED
 
 
-def test_dask_knows_sizes_and_tokens(buffer):
-    assert sizeof(buffer) == buffer.nbytes
+def test_what_is_spilled_comes_back(buffer):
+    back = deserialize_bytes(serialize_bytes(buffer))
+    assert np.array_equal(back.host, CONTENT)
+
+
+# Weights and names
+
+
+def test_the_weight_is_that_of_the_content(buffer):
+    assert buffer.nbytes <= sizeof(buffer) <= buffer.nbytes + 1000
+    assert buffer.nbytes <= sizeof([buffer]) <= buffer.nbytes + 1000
+    assert sizeof(buffer.view(0, 100)) < 1500
+    assert sizeof(UnifiedBuffer((1 << 40,))) < 1000  # no memory was taken for it
+    pool = unibuf.MemoryPool()
+    released = pool.acquire(1000)
+    pool.release(released)
+    assert sizeof(released) < 1000
+
+
+def test_equal_content_has_the_same_token(buffer):
     same = pickle.loads(pickle.dumps(buffer))
     assert tokenize(buffer) == tokenize(same)
-    same.host[0] = 77
+    same.host[N // 2] = 77
     assert tokenize(buffer) != tokenize(same)
-
-
-# Registration
-
-REGISTERED = "from distributed.protocol import serialize; print(serialize(unibuf.UnifiedBuffer(3))[0]['serializer'])"
+    same.copy_from(buffer)
+    assert tokenize(buffer) == tokenize(same)
 
 
 @pytest.mark.parametrize(
-    ("imports", "serializer"),
+    "make",
     [
-        ("import distributed, unibuf", "dask"),
-        ("import unibuf, distributed, unibuf.dask", "dask"),
-        ("import unibuf.dask", "dask"),
-        ("import unibuf", "pickle"),  # nobody has asked
+        lambda: Picture((6,)).fill(1),
+        lambda: UnifiedBuffer((2, 3)).fill(1),
+        lambda: UnifiedBuffer((6,), np.int32).copy_from(np.ones(6, np.float32).view(np.int32)),
+        lambda: UnifiedBuffer((6,), device="debug:0").fill(1),
+        lambda: UnifiedBuffer((6,)),
+        lambda: UnifiedBuffer((0,)),
+        lambda: UnifiedBuffer(()).fill(1),
+    ],
+    ids=["class", "shape", "type", "options", "not written", "empty", "no axes"],
+)
+def test_other_buffers_have_other_tokens(make):
+    plain = UnifiedBuffer((6,)).fill(1)
+    assert tokenize(make()) == tokenize(make()) != tokenize(plain)
+
+
+def test_the_attributes_of_a_class_made_from_it_are_in_the_token():
+    first, second = Picture((6,)).fill(1), Picture((6,)).fill(1)
+    first.name, second.name = "first", "second"
+    assert tokenize(first) != tokenize(second)
+
+
+def test_content_that_a_device_has_is_in_the_token(default_device):
+    default_device("debug:0")
+    buffer = UnifiedBuffer((1 << 20,), np.uint8).fill(1)
+    before = tokenize(buffer)
+    array = buffer.device
+    array += 1
+    buffer.mark_device_dirty()
+    assert tokenize(buffer) != before
+    assert tokenize(buffer) == tokenize(UnifiedBuffer((1 << 20,), np.uint8).fill(2))
+
+
+# Whatever is imported first
+
+ABOUT = """
+from dask.base import tokenize
+from dask.sizeof import sizeof
+from distributed.protocol import serialize
+buffer = unibuf.UnifiedBuffer(1 << 20).fill(2)
+print(serialize(buffer)[0]["serializer"], sizeof(buffer) // buffer.nbytes, tokenize(buffer))
+"""
+
+
+@pytest.fixture(scope="module")
+def told():
+    return run("import unibuf\n" + ABOUT).stdout
+
+
+@pytest.mark.parametrize(
+    "imports",
+    [
+        "import distributed, unibuf",
+        "import unibuf, distributed, unibuf.dask",
+        "import unibuf.dask",
+        "import dask, unibuf",
     ],
 )
-def test_when_it_is_registered(imports, serializer):
-    assert run(f"{imports}; {REGISTERED}").stdout.split() == [serializer]
+def test_what_dask_knows_whatever_is_imported_first(imports, told):
+    assert told.split()[:2] == ["pickle", "1"]
+    assert run(imports + "\n" + ABOUT).stdout == told
+
+
+SPILLS = """
+{imports}
+
+def made(number):
+    return unibuf.UnifiedBuffer(1 << 22).fill(number)
+
+def total(buffer):
+    return float(buffer.host.sum())
+
+def on_disk(dask_worker):
+    return len(dask_worker.data.disk)
+
+if __name__ == "__main__":
+    import dask
+    from distributed import Client, LocalCluster
+    {inside}
+    for limit in ("spill", "pause", "terminate"):
+        dask.config.set({{"distributed.worker.memory." + limit: False}})
+    dask.config.set({{"distributed.worker.memory.target": 0.04}})  # 40 MB
+    with (
+        LocalCluster(n_workers=1, threads_per_worker=1, memory_limit="1GB", dashboard_address=None) as cluster,
+        Client(cluster) as client,
+    ):
+        sent = client.scatter(unibuf.UnifiedBuffer((1000,)).fill(5))
+        print(client.submit(total, sent).result())
+        kept = client.map(made, range(5))
+        print(sum(client.gather(client.map(total, kept))) / (1 << 22))
+        print(min(client.run(on_disk).values()) >= 2)
+"""
+
+
+@pytest.mark.parametrize(
+    ("imports", "inside"),
+    [("import unibuf", "import unibuf.dask"), ("import unibuf", ""), ("import distributed, unibuf", "")],
+)
+def test_workers_import_what_the_program_imports(imports, inside, tmp_path):
+    """Spawned workers run the program's top first. Their buffers weigh what they are: most of them are on disk."""
+    program = tmp_path / "program.py"
+    program.write_text(SPILLS.format(imports=imports, inside=inside or "pass"))
+    done = run(program, check=False)
+    assert (done.returncode, done.stdout.split()) == (0, ["5000.0", "10.0", "True"]), done.stderr
 
 
 def test_unibuf_imports_no_dask():

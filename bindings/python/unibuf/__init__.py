@@ -1,7 +1,5 @@
 """One array, many memories: no stale read, no needless copy, and every copy can say why it happened."""
 
-import sys
-
 from ._native import version as __version__
 from .accelerator import (
     Accelerator,
@@ -34,9 +32,6 @@ from .sharing import attach, from_dlpack, from_numpy
 from .state import BufferState
 from .statistics import Statistics, TransferCount, reset_statistics, total_statistics
 from .views import CudaView
-
-if "distributed" in sys.modules:  # its workers send buffers to each other
-    from . import dask as dask
 
 __all__ = [
     "Accelerator",

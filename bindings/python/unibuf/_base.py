@@ -75,6 +75,14 @@ class BufferBase(_native.Buffer, Generic[T]):
             return False
         return True
 
+    def __sizeof__(self) -> int:
+        """With the content, as that of an array is: by this Dask weighs what it keeps."""
+        try:
+            content = self.nbytes if self.is_allocated else 0
+        except InvalidArgumentError:  # released to its pool
+            content = 0
+        return super().__sizeof__() + content
+
     @property
     def statistics(self) -> Statistics:
         """What was moved for this buffer, and why."""

@@ -5,6 +5,8 @@ from __future__ import annotations
 import pickle
 from typing import Any, TypeVar
 
+import numpy as np
+
 from . import _native
 from ._base import BufferBase
 from .errors import DeviceUnavailableError, InvalidArgumentError
@@ -23,13 +25,17 @@ def content_of(buffer: BufferBase[Any]) -> _native.Memory | None:
     return buffer._hold("host") if buffer.nbytes and buffer.is_allocated else None
 
 
+def attributes_of(buffer: BufferBase[Any]) -> dict[str, Any] | None:
+    """Those of a class made from it."""
+    return getattr(buffer, "__dict__", None) or None
+
+
 def reduce(buffer: BufferBase[Any], protocol: int) -> tuple[Any, ...]:
     """From protocol 5 on the bytes go out of band where the pickler takes them so: nothing is copied here."""
     content: Any = content_of(buffer)
-    if content is not None:
-        content = pickle.PickleBuffer(content) if protocol >= 5 else bytes(content)
-    state = getattr(buffer, "__dict__", None) or None  # of a class made from it
-    return rebuild, (*form_of(buffer), content), state
+    if content is not None:  # for reading only: who has the bytes so need not copy them for rebuild
+        content = pickle.PickleBuffer(memoryview(content).toreadonly()) if protocol >= 5 else bytes(content)
+    return rebuild, (*form_of(buffer), content), attributes_of(buffer)
 
 
 def rebuild(kind: type[B], shape: tuple[int, ...], dtype: Any, options: dict[str, Any], content: Any) -> B:
@@ -48,3 +54,12 @@ def rebuild(kind: type[B], shape: tuple[int, ...], dtype: Any, options: dict[str
     else:
         result._copy_bytes_from(content)
     return result
+
+
+def token(buffer: BufferBase[Any]) -> Any:
+    """What Dask takes for the same: class, attributes and content. Nothing is copied."""
+    from dask.base import normalize_token  # Dask is asking
+
+    content: Any = content_of(buffer)
+    about = (*form_of(buffer), attributes_of(buffer), None if content is None else np.frombuffer(content, np.uint8))
+    return normalize_token(about)

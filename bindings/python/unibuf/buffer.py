@@ -12,7 +12,7 @@ from . import _native
 from ._base import BufferBase, T
 from ._device_arrays import copy_at_device, cuda_array
 from ._dtypes import description_of
-from ._pickle import reduce
+from ._pickle import reduce, token
 from .errors import BufferNotAllocatedError, InvalidArgumentError, MissingAttributeError, UnsupportedError
 from .views import CudaView
 
@@ -283,6 +283,9 @@ class UnifiedBuffer(BufferBase[T]):
 
     def __reduce_ex__(self, protocol: Any) -> Any:
         return reduce(self, int(protocol))
+
+    def __dask_tokenize__(self) -> Any:
+        return token(self)
 
 
 def _bytes_of(array: NDArray[Any]) -> NDArray[np.uint8]:
