@@ -13,6 +13,7 @@ from ._base import BufferBase, T
 from ._device_arrays import copy_at_device, cuda_array
 from ._dtypes import description_of
 from ._pickle import reduce, token
+from ._shared import note
 from .errors import BufferNotAllocatedError, InvalidArgumentError, MissingAttributeError, UnsupportedError
 from .views import CudaView
 
@@ -95,7 +96,7 @@ class UnifiedBuffer(BufferBase[T]):
         if sys.platform != "linux":
             raise UnsupportedError("memory that processes share is a memfd, which needs Linux")
         shape = ",".join(map(str, self.shape))
-        return self._share(f"{self.dtype.str} {shape}\n{(description_of(self.dtype), self._options())!r}")
+        return note(self, self._share(f"{self.dtype.str} {shape}\n{(description_of(self.dtype), self._options())!r}"))
 
     # Access for a while
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from . import _native
 from ._dtypes import dtype_of
+from ._shared import note
 from .buffer import UnifiedBuffer
 from .errors import InvalidArgumentError
 
@@ -46,6 +47,7 @@ def attach(name: str) -> UnifiedBuffer[Any]:
     """
     shape, dtype, options = _told_by(_native.description_of(name))
     result: UnifiedBuffer[Any] = _native.attach(UnifiedBuffer, name, shape, dtype, **options)
+    note(result, result._share(""))
     return result
 
 
