@@ -1,7 +1,7 @@
 """The names of PyDotCompute's documents, on unibuf. New programs import unibuf.
 
-A file, because PyDotCompute itself is a folder: where both are installed neither overwrites the other, and Python imports
-the folder.
+A file, because PyDotCompute itself is a folder: where both are installed neither overwrites the other, and Python
+imports the folder.
 """
 
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""The distribution with PyDotCompute's import paths, and PyDotCompute itself, beside each other: neither harms the other."""
+"""The distribution with PyDotCompute's import paths, and PyDotCompute itself: neither harms the other."""
 
 import base64
 import hashlib
