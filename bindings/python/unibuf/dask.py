@@ -75,9 +75,9 @@ def _serialize(buffer: UnifiedBuffer[Any], context: dict[str, Any] | None = None
 
 
 def _deserialize(header: dict[str, Any], _: list[Any]) -> UnifiedBuffer[Any]:
-    form, attributes = _pickle.loads(header["form"])
+    (kind, shape, dtype, options), attributes = _pickle.loads(header["form"])
     try:
-        result: UnifiedBuffer[Any] = attached(*form, header["name"])
+        result: UnifiedBuffer[Any] = attached(kind, shape, dtype, options, header["name"])
     except InvalidArgumentError as failure:
         if Path(f"/proc/{header['sender']}").exists():  # it cannot be had from there: from now on as content
             for each in _told:
