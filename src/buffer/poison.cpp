@@ -19,7 +19,8 @@ void poison_stale(guarded& state, byte_range range) {
         state.directory.for_each(range, [&](byte_range piece, const coherence::knowledge& k) {
             if (k.what == coherence::content::unwritten || (k.current & sharers) != 0) return;
             const bool in_use = std::ranges::any_of(queued, [&](const coherence::queued_work& work) {
-                return work.where == each.where && work.range.overlaps(piece);  // a transfer may still read it
+                // A transfer may still read it, or a device that has the same memory write it.
+                return coherence::has(sharers, work.where) && work.range.overlaps(piece);
             });
             if (in_use) return;
             each.untouched = false;

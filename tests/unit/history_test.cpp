@@ -72,6 +72,19 @@ TEST_P(a_history, ends_as_the_oracle_says) {
     RecordProperty("operations", static_cast<int>(played));
 }
 
+/// OpenCL fills memory that it shares with the host while the debug device makes stale bytes poison.
+TEST(history, has_no_poison_in_what_a_device_is_filling) {
+    const history what{.arrangement = 18,
+                       .size = 25,
+                       .operations = {{.does = verb::read, .where = 1, .flags = operation::look},
+                                      {.does = verb::fill, .count = 74},
+                                      {.does = verb::mark, .where = 1, .count = 7}}};
+    const arrangement& devices = arrangements()[what.arrangement];
+    ASSERT_STREQ(devices.name, "debug_and_opencl");
+    if (const std::string missing = why_missing(devices); !missing.empty()) GTEST_SKIP() << missing;
+    for (int i = 0; i < 20; ++i) ASSERT_EQ(play(what), "");
+}
+
 TEST(history, survives_its_encoding) {
     EXPECT_TRUE(rc::check(
         [](const history& what) { RC_ASSERT(history::decode(what.encode()).operations == what.operations); }));
