@@ -82,7 +82,7 @@ TEST(history, has_no_poison_in_what_a_device_is_filling) {
     const arrangement& devices = arrangements()[what.arrangement];
     ASSERT_STREQ(devices.name, "debug_and_opencl");
     if (const std::string missing = why_missing(devices); !missing.empty()) GTEST_SKIP() << missing;
-    for (int i = 0; i < 20; ++i) ASSERT_EQ(play(what), "");
+    for (int i = 0; i < 100; ++i) ASSERT_EQ(play(what), "");
 }
 
 TEST(history, survives_its_encoding) {
