@@ -191,6 +191,7 @@ void player::settle_standing() {
 void player::check_threads(const standing_rules& rules, device_threads& of) const {
     of.refused = 0;
     if (!of.wrong.empty()) throw difference("the threads of a device " + of.wrong);
+    if (oracle_.any_suspect(rules.range())) return;  // bytes that are lost are given to no device
     bool has_all = true;
     bool lacks = false;
     for (std::size_t at = rules.range().begin; at < rules.range().end; ++at) {
