@@ -47,8 +47,8 @@ bool drop_content(core& of, byte_range range) {
     if (through->peers() || through->holds.upload_of(range)) return false;
     check_no_standing(through, range, "to discard its content");
     if (through->holds.host_is_held_for_writing(range)) {
-        if (through->holds.writers_of_host().any_view(range))
-            check_no_pointers(through, range, "to discard its content");
+        const bool views = through->holds.writers_of_host().any_view(range);
+        if (views) check_no_pointers(through, range, "to discard its content");
         return false;
     }
     coherence::drop_content(through->directory, range);

@@ -270,7 +270,7 @@ print("both", end="")
 
 BUSY = """
 import threading, time, unibuf
-unibuf.set_default_device({device!r})
+unibuf.set_default_device("debug:0")
 buffer = unibuf.UnifiedBuffer(5000).fill(1)
 done = [0] * 4
 def work(mine):
@@ -297,7 +297,6 @@ while not all(done):
 )
 def test_an_exit_while_daemon_threads_are_busy_is_silent(call):
     for _ in range(3):
-        done = subprocess.run(
-            [sys.executable, "-c", BUSY.format(device="debug:0", call=call)], capture_output=True, text=True, timeout=60
-        )
+        program = BUSY.format(call=call)
+        done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60)
         assert (done.returncode, done.stderr) == (0, "")

@@ -4,7 +4,7 @@
 #include <string>
 #include <utility>
 
-#include "stays_at_exit.hpp"
+#include "interpreter_lock.hpp"
 
 namespace unibuf::python {
 

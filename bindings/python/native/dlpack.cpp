@@ -6,9 +6,9 @@
 #include <memory>
 #include <vector>
 
+#include "interpreter_lock.hpp"
 #include "memory.hpp"
 #include "module.hpp"
-#include "stays_at_exit.hpp"
 
 using namespace nanobind::literals;
 

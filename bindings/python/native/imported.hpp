@@ -1,7 +1,7 @@
 // imported.hpp: what the extension module uses of modules that are written in Python.
 #pragma once
 
-#include "stays_at_exit.hpp"
+#include "interpreter_lock.hpp"
 
 namespace unibuf::python {
 

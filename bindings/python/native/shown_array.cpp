@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "element_type.hpp"
-#include "stays_at_exit.hpp"
+#include "interpreter_lock.hpp"
 
 namespace unibuf::python {
 

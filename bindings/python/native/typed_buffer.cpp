@@ -75,7 +75,7 @@ nb::object typed_buffer::host_by_access() {
 
 nb::object typed_buffer::device_by_access() {
     const space where = device_of_calls();
-    if (is_for_host()) {
+    if (device_is_host()) {
         nb::object result = nb::steal(host());
         access([where](unibuf::buffer& of) { of.copy_view(where); });  // others may have freed the copy since
         return result;

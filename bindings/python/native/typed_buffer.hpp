@@ -36,7 +36,7 @@ public:
     }
     PyObject* device() {
         PyObject* shown = nullptr;
-        if (is_for_host()) {
+        if (device_is_host()) {
             shown = shown_at_host();
             looks_later_ = looks_later_ || shown;
         } else if (PyObject* const kept = device_.get()) {
@@ -96,7 +96,9 @@ private:
 
     /// Returns whether the default device is the host, and has the host's array. Where the host may only read the
     /// buffer, the device writes it through an array of its own.
-    bool is_for_host() const { return current_device() == host_as_device && options_.access != host_access::read_only; }
+    bool device_is_host() const {
+        return current_device() == host_as_device && options_.access != host_access::read_only;
+    }
 
     /// Returns the array of the host that the buffer keeps, where it is current; else null.
     PyObject* shown_at_host() const { return bytes().is_current_at(unibuf::host) ? host_.get() : nullptr; }

@@ -1,8 +1,8 @@
 // without_interpreter.hpp: letting other Python threads run.
 #pragma once
 
+#include "interpreter_lock.hpp"
 #include "kept_object.hpp"
-#include "stays_at_exit.hpp"
 
 namespace unibuf::python {
 

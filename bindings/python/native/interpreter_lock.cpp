@@ -1,5 +1,5 @@
-// stays_at_exit.cpp
-#include "stays_at_exit.hpp"
+// interpreter_lock.cpp
+#include "interpreter_lock.hpp"
 
 #include <unistd.h>
 

@@ -1,4 +1,4 @@
-// stays_at_exit.hpp: threads that are inside of this module when the interpreter ends.
+// interpreter_lock.hpp: taking the interpreter's lock and letting go of it, also while the interpreter ends.
 #pragma once
 
 #include <nanobind/nanobind.h>
