@@ -14,8 +14,6 @@
 namespace unibuf::detail {
 namespace {
 
-bool at_host(const coherence::knowledge& k) { return coherence::has(k.current, coherence::host); }
-
 /// Returns whether a device has bytes that the host lacks.
 bool has_newest_at_device(buffer_state state) noexcept {
     return state == buffer_state::device_dirty || state == buffer_state::device_only || state == buffer_state::mixed;
@@ -114,14 +112,14 @@ void follow_peers(lock& through, const request& asked) {
     byte_range range = makes_device_newest ? through->whole() : asked.range;
     if (is_leased(range)) range = asked.range;
     if (is_leased(range)) return;
-    byte_ranges overtaken = through->directory.where(range, at_host);
+    byte_ranges overtaken = through->directory.where(range, &coherence::knowledge::at_host);
     if (asked.what == access::write) overtaken.take_out(asked.range);  // these are about to be written
     for (const byte_range& each : overtaken) now_written(through, each, host);
 }
 
 void drop_overruled(lock& through) {
     if (!has_newest_at_device(*through.operator->())) return;
-    const auto not_at_host = [](const coherence::knowledge& k) { return !at_host(k); };
+    const auto not_at_host = [](const coherence::knowledge& k) { return !k.at_host(); };
     for (const byte_range& each : through->directory.where(through->whole(), not_at_host)) {
         now_written(through, each, host);
     }

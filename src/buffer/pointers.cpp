@@ -74,7 +74,7 @@ std::uint64_t add_view(lock& through, held_ranges& held, space where, byte_range
 
 /// Throws where a launch could not take the bytes from the host.
 void check_host_is_newest(lock& through, const request& asked) {
-    const auto is_elsewhere = [](const coherence::knowledge& k) { return !coherence::has(k.current, coherence::host); };
+    const auto is_elsewhere = [](const coherence::knowledge& k) { return !k.at_host(); };
     if (!through->directory.any(asked.range, is_elsewhere)) return;
     throw error(
         error_code::unsupported,

@@ -150,7 +150,7 @@ std::vector<byte_range> transfers::ranges_to_move(std::span<const step> group) {
 /// Guards bytes that the host lacks while they arrive there, so that they are not taken for writes of the program.
 std::optional<host_writes::own_write> transfers::guard(byte_range range, space_id to) {
     if (to != coherence::host || !lock_->any_exposed) return std::nullopt;
-    const auto lacks = [](const coherence::knowledge& k) { return !coherence::has(k.current, coherence::host); };
+    const auto lacks = [](const coherence::knowledge& k) { return !k.at_host(); };
     if (!lock_->directory.any(range, lacks)) return std::nullopt;
     return std::optional<host_writes::own_write>(std::in_place, *lock_->writes(), range);
 }

@@ -41,7 +41,8 @@ struct knowledge {
 
     bool exposed() const noexcept { return out != pointers::none; }
     bool watched() const noexcept { return out == pointers::watched; }
-    bool taken_for_written() const noexcept { return out == pointers::assumed && has(current, host); }
+    bool at_host() const noexcept { return has(current, host); }
+    bool taken_for_written() const noexcept { return out == pointers::assumed && at_host(); }
 
     friend bool operator==(const knowledge&, const knowledge&) = default;
 };

@@ -17,7 +17,6 @@ using tracking::section_bytes;
 
 namespace {
 
-bool at_host(const knowledge& k) { return coherence::has(k.current, coherence::host); }
 bool only_at_host(const knowledge& k) { return k.current == coherence::set_of(coherence::host); }
 bool is_fresh(const knowledge& k) { return k.out == pointers::fresh; }
 
@@ -55,8 +54,9 @@ void host_writes::expose(byte_range range, bool untouched) {
 
 void host_writes::expose_again(byte_range range) {
     const byte_ranges seen = std::exchange(unseen_, {}).clipped_to(range);
-    for (const byte_range& each : seen) coherence::expose(known_, known_.where(each, at_host), pointers::none);
-    const auto forgotten = [](const knowledge& k) { return !k.exposed() && at_host(k); };
+    for (const byte_range& each : seen)
+        coherence::expose(known_, known_.where(each, &knowledge::at_host), pointers::none);
+    const auto forgotten = [](const knowledge& k) { return !k.exposed() && k.at_host(); };
     for (const byte_range& held : writers_.of(range)) {
         for (const byte_range& piece : known_.where(held, forgotten)) expose(piece, false);
     }
@@ -93,8 +93,13 @@ void host_writes::collect(byte_range range) {
 }
 
 void host_writes::apply_pending(byte_range range) {
-    coherence::found_host_writes(known_, images_.written(known_, pending_.clipped_to(range)));
-    pending_.take_out(range);
+    coherence::found_host_writes(known_, written(known_, pending_.clipped_to(range)));
+    take_out_pending(range);
+}
+
+void host_writes::take_out_pending(const byte_ranges& ranges) {
+    pending_.take_out(ranges);
+    before_image_.take_out(ranges);
 }
 
 /// Returns whether there is nothing to look at in `range`: its bytes are taken for written, or no pointer is out.
@@ -116,7 +121,7 @@ void host_writes::find(byte_range range, space where, access what) {
             return;
         }
         const auto needed = [&](const knowledge& k) {
-            return k.exposed() && (changes_hands ? !only_at_host(k) : !at_host(k));
+            return k.exposed() && (changes_hands ? !only_at_host(k) : !k.at_host());
         };
         if (!elsewhere && !known_.any(units_.around(range), needed)) return;
         byte_ranges found;
@@ -133,7 +138,7 @@ void host_writes::find(byte_range range, space where, access what) {
             }
         } else {
             if (changes_hands) coherence::assume_host_writes(known_, range);
-            const auto unseen = [](const knowledge& k) { return k.out == pointers::assumed && !at_host(k); };
+            const auto unseen = [](const knowledge& k) { return k.out == pointers::assumed && !k.at_host(); };
             unseen_ = known_.where(range, unseen);
             // Comparing finds no write that leaves a byte as it was, so the device has to have the same memory then.
             const auto is_apart = [](const knowledge& k) {
@@ -155,7 +160,7 @@ void host_writes::find(byte_range range, space where, access what) {
 /// round.
 void host_writes::decide(byte_range in, std::size_t written) {
     const auto at_host_and = [](pointers how) {
-        return [how](const knowledge& k) { return k.out == how && at_host(k); };
+        return [how](const knowledge& k) { return k.out == how && k.at_host(); };
     };
     const bool assumed = known_.any(in, at_host_and(pointers::assumed));
     const bool fresh = known_.any(in, at_host_and(pointers::fresh));
@@ -189,7 +194,7 @@ byte_ranges host_writes::compared(byte_range range) const {
     if (!watch_) return result;
     const byte_ranges all = watch_->compared();
     if (all.empty()) return result;
-    const auto looked_at = [](const knowledge& k) { return k.exposed() && at_host(k); };
+    const auto looked_at = [](const knowledge& k) { return k.exposed() && k.at_host(); };
     for (const byte_range& piece : known_.where(range, looked_at)) {
         for (const byte_range& each : all.clipped_to(units_.around(piece))) result.add(each);
     }
@@ -205,70 +210,17 @@ directory host_writes::look() {
         return known_;
     }
     directory result = known_;
-    coherence::found_host_writes(result, images_.written(result, pending_));
+    coherence::found_host_writes(result, written(result, pending_));
     // What was touched is found again each time it is looked for; all else is kept for the accesses that need it.
-    pending_.take_out(known_.where(known_.whole(), is_fresh));
+    take_out_pending(known_.where(known_.whole(), is_fresh));
     return result;
-}
-
-void host_writes::before_device_writes(byte_range range, bool share) {
-    const auto unwatched = [](const knowledge& k) { return k.exposed() && !k.watched(); };
-    try {
-        for (const byte_range& piece : known_.where(range, &knowledge::exposed)) {
-            if (!watch_ || share) {
-                if (watch_) watch_->disarm(piece);
-                coherence::expose(known_, piece, pointers::assumed);
-                continue;
-            }
-            std::vector<byte_range> units = units_.cut_by(piece);
-            const auto elsewhere = [](const knowledge& k) { return !at_host(k); };
-            for (const byte_range& each : known_.where(piece, unwatched)) {
-                arm(each);
-                coherence::expose(known_, each, pointers::watched);
-                for (const byte_range& newer : known_.where(each, elsewhere)) {
-                    const std::vector<byte_range> cut = units_.cut_by(newer);
-                    units.insert(units.end(), cut.begin(), cut.end());
-                }
-            }
-            forget_images(piece);
-            // A unit inside, of which a device has newer content in some bytes, needs its image: the access may still
-            // be refused.
-            const std::vector<byte_range> inside = images_.inside(piece);
-            units.insert(units.end(), inside.begin(), inside.end());
-            for (const byte_range& unit : units) {
-                take_image(unit, unit.clipped_to(piece));
-                images_.expect(unit, unit.clipped_to(piece));
-            }
-        }
-    } catch (const error&) {
-        give_up();
-    }
-}
-
-/// Takes an image at a moment in which nobody writes the unit.
-void host_writes::take_image(byte_range unit, byte_range inner) {
-    if (!images_.has(unit)) inner = unit;
-    bool written = true;
-    for (int tries = 0; written && tries < 4; ++tries) {
-        images_.take(unit, inner);
-        std::vector<byte_range> found;
-        watch_->scan(unit, found);
-        written = !found.empty();
-        pending_.add(byte_ranges::of(std::move(found)));
-    }
-}
-
-/// Forgets the images of units in which no device has newer content any more, and expects none in `range`.
-void host_writes::forget_images(byte_range range) {
-    images_.expect_no_more(range);
-    images_.forget(range, [&](byte_range unit) { return newer_elsewhere(unit); });
 }
 
 void host_writes::forget(byte_range range) {
     if (!watch_) return;
     try {
         scan(known_.where(range, &knowledge::watched));
-        pending_.take_out(range);
+        take_out_pending(range);
         forget_images(range);
         keep_images(range);
     } catch (const error&) {
@@ -294,25 +246,13 @@ void host_writes::end_free(byte_range range) {
     }
 }
 
-const char* host_writes::broken_rule() const {
-    const char* broken = nullptr;
-    const auto stays = [](const knowledge& k) { return k.watched() && at_host(k); };
-    known_.for_each(known_.whole(), [&](byte_range piece, const knowledge& k) {
-        if (!watch_ && (k.watched() || is_fresh(k))) broken = "bytes are watched by nothing";
-        if (!watch_ || !is_newer_elsewhere(k)) return;
-        for (const byte_range& unit : units_.cut_by(piece)) {
-            if (known_.any(unit, stays) && !images_.has(unit)) broken = "a unit of two spaces has no image";
-        }
-    });
-    return broken;
-}
-
 /// Gives up watching: what was written since the last scan is not known.
 void host_writes::give_up() {
     watch_.reset();
     pinning_ = nullptr;
     images_.forget_all();
     pending_ = {};
+    before_image_ = {};
     coherence::stop_watching(known_);
 }
 

@@ -115,7 +115,9 @@ private:
     void scan(const byte_ranges& ranges);
     void collect(byte_range range);
     bool is_all_assumed(byte_range range) const;
+    byte_ranges written(const coherence::directory& known, const byte_ranges& found) const;
     void apply_pending(byte_range range);
+    void take_out_pending(const byte_ranges& ranges);
     void end_free(byte_range range);
     void decide(byte_range in, std::size_t written);
     byte_ranges watch_fresh(byte_range in);
@@ -124,9 +126,7 @@ private:
     void refresh_image(byte_range unit);
     void forget_images(byte_range range);
 
-    static bool is_newer_elsewhere(const coherence::knowledge& k) {
-        return k.watched() && !coherence::has(k.current, coherence::host);
-    }
+    static bool is_newer_elsewhere(const coherence::knowledge& k) { return k.watched() && !k.at_host(); }
 
     /// Returns whether a device has newer content in some watched byte of the unit.
     bool newer_elsewhere(byte_range unit) const { return known_.any(unit, is_newer_elsewhere); }
@@ -150,6 +150,7 @@ private:
     tracking::content_watch* pinning_ = nullptr;  // is `watch_` while pages are pinned
     bool used_ = false;                           // the memory was used before the first pointer
     byte_ranges pending_;                         // ranges that were found, and not told yet
+    byte_ranges before_image_;  // of those, the ones of which a device had newer bytes, before an image was taken
     byte_ranges unseen_;  // written by a device that shares the memory: writes are found once the host has seen it
     unit_images images_;
     std::vector<tracking::section_history> sections_;

@@ -12,9 +12,7 @@ using coherence::pointers;
 
 /// Watches bytes of memory that was new, of which the host is current. Returns what was touched of them.
 byte_ranges host_writes::watch_fresh(byte_range in) {
-    const auto fresh_at_host = [](const knowledge& k) {
-        return k.out == pointers::fresh && coherence::has(k.current, coherence::host);
-    };
+    const auto fresh_at_host = [](const knowledge& k) { return k.out == pointers::fresh && k.at_host(); };
     byte_ranges result;
     for (const byte_range& each : known_.where(in, fresh_at_host)) {
         // In the units at its ends other bytes may be watched, so these units count as touched.

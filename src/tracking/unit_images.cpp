@@ -67,9 +67,8 @@ byte_ranges unit_images::written(const coherence::directory& known, const byte_r
     byte_ranges result;
     for (const byte_range& each : found) {
         known.for_each(each, [&](byte_range piece, const coherence::knowledge& k) {
-            const bool at_host = coherence::has(k.current, coherence::host);
-            if (k.exposed() && at_host) result.add(piece);
-            if (k.watched() && !at_host) result.add(differing(piece));
+            if (k.exposed() && k.at_host()) result.add(piece);
+            if (k.watched() && !k.at_host()) result.add(differing(piece));
         });
     }
     return result;

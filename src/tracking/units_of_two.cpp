@@ -1,0 +1,92 @@
+// tracking/units_of_two.cpp: units of which the host has newer bytes and a device others.
+#include <utility>
+
+#include "coherence/transitions.hpp"
+#include "tracking/host_writes.hpp"
+#include "unibuf/error.hpp"
+
+namespace unibuf::detail {
+
+using coherence::directory;
+using coherence::knowledge;
+using coherence::pointers;
+
+/// Returns the bytes of `found`, told by units, that the program has written.
+byte_ranges host_writes::written(const directory& known, const byte_ranges& found) const {
+    byte_ranges result = images_.written(known, found);
+    for (const byte_range& each : found) result.add(before_image_.clipped_to(each));
+    return result;
+}
+
+void host_writes::before_device_writes(byte_range range, bool share) {
+    const auto unwatched = [](const knowledge& k) { return k.exposed() && !k.watched(); };
+    try {
+        for (const byte_range& piece : known_.where(range, &knowledge::exposed)) {
+            if (!watch_ || share) {
+                if (watch_) watch_->disarm(piece);
+                coherence::expose(known_, piece, pointers::assumed);
+                continue;
+            }
+            std::vector<byte_range> units = units_.cut_by(piece);
+            const auto elsewhere = [](const knowledge& k) { return !k.at_host(); };
+            for (const byte_range& each : known_.where(piece, unwatched)) {
+                arm(each);
+                coherence::expose(known_, each, pointers::watched);
+                for (const byte_range& newer : known_.where(each, elsewhere)) {
+                    const std::vector<byte_range> cut = units_.cut_by(newer);
+                    units.insert(units.end(), cut.begin(), cut.end());
+                }
+            }
+            forget_images(piece);
+            // A unit inside, of which a device has newer content in some bytes, needs its image: the access may still
+            // be refused.
+            const std::vector<byte_range> inside = images_.inside(piece);
+            units.insert(units.end(), inside.begin(), inside.end());
+            for (const byte_range& unit : units) {
+                take_image(unit, unit.clipped_to(piece));
+                images_.expect(unit, unit.clipped_to(piece));
+            }
+        }
+    } catch (const error&) {
+        give_up();
+    }
+}
+
+/// Takes an image at a moment in which nobody writes the unit.
+void host_writes::take_image(byte_range unit, byte_range inner) {
+    const bool is_first = !images_.has(unit);
+    if (is_first) inner = unit;
+    bool was_written = true;
+    for (int tries = 0; was_written && tries < 4; ++tries) {
+        images_.take(unit, inner);
+        std::vector<byte_range> found;
+        watch_->scan(unit, found);
+        was_written = !found.empty();
+        pending_.add(byte_ranges::of(std::move(found)));
+    }
+    if (!is_first) return;
+    for (const byte_range& each : pending_.clipped_to(unit)) {
+        before_image_.add(known_.where(each, is_newer_elsewhere));
+    }
+}
+
+/// Forgets the images of units in which no device has newer content any more, and expects none in `range`.
+void host_writes::forget_images(byte_range range) {
+    images_.expect_no_more(range);
+    images_.forget(range, [&](byte_range unit) { return newer_elsewhere(unit); });
+}
+
+const char* host_writes::broken_rule() const {
+    const char* broken = nullptr;
+    const auto stays = [](const knowledge& k) { return k.watched() && k.at_host(); };
+    known_.for_each(known_.whole(), [&](byte_range piece, const knowledge& k) {
+        if (!watch_ && (k.watched() || k.out == pointers::fresh)) broken = "bytes are watched by nothing";
+        if (!watch_ || !is_newer_elsewhere(k)) return;
+        for (const byte_range& unit : units_.cut_by(piece)) {
+            if (known_.any(unit, stays) && !images_.has(unit)) broken = "a unit of two spaces has no image";
+        }
+    });
+    return broken;
+}
+
+}  // namespace unibuf::detail
