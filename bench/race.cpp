@@ -65,24 +65,28 @@ seconds race(const body& measured, const body& limit) {
     return {runs.of("measured"), runs.of("limit")};
 }
 
-seconds in_turns(int rounds, const std::function<void()>& measured, const std::function<void()>& limit) {
-    using clock = std::chrono::steady_clock;
+seconds in_turns(int rounds, const std::function<void()>& measured, const std::function<void()>& limit,
+                 const std::function<void()>& prepare) {
+    const auto timed = [&](const std::function<void()>& work) {
+        using clock = std::chrono::steady_clock;
+        prepare();
+        const clock::time_point begin = clock::now();
+        work();
+        return std::chrono::duration<double>(clock::now() - begin).count();
+    };
     seconds sum;
     for (int i = 0; i < rounds; ++i) {
-        const clock::time_point begin = clock::now();
-        measured();
-        const clock::time_point middle = clock::now();
-        limit();
-        sum.measured += std::chrono::duration<double>(middle - begin).count();
-        sum.limit += std::chrono::duration<double>(clock::now() - middle).count();
+        sum.measured += timed(measured);
+        sum.limit += timed(limit);
     }
     return {sum.measured / rounds, sum.limit / rounds};
 }
 
-seconds in_typical_turns(int rounds, const std::function<void()>& measured, const std::function<void()>& limit) {
+seconds in_typical_turns(int rounds, const std::function<void()>& measured, const std::function<void()>& limit,
+                         const std::function<void()>& prepare) {
     std::array<seconds, 51> all;
     constexpr int parts = all.size();
-    for (seconds& each : all) each = in_turns((rounds + parts - 1) / parts, measured, limit);
+    for (seconds& each : all) each = in_turns((rounds + parts - 1) / parts, measured, limit, prepare);
     constexpr std::ptrdiff_t middle = all.size() / 2;
     std::ranges::nth_element(all, all.begin() + middle, {},
                              [](const seconds& each) { return each.measured / each.limit; });

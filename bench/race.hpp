@@ -44,13 +44,17 @@ struct seconds {
 seconds race(const body& measured, const body& limit);
 
 /// Does both in turns, `rounds` times each, and takes the mean: for work that is not the same in each round. What
-/// disturbs one disturbs the other.
-seconds in_turns(int rounds, const std::function<void()>& measured, const std::function<void()>& limit);
+/// disturbs one disturbs the other. `prepare` comes before each of the two, and is not timed.
+seconds in_turns(
+    int rounds, const std::function<void()>& measured, const std::function<void()>& limit,
+    const std::function<void()>& prepare = [] {});
 
 /// Does so in 51 parts, and takes the part with the median ratio: for work that waits for another thread, whose waking
 /// up takes now a tenth and now ten times of the rest, and for work that another machine on the core slows down more
 /// than its limit.
-seconds in_typical_turns(int rounds, const std::function<void()>& measured, const std::function<void()>& limit);
+seconds in_typical_turns(
+    int rounds, const std::function<void()>& measured, const std::function<void()>& limit,
+    const std::function<void()>& prepare = [] {});
 
 constexpr figures in_ns(const seconds& taken) noexcept { return {taken.measured * 1e9, taken.limit * 1e9}; }
 

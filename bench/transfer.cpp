@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 #include <unibuf/unibuf.hpp>
 
+#include <algorithm>
 #include <cstring>
 #include <functional>
 #include <span>
@@ -28,9 +29,10 @@ bench::figures whole(unibuf::space where, std::size_t bytes, bench::by_hand* pla
     const unibuf::native_memory to = buffer.device();
     const std::span from(std::as_const(buffer).host(), bytes);
 
-    const auto mark = [&buffer] { buffer.mark_host_dirty(); };
-    return bench::as_rate(bench::race(bench::repeat(mark, [&buffer] { buffer.sync_to_device(); }),
-                                      bench::repeat(mark, [&] { plainly(from, to); })),
+    const int rounds = static_cast<int>(std::max<std::size_t>(64, 4096 * mib / bytes));
+    return bench::as_rate(bench::in_typical_turns(
+                              rounds, [&buffer] { buffer.sync_to_device(); }, [&] { plainly(from, to); },
+                              [&buffer] { buffer.mark_host_dirty(); }),
                           static_cast<double>(bytes) / 1e9);
 }
 

@@ -27,6 +27,15 @@ bool poll(std::chrono::nanoseconds timeout, Done done) {
     }
 }
 
+/// Leaves the core to its other thread for a moment, which may be the one that does the work.
+inline void pause() noexcept {
+#if defined(__x86_64__)
+    __builtin_ia32_pause();
+#elif defined(__aarch64__)
+    asm volatile("isb");
+#endif
+}
+
 /// Asks `done` again and again for about as long as a thread takes to fall asleep and to be woken up. Returns what it
 /// answered last.
 template <class Done>
@@ -35,6 +44,7 @@ bool is_done_soon(Done done) {
     static const bool alone = std::thread::hardware_concurrency() == 1;  // nobody else could do anything meanwhile
     if (done()) return true;
     for (const auto end = clock::now() + std::chrono::microseconds(50); !alone && clock::now() < end;) {
+        for (int i = 0; i < 32; ++i) pause();
         if (done()) return true;
     }
     return false;
