@@ -25,6 +25,7 @@ program turns_test
     call leased_at_another_device()
     call leased_and_destroyed()
     call fetched_once()
+    call handle_given_back()
     call kept_pointer()
     call filled_under_a_pointer()
     call flushed_where_the_gpu_is_newer()
@@ -202,6 +203,27 @@ contains
     call succeeded('and while it is bound')
     call destroy_unified_buffer(buffer)
   end subroutine fetched_once
+
+  !> Once the program has given the GPU's handle back, the module tells of every shader again: a pointer stays the host's.
+  subroutine handle_given_back()
+    type(unified_buffer) :: buffer
+    integer, pointer, contiguous :: p(:) => null()
+
+    buffer = create_unified_buffer(bytes, BUFFER_READ_WRITE, hint)
+    if (get_gpu_handle(buffer) == 0) status = -1
+    call release_gpu_handle(buffer)
+    call bind_buffer_to_shader(buffer, 0)
+    call write_buffer(buffer, spread(1, 1, n))
+    call get_pointer(buffer, p)
+    p(1) = 2
+    call read_buffer(buffer, numbers(:1))
+    p(2) = 3
+    call dispatch_compute(increment, n/64, stat=status, errmsg=message)
+    call succeeded('a write through a pointer, after a read')
+    call read_buffer(buffer, numbers)
+    call check(numbers(1) == 3 .and. numbers(2) == 4 .and. numbers(3) == 2, 'a shader has seen both writes')
+    call destroy_unified_buffer(buffer)
+  end subroutine handle_given_back
 
   !> Where writes are not found, the host counts as written while a pointer is out: UNIBUF_TRACKING=off.
   subroutine kept_pointer()

@@ -73,7 +73,7 @@ std::intptr_t unibuf_fortran_gpu_handle(const handle* buffer, std::int64_t* offs
 }
 
 void unibuf_fortran_release_gpu_handle(const handle* buffer, int* stat, CFI_cdesc_t* errmsg) {
-    carry_out(stat, errmsg, [&] { buffers().get(*buffer).take_back_from_gpu(); });
+    carry_out(stat, errmsg, [&] { buffers().get(*buffer).release_gpu_handle(); });
 }
 
 void unibuf_fortran_bind(const handle* buffer, const int* binding, int* stat, CFI_cdesc_t* errmsg) {

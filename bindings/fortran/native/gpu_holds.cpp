@@ -4,7 +4,7 @@
 namespace unibuf::fortran {
 
 gpu_holds::gpu_holds(buffer whole, gpu where)
-    : whole_(std::move(whole)), gpu_(where), is_told_(where.has_own_context()) {}
+    : whole_(std::move(whole)), gpu_(where), tells_(where.has_own_context()), is_told_(tells_) {}
 
 standing_hold gpu_holds::hold_of(extent part, access what) {
     const reopening opens = is_told_.load(std::memory_order_relaxed) ? reopening::told : reopening::at_once;
@@ -32,6 +32,11 @@ void gpu_holds::handle_given() {
     const std::lock_guard lock(mutex_);
     if (!is_told_.exchange(false, std::memory_order_relaxed)) return;
     for (const shown& each : shown_) *each.hold = hold_of(each.part, each.what);
+}
+
+void gpu_holds::handle_given_back() noexcept {
+    const std::lock_guard lock(mutex_);
+    if (shown_.empty()) is_told_.store(tells_, std::memory_order_relaxed);
 }
 
 void gpu_holds::turn_of_pointers() {

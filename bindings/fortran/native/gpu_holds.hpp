@@ -24,7 +24,7 @@ struct extent {
 /// In unibuf's own context every shader is told of: the module dispatches it. What an access of the host takes is the
 /// host's then until sync_to_gpu, a binding or a dispatch, and nothing is fetched twice.
 ///
-/// Elsewhere nobody tells: in a context of the program, and from when the program has the device's handle. There the
+/// Elsewhere nobody tells: in a context of the program, and while the program has the device's handle. There the
 /// library gives bytes back to the device as soon as an access of the host has ended. A Fortran program keeps its
 /// pointers: when it has read what a shader wrote, it may go on to write through one of them. So while pointers are
 /// out, a read gives its bytes to the pointers anew, and they are the host's until the next access, as a shader may
@@ -48,8 +48,9 @@ public:
     void remove(const std::shared_ptr<standing_hold>& shown) noexcept;
     bool any() const noexcept { return any_.load(std::memory_order_acquire); }
 
-    /// Notes that the program has the device's handle, and may use it at any time.
+    /// Notes that the program has the device's handle, and may use it at any time until it gives it back.
     void handle_given();
+    void handle_given_back() noexcept;
 
     /// These note that a pointer to the host's memory was given out, or that all pointers have ended.
     void pointer_given() noexcept { pointers_out_.store(true, std::memory_order_relaxed); }
@@ -94,6 +95,7 @@ private:
     buffer whole_;
     gpu gpu_;
     bool keeps_pointers_ = false;
+    const bool tells_;  // whether only the module runs shaders there, as long as nobody has the device's handle
     std::atomic<bool> is_told_;  // whether nothing uses the buffer at the device but what the module dispatches
     std::atomic<bool> any_ = false;
     std::atomic<bool> pointers_out_ = false;

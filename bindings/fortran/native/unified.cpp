@@ -203,6 +203,11 @@ bool unified::take_back_from_gpu() {
     return end_hold();
 }
 
+void unified::release_gpu_handle() {
+    take_back_from_gpu();
+    holds_->handle_given_back();
+}
+
 bool unified::end_hold() noexcept {
     const std::lock_guard lock(mutex_);
     shown_at_host_.reset();

@@ -72,13 +72,16 @@ public:
     void mark_device_dirty(extent part);
 
     /// Shows the buffer to the device. Returns what the device's API calls its copy, which stays in place until
-    /// take_back_from_gpu().
+    /// release_gpu_handle().
     native_memory show_to_gpu();
     void bind_to_shader(int binding);
 
     /// Takes the buffer back from the device. Later accesses see what the device was given to do until now. Returns
     /// false where the device was not shown the buffer.
     bool take_back_from_gpu();
+
+    /// Does so, and notes that the program no longer has the device's handle.
+    void release_gpu_handle();
 
     /// Puts the buffer back into the pool. The handle is of no use from then on.
     void release_to(memory_pool& pool);
