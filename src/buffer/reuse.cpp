@@ -31,7 +31,7 @@ void forget(lock& through) {
 
 void recycle(core& of, std::uint64_t pool) {
     const auto refuse = [&](error_code code, const std::string& why) {
-        throw error(code, fmt::format("{}: to release it was asked for, but {}", of.name(), why));
+        throw error(code, fmt::format("{} was to be given back to a pool, but {}", of.name(), why));
     };
     lock through(of);
     ask_all_to_let_go(through);

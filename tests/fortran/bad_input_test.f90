@@ -1,6 +1,6 @@
 !> bad_input_test: what is asked wrongly is refused with a reason, and the buffer stays as it was.
 program bad_input_test
-  use, intrinsic :: iso_c_binding, only: c_associated, c_ptr
+  use, intrinsic :: iso_c_binding, only: c_associated, c_intptr_t, c_ptr
   use checks
   use gpu_unified_buffers
   use kinds
@@ -22,6 +22,8 @@ program bad_input_test
   call modes()
   call devices()
   call destroyed()
+  call failed()
+  call names()
   call messages()
   call finish()
 
@@ -101,7 +103,7 @@ contains
     call write_buffer(buffer, nobody, stat=status, errmsg=message)
     call refused(STATUS_INVALID_ARGUMENT, 'not associated', 'writing from a pointer to nothing')
     call fill_buffer(buffer, [integer ::], stat=status, errmsg=message)
-    call refused(STATUS_INVALID_ARGUMENT, 'pattern of 0', 'a pattern of nothing')
+    call refused(STATUS_INVALID_ARGUMENT, 'a pattern without elements', 'a pattern of nothing')
     allocate (none(0))
     call write_buffer(buffer, none)
     call write_buffer(buffer, [integer ::])
@@ -236,6 +238,46 @@ contains
     call write_buffer(never, [1], stat=status, errmsg=message)
     call refused(STATUS_INVALID_ARGUMENT, 'not created', 'a buffer that was never created')
   end subroutine destroyed
+
+  !> What could not be created says why, and nothing else does.
+  subroutine failed()
+    type(unified_buffer) :: empty, far, never
+    type(buffer_lease) :: lease
+
+    empty = create_unified_buffer(0_i64, BUFFER_READ_WRITE, stat=status)
+    far = view_buffer(buffer, 100_i64, 4_i64, stat=status)
+    lease = acquire_buffer(buffer, 'nowhere', ACCESS_READ, stat=status)
+    call write_buffer(far, [1], stat=status, errmsg=message)
+    call refused(STATUS_INVALID_ARGUMENT, 'could not be created: buffer #', 'the use of what could not be created')
+    call write_buffer(empty, [1], stat=status, errmsg=message)
+    call refused(STATUS_INVALID_ARGUMENT, 'could not be created', 'the use of what could not be created before')
+    call check(index(message, 'byte 100') == 0, 'which does not tell the failure of another')
+    call write_buffer(never, [1], stat=status, errmsg=message)
+    call refused(STATUS_INVALID_ARGUMENT, 'was not created', 'a buffer that was never created')
+    call check(index(message, 'byte 100') == 0, 'which tells no failure at all')
+    call release_buffer(lease, stat=status, errmsg=message)
+    call refused(STATUS_INVALID_ARGUMENT, 'could not be created: "nowhere"', 'to end a lease that was refused')
+  end subroutine failed
+
+  !> Messages name procedures of Fortran.
+  subroutine names()
+    type(unified_buffer) :: used
+    integer, pointer, contiguous :: p(:) => null()
+    integer(c_intptr_t) :: handle
+
+    used = create_unified_buffer(16_i64, BUFFER_READ_WRITE, MEMORY_GPU_PREFERRED)
+    call get_pointer(used, p)
+    p = 1
+    call sync_to_gpu(used)
+    call discard_copy(used, 'host', stat=status, errmsg=message)
+    call refused(STATUS_ACCESS_CONFLICT, 'release_cpu_pointer', 'to discard a copy that pointers lead to')
+    call release_cpu_pointer(used)
+    handle = get_gpu_handle(used)
+    call check(handle /= 0, 'the GPU has a handle')
+    call discard_content(used, stat=status, errmsg=message)
+    call refused(STATUS_ACCESS_CONFLICT, 'release_gpu_handle', 'to discard what the GPU was shown')
+    call destroy_unified_buffer(used)
+  end subroutine names
 
   subroutine messages()
     character(10) :: short

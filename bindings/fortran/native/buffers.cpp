@@ -7,6 +7,7 @@
 #include <unibuf/error.hpp>
 #include <utility>
 
+#include "creation.hpp"
 #include "options.hpp"
 #include "report.hpp"
 #include "unified.hpp"
@@ -17,15 +18,12 @@ extern "C" {
 
 handle unibuf_fortran_create(const std::int64_t* size, const int* access, const int* hint, const CFI_cdesc_t* device,
                              int* stat, CFI_cdesc_t* errmsg) {
-    handle made;
-    try_out(stat, errmsg, [&] {
+    return try_to_create(buffers(), stat, errmsg, [&] {
         const std::size_t bytes = size_of(*size);
         const unibuf::space where = gpu_named(text_of(device));
         unibuf::buffer content(bytes, options_of(access, hint, where));
-        made = buffers().add(std::make_unique<unified>(std::move(content), where));
+        return std::make_unique<unified>(std::move(content), where);
     });
-    if (!made.slot) buffers().note_failure(unibuf::c::message());
-    return made;
 }
 
 void unibuf_fortran_destroy(const handle* buffer, int* stat, CFI_cdesc_t* errmsg) {
@@ -36,9 +34,7 @@ int unibuf_fortran_is_valid(const handle* buffer) { return buffers().has(*buffer
 
 handle unibuf_fortran_view(const handle* buffer, const std::int64_t* offset, const std::int64_t* size, int* stat,
                            CFI_cdesc_t* errmsg) {
-    handle made;
-    carry_out(stat, errmsg, [&] { made = buffers().add(buffers().get(*buffer).view(extent_of(offset, size))); });
-    return made;
+    return create(buffers(), stat, errmsg, [&] { return buffers().get(*buffer).view(extent_of(offset, size)); });
 }
 
 std::int64_t unibuf_fortran_size(const handle* buffer, int* stat, CFI_cdesc_t* errmsg) {
@@ -54,7 +50,8 @@ void* unibuf_fortran_cpu_pointer(const handle* buffer, const int* element_size, 
         if (*element_size <= 0 || of.size() % static_cast<std::size_t>(*element_size) != 0) {
             throw unibuf::error(unibuf::error_code::invalid_argument, "elements of " + std::to_string(*element_size) +
                                                                           " bytes were asked for, of a buffer of " +
-                                                                          std::to_string(of.size()) + " bytes");
+                                                                          std::to_string(of.size()) +
+                                                                          " bytes: their size has to divide it");
         }
         pointer = of.host_pointer();
     });

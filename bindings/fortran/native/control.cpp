@@ -11,6 +11,7 @@
 #include <unibuf/statistics.hpp>
 #include <vector>
 
+#include "creation.hpp"
 #include "options.hpp"
 #include "report.hpp"
 #include "section.hpp"
@@ -47,15 +48,13 @@ extern "C" {
 
 handle unibuf_fortran_create_over(const CFI_cdesc_t* data, const int* access, const int* hint,
                                   const CFI_cdesc_t* device, int* stat, CFI_cdesc_t* errmsg) {
-    handle made;
-    try_out(stat, errmsg, [&] {
+    return try_to_create(buffers(), stat, errmsg, [&] {
         const unibuf::space where = gpu_named(text_of(device));
         unibuf::buffer over = unibuf::buffer::over(memory_of(*data), nullptr, options_of(access, hint, where));
-        made = buffers().add(std::make_unique<unified>(std::move(over), where));
-        buffers().get(made).keep_host_pointer();
+        auto made = std::make_unique<unified>(std::move(over), where);
+        made->keep_host_pointer();
+        return made;
     });
-    if (!made.slot) buffers().note_failure(unibuf::c::message());
-    return made;
 }
 
 void unibuf_fortran_register(const CFI_cdesc_t* name, const handle* buffer, int* stat, CFI_cdesc_t* errmsg) {

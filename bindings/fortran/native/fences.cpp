@@ -7,8 +7,8 @@
 #include <unibuf/error.hpp>
 #include <unibuf/fence.hpp>
 
+#include "creation.hpp"
 #include "gpu.hpp"
-#include "handles.hpp"
 #include "options.hpp"
 #include "report.hpp"
 
@@ -28,12 +28,10 @@ using namespace unibuf::fortran;
 extern "C" {
 
 handle unibuf_fortran_create_fence(const CFI_cdesc_t* device, int* stat, CFI_cdesc_t* errmsg) {
-    handle made;
-    carry_out(stat, errmsg, [&] {
+    return create(fences(), stat, errmsg, [&] {
         const gpu at = gpu_at(gpu_named(text_of(device)));
-        made = fences().add(std::make_unique<unibuf::fence>(unibuf::record_fence(at.where, at.on)));
+        return std::make_unique<unibuf::fence>(unibuf::record_fence(at.where, at.on));
     });
-    return made;
 }
 
 /// Waits for a fence. Where time is up, `done` takes the place of the error.

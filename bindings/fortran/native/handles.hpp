@@ -7,13 +7,15 @@
 #include <mutex>
 #include <new>
 #include <string>
+#include <string_view>
 #include <unibuf/error.hpp>
 #include <utility>
 
 namespace unibuf::fortran {
 
 /// The parts of type(unified_buffer) and its like. Copies stand for the same object, which ends when one of them is
-/// destroyed; the other copies are refused then.
+/// destroyed; the other copies are refused then. Where the object could not be created there is no slot, and the
+/// generation is the number of the failure.
 struct handle {
     void* slot = nullptr;
     std::int64_t generation = 0;
@@ -60,13 +62,16 @@ public:
         return std::move(at->object);
     }
 
-    /// Notes why this thread's last object was not created, which is told to whoever uses it nevertheless.
-    void note_failure(const char* why) noexcept {
+    /// Returns a handle of an object that could not be created. `why` is told where this thread uses it nevertheless,
+    /// until the next failure.
+    handle failed(std::string_view why) noexcept {
+        last_failure_.number = failures_.fetch_add(1, std::memory_order_relaxed) + 1;
         try {
-            failed_ = why;
+            last_failure_.why = why;
         } catch (const std::bad_alloc&) {
-            failed_.clear();
+            last_failure_.why.clear();
         }
+        return {nullptr, last_failure_.number};
     }
 
 private:
@@ -81,14 +86,25 @@ private:
 
     [[noreturn]] void refuse(const handle& of) const {
         std::string why = noun_;
-        why += of.slot ? " was used that was destroyed" : " was used that was not created";
-        if (!of.slot && !failed_.empty()) why += ", or could not be: " + failed_;
+        if (of.slot) {
+            why += " was used that was destroyed";
+        } else if (of.generation == 0) {
+            why += " was used that was not created";
+        } else {
+            why += " was used that could not be created";
+            if (of.generation == last_failure_.number) why += ": " + last_failure_.why;
+        }
         throw error(error_code::invalid_argument, why);
     }
 
-    static inline thread_local std::string failed_;
+    struct failure {
+        std::int64_t number = 0;
+        std::string why;
+    };
+    static inline thread_local failure last_failure_;
 
     const char* noun_;
+    std::atomic<std::int64_t> failures_ = 0;
     std::mutex mutex_;
     slot* all_ = nullptr;  // never freed: threads may go on while the process ends
     slot* free_ = nullptr;

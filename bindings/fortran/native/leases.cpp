@@ -6,6 +6,7 @@
 #include <string>
 #include <unibuf/error.hpp>
 
+#include "creation.hpp"
 #include "options.hpp"
 #include "pointers.hpp"
 #include "report.hpp"
@@ -36,16 +37,13 @@ extern "C" {
 handle unibuf_fortran_acquire(const handle* buffer, const CFI_cdesc_t* where, const int* what,
                               const std::int64_t* offset, const std::int64_t* size, const std::int64_t* timeout,
                               int* stat, CFI_cdesc_t* errmsg) {
-    handle made;
-    carry_out(stat, errmsg, [&] {
+    return create(leases(), stat, errmsg, [&] {
         const extent part = extent_of(offset, size);
         const unibuf::access_options options{
             .offset = part.offset, .count = part.bytes, .timeout = timeout_of(timeout), .on = {}};
         const unibuf::space at = gpu_named(text_of(where));
-        made = leases().add(
-            std::make_unique<unibuf::byte_lease>(buffers().get(*buffer).acquire(at, access_of(*what), options)));
+        return std::make_unique<unibuf::byte_lease>(buffers().get(*buffer).acquire(at, access_of(*what), options));
     });
-    return made;
 }
 
 void unibuf_fortran_release(const handle* lease, int* stat, CFI_cdesc_t* errmsg) {

@@ -48,7 +48,8 @@ memory_hint hint_of(int hint) {
 
 std::size_t size_of(std::int64_t bytes) {
     if (bytes > 0) return static_cast<std::size_t>(bytes);
-    throw error(error_code::invalid_argument, "a size of " + std::to_string(bytes) + " bytes was asked for");
+    throw error(error_code::invalid_argument,
+                "a size of " + std::to_string(bytes) + " bytes was asked for: one byte is the least");
 }
 
 buffer_options options_of(const int* access, const int* hint, space where) {
@@ -63,7 +64,8 @@ buffer_options options_of(const int* access, const int* hint, space where) {
 std::chrono::nanoseconds timeout_of(const std::int64_t* nanoseconds) {
     if (!nanoseconds) return forever;
     if (*nanoseconds >= 0) return std::chrono::nanoseconds(*nanoseconds);
-    throw error(error_code::invalid_argument, "a timeout of " + std::to_string(*nanoseconds) + " ns was given");
+    throw error(error_code::invalid_argument,
+                "a timeout of " + std::to_string(*nanoseconds) + " ns was given: 0 only looks, absent waits for ever");
 }
 
 }  // namespace unibuf::fortran

@@ -27,7 +27,8 @@ shaped_range::shaped_range(std::size_t bytes, std::size_t each, int rank, const 
         const auto at = static_cast<std::size_t>(axis);
         extents_[at] = shape ? integer_at(*shape, at, "a shape is an array of integers of rank 1") : available;
         if (extents_[at] < 0) {
-            throw error(error_code::invalid_argument, "an extent of " + std::to_string(extents_[at]) + " was given");
+            throw error(error_code::invalid_argument,
+                        "an extent of " + std::to_string(extents_[at]) + " was given: 0 is the least");
         }
         if (__builtin_mul_overflow(elements, extents_[at], &elements)) {
             elements = std::numeric_limits<std::int64_t>::max();

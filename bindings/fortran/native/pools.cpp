@@ -7,6 +7,7 @@
 #include <unibuf/memory_pool.hpp>
 #include <utility>
 
+#include "creation.hpp"
 #include "options.hpp"
 #include "report.hpp"
 #include "unified.hpp"
@@ -36,9 +37,7 @@ using namespace unibuf::fortran;
 extern "C" {
 
 handle unibuf_fortran_create_pool(int* stat, CFI_cdesc_t* errmsg) {
-    handle made;
-    carry_out(stat, errmsg, [&] { made = pools().add(std::make_unique<unibuf::memory_pool>()); });
-    return made;
+    return create(pools(), stat, errmsg, [] { return std::make_unique<unibuf::memory_pool>(); });
 }
 
 void unibuf_fortran_destroy_pool(const handle* pool, int* stat, CFI_cdesc_t* errmsg) {
@@ -47,14 +46,11 @@ void unibuf_fortran_destroy_pool(const handle* pool, int* stat, CFI_cdesc_t* err
 
 handle unibuf_fortran_pool_acquire(const handle* pool, const std::int64_t* size, const int* access, const int* hint,
                                    const CFI_cdesc_t* device, int* stat, CFI_cdesc_t* errmsg) {
-    handle made;
-    try_out(stat, errmsg, [&] {
+    return try_to_create(buffers(), stat, errmsg, [&] {
         const unibuf::space where = gpu_named(text_of(device));
         unibuf::buffer content = pools().get(*pool).acquire(size_of(*size), options_of(access, hint, where));
-        made = buffers().add(std::make_unique<unified>(std::move(content), where));
+        return std::make_unique<unified>(std::move(content), where);
     });
-    if (!made.slot) buffers().note_failure(unibuf::c::message());
-    return made;
 }
 
 void unibuf_fortran_pool_release(const handle* pool, const handle* buffer, int* stat, CFI_cdesc_t* errmsg) {

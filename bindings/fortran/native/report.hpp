@@ -15,6 +15,9 @@ std::string_view text_of(const CFI_cdesc_t* characters) noexcept;
 /// Puts a text into a character dummy, cut or filled with blanks; does nothing where it is absent.
 void put_text(std::string_view text, CFI_cdesc_t* characters) noexcept;
 
+/// Returns the message of this thread's last failure, until the next one. It names procedures as Fortran does.
+std::string_view message() noexcept;
+
 /// Tells of a failure by `stat` and `errmsg`; without `stat` the program stops.
 void report_failure(unibuf_status failure, int* stat, CFI_cdesc_t* errmsg) noexcept;
 

@@ -10,6 +10,7 @@
 #include <unibuf/lease_together.hpp>
 #include <vector>
 
+#include "creation.hpp"
 #include "opengl_calls.hpp"
 #include "report.hpp"
 #include "unified.hpp"
@@ -128,11 +129,8 @@ extern "C" {
 
 handle unibuf_fortran_create_shader(const CFI_cdesc_t* source, const CFI_cdesc_t* device, int* stat,
                                     CFI_cdesc_t* errmsg) {
-    handle made;
-    carry_out(stat, errmsg, [&] {
-        made = shaders().add(std::make_unique<compute_shader>(gpu_named(text_of(device)), text_of(source)));
-    });
-    return made;
+    return create(shaders(), stat, errmsg,
+                  [&] { return std::make_unique<compute_shader>(gpu_named(text_of(device)), text_of(source)); });
 }
 
 void unibuf_fortran_dispatch(const handle* shader, const int* x, const int* y, const int* z, const CFI_cdesc_t* buffers,

@@ -16,7 +16,8 @@ namespace {
 
 std::size_t counted(std::int64_t value, const char* what) {
     if (value >= 0) return static_cast<std::size_t>(value);
-    throw error(error_code::out_of_range, std::string(what) + " of " + std::to_string(value) + " was given");
+    throw error(error_code::out_of_range,
+                std::string(what) + " of " + std::to_string(value) + " was given: 0 is the least");
 }
 
 }  // namespace
@@ -98,6 +99,9 @@ byte_lease unified::acquire(space where, access what, const access_options& opti
 }
 
 void unified::fill(const section& pattern) {
+    if (pattern.bytes() == 0 && size() != 0) {
+        throw error(error_code::invalid_argument, "a pattern without elements was given to fill a buffer with");
+    }
     std::vector<std::byte> repeated(pattern.bytes());
     pattern.gather(repeated.data());
     holds_->before_access();
@@ -160,7 +164,9 @@ native_memory unified::show_to_gpu() {
 }
 
 void unified::bind_to_shader(int binding) {
-    if (binding < 0) throw error(error_code::out_of_range, "a binding of " + std::to_string(binding) + " was given");
+    if (binding < 0)
+        throw error(error_code::out_of_range,
+                    "a binding of " + std::to_string(binding) + " was given: they count from 0");
     if (gpu_.where == host) {  // in the place of a GPU, after use_copy_fallback(): no shader is ever made for it
         const std::lock_guard lock(mutex_);
         return show();
