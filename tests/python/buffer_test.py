@@ -225,7 +225,7 @@ def test_repr():
     class Mine(UnifiedBuffer):
         pass
 
-    assert repr(ones()) == "UnifiedBuffer(shape=(4, 5), dtype=float32, state=HOST_DIRTY)"
+    assert repr(ones()).endswith("shape=(4, 5), dtype=float32, state=HOST_DIRTY)")
     assert repr(Mine(3)) == "Mine(shape=(3,), dtype=float32, state=UNINITIALIZED)"
     pool = unibuf.MemoryPool()
     buffer = pool.acquire(3)

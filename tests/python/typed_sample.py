@@ -98,6 +98,19 @@ def whole(buffer: UnifiedBuffer[np.float32], other: UnifiedBuffer[np.int16]) -> 
     del shared
 
 
+def as_an_array(buffer: UnifiedBuffer[np.float32]) -> None:
+    assert_type(buffer.T, NDArray[np.float32])
+    assert_type(buffer.reshape(-1), NDArray[np.float32])
+    assert_type(buffer.copy(), NDArray[np.float32])
+    assert_type(buffer.astype(np.int32), NDArray[Any])
+    assert_type(buffer.strides, tuple[int, ...])
+    assert_type(buffer.itemsize + hash(buffer), int)
+    assert_type(buffer.item(0), Any)
+    assert_type(buffer.tolist(), Any)
+    buffer += 1
+    assert np.add(buffer, 1).shape == buffer.shape
+
+
 def dropped(buffer: UnifiedBuffer[np.float32]) -> None:
     buffer.discard_content()
     buffer.free()
@@ -218,6 +231,7 @@ def main() -> None:
     accessed(buffer)
     described(buffer)
     whole(buffer, UnifiedBuffer((2, 2), np.int16).fill(3))
+    as_an_array(buffer)
     counted(buffer)
     viewed(buffer)
     at_metal(buffer)

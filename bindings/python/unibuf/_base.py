@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 T = TypeVar("T", bound=np.generic)
 
+READ, WRITE, READ_WRITE = 1, 2, 3  # what an access does, as the native module numbers it
+
 
 class BufferBase(_native.Buffer, Generic[T]):
     """The base of UnifiedBuffer."""
@@ -51,7 +53,7 @@ class BufferBase(_native.Buffer, Generic[T]):
 
     def __dir__(self) -> list[str]:
         """What can be looked at without moving a byte: completers and debuggers evaluate all of it."""
-        return [name for name in super().__dir__() if name not in ("host", "device", "metal")]
+        return [name for name in super().__dir__() if name not in ("host", "device", "metal", "T")]
 
     @property
     def ndim(self) -> int:

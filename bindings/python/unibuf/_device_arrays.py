@@ -42,12 +42,17 @@ def cuda_array(of: Any) -> Any | None:
     return cupy.asarray(of) if has_interface else cupy.from_dlpack(of)
 
 
+def current_stream(space: str) -> Any:
+    """CuPy's current stream on this thread, for a CUDA device; else None."""
+    return import_module("cupy").cuda.get_current_stream() if space.startswith("cuda:") else None
+
+
 def copy_at_device(write: Callable[..., _native.Access], source: Any) -> None:
     """What a cupy.ndarray has becomes the content of the buffer whose `write` is given."""
-    current_stream = import_module("cupy").cuda.get_current_stream
+    space = f"cuda:{source.device.id}"
     with source.device:
-        stream = current_stream()
-        with write(f"cuda:{source.device.id}", stream=stream) as array:
+        stream = current_stream(space)
+        with write(space, stream=stream) as array:
             array[...] = source
             del array
         stream.synchronize()  # its owner may free or write it from here on

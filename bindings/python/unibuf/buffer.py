@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, TypedDict, overload
 
 import numpy as np
 
 from . import _native
-from ._base import BufferBase, T
+from ._as_array import ArrayBuffer
+from ._base import READ, READ_WRITE, WRITE, T
 from ._device_arrays import copy_at_device, cuda_array
 from ._dtypes import description_of
 from ._pickle import reduce, token
@@ -32,11 +33,10 @@ if TYPE_CHECKING:
         uninitialized: bool
 
 
-_READ, _WRITE, _READ_WRITE = 1, 2, 3
 _DLPACK_HOST = (1, 0)
 
 
-class UnifiedBuffer(BufferBase[T]):
+class UnifiedBuffer(ArrayBuffer[T]):
     """A row-major array of `shape` that knows which of its bytes are current where.
 
     No memory is taken before something is accessed. Bytes move only when they are touched where they are stale; what is
@@ -116,7 +116,7 @@ class UnifiedBuffer(BufferBase[T]):
         host does not stop for them. A part has one axis. None is the default device. The array is for reading only, and
         after the block it is stale memory at best.
         """
-        return _native.Access(self, _READ, space, offset, count, timeout, stream)
+        return _native.Access(self, READ, space, offset, count, timeout, stream)
 
     def write(
         self,
@@ -128,7 +128,7 @@ class UnifiedBuffer(BufferBase[T]):
         stream: Any = None,
     ) -> _native.Access:
         """The right to write; what was there before is not fetched, and unspecified."""
-        return _native.Access(self, _WRITE, space, offset, count, timeout, stream)
+        return _native.Access(self, WRITE, space, offset, count, timeout, stream)
 
     def read_write(
         self,
@@ -140,7 +140,7 @@ class UnifiedBuffer(BufferBase[T]):
         stream: Any = None,
     ) -> _native.Access:
         """The right to do both."""
-        return _native.Access(self, _READ_WRITE, space, offset, count, timeout, stream)
+        return _native.Access(self, READ_WRITE, space, offset, count, timeout, stream)
 
     def bound(
         self,
@@ -240,28 +240,7 @@ class UnifiedBuffer(BufferBase[T]):
         self._copy_bytes_to(_bytes_of(result))
         return result
 
-    # As NumPy users expect; all of it is at the host
-
-    def __len__(self) -> int:
-        if not self.shape:
-            raise TypeError("len() of a buffer without axes")
-        return self.shape[0]
-
-    def __getitem__(self, key: Any) -> Any:
-        return self.host[key]
-
-    def __setitem__(self, key: Any, value: Any) -> None:
-        self.host[key] = value
-
-    def __iter__(self) -> Iterator[Any]:
-        return iter(self.host)
-
-    def __array__(self, dtype: DTypeLike | None = None, copy: bool | None = None) -> NDArray[Any]:
-        if dtype is not None and np.dtype(dtype) != self.dtype:
-            if copy is False:
-                raise ValueError(f"{self.dtype} as {np.dtype(dtype)} takes a copy, and copy=False was asked for")
-            return self.host.astype(dtype)
-        return self.to_numpy() if copy else self.host
+    # For other libraries
 
     def __dlpack_device__(self) -> tuple[int, int]:
         return _DLPACK_HOST  # `__dlpack__` takes the host's copy, and so moves; this does not

@@ -1,0 +1,210 @@
+"""What a buffer does as NumPy's arrays do. Results are plain arrays of the side where the data is; what is computed
+into a buffer (`out=`, in-place operators) is written under a lease."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import ExitStack
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.lib.mixins import NDArrayOperatorsMixin
+
+from . import _native
+from ._base import READ, READ_WRITE, BufferBase, T
+from ._device_arrays import current_stream
+from .accelerator import default_device
+from .errors import MissingAttributeError, UnibufError
+from .state import BufferState
+
+if TYPE_CHECKING:
+    from numpy.typing import DTypeLike, NDArray
+
+_AT_DEVICE = (BufferState.DEVICE_DIRTY, BufferState.DEVICE_ONLY)
+_COMPUTING = ("cuda", "debug")  # kinds of devices whose arrays have NumPy's functions
+_LEAST_TO_READ: dict[Any, Callable[[Any], Any]] = {
+    np.shape: lambda b: b.shape,
+    np.ndim: lambda b: b.ndim,
+    np.size: lambda b: b.size,
+}
+
+
+class ArrayBuffer(BufferBase[T], NDArrayOperatorsMixin):
+    """The part of UnifiedBuffer that arrays have, too."""
+
+    __slots__ = ()
+    __hash__ = object.__hash__  # by identity, as `==` compares elements
+
+    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, out: Any = (), **options: Any) -> Any:
+        written = inputs[:1] if method == "at" else out
+        where = _side_of(_buffers_in(inputs) or _buffers_in(out))
+        with ExitStack() as leases:
+            arrays = _leased(_buffers_in([*inputs, *out]), _buffers_in(written), where, leases)
+            if out:
+                options["out"] = tuple(arrays.get(id(each), each) for each in out)
+            result = getattr(ufunc, method)(*(arrays.get(id(each), each) for each in inputs), **options)
+            if out:
+                results = result if isinstance(result, tuple) else (result,)
+                result = tuple(new if place is None else place for place, new in zip(out, results, strict=True))
+                result = result if len(result) > 1 else result[0]
+                del results
+            options.clear()
+            arrays.clear()
+        return result
+
+    def __array_function__(
+        self, function: Callable[..., Any], _: Iterable[type], arguments: Any, options: dict[str, Any]
+    ) -> Any:
+        if function in _LEAST_TO_READ and arguments == (self,) and not options:
+            return _LEAST_TO_READ[function](self)
+        out = options.get("out")
+        where = _side_of(_buffers_in([arguments, options])) if out is None else "host"
+        result = function(*_shown(arguments, where), **{name: _shown(each, where) for name, each in options.items()})
+        return out if isinstance(out, ArrayBuffer) else result
+
+    def __array_namespace__(self, *, api_version: str | None = None) -> Any:
+        """NumPy's, whose functions take buffers. Raises where the installed one has no such namespace."""
+        empty: Any = np.empty(0)
+        if not hasattr(empty, "__array_namespace__"):
+            raise MissingAttributeError(f"the array API needs NumPy 2.1; {np.__version__} is installed")
+        return empty.__array_namespace__(api_version=api_version)
+
+    def __bool__(self) -> bool:
+        if self.size != 1:
+            raise ValueError(f"the truth of {self.size} elements is ambiguous: compare, and use all() or any()")
+        return bool(self.item())
+
+    def __len__(self) -> int:
+        if not self.shape:
+            raise TypeError("len() of a buffer without axes")
+        return self.shape[0]
+
+    def __contains__(self, value: Any) -> bool:
+        return value in self.host
+
+    def __getitem__(self, key: Any) -> Any:
+        return self.host[key]
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        self.host[key] = value
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self.host)
+
+    def __array__(self, dtype: DTypeLike | None = None, copy: bool | None = None) -> NDArray[Any]:
+        if dtype is not None and np.dtype(dtype) != self.dtype:
+            if copy is False:
+                raise ValueError(f"{self.dtype} as {np.dtype(dtype)} takes a copy, and copy=False was asked for")
+            return self.host.astype(dtype)
+        return self.host.copy() if copy else self.host
+
+    @property
+    def itemsize(self) -> int:
+        return self.dtype.itemsize
+
+    @property
+    def strides(self) -> tuple[int, ...]:
+        """The bytes from one element to the next, for each axis: a buffer is row-major."""
+        steps = [self.itemsize]
+        for extent in reversed(self.shape[1:]):
+            steps.append(steps[-1] * extent)
+        return tuple(reversed(steps))[len(steps) - self.ndim :]
+
+    def astype(self, dtype: DTypeLike, **options: Any) -> NDArray[Any]:
+        """The host's content as an array of another type."""
+        return self.host.astype(dtype, **options)
+
+    def reshape(self, *shape: Any, **options: Any) -> NDArray[T]:
+        """The host's array in another shape; not a copy."""
+        return self.host.reshape(*shape, **options)
+
+    def copy(self) -> NDArray[T]:
+        """The content as an array of its own, of the host. copy.copy() makes a buffer."""
+        return self.host.copy()
+
+    def item(self, *index: Any) -> Any:
+        """One element, as a Python object."""
+        return self.host.item(*index)
+
+    def tolist(self) -> Any:
+        return self.host.tolist()
+
+    def __repr__(self) -> str:
+        about = super().__repr__()
+        values = self._values()
+        return about.replace("(", f"({values}, ", 1) if values else about
+
+    def _repr_html_(self) -> str:
+        """For notebooks: what it is, where its content is, and the content where that is at the host."""
+        from html import escape  # most programs show none
+
+        rows = [("shape", self.shape), ("dtype", self.dtype), ("bytes", f"{self.nbytes:,}"), ("state", self.state)]
+        for space in ("host", default_device()):
+            if self.is_at(space):
+                rows.append((space, self.placement(space)["placement"]))
+        table = "".join(f"<tr><th>{escape(str(name))}</th><td>{escape(str(value))}</td></tr>" for name, value in rows)
+        values = f"<pre>{escape(self._values())}</pre>" if self._values() else ""
+        return f"<table>{table}</table>{values}"
+
+    def _values(self) -> str:
+        """The content where it is at the host and nobody writes it; else nothing. Neither moves bytes nor waits."""
+        try:
+            if self.state in (BufferState.UNINITIALIZED, BufferState.MIXED, *_AT_DEVICE):
+                return ""
+            with _native.Access(self, READ, "host", 0, None, 0.0, None) as array:
+                return np.array2string(array, separator=", ", threshold=100, prefix=f"{type(self).__name__}(")
+        except UnibufError:  # held for writing, or released to its pool
+            return ""
+
+    @property
+    def T(self) -> NDArray[T]:  # noqa: N802, as NumPy has it
+        """The host's array, transposed."""
+        return self.host.T
+
+
+def _buffers_in(arguments: Any) -> list[ArrayBuffer[Any]]:
+    """The buffers among arguments, and in lists and tuples of them."""
+    if isinstance(arguments, ArrayBuffer):
+        return [arguments]
+    if isinstance(arguments, dict):
+        arguments = list(arguments.values())
+    if not isinstance(arguments, (list, tuple)):
+        return []
+    return [found for each in arguments for found in _buffers_in(each)]
+
+
+def _side_of(buffers: Sequence[ArrayBuffer[Any]]) -> str:
+    """Where work on these is done: at the default device where that alone has what is newest, and can do it."""
+    device = default_device()
+    if device.partition(":")[0] in _COMPUTING and all(each.state in _AT_DEVICE for each in buffers):
+        return device
+    return "host"
+
+
+def _leased(
+    buffers: Sequence[ArrayBuffer[Any]], written: Sequence[ArrayBuffer[Any]], where: str, leases: ExitStack
+) -> dict[int, Any]:
+    """An array of each buffer, by the buffer's id(). Each has a lease; but where views of one buffer are used together,
+    and one of them is written, no leases go together, and it is the host's array that is used."""
+    arrays: dict[int, Any] = {}
+    changed = {each.id for each in written}
+    for each in buffers:
+        if id(each) in arrays:
+            continue
+        if each.id in changed and any(other is not each and other.id == each.id for other in buffers):
+            arrays[id(each)] = each.host
+            continue
+        what = READ_WRITE if each.id in changed else READ
+        lease = _native.Access(each, what, where, 0, None, None, current_stream(where))
+        arrays[id(each)] = leases.enter_context(lease)
+    return arrays
+
+
+def _shown(argument: Any, where: str) -> Any:
+    """The argument, with the array of that side in place of each buffer in it."""
+    if isinstance(argument, ArrayBuffer):
+        return argument.host if where == "host" else argument.device
+    if isinstance(argument, (list, tuple)) and _buffers_in(argument):
+        shown = [_shown(each, where) for each in argument]
+        return shown if isinstance(argument, list) else tuple(shown)
+    return argument

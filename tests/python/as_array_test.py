@@ -1,0 +1,135 @@
+"""A buffer where an array is expected: operators, functions of NumPy, comparisons, what it prints."""
+
+import copy
+
+import numpy as np
+import pytest
+import unibuf
+from unibuf import BufferState, UnifiedBuffer
+
+ROWS = np.arange(12, dtype=np.float32).reshape(3, 4)
+
+
+def filled():
+    return UnifiedBuffer((3, 4)).copy_from(ROWS)
+
+
+def at_device(device):
+    """A buffer whose newest content is at the device alone."""
+    made = UnifiedBuffer((3, 4)).copy_from(ROWS)
+    made.sync_to_device()
+    made.mark_device_dirty()
+    return made
+
+
+def test_operators_give_plain_arrays_and_write_into_buffers_in_place(device):
+    b = same = filled()
+    for result in (b + 1, 1 + b, -b, b**2, b @ ROWS.T, b > 3):
+        assert type(result) is np.ndarray
+    assert ((b * 2 - b) == ROWS).all() and ((b == ROWS) & (b != -1)).all()
+    b += 1
+    b *= b
+    assert b is same and (b.to_numpy() == (ROWS + 1) ** 2).all()
+    b[1] = 0
+    assert (b.host[1] == 0).all() and 0 in b and -5 not in b
+
+
+def test_what_is_computed_into_a_buffer_is_seen_everywhere(device, numpy_of):
+    a, out = filled(), UnifiedBuffer((3, 4))
+    _ = out.device
+    assert np.add(a, a, out=out) is out
+    assert (numpy_of(out.device) == 2 * ROWS).all()
+    assert np.add(a, 1, out=out, where=ROWS > 5) is out
+    assert (numpy_of(out.device) == np.where(ROWS > 5, ROWS + 1, 2 * ROWS)).all()
+    quotient, rest = np.divmod(a, 5, out=(out, None))
+    assert quotient is out and type(rest) is np.ndarray and (out.to_numpy() == ROWS // 5).all()
+    total = UnifiedBuffer(4)
+    assert np.add.reduce(a, axis=0, out=total) is total and (total.to_numpy() == ROWS.sum(0)).all()
+    np.add.at(a, (0, [1, 1]), 10)
+    assert a.host[0, 1] == 21
+    assert np.cumsum(a, axis=0, out=out) is out and out.host[0, 1] == 21
+
+
+def test_views_of_one_buffer_are_used_together(device):
+    b = filled()
+    first, second = b.view(0, 1), b.view(1, 1)
+    first += second
+    np.multiply(b, b.view(0, 1), out=b)
+    assert (b.host[0] == (ROWS[0] + ROWS[1]) ** 2).all() and (b.host[1] == ROWS[1] * (ROWS[0] + ROWS[1])).all()
+
+
+def test_functions_of_numpy_take_buffers(device):
+    b = filled()
+    assert np.concatenate([b, ROWS, b]).shape == (9, 4) and np.stack((b, b)).shape == (2, 3, 4)
+    assert np.sum(b) == ROWS.sum() and (np.mean(b, axis=0) == ROWS.mean(0)).all() and np.allclose(b, ROWS)
+    assert (np.where(b == 1, 5, 6) == np.where(ROWS == 1, 5, 6)).all()
+    np.copyto(b, 9)
+    np.fill_diagonal(b, 1)
+    assert b.host[1, 1] == 1 and b.host[0, 1] == 9
+    assert b.__array_namespace__().sum(b) == b.host.sum() if hasattr(ROWS, "__array_namespace__") else True
+
+
+def test_work_is_done_where_the_content_is(default_device):
+    default_device("debug:0")
+    b = at_device("debug:0")
+    assert b.state is BufferState.DEVICE_DIRTY
+    moved = b.statistics.bytes_moved
+    assert ((b + 1) == ROWS + 1).all() and np.max(b) == 11 and np.shape(b) == (3, 4)
+    b += 1
+    assert b.state is BufferState.DEVICE_DIRTY and b.statistics.bytes_moved == moved
+    assert (b.host == ROWS + 1).all()
+
+
+def test_a_refused_computation_leaves_the_buffer_as_it_was(device):
+    whole = UnifiedBuffer((3, 4), int).copy_from(ROWS.astype(int))
+    for nonsense in (lambda: whole.__iadd__(0.5), lambda: np.add(ROWS, 1, out=whole)):
+        with pytest.raises(TypeError):
+            nonsense()
+    with pytest.raises(ValueError):
+        np.add(whole, np.ones((5, 5), int), out=whole)
+    assert (whole.to_numpy() == ROWS).all()
+    with whole.write("host") as block, pytest.raises(unibuf.AccessConflictError):
+        _ = whole + 1
+    del block
+
+
+def test_the_truth_of_many_elements_is_refused(device):
+    with pytest.raises(ValueError, match="ambiguous"):
+        bool(filled())
+    with pytest.raises(ValueError, match="ambiguous"):
+        bool(UnifiedBuffer(0))
+    assert UnifiedBuffer(()).fill(2) and not UnifiedBuffer(1)
+
+
+def test_a_buffer_is_hashed_by_what_it_is():
+    one, other = filled(), filled()
+    assert len({one, other, one}) == 2
+
+
+def test_methods_of_arrays(device):
+    b = filled()
+    assert b.strides == ROWS.strides and b.itemsize == 4 and UnifiedBuffer(()).strides == ()
+    assert b.astype(int).dtype == int and (b.reshape(4, 3) == ROWS.reshape(4, 3)).all()
+    assert b.T.shape == (4, 3) and b.item(5) == 5.0 and b.tolist() == ROWS.tolist()
+    assert np.shares_memory(b.T, b.host) and not np.shares_memory(b.copy(), b.host)
+    assert type(b.copy()) is np.ndarray and type(copy.copy(b)) is UnifiedBuffer
+    b.reshape(-1)[0] = 7
+    assert b.host[0, 0] == 7
+
+
+def test_what_is_printed_moves_nothing(default_device):
+    default_device("debug:0")
+    fresh = UnifiedBuffer(3)
+    assert repr(fresh) == "UnifiedBuffer(shape=(3,), dtype=float32, state=UNINITIALIZED)"
+    assert "UNINITIALIZED" in fresh._repr_html_() and fresh.state is BufferState.UNINITIALIZED
+    fresh.host[:] = [1, 2, 3]
+    assert repr(fresh) == "UnifiedBuffer([1., 2., 3.], shape=(3,), dtype=float32, state=HOST_DIRTY)"
+    assert "[1., 2., 3.]" in fresh._repr_html_() and "<th>host</th>" in fresh._repr_html_()
+    newer = at_device("debug:0")
+    moved = newer.statistics.bytes_moved
+    assert "[" not in repr(newer) and "DEVICE_DIRTY" in newer._repr_html_()
+    assert newer.state is BufferState.DEVICE_DIRTY and newer.statistics.bytes_moved == moved
+    with fresh.write("host") as block:
+        assert repr(fresh).startswith("UnifiedBuffer(shape=")  # its content is unspecified now
+    del block
+    assert len(repr(UnifiedBuffer(1_000_000).fill(1))) < 200
