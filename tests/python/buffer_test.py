@@ -153,7 +153,7 @@ def test_copy_from_a_buffer(device):
 
 def test_refused_copies_change_nothing(device):
     buffer = ones()
-    for data in (np.zeros((5, 4)), np.zeros(20), 3, None, "abc"):
+    for data in (np.zeros((5, 4)), np.zeros(20), 3, "abc"):
         with pytest.raises(ValueError, match=r"shape \(.*\) was to be copied into a buffer of \(4, 5\)"):
             buffer.copy_from(data)
     with pytest.raises(TypeError, match="complex128 cannot be cast to float32"):

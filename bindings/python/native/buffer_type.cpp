@@ -197,9 +197,19 @@ void define_buffer(nb::module_& in) {
         .def("_copy_bytes_from", copy_bytes_from, "source"_a, "offset"_a = 0)
         .def("_copy_bytes_to", copy_bytes_to, "target"_a, "offset"_a = 0)
         .def("_statistics", [](typed_buffer& self) { return statistics_as_dict(self.bytes().statistics()); })
-        .def("_hold", [](typed_buffer& self, nb::handle where) {
+        .def("_hold",
+             [](typed_buffer& self, nb::handle where) {
+                 const space at = space_of(where);
+                 return memory(self.access([&](unibuf::buffer& of) { return of.copy_view(at); }));
+             })
+        .def("_hold_copy",
+             [](typed_buffer& self, nb::handle where) {
+                 const space at = space_of(where);
+                 return memory(self.access([&](unibuf::buffer& of) { return of.hold_copy(at); }), true);
+             })
+        .def("_is_current_at", [](typed_buffer& self, nb::handle where) {
             const space at = space_of(where);
-            return memory(self.access([&](unibuf::buffer& of) { return of.copy_view(at); }));
+            return self.access([&](const unibuf::buffer& of) { return of.is_current_at(at); });
         });
 }
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cache
 from importlib import import_module
 from types import ModuleType
 from typing import Any
@@ -66,10 +65,14 @@ def _cupy_array(memory: _native.Memory, shape: tuple[int, ...], dtype: Any, _: A
     return cupy.ndarray(shape, dtype, memptr=cupy.cuda.MemoryPointer(owner, memory.offset))
 
 
-@cache
+opencl_queues: dict[str, Any] = {}  # unibuf's own, by the spaces of which arrays were shown
+
+
 def _opencl_queue(space: str) -> Any:
     pyopencl = needed("pyopencl", "pyopencl", space, "unibuf works there without it, and shows no arrays")
-    return pyopencl.CommandQueue.from_int_ptr(_native.opencl_queue(space), retain=True)
+    if space not in opencl_queues:
+        opencl_queues[space] = pyopencl.CommandQueue.from_int_ptr(_native.opencl_queue(space), retain=True)
+    return opencl_queues[space]
 
 
 def _opencl_array(memory: _native.Memory, shape: tuple[int, ...], dtype: Any, stream: Any) -> Any:

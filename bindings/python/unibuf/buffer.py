@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, TypedDict, overload
+from typing import TYPE_CHECKING, Any, Protocol, TypedDict, overload
 
 import numpy as np
 
 from . import _native
+from ._array_likes import as_array, bytes_of
 from ._as_array import ArrayBuffer
 from ._base import READ, READ_WRITE, WRITE, T
 from ._device_arrays import copy_at_device, cuda_array
 from ._dtypes import description_of
+from ._opencl_copies import opencl_bytes
 from ._pickle import reduce, token
 from ._shared import note
 from .errors import BufferNotAllocatedError, InvalidArgumentError, MissingAttributeError, UnsupportedError
@@ -23,6 +25,19 @@ if TYPE_CHECKING:
     from typing_extensions import Self, Unpack
 
     Shape = int | Sequence[int]
+
+    class OpenCLArray(Protocol):
+        """A pyopencl.array.Array."""
+
+        base_data: Any
+        offset: int
+        queue: Any
+
+    class OpenCLMemory(Protocol):
+        """A pyopencl.MemoryObjectHolder: a Buffer, for one."""
+
+        @property
+        def int_ptr(self) -> int: ...
 
     class Options(TypedDict, total=False):
         pinned: bool
@@ -201,11 +216,19 @@ class UnifiedBuffer(ArrayBuffer[T]):
             self._fill(b"\0" * self.dtype.itemsize)
         return self
 
-    def copy_from(self, data: ArrayLike | UnifiedBuffer[Any]) -> Self:
+    def copy_from(self, data: ArrayLike | UnifiedBuffer[Any] | OpenCLArray | OpenCLMemory) -> Self:
         """Copies an array of the same shape, as numpy.copyto does: safe casts, and those within a kind; TypeError for
-        others. What is in a CUDA device's memory is copied there, by CuPy. Returns the buffer."""
-        at_device = None if isinstance(data, (np.ndarray, UnifiedBuffer)) else cuda_array(data)
-        source = np.asarray(data) if at_device is None else at_device
+        others. What is in a CUDA device's memory is copied there, by CuPy. An array of PyOpenCL is copied behind the
+        work on its queue, at the device where its context is `device.context`; so are the bytes of a memory object,
+        which has to be of the buffer's size, with no work on it but of `device.queue`. Returns the buffer."""
+        at_device = None
+        if not isinstance(data, (np.ndarray, UnifiedBuffer)):
+            of_opencl = opencl_bytes(data)
+            if of_opencl is not None:
+                of_opencl.copy_into(self)
+                return self
+            at_device = cuda_array(data)
+        source = as_array(data) if at_device is None else at_device
         if source.shape != self.shape:
             raise InvalidArgumentError(f"data of shape {source.shape} was to be copied into a buffer of {self.shape}")
         if not np.can_cast(source.dtype, self.dtype, "same_kind"):
@@ -214,21 +237,28 @@ class UnifiedBuffer(ArrayBuffer[T]):
             if self.nbytes:
                 copy_at_device(self.write, at_device)
         elif source.dtype == self.dtype and source.flags.c_contiguous and source.flags.aligned:
-            self._copy_bytes_from(_bytes_of(source))
+            self._copy_bytes_from(bytes_of(source))
         else:
             with self.write("host") as array:
                 np.copyto(array, source, casting="same_kind")
                 del array
         return self
 
-    def copy_to(self, out: NDArray[Any]) -> None:
-        """Copies into an array of the same shape, with the same casts."""
+    def copy_to(self, out: NDArray[Any] | OpenCLArray | OpenCLMemory) -> None:
+        """Copies into an array of the same shape, with the same casts, also into what PyOpenCL has, as `copy_from`
+        does; an array there has to be C-contiguous."""
         if not isinstance(out, np.ndarray):
-            raise TypeError(f"copy_to takes a numpy.ndarray; {type(out).__name__} was given")
+            of_opencl = opencl_bytes(out)
+            if of_opencl is None:
+                raise TypeError(
+                    "copy_to takes a numpy.ndarray, or an array or a memory object of PyOpenCL; "
+                    f"{type(out).__name__} was given"
+                )
+            return of_opencl.copy_out_of(self)
         if out.shape != self.shape:
             raise InvalidArgumentError(f"a buffer of {self.shape} was to be copied into an array of shape {out.shape}")
         if out.dtype == self.dtype and out.flags.c_contiguous and out.flags.writeable:
-            self._copy_bytes_to(_bytes_of(out))
+            self._copy_bytes_to(bytes_of(out))
         else:
             with self.read("host") as array:
                 np.copyto(out, array, casting="same_kind")
@@ -237,7 +267,7 @@ class UnifiedBuffer(ArrayBuffer[T]):
     def to_numpy(self) -> NDArray[T]:
         """The content as an array of its own."""
         result = np.empty(self.shape, self.dtype)
-        self._copy_bytes_to(_bytes_of(result))
+        self._copy_bytes_to(bytes_of(result))
         return result
 
     # For other libraries
@@ -266,11 +296,6 @@ class UnifiedBuffer(ArrayBuffer[T]):
 
     def __dask_tokenize__(self) -> Any:
         return token(self)
-
-
-def _bytes_of(array: NDArray[Any]) -> NDArray[np.uint8]:
-    """The bytes of a C-contiguous array, also of types that have no buffer format."""
-    return array.reshape(-1).view(np.uint8)
 
 
 async def _aside(call: Any, *arguments: Any) -> None:
