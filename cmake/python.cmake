@@ -28,6 +28,7 @@ foreach(module IN LISTS modules)
 endforeach()
 
 nanobind_add_stub(unibuf_python_stub MODULE unibuf._native OUTPUT ${package}/_native.pyi
+                  PATTERN_FILE ${PROJECT_SOURCE_DIR}/bindings/python/native/stub.pat
                   PYTHON_PATH ${PROJECT_BINARY_DIR}/python DEPENDS unibuf_python)
 
 # The wheel has the library beside the module.

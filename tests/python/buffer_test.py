@@ -116,7 +116,7 @@ def test_dtype(device, dtype):
 @pytest.mark.parametrize("dtype, why", [
     (object, "Python objects"), (np.dtype([("a", object)]), "Python objects"), ("S", "no bytes"), ("U", "no bytes"),
     ("V", "no bytes"), (np.str_, "no bytes"), ("(2,)f4", "belong to the shape"), ("nonsense", "not understood"),
-    (7, "data type"),
+    (7, "data type"), (None, "other than None, which is float64 there"),
 ])  # fmt: skip
 def test_no_dtype(dtype, why):
     with pytest.raises(TypeError, match=why):
@@ -303,7 +303,11 @@ def test_no_view_without_axes():
     ({"device": "cuda:99"}, RuntimeError, "cuda:99"),
     ({"device": 3}, TypeError, "named by a str, as 'cuda:0'; 3 was given"),
     ({"hint": 5}, TypeError, "a str, or None for none; 5 was given"),
-    ({"pinned": "x"}, TypeError, "pinned: bool"), ({"access": 1}, TypeError, "access: str"),
+    ({"pinned": "yes"}, TypeError, "^pinned is True or False; 'yes' was given$"),
+    ({"pinned": None}, TypeError, "^pinned is True or False; None was given$"),
+    ({"uninitialized": 2}, TypeError, "^uninitialized is True or False; 2 was given$"),
+    ({"access": 1}, TypeError, "^access is one of 'read_write', 'read_only', 'write_only'; 1 was given$"),
+    ({"tracking": None}, TypeError, "^tracking is one of 'auto', 'off'; None was given$"),
     ({"nonsense": 1}, TypeError, "nonsense"),
 ])  # fmt: skip
 def test_no_such_option(options, error, why):
@@ -317,7 +321,8 @@ def test_pinned_where_nobody_can():
     buffer = ones(pinned=True)
     assert not buffer.pinned and (buffer.host == 1).all()
     found = buffer.placement("host")
-    assert found["placement"] == "mirrored" and not found["pinned"] and "not pinned" in found["reason"]
+    assert found.placement == "mirrored" and not found.pinned and "not pinned" in found.reason
+    assert isinstance(found, unibuf.Placement) and found == tuple(found)
 
 
 def test_what_the_host_only_reads(default_device):

@@ -275,7 +275,7 @@ def test_pinned_memory_is_pinned():
     assert not buffer.pinned  # there is none yet
     buffer.host[:] = CONTENT
     assert buffer.pinned
-    assert buffer.placement("host")["pinned"]
+    assert buffer.placement("host").pinned
     assert np.array_equal(as_numpy(buffer.device), CONTENT)
     assert not UnifiedBuffer((N,)).fill(1).pinned
 

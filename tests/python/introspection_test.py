@@ -5,7 +5,9 @@ import pydoc
 import rlcompleter
 from unittest import mock
 
+import numpy as np
 import pytest
+import unibuf
 from unibuf import BufferState, UnifiedBuffer, UnsupportedError
 
 N = 5000
@@ -66,3 +68,43 @@ def test_properties_tell_what_they_are():
         with pytest.raises(AttributeError):
             setattr(UnifiedBuffer(3), name, 1)
     assert UnifiedBuffer(3).state is BufferState.UNINITIALIZED
+
+
+def callables():
+    """All that the package has for its users to call, with the names that its documents have."""
+    buffer = UnifiedBuffer(3)
+    with buffer.bound("debug:0") as hold:
+        objects = {"buffer": buffer, "pool": unibuf.MemoryPool(), "registry": unibuf.registry, "hold": hold,
+                   "accelerator": unibuf.get_accelerator("host"), "unibuf": unibuf}  # fmt: skip
+        for owner, found in objects.items():
+            for name in getattr(found, "__all__", None) or [each for each in dir(found) if not each.startswith("_")]:
+                each = inspect.getattr_static(type(found), name, None) or getattr(found, name)
+                is_error = inspect.isclass(each) and issubclass(each, BaseException)
+                if callable(each) and not is_error:
+                    yield f"{owner}.{name}", getattr(found, name)
+    yield from (("CudaView." + name, getattr(unibuf.CudaView, name)) for name in ("cupy", "__dlpack__"))
+
+
+@pytest.mark.parametrize("name, each", [pytest.param(*found, id=found[0]) for found in callables()])
+def test_signatures_and_help(name, each):
+    signature = inspect.signature(each)
+    assert "args" not in signature.parameters or name == "unibuf.BufferState"
+    assert inspect.getdoc(each)
+    short = name.rpartition(".")[2]
+    if not inspect.isclass(each):
+        assert f"{short}(" in pydoc.plain(pydoc.render_doc(each))
+
+
+def test_signatures_are_those_of_the_calls():
+    options = "pinned=False, access='read_write', hint=None, device=None, tracking='auto', uninitialized=False"
+    assert str(inspect.signature(UnifiedBuffer)) == f"(shape, dtype='float32', *, {options})"
+    assert str(inspect.signature(UnifiedBuffer.view)) == "(self, /, offset, count=None)"
+    assert str(inspect.signature(UnifiedBuffer(3).mark_dirty)) == "(space, offset=0, count=None, stream=None)"
+    bound = inspect.signature(UnifiedBuffer).bind((3,), np.int16, hint="coherent")
+    assert UnifiedBuffer(*bound.args, **bound.kwargs).dtype == np.int16
+
+    class Mine(UnifiedBuffer):
+        def __init__(self, rows):
+            super().__init__((rows, 2))
+
+    assert str(inspect.signature(Mine)) == "(rows)" and Mine(3).shape == (3, 2)

@@ -75,7 +75,7 @@ class Model(RuleBasedStateMachine):
     def shares_host_memory(self, space):
         if space == "host":
             return True
-        return self.whole.is_at(space) and self.whole.placement(space)["placement"] == "shared"
+        return self.whole.is_at(space) and self.whole.placement(space).placement == "shared"
 
     def now_written(self, space, where, values):
         self.content[where] = values

@@ -175,7 +175,7 @@ def test_the_first_synchronization_makes_a_copy(device):
     assert UnifiedBuffer((N,)).state is U
     buffer = UnifiedBuffer((N,))
     buffer.sync_to_device()
-    assert buffer.state is (D if buffer.placement(device)["placement"] == "mirrored" and device != "host" else S)
+    assert buffer.state is (D if buffer.placement(device).placement == "mirrored" and device != "host" else S)
     buffer = UnifiedBuffer((N,))
     buffer.sync_to_host()
     assert buffer.state is H

@@ -16,6 +16,7 @@ from unibuf import (
     CudaView,
     DeviceInfo,
     MemoryPool,
+    Placement,
     PoolStatistics,
     Registry,
     Statistics,
@@ -48,7 +49,10 @@ def described(buffer: UnifiedBuffer[np.float32]) -> None:
     assert_type(buffer.ndim + buffer.size + buffer.nbytes + buffer.id, int)
     assert_type(buffer.state, BufferState)
     assert_type(buffer.is_allocated and buffer.pinned and buffer.is_at("host"), bool)
-    assert_type(buffer.placement("host"), dict[str, Any])
+    found = buffer.placement("host")
+    assert_type(found, Placement)
+    assert_type(found.placement + found.reason, str)
+    assert_type(found.pinned, bool)
     assert_type(repr(buffer) + str(buffer.state), str)
 
 

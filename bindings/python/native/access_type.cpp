@@ -21,7 +21,7 @@ namespace {
 
 class access_block {
 public:
-    access_block(nb::pointer_and_handle<typed_buffer> of, int what, nb::handle where, nb::ssize_t offset,
+    access_block(nb::pointer_and_handle<typed_buffer> of, int what, nb::handle where, nb::handle offset,
                  nb::handle count, nb::handle timeout, nb::handle stream)
         : of_(nb::borrow(of.h)),
           what_(static_cast<access>(what)),
@@ -161,18 +161,36 @@ private:
     nb::object array_;
 };
 
+constexpr const char* how = "an access is no array: `with buffer.read(...) as array:` gives one";
+
+PyObject* get_attribute(PyObject* self, PyObject* name) {
+    PyObject* const found = PyObject_GenericGetAttr(self, name);
+    if (found || !PyErr_ExceptionMatches(PyExc_AttributeError)) return found;
+    PyErr_Clear();
+    PyErr_Format(PyExc_AttributeError, "'Access' object has no attribute %R; %s", name, how);
+    return nullptr;
+}
+
+PyObject* refuse_index(PyObject*, PyObject*) {
+    PyErr_SetString(PyExc_TypeError, how);
+    return nullptr;
+}
+
 }  // namespace
 
 void define_access(nb::module_& in) {
-    static PyType_Slot slots[] = {{Py_tp_traverse, reinterpret_cast<void*>(&access_block::traverse)},
+    // The first two only have words of their own.
+    static PyType_Slot slots[] = {{Py_tp_getattro, reinterpret_cast<void*>(&get_attribute)},
+                                  {Py_mp_subscript, reinterpret_cast<void*>(&refuse_index)},
+                                  {Py_tp_traverse, reinterpret_cast<void*>(&access_block::traverse)},
                                   {Py_tp_clear, reinterpret_cast<void*>(&access_block::clear)},
                                   {0, nullptr}};
     nb::class_<access_block>(in, "Access", nb::type_slots(slots),
                              "The right to touch a range in one space, for the time of a `with` statement; gives the "
                              "array.")
-        .def(nb::init<nb::pointer_and_handle<typed_buffer>, int, nb::handle, nb::ssize_t, nb::handle, nb::handle,
+        .def(nb::init<nb::pointer_and_handle<typed_buffer>, int, nb::handle, nb::handle, nb::handle, nb::handle,
                       nb::handle>(),
-             "buffer"_a, "what"_a, "space"_a.none(), "offset"_a, "count"_a.none(), "timeout"_a.none(),
+             "buffer"_a, "what"_a, "space"_a.none(), "offset"_a.none(), "count"_a.none(), "timeout"_a.none(),
              "stream"_a.none())
         .def("__enter__", &access_block::enter, nb::sig("def __enter__(self) -> typing.Any"))
         .def(

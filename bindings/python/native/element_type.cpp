@@ -39,6 +39,10 @@ element_type describe(nb::object dtype) {
 }  // namespace
 
 element_type element_type_of(nb::handle wanted) {
+    if (wanted.is_none()) {
+        throw nb::type_error(
+            "a dtype is what numpy.dtype takes, other than None, which is float64 there; None was given");
+    }
     if (nb::isinstance(wanted, dtype_class())) return describe(nb::borrow(wanted));
     if (!PyType_Check(wanted.ptr())) return describe(dtype_class()(wanted));
     // Classes like numpy.float32 are remembered: they are few, and live as long as the process.
@@ -50,6 +54,21 @@ element_type element_type_of(nb::handle wanted) {
     return result;
 }
 
+namespace {
+
+[[noreturn]] void refuse_shape(nb::handle given) {
+    PyErr_Clear();
+    if (is_array(given)) {
+        throw nb::type_error(nb::str("a shape is an int or a tuple of ints; an array of shape {} was given: from_numpy "
+                                     "makes a buffer over it, and copy_from of a buffer of its shape copies it")
+                                 .format(given.attr("shape"))
+                                 .c_str());
+    }
+    throw nb::type_error(nb::str("a shape is an int or a tuple of ints; {!r} was given").format(given).c_str());
+}
+
+}  // namespace
+
 nb::object shape_of(nb::handle wanted, const element_type& element, std::size_t& bytes) {
     constexpr std::size_t most_axes = 64;  // as many as a NumPy array may have
     nb::object shape;
@@ -60,11 +79,7 @@ nb::object shape_of(nb::handle wanted, const element_type& element, std::size_t&
     } else {
         PyErr_Clear();
         shape = nb::steal(PySequence_Tuple(wanted.ptr()));
-        if (!shape.is_valid()) {
-            PyErr_Clear();
-            throw nb::type_error(
-                nb::str("a shape is an int or a tuple of ints; {!r} was given").format(wanted).c_str());
-        }
+        if (!shape.is_valid()) refuse_shape(wanted);
     }
     const auto axes = static_cast<std::size_t>(PyTuple_Size(shape.ptr()));
     if (axes > most_axes) throw error(error_code::invalid_argument, "a shape has up to 64 axes");
@@ -77,6 +92,7 @@ nb::object shape_of(nb::handle wanted, const element_type& element, std::size_t&
         plain &= PyLong_CheckExact(extent) != 0;
         const Py_ssize_t count = PyNumber_AsSsize_t(extent, PyExc_OverflowError);
         if (count == -1 && PyErr_Occurred()) {
+            if (PyErr_ExceptionMatches(PyExc_TypeError)) refuse_shape(wanted);
             if (!PyErr_ExceptionMatches(PyExc_OverflowError)) nb::raise_python_error();
             PyErr_Clear();
             countable = false;

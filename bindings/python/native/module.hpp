@@ -26,9 +26,9 @@ void define_sharing(nb::module_& in);
 nb::object make_buffer(nb::handle type, unibuf::buffer bytes, element_type element, nb::object shape,
                        const buffer_options& options);
 
-/// Returns the methods of Buffer that are made without nanobind. Properties that are made so belong to UnifiedBuffer,
-/// which states their types: the stub of this module could not.
-PyType_Slot* plain_methods();
+/// Returns what makes a Buffer, and its methods. They are made without nanobind, as its properties are; unibuf._base
+/// states their types, as the stub of this module cannot.
+PyType_Slot* buffer_methods();
 
 /// Returns the figures that the class Statistics of the package is made of.
 nb::dict statistics_as_dict(const statistics& of);

@@ -19,14 +19,17 @@ namespace unibuf::python {
 namespace {
 
 template <class Value, std::size_t Count>
-Value choose(const char* what, std::string_view word, const std::array<std::pair<const char*, Value>, Count>& words) {
+Value choose(const char* what, nb::handle word, const std::array<std::pair<const char*, Value>, Count>& words) {
+    std::string wanted;
+    const bool is_word = nb::try_cast(word, wanted);
     std::string allowed;
     for (const auto& [name, value] : words) {
-        if (word == name) return value;
+        if (is_word && wanted == name) return value;
         allowed += (allowed.empty() ? "'" : ", '") + std::string(name) + "'";
     }
+    if (!is_word) throw nb::type_error(nb::str("{} is one of {}; {!r} was given").format(what, allowed, word).c_str());
     throw error(error_code::invalid_argument,
-                std::string(what) + " is one of " + allowed + "; '" + std::string(word) + "' was asked for");
+                std::string(what) + " is one of " + allowed + "; '" + wanted + "' was asked for");
 }
 
 template <class Value, std::size_t Count>
@@ -49,16 +52,20 @@ constexpr std::array<std::pair<const char*, write_tracking>, 2> trackings{
 
 }  // namespace
 
-buffer_options options_of(bool pinned, const char* access, nb::handle hint, nb::handle device, const char* tracking,
-                          bool uninitialized) {
+buffer_options options_of(const option_arguments& given) {
+    const auto is_given = [](nb::handle option) { return option.is_valid() && !option.is_none(); };
     buffer_options result;
-    result.pinned = pinned;
-    result.uninitialized = uninitialized;
-    result.access = choose("access", access, accesses);
-    result.tracking = choose("tracking", tracking, trackings);
-    if (!hint.is_none())
-        result.hint = choose("hint", plain_value<std::string>(hint, "a hint is a str, or None for none"), hints);
-    if (!device.is_none()) result.device = space_of(device);
+    if (given.pinned) result.pinned = plain_value<bool>(given.pinned, "pinned is True or False");
+    if (given.uninitialized) {
+        result.uninitialized = plain_value<bool>(given.uninitialized, "uninitialized is True or False");
+    }
+    if (given.access) result.access = choose("access", given.access, accesses);
+    if (given.tracking) result.tracking = choose("tracking", given.tracking, trackings);
+    if (is_given(given.hint)) {
+        plain_value<std::string>(given.hint, "a hint is a str, or None for none");
+        result.hint = choose("hint", given.hint, hints);
+    }
+    if (is_given(given.device)) result.device = space_of(given.device);
     return result;
 }
 
@@ -82,6 +89,33 @@ space space_of(nb::handle name) {
     return wanted.empty() && name.is_none() ? default_device() : space(wanted);
 }
 
+space named_space_of(nb::handle name) {
+    if (name.is_none()) throw nb::type_error("a space is named by a str, as 'cuda:0'; None was given");
+    return space_of(name);
+}
+
+std::string name_of(nb::handle name) { return plain_value<std::string>(name, "the name of a buffer is a str"); }
+
+std::size_t size_of(nb::handle number, const char* what) {
+    if (!PyIndex_Check(number.ptr())) {
+        throw nb::type_error(nb::str("{} is an int; {!r} was given").format(what, number).c_str());
+    }
+    const Py_ssize_t result = PyNumber_AsSsize_t(number.ptr(), PyExc_OverflowError);
+    if (result == -1 && PyErr_Occurred()) {
+        if (!PyErr_ExceptionMatches(PyExc_OverflowError)) nb::raise_python_error();
+        PyErr_Clear();
+    }
+    if (result < 0) {
+        throw error(error_code::invalid_argument,
+                    nb::str("{} is not negative and has up to 63 bits; {!r} was given").format(what, number).c_str());
+    }
+    return static_cast<std::size_t>(result);
+}
+
+std::uint64_t limit_of(nb::handle bytes) {
+    return bytes.is_none() ? no_memory_limit : size_of(bytes, "a limit is None, or a number of bytes that");
+}
+
 std::chrono::nanoseconds timeout_of(nb::handle seconds) {
     if (seconds.is_none()) return forever;
     const auto wanted = plain_value<double>(seconds, "a timeout is a number of seconds, or None for ever");
@@ -92,8 +126,13 @@ std::chrono::nanoseconds timeout_of(nb::handle seconds) {
     return wanted > longest ? forever : std::chrono::nanoseconds(std::llround(wanted * 1e9));
 }
 
-access_options range_of(nb::ssize_t offset, nb::handle count, std::size_t element_bytes) {
-    const auto bytes = [&](nb::ssize_t elements, const char* what) {
+access_options range_of(nb::handle offset, nb::handle count, std::size_t element_bytes) {
+    const auto bytes = [&](nb::handle number, const char* what, const char* allowed) {
+        if (!PyIndex_Check(number.ptr())) {
+            throw nb::type_error(nb::str("{} is {}; {!r} was given").format(what, allowed, number).c_str());
+        }
+        const Py_ssize_t elements = PyNumber_AsSsize_t(number.ptr(), nullptr);  // what is too large is clamped
+        if (elements == -1 && PyErr_Occurred()) nb::raise_python_error();
         if (elements < 0) {
             throw error(error_code::out_of_range,
                         std::string(what) + " is not negative; " + std::to_string(elements) + " was asked for");
@@ -104,14 +143,8 @@ access_options range_of(nb::ssize_t offset, nb::handle count, std::size_t elemen
         return too_many ? rest - 1 : result;  // a number outside every buffer
     };
     access_options result;
-    result.offset = bytes(offset, "an offset");
-    if (count.is_none()) return result;
-    if (!PyIndex_Check(count.ptr())) {
-        throw nb::type_error(nb::str("a count is an int, or None for the rest; {!r} was given").format(count).c_str());
-    }
-    const Py_ssize_t elements = PyNumber_AsSsize_t(count.ptr(), nullptr);  // what is too large is clamped
-    if (elements == -1 && PyErr_Occurred()) nb::raise_python_error();
-    result.count = bytes(elements, "a count");
+    if (offset) result.offset = bytes(offset, "an offset", "an int");
+    if (!count.is_none()) result.count = bytes(count, "a count", "an int, or None for the rest");
     return result;
 }
 

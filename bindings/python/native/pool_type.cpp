@@ -1,8 +1,5 @@
 // pool_type.cpp: the class MemoryPool's native side.
-#include <nanobind/stl/optional.h>
-
 #include <memory>
-#include <optional>
 
 #include "module.hpp"
 #include "options.hpp"
@@ -32,17 +29,19 @@ private:
     std::unique_ptr<memory_pool> own_;
 };
 
-nb::object acquire(const pool& self, nb::handle type, nb::handle shape, nb::handle dtype, bool pinned,
-                   const char* access, nb::handle hint, nb::handle device, const char* tracking, bool uninitialized) {
+nb::object acquire(const pool& self, nb::handle type, nb::handle shape, nb::handle dtype, nb::handle pinned,
+                   nb::handle access, nb::handle hint, nb::handle device, nb::handle tracking,
+                   nb::handle uninitialized) {
     element_type element = element_type_of(dtype);
     std::size_t size = 0;
     nb::object extents = shape_of(shape, element, size);
-    const buffer_options options = options_of(pinned, access, hint, device, tracking, uninitialized);
+    const buffer_options options = options_of({pinned, access, hint, device, tracking, uninitialized});
     unibuf::buffer bytes = unlocked([&] { return self.get().acquire(size, options); });
     return make_buffer(type, std::move(bytes), std::move(element), std::move(extents), options);
 }
 
-void release(const pool& self, typed_buffer& of) {
+void release(const pool& self, nb::handle buffer) {
+    typed_buffer& of = buffer_of(buffer, "a pool takes back a UnifiedBuffer");
     unibuf::buffer bytes = of.take();
     try {
         unlocked([&] { self.get().release(std::move(bytes)); });
@@ -68,24 +67,34 @@ nb::dict statistics_of(const pool& self) {
 void define_pool(nb::module_& in) {
     nb::class_<pool>(in, "Pool")
         .def(nb::init<bool>(), "shared"_a)
-        .def("acquire", acquire, "type"_a, "shape"_a, "dtype"_a, "pinned"_a, "access"_a, "hint"_a.none(),
-             "device"_a.none(), "tracking"_a, "uninitialized"_a,
-             nb::sig(
-                 "def acquire(self, type: type, shape: object, dtype: object, pinned: bool, access: str, hint: object, "
-                 "device: object, tracking: str, uninitialized: bool) -> typing.Any"))
-        .def("release", release, "buffer"_a)
-        .def("reserve",
-             [](const pool& self, std::size_t count, std::size_t bytes, nb::handle where) {
-                 const space at = space_of(where);
-                 unlocked([&] { self.get().reserve(count, bytes, at); });
-             })
-        .def("trim", [](const pool& self, std::uint64_t bytes) { unlocked([&] { self.get().trim(bytes); }); })
+        .def("acquire", acquire, "type"_a, "shape"_a.none(), "dtype"_a.none(), "pinned"_a.none(), "access"_a.none(),
+             "hint"_a.none(), "device"_a.none(), "tracking"_a.none(), "uninitialized"_a.none(),
+             nb::sig("def acquire(self, type: type, shape: object, dtype: object, pinned: bool, access: str, hint: "
+                     "object, device: object, tracking: str, uninitialized: bool) -> typing.Any"))
+        .def("release", release, "buffer"_a.none())
+        .def(
+            "reserve",
+            [](const pool& self, nb::handle count, nb::handle bytes, nb::handle where) {
+                const std::size_t buffers = size_of(count, "a count of buffers");
+                const std::size_t size = size_of(bytes, "a number of bytes");
+                const space at = named_space_of(where);
+                unlocked([&] { self.get().reserve(buffers, size, at); });
+            },
+            "count"_a.none(), "nbytes"_a.none(), "space"_a.none())
+        .def(
+            "trim",
+            [](const pool& self, nb::handle bytes) {
+                const std::size_t most = size_of(bytes, "a number of bytes");
+                unlocked([&] { self.get().trim(most); });
+            },
+            "nbytes"_a.none())
         .def(
             "limit",
-            [](const pool& self, std::optional<std::uint64_t> bytes) {
-                unlocked([&] { self.get().limit(bytes.value_or(no_memory_limit)); });
+            [](const pool& self, nb::handle bytes) {
+                const std::uint64_t most = limit_of(bytes);
+                unlocked([&] { self.get().limit(most); });
             },
-            "bytes"_a.none())
+            "nbytes"_a.none())
         .def("statistics", statistics_of, nb::sig("def statistics(self) -> dict[str, typing.Any]"));
 }
 

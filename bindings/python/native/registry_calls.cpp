@@ -3,6 +3,7 @@
 #include <nanobind/stl/vector.h>
 
 #include "module.hpp"
+#include "options.hpp"
 #include "typed_buffer.hpp"
 
 using namespace nanobind::literals;
@@ -11,7 +12,10 @@ namespace unibuf::python {
 
 namespace {
 
-void add(const std::string& name, typed_buffer& of, bool keep) {
+void add(nb::handle given_name, nb::handle buffer, nb::handle kept) {
+    const std::string name = name_of(given_name);
+    typed_buffer& of = buffer_of(buffer, "what has a name is a UnifiedBuffer");
+    const auto keep = plain_value<bool>(kept, "keep is True or False");
     std::vector<std::size_t> extents;
     for (const nb::handle extent : of.shape()) extents.push_back(nb::cast<std::size_t>(extent));
     const auto element = nb::cast<std::string>(of.element().dtype.attr("str"));
@@ -19,7 +23,8 @@ void add(const std::string& name, typed_buffer& of, bool keep) {
 }
 
 /// Returns the buffer of that name as an instance of `type`; None where nobody has the name.
-nb::object find(nb::handle type, const std::string& name) {
+nb::object find(nb::handle type, nb::handle given_name) {
+    const std::string name = name_of(given_name);
     std::optional<registered_buffer> found = unlocked([&] { return get_registry().find(name); });
     if (!found) return nb::none();
     nb::list extents;
@@ -32,11 +37,16 @@ nb::object find(nb::handle type, const std::string& name) {
 }  // namespace
 
 void define_registry(nb::module_& in) {
-    in.def("registry_add", add, "name"_a, "buffer"_a, "keep"_a);
-    in.def("registry_find", find, "type"_a, "name"_a,
+    in.def("registry_add", add, "name"_a.none(), "buffer"_a.none(), "keep"_a.none());
+    in.def("registry_find", find, "type"_a, "name"_a.none(),
            nb::sig("def registry_find(type: type, name: str) -> typing.Any"));
-    in.def("registry_remove",
-           [](const std::string& name) { return unlocked([&] { return get_registry().remove(name); }); });
+    in.def(
+        "registry_remove",
+        [](nb::handle given_name) {
+            const std::string name = name_of(given_name);
+            return unlocked([&] { return get_registry().remove(name); });
+        },
+        "name"_a.none());
     in.def("registry_names", [] { return unlocked([] { return get_registry().names(); }); });
 }
 

@@ -33,12 +33,13 @@ nb::object over(nb::handle type, nb::handle content, nb::handle shape, nb::handl
 }
 
 /// Returns the buffer behind a name that share() gave. Its shape and type are those that the giver has told.
-nb::object attach(nb::handle type, const std::string& name, nb::handle shape, nb::handle dtype, bool pinned,
-                  const char* access, nb::handle hint, nb::handle device, const char* tracking, bool uninitialized) {
+nb::object attach(nb::handle type, const std::string& name, nb::handle shape, nb::handle dtype, nb::handle pinned,
+                  nb::handle access, nb::handle hint, nb::handle device, nb::handle tracking,
+                  nb::handle uninitialized) {
     element_type element = element_type_of(dtype);
     std::size_t size = 0;
     nb::object extents = shape_of(shape, element, size);
-    const buffer_options wanted = options_of(pinned, access, hint, device, tracking, uninitialized);
+    const buffer_options wanted = options_of({pinned, access, hint, device, tracking, uninitialized});
     unibuf::buffer made = unlocked([&] { return unibuf::buffer::attach(name, wanted); });
     if (made.size_bytes() != size) {
         throw error(error_code::invalid_argument,
@@ -57,8 +58,11 @@ void define_sharing(nb::module_& in) {
            nb::sig("def over(type: type, content: object, shape: object, dtype: object) -> typing.Any"));
     in.def(
         "description_of",
-        [](const std::string& name) { return unlocked([&] { return unibuf::buffer::description_of(name); }); },
-        "name"_a);
+        [](nb::handle given_name) {
+            const std::string name = name_of(given_name);
+            return unlocked([&] { return unibuf::buffer::description_of(name); });
+        },
+        "name"_a.none());
     in.def("attach", attach, "type"_a, "name"_a, "shape"_a, "dtype"_a, nb::kw_only(), "pinned"_a = false,
            "access"_a = "read_write", "hint"_a = nb::none(), "device"_a = nb::none(), "tracking"_a = "auto",
            "uninitialized"_a = false,

@@ -42,8 +42,9 @@ nb::object limit_or_none(std::uint64_t bytes) {
     return bytes == no_memory_limit ? nb::none() : nb::object(nb::int_(bytes));
 }
 
-nb::dict memory_as_dict(const std::string& where) {
-    const accelerator_memory found = unlocked([&] { return get_accelerator(space(where)).memory(); });
+nb::dict memory_as_dict(nb::handle where) {
+    const space at = named_space_of(where);
+    const accelerator_memory found = unlocked([&] { return get_accelerator(at).memory(); });
     nb::dict result;
     result["total"] = found.total;
     result["free"] = found.free;
@@ -75,30 +76,39 @@ void define_spaces(nb::module_& in) {
     in.def("devices", all_devices, nb::sig("def devices() -> list[dict[str, typing.Any]]"));
     in.def(
         "properties_of",
-        [](const std::string& where) {
-            return info_as_dict(unlocked([&] { return get_accelerator(space(where)).properties(); }));
+        [](nb::handle where) {
+            const space at = named_space_of(where);
+            return info_as_dict(unlocked([&] { return get_accelerator(at).properties(); }));
         },
-        nb::sig("def properties_of(space: str) -> dict[str, typing.Any]"));
-    in.def("memory_of", memory_as_dict, nb::sig("def memory_of(space: str) -> dict[str, typing.Any]"));
+        "space"_a.none(), nb::sig("def properties_of(space: str) -> dict[str, typing.Any]"));
+    in.def("memory_of", memory_as_dict, "space"_a.none(),
+           nb::sig("def memory_of(space: str) -> dict[str, typing.Any]"));
     in.def("default_device", [] { return space_of(nb::none()).name(); });
-    in.def("set_default_device", [](nb::handle where) {
-        const space wanted = space_of(where);
-        const without_interpreter unlocked;
-        set_default_device(wanted);
-    });
+    in.def(
+        "set_default_device",
+        [](nb::handle where) {
+            const space wanted = named_space_of(where);
+            const without_interpreter unlocked;
+            set_default_device(wanted);
+        },
+        "space"_a.none());
     in.def(
         "limit_memory",
-        [](nb::handle where, std::optional<std::uint64_t> bytes) {
-            const space at = space_of(where);
+        [](nb::handle where, nb::handle bytes) {
+            const std::uint64_t most = limit_of(bytes);
+            const space at = named_space_of(where);
             const without_interpreter unlocked;
-            limit_memory(at, bytes.value_or(no_memory_limit));
+            limit_memory(at, most);
         },
-        "space"_a, "bytes"_a.none());
-    in.def("trim_memory", [](nb::handle where) {
-        const space at = space_of(where);
-        const without_interpreter unlocked;
-        trim_memory(at);
-    });
+        "space"_a.none(), "nbytes"_a.none());
+    in.def(
+        "trim_memory",
+        [](nb::handle where) {
+            const space at = named_space_of(where);
+            const without_interpreter unlocked;
+            trim_memory(at);
+        },
+        "space"_a.none());
     in.def("opencl_queue", [](const std::string& where) {
         return unlocked([&] { return reinterpret_cast<std::uintptr_t>(opencl::handles_of(space(where)).queue); });
     });

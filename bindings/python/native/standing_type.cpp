@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "callbacks.hpp"
+#include "errors.hpp"
 #include "module.hpp"
 #include "options.hpp"
 #include "short_waits.hpp"
@@ -19,7 +20,8 @@ namespace unibuf::python {
 
 namespace {
 
-access access_of(const std::string& word) {
+access access_of(nb::handle given) {
+    const auto word = plain_value<std::string>(given, "access is one of 'read', 'read_write'");
     if (word == "read") return access::read;
     if (word == "read_write") return access::read_write;
     throw error(error_code::invalid_argument, "access is one of 'read', 'read_write'; '" + word + "' was asked for");
@@ -33,9 +35,9 @@ nb::object checked_function(nb::handle function, const char* what) {
 
 class standing_block {
 public:
-    standing_block(nb::pointer_and_handle<typed_buffer> of, nb::handle where, const std::string& what,
-                   nb::ssize_t offset, nb::handle count, nb::handle timeout, nb::handle stream, bool told,
-                   nb::handle pause, nb::handle resume)
+    standing_block(nb::pointer_and_handle<typed_buffer> of, nb::handle where, nb::handle what, nb::handle offset,
+                   nb::handle count, nb::handle timeout, nb::handle stream, nb::handle told, nb::handle pause,
+                   nb::handle resume)
         : of_(nb::borrow(of.h)),
           what_(access_of(what)),
           where_(space_of(where)),
@@ -47,7 +49,7 @@ public:
         options_.count = range.count;
         options_.timeout = timeout_of(timeout);
         options_.on = queue_of(stream);
-        options_.opens = told ? reopening::told : reopening::at_once;
+        options_.opens = plain_value<bool>(told, "told is True or False") ? reopening::told : reopening::at_once;
         // A part of the buffer has one axis; the whole keeps the buffer's shape.
         if (options_.offset == 0 && options_.count == rest) shape_ = nb::borrow(buffer().shape());
     }
@@ -187,29 +189,43 @@ private:
     bool left_ = false;
 };
 
+template <void (standing_block::*Call)()>
+PyObject* call(PyObject* self, PyObject*) {
+    return guarded([&] {
+        (nb::inst_ptr<standing_block>(self)->*Call)();
+        return Py_NewRef(Py_None);
+    });
+}
+
+PyMethodDef methods[] = {{"resume", call<&standing_block::resume>, METH_NOARGS,
+                          "resume($self)\n--\n\n"
+                          "Gives the device all bytes that were taken from it, with the newest content; those that are "
+                          "leased elsewhere when\n"
+                          "their leases end."},
+                         {"pause", call<&standing_block::pause>, METH_NOARGS,
+                          "pause($self)\n--\n\n"
+                          "Waits until the device is quiet, and takes all bytes from it until resume()."},
+                         {nullptr, nullptr, 0, nullptr}};
+
 }  // namespace
 
 void define_standing(nb::module_& in) {
     static PyType_Slot slots[] = {{Py_tp_traverse, reinterpret_cast<void*>(&standing_block::traverse)},
                                   {Py_tp_clear, reinterpret_cast<void*>(&standing_block::clear)},
+                                  {Py_tp_methods, methods},
                                   {0, nullptr}};
     nb::class_<standing_block>(in, "StandingHold", nb::type_slots(slots),
                                "The right of one device to use a range at any time, unseen, until its `with` statement "
                                "ends. One thread uses it at a time.")
-        .def(nb::init<nb::pointer_and_handle<typed_buffer>, nb::handle, const std::string&, nb::ssize_t, nb::handle,
-                      nb::handle, nb::handle, bool, nb::handle, nb::handle>(),
-             "buffer"_a, "space"_a.none(), "access"_a, "offset"_a, "count"_a.none(), "timeout"_a.none(),
-             "stream"_a.none(), "told"_a, "pause"_a.none(), "resume"_a.none())
+        .def(nb::init<nb::pointer_and_handle<typed_buffer>, nb::handle, nb::handle, nb::handle, nb::handle, nb::handle,
+                      nb::handle, nb::handle, nb::handle, nb::handle>(),
+             "buffer"_a, "space"_a.none(), "access"_a.none(), "offset"_a.none(), "count"_a.none(), "timeout"_a.none(),
+             "stream"_a.none(), "told"_a.none(), "pause"_a.none(), "resume"_a.none())
         .def_prop_ro("array", &standing_block::array, nb::sig("def array(self) -> typing.Any"),
                      "The device's copy as an array, as `device` has it. After the block it is stale memory at best.")
         .def_prop_ro(
             "memory", &standing_block::held_memory, nb::sig("def memory(self) -> Memory"),
             "The device's copy: `handle` is what the API of the space calls it, `offset` the first byte in it.")
-        .def("resume", &standing_block::resume,
-             "Gives the device all bytes that were taken from it, with the newest content; those that are leased "
-             "elsewhere when their leases end.")
-        .def("pause", &standing_block::pause,
-             "Waits until the device is quiet, and takes all bytes from it until resume().")
         .def(
             "__enter__",
             [](nb::pointer_and_handle<standing_block> self) {

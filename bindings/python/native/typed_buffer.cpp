@@ -7,6 +7,11 @@
 
 namespace unibuf::python {
 
+typed_buffer& buffer_of(nb::handle object, const char* allowed) {
+    if (nb::isinstance<typed_buffer>(object) && nb::inst_ready(object)) return *nb::inst_ptr<typed_buffer>(object);
+    throw nb::type_error(nb::str("{}; {} was given").format(allowed, object.type().attr("__name__")).c_str());
+}
+
 space device_of_calls() {
     static constinit bool known = false;  // guarded by the interpreter's lock
     if (!known) {

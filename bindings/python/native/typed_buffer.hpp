@@ -18,6 +18,12 @@
 
 namespace unibuf::python {
 
+class typed_buffer;
+
+/// Returns the buffer that an object is. Throws TypeError, which begins with `allowed`, where it is none, or its class
+/// has not called the __init__ of its base.
+typed_buffer& buffer_of(nb::handle object, const char* allowed);
+
 /// Returns unibuf's current_device(), for which drivers may have to be loaded, without the interpreter's lock.
 space device_of_calls();
 

@@ -26,6 +26,7 @@ from .errors import (
     UnibufError,
     UnsupportedError,
 )
+from .placement import Placement
 from .pool import MemoryPool, PoolStatistics, get_memory_pool
 from .registry import Registry, registry
 from .sharing import attach, from_dlpack, from_numpy
@@ -48,6 +49,7 @@ __all__ = [
     "MemoryPool",
     "OutOfMemoryError",
     "OutOfRangeError",
+    "Placement",
     "PoolStatistics",
     "Registry",
     "Statistics",

@@ -15,8 +15,8 @@ _PROTOCOLS = "__array__", "__array_interface__", "__array_struct__"
 
 
 def as_array(data: Any) -> NDArray[Any]:
-    """As numpy.asarray, but TypeError for what is no array. NumPy would ask it for each of its elements first, if it has
-    a length, or make an array of the one object."""
+    """As numpy.asarray, but TypeError for what is no array. NumPy would ask it for each of its elements first, where it
+    has a length, or make an array of the one object."""
     if not (
         isinstance(data, (np.ndarray, np.generic, Sequence, Number))
         or any(hasattr(data, name) for name in _PROTOCOLS)

@@ -127,6 +127,7 @@ class ArrayBuffer(BufferBase[T], NDArrayOperatorsMixin):
         return self.host.item(*index)
 
     def tolist(self) -> Any:
+        """The elements, as Python objects in lists of lists."""
         return self.host.tolist()
 
     def __repr__(self) -> str:
@@ -141,7 +142,7 @@ class ArrayBuffer(BufferBase[T], NDArrayOperatorsMixin):
         rows = [("shape", self.shape), ("dtype", self.dtype), ("bytes", f"{self.nbytes:,}"), ("state", self.state)]
         for space in ("host", default_device()):
             if self.is_at(space):
-                rows.append((space, self.placement(space)["placement"]))
+                rows.append((space, self.placement(space).placement))
         table = "".join(f"<tr><th>{escape(str(name))}</th><td>{escape(str(value))}</td></tr>" for name, value in rows)
         values = f"<pre>{escape(self._values())}</pre>" if self._values() else ""
         return f"<table>{table}</table>{values}"

@@ -20,9 +20,7 @@ from .errors import InvalidArgumentError, OutOfMemoryError
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from .buffer import UnifiedBuffer
-
-    Buffer = UnifiedBuffer[Any]
+    Buffer = Any  # a UnifiedBuffer; its module needs this one
 
 
 class OpenCLBytes:

@@ -89,6 +89,7 @@ def default_device() -> str:
 
 
 def set_default_device(space: str) -> None:
+    """Sets what default_device() is from now on, for all threads. Raises DeviceUnavailableError where it is missing."""
     _native.set_default_device(space)
 
 

@@ -81,6 +81,7 @@ class MemoryPool:
         self._pool.trim(nbytes)
 
     def clear(self) -> None:
+        """Frees all buffers that are held."""
         self.trim(0)
 
     def limit(self, nbytes: int | None) -> None:

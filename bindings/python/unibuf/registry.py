@@ -26,15 +26,17 @@ class Registry:
         self._known[name] = buffer
 
     def get(self, name: str) -> UnifiedBuffer[Any] | None:
+        """None where nobody has the name."""
         found: UnifiedBuffer[Any] | None = _native.registry_find(UnifiedBuffer, name)
         known = self._known.get(name)
         return known if found is not None and known is not None and known.id == found.id else found
 
     def remove(self, name: str) -> bool:
-        """Whether there was one."""
+        """Takes the name away. Returns whether there was one."""
         return _native.registry_remove(name)
 
     def names(self) -> list[str]:
+        """Those that have a buffer now."""
         return _native.registry_names()
 
     def __getitem__(self, name: str) -> UnifiedBuffer[Any]:

@@ -23,6 +23,13 @@ def from_numpy(array: NDArray[Any]) -> UnifiedBuffer[Any]:
     The array may be written at any time, and counts as written at each access elsewhere, but where its memory is whole
     pages. Raises InvalidArgumentError where it is not C-contiguous or not writable.
     """
+    if not isinstance(array, np.ndarray):
+        raise TypeError(
+            f"from_numpy takes a numpy.ndarray; {type(array).__name__} was given: from_dlpack takes what exports "
+            "DLPack, and copy_from of a buffer copies any array or sequence"
+        )
+    if isinstance(array, np.ma.MaskedArray):
+        raise TypeError("from_numpy takes an array without a mask; a masked one was given: give its `data` or filled()")
     if not array.flags.c_contiguous or not array.flags.writeable:
         raise InvalidArgumentError(
             "a buffer over an array needs it C-contiguous and writable: copy_from takes any, and copies"

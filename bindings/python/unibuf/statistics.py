@@ -44,4 +44,5 @@ def total_statistics() -> Statistics:
 
 
 def reset_statistics() -> None:
+    """Lets total_statistics begin anew. Those of buffers go on."""
     _native.reset_statistics()

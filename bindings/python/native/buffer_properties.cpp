@@ -1,23 +1,11 @@
-// plain_calls.cpp: the calls of a buffer that are made most often, without nanobind, whose calls take longer.
-#include "errors.hpp"
+// buffer_properties.cpp: what a buffer is asked most often.
 #include "imported.hpp"
 #include "module.hpp"
-#include "typed_buffer.hpp"
-
-using namespace nanobind::literals;
+#include "plain.hpp"
 
 namespace unibuf::python {
 
 namespace {
-
-/// Returns the buffer of `self`. Throws error(invalid_argument) where its class has not called the __init__ of its
-/// base.
-typed_buffer& self_of(PyObject* self) {
-    if (!nb::inst_ready(self)) {
-        throw error(error_code::invalid_argument, "the buffer was used before UnifiedBuffer.__init__ was called");
-    }
-    return *nb::inst_ptr<typed_buffer>(self);
-}
 
 template <auto Get>
 PyObject* get(PyObject* self, void*) {
@@ -63,43 +51,7 @@ PyGetSetDef properties[] = {
      "The number of elements.", nullptr},
     {nullptr, nullptr, nullptr, nullptr, nullptr}};
 
-/// Marks all of the buffer. With arguments, the Python function `otherwise` marks a part, or after a stream.
-PyObject* mark(PyObject* self, space where, const char* otherwise, PyObject* arguments, PyObject* names) {
-    if (PyTuple_Size(arguments) == 0 && !names) {
-        self_of(self).mark(where, {});
-        return Py_NewRef(Py_None);
-    }
-    const nb::object function = nb::borrow(self).attr(otherwise);
-    return PyObject_Call(function.ptr(), arguments, names);
-}
-
-PyObject* mark_host(PyObject* self, PyObject* arguments, PyObject* names) {
-    return guarded([&] { return mark(self, host, "_mark_host_dirty", arguments, names); });
-}
-
-PyObject* mark_device(PyObject* self, PyObject* arguments, PyObject* names) {
-    return guarded([&] { return mark(self, device_of_calls(), "_mark_device_dirty", arguments, names); });
-}
-
-PyCFunction as_method(PyCFunctionWithKeywords function) {
-    return reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(function));
-}
-
-PyMethodDef methods[] = {
-    {"mark_host_dirty", as_method(mark_host), METH_VARARGS | METH_KEYWORDS,
-     "mark_host_dirty($self, offset=0, count=None)\n--\n\n"
-     "Says that the host's bytes stand, and drops newer ones elsewhere. Raises BufferNotAllocatedError."},
-    {"mark_device_dirty", as_method(mark_device), METH_VARARGS | METH_KEYWORDS,
-     "mark_device_dirty($self, offset=0, count=None, stream=None)\n--\n\n"
-     "Says that the default device's bytes stand, and drops newer ones elsewhere. They are ready after all\n"
-     "work that was submitted to the device until now, or to `stream`. Raises BufferNotAllocatedError."},
-    {nullptr, nullptr, 0, nullptr}};
-
-PyType_Slot slots[] = {{Py_tp_methods, methods}, {0, nullptr}};
-
 }  // namespace
-
-PyType_Slot* plain_methods() { return slots; }
 
 void define_plain_properties(nb::module_& in) {
     in.def("add_properties", [](nb::handle type) {

@@ -1,0 +1,223 @@
+// buffer_methods.cpp: what a program calls on a buffer.
+#include <new>
+#include <utility>
+
+#include "imported.hpp"
+#include "module.hpp"
+#include "options.hpp"
+#include "plain.hpp"
+
+namespace unibuf::python {
+
+namespace {
+
+const nb::handle none = Py_None;
+
+void construct(nb::handle self, const call_arguments& arguments) {
+    nb::handle shape, dtype;
+    option_arguments options;
+    arguments.take("O|O$OOOOOO:UnifiedBuffer",
+                   {"shape", "dtype", "pinned", "access", "hint", "device", "tracking", "uninitialized"}, shape, dtype,
+                   options.pinned, options.access, options.hint, options.device, options.tracking,
+                   options.uninitialized);
+    static const nb::handle usual = imported("numpy", "float32");
+    element_type element = element_type_of(dtype.is_valid() ? dtype : usual);
+    std::size_t size = 0;
+    nb::object extents = shape_of(shape, element, size);
+    const buffer_options wanted = options_of(options);
+    unibuf::buffer bytes(size, wanted);
+    if (nb::inst_ready(self)) throw nb::type_error("a buffer is made once: its __init__ was called again");
+    new (nb::inst_ptr<typed_buffer>(self))
+        typed_buffer(std::move(bytes), std::move(element), std::move(extents), wanted);
+    nb::inst_mark_ready(self);
+}
+
+/// Makes a view of rows `offset` to `offset + count` of the first axis.
+nb::object view(nb::handle self, const call_arguments& arguments) {
+    nb::handle offset, count = none;
+    arguments.take("O|O:view", {"offset", "count"}, offset, count);
+    typed_buffer& of = self_of(self);
+    if (!PyIndex_Check(offset.ptr())) {
+        throw nb::type_error(nb::str("view takes the number of its first row, and a count of rows; {!r} was given")
+                                 .format(offset)
+                                 .c_str());
+    }
+    const access_options rows_asked = range_of(offset, count, 1);
+    const Py_ssize_t axes = PyTuple_Size(of.shape().ptr());
+    if (axes == 0) throw error(error_code::invalid_argument, "a buffer without axes has no views");
+    const auto rows = nb::cast<std::size_t>(of.shape()[0]);
+    const std::size_t row_bytes = rows ? of.size_bytes() / rows : 0;
+    const std::size_t rest_rows = rows_asked.offset <= rows ? rows - rows_asked.offset : 0;
+    const std::size_t asked = rows_asked.count == rest ? rest_rows : rows_asked.count;
+    if (rows_asked.offset > rows || asked > rest_rows) {
+        throw error(error_code::out_of_range, nb::str("rows {} to {} of a buffer with {} were asked for")
+                                                  .format(rows_asked.offset, rows_asked.offset + asked, rows)
+                                                  .c_str());
+    }
+    nb::object shape = nb::steal(PyTuple_GetSlice(of.shape().ptr(), 0, axes));
+    if (static_cast<std::size_t>(asked) != rows) {
+        nb::list extents(of.shape());
+        extents[0] = nb::int_(asked);
+        shape = nb::tuple(extents);
+    }
+    return make_buffer(self.type(), of.handle().view(rows_asked.offset * row_bytes, asked * row_bytes), of.element(),
+                       std::move(shape), of.options());
+}
+
+/// Makes `where` current. Where the buffer has no copy yet, it gets one, as by any first access.
+void sync(typed_buffer& self, space where, nb::handle offset, nb::handle count) {
+    const access_options range = range_of(offset, count, self.element().bytes);
+    self.access([&](unibuf::buffer& of) {
+        const auto run = [&] {
+            where == host ? of.sync_to_host(range.offset, range.count) : of.sync_to_device(range.offset, range.count);
+        };
+        try {
+            return run();
+        } catch (const error& failure) {
+            if (failure.code() != error_code::not_allocated) throw;
+        }
+        of.copy_view(where == host_as_device ? host : where);
+        run();
+    });
+}
+
+void sync_to_host(nb::handle self, const call_arguments& arguments) {
+    nb::handle offset, count = none;
+    arguments.take("|OO:sync_to_host", {"offset", "count"}, offset, count);
+    sync(self_of(self), host, offset, count);
+}
+
+void sync_to_device(nb::handle self, const call_arguments& arguments) {
+    nb::handle offset, count = none;
+    arguments.take("|OO:sync_to_device", {"offset", "count"}, offset, count);
+    typed_buffer& of = self_of(self);
+    sync(of, device_of_calls(), offset, count);
+}
+
+void mark(typed_buffer& self, space where, nb::handle offset, nb::handle count, nb::handle stream) {
+    access_options options = range_of(offset, count, self.element().bytes);
+    options.on = queue_of(stream);
+    self.mark(where, options);
+}
+
+void mark_host_dirty(nb::handle self, const call_arguments& arguments) {
+    if (arguments.none()) return self_of(self).mark(host, {});
+    nb::handle offset, count = none;
+    arguments.take("|OO:mark_host_dirty", {"offset", "count"}, offset, count);
+    mark(self_of(self), host, offset, count, none);
+}
+
+void mark_device_dirty(nb::handle self, const call_arguments& arguments) {
+    if (arguments.none()) return self_of(self).mark(device_of_calls(), {});
+    nb::handle offset, count = none, stream = none;
+    arguments.take("|OOO:mark_device_dirty", {"offset", "count", "stream"}, offset, count, stream);
+    typed_buffer& of = self_of(self);
+    mark(of, device_of_calls(), offset, count, stream);
+}
+
+void mark_dirty(nb::handle self, const call_arguments& arguments) {
+    nb::handle where, offset, count = none, stream = none;
+    arguments.take("O|OOO:mark_dirty", {"space", "offset", "count", "stream"}, where, offset, count, stream);
+    typed_buffer& of = self_of(self);
+    mark(of, named_space_of(where), offset, count, stream);
+}
+
+void prefetch(nb::handle self, const call_arguments& arguments) {
+    nb::handle where = none, offset, count = none, stream = none;
+    arguments.take("|OOOO:prefetch", {"space", "offset", "count", "stream"}, where, offset, count, stream);
+    typed_buffer& of = self_of(self);
+    access_options options = range_of(offset, count, of.element().bytes);
+    options.on = queue_of(stream);
+    const space to = where.is_none() ? device_of_calls() : space_of(where);
+    of.access([&](unibuf::buffer& bytes) { bytes.prefetch(to, options); });
+}
+
+void discard(nb::handle self, const call_arguments& arguments) {
+    nb::handle where;
+    arguments.take("O:discard", {"space"}, where);
+    typed_buffer& of = self_of(self);
+    const space at = named_space_of(where);
+    of.access([&](unibuf::buffer& bytes) { bytes.discard(at); });
+}
+
+PyObject* discard_content(PyObject* self, PyObject*) {
+    return guarded([&] {
+        self_of(self).access([](unibuf::buffer& of) { of.discard_content(); });
+        return Py_NewRef(Py_None);
+    });
+}
+
+PyObject* free_all(PyObject* self, PyObject*) {
+    return guarded([&] {
+        self_of(self).free();
+        return Py_NewRef(Py_None);
+    });
+}
+
+nb::object placement(nb::handle self, const call_arguments& arguments) {
+    nb::handle where;
+    arguments.take("O:placement", {"space"}, where);
+    typed_buffer& of = self_of(self);
+    const space at = named_space_of(where);  // lets go of the interpreter's lock: others may release the buffer
+    const placement_info found = of.bytes().placement(at);
+    static const nb::handle tuple = imported("unibuf.placement", "Placement");
+    return tuple(found.placement == placement::shared ? "shared" : "mirrored", found.pinned,
+                 nb::str(found.reason.c_str()));
+}
+
+PyMethodDef methods[] = {
+    method<view>("view",
+                 "view($self, offset, count=None)\n--\n\n"
+                 "Rows `offset` to `offset + count` of the first axis: another handle of the same buffer, with its\n"
+                 "copies and its state. Raises OutOfRangeError."),
+    method<sync_to_host>("sync_to_host",
+                         "sync_to_host($self, offset=0, count=None)\n--\n\n"
+                         "Makes the host current."),
+    method<sync_to_device>("sync_to_device",
+                           "sync_to_device($self, offset=0, count=None)\n--\n\n"
+                           "Makes the default device current."),
+    method<mark_host_dirty>("mark_host_dirty",
+                            "mark_host_dirty($self, offset=0, count=None)\n--\n\n"
+                            "Says that the host's bytes stand, and drops newer ones elsewhere. Raises\n"
+                            "BufferNotAllocatedError."),
+    method<mark_device_dirty>(
+        "mark_device_dirty",
+        "mark_device_dirty($self, offset=0, count=None, stream=None)\n--\n\n"
+        "Says that the default device's bytes stand, and drops newer ones elsewhere. They are ready after all\n"
+        "work that was submitted to the device until now, or to `stream`. Raises BufferNotAllocatedError."),
+    method<mark_dirty>("mark_dirty",
+                       "mark_dirty($self, space, offset=0, count=None, stream=None)\n--\n\n"
+                       "The same of any space."),
+    method<prefetch>("prefetch",
+                     "prefetch($self, space=None, offset=0, count=None, stream=None)\n--\n\n"
+                     "Starts to make a space current, and returns; accesses there wait for it. None is the default\n"
+                     "device."),
+    method<discard>("discard",
+                    "discard($self, space)\n--\n\n"
+                    "Drops the copy at a space. Raises AccessConflictError where nobody else is current, or arrays\n"
+                    "show it."),
+    {"discard_content", discard_content, METH_NOARGS,
+     "discard_content($self)\n--\n\n"
+     "Drops the content: it reads as zero. Raises AccessConflictError while arrays of the host are held."},
+    {"free", free_all, METH_NOARGS,
+     "free($self)\n--\n\n"
+     "Drops every copy, and the content. Arrays that are held keep the memory that they show; views, a name in\n"
+     "the registry and a pool stay with what was there before."},
+    method<placement>("placement",
+                      "placement($self, space)\n--\n\n"
+                      "How a space has its copy: a Placement. Raises BufferNotAllocatedError where it has none."),
+    {nullptr, nullptr, 0, nullptr}};
+
+int init(PyObject* self, PyObject* positional, PyObject* named) {
+    PyObject* const done = call_method<construct>(self, positional, named);
+    Py_XDECREF(done);
+    return done ? 0 : -1;
+}
+
+PyType_Slot slots[] = {{Py_tp_init, reinterpret_cast<void*>(init)}, {Py_tp_methods, methods}, {0, nullptr}};
+
+}  // namespace
+
+PyType_Slot* buffer_methods() { return slots; }
+
+}  // namespace unibuf::python

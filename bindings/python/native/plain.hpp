@@ -1,0 +1,71 @@
+// plain.hpp: what functions have that Python calls without nanobind.
+//
+// Such a function takes less time to call. Its text begins with its arguments, of which inspect.signature and help()
+// tell then. It refuses wrong ones in the words of Python's own functions.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <tuple>
+#include <type_traits>
+
+#include "errors.hpp"
+#include "typed_buffer.hpp"
+
+namespace unibuf::python {
+
+/// Returns the buffer of `self`. Throws error(invalid_argument) where its class has not called the __init__ of its
+/// base.
+inline typed_buffer& self_of(nb::handle self) {
+    if (!nb::inst_ready(self)) {
+        throw error(error_code::invalid_argument, "the buffer was used before UnifiedBuffer.__init__ was called");
+    }
+    return *nb::inst_ptr<typed_buffer>(self);
+}
+
+/// The arguments of a call, as Python gives them.
+struct call_arguments {
+    PyObject* positional;
+    PyObject* named;  // null where none were given
+
+    bool none() const { return PyTuple_Size(positional) == 0 && !named; }
+
+    /// Sets `values` to the arguments by their names, and leaves those that were not given. `format` is that of
+    /// PyArg_ParseTupleAndKeywords, with only objects in it. Raises TypeError.
+    template <std::size_t Count, class... Values>
+    void take(const char* format, const char* const (&names)[Count], Values&... values) const {
+        static_assert(Count == sizeof...(Values));
+        std::array<const char*, Count + 1> list{};
+        for (std::size_t index = 0; index < Count; ++index) list[index] = names[index];
+        std::array<PyObject*, Count> found{values.ptr()...};
+        const auto parse = [&](auto&... each) {
+            return PyArg_ParseTupleAndKeywords(positional, named, format, const_cast<char**>(list.data()), &each...);
+        };
+        if (!std::apply(parse, found)) nb::raise_python_error();
+        std::size_t index = 0;
+        ((values = nb::handle(found[index++])), ...);
+    }
+};
+
+/// Calls `Call` with `self` and its arguments, as a method that Python has made of it.
+template <auto Call>
+PyObject* call_method(PyObject* self, PyObject* positional, PyObject* named) {
+    return guarded([&]() -> PyObject* {
+        const call_arguments arguments{positional, named};
+        if constexpr (std::is_void_v<decltype(Call(nb::handle(self), arguments))>) {
+            Call(nb::handle(self), arguments);
+            return Py_NewRef(Py_None);
+        } else {
+            return nb::object(Call(nb::handle(self), arguments)).release().ptr();
+        }
+    });
+}
+
+/// Returns the definition of a method whose arguments `text` begins with.
+template <auto Call>
+PyMethodDef method(const char* name, const char* text) {
+    return {name, reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(call_method<Call>)),
+            METH_VARARGS | METH_KEYWORDS, text};
+}
+
+}  // namespace unibuf::python

@@ -1,0 +1,13 @@
+# What nanobind's stub of unibuf._native says of functions that are made without nanobind.
+
+unibuf._native.Access.__getattribute__:
+
+unibuf._native.Access.__getitem__:
+
+unibuf._native.StandingHold.resume:
+    def resume(self) -> None:
+        \doc
+
+unibuf._native.StandingHold.pause:
+    def pause(self) -> None:
+        \doc

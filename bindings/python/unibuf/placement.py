@@ -1,0 +1,11 @@
+"""How a space has its copy of a buffer."""
+
+from typing import NamedTuple
+
+
+class Placement(NamedTuple):
+    """Where a copy has its memory, and why there."""
+
+    placement: str  # "mirrored", memory of its own, or "shared", the host's
+    pinned: bool  # of the host: page-locked
+    reason: str  # why it is so
