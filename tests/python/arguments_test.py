@@ -1,4 +1,4 @@
-"""Wrong arguments: each is refused in one sentence, which says what was given and what is allowed, and changes nothing."""
+"""Wrong arguments: each is refused in one sentence, that says what was given and allowed, and changes nothing."""
 
 import re
 

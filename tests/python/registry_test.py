@@ -1,5 +1,8 @@
 """Buffers by name."""
 
+import gc
+
+import ml_dtypes
 import numpy as np
 import pytest
 import unibuf
@@ -35,6 +38,34 @@ def test_names_keep_no_buffer_unless_told_to():
     found = registry["kept"]
     assert (found.shape, found.dtype) == ((4, 5), np.int16)
     assert found.to_numpy().sum() == 140
+
+
+FIELDS = np.dtype([("x", "f4"), ("n", ">i2", (2,))])
+
+
+@pytest.mark.parametrize(
+    "dtype", [FIELDS, FIELDS["n"].base, np.dtype("M8[ms]"), np.dtype("V7"), ml_dtypes.bfloat16], ids=str
+)
+def test_elements_are_what_they_were(dtype):
+    """Also when the buffer that was named has gone, and of names that another Registry gives."""
+    buffer = UnifiedBuffer((4,), dtype).zeros()
+    registry.add("first", buffer, keep=True)
+    registry.add("part", buffer.view(1, 2), keep=True)
+    del buffer
+    gc.collect()
+    for found in (registry["first"], unibuf.Registry()["first"]):
+        assert (found.dtype, found.shape) == (np.dtype(dtype), (4,))
+    assert registry["part"].dtype == np.dtype(dtype) and registry["part"].shape == (2,)
+    registry["first"] = UnifiedBuffer((3,), np.void(np.dtype(dtype).itemsize).dtype)
+    assert registry.get("first") is None  # it has gone, and what had the name has nothing to do with the next one
+    registry.add("first", UnifiedBuffer((3,), np.void(np.dtype(dtype).itemsize).dtype), keep=True)
+    assert registry["first"].dtype == np.dtype(f"V{np.dtype(dtype).itemsize}")
+
+
+def test_names_that_are_gone_are_forgotten():
+    for number in range(1000):
+        registry[f"frame {number}"] = UnifiedBuffer((1,), FIELDS)
+    assert len(unibuf.registry._dtypes) < 300
 
 
 def test_views_have_names_too():

@@ -22,24 +22,28 @@ void add(nb::handle given_name, nb::handle buffer, nb::handle kept) {
     of.access([&](unibuf::buffer& bytes) { get_registry().add(name, bytes, shape::of(extents), element, keep); });
 }
 
-/// Returns the buffer of that name as an instance of `type`; None where nobody has the name.
-nb::object find(nb::handle type, nb::handle given_name) {
+/// Returns the buffer of that name as an instance of `type`; None where nobody has the name. `known` is the id of a
+/// buffer and the dtype that it had when it got the name, or None: the library knows only what C++ can say of a dtype.
+nb::object find(nb::handle type, nb::handle given_name, nb::handle known) {
     const std::string name = name_of(given_name);
     std::optional<registered_buffer> found = unlocked([&] { return get_registry().find(name); });
     if (!found) return nb::none();
     nb::list extents;
     for (const std::size_t extent : found->shape.extents()) extents.append(extent);
     const buffer_options options = found->bytes.options();
-    return make_buffer(type, std::move(found->bytes), element_type_of(nb::str(found->element.c_str())),
-                       nb::tuple(extents), options);
+    const nb::object said = nb::str(found->element.c_str());
+    const bool is_known =
+        !known.is_none() && found->bytes.id() == nb::cast<std::uint64_t>(known[0]) && said.equal(known[1].attr("str"));
+    element_type element = element_type_of(is_known ? nb::object(known[1]) : said);
+    return make_buffer(type, std::move(found->bytes), std::move(element), nb::tuple(extents), options);
 }
 
 }  // namespace
 
 void define_registry(nb::module_& in) {
     in.def("registry_add", add, "name"_a.none(), "buffer"_a.none(), "keep"_a.none());
-    in.def("registry_find", find, "type"_a, "name"_a.none(),
-           nb::sig("def registry_find(type: type, name: str) -> typing.Any"));
+    in.def("registry_find", find, "type"_a, "name"_a.none(), "known"_a.none(),
+           nb::sig("def registry_find(type: type, name: str, known: object | None) -> typing.Any"));
     in.def(
         "registry_remove",
         [](nb::handle given_name) {

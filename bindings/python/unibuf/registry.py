@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, ClassVar
 from weakref import WeakValueDictionary
+
+import numpy as np
 
 from . import _native
 from .buffer import UnifiedBuffer
@@ -16,20 +18,35 @@ class Registry:
 
     __slots__ = ("_known",)
 
+    # By the name, of the buffer with that id: dtypes that the library cannot know, such as those with fields.
+    _dtypes: ClassVar[dict[str, tuple[int, np.dtype[Any]]]] = {}
+    _room: ClassVar[int] = 100  # before those that are gone are looked for
+
     def __init__(self) -> None:
-        # What the library cannot know of a buffer is its object: dtypes with fields, classes made from UnifiedBuffer.
+        # What the library cannot know of a buffer is its object, which may be of a class made from UnifiedBuffer.
         self._known: WeakValueDictionary[str, UnifiedBuffer[Any]] = WeakValueDictionary()
 
     def add(self, name: str, buffer: UnifiedBuffer[Any], *, keep: bool = False) -> None:
         """Raises InvalidArgumentError where the name is taken, or the buffer has more than 8 axes."""
         _native.registry_add(name, buffer, keep)
         self._known[name] = buffer
+        if np.dtype(buffer.dtype.str) != buffer.dtype:
+            self._note(name, buffer)
 
     def get(self, name: str) -> UnifiedBuffer[Any] | None:
         """None where nobody has the name."""
-        found: UnifiedBuffer[Any] | None = _native.registry_find(UnifiedBuffer, name)
+        found: UnifiedBuffer[Any] | None = _native.registry_find(UnifiedBuffer, name, self._dtypes.get(name))
         known = self._known.get(name)
         return known if found is not None and known is not None and known.id == found.id else found
+
+    @classmethod
+    def _note(cls, name: str, buffer: UnifiedBuffer[Any]) -> None:
+        if len(cls._dtypes) >= cls._room:
+            there = set(_native.registry_names())
+            for each in cls._dtypes.keys() - there:
+                cls._dtypes.pop(each, None)
+            cls._room = 2 * len(cls._dtypes) + 100
+        cls._dtypes[name] = buffer.id, buffer.dtype
 
     def remove(self, name: str) -> bool:
         """Takes the name away. Returns whether there was one."""
