@@ -164,7 +164,7 @@ def test_streams(buffer, stream):
 
 
 def test_stream_0_is_ambiguous(buffer):
-    with pytest.raises(ValueError, match="ambiguous"):
+    with pytest.raises(BufferError, match="ambiguous"):
         buffer.cuda(0).__dlpack__(stream=0)
 
 

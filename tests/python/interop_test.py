@@ -156,10 +156,22 @@ def test_what_the_host_only_reads_says_so():
         buffer.__dlpack__()  # unversioned capsules cannot say it
 
 
-@pytest.mark.parametrize("wanted", [(4, 0), (8, 0), (10, 1)])
-def test_devices_that_nobody_exports_to(buffer, wanted):
-    with pytest.raises(BufferError):
-        buffer.__dlpack__(dl_device=wanted)
+@pytest.mark.parametrize("asked", [
+    {"dl_device": (4, 0)}, {"dl_device": (8, 0)}, {"dl_device": (10, 1)}, {"dl_device": (1, 1)}, {"stream": 1},
+    {"dl_device": (2, 99)}, {"dl_device": (2, -1)}, {"dl_device": (2, 99), "copy": True},
+], ids=str)  # fmt: skip
+def test_exports_that_nobody_makes(newest_at_device, asked):
+    """The protocol has one error for what cannot be exported. Nothing is moved for it."""
+    with pytest.raises(BufferError) as refusal:
+        newest_at_device.__dlpack__(**asked)
+    assert isinstance(refusal.value, unibuf.UnibufError) and str(refusal.value)
+    assert newest_at_device.state is BufferState.DEVICE_DIRTY
+
+
+def test_the_host_is_the_device_that_is_exported(buffer):
+    shared = np.from_dlpack(buffer, device="cpu") if np.lib.NumpyVersion(np.__version__) >= "2.1.0" else buffer.host
+    assert np.shares_memory(shared, buffer.host)
+    assert name_of(buffer.__dlpack__(dl_device=(1, 0))) == b"dltensor"
 
 
 @pytest.mark.parametrize("dtype", ["datetime64[s]", ">f4", "S3", [("a", "f4")]], ids=str)
@@ -172,9 +184,11 @@ def test_missing_cuda_is_named(buffer):
     try:
         unibuf.get_accelerator("cuda:0")
     except unibuf.DeviceUnavailableError:
-        for ask in (buffer.cuda, lambda: buffer.__dlpack__(dl_device=(2, 0))):
-            with pytest.raises(unibuf.DeviceUnavailableError, match="CUDA driver"):
-                ask()
+        with pytest.raises(unibuf.DeviceUnavailableError, match="CUDA driver"):
+            buffer.cuda()
+        for error in (BufferError, unibuf.DeviceUnavailableError):
+            with pytest.raises(error, match="CUDA driver"):
+                buffer.__dlpack__(dl_device=(2, 0))
     else:
         pytest.skip("there is a CUDA device")
 

@@ -17,8 +17,14 @@ from ._dtypes import description_of
 from ._opencl_copies import opencl_bytes
 from ._pickle import reduce, token
 from ._shared import note
-from .errors import BufferNotAllocatedError, InvalidArgumentError, MissingAttributeError, UnsupportedError
-from .views import CudaView
+from .errors import (
+    BufferNotAllocatedError,
+    DeviceUnavailableError,
+    InvalidArgumentError,
+    MissingAttributeError,
+    UnsupportedError,
+)
+from .views import CudaView, ExportDeviceError, ExportError
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, DTypeLike, NDArray
@@ -283,12 +289,22 @@ class UnifiedBuffer(ArrayBuffer[T]):
         dl_device: tuple[Any, int] | None = None,
         copy: bool | None = None,
     ) -> Any:
-        """Of the host's copy, or, for a CUDA `dl_device`, of the one there."""
+        """Of the host's copy, or, for a CUDA `dl_device`, of the one there. Raises BufferError where that cannot be."""
         if dl_device is not None and int(dl_device[0]) == CudaView.DLPACK_CUDA:
-            return self.cuda(dl_device[1]).__dlpack__(stream=stream, max_version=max_version, copy=copy)
+            try:
+                view = self.cuda(dl_device[1])
+            except DeviceUnavailableError as failure:
+                raise ExportDeviceError(str(failure)) from failure
+            except InvalidArgumentError as failure:
+                raise ExportError(str(failure)) from failure
+            return view.__dlpack__(stream=stream, max_version=max_version, copy=copy)
+        if dl_device is not None and (int(dl_device[0]), dl_device[1]) != _DLPACK_HOST:
+            raise ExportError(f"a buffer exports the host's copy, {_DLPACK_HOST}, or that of CUDA, not to {dl_device}")
+        if stream is not None:
+            raise ExportError(f"the host's copy is exported on no stream; {stream!r} was given")
         host: NDArray[Any] = self.host
-        asked = {"stream": stream, "max_version": max_version, "dl_device": dl_device, "copy": copy}
-        # Before 2.1 NumPy knows `stream` alone.
+        asked: dict[str, Any] = {"max_version": max_version, "copy": copy}
+        # Before 2.1 NumPy knows neither.
         return host.__dlpack__(**{name: value for name, value in asked.items() if value is not None})
 
     def __reduce_ex__(self, protocol: Any) -> Any:

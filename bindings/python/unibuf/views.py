@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from . import _native
 from ._device_arrays import index_of, needed
-from .errors import InvalidArgumentError, UnsupportedError
+from .errors import DeviceUnavailableError, UnsupportedError
 
 if TYPE_CHECKING:
     import numpy as np
@@ -21,6 +21,10 @@ _BFLOAT = 4
 
 class ExportError(UnsupportedError, BufferError, ValueError):
     """What a library asked for cannot be exported to it."""
+
+
+class ExportDeviceError(DeviceUnavailableError, BufferError):
+    """Nor can it be where the device is missing."""
 
 
 class CudaView:
@@ -74,9 +78,7 @@ class CudaView:
         """A capsule over the same memory, ready on any stream. Raises BufferError for another device, and where a copy
         is asked for."""
         if stream == 0:
-            raise InvalidArgumentError(
-                "stream 0 is ambiguous in DLPack: 1 is the legacy default stream, 2 that of the thread"
-            )
+            raise ExportError("stream 0 is ambiguous in DLPack: 1 is the legacy default stream, 2 that of the thread")
         here = self.__dlpack_device__()
         if dl_device is not None and (int(dl_device[0]), dl_device[1]) != here:
             raise ExportError(f"a view of {self.space} is at {here}, and exports nothing to {dl_device}")
