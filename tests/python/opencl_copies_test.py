@@ -211,6 +211,41 @@ def test_mistakes_change_nothing(queue, buffer):
     assert (buffer.host == 1).all()
 
 
+def test_what_only_another_device_has(own):
+    unibuf.set_default_device("debug:0")
+    buffer = UnifiedBuffer((N,)).fill(1)
+    buffer.device[:] = CONTENT
+    buffer.mark_device_dirty()
+    out = arrays.zeros(own, (N,), np.float32)
+    buffer.copy_to(out)
+    assert np.array_equal(out.get(), CONTENT) and not buffer.is_at("opencl:0")
+    assert np.array_equal(buffer.zeros().copy_from(out).device, CONTENT)
+
+
+def test_arrays_without_a_queue(queue, buffer):
+    source = arrays.to_device(queue, CONTENT)
+    queue.finish()
+    assert np.array_equal(buffer.copy_from(source.with_queue(None)).host, CONTENT)
+    buffer.fill(2).copy_to(source.with_queue(None))
+    assert (source.get() == 2).all()
+
+
+def test_failures_of_the_driver_are_told(queue, buffer, monkeypatch):
+    source = arrays.to_device(queue, CONTENT)
+
+    def fail(*_, **__):
+        raise cl.RuntimeError("no luck")
+
+    monkeypatch.setattr(cl, "enqueue_copy", fail)
+    with pytest.raises(unibuf.TransferFailedError, match=f"copy {4 * N} bytes: no luck"):
+        buffer.copy_to(source)
+    assert (buffer.host == 1).all()
+    with pytest.raises(OSError, match="no luck"):
+        buffer.copy_from(source)
+    monkeypatch.undo()
+    assert np.array_equal(buffer.copy_from(source).host, CONTENT)
+
+
 def test_images_have_no_order_of_bytes(own):
     image = cl.create_image(own.context, 0, cl.ImageFormat(cl.channel_order.R, cl.channel_type.FLOAT), (4, 4))
     for copy in (UnifiedBuffer((4, 4)).copy_from, UnifiedBuffer((4, 4)).copy_to):

@@ -15,7 +15,7 @@ import numpy as np
 
 from ._array_likes import bytes_of
 from ._device_arrays import opencl_queues
-from .errors import InvalidArgumentError, OutOfMemoryError
+from .errors import BufferNotAllocatedError, InvalidArgumentError, OutOfMemoryError, TransferFailedError
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -73,11 +73,13 @@ class OpenCLBytes:
                 del array
 
     def _is_nearer_at_device(self, buffer: Buffer) -> bool:
-        """Whether the content has to come from there, or need not be moved there first."""
+        """Whether the content is there, and is to come from there."""
         if self._space is None:
             return False
-        at_host = buffer._is_current_at("host") and buffer._options()["access"] != "write_only"
-        return not at_host or buffer._is_current_at(self._space)
+        if buffer._options()["access"] == "write_only":  # the host may not read it
+            return True
+        at_host = buffer._is_current_at("host") and not buffer._is_current_at(self._space)
+        return buffer.is_at(self._space) and not at_host
 
     def _copy_into_at_device(self, buffer: Buffer) -> bool:
         """False where the buffer can have no copy there."""
@@ -126,9 +128,13 @@ class OpenCLBytes:
 
     def _is_memory_of(self, buffer: Buffer) -> bool:
         """Whether it may be a part of the buffer's own copy: to copy between parts that overlap is an error there."""
-        if self._space is None or not buffer.is_at(self._space):
+        if self._space is None:
             return False
-        own = self._cl.MemoryObject.from_int_ptr(buffer._hold_copy(self._space).handle, retain=True)
+        try:
+            copy = buffer._hold_copy(self._space)
+        except BufferNotAllocatedError:
+            return False
+        own = self._cl.MemoryObject.from_int_ptr(copy.handle, retain=True)
         return self._whole(own) == self._whole(self._memory)
 
     def _whole(self, memory: Any) -> int:
@@ -162,21 +168,20 @@ class OpenCLBytes:
         return result
 
     def _copy(self, source: Any, source_offset: int, target: Any, target_offset: int) -> None:
-        self._cl.enqueue_copy(
-            self._queue,
-            target,
-            source,
-            byte_count=self._nbytes,
-            src_offset=source_offset,
-            dst_offset=target_offset,
-            wait_for=self._before(),
-        ).wait()
+        offsets = {"src_offset": source_offset, "dst_offset": target_offset}
+        self._enqueue(target, source, byte_count=self._nbytes, **offsets)
 
     def _read(self, target: NDArray[np.uint8], offset: int) -> None:
-        self._cl.enqueue_copy(self._queue, target, self._memory, src_offset=offset, wait_for=self._before())
+        self._enqueue(target, self._memory, src_offset=offset)
 
     def _write(self, source: NDArray[np.uint8]) -> None:
-        self._cl.enqueue_copy(self._queue, self._memory, source, dst_offset=self._offset, wait_for=self._before())
+        self._enqueue(self._memory, source, dst_offset=self._offset)
+
+    def _enqueue(self, target: Any, source: Any, **parts: int) -> None:
+        try:
+            self._cl.enqueue_copy(self._queue, target, source, wait_for=self._before(), **parts).wait()
+        except self._cl.Error as failure:
+            raise TransferFailedError(f"PyOpenCL could not copy {self._nbytes} bytes: {failure}") from failure
 
 
 def opencl_bytes(of: Any) -> OpenCLBytes | None:
