@@ -74,7 +74,7 @@ def set_first(value, *buffers):
 
 def answer(requests, answers):
     """Sends back what each buffer that arrives is, and its sum, and sets its first element."""
-    for buffer in iter(requests.get, None):
+    while (buffer := requests.get()) is not None:
         answers.put(
             (type(buffer).__name__, vars(buffer) if hasattr(buffer, "__dict__") else {}, float(buffer.host.sum()))
         )
