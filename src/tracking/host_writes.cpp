@@ -93,13 +93,8 @@ void host_writes::collect(byte_range range) {
 }
 
 void host_writes::apply_pending(byte_range range) {
-    coherence::found_host_writes(known_, written(known_, pending_.clipped_to(range)));
-    take_out_pending(range);
-}
-
-void host_writes::take_out_pending(const byte_ranges& ranges) {
-    pending_.take_out(ranges);
-    before_image_.take_out(ranges);
+    coherence::found_host_writes(known_, images_.written(known_, pending_.clipped_to(range)));
+    pending_.take_out(range);
 }
 
 /// Returns whether there is nothing to look at in `range`: its bytes are taken for written, or no pointer is out.
@@ -210,9 +205,9 @@ directory host_writes::look() {
         return known_;
     }
     directory result = known_;
-    coherence::found_host_writes(result, written(result, pending_));
+    coherence::found_host_writes(result, images_.written(result, pending_));
     // What was touched is found again each time it is looked for; all else is kept for the accesses that need it.
-    take_out_pending(known_.where(known_.whole(), is_fresh));
+    pending_.take_out(known_.where(known_.whole(), is_fresh));
     return result;
 }
 
@@ -220,7 +215,7 @@ void host_writes::forget(byte_range range) {
     if (!watch_) return;
     try {
         scan(known_.where(range, &knowledge::watched));
-        take_out_pending(range);
+        pending_.take_out(range);
         forget_images(range);
         keep_images(range);
     } catch (const error&) {
@@ -252,7 +247,6 @@ void host_writes::give_up() {
     pinning_ = nullptr;
     images_.forget_all();
     pending_ = {};
-    before_image_ = {};
     coherence::stop_watching(known_);
 }
 

@@ -115,9 +115,7 @@ private:
     void scan(const byte_ranges& ranges);
     void collect(byte_range range);
     bool is_all_assumed(byte_range range) const;
-    byte_ranges written(const coherence::directory& known, const byte_ranges& found) const;
     void apply_pending(byte_range range);
-    void take_out_pending(const byte_ranges& ranges);
     void end_free(byte_range range);
     void decide(byte_range in, std::size_t written);
     byte_ranges watch_fresh(byte_range in);
@@ -150,7 +148,6 @@ private:
     tracking::content_watch* pinning_ = nullptr;  // is `watch_` while pages are pinned
     bool used_ = false;                           // the memory was used before the first pointer
     byte_ranges pending_;                         // ranges that were found, and not told yet
-    byte_ranges before_image_;  // of those, the ones of which a device had newer bytes, before an image was taken
     byte_ranges unseen_;  // written by a device that shares the memory: writes are found once the host has seen it
     unit_images images_;
     std::vector<tracking::section_history> sections_;

@@ -11,13 +11,6 @@ using coherence::directory;
 using coherence::knowledge;
 using coherence::pointers;
 
-/// Returns the bytes of `found`, told by units, that the program has written.
-byte_ranges host_writes::written(const directory& known, const byte_ranges& found) const {
-    byte_ranges result = images_.written(known, found);
-    for (const byte_range& each : found) result.add(before_image_.clipped_to(each));
-    return result;
-}
-
 void host_writes::before_device_writes(byte_range range, bool share) {
     const auto unwatched = [](const knowledge& k) { return k.exposed() && !k.watched(); };
     try {
@@ -54,8 +47,7 @@ void host_writes::before_device_writes(byte_range range, bool share) {
 
 /// Takes an image at a moment in which nobody writes the unit.
 void host_writes::take_image(byte_range unit, byte_range inner) {
-    const bool is_first = !images_.has(unit);
-    if (is_first) inner = unit;
+    if (!images_.has(unit)) inner = unit;
     bool was_written = true;
     for (int tries = 0; was_written && tries < 4; ++tries) {
         images_.take(unit, inner);
@@ -63,10 +55,6 @@ void host_writes::take_image(byte_range unit, byte_range inner) {
         watch_->scan(unit, found);
         was_written = !found.empty();
         pending_.add(byte_ranges::of(std::move(found)));
-    }
-    if (!is_first) return;
-    for (const byte_range& each : pending_.clipped_to(unit)) {
-        before_image_.add(known_.where(each, is_newer_elsewhere));
     }
 }
 
