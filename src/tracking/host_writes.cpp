@@ -74,14 +74,14 @@ void host_writes::arm(byte_range range) {
         watch_->scan(unit, found);
         byte_ranges others = byte_ranges::of(std::move(found));
         others.take_out(range);
-        pending_.add(others);
+        keep_found(others);
     }
 }
 
 void host_writes::scan(const byte_ranges& ranges) {
     std::vector<byte_range> found;
     for (const byte_range& each : ranges) watch_->scan(each, found);
-    pending_.add(byte_ranges::of(std::move(found)));
+    keep_found(byte_ranges::of(std::move(found)));
 }
 
 /// Looks at all that somebody may have written of `range`, and keeps what is found.
@@ -89,12 +89,17 @@ void host_writes::collect(byte_range range) {
     scan(known_.where(range, &knowledge::watched));
     std::vector<byte_range> found;
     for (const byte_range& piece : known_.where(range, is_fresh)) watch_->touched(piece, found);
-    pending_.add(byte_ranges::of(std::move(found)));
+    keep_found(byte_ranges::of(std::move(found)));
 }
 
 void host_writes::apply_pending(byte_range range) {
-    coherence::found_host_writes(known_, images_.written(known_, pending_.clipped_to(range)));
-    pending_.take_out(range);
+    coherence::found_host_writes(known_, written(known_, pending_.clipped_to(range)));
+    take_out_pending(range);
+}
+
+void host_writes::take_out_pending(const byte_ranges& ranges) {
+    pending_.take_out(ranges);
+    conflicts_.take_out(ranges);
 }
 
 /// Returns whether there is nothing to look at in `range`: its bytes are taken for written, or no pointer is out.
@@ -205,9 +210,9 @@ directory host_writes::look() {
         return known_;
     }
     directory result = known_;
-    coherence::found_host_writes(result, images_.written(result, pending_));
+    coherence::found_host_writes(result, written(result, pending_));
     // What was touched is found again each time it is looked for; all else is kept for the accesses that need it.
-    pending_.take_out(known_.where(known_.whole(), is_fresh));
+    take_out_pending(known_.where(known_.whole(), is_fresh));
     return result;
 }
 
@@ -215,7 +220,7 @@ void host_writes::forget(byte_range range) {
     if (!watch_) return;
     try {
         scan(known_.where(range, &knowledge::watched));
-        pending_.take_out(range);
+        take_out_pending(range);
         forget_images(range);
         keep_images(range);
     } catch (const error&) {
@@ -247,6 +252,7 @@ void host_writes::give_up() {
     pinning_ = nullptr;
     images_.forget_all();
     pending_ = {};
+    conflicts_ = {};
     coherence::stop_watching(known_);
 }
 

@@ -115,7 +115,10 @@ private:
     void scan(const byte_ranges& ranges);
     void collect(byte_range range);
     bool is_all_assumed(byte_range range) const;
+    void keep_found(const byte_ranges& found);
+    byte_ranges written(const coherence::directory& known, const byte_ranges& found) const;
     void apply_pending(byte_range range);
+    void take_out_pending(const byte_ranges& ranges);
     void end_free(byte_range range);
     void decide(byte_range in, std::size_t written);
     byte_ranges watch_fresh(byte_range in);
@@ -148,7 +151,8 @@ private:
     tracking::content_watch* pinning_ = nullptr;  // is `watch_` while pages are pinned
     bool used_ = false;                           // the memory was used before the first pointer
     byte_ranges pending_;                         // ranges that were found, and not told yet
-    byte_ranges unseen_;  // written by a device that shares the memory: writes are found once the host has seen it
+    byte_ranges conflicts_;  // of those, the ones that a device had newer, where no image told what was written
+    byte_ranges unseen_;     // written by a device that shares the memory: writes are found once the host has seen it
     unit_images images_;
     std::vector<tracking::section_history> sections_;
 };

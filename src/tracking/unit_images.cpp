@@ -75,15 +75,19 @@ byte_ranges unit_images::written(const coherence::directory& known, const byte_r
 }
 
 byte_ranges unit_images::differing(byte_range range) const {
-    byte_ranges result;
-    std::size_t done = range.begin;
+    byte_ranges result = missing(range);
     for (auto each = first_in(range); each != images_.end() && each->first < range.end; ++each) {
         const byte_range unit = unit_of(*each);
-        result.add({done, unit.begin});
         add_differing(range.clipped_to(unit), unit, each->second, result);
-        done = unit.end;
     }
-    result.add({done, range.end});
+    return result;
+}
+
+byte_ranges unit_images::missing(byte_range range) const {
+    byte_ranges result = range;
+    for (auto each = first_in(range); each != images_.end() && each->first < range.end; ++each) {
+        result.take_out(unit_of(*each));
+    }
     return result;
 }
 

@@ -43,6 +43,9 @@ public:
     /// Returns the bytes of `range` that differ from their image; all bytes of a unit that has none.
     byte_ranges differing(byte_range range) const;
 
+    /// Returns the bytes of `range` whose units have no image.
+    byte_ranges missing(byte_range range) const;
+
     /// Notes that a device is about to have newer content in `inner`. expect_no_more says that it has it by now, or
     /// never will.
     void expect(byte_range unit, byte_range inner) { images_.at(unit.begin).expected.add(inner); }

@@ -11,6 +11,22 @@ using coherence::directory;
 using coherence::knowledge;
 using coherence::pointers;
 
+/// Keeps what was found by units, of bytes that are looked at: a device that shares the memory may have written others.
+void host_writes::keep_found(const byte_ranges& found) {
+    const auto looked_at = [](const knowledge& k) { return k.watched() || k.out == pointers::fresh; };
+    for (const byte_range& each : found) {
+        pending_.add(known_.where(each, looked_at));
+        for (const byte_range& newer : known_.where(each, is_newer_elsewhere)) conflicts_.add(images_.missing(newer));
+    }
+}
+
+/// Returns the bytes of `found`, told by units, that the program has written.
+byte_ranges host_writes::written(const directory& known, const byte_ranges& found) const {
+    byte_ranges result = images_.written(known, found);
+    for (const byte_range& each : found) result.add(conflicts_.clipped_to(each));
+    return result;
+}
+
 void host_writes::before_device_writes(byte_range range, bool share) {
     const auto unwatched = [](const knowledge& k) { return k.exposed() && !k.watched(); };
     try {
@@ -47,14 +63,17 @@ void host_writes::before_device_writes(byte_range range, bool share) {
 
 /// Takes an image at a moment in which nobody writes the unit.
 void host_writes::take_image(byte_range unit, byte_range inner) {
-    if (!images_.has(unit)) inner = unit;
+    if (!images_.has(unit)) {
+        scan(unit);  // what was written before now is in the image
+        inner = unit;
+    }
     bool was_written = true;
     for (int tries = 0; was_written && tries < 4; ++tries) {
         images_.take(unit, inner);
         std::vector<byte_range> found;
         watch_->scan(unit, found);
         was_written = !found.empty();
-        pending_.add(byte_ranges::of(std::move(found)));
+        keep_found(byte_ranges::of(std::move(found)));
     }
 }
 

@@ -353,6 +353,23 @@ TEST_P(host_write_contract, either_of_two_versions_may_stand) {
     }
 }
 
+/// What is written next to it makes an image of the unit, which must not take the store for old.
+TEST_P(host_write_contract, a_conflict_outlasts_a_write_beside_it_in_the_same_unit) {
+    for (const std::size_t count : {std::size_t{300}, 3 * page}) {
+        if (!finds(count)) GTEST_SKIP() << tracking::about().description;
+        for (const space beside : {where_, host}) {
+            buffer used = mirrored(count, where_);
+            std::byte* const old = used.host();
+            used.write(where_).release();
+            old[3] = std::byte{0x22};
+            used.write(beside, {.offset = 16}).release();
+            EXPECT_EQ(code_of([&] { used.read(where_); }), error_code::access_conflict) << beside.name();
+            used.mark_dirty(where_, {.count = 16});
+            EXPECT_NE(device_has(used, where_)[3], std::byte{0x22});
+        }
+    }
+}
+
 /// A store to bytes that were marked is told from bytes of the same page that a device has newer.
 TEST_P(host_write_contract, a_store_beside_newer_bytes_is_no_conflict_once_its_own_were_marked) {
     for (const std::size_t count : {std::size_t{300}, 3 * page}) {

@@ -85,6 +85,21 @@ TEST(history, has_no_poison_in_what_a_device_is_filling) {
     for (int i = 0; i < 100; ++i) ASSERT_EQ(play(what), "");
 }
 
+/// A device that shares the memory writes bytes of a unit in which the program's writes to others are looked for.
+TEST(history, takes_what_a_device_wrote_beside_watched_bytes_for_no_write_of_the_program) {
+    const auto kept = static_cast<std::uint8_t>(operation::hold | operation::on_queue);
+    const history what{.arrangement = 12,
+                       .size = 6,
+                       .operations = {{.does = verb::host_write, .flags = operation::on_queue},
+                                      {.does = verb::read, .where = 1, .flags = operation::look},
+                                      {.does = verb::view, .count = 3},
+                                      {.does = verb::fill, .handle = 1},
+                                      {.does = verb::copy_from, .count = 2, .flags = kept},
+                                      {.does = verb::write, .where = 1, .count = 164}}};
+    ASSERT_STREQ(arrangements()[what.arrangement].name, "poisoning_and_asynchronous_aliasing");
+    EXPECT_EQ(play(what), "");
+}
+
 TEST(history, survives_its_encoding) {
     EXPECT_TRUE(rc::check(
         [](const history& what) { RC_ASSERT(history::decode(what.encode()).operations == what.operations); }));

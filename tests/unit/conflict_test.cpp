@@ -1,0 +1,146 @@
+// tests/unit/conflict_test.cpp: what is written at the host while a device has newer bytes is never lost unsaid.
+#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+
+#include <algorithm>
+#include <vector>
+
+#include "tracking/watch.hpp"
+#include "unit/common.hpp"
+
+namespace unibuf::test {
+namespace {
+
+/// The knowledge of one byte, kept by hand.
+struct expected_byte {
+    std::byte value{};
+    bool device_is_newer = false;
+    bool is_conflict = false;  // it was stored to while the device was newer
+    bool may_be_one = false;   // a byte of its unit is one: writes are found by units
+};
+
+/// A buffer with a pointer that is out all the time, through which the program also writes when it must not.
+class careless_program {
+public:
+    explicit careless_program(std::size_t bytes)
+        : used_(bytes, {.hint = memory_hint::gpu_preferred, .device = device_}),
+          pointer_(used_.host()),
+          all_(bytes),
+          unit_(bytes < 4096 ? 64 : 4096) {
+        std::ranges::fill_n(pointer_, static_cast<std::ptrdiff_t>(bytes), std::byte{});
+    }
+
+    void store(byte_range range) {
+        const std::byte value = new_value();
+        for (std::size_t i = range.begin; i < range.end; ++i) {
+            pointer_[i] = value;
+            if (all_[i].device_is_newer) {
+                all_[i].is_conflict = true;
+            } else {
+                all_[i].value = value;
+            }
+        }
+        for (std::size_t i = range.begin / unit_ * unit_; i < std::min(all_.size(), range.end + unit_ - 1); ++i) {
+            const std::size_t begin = i / unit_ * unit_;
+            const auto unit = std::span(all_).subspan(begin, std::min(unit_, all_.size() - begin));
+            all_[i].may_be_one |= all_[i].device_is_newer && std::ranges::any_of(unit, &expected_byte::is_conflict);
+        }
+    }
+
+    void write_at_device(byte_range range) {
+        const std::byte value = new_value();
+        used_.write(device_, {.offset = range.begin, .count = range.size()}).release();
+        part(range).fill({&value, 1});
+        know(range, {.value = value, .device_is_newer = true});
+    }
+
+    void write_at_host(byte_range range) {
+        const std::byte value = new_value();
+        std::ranges::fill(used_.write(host, {.offset = range.begin, .count = range.size()}), value);
+        know(range, {.value = value});
+    }
+
+    void read(space where, byte_range range) {
+        const bool conflict = any(range, &expected_byte::is_conflict);
+        try {
+            const auto lease = used_.read(where, {.offset = range.begin, .count = range.size()});
+            RC_ASSERT(!conflict);
+            if (where != host) return;
+            for (std::size_t i = range.begin; i < range.end; ++i) {
+                RC_ASSERT(lease[i - range.begin] == all_[i].value);
+                all_[i].device_is_newer = false;
+            }
+        } catch (const error& refused) {
+            RC_ASSERT(refused.code() == error_code::access_conflict);
+            RC_ASSERT(conflict || any(range, &expected_byte::may_be_one));
+        }
+    }
+
+    void let_stand(space where, byte_range range) {
+        const bool device_has_all = std::ranges::all_of(known(range), &expected_byte::device_is_newer);
+        if (where != host && !device_has_all) return;
+        used_.mark_dirty(where, {.offset = range.begin, .count = range.size()});
+        for (std::size_t i = range.begin; i < range.end; ++i) {
+            const std::byte value = where == host ? pointer_[i] : all_[i].value;
+            all_[i] = {.value = value, .device_is_newer = where != host};
+        }
+    }
+
+    void look() { static_cast<void>(used_.state()); }
+
+private:
+    /// Returns a value that no byte has had: a store of the value that was there is none where contents are compared.
+    std::byte new_value() { return std::byte{++values_}; }
+
+    std::span<expected_byte> known(byte_range range) { return std::span(all_).subspan(range.begin, range.size()); }
+    buffer part(byte_range range) { return used_.view(range.begin, range.size()); }
+    void know(byte_range range, expected_byte what) { std::ranges::fill(known(range), what); }
+    bool any(byte_range range, bool expected_byte::* what) { return std::ranges::any_of(known(range), what); }
+
+    space device_{"debug:0"};
+    buffer used_;
+    std::byte* pointer_;
+    std::vector<expected_byte> all_;
+    std::size_t unit_;
+    unsigned char values_ = 0;
+};
+
+RC_GTEST_PROP(conflicts, are_told_until_somebody_says_what_stands, ()) {
+    RC_PRE(tracking::about().finds_writes);
+    const auto bytes = *rc::gen::element<std::size_t>(64, 100, 300, 12288);
+    careless_program program(bytes);
+    for (int i = *rc::gen::inRange(1, 40); i > 0; --i) {
+        const auto begin = *rc::gen::inRange<std::size_t>(0, bytes);
+        const auto end = *rc::gen::oneOf(rc::gen::just(bytes), rc::gen::inRange(begin + 1, bytes + 1));
+        const byte_range range{begin, end};
+        switch (*rc::gen::inRange(0, 9)) {
+            case 0:
+            case 1:
+                program.store(range);
+                break;
+            case 2:
+                program.write_at_device(range);
+                break;
+            case 3:
+                program.write_at_host(range);
+                break;
+            case 4:
+                program.read(host, range);
+                break;
+            case 5:
+                program.read(space("debug:0"), range);
+                break;
+            case 6:
+                program.let_stand(host, range);
+                break;
+            case 7:
+                program.let_stand(space("debug:0"), range);
+                break;
+            default:
+                program.look();
+        }
+    }
+}
+
+}  // namespace
+}  // namespace unibuf::test
