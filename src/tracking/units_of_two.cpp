@@ -13,11 +13,16 @@ using coherence::pointers;
 
 /// Keeps what was found by units, of bytes that are looked at: a device that shares the memory may have written others.
 void host_writes::keep_found(const byte_ranges& found) {
-    const auto looked_at = [](const knowledge& k) { return k.watched() || k.out == pointers::fresh; };
+    byte_ranges looked_at;
+    byte_ranges certain;
     for (const byte_range& each : found) {
-        pending_.add(known_.where(each, looked_at));
-        for (const byte_range& newer : known_.where(each, is_newer_elsewhere)) conflicts_.add(images_.missing(newer));
+        known_.for_each(each, [&](byte_range piece, const knowledge& k) {
+            if (k.watched() || k.out == pointers::fresh) looked_at.add(piece);
+            if (is_newer_elsewhere(k)) certain.add(images_.missing(piece));
+        });
     }
+    pending_.add(looked_at);
+    conflicts_.add(certain);
 }
 
 /// Returns the bytes of `found`, told by units, that the program has written.
@@ -64,7 +69,7 @@ void host_writes::before_device_writes(byte_range range, bool share) {
 /// Takes an image at a moment in which nobody writes the unit.
 void host_writes::take_image(byte_range unit, byte_range inner) {
     if (!images_.has(unit)) {
-        scan(unit);  // what was written before now is in the image
+        scan(unit);  // the image would hold what was written before now, and tell nobody
         inner = unit;
     }
     bool was_written = true;
