@@ -4,8 +4,28 @@
 #include "errors.hpp"
 #include "memory.hpp"
 
-NB_MODULE(_native, in) {
-    using namespace unibuf::python;
+using namespace unibuf::python;
+
+namespace {
+
+// The types of the module, and the objects of NumPy that it keeps, are one set for the process.
+bool is_loaded = false;
+
+/// Says why the module cannot be loaded here and now; returns nothing where it can be.
+const char* refusal() {
+    if (PyInterpreterState_GetID(PyInterpreterState_Get()) != 0) {
+        return "unibuf was to be imported in a sub-interpreter; like NumPy it works in the main interpreter alone "
+               "(a process of its own has one)";
+    }
+    if (is_loaded) {
+        return "unibuf was to be loaded a second time; a process loads it once (it is to stay in sys.modules)";
+    }
+    return nullptr;
+}
+
+}  // namespace
+
+NB_MODULE(_native_once, in) {
     nb::set_leak_warnings(false);  // buffers may be alive when the interpreter ends
     translate_errors();
     in.attr("version") = UNIBUF_VERSION;
@@ -19,4 +39,14 @@ NB_MODULE(_native, in) {
     define_dlpack(in);
     define_registry(in);
     define_sharing(in);
+    is_loaded = true;
+}
+
+/// Refuses before anything of the loaded module is touched, and leaves the rest to nanobind.
+extern "C" NB_EXPORT PyObject* PyInit__native() {
+    if (const char* const why = refusal()) {
+        PyErr_SetString(PyExc_ImportError, why);
+        return nullptr;
+    }
+    return PyInit__native_once();
 }
