@@ -145,6 +145,11 @@ public:
         return acquire_by_lock(where, what, options);
     }
 
+    /// Throws error(access_conflict) where this thread would be refused `what` of all of the handle, as it holds a
+    /// lease that excludes it. Waits for nobody. It is for those who leave an access to another thread, which would
+    /// wait.
+    void check_not_excluded(access what) const;
+
     /// Returns a pointer to the host's copy. Raw access is a lease taken and ended in one step: the data is there when
     /// the call returns.
     ///

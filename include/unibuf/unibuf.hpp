@@ -18,3 +18,4 @@
 #include "unibuf/statistics.hpp"
 #include "unibuf/transfer_cost.hpp"
 #include "unibuf/unified_buffer.hpp"
+#include "unibuf/waiting.hpp"

@@ -27,7 +27,7 @@ bool hand_over(lock& through, const request& asked, std::string& why) {
     const space_id now = asked.where.id();
     work made{.done = {}, .on = asked.on};
     try {
-        wait_for_work_at(through, before, true, asked.deadline);
+        wait_for_work_at(through, before, true, asked.waits);
         through->holds.work().reserve(through->holds.size() + 2);
     } catch (const error& failure) {
         tell_of_access(through.of(), asked, failure);
@@ -60,7 +60,7 @@ void separate(lock& through, const request& asked, std::string why) {
     try {
         // Where the copy is the lender's, its memory goes on with the other copy, so only a borrower's work is waited
         // for.
-        if (through->copies.find(where)->borrows()) wait_for_work_at(through, where, false, asked.deadline);
+        if (through->copies.find(where)->borrows()) wait_for_work_at(through, where, false, asked.waits);
     } catch (const error& failure) {
         tell_of_access(through.of(), asked, failure);
     }
@@ -72,7 +72,7 @@ void separate(lock& through, const request& asked, std::string why) {
 bool wait_for_moves(lock& through, const request& asked) {
     const auto quiet = [&] { return !through->making_copy && !through->holds.any_claim(); };
     if (quiet()) return false;
-    through.wait_until(quiet, asked.hold_deadline(), [&] {
+    through.wait_until(quiet, asked.hold_limit(), [&] {
         return fmt::format(
             "{}: its memory was to go to {}, but another thread moved bytes for all of the time that "
             "was given",

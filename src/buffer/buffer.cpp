@@ -11,6 +11,7 @@
 
 #include "backends/host/callers_memory.hpp"
 #include "backends/spaces.hpp"
+#include "buffer/hold_waits.hpp"
 #include "buffer/leases.hpp"
 #include "buffer/letting_go.hpp"
 #include "buffer/pointers.hpp"
@@ -37,16 +38,10 @@ byte_range checked(const detail::core& core, std::size_t begin, std::size_t byte
     return {begin + offset, begin + offset + (count == rest ? bytes - offset : count)};
 }
 
-std::chrono::steady_clock::time_point deadline_after(const detail::core& core, std::chrono::nanoseconds timeout) {
-    using clock = std::chrono::steady_clock;
-    if (timeout < std::chrono::nanoseconds::zero()) {
-        throw error(error_code::invalid_argument,
-                    fmt::format("{}: a timeout of {} ns was asked for", core.name(), timeout.count()));
-    }
-    if (timeout == std::chrono::nanoseconds::zero()) return {};  // a deadline that passed long ago
-    if (timeout == forever) return clock::time_point::max();
-    const clock::time_point now = clock::now();
-    return timeout > clock::time_point::max() - now ? clock::time_point::max() : now + timeout;
+detail::wait_limit checked(const detail::core& core, std::chrono::nanoseconds timeout) {
+    if (timeout >= std::chrono::nanoseconds::zero()) return detail::wait_limit::of_call(timeout);
+    throw error(error_code::invalid_argument,
+                fmt::format("{}: a timeout of {} ns was asked for", core.name(), timeout.count()));
 }
 
 }  // namespace
@@ -97,11 +92,15 @@ detail::request buffer::request_of(space where, access what, const access_option
             .what = what,
             .why = what == access::read ? cause::read : cause::read_write,
             .on = options.on,
-            .deadline = deadline_after(core_of(gate_), options.timeout)};
+            .waits = checked(core_of(gate_), options.timeout)};
 }
 
 byte_lease buffer::acquire_by_lock(space where, access what, const access_options& options) const {
     return detail::take_lease(core_of(gate_), request_of(where, what, options));
+}
+
+void buffer::check_not_excluded(access what) const {
+    detail::check_not_own(core_of(gate_), request_of(unibuf::host, what, {}));
 }
 
 lease<const std::byte> buffer::read(space where, const access_options& options) const {
@@ -208,7 +207,7 @@ void buffer::prefetch(space where, const access_options& options) {
                                    .why = cause::prefetch,
                                    .on = options.on,
                                    .may_return_early = true,
-                                   .deadline = deadline_after(core_of(gate_), options.timeout),
+                                   .waits = checked(core_of(gate_), options.timeout),
                                    .verb = "to prefetch"});
 }
 

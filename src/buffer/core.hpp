@@ -137,7 +137,7 @@ public:
     void give_handle_back() noexcept override { drop_handle(); }
     departure may_go(space where) noexcept override;
     bool ask_to_let_go(space where) override;
-    std::uint64_t evict(space where, clock::time_point deadline) override;
+    std::uint64_t evict(space where, const wait_limit& limit) override;
 
     /// Tells the buffer that the registry has a name of it: `forget` takes the names out when the buffer goes.
     void will_be_named(void (*forget)(const core&));

@@ -46,7 +46,7 @@ bool core::ask_to_let_go(space where) {
     return false;
 }
 
-std::uint64_t core::evict(space where, clock::time_point deadline) {
+std::uint64_t core::evict(space where, const wait_limit& limit) {
     // Somebody waits for the memory already, so leases of the copy are not waited for here. Queued work is, as it ends
     // by itself.
     lock through(*this);
@@ -56,7 +56,7 @@ std::uint64_t core::evict(space where, clock::time_point deadline) {
                  .where = host,
                  .what = access::read,
                  .why = cause::eviction,
-                 .deadline = deadline,
+                 .waits = limit,
                  .keeps_to_mode = false,
                  .waits_for_holds = false};
     if (through->peers() && !through->peers()->holds()) drop_overruled(through);

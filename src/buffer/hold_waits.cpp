@@ -26,11 +26,11 @@ bool let_writers_in(lock& through, const request& asked, clock::time_point& pati
     const clock::time_point now = clock::now();
     if (patient_until == clock::time_point{}) {
         const auto patience = readers_patience.load(std::memory_order_relaxed);
-        const clock::time_point latest = asked.hold_deadline();
+        const clock::time_point latest = asked.hold_limit().until;
         patient_until = patience == forever ? latest : std::min(latest, now + patience);
     }
     if (now >= patient_until) return false;
-    through.wait_for_change(patient_until);
+    through.wait_for_change({.until = patient_until, .by = asked.waits.by});
     return true;
 }
 
@@ -63,6 +63,12 @@ void check_not_own(lock& through, const request& asked, const hold& other) {
                             through.of().name(), describe(asked), describe(other)));
 }
 
+void check_not_own(core& of, const request& asked) {
+    lock through(of);
+    const hold other = through->holds.excluding(asked.range, asked.what, this_thread());
+    if (other.thread != 0) check_not_own(through, asked, other);
+}
+
 void wait_for_holds(lock& through, const request& asked) {
     if (!through->holds.any() && !writers_wait_for(*through.operator->(), asked)) return;
     std::optional<waiting_writers::entry> in_line;
@@ -84,7 +90,7 @@ void wait_for_holds(lock& through, const request& asked) {
 #endif
         return false;
     };
-    through.wait_until(free, asked.hold_deadline(), [&] {
+    through.wait_until(free, asked.hold_limit(), [&] {
         return fmt::format("{}: {} was asked for, but another thread kept {} for all of the time that was given",
                            through.of().name(), describe(asked), describe(other));
     });

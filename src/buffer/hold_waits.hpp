@@ -10,6 +10,9 @@ namespace unibuf::detail {
 /// claim of an access of this thread that is calling a holder now.
 void check_not_own(lock& through, const request& asked, const hold& other);
 
+/// Throws error(access_conflict) where such a hold is there.
+void check_not_own(core& of, const request& asked);
+
 /// Waits until no hold excludes the access. Throws error(access_conflict) where a lease of the calling thread does,
 /// and error(timeout). Debug builds print threads that wait for each other in a circle.
 void wait_for_holds(lock& through, const request& asked);

@@ -58,26 +58,43 @@ lock::~lock() {
     open_gate();
 }
 
-bool lock::wait_for_change(clock::time_point deadline) {
+namespace {
+
+/// Counts a thread that waits, and may let go of the lock.
+class waiting_thread {
+public:
+    explicit waiting_thread(guarded& of) noexcept : of_(of) { ++of_.waiting; }
+    ~waiting_thread() { --of_.waiting; }
+    waiting_thread(const waiting_thread&) = delete;
+    waiting_thread& operator=(const waiting_thread&) = delete;
+
+private:
+    guarded& of_;
+};
+
+}  // namespace
+
+bool lock::wait_for_change(const wait_limit& limit) {
     guarded& state = core_.state_;
     std::condition_variable& changed = state.with_seldom_used().changed;
-    ++state.waiting;
-    std::cv_status status = std::cv_status::no_timeout;
+    const waiting_thread counted(state);
+    clock::time_point until = limit.next_look();
     if (backends::help_others) {
         // What this thread waits for may itself wait for this thread.
-        {
-            const released unlocked(*this);
-            backends::help_others();
-        }
-        changed.wait_until(mutex_, std::min(deadline, clock::now() + std::chrono::milliseconds(1)));
-        if (clock::now() >= deadline) status = std::cv_status::timeout;
-    } else if (deadline == clock::time_point::max()) {
-        changed.wait(mutex_);
-    } else {
-        status = changed.wait_until(mutex_, deadline);
+        const released unlocked(*this);
+        backends::help_others();
+        until = std::min(until, clock::now() + std::chrono::milliseconds(1));
     }
-    --state.waiting;
-    return status == std::cv_status::no_timeout;
+    if (until == clock::time_point::max()) {
+        changed.wait(mutex_);
+        return true;
+    }
+    if (changed.wait_until(mutex_, until) == std::cv_status::no_timeout) return true;
+    if (limit.by) {
+        const released unlocked(*this);
+        limit.ask();
+    }
+    return !limit.has_passed();
 }
 
 bool lock::is_last() const noexcept {

@@ -32,15 +32,14 @@ public:
     core& of() const noexcept { return core_; }
     guarded* operator->() const noexcept { return &core_.state_; }
 
-    /// Waits until somebody tells of a change, or for a moment, at the latest until the deadline, after which it
-    /// returns false. A thread that a device needs does the work of others meanwhile: this thread may be waiting for
-    /// them.
-    bool wait_for_change(clock::time_point deadline);
+    /// Waits until somebody tells of a change, or for a moment, within `limit`, after which it returns false. A thread
+    /// that a device needs does the work of others meanwhile: this thread may be waiting for them.
+    bool wait_for_change(const wait_limit& limit);
 
-    /// Waits until done() holds. Throws error(timeout) with what() after the deadline.
+    /// Waits until done() holds. Throws error(timeout) with what() at the end of `limit`.
     template <class Done, class What>
-    void wait_until(const Done& done, clock::time_point deadline, const What& what) {
-        for (bool in_time = true; !done(); in_time = wait_for_change(deadline)) {
+    void wait_until(const Done& done, const wait_limit& limit, const What& what) {
+        for (bool in_time = true; !done(); in_time = wait_for_change(limit)) {
             if (!in_time) throw error(error_code::timeout, what());
         }
     }

@@ -39,7 +39,7 @@ bool make_copy(lock& through, const request& asked) {
     core& of = through.of();
     const auto text = [&] { return fmt::format("{}: a copy at {} was asked for", of.name(), asked.where.name()); };
     if (through->making_copy) {
-        through.wait_until([&] { return !through->making_copy; }, asked.hold_deadline(),
+        through.wait_until([&] { return !through->making_copy; }, asked.hold_limit(),
                            [&] { return text() + ", but another thread was making one for all of the given time"; });
         return true;
     }
@@ -57,7 +57,7 @@ bool make_copy(lock& through, const request& asked) {
     {
         const lock::released unlocked(through);
         try {
-            made = through->copies.prepare(asked.where.id(), of, asked.hold_deadline());
+            made = through->copies.prepare(asked.where.id(), of, asked.hold_limit());
         } catch (...) {
             failure = std::current_exception();
         }
@@ -118,7 +118,7 @@ void passage::enter() {
     if (asked_.to == purpose::drop) {
         do {
             wait_for_holds(lock_, asked_);
-        } while (lock_->making_copy && lock_.wait_for_change(asked_.hold_deadline()));
+        } while (lock_->making_copy && lock_.wait_for_change(asked_.hold_limit()));
         return;
     }
     do {

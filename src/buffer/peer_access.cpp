@@ -78,7 +78,7 @@ std::shared_ptr<process::shared_memory> share_memory(core& of, std::string_view 
     if (through->peers()) return through->peers()->memory();  // another thread was first
     check_not_held(through);
     way.keep_others_off();
-    through.wait_until([&] { return !through->making_copy; }, clock::time_point::max(), [] { return ""; });
+    through.wait_until([&] { return !through->making_copy; }, wait_limit{}, [] { return ""; });
     way.bring();
     make_room(through);  // nothing may fail once the old copies have gone
     const std::byte* const from = way.at()->memory->host_address();
@@ -148,6 +148,7 @@ void leave_peers(core& of) noexcept {
                           .where = host,
                           .what = access::read,
                           .why = cause::host_pointer,
+                          .waits = {},
                           .keeps_to_mode = false})
             .bring();
     } catch (const std::exception&) {

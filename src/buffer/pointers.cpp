@@ -228,7 +228,7 @@ copy_view capture_upload(core& of, request asked) {
     view_tag tag;
     try {
         // No launch is ordered with what is under way: work on the device, a transfer to the host.
-        wait_for_all_work(through, {.range = asked.range, .where = host, .deadline = asked.deadline});
+        wait_for_all_work(through, {.range = asked.range, .where = host, .waits = asked.waits});
         check_no_writer(through, asked);
         check_host_is_newest(through, asked);
         const std::byte* const at_host = through->copies.find(coherence::host)->memory->host_address();

@@ -62,6 +62,7 @@ void open_range(lock& through, std::uint64_t ticket, byte_range range) {
                             .what = of->what,
                             .why = cause::device_handle,
                             .on = of->on,
+                            .waits = {},  // nobody ends what the end of an access does
                             .waits_for_holds = false};
         passage(through, asked).bring();
         of = through->holds.find_standing(ticket);

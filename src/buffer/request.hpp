@@ -1,12 +1,11 @@
 // buffer/request.hpp: an access as it was asked for.
 #pragma once
 
-#include <chrono>
 #include <cstdint>
 #include <string>
 
 #include "coherence/byte_range.hpp"
-#include "memory/limits.hpp"
+#include "memory/wait_limit.hpp"
 #include "unibuf/options.hpp"
 #include "unibuf/statistics.hpp"
 
@@ -28,7 +27,7 @@ struct request {
     queue on = {};
     bool may_return_early = false;  // transfers may go on after the call
     bool begins_later = false;      // what a lease writes becomes newest with begin_lease, not with the grant
-    clock::time_point deadline = clock::time_point::max();
+    wait_limit waits = wait_limit::of_call();
     purpose to = purpose::use;
     const char* verb = nullptr;   // its name in messages where it is no lease: "to fill", of bytes [0, 64) at host
     bool keeps_to_mode = true;    // where false, buffer_options::access is not asked: no bytes are for the program
@@ -40,8 +39,8 @@ struct request {
         return to == purpose::declare && where == host && range == byte_range{0, bytes};
     }
 
-    /// Returns until when holds of others may be in the way.
-    clock::time_point hold_deadline() const noexcept { return waits_for_holds ? deadline : clock::time_point{}; }
+    /// Returns how long holds of others may be in the way.
+    wait_limit hold_limit() const noexcept { return waits_for_holds ? waits : wait_limit{.until = {}}; }
 };
 
 /// Returns what was asked for: "a read lease of bytes [0, 64) at host", "to fill bytes [0, 64) at host".

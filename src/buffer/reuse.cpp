@@ -12,7 +12,7 @@ namespace {
 
 /// Waits for claims: the buffer may be evicted right now.
 void wait_for_claims(lock& through) {
-    through.wait_until([&] { return !through->holds.any_claim(); }, clock::time_point::max(), [] { return ""; });
+    through.wait_until([&] { return !through->holds.any_claim(); }, wait_limit{}, [] { return ""; });
 }
 
 void forget(lock& through) {

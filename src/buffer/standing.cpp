@@ -62,7 +62,7 @@ void ask_holders(lock& through, const request& asked, claim& keep) {
             const standing* const same = through->holds.find_standing(ticket);
             return !same || same->caller == 0;
         };
-        through.wait_until(nobody_calls, asked.hold_deadline(), [&, of = describe(*next)] {
+        through.wait_until(nobody_calls, asked.hold_limit(), [&, of = describe(*next)] {
             return fmt::format(
                 "{}: {} was asked for, but the holder of {} was being asked to pause or to go on for "
                 "all of the given time",

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <iterator>
+#include <limits>
 
 #include "backends/pattern.hpp"
 #include "backends/spaces.hpp"
@@ -20,8 +21,33 @@ namespace unibuf::detail {
 using coherence::space_id;
 using coherence::step;
 
+namespace {
+
+/// An access that may be interrupted moves so many bytes between two questions.
+constexpr std::size_t part_bytes = std::size_t{64} << 20;
+
+/// Returns the steps with long moves cut into parts.
+std::vector<step> in_parts(const std::vector<step>& whole) {
+    std::vector<step> result;
+    for (step each : whole) {
+        const std::size_t end = each.range.end;
+        if (each.does == step::kind::move) each.range.end = std::min(end, each.range.begin + part_bytes);
+        for (;; each.range = {each.range.end, std::min(end, each.range.end + part_bytes)}) {
+            result.push_back(each);
+            if (each.range.end == end) break;
+        }
+    }
+    return result;
+}
+
+}  // namespace
+
 void transfers::run(const std::vector<step>& planned) {
     if (planned.empty()) return;
+    asked_.waits.by ? run_all(in_parts(planned)) : run_all(planned);
+}
+
+void transfers::run_all(const std::vector<step>& planned) {
     claim(asked_.range);
     executor_ = asked_.where.id();
     returns_early_ = may_return_early(planned);
@@ -64,10 +90,17 @@ void transfers::carry_out(const std::vector<step>& planned) {
     try {
         for (auto next = planned.begin(); next != planned.end();) {
             // Moves between the same two memories are independent of each other, and may be under way together.
+            std::size_t left = asked_.waits.by ? part_bytes : std::numeric_limits<std::size_t>::max();
             const auto end = std::find_if(next, planned.end(), [&](const step& each) {
-                return each.does != next->does || each.from != next->from || each.to != next->to;
+                if (!each.is_like(*next) || each.range.size() > left) return true;
+                left -= each.range.size();
+                return false;
             });
             finish_started();
+            if (asked_.waits.by && next != planned.begin()) {
+                const lock::released unlocked(lock_);
+                asked_.waits.ask();
+            }
             start({next, end});
             next = end;
         }
@@ -210,7 +243,7 @@ void transfers::keep_queued(const step& step, const fence& done) {
 /// Waits for queued work. Where the device can order what comes next behind it, the host does not stop.
 void transfers::wait(const step& before) {
     const work* const found = lock_->holds.work().find(before.ticket);
-    if (found && !is_ordered(before, *found)) wait_for_work(lock_, before.ticket, asked_.deadline);
+    if (found && !is_ordered(before, *found)) wait_for_work(lock_, before.ticket, asked_.waits);
 }
 
 bool transfers::is_ordered(const step& before, const work& awaited) {
@@ -218,7 +251,7 @@ bool transfers::is_ordered(const step& before, const work& awaited) {
     // The transfers that are waited for come after the program's work. Transfers of unibuf's own may have failed, and a
     // wait may have to end before the work.
     const bool own = awaited.transfer || awaited.unordered;
-    if (mover_ == coherence::host || before.from != mover_ || own || asked_.deadline != clock::time_point::max()) {
+    if (mover_ == coherence::host || before.from != mover_ || own || !asked_.waits.is_endless()) {
         return false;
     }
     ordered_.reserve(ordered_.size() + 1);

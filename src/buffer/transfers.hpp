@@ -42,6 +42,7 @@ private:
 
     bool is_waited_for(const coherence::step& move) const;
     bool may_return_early(const std::vector<coherence::step>& planned);
+    void run_all(const std::vector<coherence::step>& planned);
     void carry_out(const std::vector<coherence::step>& planned);
     void start(std::span<const coherence::step> group);
     void start_moves(std::span<const coherence::step> group);

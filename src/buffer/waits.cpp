@@ -52,36 +52,43 @@ void forget_failed(guarded& state, const fence& failed) {
     state.holds.work().remove_all_of(failed);
 }
 
+std::chrono::nanoseconds time_until(clock::time_point when) {
+    if (when == clock::time_point::max()) return forever;
+    return std::max<std::chrono::nanoseconds>(when - clock::now(), std::chrono::nanoseconds::zero());
+}
+
 }  // namespace
 
-void wait_for_work(lock& through, std::uint64_t ticket, clock::time_point deadline) {
+void wait_for_work(lock& through, std::uint64_t ticket, const wait_limit& limit) {
     const work* const found = through->holds.work().find(ticket);
     if (!found) return;
     const fence done = found->done;
     const auto reached_in = [&](std::chrono::nanoseconds time) {
-        const lock::released unlocked(through);
         try {
-            return done.wait(time);
-        } catch (const error&) {
-            return done.wait(time);  // Work that has failed says so again; a driver that could not tell may tell now.
+            const lock::released unlocked(through);
+            try {
+                return done.wait(time);
+            } catch (const error&) {
+                return done.wait(time);  // Work that has failed says so again; a driver that could not may tell now.
+            }
+        } catch (...) {
+            forget_failed(*through.operator->(), done);
+            throw;
         }
     };
-    const bool forever_long = deadline == clock::time_point::max();
-    const bool asks_first = !(forever_long && found->is_late());  // to ask for late work costs more than to wait for it
-    bool reached = false;
-    try {
-        reached = asks_first && reached_in(std::chrono::nanoseconds::zero());
-        if (!reached) {
-            trace::count_fence_wait();
-            ++through->with_seldom_used().fence_waits;
-            const std::chrono::nanoseconds left = deadline - clock::now();
-            reached = reached_in(forever_long ? forever : std::max(left, std::chrono::nanoseconds::zero()));
+    // To ask for late work costs more than to wait for it.
+    const bool asks_first = !(limit.is_endless() && found->is_late());
+    if (!asks_first || !reached_in(std::chrono::nanoseconds::zero())) {
+        trace::count_fence_wait();
+        ++through->with_seldom_used().fence_waits;
+        while (!reached_in(time_until(limit.next_look()))) {
+            if (limit.has_passed()) {
+                throw error(error_code::timeout, "work queued before is not done in the time that was given");
+            }
+            const lock::released unlocked(through);
+            limit.ask();
         }
-    } catch (...) {
-        forget_failed(*through.operator->(), done);
-        throw;
     }
-    if (!reached) throw error(error_code::timeout, "work queued before is not done in the time that was given");
     through->holds.work().remove(ticket);
 }
 
@@ -96,7 +103,7 @@ void wait_for_work_in_host_memory(lock& through, const request& asked) {
     keep.take(asked.range, asked);
     for (const std::uint64_t ticket : tickets) {
         try {
-            wait_for_work(through, ticket, asked.deadline);
+            wait_for_work(through, ticket, asked.waits);
         } catch (const error& failure) {
             // Work that has failed matters to whoever reads its bytes.
             if (asked.what != access::write || failure.code() == error_code::timeout) {
@@ -118,13 +125,13 @@ std::vector<std::uint64_t> work_in_host_memory(const guarded& state, const reque
     return result;
 }
 
-void wait_for_work_at(lock& through, coherence::space_id where, bool transfers_only, clock::time_point deadline) {
+void wait_for_work_at(lock& through, coherence::space_id where, bool transfers_only, const wait_limit& limit) {
     std::vector<std::uint64_t> tickets;
     for (const coherence::queued_work& each : through->holds.work().ranges()) {
         if (each.where != where) continue;
         if (!transfers_only || through->holds.work().find(each.ticket)->transfer) tickets.push_back(each.ticket);
     }
-    for (const std::uint64_t ticket : tickets) wait_for_work(through, ticket, deadline);
+    for (const std::uint64_t ticket : tickets) wait_for_work(through, ticket, limit);
 }
 
 }  // namespace unibuf::detail

@@ -11,7 +11,7 @@ namespace unibuf::detail {
 
 /// Waits for the queued work `ticket`, and forgets it. Throws error(timeout), and what the work failed with: then the
 /// directory knows what is lost. Lets go of the lock.
-void wait_for_work(lock& through, std::uint64_t ticket, clock::time_point deadline);
+void wait_for_work(lock& through, std::uint64_t ticket, const wait_limit& limit);
 
 /// Waits for work of devices that write in the host's memory, before an access looks for writes of the program there,
 /// which what such work writes would be taken for. An access that uses that memory itself waits for what it compares.
@@ -22,6 +22,6 @@ void wait_for_work_in_host_memory(lock& through, const request& asked);
 std::vector<std::uint64_t> work_in_host_memory(const guarded& state, const request& asked);
 
 /// Waits for all work of the space `where`, or, with `transfers_only`, for unibuf's own transfers there.
-void wait_for_work_at(lock& through, coherence::space_id where, bool transfers_only, clock::time_point deadline);
+void wait_for_work_at(lock& through, coherence::space_id where, bool transfers_only, const wait_limit& limit);
 
 }  // namespace unibuf::detail

@@ -1,7 +1,6 @@
 // memory/copies.hpp: the copies of one buffer, and how each space comes by its own.
 #pragma once
 
-#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -11,6 +10,7 @@
 
 #include "backends/backend.hpp"
 #include "coherence/spaces.hpp"
+#include "memory/wait_limit.hpp"
 #include "unibuf/buffer.hpp"
 #include "unibuf/options.hpp"
 
@@ -103,9 +103,8 @@ public:
     /// Makes the copy for `where`, which has none, and one for the host where that copy needs it, with memory that host
     /// and device share where that is wanted and can be had. The caller adds them. Takes as long as the backend takes,
     /// and needs no lock as long as nobody adds or frees. Throws what the backend throws. `asking` is the buffer:
-    /// others may have to make room, until the deadline.
-    std::vector<copy> prepare(coherence::space_id where, const resident& asking,
-                              std::chrono::steady_clock::time_point deadline) const;
+    /// others may have to make room, within `limit`.
+    std::vector<copy> prepare(coherence::space_id where, const resident& asking, const wait_limit& limit) const;
 
     /// Returns whether prepare() may pin the host's copy for `where`, which faults its pages in for writing.
     bool may_pin_host(coherence::space_id where) const;

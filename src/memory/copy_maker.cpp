@@ -29,8 +29,8 @@ std::string remark_on(const char* what, const error& failure) { return fmt::form
 /// Makes the copies for one access, beside those that are there.
 class copies::maker {
 public:
-    maker(const copies& there, const resident& asking, clock::time_point deadline)
-        : there_(there), asking_(asking), deadline_(deadline) {
+    maker(const copies& there, const resident& asking, const wait_limit& limit)
+        : there_(there), asking_(asking), limit_(limit) {
         made_.reserve(2);  // room for the host's and a device's, so that memory that is counted is always kept
     }
     ~maker() {
@@ -110,7 +110,7 @@ private:
     /// Allocates memory that is counted. Copies of other buffers may have to go for it.
     template <class Allocate>
     std::unique_ptr<backends::memory> allocate(space_id where, Allocate call) const {
-        return room(asking_, space::from_id(where), there_.bytes_, deadline_).fill(call);
+        return room(asking_, space::from_id(where), there_.bytes_, limit_).fill(call);
     }
 
     /// Returns the device's use of memory that another device has; null where no copy has any that it could use.
@@ -177,12 +177,12 @@ private:
 
     const copies& there_;
     const resident& asking_;
-    clock::time_point deadline_;
+    wait_limit limit_;
     std::vector<copy> made_;
 };
 
-std::vector<copy> copies::prepare(space_id where, const resident& asking, clock::time_point deadline) const {
-    maker made(*this, asking, deadline);
+std::vector<copy> copies::prepare(space_id where, const resident& asking, const wait_limit& limit) const {
+    maker made(*this, asking, limit);
     made.make(where);
     return std::move(made).take();
 }

@@ -70,7 +70,7 @@ void residents::remove(resident& gone) noexcept {
     if (first_ == &gone) first_ = after;
 }
 
-residents::outcome residents::make_room(space where, std::uint64_t bytes, clock::time_point deadline,
+residents::outcome residents::make_room(space where, std::uint64_t bytes, const wait_limit& limit,
                                         const resident* asking) {
     outcome result;
     std::vector<candidate> all;
@@ -93,7 +93,7 @@ residents::outcome residents::make_room(space where, std::uint64_t bytes, clock:
     std::ranges::sort(all, {}, &candidate::order);
     const makes_room now;
     // Copies that work is queued on come last: the wait for that work may not be needed.
-    for (const clock::time_point until : {std::min(after(patience_for_answers), deadline), deadline}) {
+    for (const clock::time_point until : {std::min(after(patience_for_answers), limit.until), limit.until}) {
         for (candidate& each : all) {
             if (result.freed >= bytes) return result;
             if (!each.of) continue;
@@ -103,7 +103,7 @@ residents::outcome residents::make_room(space where, std::uint64_t bytes, clock:
                 continue;
             }
             try {
-                const std::uint64_t freed = each.of->evict(where, until);
+                const std::uint64_t freed = each.of->evict(where, {.until = until, .by = limit.by});
                 result.freed += freed;
                 result.busy |= freed == 0;  // somebody has taken it in between, and will end
             } catch (const error& failure) {
@@ -116,14 +116,14 @@ residents::outcome residents::make_room(space where, std::uint64_t bytes, clock:
     return result;
 }
 
-room::room(const resident& asking, space where, std::uint64_t bytes, clock::time_point deadline)
-    : asking_(asking), where_(where), bytes_(bytes), deadline_(deadline) {
+room::room(const resident& asking, space where, std::uint64_t bytes, const wait_limit& limit)
+    : asking_(asking), where_(where), bytes_(bytes), limit_(limit) {
     while (!trace::hold(where, bytes)) {
-        const auto [held, limit] = std::pair(memory_in(where).held, memory_in(where).limit);
-        if (held + bytes <= limit || make(held + bytes - limit)) continue;
+        const auto [held, most] = std::pair(memory_in(where).held, memory_in(where).limit);
+        if (held + bytes <= most || make(held + bytes - most)) continue;
         if (trace::hold(where, bytes)) break;  // others have let go between the two looks
         refuse(fmt::format("{} bytes were asked for at {}, which is limited to {} and holds {}", bytes, where.name(),
-                           limit, held));
+                           most, held));
     }
 }
 
@@ -133,11 +133,12 @@ room::~room() {
 
 bool room::make(std::uint64_t bytes) {
     if (!others_end_) others_end_ = making_room ? clock::time_point::min() : after(patience_for_memory);
-    tried_ = residents::instance().make_room(where_, bytes, deadline_, &asking_);
+    tried_ = residents::instance().make_room(where_, bytes, limit_, &asking_);
     if (tried_.freed != 0) return true;
-    if (!tried_.busy || clock::now() >= std::min(*others_end_, deadline_)) return false;
+    if (!tried_.busy || clock::now() >= std::min(*others_end_, limit_.until)) return false;
     if (backends::help_others) backends::help_others();  // they may wait for this thread
     std::this_thread::sleep_for(time_between_looks);
+    limit_.ask();
     return true;
 }
 
@@ -159,7 +160,7 @@ namespace unibuf {
 void limit_memory(space where, std::uint64_t bytes) {
     trace::limit_memory(where, bytes);
     const std::uint64_t held = memory_in(where).held;
-    if (held > bytes) detail::residents::instance().make_room(where, held - bytes, detail::clock::time_point::max());
+    if (held > bytes) detail::residents::instance().make_room(where, held - bytes, {});
 }
 
 void trim_memory(space where) {

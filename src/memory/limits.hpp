@@ -14,12 +14,11 @@
 #include <string>
 
 #include "backends/backend.hpp"
+#include "memory/wait_limit.hpp"
 #include "unibuf/error.hpp"
 #include "unibuf/space.hpp"
 
 namespace unibuf::detail {
-
-using clock = std::chrono::steady_clock;
 
 /// How long an access that lacks memory waits for leases of other threads: they end by themselves, but two that wait
 /// for each other's memory do not. Tests set it.
@@ -63,8 +62,8 @@ public:
     virtual bool ask_to_let_go(space where) = 0;
 
     /// Drops the copy at `where`; the host gets what is newest there. Returns the bytes that were freed: 0 where
-    /// something has come in between. Throws error(timeout) where work is still queued on it at the deadline.
-    virtual std::uint64_t evict(space where, clock::time_point deadline) = 0;
+    /// something has come in between. Throws error(timeout) where work is still queued on it at the end of `limit`.
+    virtual std::uint64_t evict(space where, const wait_limit& limit) = 0;
 
     /// Keeps the buffer until the handle is given back. Returns false where the buffer is on its way out.
     virtual bool add_handle_if_alive() noexcept = 0;
@@ -95,8 +94,8 @@ public:
     };
 
     /// Drops copies at `where` of other buffers than `asking`, until so many `bytes` are free, or nothing more can go.
-    /// Waits for work that is queued on them until the deadline. The caller holds no buffer's lock.
-    outcome make_room(space where, std::uint64_t bytes, clock::time_point deadline, const resident* asking = nullptr);
+    /// Waits for work that is queued on them, within `limit`. The caller holds no buffer's lock.
+    outcome make_room(space where, std::uint64_t bytes, const wait_limit& limit, const resident* asking = nullptr);
 
 private:
     std::mutex mutex_;
@@ -107,7 +106,7 @@ private:
 class room {
 public:
     /// Reserves within the limit. Throws error(out_of_memory), which tells what is in the way.
-    room(const resident& asking, space where, std::uint64_t bytes, clock::time_point deadline);
+    room(const resident& asking, space where, std::uint64_t bytes, const wait_limit& limit);
 
     /// Gives the reservation back, unless the memory was kept.
     ~room();
@@ -137,7 +136,7 @@ private:
     const resident& asking_;
     space where_;
     std::uint64_t bytes_;
-    clock::time_point deadline_;
+    wait_limit limit_;
     std::optional<clock::time_point> others_end_;  // until then, others may end their leases; set where room lacks
     residents::outcome tried_;
     bool kept_ = false;

@@ -26,6 +26,7 @@ units edged_watch::in_units() const noexcept {
 byte_ranges edged_watch::compared() const {
     byte_ranges result;
     result.add(before_.range);
+    for (const byte_range& each : inside_.compared()) result.add({each.begin + pages_.begin, each.end + pages_.begin});
     result.add(after_.range);
     return result;
 }

@@ -32,11 +32,23 @@ std::span<std::byte> page_watch::within(byte_range range) const noexcept {
     return begin < end ? std::span(memory_.data() + begin, end - begin) : std::span<std::byte>();
 }
 
+/// Returns which bytes of the memory the pages have.
+byte_range page_watch::bytes_of(std::span<const std::byte> pages) const noexcept {
+    if (pages.empty()) return {};
+    const auto begin = static_cast<std::size_t>(pages.data() - memory_.data());
+    return byte_range{begin, begin + pages.size()}.clipped_to({0, memory_.size()});
+}
+
 void page_watch::arm(byte_range range) {
     armed_ = true;
+    hot_.forget(bytes_of(around(range)));
     kernel::instance().protect(around(range), true);
 }
-void page_watch::disarm(byte_range range) { kernel::instance().protect(within(range), false); }
+
+void page_watch::disarm(byte_range range) {
+    hot_.forget(bytes_of(within(range)));
+    kernel::instance().protect(within(range), false);
+}
 
 void page_watch::look(byte_range range, kernel::look_for what, std::vector<byte_range>& found, std::size_t most) const {
     std::vector<kernel::region> regions;
@@ -48,12 +60,25 @@ void page_watch::look(byte_range range, kernel::look_for what, std::vector<byte_
 }
 
 void page_watch::scan(byte_range range, std::vector<byte_range>& written) {
-    look(range, kernel::look_for::written_and_protect, written, std::numeric_limits<std::size_t>::max());
+    const byte_range pages = bytes_of(around(range));
+    if (const byte_ranges cold = hot_.cold(pages); !cold.empty()) {
+        for (const byte_range& each : cold) kernel::instance().protect(around(each), true);
+        hot_.forget(cold, written);
+    }
+    std::vector<byte_range> found;
+    for (const byte_range& each : hot_.beside(pages)) {
+        look(each, kernel::look_for::written_and_protect, found, std::numeric_limits<std::size_t>::max());
+    }
+    hot_.scan(pages, written);
+    for (const byte_range& each : hot_.learn(pages, found)) kernel::instance().unprotect(around(each));
+    written.insert(written.end(), found.begin(), found.end());
 }
 
 bool page_watch::any_written(byte_range range) {
+    const byte_range pages = bytes_of(around(range));
+    if (hot_.any_written(pages)) return true;
     std::vector<byte_range> first;
-    look(range, kernel::look_for::written, first, kernel::page());
+    for (const byte_range& each : hot_.beside(pages)) look(each, kernel::look_for::written, first, kernel::page());
     return !first.empty();
 }
 

@@ -1,6 +1,7 @@
-// tracking/pages.hpp: a watch by the kernel, over whole pages.
+// tracking/pages.hpp: a watch by the kernel, over whole pages. The few that are written all the time are compared.
 #pragma once
 
+#include "tracking/hot_pages.hpp"
 #include "tracking/kernel.hpp"
 #include "tracking/watch.hpp"
 
@@ -11,12 +12,12 @@ public:
     enum class of { own_mapping, common_mapping };
 
     /// `memory` was added to the kernel: alone, until the watch ends, or with all of a mapping.
-    page_watch(std::span<std::byte> memory, of kind) noexcept : memory_(memory), kind_(kind) {}
+    page_watch(std::span<std::byte> memory, of kind) noexcept : memory_(memory), kind_(kind), hot_(memory) {}
     ~page_watch() override;
 
     units in_units() const noexcept override { return {.each = kernel::page(), .memory = memory_.size()}; }
     bool compares() const noexcept override { return false; }
-    byte_ranges compared() const override { return {}; }
+    byte_ranges compared() const override { return hot_.all(); }
     void arm(byte_range range) override;
     void disarm(byte_range range) override;
     void scan(byte_range range, std::vector<byte_range>& written) override;
@@ -28,11 +29,13 @@ public:
 private:
     std::span<std::byte> around(byte_range range) const noexcept;
     std::span<std::byte> within(byte_range range) const noexcept;
+    byte_range bytes_of(std::span<const std::byte> pages) const noexcept;
     void not_zero(byte_range range, std::vector<byte_range>& found) const;
     void look(byte_range range, kernel::look_for what, std::vector<byte_range>& found, std::size_t most) const;
 
     std::span<std::byte> memory_;
     of kind_;
+    hot_pages hot_;
     bool armed_ = false;  // some of the memory was armed at some time
     bool used_ = false;   // the memory was used before this watch
 };

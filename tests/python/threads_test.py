@@ -226,18 +226,62 @@ def test_who_waits_lets_other_threads_run(wait, device):
     assert buffer[3] == (0 if wait == "discard_content" else 1)
 
 
-def test_ctrl_c_ends_a_wait():
+WAITS = {
+    "block": lambda buffer: buffer.read("host").__enter__(),
+    "host": lambda buffer: buffer.host,
+    "device": lambda buffer: buffer.device,
+    "fill": lambda buffer: buffer.fill(2),
+    "copy_from": lambda buffer: buffer.copy_from(np.zeros(N, np.float32)),
+    "to_numpy": lambda buffer: buffer.to_numpy(),
+    "mark_host_dirty": lambda buffer: buffer.mark_host_dirty(),
+    "discard_content": lambda buffer: buffer.discard_content(),
+    "bound": lambda buffer: buffer.bound("debug:0").__enter__(),
+}
+
+
+@pytest.mark.parametrize("wait", WAITS)
+def test_ctrl_c_ends_a_wait(wait, device):
     buffer = UnifiedBuffer(N)
     thread, done = blocked(buffer)
     threading.Timer(0.1, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
     try:
         with pytest.raises(KeyboardInterrupt):
-            buffer.read("host").__enter__()
+            WAITS[wait](buffer)
     finally:
         done.set()
         thread.join()
+    assert (buffer.to_numpy() == 1).all()
     with buffer.write("host", timeout=0):
         pass
+
+
+def test_handlers_of_signals_run_while_a_call_waits():
+    buffer = UnifiedBuffer(N)
+    thread, done = blocked(buffer)
+    before = signal.signal(signal.SIGUSR1, lambda *_: done.set())
+    threading.Timer(0.05, lambda: os.kill(os.getpid(), signal.SIGUSR1)).start()
+    try:
+        assert (buffer.host == 1).all()  # the handler lets it go on
+    finally:
+        signal.signal(signal.SIGUSR1, before)
+        thread.join()
+
+
+@pytest.mark.parametrize("wait", WAITS)
+def test_the_default_timeout_ends_waits_that_name_none(wait, device):
+    assert unibuf.default_timeout() is None
+    buffer = UnifiedBuffer(N)
+    thread, done = blocked(buffer)
+    unibuf.set_default_timeout(0.01)
+    try:
+        assert unibuf.default_timeout() == 0.01
+        with pytest.raises(unibuf.LeaseTimeoutError):
+            WAITS[wait](buffer)
+    finally:
+        unibuf.set_default_timeout(None)
+        done.set()
+        thread.join()
+    assert (buffer.to_numpy() == 1).all()
 
 
 # Event loops
@@ -256,6 +300,23 @@ def test_the_event_loop_goes_on(device):
         await asyncio.gather(*waits)
         thread.join()
         assert buffer.state is BufferState.SYNCHRONIZED
+
+    asyncio.run(main())
+    assert (as_numpy(buffer.device) == 1).all()
+
+
+@pytest.mark.parametrize("what", ["write", "read_write"])
+def test_what_ones_own_block_excludes_is_refused_at_once(what, device):
+    buffer = UnifiedBuffer(N).fill(1)
+
+    async def main():
+        with getattr(buffer, what)("host"):
+            for ensure in (buffer.ensure_on_device, buffer.ensure_on_host):
+                with pytest.raises(unibuf.AccessConflictError, match="the same thread holds"):
+                    await ensure()
+        if device != "host":  # there it is the host's array, which may be written
+            with buffer.read("host"):
+                await buffer.ensure_on_device()
 
     asyncio.run(main())
     assert (as_numpy(buffer.device) == 1).all()

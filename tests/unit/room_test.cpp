@@ -21,7 +21,7 @@ public:
     bool ask_to_let_go(space) override { return true; }
     bool add_handle_if_alive() noexcept override { return first_ == kind::is_taken || asked_++ > 0; }
     void give_handle_back() noexcept override {}
-    std::uint64_t evict(space where, detail::clock::time_point) override {
+    std::uint64_t evict(space where, const detail::wait_limit&) override {
         if (first_ == kind::is_taken && asked_++ == 0) return 0;
         trace::let_go(where, bytes);
         return bytes;
@@ -40,7 +40,7 @@ void finds_room_beside(hesitant::kind kind) {
     hesitant other(kind);
     hesitant asking(kind);
     detail::residents::instance().add(other);
-    EXPECT_NO_THROW(detail::room(asking, gpu, bytes, detail::clock::time_point::max()));
+    EXPECT_NO_THROW(detail::room(asking, gpu, bytes, {}));
     detail::residents::instance().remove(other);
     limit_memory(gpu, no_memory_limit);
     EXPECT_EQ(memory_in(gpu).held, before);

@@ -86,6 +86,7 @@ protected:
     }
 
     byte_range whole() const { return {0, memory_.span().size()}; }
+    void scan_while_others_write();
 
     mapping memory_{count * page};
     std::unique_ptr<watch> by_;

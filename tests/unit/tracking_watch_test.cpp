@@ -15,6 +15,44 @@
 #include "tracking_pages.hpp"
 
 namespace unibuf::tracking::test {
+
+/// Scans while others write, and compares what the scans have told of with what is there.
+void page_watch::scan_while_others_write() {
+    constexpr int writers = 3;
+    constexpr int stores = 20000;
+    by_->arm(whole());
+    std::atomic<int> busy = writers;
+    const auto byte_at = [](std::byte* where) { return std::atomic_ref(reinterpret_cast<unsigned char&>(*where)); };
+    // `taken` gets the newest content that a scan has told of, as a transfer would take it.
+    mapping taken(count * page);
+    const auto take = [&] {
+        for (const byte_range& each : scan(*by_, whole())) {
+            for (std::size_t i = each.begin; i < each.end; ++i) {
+                taken.data()[i] = std::byte{byte_at(memory_.data() + i).load(std::memory_order_relaxed)};
+            }
+        }
+    };
+    {
+        std::vector<std::jthread> threads;
+        for (int w = 0; w < writers; ++w) {
+            threads.emplace_back([this, w, &busy, byte_at] {
+                std::minstd_rand random(static_cast<unsigned>(w) + 1);
+                for (int i = 0; i < stores; ++i) {
+                    // Each thread has bytes of its own in all pages.
+                    const std::size_t line = random() % (count * page / 64);
+                    byte_at(memory_.data() + line * 64 + w)
+                        .store(static_cast<unsigned char>(i | 1), std::memory_order_relaxed);
+                }
+                --busy;
+            });
+        }
+        while (busy != 0) take();
+    }
+    take();
+    EXPECT_EQ(std::memcmp(taken.data(), memory_.data(), count * page), 0);
+    EXPECT_EQ(scan(*by_, whole()), ranges{});
+}
+
 namespace {
 
 TEST_F(page_watch, finds_nothing_before_a_store) {
@@ -198,41 +236,7 @@ TEST_F(page_watch, no_write_is_missed_while_fresh_memory_is_armed) {
     }
 }
 
-TEST_F(page_watch, no_write_is_missed_while_others_write) {
-    constexpr int writers = 3;
-    constexpr int stores = 20000;
-    by_->arm(whole());
-    std::atomic<int> busy = writers;
-    const auto byte_at = [](std::byte* where) { return std::atomic_ref(reinterpret_cast<unsigned char&>(*where)); };
-    // `taken` gets the newest content that a scan has told of, as a transfer would take it.
-    mapping taken(count * page);
-    const auto take = [&] {
-        for (const byte_range& each : scan(*by_, whole())) {
-            for (std::size_t i = each.begin; i < each.end; ++i) {
-                taken.data()[i] = std::byte{byte_at(memory_.data() + i).load(std::memory_order_relaxed)};
-            }
-        }
-    };
-    {
-        std::vector<std::jthread> threads;
-        for (int w = 0; w < writers; ++w) {
-            threads.emplace_back([this, w, &busy, byte_at] {
-                std::minstd_rand random(static_cast<unsigned>(w) + 1);
-                for (int i = 0; i < stores; ++i) {
-                    // Each thread has bytes of its own in all pages.
-                    const std::size_t line = random() % (count * page / 64);
-                    byte_at(memory_.data() + line * 64 + w)
-                        .store(static_cast<unsigned char>(i | 1), std::memory_order_relaxed);
-                }
-                --busy;
-            });
-        }
-        while (busy != 0) take();
-    }
-    take();
-    EXPECT_EQ(std::memcmp(taken.data(), memory_.data(), count * page), 0);
-    EXPECT_EQ(scan(*by_, whole()), ranges{});
-}
+TEST_F(page_watch, misses_no_write_while_others_write) { scan_while_others_write(); }
 
 }  // namespace
 }  // namespace unibuf::tracking::test

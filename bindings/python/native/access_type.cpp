@@ -1,7 +1,6 @@
 // access_type.cpp: the class Access, a lease for the time of a `with` statement.
 #include <nanobind/stl/string.h>
 
-#include <chrono>
 #include <functional>
 #include <optional>
 #include <string>
@@ -10,7 +9,6 @@
 
 #include "module.hpp"
 #include "options.hpp"
-#include "short_waits.hpp"
 #include "typed_buffer.hpp"
 
 using namespace nanobind::literals;
@@ -109,11 +107,7 @@ private:
     /// Takes a lease by `take`, which is read, write or read_write of the buffer.
     template <class Take>
     std::invoke_result_t<Take, unibuf::buffer&, space, const access_options&> lease_by(Take take) {
-        return in_short_waits(options_.timeout, [&](std::chrono::nanoseconds timeout) {
-            access_options options = options_;
-            options.timeout = timeout;
-            return unlocked([&] { return std::invoke(take, *handle_, where_, options); });
-        });
+        return unlocked([&] { return std::invoke(take, *handle_, where_, options_); });
     }
 
     std::optional<copy_view> hold() {

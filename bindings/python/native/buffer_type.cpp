@@ -70,6 +70,8 @@ void define_buffer(nb::module_& in) {
                  const space at = space_of(where);
                  return memory(self.access([&](unibuf::buffer& of) { return of.hold_copy(at); }), true);
              })
+        .def("_check_not_excluded",
+             [](typed_buffer& self, int what) { self.bytes().check_not_excluded(static_cast<access>(what)); })
         .def("_is_current_at", [](typed_buffer& self, nb::handle where) {
             const space at = space_of(where);
             return self.access([&](const unibuf::buffer& of) { return of.is_current_at(at); });

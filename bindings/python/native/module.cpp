@@ -3,6 +3,7 @@
 
 #include "errors.hpp"
 #include "memory.hpp"
+#include "signals.hpp"
 
 using namespace unibuf::python;
 
@@ -28,6 +29,7 @@ const char* refusal() {
 NB_MODULE(_native_once, in) {
     nb::set_leak_warnings(false);  // buffers may be alive when the interpreter ends
     translate_errors();
+    hears_signals::note_main_thread();
     in.attr("version") = UNIBUF_VERSION;
     memory::define(in);
     define_buffer(in);

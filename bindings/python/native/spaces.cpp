@@ -2,6 +2,7 @@
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 
+#include <chrono>
 #include <optional>
 #include <unibuf/opencl.hpp>
 
@@ -97,8 +98,7 @@ void define_spaces(nb::module_& in) {
         [](nb::handle where, nb::handle bytes) {
             const std::uint64_t most = limit_of(bytes);
             const space at = named_space_of(where);
-            const without_interpreter unlocked;
-            limit_memory(at, most);
+            unlocked([&] { limit_memory(at, most); });
         },
         "space"_a.none(), "nbytes"_a.none());
     in.def(
@@ -109,6 +109,16 @@ void define_spaces(nb::module_& in) {
             trim_memory(at);
         },
         "space"_a.none());
+    in.def(
+        "default_timeout",
+        [] {
+            const std::chrono::nanoseconds found = default_timeout();
+            return found == forever ? nb::none() : nb::object(nb::float_(std::chrono::duration<double>(found).count()));
+        },
+        nb::sig("def default_timeout() -> float | None"));
+    in.def(
+        "set_default_timeout", [](nb::handle seconds) { set_default_timeout(timeout_of(seconds)); },
+        "seconds"_a.none());
     in.def("opencl_queue", [](const std::string& where) {
         return unlocked([&] { return reinterpret_cast<std::uintptr_t>(opencl::handles_of(space(where)).queue); });
     });

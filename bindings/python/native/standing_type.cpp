@@ -1,7 +1,6 @@
 // standing_type.cpp: the class StandingHold, a device that may use bytes at any time until a `with` statement ends.
 #include <nanobind/stl/string.h>
 
-#include <chrono>
 #include <memory>
 #include <optional>
 #include <string>
@@ -11,7 +10,6 @@
 #include "errors.hpp"
 #include "module.hpp"
 #include "options.hpp"
-#include "short_waits.hpp"
 #include "typed_buffer.hpp"
 
 using namespace nanobind::literals;
@@ -66,9 +64,7 @@ public:
         callbacks_->put_in(options);
         std::optional<copy_view> copy;  // keeps the copy for arrays that are left when the hold has ended
         try {
-            in_short_waits(options_.timeout, [&](std::chrono::nanoseconds timeout) {
-                options.timeout = timeout;
-                const without_interpreter unlocked;
+            unlocked([&] {
                 standing_hold bound = handle_->bind(where_, what_, options);
                 copy.emplace(handle_->hold_copy(where_, options.offset, options.count));
                 hold_ = std::move(bound);
@@ -165,8 +161,7 @@ private:
     void ask(void (standing_hold::*what)()) {
         check_held();
         const call_of_mine here(*this);
-        const without_interpreter unlocked;
-        (hold_.*what)();
+        unlocked([&] { (hold_.*what)(); });
     }
 
     void check_held() const {

@@ -63,12 +63,13 @@ public:
     }
     const unibuf::buffer& bytes() const { return const_cast<typed_buffer*>(this)->bytes(); }
 
-    /// Calls `act` with a handle of its own, without the interpreter's lock.
+    /// Calls `act` with a handle of its own, without the interpreter's lock. Ctrl-C ends its waits.
     template <class Act>
     auto access(const Act& act) {
         unibuf::buffer mine = handle();
         const without_interpreter unlocked;
         unibuf::buffer last = std::move(mine);  // the last handle may wait for queued work
+        const hears_signals hears;
         return act(last);
     }
     unibuf::buffer handle() {

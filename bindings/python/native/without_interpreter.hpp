@@ -3,6 +3,7 @@
 
 #include "interpreter_lock.hpp"
 #include "kept_object.hpp"
+#include "signals.hpp"
 
 namespace unibuf::python {
 
@@ -27,10 +28,11 @@ private:
     released_lock released_;
 };
 
-/// Calls `act` without the interpreter's lock, and returns what it returns.
+/// Calls `act` without the interpreter's lock, and returns what it returns. Ctrl-C ends its waits.
 template <class Act>
 auto unlocked(const Act& act) {
     const without_interpreter released;
+    const hears_signals hears;
     return act();
 }
 

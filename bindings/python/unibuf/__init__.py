@@ -6,10 +6,12 @@ from .accelerator import (
     AcceleratorMemory,
     DeviceInfo,
     default_device,
+    default_timeout,
     devices,
     get_accelerator,
     limit_memory,
     set_default_device,
+    set_default_timeout,
     trim_memory,
 )
 from .buffer import UnifiedBuffer
@@ -61,6 +63,7 @@ __all__ = [
     "__version__",
     "attach",
     "default_device",
+    "default_timeout",
     "devices",
     "from_dlpack",
     "from_numpy",
@@ -70,6 +73,7 @@ __all__ = [
     "registry",
     "reset_statistics",
     "set_default_device",
+    "set_default_timeout",
     "total_statistics",
     "trim_memory",
 ]

@@ -93,6 +93,18 @@ def set_default_device(space: str) -> None:
     _native.set_default_device(space)
 
 
+def default_timeout() -> float | None:
+    """The seconds that calls wait which name no timeout; None, as it is at first, for ever."""
+    return _native.default_timeout()
+
+
+def set_default_timeout(seconds: float | None) -> None:
+    """Sets how long calls wait, on all threads, that name no timeout, `host` and `device` among them: for blocks of
+    other threads, and for work that is queued on devices. After that they raise LeaseTimeoutError, and no content has
+    changed. None is for ever."""
+    _native.set_default_timeout(seconds)
+
+
 def limit_memory(space: str, nbytes: int | None) -> None:
     """The most bytes that buffers may hold in a space from now on; None for no limit. Where it is reached, copies of
     other buffers make room: those that are current elsewhere, then those that were used least recently."""

@@ -199,11 +199,15 @@ class UnifiedBuffer(ArrayBuffer[T]):
         self.sync_to_device()
 
     async def ensure_on_host(self) -> None:
-        """Makes the host current while the event loop goes on."""
+        """Makes the host current while the event loop goes on. Raises AccessConflictError inside a block of this thread
+        that excludes it."""
+        self._check_not_excluded(READ)
         await _aside(self._hold, "host")
 
     async def ensure_on_device(self) -> None:
-        """Makes the default device current while the event loop goes on."""
+        """Makes the default device current while the event loop goes on. Raises AccessConflictError inside a block of
+        this thread that excludes it."""
+        self._check_not_excluded(READ_WRITE if _native.default_device() == "host" else READ)
         await _aside(lambda: self.allocate(host=False))
 
     # Whole arrays
