@@ -2,6 +2,7 @@
 #include "backends/spaces.hpp"
 
 #include <fmt/format.h>
+#include <pthread.h>
 
 #include <algorithm>
 #include <array>
@@ -11,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "process/forks.hpp"
 #include "unibuf/detail/gate.hpp"
 #include "unibuf/error.hpp"
 
@@ -29,6 +31,7 @@ struct entry {
     std::string name;
     std::string kind;
     std::unique_ptr<device> found;
+    int born = process::forks();
 };
 
 /// The table is never destroyed, as drivers call back, and are called, while a process ends.
@@ -40,6 +43,12 @@ public:
     }
 
     device& at(space where) noexcept { return *entries_[where.id()].load(std::memory_order_acquire)->found; }
+    /// Returns whether a process before this one, from which it was forked off, had found the space, whose driver is of
+    /// no use here.
+    bool is_left_behind(space where) noexcept {
+        const entry& of = *entries_[where.id()].load(std::memory_order_acquire);
+        return of.born != process::forks() && of.found->about().ends_with_fork;
+    }
     bool has(std::int64_t id) noexcept {
         return std::cmp_less(id, max_spaces) && entries_[static_cast<std::size_t>(id)].load(std::memory_order_acquire);
     }
@@ -202,6 +211,13 @@ std::size_t count_of_spaces() noexcept {
 
 device& device_of(space where) noexcept { return table::instance().at(where); }
 
+void check_not_left_behind(space where) {
+    if (!table::instance().is_left_behind(where)) return;
+    throw error(error_code::device_lost,
+                fmt::format("{} is the parent process's: its driver was loaded before this process was forked off",
+                            where.name()));
+}
+
 device_info info_of(space where) { return table::instance().info_of(where); }
 
 space add_space(std::string_view kind, std::unique_ptr<device> added) {
@@ -227,13 +243,32 @@ memory_info memory_of(space where) { return backends::device_of(where).memory_no
 
 fence record_fence(space where, queue on) { return backends::device_of(where).record(on); }
 
+namespace {
+
+/// The number of the default device, also where default_space does not say it.
+constinit std::atomic<std::uint8_t> chosen_space = detail::no_space;
+
+/// Notes the default device for those who look at it first. A device that was left behind is not told of there, so that
+/// nobody gets its copy without the buffer's lock, under which that is refused.
+void tell_default(space device) {
+    [[maybe_unused]] static const int registered =
+        ::pthread_atfork(nullptr, nullptr, [] { detail::default_space = detail::no_space; });
+    if (!backends::table::instance().is_left_behind(device)) detail::default_space = device.id();
+}
+
+}  // namespace
+
 space current_device() {
-    std::uint8_t id = detail::default_space.load(std::memory_order_relaxed);
+    if (const std::uint8_t id = detail::default_space.load(std::memory_order_relaxed); id != detail::no_space) {
+        return space::from_id(id);
+    }
+    std::uint8_t id = chosen_space.load(std::memory_order_relaxed);
     if (id == detail::no_space) {
         const space found = backends::table::instance().default_candidate();
-        detail::default_space.compare_exchange_strong(id, found.id());
+        chosen_space.compare_exchange_strong(id, found.id());
         if (id == detail::no_space) id = found.id();
     }
+    tell_default(space::from_id(id));
     return space::from_id(id);
 }
 
@@ -244,7 +279,9 @@ space default_device() {
 
 void set_default_device(space where) {
     const space device = where == host ? host_as_device : where;
-    detail::default_space.store(device.id(), std::memory_order_relaxed);
+    chosen_space.store(device.id(), std::memory_order_relaxed);
+    detail::default_space = detail::no_space;
+    tell_default(device);
 }
 
 }  // namespace unibuf

@@ -23,6 +23,9 @@ std::size_t count_of_spaces() noexcept;
 /// Returns the device behind a space.
 device& device_of(space where) noexcept;
 
+/// Throws error(device_lost) where this process was forked off one that had found the space, and cannot use its driver.
+void check_not_left_behind(space where);
+
 /// Returns what devices() tells of a space, without a look for others.
 device_info info_of(space where);
 

@@ -91,7 +91,10 @@ void keep_for_the_host(std::vector<coherence::step>& steps) {
 }  // namespace
 
 passage::passage(lock& through, const request& asked) : lock_(through), asked_(asked), transfers_(through, asked_) {
-    if (asked_.to == purpose::use) check_allowed(lock_.of(), asked_);
+    if (asked_.to == purpose::use) {
+        check_allowed(lock_.of(), asked_);
+        backends::check_not_left_behind(asked_.where);
+    }
     if (lock_->resident) use_now(lock_->used);
     if (asked_.asks_holders) ask_writers_of_host(lock_, asked_.where, asked_.range);
     enter();

@@ -37,6 +37,7 @@ bool is_free_and_current(lock& through, const request& asked) {
         if (!only_read || queued.is_long() || asked.where == host) return false;
     }
     check_allowed(through.of(), asked);
+    backends::check_not_left_behind(asked.where);
     if (!state.any_exposed) return true;
     return asked.what == access::read && asked.where != host && state.writes()->is_unwritten(asked.range);
 }

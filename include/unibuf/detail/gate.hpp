@@ -24,7 +24,8 @@ inline thread_local constinit std::uint32_t thread_number UNIBUF_API = 0;
 UNIBUF_API std::uint32_t number_thread() noexcept;
 inline std::uint32_t this_thread() noexcept { return thread_number ? thread_number : number_thread(); }
 
-/// The number of the default device; `no_space` until it has been looked up.
+/// The number of the default device; `no_space` until it has been looked up, and in a forked process where it is the
+/// parent's.
 inline constexpr std::uint8_t no_space = 0xFF;
 inline std::atomic<std::uint8_t> default_space UNIBUF_API = no_space;
 
@@ -82,7 +83,8 @@ struct gate {
     bool is_current_at(std::uint8_t where) const noexcept {
         if (solo.load(std::memory_order_acquire) != 0) return false;
         const std::uint32_t seen = ready.load(std::memory_order_acquire);
-        return where == 0 ? (seen & host_current) != 0 : seen >> device_shift == where;
+        if (where == 0) return (seen & host_current) != 0;
+        return seen >> device_shift == where && where == default_space.load(std::memory_order_relaxed);
     }
 
     bool is_newest_at(std::uint8_t where) const noexcept {

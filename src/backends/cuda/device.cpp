@@ -54,6 +54,7 @@ compute_device::compute_device(device_ordinal ordinal) : ordinal_(ordinal) {
     about_.write_combines = about_.host_visible;
     about_.pins = about_.aliases_host;
     about_.asynchronous = true;
+    about_.ends_with_fork = true;
     about_.addresses = true;
     about_.memory_bytes = total;
     about_.properties = properties_of(ordinal);

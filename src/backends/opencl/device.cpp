@@ -48,6 +48,7 @@ facts facts_of(cl_device_id device, const std::string& platform) {
     known.about.aliases_host = unified;
     known.about.aliases_lines = cpu;  // a CPU reads memory where it is, while GPUs map pages
     known.about.asynchronous = true;
+    known.about.ends_with_fork = true;
     known.about.retains_queues = true;
     known.about.frees_behind_work = true;  // clReleaseMemObject: it goes when the commands that use it have finished
     known.about.memory_bytes = info<cl_ulong>(device, device_global_mem_size, 0);

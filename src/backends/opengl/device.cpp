@@ -32,6 +32,7 @@ gl_device::gl_device(std::shared_ptr<gl_context> context, std::shared_ptr<kept_b
     traits_.own_memory = context_->platform().own_memory;
     traits_.host_visible = true;
     traits_.asynchronous = true;
+    traits_.ends_with_fork = true;
     traits_.memory_bytes = traits_.own_memory ? memory_of(*context_, gl::dedicated_memory_nvx) : 0;
 }
 
