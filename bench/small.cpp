@@ -11,7 +11,6 @@
 
 #include "opencl.hpp"
 #include "race.hpp"
-#include "watched_pages.hpp"
 
 namespace {
 
@@ -140,13 +139,31 @@ bench::figures one_element(const std::function<void(float)>& by_library, const s
     return bench::in_ns(bench::in_typical_turns(rounds, [&] { by_library(++value); }, [&] { by_hand(value); }));
 }
 
+/// Writes the element into an array of its own, and that element to the device.
+class by_hand {
+public:
+    explicit by_hand(const device& at)
+        : queue_(at.native.queue),
+          plain_(std::make_shared<std::vector<float>>(four_mb / sizeof(float))),
+          there_(std::make_shared<cl::owned>(at.native.context, four_mb)) {}
+
+    void operator()(float value) const {
+        (*plain_)[index] = value;
+        cl::write(queue_, there_->get(), std::as_bytes(std::span(*plain_).subspan(index, 1)), index * sizeof(float));
+    }
+
+private:
+    decltype(unibuf::opencl::handles::queue) queue_;
+    std::shared_ptr<std::vector<float>> plain_;
+    std::shared_ptr<cl::owned> there_;
+};
+
 bench::figures changed_by_lease(memory_hint hint) {
     const device at;
     unibuf::buffer buffer(four_mb, {.hint = hint});
     buffer.copy_from(std::vector<std::byte>(four_mb, std::byte{1}));
     buffer.read(at.where).release();
-    std::vector<float> plain(four_mb / sizeof(float));
-    const cl::owned there(at.native.context, four_mb);
+    const by_hand told(at);
     return one_element(
         [&](float value) {
             {
@@ -156,33 +173,23 @@ bench::figures changed_by_lease(memory_hint hint) {
             }
             benchmark::DoNotOptimize(buffer.read(at.where).native().handle);
         },
-        [&](float value) {
-            plain[index] = value;
-            cl::write(at.native.queue, there.get(), std::as_bytes(std::span(plain).subspan(index, 1)),
-                      index * sizeof(float));
-        });
+        told);
 }
 
-/// Does so through a pointer that was out before, told to nobody. By hand the page is found as the library finds it.
+/// Does so through a pointer that was out before, told to nobody.
 bench::figures changed_by_pointer(memory_hint hint) {
     const device at;
     unibuf::buffer buffer(four_mb, {.hint = hint});
     buffer.copy_from(std::vector<std::byte>(four_mb, std::byte{1}));
     auto* const out = reinterpret_cast<float*>(buffer.host());
     buffer.read(at.where).release();
-    const bench::watched_pages pages(four_mb);
-    auto* const plain = reinterpret_cast<float*>(pages.data());
-    const cl::owned there(at.native.context, four_mb);
+    const by_hand told(at);
     return one_element(
         [&](float value) {
             out[index] = value;
             benchmark::DoNotOptimize(buffer.read(at.where).native().handle);
         },
-        [&](float value) {
-            plain[index] = value;
-            const std::span<const std::byte> found = pages.written();
-            cl::write(at.native.queue, there.get(), found, static_cast<std::size_t>(found.data() - pages.data()));
-        });
+        told);
 }
 
 const bench::declared element({.name = "small.one_element",

@@ -211,7 +211,7 @@ std::size_t count_of_spaces() noexcept {
 
 device& device_of(space where) noexcept { return table::instance().at(where); }
 
-void check_not_left_behind(space where) {
+void check_left_behind(space where) {
     if (!table::instance().is_left_behind(where)) return;
     throw error(error_code::device_lost,
                 fmt::format("{} is the parent process's: its driver was loaded before this process was forked off",

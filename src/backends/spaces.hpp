@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "backends/backend.hpp"
+#include "process/forks.hpp"
 #include "unibuf/detail/gate.hpp"
 #include "unibuf/space.hpp"
 
@@ -24,7 +25,10 @@ std::size_t count_of_spaces() noexcept;
 device& device_of(space where) noexcept;
 
 /// Throws error(device_lost) where this process was forked off one that had found the space, and cannot use its driver.
-void check_not_left_behind(space where);
+void check_left_behind(space where);
+inline void check_not_left_behind(space where) {
+    if (process::fork_count.load(std::memory_order_relaxed) != 0) check_left_behind(where);
+}
 
 /// Returns what devices() tells of a space, without a look for others.
 device_info info_of(space where);

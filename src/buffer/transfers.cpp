@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <array>
 #include <iterator>
-#include <limits>
 
 #include "backends/pattern.hpp"
 #include "backends/spaces.hpp"
@@ -90,11 +89,10 @@ void transfers::carry_out(const std::vector<step>& planned) {
     try {
         for (auto next = planned.begin(); next != planned.end();) {
             // Moves between the same two memories are independent of each other, and may be under way together.
-            std::size_t left = asked_.waits.by ? part_bytes : std::numeric_limits<std::size_t>::max();
-            const auto end = std::find_if(next, planned.end(), [&](const step& each) {
-                if (!each.is_like(*next) || each.range.size() > left) return true;
-                left -= each.range.size();
-                return false;
+            std::size_t bytes = next->range.size();
+            const auto end = std::find_if(std::next(next), planned.end(), [&](const step& each) {
+                bytes += each.range.size();
+                return !each.is_like(*next) || (asked_.waits.by && bytes > part_bytes);
             });
             finish_started();
             if (asked_.waits.by && next != planned.begin()) {

@@ -4,15 +4,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <atomic>
 #include <utility>
 
 #include "unibuf/error.hpp"
 
 namespace unibuf {
 namespace {
-
-constinit std::atomic<std::chrono::nanoseconds> usual_timeout{forever};
 
 constexpr std::chrono::milliseconds time_between_questions(100);
 
@@ -23,15 +20,20 @@ void set_default_timeout(std::chrono::nanoseconds timeout) {
         throw error(error_code::invalid_argument,
                     fmt::format("a default timeout of {} ns was asked for", timeout.count()));
     }
-    usual_timeout.store(timeout, std::memory_order_relaxed);
+    detail::usual_timeout.store(timeout, std::memory_order_relaxed);
 }
 
-std::chrono::nanoseconds default_timeout() noexcept { return usual_timeout.load(std::memory_order_relaxed); }
+std::chrono::nanoseconds default_timeout() noexcept { return detail::usual_timeout.load(std::memory_order_relaxed); }
 
 interruptible::interruptible(void (*ask)(void* context), void* context) noexcept
-    : ask_(ask), context_(context), before_(std::exchange(detail::asked_by_calls, this)) {}
+    : ask_(ask), context_(context), before_(std::exchange(detail::asked_by_calls, this)) {
+    ++detail::askers;
+}
 
-interruptible::~interruptible() { detail::asked_by_calls = before_; }
+interruptible::~interruptible() {
+    detail::asked_by_calls = before_;
+    --detail::askers;
+}
 
 namespace detail {
 

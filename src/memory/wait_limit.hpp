@@ -1,6 +1,7 @@
 // memory/wait_limit.hpp: how long an access waits for others, and who may end its waits.
 #pragma once
 
+#include <atomic>
 #include <chrono>
 
 #include "unibuf/fence.hpp"
@@ -10,8 +11,13 @@ namespace unibuf::detail {
 
 using clock = std::chrono::steady_clock;
 
-/// Whom calls of this thread ask whether to go on with a wait; null for nobody.
+/// Whom calls of this thread ask whether to go on with a wait; null for nobody. No thread looks while `askers`, how
+/// many there are in all, is 0: most programs have none.
 inline constinit thread_local const interruptible* asked_by_calls = nullptr;
+inline constinit std::atomic<int> askers = 0;
+
+/// How long calls wait that name no timeout.
+inline constinit std::atomic<std::chrono::nanoseconds> usual_timeout{forever};
 
 struct wait_limit {
     clock::time_point until = clock::time_point::max();
@@ -19,8 +25,9 @@ struct wait_limit {
 
     /// Returns the limit of a call of this thread that names `timeout`, which is not negative.
     static wait_limit of_call(std::chrono::nanoseconds timeout = forever) {
-        if (timeout == forever) timeout = default_timeout();
-        return {.until = timeout == forever ? clock::time_point::max() : after(timeout), .by = asked_by_calls};
+        if (timeout == forever) timeout = usual_timeout.load(std::memory_order_relaxed);
+        return {.until = timeout == forever ? clock::time_point::max() : after(timeout),
+                .by = askers.load(std::memory_order_relaxed) == 0 ? nullptr : asked_by_calls};
     }
 
     bool is_endless() const noexcept { return until == clock::time_point::max() && !by; }
