@@ -133,3 +133,43 @@ def test_what_is_printed_moves_nothing(default_device):
         assert repr(fresh).startswith("UnifiedBuffer(shape=")  # its content is unspecified now
     del block
     assert len(repr(UnifiedBuffer(1_000_000).fill(1))) < 200
+
+
+def test_what_takes_buffers_of_bytes_takes_one(device, tmp_path):
+    b = filled()
+    view = memoryview(b)
+    assert (view.shape, view.format, view.readonly) == ((3, 4), "f", False)
+    assert bytes(b) == ROWS.tobytes() and np.shares_memory(np.asarray(b), b.host)
+    _ = b.device
+    view.cast("B").cast("f")[5] = 99  # found, though nobody told
+    assert numpy_at(b)[1, 1] == 99
+    file = tmp_path / "content"
+    (ROWS + 1).tofile(file)
+    with file.open("rb") as opened:
+        assert opened.readinto(b) == b.nbytes
+    assert (numpy_at(b) == ROWS + 1).all()
+    gone = UnifiedBuffer(5000)
+    held = memoryview(gone)
+    del gone
+    held[7] = 1.0
+    assert held[7] == 1.0
+
+
+def numpy_at(buffer):
+    """The content of the default device."""
+    array = buffer.device
+    return array if isinstance(array, np.ndarray) else array.get()
+
+
+def test_what_no_bytes_can_tell_is_refused_and_arrays_are_exact():
+    fields = np.dtype([("a", "u1"), ("b", "f8")], align=True)
+    buffer = UnifiedBuffer(3, fields)
+    with pytest.raises(BufferError, match="by `host`"):
+        memoryview(buffer)
+    assert np.asarray(buffer).dtype == fields and np.asarray(buffer).dtype.isalignedstruct
+    output = UnifiedBuffer(3, access="read_only", device="debug:0")
+    assert memoryview(output).readonly
+    pool = unibuf.MemoryPool()
+    pool.release(released := pool.acquire(3))
+    with pytest.raises(unibuf.InvalidArgumentError):
+        memoryview(released)

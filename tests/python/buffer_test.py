@@ -211,7 +211,7 @@ def test_as_an_array():
     own[:] = 0
     assert buffer[1, 1] == 106 and np.asarray(buffer, copy=True) is not buffer.host
     assert np.asarray(buffer, dtype=np.int64)[1, 1] == 106
-    with pytest.raises(ValueError, match="float32 as float64 takes a copy"):
+    with pytest.raises(ValueError, match="copy"):
         np.array(buffer, dtype=float, copy=False)
     assert np.add(buffer, 1)[0, 0] == 1 and np.sum(buffer) == buffer.host.sum() and (buffer.host + buffer)[0, 1] == 2
     with pytest.raises(IndexError):

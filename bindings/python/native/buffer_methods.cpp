@@ -1,5 +1,8 @@
 // buffer_methods.cpp: what a program calls on a buffer.
+#include <nanobind/stl/string.h>
+
 #include <new>
+#include <string>
 #include <utility>
 
 #include "imported.hpp"
@@ -214,7 +217,26 @@ int init(PyObject* self, PyObject* positional, PyObject* named) {
     return done ? 0 : -1;
 }
 
-PyType_Slot slots[] = {{Py_tp_init, reinterpret_cast<void*>(init)}, {Py_tp_methods, methods}, {0, nullptr}};
+/// Exports the host's array, which the consumer holds from then on: what he writes is found. Types with fields are
+/// refused, as the protocol does not carry all of them: NumPy asks for `__array__` then.
+int get_buffer(PyObject* self, Py_buffer* view, int flags) {
+    view->obj = nullptr;
+    PyObject* const array = guarded([&]() -> PyObject* {
+        typed_buffer& of = self_of(self);
+        if (nb::cast<std::string>(of.element().dtype.attr("kind")) != "V") return of.host();
+        PyErr_SetString(PyExc_BufferError, "elements with fields, or of a library's own type, are exported by `host`");
+        return nullptr;
+    });
+    if (!array) return -1;
+    const int done = PyObject_GetBuffer(array, view, flags);
+    Py_DECREF(array);
+    return done;
+}
+
+PyType_Slot slots[] = {{Py_tp_init, reinterpret_cast<void*>(init)},
+                       {Py_tp_methods, methods},
+                       {Py_bf_getbuffer, reinterpret_cast<void*>(get_buffer)},
+                       {0, nullptr}};
 
 }  // namespace
 
