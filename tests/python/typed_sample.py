@@ -203,6 +203,9 @@ def asked() -> None:
     assert_type(unibuf.__version__, str)
     unibuf.set_default_device("host")
     assert_type(unibuf.default_device(), str)
+    unibuf.set_default_timeout(None)
+    forever: float | None = unibuf.default_timeout()
+    assert forever is None
     unibuf.limit_memory("host", None)
     unibuf.trim_memory("host")
     accelerator: Accelerator = unibuf.get_accelerator("host")
