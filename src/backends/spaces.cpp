@@ -43,12 +43,14 @@ public:
     }
 
     device& at(space where) noexcept { return *entries_[where.id()].load(std::memory_order_acquire)->found; }
+
     /// Returns whether a process before this one, from which it was forked off, had found the space, whose driver is of
     /// no use here.
     bool is_left_behind(space where) noexcept {
         const entry& of = *entries_[where.id()].load(std::memory_order_acquire);
         return of.born != process::forks() && of.found->about().ends_with_fork;
     }
+
     bool has(std::int64_t id) noexcept {
         return std::cmp_less(id, max_spaces) && entries_[static_cast<std::size_t>(id)].load(std::memory_order_acquire);
     }
@@ -248,12 +250,12 @@ namespace {
 /// The number of the default device, also where default_space does not say it.
 constinit std::atomic<std::uint8_t> chosen_space = detail::no_space;
 
-/// Notes the default device for those who look at it first. A device that was left behind is not told of there, so that
-/// nobody gets its copy without the buffer's lock, under which that is refused.
-void tell_default(space device) {
+/// Returns what default_space is to say where `device` is the default one. It tells of no device that was left behind,
+/// so that nobody gets its copy without the buffer's lock, under which that is refused.
+std::uint8_t told_of(space device) {
     [[maybe_unused]] static const int registered =
         ::pthread_atfork(nullptr, nullptr, [] { detail::default_space = detail::no_space; });
-    if (!backends::table::instance().is_left_behind(device)) detail::default_space = device.id();
+    return backends::table::instance().is_left_behind(device) ? detail::no_space : device.id();
 }
 
 }  // namespace
@@ -268,7 +270,8 @@ space current_device() {
         chosen_space.compare_exchange_strong(id, found.id());
         if (id == detail::no_space) id = found.id();
     }
-    tell_default(space::from_id(id));
+    std::uint8_t nothing = detail::no_space;
+    detail::default_space.compare_exchange_strong(nothing, told_of(space::from_id(id)));
     return space::from_id(id);
 }
 
@@ -280,8 +283,7 @@ space default_device() {
 void set_default_device(space where) {
     const space device = where == host ? host_as_device : where;
     chosen_space.store(device.id(), std::memory_order_relaxed);
-    detail::default_space = detail::no_space;
-    tell_default(device);
+    detail::default_space = told_of(device);
 }
 
 }  // namespace unibuf

@@ -17,6 +17,18 @@ namespace unibuf::detail {
 
 namespace {
 
+/// Counts a thread that waits, and may let go of the lock.
+class waiting_thread {
+public:
+    explicit waiting_thread(guarded& of) noexcept : of_(of) { ++of_.waiting; }
+    ~waiting_thread() { --of_.waiting; }
+    waiting_thread(const waiting_thread&) = delete;
+    waiting_thread& operator=(const waiting_thread&) = delete;
+
+private:
+    guarded& of_;
+};
+
 /// Returns what the gate may say now, where `device` is the default device.
 gate_bits bits_now(guarded& state, std::uint8_t device) noexcept {
     if (state.directory.first().current == 0) return {};  // each bit speaks of a space that is current in all bytes
@@ -57,22 +69,6 @@ lock::~lock() {
     if (core_.state_.holds.any_standing()) open_again(*this);
     open_gate();
 }
-
-namespace {
-
-/// Counts a thread that waits, and may let go of the lock.
-class waiting_thread {
-public:
-    explicit waiting_thread(guarded& of) noexcept : of_(of) { ++of_.waiting; }
-    ~waiting_thread() { --of_.waiting; }
-    waiting_thread(const waiting_thread&) = delete;
-    waiting_thread& operator=(const waiting_thread&) = delete;
-
-private:
-    guarded& of_;
-};
-
-}  // namespace
 
 bool lock::wait_for_change(const wait_limit& limit) {
     guarded& state = core_.state_;
