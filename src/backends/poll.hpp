@@ -37,15 +37,15 @@ inline void pause() noexcept {
 }
 
 /// Asks `done` again and again for about as long as a thread takes to fall asleep and to be woken up. Returns what it
-/// answered last.
+/// answered last. Where the thread that does the work waits for the same core, it gets that core at once.
 template <class Done>
 bool is_done_soon(Done done) {
     using clock = std::chrono::steady_clock;
-    static const bool alone = std::thread::hardware_concurrency() == 1;  // nobody else could do anything meanwhile
     if (done()) return true;
-    for (const auto end = clock::now() + std::chrono::microseconds(50); !alone && clock::now() < end;) {
+    for (const auto end = clock::now() + std::chrono::microseconds(50); clock::now() < end;) {
         for (int i = 0; i < 32; ++i) pause();
         if (done()) return true;
+        std::this_thread::yield();
     }
     return false;
 }

@@ -186,9 +186,10 @@ private:
             return kind;
         }
         // The name is cut and escaped, as it may be anything.
-        throw error(error_code::invalid_argument,
-                    fmt::format("{:?}{} is no name of a space: 'host', or a kind and a number as in 'opencl:0'",
-                                name.substr(0, longest_name), name.size() > longest_name ? "..." : ""));
+        throw error(
+            error_code::invalid_argument,
+            fmt::format("{:?}{} is no name of a space: 'host', or a kind and a number as in 'opencl:0', in lower case",
+                        name.substr(0, longest_name), name.size() > longest_name ? "..." : ""));
     }
 
     static constexpr std::size_t longest_name = 64;

@@ -270,9 +270,12 @@ void check_not_contested(lock& through, const request& asked) {
     if (contested.empty()) return;
     throw error(
         error_code::access_conflict,
-        fmt::format("{}: {} was asked for, but bytes [{}, {}) were written at the host, through a pointer, while a "
-                    "device had newer ones: mark_host_dirty, mark_device_dirty or discard says which stand",
-                    through.of().name(), describe(asked), contested.begin, contested.end));
+        fmt::format(
+            "{}: {} was asked for, but among bytes [{}, {}) some were written at the host, through a pointer, while a "
+            "device had newer ones (stores are found by {}): mark_host_dirty, mark_device_dirty or discard says "
+            "which stand, of all or of parts",
+            through.of().name(), describe(asked), contested.begin, contested.end,
+            through.of().bytes > tracking::most_compared ? "pages" : "lines of 64 bytes"));
 }
 
 void check_not_uploaded(lock& through, const request& asked) {

@@ -264,10 +264,11 @@ void adopt(core& of, std::unique_ptr<backends::memory> memory) {
 
 void check_no_pointers(lock& through, byte_range range, const char* verb) {
     if (!through->holds.host_is_held_for_writing(range)) return;
-    throw error(error_code::access_conflict,
-                fmt::format("{}: {} was asked for, but pointers to the host's copy are out: end their views, or call "
-                            "release_host",
-                            through.of().name(), verb));
+    throw error(
+        error_code::access_conflict,
+        fmt::format("{}: {} was asked for, but pointers to the host's copy, or views of it, are out: end the views, or "
+                    "call release_host",
+                    through.of().name(), verb));
 }
 
 }  // namespace unibuf::detail

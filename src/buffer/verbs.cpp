@@ -30,9 +30,10 @@ bool is_settled(const guarded& state) {
 void check_not_held(lock& through, space where) {
     const bool view = through->holds.view_is_out(where.id());
     if (!view && !through->holds.handle_is_out(where.id())) return;
-    const char* const who = view            ? "views of it are held: end them first"
-                            : where == host ? "pointers to it are out: call release_host first"
-                                            : "handles of it are out: call release_device first";
+    const char* const who = through->holds.stands_at(where) ? "a standing hold uses it: end that one first"
+                            : view                          ? "views of it are held: end them first"
+                            : where == host                 ? "pointers to it are out: call release_host first"
+                                                            : "handles of it are out: call release_device first";
     throw error(error_code::access_conflict, fmt::format("{}: to discard the copy at {} was asked for, but {}",
                                                          through.of().name(), where.name(), who));
 }

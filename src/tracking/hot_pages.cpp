@@ -21,8 +21,7 @@ namespace {
 // one than its copy. So each word is read once, and a thread sanitizer is not to tell of it.
 
 template <class Word>
-[[gnu::no_sanitize("thread")]] bool are_equal(const std::byte* page, const std::byte* copy,
-                                              std::size_t words) noexcept {
+[[gnu::no_sanitize_thread]] bool are_equal(const std::byte* page, const std::byte* copy, std::size_t words) noexcept {
     const auto* const now = reinterpret_cast<const volatile Word*>(page);
     const auto* const before = reinterpret_cast<const Word*>(copy);
     Word differs = 0;
@@ -31,7 +30,7 @@ template <class Word>
 }
 
 template <class Word>
-[[gnu::no_sanitize("thread")]] void copy_words(const std::byte* page, std::byte* copy, std::size_t words) noexcept {
+[[gnu::no_sanitize_thread]] void copy_words(const std::byte* page, std::byte* copy, std::size_t words) noexcept {
     const auto* const now = reinterpret_cast<const volatile Word*>(page);
     auto* const to = reinterpret_cast<Word*>(copy);
     for (std::size_t i = 0; i < words; ++i) to[i] = now[i];
