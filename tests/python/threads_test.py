@@ -243,9 +243,9 @@ WAITS = {
 def test_ctrl_c_ends_a_wait(wait, device):
     buffer = UnifiedBuffer(N)
     thread, done = blocked(buffer)
-    threading.Timer(0.1, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
     try:
         with pytest.raises(KeyboardInterrupt):
+            threading.Timer(0.1, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
             WAITS[wait](buffer)
     finally:
         done.set()
