@@ -5,6 +5,7 @@
 #include <unibuf/error.hpp>
 #include <unibuf/space.hpp>
 #include <unibuf/statistics.hpp>
+#include <unibuf/waiting.hpp>
 #include <vector>
 
 #include "attempt.hpp"
@@ -116,4 +117,8 @@ unibuf_status unibuf_limit_memory(unibuf_space where, uint64_t bytes) {
 
 unibuf_status unibuf_trim_memory(unibuf_space where) {
     return attempt([&] { unibuf::trim_memory(space_of(where)); });
+}
+
+unibuf_status unibuf_set_default_timeout(int64_t timeout_ns) {
+    return attempt([&] { unibuf::set_default_timeout(timeout_of(timeout_ns)); });
 }

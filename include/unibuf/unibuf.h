@@ -148,6 +148,11 @@ UNIBUF_C_API unibuf_status unibuf_limit_memory(unibuf_space where, uint64_t byte
 /// Gives back to the system what unibuf keeps of a space for later.
 UNIBUF_C_API unibuf_status unibuf_trim_memory(unibuf_space where);
 
+/// Sets how long calls wait, on all threads, that name no timeout, or UNIBUF_FOREVER: for accesses of other threads
+/// that exclude them, and for work that is queued. After that they return UNIBUF_TIMEOUT, and no content has changed.
+/// It is UNIBUF_FOREVER at first.
+UNIBUF_C_API unibuf_status unibuf_set_default_timeout(int64_t timeout_ns);
+
 // ---- Buffers --------------------------------------------------------------------------------------------------------
 
 /// A logical array of bytes, or a part of one. Ends by unibuf_destroy, or goes to unibuf_pool_release.

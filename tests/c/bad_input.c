@@ -49,6 +49,7 @@ static void spaces_and_devices(void) {
         INVALID("unibuf_find_space", unibuf_trim_memory(no_such_spaces[i]));
     }
     CHECK(memory.total == 77);
+    INVALID("timeout", unibuf_set_default_timeout(-1));
 
     unibuf_devices* devices = NULL;
     unibuf_device_info info = {.name = "mine"};

@@ -153,6 +153,9 @@ void contract_of_leases(unibuf_space where) {
     CHECK(second.data == NULL && second.native.size == 0 && second.reserved[0] == 0);
     const struct attempt late = on_another_thread(buffer, where, UNIBUF_READ_WRITE, 1000000);
     CHECK(late.status == UNIBUF_TIMEOUT && late.message_is_here);
+    CHECK_OK(unibuf_set_default_timeout(1000000));
+    CHECK(on_another_thread(buffer, where, UNIBUF_READ_WRITE, UNIBUF_FOREVER).status == UNIBUF_TIMEOUT);
+    CHECK_OK(unibuf_set_default_timeout(UNIBUF_FOREVER));
     unibuf_release(&lease);
     CHECK(lease.data == NULL && lease.native.size == 0);
     CHECK(on_another_thread(buffer, where, UNIBUF_READ_WRITE, UNIBUF_FOREVER).status == UNIBUF_OK);
