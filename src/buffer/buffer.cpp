@@ -290,8 +290,9 @@ void byte_lease::refuse() const {
     if (!gate_) throw error(error_code::invalid_argument, "a lease was used that has ended, or was moved from");
     throw error(
         error_code::unsupported,
-        fmt::format("a lease at {} has no bytes that the host can address: use its native handle, or take one at the host",
-                    native_.where.name()));
+        fmt::format(
+            "a lease at {} has no bytes that the host can address: use its native handle, or take one at the host",
+            native_.where.name()));
 }
 
 }  // namespace unibuf
