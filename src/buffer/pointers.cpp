@@ -266,8 +266,8 @@ void check_no_pointers(lock& through, byte_range range, const char* verb) {
     if (!through->holds.host_is_held_for_writing(range)) return;
     throw error(
         error_code::access_conflict,
-        fmt::format("{}: {} was asked for, but pointers to the host's copy, or views of it, are out: end the views, or "
-                    "call release_host",
+        fmt::format("{}: {} was asked for, but pointers to the host's copy are out: end the views of it, or call "
+                    "release_host",
                     through.of().name(), verb));
 }
 
