@@ -140,9 +140,9 @@ bench::figures one_element(const std::function<void(float)>& by_library, const s
 }
 
 /// Writes the element into an array of its own, and that element to the device.
-class by_hand {
+class plain_write {
 public:
-    explicit by_hand(const device& at)
+    explicit plain_write(const device& at)
         : queue_(at.native.queue),
           plain_(std::make_shared<std::vector<float>>(four_mb / sizeof(float))),
           there_(std::make_shared<cl::owned>(at.native.context, four_mb)) {}
@@ -163,7 +163,7 @@ bench::figures changed_by_lease(memory_hint hint) {
     unibuf::buffer buffer(four_mb, {.hint = hint});
     buffer.copy_from(std::vector<std::byte>(four_mb, std::byte{1}));
     buffer.read(at.where).release();
-    const by_hand told(at);
+    const plain_write told(at);
     return one_element(
         [&](float value) {
             {
@@ -183,7 +183,7 @@ bench::figures changed_by_pointer(memory_hint hint) {
     buffer.copy_from(std::vector<std::byte>(four_mb, std::byte{1}));
     auto* const out = reinterpret_cast<float*>(buffer.host());
     buffer.read(at.where).release();
-    const by_hand told(at);
+    const plain_write told(at);
     return one_element(
         [&](float value) {
             out[index] = value;
