@@ -160,7 +160,7 @@ namespace unibuf {
 void limit_memory(space where, std::uint64_t bytes) {
     trace::limit_memory(where, bytes);
     const std::uint64_t held = memory_in(where).held;
-    if (held > bytes) detail::residents::instance().make_room(where, held - bytes, {});
+    if (held > bytes) detail::residents::instance().make_room(where, held - bytes, detail::wait_limit::of_call());
 }
 
 void trim_memory(space where) {
