@@ -1,46 +1,4 @@
-// cli/main.cpp: unibuf, the command-line tool. Each subcommand has a file of its own.
-#include <fmt/core.h>
+// cli/main.cpp: unibuf, the command-line tool.
+#include "tool.hpp"
 
-#include <CLI/CLI.hpp>
-#include <cstdio>
-#include <exception>
-
-#include "devices.hpp"
-#include "output.hpp"
-
-namespace {
-
-constexpr int failed = 1;
-constexpr int nonsense = 2;
-
-int run(int argc, char** argv) {
-    CLI::App app("One logical buffer, many memories.", "unibuf");
-    app.set_version_flag("--version", "unibuf " UNIBUF_VERSION);
-    unibuf_cli::add_devices(app);
-    try {
-        app.parse(argc, argv);
-    } catch (const CLI::Success& asked_for) {  // the user asked for help or the version
-        return app.exit(asked_for);
-    } catch (const CLI::ParseError& wrong) {
-        fmt::print(stderr, "unibuf: {} (--help tells what there is)\n", unibuf_cli::one_line(wrong.what()));
-        return nonsense;
-    }
-    if (!app.get_subcommands().empty()) return 0;
-    fmt::print(stderr, "{}", app.help());
-    return nonsense;
-}
-
-}  // namespace
-
-int main(int argc, char** argv) {
-    try {
-        const int status = run(argc, argv);
-        unibuf_cli::finish_output();
-        return status;
-    } catch (const std::exception& failure) {
-        std::fputs("unibuf: ", stderr);
-        std::fputs(failure.what(), stderr);
-        std::fputs("\n", stderr);
-        return failed;
-    }
-}
+int main(int argc, char** argv) { return unibuf_cli::run_tool(argc, argv); }

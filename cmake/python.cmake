@@ -8,12 +8,33 @@ find_package(nanobind CONFIG REQUIRED)
 
 set(package ${PROJECT_BINARY_DIR}/python/unibuf)
 file(GLOB native CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/bindings/python/native/*.cpp)
-nanobind_add_module(unibuf_python STABLE_ABI NB_STATIC NOMINSIZE NB_SUPPRESS_WARNINGS ${native})
-target_link_libraries(unibuf_python PRIVATE unibuf)
+nanobind_add_module(unibuf_python STABLE_ABI FREE_THREADED NB_STATIC NOMINSIZE NB_SUPPRESS_WARNINGS ${native})
 target_compile_definitions(unibuf_python PRIVATE UNIBUF_VERSION="${PROJECT_VERSION}")
 set_target_properties(unibuf_python PROPERTIES OUTPUT_NAME _native LIBRARY_OUTPUT_DIRECTORY ${package}
                                                INSTALL_RPATH $ORIGIN)
-foreach(library nanobind-static nanobind-static-abi3)
+if(UNIBUF_PYTHON_STANDALONE)
+    target_link_libraries(unibuf_python PRIVATE unibuf_static)
+    target_compile_definitions(unibuf_python PRIVATE UNIBUF_PYTHON_STANDALONE)
+    target_link_options(unibuf_python PRIVATE LINKER:-z,nodelete
+                                              LINKER:--version-script=${PROJECT_SOURCE_DIR}/cmake/python.map)
+else()
+    target_link_libraries(unibuf_python PRIVATE unibuf)
+endif()
+
+# `python -m unibuf` is the command-line tool, where what it is written with is there.
+find_package(CLI11 QUIET)
+find_package(nlohmann_json QUIET)
+set(UNIBUF_PYTHON_TOOL AUTO)
+settle(UNIBUF_PYTHON_TOOL "the tool `python -m unibuf`" "libcli11-dev nlohmann-json3-dev" CLI11_FOUND nlohmann_json_FOUND)
+if(UNIBUF_PYTHON_TOOL)
+    file(GLOB tool CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/cli/*.cpp)
+    list(FILTER tool EXCLUDE REGEX /main.cpp$)
+    target_sources(unibuf_python PRIVATE ${tool})
+    target_include_directories(unibuf_python PRIVATE ${PROJECT_SOURCE_DIR}/cli)
+    target_compile_definitions(unibuf_python PRIVATE UNIBUF_PYTHON_TOOL)
+    target_link_libraries(unibuf_python PRIVATE CLI11::CLI11 fmt::fmt-header-only nlohmann_json::nlohmann_json)
+endif()
+foreach(library nanobind-static nanobind-static-abi3 nanobind-static-ft)
     if(TARGET ${library})
         target_compile_options(${library} PRIVATE -w)
     endif()
@@ -27,11 +48,19 @@ foreach(module IN LISTS modules)
     file(CREATE_LINK ${PROJECT_SOURCE_DIR}/bindings/python/unibuf/${module} ${package}/${module} SYMBOLIC)
 endforeach()
 
-nanobind_add_stub(unibuf_python_stub MODULE unibuf._native OUTPUT ${package}/_native.pyi
-                  PATTERN_FILE ${PROJECT_SOURCE_DIR}/bindings/python/native/stub.pat
-                  PYTHON_PATH ${PROJECT_BINARY_DIR}/python DEPENDS unibuf_python)
+# What the module is for another machine, this one cannot ask.
+set(stub ${package}/_native.pyi)
+if(UNIBUF_PYTHON_STUB)
+    set(stub ${UNIBUF_PYTHON_STUB})
+else()
+    nanobind_add_stub(unibuf_python_stub MODULE unibuf._native OUTPUT ${stub}
+                      PATTERN_FILE ${PROJECT_SOURCE_DIR}/bindings/python/native/stub.pat
+                      PYTHON_PATH ${PROJECT_BINARY_DIR}/python DEPENDS unibuf_python)
+endif()
 
-# The wheel has the library beside the module.
+# The wheel has the library beside the module, or inside it.
 install(TARGETS unibuf_python LIBRARY DESTINATION unibuf COMPONENT python EXCLUDE_FROM_ALL)
-install(TARGETS unibuf LIBRARY DESTINATION unibuf COMPONENT python EXCLUDE_FROM_ALL NAMELINK_SKIP)
-install(FILES ${package}/_native.pyi DESTINATION unibuf COMPONENT python EXCLUDE_FROM_ALL)
+if(NOT UNIBUF_PYTHON_STANDALONE)
+    install(TARGETS unibuf LIBRARY DESTINATION unibuf COMPONENT python EXCLUDE_FROM_ALL NAMELINK_SKIP)
+endif()
+install(FILES ${stub} DESTINATION unibuf COMPONENT python EXCLUDE_FROM_ALL)

@@ -1,13 +1,16 @@
 // process/only_library.cpp
 #include "process/only_library.hpp"
 
+#include <dlfcn.h>
 #include <fmt/format.h>
 #include <link.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "unibuf/error.hpp"
 
@@ -16,7 +19,7 @@ namespace unibuf::process {
 namespace {
 
 struct libraries {
-    std::string first;
+    std::vector<std::string> earlier;
     std::string own;
 };
 
@@ -28,12 +31,6 @@ bool holds(const dl_phdr_info& library, std::uintptr_t address) noexcept {
     return false;
 }
 
-/// Packagers put a hash before the version: libunibuf-1a2b.so.0.1.
-bool is_unibuf(std::string_view path) noexcept {
-    const std::string_view name = path.substr(path.rfind('/') + 1);
-    return name.starts_with("libunibuf.so") || name.starts_with("libunibuf-");
-}
-
 /// Is called for each library in the order in which they were loaded, until it returns 1.
 int look_at(dl_phdr_info* library, std::size_t, void* found) {
     auto& seen = *static_cast<libraries*>(found);
@@ -41,8 +38,24 @@ int look_at(dl_phdr_info* library, std::size_t, void* found) {
         seen.own = library->dlpi_name;
         return 1;
     }
-    if (seen.first.empty() && is_unibuf(library->dlpi_name)) seen.first = library->dlpi_name;
+    seen.earlier.emplace_back(library->dlpi_name);
     return 0;
+}
+
+/// Returns whether the Python module that was loaded from `path` has a library inside, as it says by this symbol.
+bool has_library_inside(const std::string& path) {
+    void* const module = ::dlopen(path.c_str(), RTLD_LAZY | RTLD_NOLOAD);
+    if (!module) return false;
+    const bool has = ::dlsym(module, "unibuf_is_inside") != nullptr;
+    ::dlclose(module);
+    return has;
+}
+
+bool is_unibuf(const std::string& path) {
+    const std::string_view name = std::string_view(path).substr(path.rfind('/') + 1);
+    // Packagers put a hash before the version: libunibuf-1a2b.so.0.1.
+    if (name.starts_with("libunibuf.so") || name.starts_with("libunibuf-")) return true;
+    return name.starts_with("_native.") && has_library_inside(path);
 }
 
 }  // namespace
@@ -51,12 +64,13 @@ void refuse_second_library() {
     static const bool is_first = [] {
         libraries seen;
         ::dl_iterate_phdr(look_at, &seen);
-        if (seen.first.empty()) return true;
+        const auto first = std::ranges::find_if(seen.earlier, is_unibuf);
+        if (first == seen.earlier.end()) return true;
         throw error(
             error_code::unsupported,
             fmt::format("a process has one unibuf: {} was loaded before {}; build both parts of the program with "
                         "the same install",
-                        seen.first, seen.own));
+                        *first, seen.own));
     }();
     static_cast<void>(is_first);
 }

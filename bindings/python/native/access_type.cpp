@@ -40,7 +40,7 @@ public:
 
     nb::object enter() {
         if (handle_) throw error(error_code::invalid_argument, "the block was entered already");
-        handle_.emplace(buffer().handle());
+        handle_.emplace(handle());
         try {
             nb::object root = nb::cast(what_ == access::read    ? memory(lease_by(&unibuf::buffer::read))
                                        : what_ == access::write ? memory(lease_by(&unibuf::buffer::write))
@@ -103,6 +103,10 @@ public:
 
 private:
     typed_buffer& buffer() const { return *nb::inst_ptr<typed_buffer>(of_); }
+    unibuf::buffer handle() const {
+        const nb::ft_object_guard alone(of_);
+        return buffer().handle();
+    }
 
     /// Takes a lease by `take`, which is read, write or read_write of the buffer.
     template <class Take>
@@ -186,9 +190,9 @@ void define_access(nb::module_& in) {
                       nb::handle>(),
              "buffer"_a, "what"_a, "space"_a.none(), "offset"_a.none(), "count"_a.none(), "timeout"_a.none(),
              "stream"_a.none())
-        .def("__enter__", &access_block::enter, nb::sig("def __enter__(self) -> typing.Any"))
+        .def("__enter__", &access_block::enter, nb::lock_self(), nb::sig("def __enter__(self) -> typing.Any"))
         .def(
-            "__exit__", [](access_block& self, const nb::args&) { self.leave(); },
+            "__exit__", [](access_block& self, const nb::args&) { self.leave(); }, nb::lock_self(),
             nb::sig("def __exit__(self, *args: object) -> None"));
 }
 

@@ -23,8 +23,8 @@ void construct(nb::handle self, const call_arguments& arguments) {
                    {"shape", "dtype", "pinned", "access", "hint", "device", "tracking", "uninitialized"}, shape, dtype,
                    options.pinned, options.access, options.hint, options.device, options.tracking,
                    options.uninitialized);
-    static const nb::handle usual = imported("numpy", "float32");
-    element_type element = element_type_of(dtype.is_valid() ? dtype : usual);
+    static constinit imported usual("numpy", "float32");
+    element_type element = element_type_of(dtype.is_valid() ? dtype : usual.get());
     std::size_t size = 0;
     nb::object extents = shape_of(shape, element, size);
     const buffer_options wanted = options_of(options);
@@ -144,15 +144,15 @@ void discard(nb::handle self, const call_arguments& arguments) {
 }
 
 PyObject* discard_content(PyObject* self, PyObject*) {
-    return guarded([&] {
-        self_of(self).access([](unibuf::buffer& of) { of.discard_content(); });
+    return with_buffer(self, [](typed_buffer& of) {
+        of.access([](unibuf::buffer& bytes) { bytes.discard_content(); });
         return Py_NewRef(Py_None);
     });
 }
 
 PyObject* free_all(PyObject* self, PyObject*) {
-    return guarded([&] {
-        self_of(self).free();
+    return with_buffer(self, [](typed_buffer& of) {
+        of.free();
         return Py_NewRef(Py_None);
     });
 }
@@ -163,7 +163,7 @@ nb::object placement(nb::handle self, const call_arguments& arguments) {
     typed_buffer& of = self_of(self);
     const space at = named_space_of(where);  // lets go of the interpreter's lock: others may release the buffer
     const placement_info found = of.bytes().placement(at);
-    static const nb::handle tuple = imported("unibuf.placement", "Placement");
+    static constinit imported tuple("unibuf.placement", "Placement");
     return tuple(found.placement == placement::shared ? "shared" : "mirrored", found.pinned,
                  nb::str(found.reason.c_str()));
 }
@@ -221,8 +221,7 @@ int init(PyObject* self, PyObject* positional, PyObject* named) {
 /// refused, as the protocol does not carry all of them: NumPy asks for `__array__` then.
 int get_buffer(PyObject* self, Py_buffer* view, int flags) {
     view->obj = nullptr;
-    PyObject* const array = guarded([&]() -> PyObject* {
-        typed_buffer& of = self_of(self);
+    PyObject* const array = with_buffer(self, [](typed_buffer& of) -> PyObject* {
         if (nb::cast<std::string>(of.element().dtype.attr("kind")) != "V") return of.host();
         PyErr_SetString(PyExc_BufferError, "elements with fields, or of a library's own type, are exported by `host`");
         return nullptr;

@@ -9,13 +9,13 @@ namespace {
 
 template <auto Get>
 PyObject* get(PyObject* self, void*) {
-    return guarded([&] { return Get(self_of(self)); });
+    return with_buffer(self, Get);
 }
 
 /// Returns the state as the member of unibuf.BufferState with its number.
 PyObject* state_of(typed_buffer& of) {
-    static const nb::handle members = imported("unibuf.state", "by_number");
-    return Py_NewRef(PyTuple_GetItem(members.ptr(), static_cast<Py_ssize_t>(of.state())));
+    static constinit imported members("unibuf.state", "by_number");
+    return Py_NewRef(PyTuple_GetItem(members.get().ptr(), static_cast<Py_ssize_t>(of.state())));
 }
 
 /// A property that has its function here. Tools that show what an object has leave properties of Python alone, and take

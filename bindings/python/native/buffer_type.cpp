@@ -45,37 +45,53 @@ void define_buffer(nb::module_& in) {
                              "device=None, tracking='auto', uninitialized=False)\n--\n\n"
                              "The base of UnifiedBuffer, whose text tells what the arguments are.")
         .def_prop_ro(
-            "id", [](typed_buffer& self) { return self.bytes().id(); },
+            "id", [](typed_buffer& self) { return self.bytes().id(); }, nb::lock_self(),
             "A number that no other buffer of this process has had.")
-        .def("_fill",
-             [](typed_buffer& self, const nb::bytes& pattern) {
-                 const std::span data(reinterpret_cast<const std::byte*>(pattern.c_str()), pattern.size());
-                 self.access([&](unibuf::buffer& of) { of.fill(data); });
-             })
-        .def("_share",
-             [](typed_buffer& self, const std::string& description) {
-                 return self.access([&](unibuf::buffer& of) { return of.share(description); });
-             })
-        .def("_options", [](const typed_buffer& self) { return options_as_dict(self.options()); })
-        .def("_copy_bytes_from", copy_bytes_from, "source"_a, "offset"_a = 0)
-        .def("_copy_bytes_to", copy_bytes_to, "target"_a, "offset"_a = 0)
-        .def("_statistics", [](typed_buffer& self) { return statistics_as_dict(self.bytes().statistics()); })
-        .def("_hold",
-             [](typed_buffer& self, nb::handle where) {
-                 const space at = space_of(where);
-                 return memory(self.access([&](unibuf::buffer& of) { return of.copy_view(at); }));
-             })
-        .def("_hold_copy",
-             [](typed_buffer& self, nb::handle where) {
-                 const space at = space_of(where);
-                 return memory(self.access([&](unibuf::buffer& of) { return of.hold_copy(at); }), true);
-             })
-        .def("_check_not_excluded",
-             [](typed_buffer& self, int what) { self.bytes().check_not_excluded(static_cast<access>(what)); })
-        .def("_is_current_at", [](typed_buffer& self, nb::handle where) {
-            const space at = space_of(where);
-            return self.access([&](const unibuf::buffer& of) { return of.is_current_at(at); });
-        });
+        .def(
+            "_fill",
+            [](typed_buffer& self, const nb::bytes& pattern) {
+                const std::span data(reinterpret_cast<const std::byte*>(pattern.c_str()), pattern.size());
+                self.access([&](unibuf::buffer& of) { of.fill(data); });
+            },
+            nb::lock_self())
+        .def(
+            "_share",
+            [](typed_buffer& self, const std::string& description) {
+                return self.access([&](unibuf::buffer& of) { return of.share(description); });
+            },
+            nb::lock_self())
+        .def(
+            "_options", [](const typed_buffer& self) { return options_as_dict(self.options()); }, nb::lock_self())
+        .def("_copy_bytes_from", copy_bytes_from, "source"_a, "offset"_a = 0, nb::lock_self())
+        .def("_copy_bytes_to", copy_bytes_to, "target"_a, "offset"_a = 0, nb::lock_self())
+        .def(
+            "_statistics", [](typed_buffer& self) { return statistics_as_dict(self.bytes().statistics()); },
+            nb::lock_self())
+        .def(
+            "_hold",
+            [](typed_buffer& self, nb::handle where) {
+                const space at = space_of(where);
+                return memory(self.access([&](unibuf::buffer& of) { return of.copy_view(at); }));
+            },
+            nb::lock_self())
+        .def(
+            "_hold_copy",
+            [](typed_buffer& self, nb::handle where) {
+                const space at = space_of(where);
+                return memory(self.access([&](unibuf::buffer& of) { return of.hold_copy(at); }), true);
+            },
+            nb::lock_self())
+        .def(
+            "_check_not_excluded",
+            [](typed_buffer& self, int what) { self.bytes().check_not_excluded(static_cast<access>(what)); },
+            nb::lock_self())
+        .def(
+            "_is_current_at",
+            [](typed_buffer& self, nb::handle where) {
+                const space at = space_of(where);
+                return self.access([&](const unibuf::buffer& of) { return of.is_current_at(at); });
+            },
+            nb::lock_self());
 }
 
 }  // namespace unibuf::python

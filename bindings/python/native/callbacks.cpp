@@ -28,8 +28,12 @@ std::string described(nb::handle failure) {
 void callbacks::call(nb::object callbacks::* function) {
     if (!nb::is_alive()) return;
     const taken_lock locked;
-    if (ended_) return;
-    const nb::object mine = this->*function;  // the hold may end while it runs
+    nb::object mine;  // the hold may end while it runs
+    {
+        const nb::ft_lock_guard alone(one_at_a_time_);
+        if (ended_) return;
+        mine = this->*function;
+    }
     try {
         in_python([&] { return mine(); });
     } catch (const nb::python_error& thrown) {
@@ -40,8 +44,11 @@ void callbacks::call(nb::object callbacks::* function) {
 }
 
 void callbacks::forget() {
+    nb::object pause, resume;
+    const nb::ft_lock_guard alone(one_at_a_time_);
     ended_ = true;
-    const nb::object pause = std::move(pause_), resume = std::move(resume_);
+    std::swap(pause, pause_);
+    std::swap(resume, resume_);
 }
 
 int callbacks::traverse(visitproc visit, void* arg) const {

@@ -31,6 +31,7 @@ public:
 private:
     void call(nb::object callbacks::* function);
 
+    nb::ft_mutex one_at_a_time_;
     nb::object pause_;
     nb::object resume_;
     bool ended_ = false;

@@ -10,15 +10,8 @@ namespace unibuf::python {
 
 namespace {
 
-nb::handle dtype_class() {
-    static const nb::handle found = imported("numpy", "dtype");
-    return found;
-}
-
-nb::handle array_class() {
-    static const nb::handle found = imported("numpy", "ndarray");
-    return found;
-}
+constinit imported dtype_class("numpy", "dtype");
+constinit imported array_class("numpy", "ndarray");
 
 element_type describe(nb::object dtype) {
     if (nb::cast<bool>(dtype.attr("hasobject"))) {
@@ -43,14 +36,19 @@ element_type element_type_of(nb::handle wanted) {
         throw nb::type_error(
             "a dtype is what numpy.dtype takes, other than None, which is float64 there; None was given");
     }
-    if (nb::isinstance(wanted, dtype_class())) return describe(nb::borrow(wanted));
-    if (!PyType_Check(wanted.ptr())) return describe(dtype_class()(wanted));
+    if (nb::isinstance(wanted, dtype_class.get())) return describe(nb::borrow(wanted));
+    if (!PyType_Check(wanted.ptr())) return describe(dtype_class(wanted));
     // Classes like numpy.float32 are remembered: they are few, and live as long as the process.
     static auto& known = *new std::unordered_map<PyObject*, element_type>;
-    const auto found = known.find(wanted.ptr());
-    if (found != known.end()) return found->second;
-    element_type result = describe(dtype_class()(wanted));
-    if (known.size() < 64) known.emplace(wanted.inc_ref().ptr(), result);
+    static constinit nb::ft_mutex one_at_a_time;
+    {
+        const nb::ft_lock_guard alone(one_at_a_time);
+        const auto found = known.find(wanted.ptr());
+        if (found != known.end()) return found->second;
+    }
+    element_type result = describe(dtype_class(wanted));
+    const nb::ft_lock_guard alone(one_at_a_time);
+    if (known.size() < 64 && known.emplace(wanted.ptr(), result).second) wanted.inc_ref();
     return result;
 }
 
@@ -120,10 +118,10 @@ nb::object shape_of(nb::handle wanted, const element_type& element, std::size_t&
     return result;
 }
 
-bool is_array(nb::handle object) { return nb::isinstance(object, array_class()); }
+bool is_array(nb::handle object) { return nb::isinstance(object, array_class.get()); }
 
 nb::object array_over(nb::handle memory, nb::handle shape, nb::handle dtype) {
-    return array_class()(shape, dtype, memory);
+    return array_class(shape, dtype, memory);
 }
 
 }  // namespace unibuf::python

@@ -19,9 +19,9 @@ namespace {
 void raise(const error& failure) {
     const auto* const by_python = dynamic_cast<const raised*>(&failure);
     if (by_python) return by_python->raise_again();
-    static const nb::handle by_code = imported("unibuf.errors", "by_code");
+    static constinit imported by_code("unibuf.errors", "by_code");
     const std::string code(to_string(failure.code()));
-    const nb::object type = by_code[code.c_str()];
+    const nb::object type = by_code.get()[code.c_str()];
     PyErr_SetString(type.ptr(), failure.what());
 }
 

@@ -41,8 +41,15 @@ NB_MODULE(_native_once, in) {
     define_dlpack(in);
     define_registry(in);
     define_sharing(in);
+    define_tool(in);
     is_loaded = true;
 }
+
+#ifdef UNIBUF_PYTHON_STANDALONE
+/// Tells another unibuf in the process that one is inside this module.
+extern "C" NB_EXPORT const char unibuf_is_inside;
+const char unibuf_is_inside = 1;
+#endif
 
 /// Refuses before anything of the loaded module is touched, and leaves the rest to nanobind.
 extern "C" NB_EXPORT PyObject* PyInit__native() {

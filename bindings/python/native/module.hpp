@@ -21,6 +21,7 @@ void define_spaces(nb::module_& in);
 void define_dlpack(nb::module_& in);
 void define_registry(nb::module_& in);
 void define_sharing(nb::module_& in);
+void define_tool(nb::module_& in);
 
 /// Makes an instance of `type`, which is Buffer or a class made from it.
 nb::object make_buffer(nb::handle type, unibuf::buffer bytes, element_type element, nb::object shape,

@@ -150,7 +150,7 @@ access_options range_of(nb::handle offset, nb::handle count, std::size_t element
 
 queue queue_of(nb::handle stream) {
     if (stream.is_none()) return {};
-    static const nb::handle address_of = imported("unibuf._queues", "address_of");
+    static constinit imported address_of("unibuf._queues", "address_of");
     const nb::object address = in_python([&] { return address_of(stream); });
     return cuda::queue_of(reinterpret_cast<CUstream_st*>(nb::cast<std::uintptr_t>(address)));
 }

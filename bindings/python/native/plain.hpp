@@ -23,6 +23,16 @@ inline typed_buffer& self_of(nb::handle self) {
     return *nb::inst_ptr<typed_buffer>(self);
 }
 
+/// Returns what `call` returns of the buffer of `self`, as guarded() does. Where Python has no lock of the interpreter,
+/// one thread at a time has the buffer, until the call waits or moves bytes.
+template <class Call>
+PyObject* with_buffer(PyObject* self, const Call& call) noexcept {
+    return guarded([&]() -> PyObject* {
+        const nb::ft_object_guard alone(self);
+        return call(self_of(self));
+    });
+}
+
 /// The arguments of a call, as Python gives them.
 struct call_arguments {
     PyObject* positional;
@@ -51,6 +61,7 @@ struct call_arguments {
 template <auto Call>
 PyObject* call_method(PyObject* self, PyObject* positional, PyObject* named) {
     return guarded([&]() -> PyObject* {
+        const nb::ft_object_guard alone(self);
         const call_arguments arguments{positional, named};
         if constexpr (std::is_void_v<decltype(Call(nb::handle(self), arguments))>) {
             Call(nb::handle(self), arguments);

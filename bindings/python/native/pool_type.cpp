@@ -71,7 +71,7 @@ void define_pool(nb::module_& in) {
              "hint"_a.none(), "device"_a.none(), "tracking"_a.none(), "uninitialized"_a.none(),
              nb::sig("def acquire(self, type: type, shape: object, dtype: object, pinned: bool, access: str, hint: "
                      "object, device: object, tracking: str, uninitialized: bool) -> typing.Any"))
-        .def("release", release, "buffer"_a.none())
+        .def("release", release, "buffer"_a.none().lock())
         .def(
             "reserve",
             [](const pool& self, nb::handle count, nb::handle bytes, nb::handle where) {

@@ -41,7 +41,7 @@ nb::object find(nb::handle type, nb::handle given_name, nb::handle known) {
 }  // namespace
 
 void define_registry(nb::module_& in) {
-    in.def("registry_add", add, "name"_a.none(), "buffer"_a.none(), "keep"_a.none());
+    in.def("registry_add", add, "name"_a.none(), "buffer"_a.none().lock(), "keep"_a.none());
     in.def("registry_find", find, "type"_a, "name"_a.none(), "known"_a.none(),
            nb::sig("def registry_find(type: type, name: str, known: object | None) -> typing.Any"));
     in.def(

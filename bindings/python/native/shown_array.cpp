@@ -13,8 +13,27 @@ holder shown_array::as_holder() {
     return {let_go, shown_};
 }
 
+nb::object shown_array::root() const noexcept {
+    if (!shown_) return {};
+    const nb::ft_lock_guard alone(shown_->one_at_a_time);
+    return shown_->now.root;
+}
+
+bool shown_array::is_over(const native_memory& native) const noexcept {
+    if (!shown_) return false;
+    const nb::ft_lock_guard alone(shown_->one_at_a_time);
+    const arrays_of_one& now = shown_->now;
+    return now.arrays[0].is_valid() && now.native.where == native.where && now.native.handle == native.handle;
+}
+
+bool shown_array::is_at(space where) const noexcept {
+    if (!shown_) return false;
+    const nb::ft_lock_guard alone(shown_->one_at_a_time);
+    return shown_->now.arrays[0].is_valid() && shown_->now.native.where == where;
+}
+
 void shown_array::show(nb::object array, nb::object root, const native_memory& native) {
-    shown made;
+    arrays_of_one made;
     made.arrays[0] = array;
     made.root = std::move(root);
     made.native = native;
@@ -22,16 +41,19 @@ void shown_array::show(nb::object array, nb::object root, const native_memory& n
     if (made.root.is_valid()) made.of_one = Py_REFCNT(made.root.ptr()) - 1;
     made.is_numpy = is_array(array);
     if (made.is_numpy) made.header = array_header(array);
-    std::swap(*shown_, made);  // the old objects go last: what they call then may come back here
+    shown_->change(std::move(made));
 }
 
 void shown_array::show_another(nb::object array) {
+    const nb::ft_lock_guard alone(shown_->one_at_a_time);
+    std::array<nb::object, 2>& arrays = shown_->now.arrays;
+    if (!arrays[0].is_valid()) return;
     // One that nobody has is there only because somebody has changed its header.
-    const bool first = Py_REFCNT(shown_->arrays[0].ptr()) == 1;
-    std::swap(shown_->arrays[first ? 0 : 1], array);
+    const bool first = Py_REFCNT(arrays[0].ptr()) == 1;
+    std::swap(arrays[first ? 0 : 1], array);
 }
 
-PyObject* shown_array::shown::usable() const noexcept {
+PyObject* shown_array::arrays_of_one::usable() const noexcept {
     if (!is_numpy) return arrays[0].ptr();
     for (const nb::object& each : arrays) {
         if (each.is_valid() && Py_REFCNT(each.ptr()) == 1 && header.is_of(each.ptr())) return each.ptr();
@@ -39,7 +61,7 @@ PyObject* shown_array::shown::usable() const noexcept {
     return nullptr;
 }
 
-bool shown_array::shown::is_idle() const noexcept {
+bool shown_array::arrays_of_one::is_idle() const noexcept {
     if (!arrays[0].is_valid()) return false;
     Py_ssize_t known = 1;
     for (const nb::object& each : arrays) {
@@ -50,16 +72,13 @@ bool shown_array::shown::is_idle() const noexcept {
     return !root.is_valid() || Py_REFCNT(root.ptr()) == known;
 }
 
-void shown_array::shown::drop() noexcept {
-    const nb::object last = std::move(root);
-    const std::array first = std::move(arrays);
-}
-
 void shown_array::let_go(void* context) noexcept {
     if (!nb::is_alive()) return;
     const taken_lock locked;
     auto& asked = *static_cast<shown*>(context);
-    if (asked.is_idle()) asked.drop();
+    arrays_of_one idle;
+    const nb::ft_lock_guard alone(asked.one_at_a_time);
+    if (asked.now.is_idle()) std::swap(asked.now, idle);
 }
 
 }  // namespace unibuf::python

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <memory>
 #include <unibuf/unibuf.hpp>
+#include <utility>
 
 #include "array_header.hpp"
 
@@ -25,16 +26,15 @@ public:
     shown_array(const shown_array&) = delete;
     shown_array& operator=(const shown_array&) = delete;
 
-    /// Returns an array that may be given out, or null.
-    PyObject* get() const noexcept { return shown_ ? shown_->usable() : nullptr; }
+    /// Returns a new reference to an array that may be given out, or null.
+    PyObject* get() const noexcept { return shown_ ? shown_->take() : nullptr; }
 
     /// Returns what all arrays refer to, where NumPy arrays are shown; else null.
-    nb::handle root() const noexcept { return shown_ ? nb::handle(shown_->root) : nb::handle(); }
-    space where() const noexcept { return shown_->native.where; }
-    bool is_over(const native_memory& native) const noexcept {
-        return shown_ && shown_->arrays[0].is_valid() && where() == native.where &&
-               shown_->native.handle == native.handle;
-    }
+    nb::object root() const noexcept;
+
+    /// Returns whether arrays are kept that are over this memory, or over any at that space.
+    bool is_over(const native_memory& native) const noexcept;
+    bool is_at(space where) const noexcept;
 
     /// Returns what is to be named as the holder of a view that will be shown.
     holder as_holder();
@@ -52,7 +52,7 @@ public:
     }
 
 private:
-    struct shown {
+    struct arrays_of_one {
         std::array<nb::object, 2> arrays;
         nb::object root;  // null where the array itself is the root
         native_memory native;
@@ -62,7 +62,24 @@ private:
 
         PyObject* usable() const noexcept;
         bool is_idle() const noexcept;
-        void drop() noexcept;
+    };
+
+    // The library may ask on one thread while the buffer's own calls are made on another.
+    struct shown {
+        mutable nb::ft_mutex one_at_a_time;
+        arrays_of_one now;
+
+        PyObject* take() const noexcept {
+            const nb::ft_lock_guard alone(one_at_a_time);
+            return Py_XNewRef(now.usable());
+        }
+        void drop() noexcept { change({}); }
+
+        /// The old objects go last: what they call then may come back here.
+        void change(arrays_of_one to) noexcept {
+            const nb::ft_lock_guard alone(one_at_a_time);
+            std::swap(now, to);
+        }
     };
 
     static void let_go(void* context) noexcept;

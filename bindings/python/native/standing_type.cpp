@@ -58,8 +58,11 @@ public:
     void enter() {
         if (std::exchange(entered_, true)) throw error(error_code::invalid_argument, "a standing hold is entered once");
         const call_of_mine here(*this);
-        buffer().drop_arrays();  // views below arrays that are kept would keep bytes from the device
-        handle_.emplace(buffer().handle());
+        {
+            const nb::ft_object_guard alone(of_);
+            buffer().drop_arrays();  // views below arrays that are kept would keep bytes from the device
+            handle_.emplace(buffer().handle());
+        }
         standing_options options = options_;
         callbacks_->put_in(options);
         std::optional<copy_view> copy;  // keeps the copy for arrays that are left when the hold has ended
@@ -187,6 +190,7 @@ private:
 template <void (standing_block::*Call)()>
 PyObject* call(PyObject* self, PyObject*) {
     return guarded([&] {
+        const nb::ft_object_guard alone(self);
         (nb::inst_ptr<standing_block>(self)->*Call)();
         return Py_NewRef(Py_None);
     });
@@ -216,10 +220,10 @@ void define_standing(nb::module_& in) {
                       nb::handle, nb::handle, nb::handle, nb::handle>(),
              "buffer"_a, "space"_a.none(), "access"_a.none(), "offset"_a.none(), "count"_a.none(), "timeout"_a.none(),
              "stream"_a.none(), "told"_a.none(), "pause"_a.none(), "resume"_a.none())
-        .def_prop_ro("array", &standing_block::array, nb::sig("def array(self) -> typing.Any"),
+        .def_prop_ro("array", &standing_block::array, nb::lock_self(), nb::sig("def array(self) -> typing.Any"),
                      "The device's copy as an array, as `device` has it. After the block it is stale memory at best.")
         .def_prop_ro(
-            "memory", &standing_block::held_memory, nb::sig("def memory(self) -> Memory"),
+            "memory", &standing_block::held_memory, nb::lock_self(), nb::sig("def memory(self) -> Memory"),
             "The device's copy: `handle` is what the API of the space calls it, `offset` the first byte in it.")
         .def(
             "__enter__",
@@ -227,9 +231,9 @@ void define_standing(nb::module_& in) {
                 self.p->enter();
                 return nb::borrow(self.h);
             },
-            nb::sig("def __enter__(self) -> typing.Self"))
+            nb::lock_self(), nb::sig("def __enter__(self) -> typing.Self"))
         .def(
-            "__exit__", [](standing_block& self, const nb::args&) { self.leave(); },
+            "__exit__", [](standing_block& self, const nb::args&) { self.leave(); }, nb::lock_self(),
             nb::sig("def __exit__(self, *args: object) -> None"));
 }
 

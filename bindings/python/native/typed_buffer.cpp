@@ -1,6 +1,7 @@
 // typed_buffer.cpp
 #include "typed_buffer.hpp"
 
+#include <atomic>
 #include <chrono>
 
 #include "imported.hpp"
@@ -13,12 +14,12 @@ typed_buffer& buffer_of(nb::handle object, const char* allowed) {
 }
 
 space device_of_calls() {
-    static constinit bool known = false;  // guarded by the interpreter's lock
-    if (!known) {
+    static constinit std::atomic<bool> known = false;
+    if (!known.load(std::memory_order_relaxed)) {
         const without_interpreter unlocked;
         current_device();
     }
-    known = true;
+    known.store(true, std::memory_order_relaxed);
     return current_device();
 }
 
@@ -39,7 +40,7 @@ void typed_buffer::refuse() {
 
 nb::object typed_buffer::array(nb::handle held, space where, nb::handle shape, nb::handle stream) const {
     if (nb::inst_ptr<memory>(held)->data() || where == unibuf::host) return array_over(held, shape, element_.dtype);
-    static const nb::handle wrap = imported("unibuf._device_arrays", "wrap");
+    static constinit imported wrap("unibuf._device_arrays", "wrap");
     return in_python([&] { return wrap(held, shape, element_.dtype, stream); });
 }
 
@@ -58,10 +59,12 @@ nb::object typed_buffer::show(shown_array& in, const Take& take, bool read_only)
                 read_only);
     const bool kept = !bound && before == generation_;
     if (kept && in.is_over(held.native())) {
-        if (in.get()) return nb::borrow(in.get());
-        nb::object another = array_over(nb::borrow(in.root()), shape_, element_.dtype);
-        if (before == generation_) in.show_another(another);
-        return another;
+        if (PyObject* const shown = in.get()) return nb::steal(shown);
+        if (const nb::object root = in.root(); root.is_valid()) {
+            nb::object another = array_over(root, shape_, element_.dtype);
+            if (before == generation_) in.show_another(another);
+            return another;
+        }
     }
     const native_memory native = held.native();
     nb::object root = nb::cast(std::move(held));

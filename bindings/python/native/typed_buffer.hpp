@@ -1,8 +1,9 @@
 // typed_buffer.hpp: what a Python UnifiedBuffer is inside: a buffer, its element type and shape, and the arrays that it
 // shows.
 //
-// Everything here is called with the interpreter's lock held. A function that may wait or move bytes lets go of it, and
-// works on a handle of its own meanwhile, as others may free or release the buffer.
+// Everything here is called with the interpreter's lock held; where Python has none, with the object's. A function that
+// may wait or move bytes lets go of it, and works on a handle of its own meanwhile, as others may free or release the
+// buffer.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -38,18 +39,17 @@ public:
     PyObject* host() {
         if (looks_later_) look();
         PyObject* const shown = shown_at_host();
-        return shown ? Py_NewRef(shown) : host_by_access().release().ptr();
+        return shown ? shown : host_by_access().release().ptr();
     }
     PyObject* device() {
         PyObject* shown = nullptr;
         if (device_is_host()) {
             shown = shown_at_host();
             looks_later_ = looks_later_ || shown;
-        } else if (PyObject* const kept = device_.get()) {
-            const space where = device_.where();
-            if (where == current_device() && bytes().is_current_at(where)) shown = kept;
+        } else if (const space where = current_device(); device_.is_at(where) && bytes().is_current_at(where)) {
+            shown = device_.get();
         }
-        return shown ? Py_NewRef(shown) : device_by_access().release().ptr();
+        return shown ? shown : device_by_access().release().ptr();
     }
 
     const element_type& element() const noexcept { return element_; }
@@ -107,7 +107,7 @@ private:
         return current_device() == host_as_device && options_.access != host_access::read_only;
     }
 
-    /// Returns the array of the host that the buffer keeps, where it is current; else null.
+    /// Returns a new reference to the array of the host that the buffer keeps, where it is current; else null.
     PyObject* shown_at_host() const { return bytes().is_current_at(unibuf::host) ? host_.get() : nullptr; }
 
     /// Makes the host current in the place of a device, as each `device` there would.

@@ -1,0 +1,54 @@
+#!/bin/bash
+# python-interpreter.sh VERSION FOLDER: prints where a Python of this version is (3.11, 3.13, 3.14t: without the
+# interpreter's lock). It is the one on PATH, or else one that is built into FOLDER, once, from Debian's source.
+set -euo pipefail
+
+version=$1 folder=$(realpath -m "$2")
+built=$folder/$version/bin/python$version
+
+for candidate in "$built" "python$version"; do
+    if "$candidate" -c 'import zlib' 2>/dev/null; then
+        command -v "$candidate"
+        exit 0
+    fi
+done
+
+number=${version%t}
+declare -A suites=([3.11]=bookworm [3.13]=trixie [3.14]=forky)
+suite=${suites[$number]?"which release of Debian has Python $number is not known"}
+
+# With lists of packages of its own: what the machine itself installs stays as it is. The lists of a mirror may be old.
+fetch() {
+    local lists=$folder/lists source=$folder/$suite.list mirror
+    mirror=$(apt-get indextargets --format '$(SITE)' 'Identifier: Packages' | head -1)
+    mkdir -p "$lists/partial"
+    echo "deb-src [check-valid-until=no] $mirror $suite main" >"$source"
+    local apt=(apt-get -q -o "Dir::Etc::SourceList=$source" -o Dir::Etc::SourceParts=/dev/null
+               -o "Dir::State::Lists=$lists" -o "Dir::Cache=$lists" -o APT::Sandbox::User=root)
+    "${apt[@]}" update
+    (cd "$folder/sources" && "${apt[@]}" source --download-only "python$number")
+}
+
+build() {
+    local options=(--prefix="$folder/$version" --without-ensurepip --disable-test-modules)
+    if [[ $version == *t ]]; then options+=(--disable-gil); fi
+    mkdir -p "$folder/sources" "$folder/work-$version"
+    compgen -G "$folder/sources/python${number}_*.orig.tar.*" >/dev/null || fetch
+    local archive
+    archive=$(compgen -G "$folder/sources/python${number}_*.orig.tar.?z")
+    tar -xf "$archive" -C "$folder/work-$version" --strip-components=1
+    cd "$folder/work-$version"
+    local compiler=gcc
+    if command -v ccache; then compiler="ccache gcc"; fi
+    ./configure "${options[@]}" CC="$compiler"
+    make -j "$(nproc)"
+    make altinstall
+    cd "$folder"
+    rm -rf "$folder/work-$version"
+}
+
+exec 3>&2
+trap 'echo "Python $version is not on PATH, and could not be built from Debian'"'"'s source: see $folder/$version.log" >&3' ERR
+set -E
+build >"$folder/$version.log" 2>&1
+echo "$built"

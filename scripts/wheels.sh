@@ -1,0 +1,88 @@
+#!/bin/bash
+# wheels.sh FOLDER STUB: all wheels and the source archive, into FOLDER, from this machine. STUB is the module's _native.pyi.
+#
+# zig compiles for the oldest glibc, for musl, and for another processor. The standard library of C++ is inside each
+# module, and so is unibuf: nothing but the C library is loaded with it.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+folder=$(realpath -m "$1") stub=$(realpath "$2")
+work=$folder/work
+tools=$PWD/build/wheel-tools
+mkdir -p "$folder" "$work"
+
+export PATH=$tools/bin:$PATH
+scripts/python-environment.sh "$tools" scripts/wheel-requirements.txt
+site=$(realpath "$tools"/lib/python3*/site-packages)
+
+# backend PYTHON CALL ARGUMENT...: calls scikit-build-core, as pip does.
+backend() {
+    local python=$1 call=$2
+    shift 2
+    PYTHONPATH=$site "$python" -c 'import json, sys
+from scikit_build_core import build
+getattr(build, sys.argv[1])(sys.argv[2], dict(each.split("=", 1) for each in sys.argv[3:]))' "$call" "$@"
+}
+
+# All wheels are built from the source archive, so it has what it takes.
+backend "$tools/bin/python" build_sdist "$folder" >"$work/sdist.log" 2>&1
+rm -rf "$work/source"
+mkdir "$work/source"
+tar -xf "$folder"/*.tar.gz -C "$work/source" --strip-components=1
+
+# Of Debian's headers only those of these libraries: the others are of this machine's C library.
+headers=$work/headers
+mkdir -p "$headers"
+dpkg -L libfmt-dev libfmt9 libcli11-dev nlohmann-json3-dev | tar --no-recursion -cT - 2>/dev/null | tar -xC "$headers"
+
+# compilers TARGET: what CMake takes for the compiler, in a folder that it prints.
+compilers() {
+    local target=$1 at=$work/compilers-$1 tool
+    if [[ ! -d $at ]]; then
+        mkdir "$at"
+        printf '#!/bin/sh\nexec %q "${0##*/}" "$@"\n' "$site/ziglang/zig" | tee "$at/ar" >"$at/ranlib"
+        printf '#!/bin/sh\nexec %q "${0##*/}" -target %q "$@"\n' "$site/ziglang/zig" "$target" | tee "$at/cc" >"$at/c++"
+        chmod +x "$at"/*
+    fi
+    echo "$at"
+}
+
+# wheel PYTHON TARGET PLATFORM: the wheel for this Python and for what zig and the index name so.
+wheel() {
+    local python=$1 target=$2 platform=$3
+    local build=$work/$target processor=${target%%-*} c_library=gnu abi at
+    if [[ $target == *musl* ]]; then c_library=musl; fi
+    abi=$("$python" -c 'import sys; print(f"cpython-{sys.version_info.major}{sys.version_info.minor}{sys.abiflags}")')
+    at=$(compilers "$target")
+    # Objects that do not depend on the Python are compiled once a target.
+    rm -rf "$build/CMakeCache.txt" "$build/raw"
+    (
+        cd "$work/source"
+        export _PYTHON_HOST_PLATFORM=linux-$processor SETUPTOOLS_EXT_SUFFIX=.$abi-$processor-linux-$c_library.so
+        backend "$python" build_wheel "$build/raw" "build-dir=$build" install.strip=false \
+            cmake.define.UNIBUF_PYTHON_STANDALONE=ON cmake.define.UNIBUF_PYTHON_STUB="$stub" \
+            cmake.define.UNIBUF_UNITY=ON cmake.define.CMAKE_BUILD_TYPE=Release \
+            cmake.define.CMAKE_MODULE_LINKER_FLAGS=-s \
+            cmake.define.CMAKE_SYSTEM_NAME=Linux cmake.define.CMAKE_SYSTEM_PROCESSOR="$processor" \
+            cmake.define.CMAKE_C_COMPILER="$at/cc" cmake.define.CMAKE_CXX_COMPILER="$at/c++" \
+            cmake.define.CMAKE_AR="$at/ar" cmake.define.CMAKE_RANLIB="$at/ranlib" \
+            cmake.define.fmt_DIR="$(config fmt-config)" cmake.define.CLI11_DIR="$(config CLI11Config)" \
+            cmake.define.nlohmann_json_DIR="$(config nlohmann_jsonConfig)"
+    ) >"$build.log" 2>&1 || { tail -40 "$build.log" >&2; return 1; }
+    # Where it is not what the platform's name promises, this fails.
+    "$tools/bin/auditwheel" repair --plat "$platform" --only-plat --wheel-dir "$folder" "$build"/raw/*.whl >>"$build.log" 2>&1 ||
+        { tail -20 "$build.log" >&2; return 1; }
+}
+
+config() { dirname "$(find "$headers" -name "$1.cmake")"; }
+
+for version in ${UNIBUF_WHEEL_PYTHONS:-3.11 3.13 3.14t}; do
+    python=$(scripts/python-interpreter.sh "$version" build/pythons)
+    for each in ${UNIBUF_WHEEL_PLATFORMS:-manylinux_2_28_x86_64 manylinux_2_28_aarch64 musllinux_1_2_x86_64}; do
+        case $each in
+        manylinux_2_28_*) wheel "$python" "${each#manylinux_2_28_}-linux-gnu.2.28" "$each" ;;
+        musllinux_1_2_*) wheel "$python" "${each#musllinux_1_2_}-linux-musl" "$each" ;;
+        esac
+    done
+done
+"$tools/bin/abi3audit" "$folder"/*abi3*.whl
