@@ -28,7 +28,7 @@ getattr(build, sys.argv[1])(sys.argv[2], dict(each.split("=", 1) for each in sys
 backend "$tools/bin/python" build_sdist "$folder" >"$work/sdist.log" 2>&1
 rm -rf "$work/source"
 mkdir "$work/source"
-tar -xf "$folder"/*.tar.gz -C "$work/source" --strip-components=1
+tar -xmf "$folder"/*.tar.gz -C "$work/source" --strip-components=1
 
 # Of Debian's headers only those of these libraries: the others are of this machine's C library.
 headers=$work/headers
@@ -47,9 +47,9 @@ compilers() {
     echo "$at"
 }
 
-# wheel PYTHON TARGET PLATFORM: the wheel for this Python and for what zig and the index name so.
+# wheel PYTHON TARGET: the wheel for this Python and for what zig calls TARGET.
 wheel() {
-    local python=$1 target=$2 platform=$3
+    local python=$1 target=$2
     local build=$work/$target processor=${target%%-*} c_library=gnu abi at
     if [[ $target == *musl* ]]; then c_library=musl; fi
     abi=$("$python" -c 'import sys; print(f"cpython-{sys.version_info.major}{sys.version_info.minor}{sys.abiflags}")')
@@ -69,8 +69,8 @@ wheel() {
             cmake.define.fmt_DIR="$(config fmt-config)" cmake.define.CLI11_DIR="$(config CLI11Config)" \
             cmake.define.nlohmann_json_DIR="$(config nlohmann_jsonConfig)"
     ) >"$build.log" 2>&1 || { tail -40 "$build.log" >&2; return 1; }
-    # Where it is not what the platform's name promises, this fails.
-    "$tools/bin/auditwheel" repair --plat "$platform" --only-plat --wheel-dir "$folder" "$build"/raw/*.whl >>"$build.log" 2>&1 ||
+    # The name gets the oldest platform that it runs on.
+    "$tools/bin/auditwheel" repair --plat auto --only-plat --wheel-dir "$folder" "$build"/raw/*.whl >>"$build.log" 2>&1 ||
         { tail -20 "$build.log" >&2; return 1; }
 }
 
@@ -78,11 +78,9 @@ config() { dirname "$(find "$headers" -name "$1.cmake")"; }
 
 for version in ${UNIBUF_WHEEL_PYTHONS:-3.11 3.13 3.14t}; do
     python=$(scripts/python-interpreter.sh "$version" build/pythons)
-    for each in ${UNIBUF_WHEEL_PLATFORMS:-manylinux_2_28_x86_64 manylinux_2_28_aarch64 musllinux_1_2_x86_64}; do
-        case $each in
-        manylinux_2_28_*) wheel "$python" "${each#manylinux_2_28_}-linux-gnu.2.28" "$each" ;;
-        musllinux_1_2_*) wheel "$python" "${each#musllinux_1_2_}-linux-musl" "$each" ;;
-        esac
+    for target in ${UNIBUF_WHEEL_TARGETS:-x86_64-linux-gnu.2.28 aarch64-linux-gnu.2.28 x86_64-linux-musl}; do
+        wheel "$python" "$target"
     done
 done
-"$tools/bin/abi3audit" "$folder"/*abi3*.whl
+"$tools/bin/abi3audit" --strict "$folder"/*abi3*.whl
+ls -l "$folder"

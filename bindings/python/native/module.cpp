@@ -12,14 +12,19 @@ namespace {
 // The types of the module, and the objects of NumPy that it keeps, are one set for the process.
 bool is_loaded = false;
 
+constexpr const char* in_sub_interpreter =
+    "unibuf was to be imported in a sub-interpreter; like NumPy it works in the main interpreter alone (a process of its "
+    "own has one)";
+
+bool is_main_interpreter() { return PyInterpreterState_GetID(PyInterpreterState_Get()) == 0; }
+
 /// Says why the module cannot be loaded here and now; returns nothing where it can be.
 const char* refusal() {
-    if (PyInterpreterState_GetID(PyInterpreterState_Get()) != 0) {
-        return "unibuf was to be imported in a sub-interpreter; like NumPy it works in the main interpreter alone "
-               "(a process of its own has one)";
-    }
+    if (!is_main_interpreter()) return in_sub_interpreter;
     if (is_loaded) {
-        return "unibuf was to be loaded a second time; a process loads it once (it is to stay in sys.modules)";
+        // Since Python 3.13 this is called in the main interpreter also where a sub-interpreter imports.
+        return "unibuf was to be loaded a second time; a process loads it once, in the main interpreter alone (it is to "
+               "stay in sys.modules)";
     }
     return nullptr;
 }
@@ -27,6 +32,7 @@ const char* refusal() {
 }  // namespace
 
 NB_MODULE(_native_once, in) {
+    if (!is_main_interpreter()) throw nb::import_error(in_sub_interpreter);
     nb::set_leak_warnings(false);  // buffers may be alive when the interpreter ends
     translate_errors();
     hears_signals::note_main_thread();
