@@ -10,8 +10,7 @@ set(package ${PROJECT_BINARY_DIR}/python/unibuf)
 file(GLOB native CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/bindings/python/native/*.cpp)
 nanobind_add_module(unibuf_python STABLE_ABI FREE_THREADED NB_STATIC NOMINSIZE NB_SUPPRESS_WARNINGS ${native})
 target_compile_definitions(unibuf_python PRIVATE UNIBUF_VERSION="${PROJECT_VERSION}")
-set_target_properties(unibuf_python PROPERTIES OUTPUT_NAME _native LIBRARY_OUTPUT_DIRECTORY ${package}
-                                               INSTALL_RPATH $ORIGIN)
+set_target_properties(unibuf_python PROPERTIES OUTPUT_NAME _native LIBRARY_OUTPUT_DIRECTORY ${package})
 if(UNIBUF_PYTHON_STANDALONE)
     target_link_libraries(unibuf_python PRIVATE unibuf_static)
     target_compile_definitions(unibuf_python PRIVATE UNIBUF_PYTHON_STANDALONE)
@@ -19,6 +18,7 @@ if(UNIBUF_PYTHON_STANDALONE)
                                               LINKER:--version-script=${PROJECT_SOURCE_DIR}/cmake/python.map)
 else()
     target_link_libraries(unibuf_python PRIVATE unibuf)
+    set_target_properties(unibuf_python PROPERTIES INSTALL_RPATH $ORIGIN)
 endif()
 
 # `python -m unibuf` is the command-line tool, where what it is written with is there.

@@ -1,25 +1,41 @@
 #!/bin/bash
-# test-python.sh VERSION [TEST...]: builds the Python package for this Python (3.13, 3.14t, ...) and runs its tests there,
-# or those that are named: threads, buffer, ... What the packages on the index do not have for it is left out, and said.
+# test-python.sh VERSION [--wheel FILE] [TEST...]: runs the tests of the Python package, or those that are named (threads,
+# buffer, ...), with this Python: 3.13, 3.14t, ... The package is built for it, or is what the wheel installs, in an
+# environment where nothing else of this project is. What PyPI does not have for that Python is left out, and said.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
 version=$1
 shift
+wheel=
+if [[ ${1:-} == --wheel ]]; then
+    wheel=$2
+    shift 2
+fi
 python=$(scripts/python-interpreter.sh "$version" build/pythons)
 folder=$PWD/build/python-$version
 environment=$folder/venv
-if [[ ! -d $environment ]]; then
-    "$python" -m venv "$environment"
+if [[ ! -f $environment/complete ]]; then
+    "$python" -m venv --clear "$environment"
     # One by one: what one package lacks does not keep the others away.
-    grep -vE '^(#|mlx|mpi|mypy|ruff)' tests/python/requirements.txt | while read -r package; do
-        "$environment/bin/python" -m pip install --quiet --only-binary :all: "$package" ||
-            echo "Left out for Python $version: $package"
+    grep -vE '^(#|mypy|ruff)' tests/python/requirements.txt | while read -r package; do
+        "$environment/bin/python" -m pip install --quiet --only-binary :all: "$package" 2>/dev/null ||
+            echo "Left out, as there is none for Python $version: $package"
     done
+    touch "$environment/complete"
 fi
-cmake --preset release -B "$folder" -D UNIBUF_FORTRAN=OFF -D UNIBUF_TOOLS=OFF -D UNIBUF_TESTS=OFF \
-    -D UNIBUF_EXAMPLES=OFF -D Python_EXECUTABLE="$environment/bin/python"
-cmake --build "$folder" --target unibuf_python_stub
+
+"$environment/bin/python" -m pip uninstall --quiet --yes unibuf 2>/dev/null
+if [[ $wheel ]]; then
+    # Neither a compiler nor anything else of the machine is needed.
+    env -i HOME="$folder" PATH=/nonexistent "$environment/bin/python" -m pip install --quiet --no-index "$wheel"
+    path=compat/pydotcompute
+else
+    cmake --preset release -B "$folder" -D UNIBUF_FORTRAN=OFF -D UNIBUF_TOOLS=OFF -D UNIBUF_TESTS=OFF \
+        -D UNIBUF_EXAMPLES=OFF -D Python_EXECUTABLE="$environment/bin/python"
+    cmake --build "$folder" --target unibuf_python_stub
+    path=$folder/python:compat/pydotcompute
+fi
 
 tests=()
 for name in "$@"; do tests+=("tests/python/${name}_test.py"); done
@@ -31,5 +47,4 @@ if ((${#tests[@]} == 0)); then
 fi
 # A package that asks for the interpreter's lock would put it back for all of them.
 if [[ $version == *t ]]; then export PYTHON_GIL=0; fi
-PYTHONPATH=$folder/python:compat/pydotcompute PYTHONDONTWRITEBYTECODE=1 \
-    "$environment/bin/python" -m pytest -q "${tests[@]}"
+PYTHONPATH=$path PYTHONDONTWRITEBYTECODE=1 "$environment/bin/python" -m pytest -q "${tests[@]}"

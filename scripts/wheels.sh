@@ -69,8 +69,8 @@ wheel() {
             cmake.define.fmt_DIR="$(config fmt-config)" cmake.define.CLI11_DIR="$(config CLI11Config)" \
             cmake.define.nlohmann_json_DIR="$(config nlohmann_jsonConfig)"
     ) >"$build.log" 2>&1 || { tail -40 "$build.log" >&2; return 1; }
-    # The name gets the oldest platform that it runs on.
-    "$tools/bin/auditwheel" repair --plat auto --only-plat --wheel-dir "$folder" "$build"/raw/*.whl >>"$build.log" 2>&1 ||
+    # The name gets the oldest platform that it runs on. libc.so is what zig calls musl.
+    "$tools/bin/auditwheel" repair --plat auto --only-plat --exclude libc.so --wheel-dir "$folder" "$build"/raw/*.whl >>"$build.log" 2>&1 ||
         { tail -20 "$build.log" >&2; return 1; }
 }
 

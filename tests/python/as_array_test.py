@@ -135,6 +135,13 @@ def test_what_is_printed_moves_nothing(default_device):
     assert len(repr(UnifiedBuffer(1_000_000).fill(1))) < 200
 
 
+def test_the_html_of_a_buffer_names_each_space_once_and_has_aligned_columns(default_device):
+    default_device("host")
+    shown = UnifiedBuffer((2, 2)).fill(1)._repr_html_()
+    assert shown.count("<th>host</th>") == 1
+    assert "<pre>[[1., 1.],\n [1., 1.]]</pre>" in shown
+
+
 def test_what_takes_buffers_of_bytes_takes_one(device, tmp_path):
     b = filled()
     view = memoryview(b)

@@ -20,8 +20,7 @@ CONTENT = np.arange(N, dtype=np.float32)
 def own():
     """The queue of the space opencl:0."""
     usable("opencl:0")
-    with UnifiedBuffer((1,)).write("opencl:0") as array:
-        return array.queue
+    return unibuf.get_accelerator("opencl:0").queue
 
 
 @pytest.fixture(params=["own context", "own queue", "unordered queue", "other context"])
@@ -45,6 +44,13 @@ def memory_of(queue, content, flags=0):
     result = cl.Buffer(queue.context, flags, content.nbytes)
     cl.enqueue_copy(queue, result, content)
     return result
+
+
+def test_an_accelerator_has_the_queue_of_blocks(own):
+    with UnifiedBuffer((1,)).write("opencl:0") as array:
+        assert array.queue == own
+    with pytest.raises(unibuf.UnsupportedError, match="host has no queue"):
+        _ = unibuf.get_accelerator("host").queue
 
 
 @pytest.mark.parametrize("state", ["fresh", "host_dirty", "device_dirty"])

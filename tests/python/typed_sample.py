@@ -215,6 +215,7 @@ def asked() -> None:
     assert_type(accelerator.memory.free, int | None)
     try:
         assert_type(accelerator.get_memory_info(), tuple[int, int])
+        unibuf.get_accelerator("opencl:0").queue.finish()
     except unibuf.UnsupportedError as failure:
         assert_type(failure, unibuf.UnsupportedError)
 

@@ -81,6 +81,12 @@ void memory::define(nb::module_& in) {
             "What the API of the space calls the copy: an address, a CUdeviceptr, a cl_mem, a GL buffer name.")
         .def_prop_ro(
             "offset", [](const memory& self) { return self.native().offset; }, "Of the first byte inside it, in bytes.")
+        .def("__repr__",
+             [](const memory& self) {
+                 const native_memory& at = self.native();
+                 return nb::str("Memory({}: {} bytes from {} of {:#x})")
+                     .format(at.where.name(), at.bytes, at.offset, at.handle);
+             })
         .def_prop_ro("nbytes", &memory::size_bytes)
         .def_prop_ro("readonly", &memory::read_only);
 }

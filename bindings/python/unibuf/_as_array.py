@@ -132,7 +132,7 @@ class ArrayBuffer(BufferBase[T], NDArrayOperatorsMixin):
 
     def __repr__(self) -> str:
         about = super().__repr__()
-        values = self._values()
+        values = self._values(prefix=f"{type(self).__name__}(")
         return about.replace("(", f"({values}, ", 1) if values else about
 
     def _repr_html_(self) -> str:
@@ -140,20 +140,20 @@ class ArrayBuffer(BufferBase[T], NDArrayOperatorsMixin):
         from html import escape  # most programs show none
 
         rows = [("shape", self.shape), ("dtype", self.dtype), ("bytes", f"{self.nbytes:,}"), ("state", self.state)]
-        for space in ("host", default_device()):
+        for space in dict.fromkeys(("host", default_device())):  # once, where the host is the default device
             if self.is_at(space):
                 rows.append((space, self.placement(space).placement))
         table = "".join(f"<tr><th>{escape(str(name))}</th><td>{escape(str(value))}</td></tr>" for name, value in rows)
-        values = f"<pre>{escape(self._values())}</pre>" if self._values() else ""
-        return f"<table>{table}</table>{values}"
+        values = self._values()
+        return f"<table>{table}</table>" + (f"<pre>{escape(values)}</pre>" if values else "")
 
-    def _values(self) -> str:
+    def _values(self, prefix: str = "") -> str:
         """The content where it is at the host and nobody writes it; else nothing. Neither moves bytes nor waits."""
         try:
             if self.state in (BufferState.UNINITIALIZED, BufferState.MIXED, *_AT_DEVICE):
                 return ""
             with _native.Access(self, READ, "host", 0, None, 0.0, None) as array:
-                return np.array2string(array, separator=", ", threshold=100, prefix=f"{type(self).__name__}(")
+                return np.array2string(array, separator=", ", threshold=100, prefix=prefix)
         except UnibufError:  # held for writing, or released to its pool
             return ""
 

@@ -68,7 +68,8 @@ def _cupy_array(memory: _native.Memory, shape: tuple[int, ...], dtype: Any, _: A
 opencl_queues: dict[str, Any] = {}  # unibuf's own, by the spaces of which arrays were shown
 
 
-def _opencl_queue(space: str) -> Any:
+def opencl_queue(space: str) -> Any:
+    """unibuf's own."""
     pyopencl = needed("pyopencl", "pyopencl", space, "unibuf works there without it, and shows no arrays")
     if space not in opencl_queues:
         opencl_queues[space] = pyopencl.CommandQueue.from_int_ptr(_native.opencl_queue(space), retain=True)
@@ -76,7 +77,7 @@ def _opencl_queue(space: str) -> Any:
 
 
 def _opencl_array(memory: _native.Memory, shape: tuple[int, ...], dtype: Any, stream: Any) -> Any:
-    queue = _opencl_queue(memory.space)
+    queue = opencl_queue(memory.space)
     pyopencl = import_module("pyopencl")
     if isinstance(stream, pyopencl.CommandQueue):
         queue = stream

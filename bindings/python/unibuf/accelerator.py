@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from . import _native
+from ._device_arrays import opencl_queue
+from .errors import UnsupportedError
 
 
 class DeviceInfo(NamedTuple):
@@ -61,6 +63,14 @@ class Accelerator:
         found = self.memory
         free = max(found.total - found.held, 0) if found.free is None else found.free
         return free, found.total
+
+    @property
+    def queue(self) -> Any:
+        """Of an OpenCL device: unibuf's own queue, a pyopencl.CommandQueue. Kernels are built for its `context`. Raises
+        UnsupportedError for other spaces."""
+        if not self._space.startswith("opencl:"):
+            raise UnsupportedError(f"{self._space} has no queue of PyOpenCL: OpenCL devices have")
+        return opencl_queue(self._space)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Accelerator) and self._space == other._space
