@@ -2,6 +2,7 @@
 
 PRESET ?= release
 PREFIX ?= /usr/local
+VERSION ?= 3.14t
 PICTURE ?= $(shell dpkg -L python-matplotlib-data | grep '/grace_hopper.jpg$$')
 export CMAKE_BUILD_PARALLEL_LEVEL ?= $(shell nproc)
 export CTEST_PARALLEL_LEVEL ?= $(shell nproc)
@@ -32,6 +33,17 @@ test-interop: needs-demo-test build/venv ## The Python package against JAX; torc
 	cmake --preset release
 	cmake --build --preset release --target unibuf_python
 	scripts/python-interop.sh
+
+test-python: needs-demo-test-wheels build/venv ## The Python package in another Python (VERSION=3.14t: without the interpreter's lock)
+	scripts/test-python.sh $(VERSION)
+
+wheels: needs-demo-test-wheels build/venv ## Python wheels for glibc, musl, x86-64 and aarch64, and the source archive, into build/wheels
+	cmake --preset release
+	cmake --build --preset release --target unibuf_python_stub
+	scripts/wheels.sh build/wheels build/release/python/unibuf/_native.pyi
+
+test-wheels: ## Install and test what is in build/wheels
+	scripts/test-wheels.sh build/wheels
 
 sanitize: needs-demo-test-lint ## All tests under ASan and UBSan, then threads under TSan, then a minute of fuzzing
 	$(call check,asan)
@@ -80,7 +92,7 @@ lint: needs-demo-test-lint build/venv ## Layout, clang-tidy, scripts
 clean: ## Remove build/
 	rm -rf build
 
-.PHONY: help all build demo test test-interop sanitize bench gpu-check gpu-parts install format lint clean build/venv
+.PHONY: help all build demo test test-interop test-python wheels test-wheels sanitize bench gpu-check gpu-parts install format lint clean build/venv
 
 # The Python that the package is built for and tested with.
 build/venv: needs-test

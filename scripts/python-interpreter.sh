@@ -2,8 +2,9 @@
 # python-interpreter.sh VERSION FOLDER: prints where a Python of this version is (3.11, 3.13, 3.14t: without the
 # interpreter's lock). It is the one on PATH, or else one that is built into FOLDER, once, from Debian's source.
 set -euo pipefail
-
 version=$1 folder=$(realpath -m "$2")
+cd "$(dirname "$0")/.."
+source scripts/debian.sh
 built=$folder/$version/bin/python$version
 
 for candidate in "$built" "python$version"; do
@@ -17,15 +18,9 @@ number=${version%t}
 declare -A suites=([3.11]=bookworm [3.13]=trixie [3.14]=forky)
 suite=${suites[$number]?"which release of Debian has Python $number is not known"}
 
-# With lists of packages of its own: what the machine itself installs stays as it is. The lists of a mirror may be old.
 fetch() {
-    local lists=$folder/lists source=$folder/$suite.list mirror
-    mirror=$(apt-get indextargets --format '$(SITE)' 'Identifier: Packages' | head -1)
-    mkdir -p "$lists/partial"
-    echo "deb-src [check-valid-until=no] $mirror $suite main" >"$source"
-    local apt=(apt-get -q -o "Dir::Etc::SourceList=$source" -o Dir::Etc::SourceParts=/dev/null
-               -o "Dir::State::Lists=$lists" -o "Dir::Cache=$lists" -o APT::Sandbox::User=root)
-    "${apt[@]}" update
+    local apt
+    own_apt "$folder/apt" deb-src "$suite" "$(dpkg --print-architecture)"
     (cd "$folder/sources" && "${apt[@]}" source --download-only "python$number")
 }
 

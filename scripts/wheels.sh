@@ -37,10 +37,12 @@ dpkg -L libfmt-dev libfmt9 libcli11-dev nlohmann-json3-dev | tar --no-recursion 
 
 # compilers TARGET: what CMake takes for the compiler, in a folder that it prints.
 compilers() {
-    local target=$1 at=$work/compilers-$1 tool
+    local target=$1 at=$work/compilers-$1
     if [[ ! -d $at ]]; then
         mkdir "$at"
+        # shellcheck disable=SC2016  # for sh
         printf '#!/bin/sh\nexec %q "${0##*/}" "$@"\n' "$site/ziglang/zig" | tee "$at/ar" >"$at/ranlib"
+        # shellcheck disable=SC2016
         printf '#!/bin/sh\nexec %q "${0##*/}" -target %q "$@"\n' "$site/ziglang/zig" "$target" | tee "$at/cc" >"$at/c++"
         chmod +x "$at"/*
     fi
@@ -54,7 +56,8 @@ wheel() {
     if [[ $target == *musl* ]]; then c_library=musl; fi
     abi=$("$python" -c 'import sys; print(f"cpython-{sys.version_info.major}{sys.version_info.minor}{sys.abiflags}")')
     at=$(compilers "$target")
-    # Objects that do not depend on the Python are compiled once a target.
+    # Objects that do not depend on the Python are compiled once a target. nanobind takes stdio.h for granted, which the
+    # limited API of Python 3.13 does not bring along.
     rm -rf "$build/CMakeCache.txt" "$build/raw"
     (
         cd "$work/source"
@@ -62,7 +65,7 @@ wheel() {
         backend "$python" build_wheel "$build/raw" "build-dir=$build" install.strip=false \
             cmake.define.UNIBUF_PYTHON_STANDALONE=ON cmake.define.UNIBUF_PYTHON_STUB="$stub" \
             cmake.define.UNIBUF_UNITY=ON cmake.define.CMAKE_BUILD_TYPE=Release \
-            cmake.define.CMAKE_MODULE_LINKER_FLAGS=-s \
+            cmake.define.CMAKE_MODULE_LINKER_FLAGS=-s "cmake.define.CMAKE_CXX_FLAGS=-include stdio.h" \
             cmake.define.CMAKE_SYSTEM_NAME=Linux cmake.define.CMAKE_SYSTEM_PROCESSOR="$processor" \
             cmake.define.CMAKE_C_COMPILER="$at/cc" cmake.define.CMAKE_CXX_COMPILER="$at/c++" \
             cmake.define.CMAKE_AR="$at/ar" cmake.define.CMAKE_RANLIB="$at/ranlib" \
