@@ -330,7 +330,69 @@ def test_opencl_write_blocks_fetch_nothing(opencl):
     assert buffer.statistics.bytes_moved == buffer.nbytes
 
 
+TWICE = "kernel void twice(global float *of, int begin) { of[begin + get_global_id(0)] *= 2; }"
+
+
+@pytest.fixture
+def twice(opencl):
+    """A queue of the program's own, and a call that enqueues a kernel there on a memory object."""
+    import pyopencl
+
+    own = UnifiedBuffer((1,)).device.queue
+    queue = pyopencl.CommandQueue(own.context, own.device)
+    kernel = pyopencl.Kernel(pyopencl.Program(own.context, TWICE).build(), "twice")
+    return queue, lambda memory, begin, count: kernel(queue, (count,), None, memory, np.int32(begin))
+
+
+@pytest.mark.parametrize("hint", [None, "gpu_preferred", "coherent"])
+def test_a_kernel_runs_on_the_memory_object_of_a_block(twice, hint):
+    queue, run = twice
+    buffer = UnifiedBuffer((N,), hint=hint).copy_from(CONTENT)
+    with buffer.read_write("opencl:0", queue) as array:
+        run(array.base_data, array.offset // 4, N)
+        del array
+    assert np.array_equal(buffer.host, 2 * CONTENT)
+    with buffer.view(1024, 512).read_write("opencl:0", queue, offset=8, count=256) as array:
+        run(array.base_data, array.offset // 4, 256)
+        del array
+    assert np.array_equal(buffer.host[1032:1288], 4 * CONTENT[1032:1288])
+    assert np.array_equal(buffer.host[1288:], 2 * CONTENT[1288:])
+
+
+def test_a_block_gives_the_memory_object_alone(twice):
+    import pyopencl
+
+    queue, run = twice
+    buffer = UnifiedBuffer((N,)).copy_from(CONTENT)
+    with buffer.read_write("opencl:0", queue).memory_object() as memory:
+        assert isinstance(memory, pyopencl.MemoryObject)
+        run(memory, 0, N)
+    with buffer.write("opencl:0", queue, offset=1024, count=2048).memory_object() as memory:
+        assert memory.size == 4 * 2048
+        pyopencl.enqueue_fill_buffer(queue, memory, np.float32(7), 0, memory.size)
+    assert np.array_equal(buffer.host[:1024], 2 * CONTENT[:1024])
+    assert (buffer.host[1024:3072] == 7).all()
+    assert np.array_equal(buffer.host[3072:], 2 * CONTENT[3072:])
+
+
+def test_a_memory_object_is_what_a_block_cannot_always_give(twice, buffer):
+    with (
+        pytest.raises(unibuf.UnsupportedError, match="at host: .* opencl:N"),
+        buffer.read("host").memory_object(),
+    ):
+        pass
+    with (
+        pytest.raises(unibuf.UnsupportedError, match="begins at byte 4; .* a multiple of .* base_data"),
+        buffer.read("opencl:0", offset=1).memory_object(),
+    ):
+        pass
+    buffer.host[:] = 1  # nothing is leased any more
+
+
 def test_a_stream_that_is_none_is_refused(buffer):
     space = usable("opencl:0")
-    with pytest.raises(unibuf.InvalidArgumentError, match="is no stream"):
-        buffer.read(space, stream=object())
+    for none in (object(), 640):  # such a number is an offset, which has to be named
+        with pytest.raises(unibuf.InvalidArgumentError, match="is no stream"):
+            buffer.read(space, none)
+        with pytest.raises(unibuf.InvalidArgumentError, match="is no stream"):
+            buffer.read(space, stream=none)

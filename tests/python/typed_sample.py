@@ -66,6 +66,14 @@ def accessed(buffer: UnifiedBuffer[np.float32]) -> None:
         array[:] = 1
     with buffer.read_write("host") as array:
         array += 1
+    with buffer.read("host", None) as array:
+        assert_type(array, Any)
+    try:
+        with buffer.read("opencl:0").memory_object() as memory:
+            assert_type(memory, Any)
+            del memory
+    except unibuf.DeviceUnavailableError:
+        pass
     with buffer.bound("debug:0", access="read", offset=1, count=2, stream=None, told=True, pause=print) as hold:
         assert_type(hold.array, Any)
         assert_type(hold.memory.handle + hold.memory.offset, int)

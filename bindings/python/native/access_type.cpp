@@ -7,6 +7,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "imported.hpp"
 #include "module.hpp"
 #include "options.hpp"
 #include "typed_buffer.hpp"
@@ -59,6 +60,14 @@ public:
         }
         return array_;
     }
+
+    /// Throws error(unsupported) where the block is not at an OpenCL space.
+    void check_has_memory_objects() const {
+        if (where_.name().starts_with("opencl:")) return;
+        throw error(error_code::unsupported,
+                    "a memory object was asked for of a block at " + where_.name() + ": blocks at opencl:N have one");
+    }
+    std::string space_name() const { return where_.name(); }
 
     // The collector of cycles needs these two: a block may lie in an attribute of its buffer.
     static int traverse(PyObject* self, visitproc visit, void* arg) {
@@ -191,6 +200,17 @@ void define_access(nb::module_& in) {
              "buffer"_a, "what"_a, "space"_a.none(), "offset"_a.none(), "count"_a.none(), "timeout"_a.none(),
              "stream"_a.none())
         .def("__enter__", &access_block::enter, nb::lock_self(), nb::sig("def __enter__(self) -> typing.Any"))
+        .def(
+            "memory_object",
+            [](nb::handle_t<access_block> self) {
+                const access_block& block = *nb::inst_ptr<access_block>(self);
+                block.check_has_memory_objects();
+                static constinit imported made("unibuf._device_arrays", "memory_object");
+                return in_python([&] { return made(self, block.space_name()); });
+            },
+            nb::sig("def memory_object(self) -> contextlib.AbstractContextManager[typing.Any]"),
+            "`with buffer.read(\"opencl:0\", queue).memory_object() as memory:` the same block; gives a "
+            "pyopencl.MemoryObject of\nits bytes. That of a part is a sub-buffer.")
         .def(
             "__exit__", [](access_block& self, const nb::args&) { self.leave(); }, nb::lock_self(),
             nb::sig("def __exit__(self, *args: object) -> None"));

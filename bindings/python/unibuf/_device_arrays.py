@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from importlib import import_module
 from types import ModuleType
 from typing import Any
 
 from . import _native
 from ._queues import address_of
-from .errors import DeviceUnavailableError
+from .errors import DeviceUnavailableError, UnsupportedError
 
 
 def index_of(space: str) -> int:
@@ -87,6 +88,27 @@ def _opencl_array(memory: _native.Memory, shape: tuple[int, ...], dtype: Any, st
     data = pyopencl.Buffer.from_int_ptr(memory.handle, retain=True)
     data.unibuf_memory = memory  # views of the array share `data`, and so keep the copy in place
     return arrays.Array(queue, shape, dtype, data=data, offset=memory.offset)
+
+
+@contextmanager
+def memory_object(block: _native.Access, space: str) -> Iterator[Any]:
+    """What `block` gives at an OpenCL space, as a memory object that begins at the block's first byte."""
+    with block as array:
+        memory, offset, nbytes = array.base_data, array.offset, array.nbytes
+        unit = array.queue.device.mem_base_addr_align // 8
+        del array
+        yield _part_of(memory, offset, nbytes, unit, space) if offset else memory
+
+
+def _part_of(memory: Any, offset: int, nbytes: int, unit: int, space: str) -> Any:
+    if offset % unit:
+        raise UnsupportedError(
+            f"a memory object of a part was asked for that begins at byte {offset}; {space} has them from a multiple "
+            f"of {unit} bytes on: give a kernel base_data and offset of the block's array"
+        )
+    result = memory.get_sub_region(offset, nbytes)
+    result.unibuf_memory = memory.unibuf_memory
+    return result
 
 
 _makers = {"cuda": _cupy_array, "opencl": _opencl_array}

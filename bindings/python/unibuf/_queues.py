@@ -6,10 +6,12 @@ from typing import Any
 
 from .errors import InvalidArgumentError
 
+_FIRST_ADDRESS = 4096  # no memory is mapped below; 0 to 2 are CUDA's own names of streams
+
 
 def address_of(stream: Any) -> int | None:
     """Of a CuPy, torch or Numba stream, of what has __cuda_stream__, of a pyopencl queue, or of the address itself."""
-    if stream is None or isinstance(stream, int):
+    if stream is None or (isinstance(stream, int) and not 2 < stream < _FIRST_ADDRESS):
         return stream
     if hasattr(stream, "__cuda_stream__"):
         protocol = stream.__cuda_stream__

@@ -124,11 +124,11 @@ class UnifiedBuffer(ArrayBuffer[T]):
     def read(
         self,
         space: str | None = None,
+        stream: Any = None,
         *,
         offset: int = 0,
         count: int | None = None,
         timeout: float | None = None,
-        stream: Any = None,
     ) -> _native.Access:
         """`with buffer.read("cuda:0") as array:` the right to read there; nobody writes meanwhile.
 
@@ -142,11 +142,11 @@ class UnifiedBuffer(ArrayBuffer[T]):
     def write(
         self,
         space: str | None = None,
+        stream: Any = None,
         *,
         offset: int = 0,
         count: int | None = None,
         timeout: float | None = None,
-        stream: Any = None,
     ) -> _native.Access:
         """The right to write; what was there before is not fetched, and unspecified."""
         return _native.Access(self, WRITE, space, offset, count, timeout, stream)
@@ -154,11 +154,11 @@ class UnifiedBuffer(ArrayBuffer[T]):
     def read_write(
         self,
         space: str | None = None,
+        stream: Any = None,
         *,
         offset: int = 0,
         count: int | None = None,
         timeout: float | None = None,
-        stream: Any = None,
     ) -> _native.Access:
         """The right to do both."""
         return _native.Access(self, READ_WRITE, space, offset, count, timeout, stream)
