@@ -50,12 +50,12 @@ def numpy_of():
     return as_numpy
 
 
-def may_be_dropped(buffer):
-    """Whether nobody holds the copy at cuda:0 in place."""
+def may_be_dropped(buffer, space="cuda:0"):
+    """Whether nobody holds the copy at a device in place."""
     gc.collect()
     buffer.sync_to_host()
     try:
-        buffer.discard("cuda:0")
+        buffer.discard(space)
     except unibuf.AccessConflictError:
         return False
     return True

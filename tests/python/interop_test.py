@@ -157,7 +157,7 @@ def test_what_the_host_only_reads_says_so():
 
 
 @pytest.mark.parametrize("asked", [
-    {"dl_device": (4, 0)}, {"dl_device": (8, 0)}, {"dl_device": (10, 1)}, {"dl_device": (1, 1)}, {"stream": 1},
+    {"dl_device": (4, 99)}, {"dl_device": (8, 0)}, {"dl_device": (10, 1)}, {"dl_device": (1, 1)}, {"stream": 1},
     {"dl_device": (2, 99)}, {"dl_device": (2, -1)}, {"dl_device": (2, 99), "copy": True},
 ], ids=str)  # fmt: skip
 def test_exports_that_nobody_makes(newest_at_device, asked):

@@ -83,6 +83,7 @@ def callables():
                 if callable(each) and not is_error:
                     yield f"{owner}.{name}", getattr(found, name)
     yield from (("CudaView." + name, getattr(unibuf.CudaView, name)) for name in ("cupy", "__dlpack__"))
+    yield "OpenCLView.pyopencl", unibuf.OpenCLView.pyopencl
 
 
 @pytest.mark.parametrize("name, each", [pytest.param(*found, id=found[0]) for found in callables()])

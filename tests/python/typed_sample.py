@@ -16,6 +16,7 @@ from unibuf import (
     CudaView,
     DeviceInfo,
     MemoryPool,
+    OpenCLView,
     Placement,
     PoolStatistics,
     Registry,
@@ -153,6 +154,17 @@ def viewed(buffer: UnifiedBuffer[np.float32]) -> None:
     assert_type(view.cupy(), Any)
 
 
+def viewed_by_opencl(buffer: UnifiedBuffer[np.float32]) -> None:
+    try:
+        view = buffer.opencl(0)
+    except unibuf.DeviceUnavailableError:
+        return
+    assert_type(view, OpenCLView)
+    assert_type(view.handle + view.offset + view.nbytes, int)
+    assert_type(view.__dlpack_device__(), tuple[int, int])
+    assert_type(view.pyopencl(None), Any)
+
+
 def counted(buffer: UnifiedBuffer[np.float32]) -> None:
     found: Statistics = buffer.statistics
     assert_type(unibuf.total_statistics(), Statistics)
@@ -250,6 +262,7 @@ def main() -> None:
     as_an_array(buffer)
     counted(buffer)
     viewed(buffer)
+    viewed_by_opencl(buffer)
     at_metal(buffer)
     named(buffer)
     created()

@@ -67,6 +67,7 @@ void destroy_unused(PyObject* capsule, const char* name) {
     if (of->deleter) of->deleter(of);
 }
 
+constexpr int opencl_device = 4;
 constexpr const char* plain_name = "dltensor";
 constexpr const char* versioned_name = "dltensor_versioned";
 
@@ -84,8 +85,10 @@ nb::object export_as(const char* name, PyCapsule_Destructor destructor, nb::hand
         whole->extents[axes + axis] = stride;
         stride *= whole->extents[axis];
     }
-    // The offset is part of the pointer, as not every consumer adds byte_offset.
-    whole->head.tensor = {.data = reinterpret_cast<void*>(of.native().handle + of.native().offset),
+    // The offset is part of the pointer, as not every consumer adds byte_offset; a cl_mem is no pointer to add to.
+    const std::size_t offset = of.native().offset;
+    const std::size_t apart = device_type == opencl_device ? offset : 0;
+    whole->head.tensor = {.data = reinterpret_cast<void*>(of.native().handle + offset - apart),
                           .device_type = device_type,
                           .device_id = device_id,
                           .ndim = static_cast<std::int32_t>(axes),
@@ -94,7 +97,7 @@ nb::object export_as(const char* name, PyCapsule_Destructor destructor, nb::hand
                           .type_lanes = static_cast<std::uint16_t>(item_bytes * 8 / static_cast<unsigned>(type_bits)),
                           .shape = whole->extents.data(),
                           .strides = whole->extents.data() + axes,
-                          .byte_offset = 0};
+                          .byte_offset = apart};
     whole->head.context = whole.get();
     whole->head.deleter = exported<Managed>::remove;
     if constexpr (std::is_same_v<Managed, managed_versioned>) {

@@ -34,7 +34,7 @@ from .registry import Registry, registry
 from .sharing import attach, from_dlpack, from_numpy
 from .state import BufferState
 from .statistics import Statistics, TransferCount, reset_statistics, total_statistics
-from .views import CudaView
+from .views import CudaView, OpenCLView
 
 __all__ = [
     "Accelerator",
@@ -49,6 +49,7 @@ __all__ = [
     "InvalidArgumentError",
     "LeaseTimeoutError",
     "MemoryPool",
+    "OpenCLView",
     "OutOfMemoryError",
     "OutOfRangeError",
     "Placement",

@@ -24,7 +24,7 @@ from .errors import (
     MissingAttributeError,
     UnsupportedError,
 )
-from .views import CudaView, ExportDeviceError, ExportError
+from .views import CudaView, DeviceView, ExportDeviceError, ExportError, OpenCLView
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, DTypeLike, NDArray
@@ -95,6 +95,10 @@ class UnifiedBuffer(ArrayBuffer[T]):
     def cuda(self, index: int = 0) -> CudaView:
         """The copy at a CUDA device, current now, for whoever takes the CUDA array interface or DLPack."""
         return CudaView(self._hold(f"cuda:{index}"), self.shape, self.dtype)
+
+    def opencl(self, index: int = 0) -> OpenCLView:
+        """The copy at an OpenCL device, current now, for whoever takes a cl_mem or DLPack."""
+        return OpenCLView(self._hold(f"opencl:{index}"), self.shape, self.dtype)
 
     @property
     def metal(self) -> Any:
@@ -293,23 +297,30 @@ class UnifiedBuffer(ArrayBuffer[T]):
         dl_device: tuple[Any, int] | None = None,
         copy: bool | None = None,
     ) -> Any:
-        """Of the host's copy, or, for a CUDA `dl_device`, of the one there. Raises BufferError where that cannot be."""
-        if dl_device is not None and int(dl_device[0]) == CudaView.DLPACK_CUDA:
-            try:
-                view = self.cuda(dl_device[1])
-            except DeviceUnavailableError as failure:
-                raise ExportDeviceError(str(failure)) from failure
-            except InvalidArgumentError as failure:
-                raise ExportError(str(failure)) from failure
-            return view.__dlpack__(stream=stream, max_version=max_version, copy=copy)
+        """Of the host's copy, or, for a `dl_device` of CUDA or OpenCL, of the one there. Raises BufferError where that
+        cannot be."""
         if dl_device is not None and (int(dl_device[0]), dl_device[1]) != _DLPACK_HOST:
-            raise ExportError(f"a buffer exports the host's copy, {_DLPACK_HOST}, or that of CUDA, not to {dl_device}")
+            return self._view_for(*dl_device).__dlpack__(stream=stream, max_version=max_version, copy=copy)
         if stream is not None:
             raise ExportError(f"the host's copy is exported on no stream; {stream!r} was given")
         host: NDArray[Any] = self.host
         asked: dict[str, Any] = {"max_version": max_version, "copy": copy}
         # Before 2.1 NumPy knows neither.
         return host.__dlpack__(**{name: value for name, value in asked.items() if value is not None})
+
+    def _view_for(self, kind: Any, index: int) -> DeviceView:
+        makers: dict[int, Callable[[int], DeviceView]] = {CudaView.DLPACK: self.cuda, OpenCLView.DLPACK: self.opencl}
+        if int(kind) not in makers:
+            raise ExportError(
+                f"a buffer exports the host's copy, {_DLPACK_HOST}, that of CUDA, (2, N), or that of OpenCL, (4, N), "
+                f"not to {(kind, index)}"
+            )
+        try:
+            return makers[int(kind)](index)
+        except DeviceUnavailableError as failure:
+            raise ExportDeviceError(str(failure)) from failure
+        except InvalidArgumentError as failure:
+            raise ExportError(str(failure)) from failure
 
     def __reduce_ex__(self, protocol: Any) -> Any:
         return reduce(self, int(protocol))

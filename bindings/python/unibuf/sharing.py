@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from . import _native
+from ._array_likes import host_array_of_dlpack
 from ._dtypes import dtype_of
 from ._shared import note
 from .buffer import UnifiedBuffer
@@ -39,8 +40,9 @@ def from_numpy(array: NDArray[Any]) -> UnifiedBuffer[Any]:
 
 
 def from_dlpack(source: Any) -> UnifiedBuffer[Any]:
-    """The same of what exports host memory by DLPack. Raises InvalidArgumentError where that is for reading only."""
-    return from_numpy(np.from_dlpack(source))
+    """The same of what exports host memory by DLPack. Raises InvalidArgumentError where that is for reading only, and
+    BufferError for memory of a device."""
+    return from_numpy(host_array_of_dlpack(source))
 
 
 def attach(name: str) -> UnifiedBuffer[Any]:

@@ -6,10 +6,10 @@ first. A view of one leaves no choice.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from . import _native
-from ._device_arrays import index_of, needed
+from ._device_arrays import index_of, needed, wrap
 from .errors import DeviceUnavailableError, UnsupportedError
 
 if TYPE_CHECKING:
@@ -27,11 +27,11 @@ class ExportDeviceError(DeviceUnavailableError, BufferError):
     """Nor can it be where the device is missing."""
 
 
-class CudaView:
-    """The copy at a CUDA device as it was when the view was made: current then, kept in place as long as the view or an
+class DeviceView:
+    """The copy at one device as it was when the view was made: current then, kept in place as long as the view or an
     array made from it lives. What is written to it, mark_dirty tells."""
 
-    DLPACK_CUDA = 2
+    DLPACK: ClassVar[int]
     __slots__ = ("_memory", "dtype", "shape")
 
     def __init__(self, memory: _native.Memory, shape: tuple[int, ...], dtype: np.dtype[Any]) -> None:
@@ -40,17 +40,53 @@ class CudaView:
         self.dtype = dtype
 
     @property
-    def ptr(self) -> int:
-        """The CUdeviceptr of the first byte."""
-        return self._memory.handle + self._memory.offset
-
-    @property
     def nbytes(self) -> int:
         return self._memory.nbytes
 
     @property
     def space(self) -> str:
         return self._memory.space
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return self.DLPACK, index_of(self.space)
+
+    def __dlpack__(
+        self,
+        *,
+        stream: int | None = None,
+        max_version: tuple[int, int] | None = None,
+        dl_device: tuple[Any, int] | None = None,
+        copy: bool | None = None,
+    ) -> Any:
+        """A capsule over the same memory, ready on any stream. Raises BufferError for another device, and where a copy
+        is asked for."""
+        self._check_stream(stream)
+        here = self.__dlpack_device__()
+        if dl_device is not None and (int(dl_device[0]), dl_device[1]) != here:
+            raise ExportError(f"a view of {self.space} is at {here}, and exports nothing to {dl_device}")
+        if copy:
+            raise ExportError(f"a view of {self.space} copies nothing: copy what it exports")
+        code, bits = _dlpack_type(self.dtype)
+        versioned = max_version is not None and max_version[0] >= 1
+        return _native.dlpack(self._memory, self.shape, self.dtype.itemsize, code, bits, *here, versioned, 0)
+
+    def _check_stream(self, stream: Any) -> None:
+        raise NotImplementedError
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}(shape={self.shape}, dtype={self.dtype}, space={self.space!r})"
+
+
+class CudaView(DeviceView):
+    """The copy at a CUDA device, with the CUDA array interface and DLPack."""
+
+    DLPACK = 2
+    __slots__ = ()
+
+    @property
+    def ptr(self) -> int:
+        """The CUdeviceptr of the first byte."""
+        return self._memory.handle + self._memory.offset
 
     @property
     def __cuda_array_interface__(self) -> dict[str, Any]:
@@ -64,36 +100,37 @@ class CudaView:
             "version": 3,
         }
 
-    def __dlpack_device__(self) -> tuple[int, int]:
-        return self.DLPACK_CUDA, index_of(self.space)
-
-    def __dlpack__(
-        self,
-        *,
-        stream: int | None = None,
-        max_version: tuple[int, int] | None = None,
-        dl_device: tuple[Any, int] | None = None,
-        copy: bool | None = None,
-    ) -> Any:
-        """A capsule over the same memory, ready on any stream. Raises BufferError for another device, and where a copy
-        is asked for."""
+    def _check_stream(self, stream: Any) -> None:
         if stream == 0:
             raise ExportError("stream 0 is ambiguous in DLPack: 1 is the legacy default stream, 2 that of the thread")
-        here = self.__dlpack_device__()
-        if dl_device is not None and (int(dl_device[0]), dl_device[1]) != here:
-            raise ExportError(f"a view of {self.space} is at {here}, and exports nothing to {dl_device}")
-        if copy:
-            raise ExportError(f"a view of {self.space} copies nothing: copy what it exports")
-        code, bits = _dlpack_type(self.dtype)
-        versioned = max_version is not None and max_version[0] >= 1
-        return _native.dlpack(self._memory, self.shape, self.dtype.itemsize, code, bits, *here, versioned, 0)
 
     def cupy(self) -> Any:
         """A cupy.ndarray over the same memory."""
         return needed("cupy", "CuPy", self.space, "DLPack and the CUDA array interface need none").asarray(self)
 
-    def __repr__(self) -> str:
-        return f"CudaView(shape={self.shape}, dtype={self.dtype}, space={self.space!r})"
+
+class OpenCLView(DeviceView):
+    """The copy at an OpenCL device, with DLPack alone: there the data is the cl_mem."""
+
+    DLPACK = 4
+    __slots__ = ()
+
+    @property
+    def handle(self) -> int:
+        """The cl_mem, which begins `offset` bytes before the first byte."""
+        return self._memory.handle
+
+    @property
+    def offset(self) -> int:
+        return self._memory.offset
+
+    def _check_stream(self, stream: Any) -> None:
+        if stream not in (None, -1):
+            raise ExportError(f"OpenCL has no streams in DLPack: None and -1 are allowed; {stream!r} was given")
+
+    def pyopencl(self, queue: Any = None) -> Any:
+        """A pyopencl.array.Array over the same memory, on `queue` or on the space's own."""
+        return wrap(self._memory, self.shape, self.dtype, queue)
 
 
 def _dlpack_type(dtype: np.dtype[Any]) -> tuple[int, int]:
