@@ -25,6 +25,19 @@ struct pool_statistics {
     std::uint64_t peak_bytes = 0;  // the most that all buffers of the pool, held or in use, had at one time
 };
 
+/// What is in use: buffers that were acquired, and neither released nor ended; bytes as they were asked for. The names
+/// are those of rmm::mr::statistics_resource_adaptor and rmm.statistics.
+struct pool_use {
+    std::uint64_t current_bytes = 0;
+    std::uint64_t current_count = 0;
+    std::uint64_t peak_bytes = 0;  // the most at one time
+    std::uint64_t peak_count = 0;
+    std::uint64_t total_bytes = 0;  // of all acquisitions
+    std::uint64_t total_count = 0;
+
+    friend bool operator==(const pool_use&, const pool_use&) = default;
+};
+
 /// Keeps released buffers, with their copies, and gives them to those who acquire one of the same size and options: the
 /// one that was released last comes first. Any thread may use it; each has a few buffers of its own, so that threads do
 /// not wait for each other. An acquisition and a release take about 50 ns together.
@@ -74,6 +87,13 @@ public:
     void limit(std::uint64_t bytes);
 
     pool_statistics statistics() const;
+
+    /// Counts from now on what is in use. Every acquisition and release then touches what all threads share, so that
+    /// they take longer, most of all on many threads at once.
+    void count_use();
+
+    /// Returns what was counted since count_use(): of buffers that were acquired before, nothing.
+    pool_use use() const;
 
 private:
     std::shared_ptr<detail::pool_state> state_;

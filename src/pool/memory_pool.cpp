@@ -13,7 +13,9 @@ memory_pool::memory_pool() : state_(std::make_shared<detail::pool_state>()) {}
 memory_pool::~memory_pool() = default;
 
 buffer memory_pool::acquire(std::size_t bytes, const buffer_options& options) {
-    return {state_->acquire(bytes, options), 0, bytes};
+    detail::core* const found = state_->acquire(bytes, options);
+    state_->begin_use(*found, bytes);
+    return {found, 0, bytes};
 }
 
 void memory_pool::release(buffer&& of) {
@@ -39,7 +41,7 @@ void memory_pool::reserve(std::size_t count, std::size_t bytes, space where, con
     }
     made.reserve(count);
     while (made.size() < count) {
-        made.push_back(acquire(bytes, options));
+        made.push_back({state_->acquire(bytes, options), 0, bytes});  // in nobody's use
         const auto at_host = made.back().write(host);
     }
     for (buffer& each : made) {
@@ -51,6 +53,8 @@ void memory_pool::reserve(std::size_t count, std::size_t bytes, space where, con
 void memory_pool::trim(std::uint64_t bytes) { state_->trim(bytes); }
 void memory_pool::limit(std::uint64_t bytes) { state_->limit(bytes); }
 pool_statistics memory_pool::statistics() const { return state_->statistics(); }
+void memory_pool::count_use() { state_->count_use(); }
+pool_use memory_pool::use() const { return state_->use(); }
 
 memory_pool& get_memory_pool() {
     static auto* const only = new memory_pool;  // buffers may be released when static objects go

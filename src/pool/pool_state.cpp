@@ -108,6 +108,7 @@ core* pool_state::acquire(std::size_t bytes, const buffer_options& options) {
 void pool_state::release(core& of) {
     thread_cache& cache = mine();
     recycle(of, id_);  // nothing after this can fail
+    of.tag().end_use();
     if (limit_.load(std::memory_order_relaxed) != no_memory_limit || of.has_other_handles()) return keep(of);
     core* const before = slot_of(cache, of.tag().key).exchange(&of, std::memory_order_acq_rel);
     if (before) keep(*before);
@@ -196,13 +197,24 @@ void pool_state::limit(std::uint64_t bytes) {
 pool_statistics pool_state::statistics() {
     const std::scoped_lock lock(mutex_);
     gather();
-    pool_statistics result{.held_bytes = bin_bytes_, .peak_bytes = usage_->read().peak};
+    pool_statistics result{.held_bytes = bin_bytes_, .peak_bytes = counters_->memory.read().peak};
     for (const auto& [key, bin] : bins_) result.held += bin.size();
     for (const auto& cache : caches_) {
         result.hits += cache->hits.load(std::memory_order_relaxed);
         result.misses += cache->misses.load(std::memory_order_relaxed);
     }
     return result;
+}
+
+pool_use pool_state::use() const noexcept {
+    const memory_usage bytes = counters_->bytes_in_use.read();
+    const memory_usage buffers = counters_->buffers_in_use.read();
+    return {.current_bytes = bytes.held,
+            .current_count = buffers.held,
+            .peak_bytes = bytes.peak,
+            .peak_count = buffers.peak,
+            .total_bytes = counters_->total_bytes.load(std::memory_order_relaxed),
+            .total_count = counters_->total_buffers.load(std::memory_order_relaxed)};
 }
 
 std::uint64_t pool_state::held_at(space where) {
@@ -218,9 +230,7 @@ std::uint64_t pool_state::held_at(space where) {
 }
 
 core* pool_state::make(std::size_t bytes, const buffer_options& options, const pool_key& key) const {
-    auto tag = std::make_unique<pool_tag>(key, id_, usage_);
-    usage_->add(key.size_class);
-    return new core(bytes, options, std::move(tag));
+    return new core(bytes, options, std::make_unique<pool_tag>(key, id_, counters_));
 }
 
 }  // namespace unibuf::detail

@@ -28,6 +28,13 @@ public:
     /// Returns a handle of its own to a buffer.
     core* acquire(std::size_t bytes, const buffer_options& options);
 
+    /// Counts a buffer that was acquired as in use, until it is released.
+    void begin_use(core& of, std::size_t bytes) noexcept {
+        if (counts_use_.load(std::memory_order_relaxed)) of.tag().begin_use(bytes);
+    }
+    void count_use() noexcept { counts_use_.store(true, std::memory_order_relaxed); }
+    pool_use use() const noexcept;
+
     /// Takes over the handle, unless it throws.
     void release(core& of);
 
@@ -66,7 +73,8 @@ private:
     core* make(std::size_t bytes, const buffer_options& options, const pool_key& key) const;
 
     const std::uint64_t id_;
-    const std::shared_ptr<trace::usage> usage_ = std::make_shared<trace::usage>();
+    const std::shared_ptr<pool_counters> counters_ = std::make_shared<pool_counters>();
+    std::atomic<bool> counts_use_ = false;
     std::atomic<std::uint64_t> limit_ = no_memory_limit;
 
     std::mutex mutex_;

@@ -191,7 +191,9 @@ def pooled() -> None:
     pool.trim(100)
     pool.clear()
     found: PoolStatistics = pool.statistics
-    assert_type(found.hits + found.misses + found.held + found.held_bytes + found.peak_bytes, int)
+    assert_type(found.hits + found.misses + found.held + found.held_bytes + found.peak_memory, int)
+    assert_type(found.current_bytes + found.current_count + found.peak_bytes + found.peak_count, int)
+    assert_type(found.total_bytes + found.total_count, int)
 
 
 def named(buffer: UnifiedBuffer[np.float32]) -> None:

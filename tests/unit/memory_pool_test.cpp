@@ -240,6 +240,40 @@ TEST_F(pool, holds_no_more_than_its_limit) {
     EXPECT_EQ(of_.statistics().held, 1u);
 }
 
+TEST_F(pool, counts_what_is_in_use) {
+    buffer before = of_.acquire(500);
+    of_.count_use();
+    of_.reserve(2, 3000);  // nobody uses these
+    EXPECT_EQ(of_.use(), pool_use{});
+    buffer first = of_.acquire(1000);
+    std::optional<buffer> second = of_.acquire(3000);
+    EXPECT_EQ(of_.use(), (pool_use{4000, 2, 4000, 2, 4000, 2}));
+    of_.release(std::move(first));
+    EXPECT_EQ(of_.use(), (pool_use{3000, 1, 4000, 2, 4000, 2}));
+    second.reset();  // it ends, and is not released
+    of_.release(std::move(before));
+    EXPECT_EQ(of_.use(), (pool_use{0, 0, 4000, 2, 4000, 2}));
+    of_.release(of_.acquire(970));  // in the buffer of the first
+    EXPECT_EQ(of_.use(), (pool_use{0, 0, 4000, 2, 4970, 3}));
+}
+
+TEST_F(pool, counts_what_is_refused_as_in_use) {
+    of_.count_use();
+    buffer b = of_.acquire(100);
+    {
+        const auto lease = b.read(host);
+        EXPECT_EQ(refused(of_, b), error_code::access_conflict);
+    }
+    EXPECT_EQ(of_.use().current_bytes, 100u);
+    of_.release(std::move(b));
+    EXPECT_EQ(of_.use().current_bytes, 0u);
+}
+
+TEST_F(pool, counts_nothing_unless_asked) {
+    of_.release(of_.acquire(100));
+    EXPECT_EQ(of_.use(), pool_use{});
+}
+
 TEST_F(pool, reserves) {
     of_.reserve(3, 1000, device);
     const pool_statistics before = of_.statistics();

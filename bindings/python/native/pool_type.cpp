@@ -14,19 +14,23 @@ namespace {
 /// A pool of its own, or the one that the program shares.
 class pool {
 public:
-    explicit pool(bool shared) : own_(shared ? nullptr : std::make_unique<memory_pool>()) {}
+    explicit pool(bool shared) : of_(shared ? shared_by_all() : std::make_shared<memory_pool>()) { of_->count_use(); }
     ~pool() {
-        if (!own_ || !nb::is_alive()) return;
+        if (!nb::is_alive()) return;
         const without_interpreter unlocked;
-        own_.reset();
+        of_.reset();
     }
     pool(const pool&) = delete;
     pool& operator=(const pool&) = delete;
 
-    memory_pool& get() const { return own_ ? *own_ : get_memory_pool(); }
+    memory_pool& get() const { return *of_; }
 
 private:
-    std::unique_ptr<memory_pool> own_;
+    static std::shared_ptr<memory_pool> shared_by_all() {
+        return {&get_memory_pool(), [](memory_pool*) {}};
+    }
+
+    std::shared_ptr<memory_pool> of_;
 };
 
 nb::object acquire(const pool& self, nb::handle type, nb::handle shape, nb::handle dtype, nb::handle pinned,
@@ -53,12 +57,19 @@ void release(const pool& self, nb::handle buffer) {
 
 nb::dict statistics_of(const pool& self) {
     const pool_statistics found = unlocked([&] { return self.get().statistics(); });
+    const pool_use use = self.get().use();
     nb::dict result;
     result["hits"] = found.hits;
     result["misses"] = found.misses;
     result["held"] = found.held;
     result["held_bytes"] = found.held_bytes;
-    result["peak_bytes"] = found.peak_bytes;
+    result["peak_memory"] = found.peak_bytes;
+    result["current_bytes"] = use.current_bytes;
+    result["current_count"] = use.current_count;
+    result["peak_bytes"] = use.peak_bytes;
+    result["peak_count"] = use.peak_count;
+    result["total_bytes"] = use.total_bytes;
+    result["total_count"] = use.total_count;
     return result;
 }
 

@@ -17,11 +17,20 @@ if TYPE_CHECKING:
 
 
 class PoolStatistics(NamedTuple):
+    """What is in use is counted by the names, and in the sense, of rmm.statistics: buffers that were acquired, and
+    neither released nor ended; bytes as they were asked for."""
+
     hits: int  # acquisitions that were given a buffer that was there
     misses: int  # and those for which one was made
     held: int  # buffers that are there to be acquired
     held_bytes: int
-    peak_bytes: int  # the most that all buffers of the pool, held or in use, had at one time
+    peak_memory: int  # the most bytes that all buffers of the pool, held or in use, had room for at one time
+    current_bytes: int  # in use
+    current_count: int
+    peak_bytes: int  # the most that was in use at one time
+    peak_count: int
+    total_bytes: int  # of all acquisitions
+    total_count: int
 
 
 class MemoryPool:
