@@ -194,6 +194,12 @@ def pooled() -> None:
     assert_type(found.hits + found.misses + found.held + found.held_bytes + found.peak_memory, int)
     assert_type(found.current_bytes + found.current_count + found.peak_bytes + found.peak_count, int)
     assert_type(found.total_bytes + found.total_count, int)
+    with pool.numpy_allocator():
+        assert_type(np.zeros(3, np.float32), np.ndarray[tuple[int], np.dtype[np.float32]])
+    try:
+        assert_type(pool.cupy_allocator(100), Any)
+    except unibuf.DeviceUnavailableError as failure:
+        assert_type(str(failure), str)
 
 
 def named(buffer: UnifiedBuffer[np.float32]) -> None:

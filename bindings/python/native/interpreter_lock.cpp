@@ -15,6 +15,17 @@ void released_lock::take_again(PyThreadState* state) {
     guard.has_returned();
 }
 
+bool has_lock() noexcept {
+    if (!nb::is_alive()) return false;
+#ifdef Py_LIMITED_API
+    return PyThreadState_GetDict();  // of the stable calls the only one that may be made without the lock
+#else
+    // Before Python 3.12 the first is that of whichever thread has the lock.
+    PyThreadState* const holder = _PyThreadState_UncheckedGet();
+    return holder && holder == PyGILState_GetThisThreadState();
+#endif
+}
+
 PyGILState_STATE taken_lock::take() {
     return in_python([] { return PyGILState_Ensure(); });
 }

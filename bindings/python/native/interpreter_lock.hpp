@@ -41,6 +41,10 @@ auto in_python(const Call& call) {
     return result;
 }
 
+/// Returns whether the calling thread has the interpreter's lock. Any thread may ask, also when the interpreter has
+/// ended.
+bool has_lock() noexcept;
+
 /// Lets go of the interpreter's lock as long as it lives.
 class released_lock {
 public:

@@ -31,6 +31,10 @@ memory::memory(lease<std::byte> held) {
     held_ = std::move(held);
 }
 
+memory::memory(pool_block held, nb::object stream) : data_(held.address()), native_(held.native()) {
+    held_.emplace<allocation>(std::make_unique<kept_object>(std::move(stream)), std::move(held));
+}
+
 memory::memory(memory&& other) noexcept
     : held_(std::exchange(other.held_, std::monostate())),
       data_(other.data_),

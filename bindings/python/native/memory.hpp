@@ -4,8 +4,12 @@
 #include <nanobind/nanobind.h>
 
 #include <cstddef>
+#include <memory>
 #include <unibuf/unibuf.hpp>
 #include <variant>
+
+#include "kept_object.hpp"
+#include "pool_block.hpp"
 
 namespace unibuf::python {
 
@@ -20,6 +24,7 @@ public:
     explicit memory(copy_view held, bool read_only = false);
     explicit memory(lease<const std::byte> held);
     explicit memory(lease<std::byte> held);
+    memory(pool_block held, nb::object stream);
     memory(memory&& other) noexcept;
     ~memory() { end(); }
     memory& operator=(const memory&) = delete;
@@ -43,7 +48,14 @@ private:
     template <class Lease>
     void show(const Lease& held);
 
-    std::variant<std::monostate, host_view<std::byte>, copy_view, lease<const std::byte>, lease<std::byte>> held_;
+    /// A block of a pool, and the stream that its work is on, which has to be there until the block has ended.
+    struct allocation {
+        std::unique_ptr<kept_object> stream;
+        pool_block block;
+    };
+
+    std::variant<std::monostate, host_view<std::byte>, copy_view, lease<const std::byte>, lease<std::byte>, allocation>
+        held_;
     std::byte* data_ = nullptr;
     native_memory native_;
     bool read_only_ = false;

@@ -1,7 +1,9 @@
 // pool_type.cpp: the class MemoryPool's native side.
 #include <memory>
 
+#include "memory.hpp"
 #include "module.hpp"
+#include "numpy_handler.hpp"
 #include "options.hpp"
 #include "typed_buffer.hpp"
 
@@ -24,6 +26,7 @@ public:
     pool& operator=(const pool&) = delete;
 
     memory_pool& get() const { return *of_; }
+    const std::shared_ptr<memory_pool>& kept() const { return of_; }
 
 private:
     static std::shared_ptr<memory_pool> shared_by_all() {
@@ -55,6 +58,15 @@ void release(const pool& self, nb::handle buffer) {
     }
 }
 
+/// Allocates bytes at a space. Work on them goes to `stream` until they end.
+memory allocate(const pool& self, nb::handle bytes, nb::handle where, nb::object stream) {
+    const std::size_t size = size_of(bytes, "a number of bytes");
+    const space at = named_space_of(where);
+    const queue on = queue_of(stream);
+    pool_block made = unlocked([&] { return pool_block(self.kept(), size, at, block_content::unspecified, on); });
+    return {std::move(made), std::move(stream)};
+}
+
 nb::dict statistics_of(const pool& self) {
     const pool_statistics found = unlocked([&] { return self.get().statistics(); });
     const pool_use use = self.get().use();
@@ -76,6 +88,9 @@ nb::dict statistics_of(const pool& self) {
 }  // namespace
 
 void define_pool(nb::module_& in) {
+    in.def("set_numpy_handler", set_numpy_handler, "handler"_a,
+           nb::sig("def set_numpy_handler(handler: typing.Any) -> typing.Any"),
+           "Makes it the one of this context; returns the one before.");
     nb::class_<pool>(in, "Pool")
         .def(nb::init<bool>(), "shared"_a)
         .def("acquire", acquire, "type"_a, "shape"_a.none(), "dtype"_a.none(), "pinned"_a.none(), "access"_a.none(),
@@ -106,6 +121,10 @@ void define_pool(nb::module_& in) {
                 unlocked([&] { self.get().limit(most); });
             },
             "nbytes"_a.none())
+        .def("allocate", allocate, "nbytes"_a.none(), "space"_a.none(), "stream"_a.none())
+        .def(
+            "numpy_handler", [](const pool& self) { return numpy_handler_of(self.kept()); },
+            nb::sig("def numpy_handler(self) -> typing.Any"), "The PyDataMem_Handler by which arrays get its memory.")
         .def("statistics", statistics_of, nb::sig("def statistics(self) -> dict[str, typing.Any]"));
 }
 

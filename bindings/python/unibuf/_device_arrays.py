@@ -58,12 +58,23 @@ def copy_at_device(write: Callable[..., _native.Access], source: Any) -> None:
         stream.synchronize()  # its owner may free or write it from here on
 
 
+def cupy_memory(pool: _native.Pool, nbytes: int) -> Any:
+    """A cupy.cuda.MemoryPointer to memory of the pool at CuPy's current device."""
+    cuda = needed("cupy", _CUPY, "CUDA devices", "acquire gives buffers without it").cuda
+    device = cuda.Device().id
+    return _cupy_pointer(pool.allocate(nbytes, f"cuda:{device}", cuda.get_current_stream()))
+
+
+def _cupy_pointer(memory: _native.Memory) -> Any:
+    cuda = import_module("cupy").cuda
+    size = memory.offset + memory.nbytes
+    owner = cuda.UnownedMemory(memory.handle, size, memory, device_id=index_of(memory.space))
+    return cuda.MemoryPointer(owner, memory.offset)
+
+
 def _cupy_array(memory: _native.Memory, shape: tuple[int, ...], dtype: Any, _: Any) -> Any:
     cupy = needed("cupy", _CUPY, memory.space, "buffer.cuda() works without it")
-    owner = cupy.cuda.UnownedMemory(
-        memory.handle, memory.offset + memory.nbytes, memory, device_id=index_of(memory.space)
-    )
-    return cupy.ndarray(shape, dtype, memptr=cupy.cuda.MemoryPointer(owner, memory.offset))
+    return cupy.ndarray(shape, dtype, memptr=_cupy_pointer(memory))
 
 
 opencl_queues: dict[str, Any] = {}  # unibuf's own, by the spaces of which arrays were shown

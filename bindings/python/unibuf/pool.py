@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from . import _native
+from ._device_arrays import cupy_memory
 from .buffer import UnifiedBuffer
 from .errors import InvalidArgumentError
 
@@ -84,6 +85,22 @@ class MemoryPool:
     def reserve(self, count: int, nbytes: int, space: str = "host") -> None:
         """Makes buffers that can be acquired without allocating, with copies at the host and at `space`."""
         self._pool.reserve(count, nbytes, space)
+
+    @contextmanager
+    def numpy_allocator(self) -> Iterator[None]:
+        """`with pool.numpy_allocator():` the arrays that NumPy makes inside have their bytes from the pool, and give
+        them back when they go, be it after the block. Other threads have NumPy's own memory."""
+        before = _native.set_numpy_handler(self._pool.numpy_handler())
+        try:
+            yield
+        finally:
+            _native.set_numpy_handler(before)
+
+    def cupy_allocator(self, nbytes: int) -> Any:
+        """For `cupy.cuda.set_allocator(pool.cupy_allocator)`: memory of the pool at CuPy's current device, as a
+        cupy.cuda.MemoryPointer. It goes back when CuPy drops it, and whoever has it next waits for the work that is on
+        the stream then that was the current one here."""
+        return cupy_memory(self._pool, nbytes)
 
     def trim(self, nbytes: int = 0) -> None:
         """Frees buffers that are held, those that were released longest ago first, until at most `nbytes` are."""

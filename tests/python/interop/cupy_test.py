@@ -35,3 +35,18 @@ def test_arrays_of_cupy_are_copied_on_the_card(cuda):
     assert str(buffer.state) == "DEVICE_ONLY" or str(buffer.state) == "DEVICE_DIRTY"
     assert buffer.statistics.transfers_made == 0
     assert np.array_equal(buffer.host, np.arange(N))
+
+
+def test_arrays_of_cupy_are_in_a_pool(cuda):
+    pool = unibuf.MemoryPool()
+    before = cupy.cuda.get_allocator()
+    cupy.cuda.set_allocator(pool.cupy_allocator)
+    try:
+        array = cupy.arange(N, dtype=cupy.float32)
+        total = float((array * 2).sum())
+    finally:
+        cupy.cuda.set_allocator(before)
+    assert total == N * (N - 1)
+    assert pool.statistics.current_bytes >= array.nbytes
+    del array
+    assert pool.statistics.current_count == 0

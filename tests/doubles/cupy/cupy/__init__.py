@@ -40,11 +40,20 @@ class _Stream:
         if failed:
             raise RuntimeError(f"cuStreamSynchronize answered {failed}")
 
+    def __enter__(self):
+        self.before, cuda._current_stream = cuda._current_stream, self
+        return self
+
+    def __exit__(self, *_):
+        cuda._current_stream = self.before
+
 
 class cuda:
+    ExternalStream = _Stream
+
     class Device:
-        def __init__(self, id):
-            self.id = id
+        def __init__(self, device=None):
+            self.id = device or 0
 
         def __enter__(self):
             return self
@@ -60,15 +69,28 @@ class cuda:
         def __init__(self, mem, offset):
             self.mem, self.offset, self.ptr = mem, offset, mem.ptr + offset
 
+    _allocator = None
+
+    @staticmethod
+    def set_allocator(allocator=None):
+        cuda._allocator = allocator
+
+    @staticmethod
+    def get_allocator():
+        return cuda._allocator
+
     @staticmethod
     def get_current_stream():
-        return _Stream(0)
+        return cuda._current_stream
+
+    _current_stream = _Stream(0)
 
 
 class ndarray:
     def __init__(self, shape, dtype=float, memptr=None, strides=None):
-        self.shape, self.dtype, self.data = shape, numpy.dtype(dtype), memptr
+        self.shape, self.dtype = shape, numpy.dtype(dtype)
         self.nbytes = self.dtype.itemsize * int(numpy.prod(shape))
+        self.data = memptr = memptr or cuda.get_allocator()(self.nbytes)
         self.device = cuda.Device(memptr.mem.device_id)
         space = (ctypes.c_char * self.nbytes).from_address(_address(memptr.ptr)) if self.nbytes else b""
         self._bytes = numpy.ndarray(shape, dtype, space, strides=strides)
