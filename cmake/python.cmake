@@ -8,7 +8,9 @@ find_package(nanobind CONFIG REQUIRED)
 
 set(package ${PROJECT_BINARY_DIR}/python/unibuf)
 file(GLOB native CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/bindings/python/native/*.cpp)
-nanobind_add_module(unibuf_python STABLE_ABI FREE_THREADED NB_STATIC NOMINSIZE NB_SUPPRESS_WARNINGS ${native})
+# With a domain of its own: what other packages have of nanobind, of whatever version, stays apart.
+nanobind_add_module(unibuf_python STABLE_ABI FREE_THREADED NB_STATIC NB_DOMAIN unibuf NOMINSIZE NB_SUPPRESS_WARNINGS
+                    ${native})
 target_compile_definitions(unibuf_python PRIVATE UNIBUF_VERSION="${PROJECT_VERSION}")
 set_target_properties(unibuf_python PROPERTIES OUTPUT_NAME _native LIBRARY_OUTPUT_DIRECTORY ${package})
 if(UNIBUF_PYTHON_STANDALONE)

@@ -61,3 +61,11 @@ def test_a_sub_interpreter_cannot_be_the_first_to_import_it():
     said = run(IN_A_SUB_INTERPRETER + "print(said)")
     # Python may refuse it before the module is asked.
     assert "in the main interpreter alone" in said or "does not support loading in subinterpreters" in said
+
+
+@pytest.mark.parametrize("other", ["pyopencl", "mlx.core", "jax"])
+def test_other_packages_of_the_same_binding_library_may_be_imported_first(other):
+    pytest.importorskip(other, reason=f"{other} is not installed")
+    assert (
+        run(f"import {other}\nfrom unibuf import UnifiedBuffer\nprint(UnifiedBuffer(3).fill(2).host.sum())") == "6.0\n"
+    )
