@@ -49,8 +49,8 @@ compilers() {
     echo "$at"
 }
 
-# wheel PYTHON TARGET: the wheel for this Python and for what zig calls TARGET.
-wheel() {
+# build PYTHON TARGET: the wheel for this Python and for what zig calls TARGET.
+build() {
     local python=$1 target=$2
     local build=$work/$target processor=${target%%-*} c_library=gnu abi at
     if [[ $target == *musl* ]]; then c_library=musl; fi
@@ -72,8 +72,18 @@ wheel() {
             cmake.define.fmt_DIR="$(config fmt-config)" cmake.define.CLI11_DIR="$(config CLI11Config)" \
             cmake.define.nlohmann_json_DIR="$(config nlohmann_jsonConfig)"
     ) >"$build.log" 2>&1 || { tail -40 "$build.log" >&2; return 1; }
-    # The name gets the oldest platform that it runs on. libc.so is what zig calls musl.
-    "$tools/bin/auditwheel" repair --plat auto --only-plat --exclude libc.so --wheel-dir "$folder" "$build"/raw/*.whl >>"$build.log" 2>&1 ||
+    if [[ $c_library == musl ]]; then
+        # zig calls musl libc.so, and distributions have it by the name that they load it by.
+        (
+            cd "$build/raw"
+            wheel unpack ./*.whl
+            rm ./*.whl
+            patchelf --replace-needed libc.so "libc.musl-$processor.so.1" unibuf-*/unibuf/_native.*.so
+            wheel pack unibuf-*
+        ) >>"$build.log" 2>&1
+    fi
+    # The name gets the oldest platform that it runs on.
+    "$tools/bin/auditwheel" repair --plat auto --only-plat --wheel-dir "$folder" "$build"/raw/*.whl >>"$build.log" 2>&1 ||
         { tail -20 "$build.log" >&2; return 1; }
 }
 
@@ -82,7 +92,7 @@ config() { dirname "$(find "$headers" -name "$1.cmake")"; }
 for version in ${UNIBUF_WHEEL_PYTHONS:-3.11 3.13 3.14t}; do
     python=$(scripts/python-interpreter.sh "$version" build/pythons)
     for target in ${UNIBUF_WHEEL_TARGETS:-x86_64-linux-gnu.2.28 aarch64-linux-gnu.2.28 x86_64-linux-musl}; do
-        wheel "$python" "$target"
+        build "$python" "$target"
     done
 done
 "$tools/bin/abi3audit" --strict "$folder"/*abi3*.whl

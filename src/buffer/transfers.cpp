@@ -284,7 +284,7 @@ void transfers::fill(std::span<const std::byte> pattern) {
     claim(asked_.range);
     copy& at = *lock_->copies.find(asked_.where.id());
     at.untouched = false;
-    lock_->holds.work().reserve(lock_->holds.size() + 1);
+    if (at.queues) lock_->holds.work().reserve(lock_->holds.size() + 1);
     fence done;
     try {
         done = fill_range(at, asked_.range, pattern);
