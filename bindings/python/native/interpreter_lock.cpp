@@ -20,8 +20,12 @@ bool has_lock() noexcept {
 #ifdef Py_LIMITED_API
     return PyThreadState_GetDict();  // of the stable calls the only one that may be made without the lock
 #else
-    // Before Python 3.12 the first is that of whichever thread has the lock.
+#if PY_VERSION_HEX >= 0x030D0000
+    PyThreadState* const holder = PyThreadState_GetUnchecked();
+#else
+    // Before Python 3.12 this is that of whichever thread has the lock.
     PyThreadState* const holder = _PyThreadState_UncheckedGet();
+#endif
     return holder && holder == PyGILState_GetThisThreadState();
 #endif
 }
