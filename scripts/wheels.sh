@@ -2,7 +2,7 @@
 # wheels.sh FOLDER STUB: all wheels and the source archive, into FOLDER, from this machine. STUB is the module's _native.pyi.
 #
 # zig compiles for the oldest glibc, for musl, and for another processor. The standard library of C++ is inside each
-# module, and so is unibuf: nothing but the C library is loaded with it.
+# module, and so is unibuf: nothing is loaded with it but the C library and, with glibc, that library's unwinder.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -45,6 +45,9 @@ compilers() {
         # shellcheck disable=SC2016
         printf '#!/bin/sh\nexec %q "${0##*/}" -target %q "$@"\n' "$site/ziglang/zig" "$target" | tee "$at/cc" >"$at/c++"
         chmod +x "$at"/*
+        local system=libgcc_s.so.1
+        if [[ $target == *musl* ]]; then system=libc.so; fi
+        "$at/cc" -shared -nostdlib -fno-builtin -w "-Wl,-soname,$system" -o "$at/libsystem.so" cmake/system.c
     fi
     echo "$at"
 }
@@ -65,7 +68,7 @@ build() {
         backend "$python" build_wheel "$build/raw" "build-dir=$build" install.strip=false \
             cmake.define.UNIBUF_PYTHON_STANDALONE=ON cmake.define.UNIBUF_PYTHON_STUB="$stub" \
             cmake.define.UNIBUF_UNITY=ON cmake.define.CMAKE_BUILD_TYPE=Release \
-            cmake.define.CMAKE_MODULE_LINKER_FLAGS=-s "cmake.define.CMAKE_CXX_FLAGS=-include stdio.h" \
+            "cmake.define.CMAKE_MODULE_LINKER_FLAGS=-s $at/libsystem.so" "cmake.define.CMAKE_CXX_FLAGS=-include stdio.h" \
             cmake.define.CMAKE_SYSTEM_NAME=Linux cmake.define.CMAKE_SYSTEM_PROCESSOR="$processor" \
             cmake.define.CMAKE_C_COMPILER="$at/cc" cmake.define.CMAKE_CXX_COMPILER="$at/c++" \
             cmake.define.CMAKE_AR="$at/ar" cmake.define.CMAKE_RANLIB="$at/ranlib" \

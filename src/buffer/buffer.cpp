@@ -237,7 +237,7 @@ void buffer::copy_from(std::span<const std::byte> data, std::size_t offset) {
         return detail::put(core_of(gate_), range, data.data());
     }
     const auto to = write(unibuf::host, {.offset = offset, .count = data.size()});
-    if (!data.empty()) std::memcpy(to.data(), data.data(), data.size());
+    if (!data.empty()) std::memmove(to.data(), data.data(), data.size());  // may be bytes of its own
 }
 
 void buffer::copy_to(std::span<std::byte> data, std::size_t offset) const {
@@ -245,7 +245,7 @@ void buffer::copy_to(std::span<std::byte> data, std::size_t offset) const {
     asked.why = cause::copy_to;
     asked.verb = "to copy from";
     const byte_lease from = detail::take_lease(core_of(gate_), asked);
-    if (!data.empty()) std::memcpy(data.data(), from.data(), data.size());
+    if (!data.empty()) std::memmove(data.data(), from.data(), data.size());
 }
 
 buffer_state buffer::state() const { return core_of(gate_).state(); }

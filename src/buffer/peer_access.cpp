@@ -46,8 +46,9 @@ void check_not_held(lock& through) {
     if (!held) return;
     throw error(error_code::access_conflict,
                 through.of().name() +
-                    ": to share it was asked for, which gives it other memory, but arrays or views of it are held, or "
-                    "pointers and handles are out: end them, or call release_host and release_device");
+                    ": to share it was asked for, which gives it other memory, but arrays or views of it are held, "
+                    "also what is left of a block, or pointers and handles were given out and not released: end them "
+                    "first");
 }
 
 }  // namespace

@@ -83,8 +83,10 @@ void check_may_stand(lock& through, const request& asked) {
 
 unibuf::standing_hold begin_standing(core& of, const request& asked, const standing_options& how) {
     if (asked.where == host) {
-        throw error(error_code::invalid_argument,
-                    of.name() + ": a standing hold at the host was asked for: pointers and views of the host are that");
+        throw error(error_code::invalid_argument, of.name() +
+                                                      ": a standing hold at the host was asked for: it is for devices, "
+                                                      "as the host's pointers, views and arrays may write "
+                                                      "at any time without one");
     }
     if (asked.what == access::write) {
         throw error(error_code::invalid_argument,

@@ -96,7 +96,7 @@ void put(core& of, byte_range range, const std::byte* from) {
     lock through(of);
     const auto write = [&](const copy& there) {
         now_written(through, range, host);
-        std::memcpy(there.memory->host_address() + range.begin, from, range.size());
+        std::memmove(there.memory->host_address() + range.begin, from, range.size());  // may be bytes of its own
     };
     const copy* const there = through->copies.find(coherence::host);
     if (there && is_settled(*through.operator->())) {

@@ -1,6 +1,7 @@
 """The right to touch a buffer for a while, what is left of it, and the copies that come and go."""
 
 import threading
+import time
 
 import numpy as np
 import pytest
@@ -155,3 +156,28 @@ def test_statistics(default_device):
         ("debug:0", "host", "copy_to"): (1, 40),
     }
     assert buffer.statistics.bytes_moved == 8040 and buffer.statistics.transfers_made == 3
+
+
+@pytest.mark.parametrize("space", ["host", "debug:0"])
+def test_free_waits_for_blocks_of_others_and_is_refused_in_ones_own(space):
+    buffer = UnifiedBuffer(10).fill(1)
+    with buffer.write(space) as array:
+        with pytest.raises(AccessConflictError, match="same thread"):
+            buffer.free()
+        array[:] = 5
+    assert buffer.host.sum() == 50
+    inside, done = threading.Event(), []
+
+    def write():
+        with buffer.write(space) as array:
+            inside.set()
+            time.sleep(0.05)
+            array[:] = 6
+            done.append(True)
+
+    thread = threading.Thread(target=write)
+    thread.start()
+    inside.wait()
+    buffer.free()
+    assert done
+    thread.join()

@@ -5,6 +5,7 @@ import copy
 import numpy as np
 import pytest
 import unibuf
+from conftest import usable
 from unibuf import BufferState, UnifiedBuffer
 
 ROWS = np.arange(12, dtype=np.float32).reshape(3, 4)
@@ -180,3 +181,35 @@ def test_what_no_bytes_can_tell_is_refused_and_arrays_are_exact():
     pool.release(released := pool.acquire(3))
     with pytest.raises(unibuf.InvalidArgumentError):
         memoryview(released)
+
+
+def test_a_buffer_of_one_element_is_a_number():
+    one = UnifiedBuffer((), np.uint8).fill(55)
+    assert (int(one), float(one), complex(one), range(60)[one]) == (55, 55.0, 55 + 0j, 55)
+    digits = UnifiedBuffer(1).copy_from(np.frombuffer(b"1234", np.float32))
+    assert float(digits) == float(digits.host[0])  # not the number that its bytes spell
+    for of in (int, float, complex):
+        with pytest.raises(TypeError, match="one element"):
+            of(UnifiedBuffer(3).fill(1))
+    with pytest.raises(TypeError, match="without axes"):
+        range(3)[UnifiedBuffer(1, np.uint8)]
+
+
+def test_what_arrays_have_and_buffers_lack_is_named():
+    b = UnifiedBuffer(3).fill(2)
+    with pytest.raises(AttributeError, match=r"no attribute 'mean': arrays have it, as `host.mean`"):
+        b.mean()
+    with pytest.raises(AttributeError, match="no attribute 'nonsense'$"):
+        _ = b.nonsense
+    with pytest.raises(unibuf.UnsupportedError, match="metal is not available"):
+        _ = b.metal
+
+
+def test_arrays_of_pyopencl_are_no_elements():
+    arrays = pytest.importorskip("pyopencl.array", reason="pyopencl is not installed")
+    usable("opencl:0")
+    there = arrays.zeros(unibuf.get_accelerator("opencl:0").queue, (3,), np.float32)
+    b = UnifiedBuffer(3).fill(2)
+    for add in (lambda: b + there, lambda: there + b):
+        with pytest.raises(TypeError, match="PyOpenCL"):
+            add()

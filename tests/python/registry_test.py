@@ -97,3 +97,10 @@ def test_what_cannot_be_named_is_told():
         registry.add("deep", UnifiedBuffer((1,) * 9))
     with pytest.raises(ValueError, match="empty name"):
         registry.add("", UnifiedBuffer((1,)))
+
+
+def test_it_is_a_mapping():
+    kept = UnifiedBuffer(3)
+    registry["mapped"] = kept
+    assert dict(registry)["mapped"] is kept and "mapped" in registry.keys() and "'mapped'" in repr(registry)
+    assert registry.pop("mapped") is kept and registry.get("mapped", 7) == 7

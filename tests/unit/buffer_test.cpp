@@ -293,6 +293,23 @@ TEST_F(a_buffer, copies_from_and_to_memory_of_the_caller) {
     EXPECT_TRUE(same(content(b), expected));
 }
 
+TEST_F(a_buffer, copies_from_and_to_bytes_of_its_own_that_overlap) {
+    constexpr std::size_t large = 100000;
+    for (const std::size_t bytes_each : {std::size_t{100}, large - 1}) {
+        buffer of_itself(large);
+        bytes expected = noise(large);
+        of_itself.copy_from(expected);
+        std::byte* const content = of_itself.host();
+        of_itself.copy_from({content, bytes_each}, 1);
+        std::copy_backward(expected.begin(), expected.begin() + static_cast<std::ptrdiff_t>(bytes_each),
+                           expected.begin() + static_cast<std::ptrdiff_t>(bytes_each) + 1);
+        EXPECT_TRUE(same(std::span(content, large), expected)) << bytes_each;
+        of_itself.copy_to({content, bytes_each}, 1);
+        std::copy_n(expected.begin() + 1, bytes_each, expected.begin());
+        EXPECT_TRUE(same(std::span(content, large), expected)) << bytes_each;
+    }
+}
+
 TEST_F(a_buffer, is_seen_whole_through_views_that_overlap) {
     bytes expected = of(size, 0);
     buffer left = b.view(100, 400);

@@ -28,7 +28,7 @@ public:
           stream_(nb::borrow(stream)) {
         options_ = range_of(offset, count, buffer().element().bytes);
         options_.timeout = timeout_of(timeout);
-        options_.on = queue_of(stream);
+        options_.on = queue_of(stream, where_);
         // A part of the buffer has one axis; the whole keeps the buffer's shape.
         if (options_.offset == 0 && options_.count == rest) shape_ = nb::borrow(buffer().shape());
     }

@@ -53,8 +53,8 @@ nb::object view(nb::handle self, const call_arguments& arguments) {
     const std::size_t rest_rows = rows_asked.offset <= rows ? rows - rows_asked.offset : 0;
     const std::size_t asked = rows_asked.count == rest ? rest_rows : rows_asked.count;
     if (rows_asked.offset > rows || asked > rest_rows) {
-        throw error(error_code::out_of_range, nb::str("rows {} to {} of a buffer with {} were asked for")
-                                                  .format(rows_asked.offset, rows_asked.offset + asked, rows)
+        throw error(error_code::out_of_range, nb::str("{} rows from row {} on were asked for of a buffer with {}")
+                                                  .format(asked, rows_asked.offset, rows)
                                                   .c_str());
     }
     nb::object shape = nb::steal(PyTuple_GetSlice(of.shape().ptr(), 0, axes));
@@ -99,7 +99,7 @@ void sync_to_device(nb::handle self, const call_arguments& arguments) {
 
 void mark(typed_buffer& self, space where, nb::handle offset, nb::handle count, nb::handle stream) {
     access_options options = range_of(offset, count, self.element().bytes);
-    options.on = queue_of(stream);
+    options.on = queue_of(stream, where);
     self.mark(where, options);
 }
 
@@ -130,8 +130,8 @@ void prefetch(nb::handle self, const call_arguments& arguments) {
     arguments.take("|OOOO:prefetch", {"space", "offset", "count", "stream"}, where, offset, count, stream);
     typed_buffer& of = self_of(self);
     access_options options = range_of(offset, count, of.element().bytes);
-    options.on = queue_of(stream);
     const space to = where.is_none() ? device_of_calls() : space_of(where);
+    options.on = queue_of(stream, to);
     of.access([&](unibuf::buffer& bytes) { bytes.prefetch(to, options); });
 }
 

@@ -13,7 +13,8 @@ namespace {
 bool is_loaded = false;
 
 constexpr const char* in_sub_interpreter =
-    "unibuf was to be imported in a sub-interpreter; like NumPy it works in the main interpreter alone (a process of its "
+    "unibuf was to be imported in a sub-interpreter; like NumPy it works in the main interpreter alone (a process of "
+    "its "
     "own has one)";
 
 bool is_main_interpreter() { return PyInterpreterState_GetID(PyInterpreterState_Get()) == 0; }
@@ -23,7 +24,8 @@ const char* refusal() {
     if (!is_main_interpreter()) return in_sub_interpreter;
     if (is_loaded) {
         // Since Python 3.13 this is called in the main interpreter also where a sub-interpreter imports.
-        return "unibuf was to be loaded a second time; a process loads it once, in the main interpreter alone (it is to "
+        return "unibuf was to be loaded a second time; a process loads it once, in the main interpreter alone (it is "
+               "to "
                "stay in sys.modules)";
     }
     return nullptr;

@@ -148,8 +148,12 @@ access_options range_of(nb::handle offset, nb::handle count, std::size_t element
     return result;
 }
 
-queue queue_of(nb::handle stream) {
+queue queue_of(nb::handle stream, space where) {
     if (stream.is_none()) return {};
+    if (const std::string name = where.name(); name.starts_with("opencl:")) {
+        static constinit imported check("unibuf._device_arrays", "check_queue");
+        in_python([&] { return check(stream, name); });
+    }
     static constinit imported address_of("unibuf._queues", "address_of");
     const nb::object address = in_python([&] { return address_of(stream); });
     return cuda::queue_of(reinterpret_cast<CUstream_st*>(nb::cast<std::uintptr_t>(address)));

@@ -57,7 +57,8 @@ std::uint64_t limit_of(nb::handle bytes);
 /// where `offset` is null. Throws TypeError where they are no ints, and error(out_of_range) where they are negative.
 access_options range_of(nb::handle offset, nb::handle count, std::size_t element_bytes);
 
-/// Returns the queue that a stream or queue of another library is; None is no queue.
-queue queue_of(nb::handle stream);
+/// Returns the queue that a stream or queue of another library is; None is no queue. Throws error(invalid_argument) for
+/// one of PyOpenCL that cannot be used at that space.
+queue queue_of(nb::handle stream, space where);
 
 }  // namespace unibuf::python

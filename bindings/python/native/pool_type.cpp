@@ -62,7 +62,7 @@ void release(const pool& self, nb::handle buffer) {
 memory allocate(const pool& self, nb::handle bytes, nb::handle where, nb::object stream) {
     const std::size_t size = size_of(bytes, "a number of bytes");
     const space at = named_space_of(where);
-    const queue on = queue_of(stream);
+    const queue on = queue_of(stream, at);
     pool_block made = unlocked([&] { return pool_block(self.kept(), size, at, block_content::unspecified, on); });
     return {std::move(made), std::move(stream)};
 }

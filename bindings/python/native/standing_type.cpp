@@ -46,7 +46,7 @@ public:
         options_.offset = range.offset;
         options_.count = range.count;
         options_.timeout = timeout_of(timeout);
-        options_.on = queue_of(stream);
+        options_.on = queue_of(stream, where_);
         options_.opens = plain_value<bool>(told, "told is True or False") ? reopening::told : reopening::at_once;
         // A part of the buffer has one axis; the whole keeps the buffer's shape.
         if (options_.offset == 0 && options_.count == rest) shape_ = nb::borrow(buffer().shape());

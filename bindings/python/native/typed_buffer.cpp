@@ -101,7 +101,22 @@ void typed_buffer::look() {
     });
 }
 
+/// Waits until blocks of other threads have ended that write the buffer.
+static void wait_for_writers(unibuf::buffer& of) {
+    const buffer_state state = of.state();
+    const bool at_device = state == buffer_state::device_only || state == buffer_state::device_dirty;
+    try {
+        of.read(at_device ? current_device() : unibuf::host);  // mostly that is where they write, and nothing moves
+    } catch (const error& failure) {  // what cannot be read may go all the same
+        if (failure.code() == error_code::lease_timeout) throw;
+    }
+}
+
 void typed_buffer::free() {
+    access([](unibuf::buffer& of) {
+        of.check_not_excluded(unibuf::access::write);
+        if (of.state() != buffer_state::uninitialized) wait_for_writers(of);
+    });
     looks_later_ = false;
     unibuf::buffer gone(size_bytes(), options_);
     std::swap(*bytes_, gone);

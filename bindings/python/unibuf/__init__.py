@@ -1,5 +1,8 @@
 """One array, many memories: no stale read, no needless copy, and every copy can say why it happened."""
 
+from importlib import import_module as _import_module
+from typing import TYPE_CHECKING as _TYPE_CHECKING
+
 from ._native import version as __version__
 from .accelerator import (
     Accelerator,
@@ -78,3 +81,13 @@ __all__ = [
     "total_statistics",
     "trim_memory",
 ]
+
+if _TYPE_CHECKING:
+    from . import dask as dask
+else:
+
+    def __getattr__(name: str) -> object:
+        """`unibuf.dask` imports Dask when it is first used."""
+        if name == "dask":
+            return _import_module("unibuf.dask")
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

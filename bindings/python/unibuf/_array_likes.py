@@ -40,6 +40,8 @@ def as_array(data: Any) -> NDArray[Any]:
 
 def host_array_of_dlpack(source: Any) -> NDArray[Any]:
     """An array over what exports host memory by DLPack. BufferError for that of a device."""
+    if not hasattr(source, "__dlpack__"):
+        raise TypeError(f"from_dlpack takes what exports DLPack; {type(source).__name__} was given")
     if hasattr(source, "__dlpack_device__"):
         kind, index = source.__dlpack_device__()
         if int(kind) not in _HOST_DEVICES:

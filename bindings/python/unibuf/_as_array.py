@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack
+from operator import index
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -36,6 +37,7 @@ class ArrayBuffer(BufferBase[T], NDArrayOperatorsMixin):
     __hash__ = object.__hash__  # by identity, as `==` compares elements
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, out: Any = (), **options: Any) -> Any:
+        _check_no_foreign(inputs)
         written = inputs[:1] if method == "at" else out
         where = _side_of(_buffers_in(inputs) or _buffers_in(out))
         with ExitStack() as leases:
@@ -73,6 +75,33 @@ class ArrayBuffer(BufferBase[T], NDArrayOperatorsMixin):
         if self.size != 1:
             raise ValueError(f"the truth of {self.size} elements is ambiguous: compare, and use all() or any()")
         return bool(self.item())
+
+    def __int__(self) -> int:
+        return int(self._only())
+
+    def __float__(self) -> float:
+        return float(self._only())
+
+    def __complex__(self) -> complex:
+        return complex(self._only())
+
+    def __index__(self) -> int:
+        if self.shape:
+            raise TypeError(f"only a buffer without axes is an index; this one has shape {self.shape}")
+        return index(self._only())
+
+    def _only(self) -> Any:
+        if self.size != 1:
+            raise TypeError(f"only a buffer of one element is a number; this one has {self.size}")
+        return self.item()
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any:
+            if hasattr(type(self), name):  # it is there, and has raised this kind of error
+                return object.__getattribute__(self, name)
+            hint = f": arrays have it, as `host.{name}`" if hasattr(np.ndarray, name) else ""
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}{hint}")
 
     def __len__(self) -> int:
         if not self.shape:
@@ -172,6 +201,16 @@ def _buffers_in(arguments: Any) -> list[ArrayBuffer[Any]]:
     if not isinstance(arguments, (list, tuple)):
         return []
     return [found for each in arguments for found in _buffers_in(each)]
+
+
+def _check_no_foreign(inputs: Sequence[Any]) -> None:
+    """Refuses what NumPy would take for an object, and compute with element by element."""
+    for each in inputs:
+        if type(each).__module__.startswith("pyopencl."):
+            raise TypeError(
+                "a buffer and an array of PyOpenCL have no common functions: use `device` of the buffer where its "
+                "default device is that of the array, or `get()` of the array"
+            )
 
 
 def _side_of(buffers: Sequence[ArrayBuffer[Any]]) -> str:

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from importlib import import_module
+from sys import modules
 from types import ModuleType
 from typing import Any
 
 from . import _native
 from ._queues import address_of
-from .errors import DeviceUnavailableError, UnsupportedError
+from .errors import DeviceUnavailableError, InvalidArgumentError, UnsupportedError
 
 
 def index_of(space: str) -> int:
@@ -101,6 +102,16 @@ def _opencl_array(memory: _native.Memory, shape: tuple[int, ...], dtype: Any, st
     return arrays.Array(queue, shape, dtype, data=data, offset=memory.offset)
 
 
+def check_queue(stream: Any, space: str) -> None:
+    """Raises InvalidArgumentError for a queue of PyOpenCL that is of another context than the space."""
+    pyopencl = modules.get("pyopencl")
+    if pyopencl and isinstance(stream, pyopencl.CommandQueue) and stream.context != opencl_queue(space).context:
+        raise InvalidArgumentError(
+            f"a queue of another context than that of {space} was given: make it of "
+            f"unibuf.get_accelerator({space!r}).queue.context"
+        )
+
+
 @contextmanager
 def memory_object(block: _native.Access, space: str) -> Iterator[Any]:
     """What `block` gives at an OpenCL space, as a memory object that begins at the block's first byte."""
@@ -108,7 +119,7 @@ def memory_object(block: _native.Access, space: str) -> Iterator[Any]:
         memory, offset, nbytes = array.base_data, array.offset, array.nbytes
         unit = array.queue.device.mem_base_addr_align // 8
         del array
-        yield _part_of(memory, offset, nbytes, unit, space) if offset else memory
+        yield memory if nbytes == memory.size else _part_of(memory, offset, nbytes, unit, space)
 
 
 def _part_of(memory: Any, offset: int, nbytes: int, unit: int, space: str) -> Any:

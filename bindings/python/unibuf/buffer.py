@@ -70,8 +70,8 @@ class UnifiedBuffer(ArrayBuffer[T]):
             `placement("host")` says why.
         access: What the host does with it: "read_write", "read_only" (a device's output), "write_only" (its input).
         hint: Who should have the memory: None, "cpu_preferred", "gpu_preferred", "coherent" or "streaming".
-        device: The space that the buffer is for: how its memory is placed goes by that. None is the default device, whose
-            copy `device` is in any case; a block names its space.
+        device: The space that the buffer is for: how its memory is placed goes by that. None is the default device,
+            whose copy `device` is in any case; a block names its space.
         tracking: "auto", or "off": the host counts as written as long as arrays of it are held.
         uninitialized: Leave what nobody has written as it is.
 

@@ -35,6 +35,8 @@ def share_on_machine(client: Any) -> None:
     Workers that come later do so too. Call it before the first work: connections that are there already send content.
     Linux only.
     """
+    if not hasattr(client, "rpc"):
+        raise TypeError(f"share_on_machine takes a distributed.Client; {type(client).__name__} was given")
     _begin(client.rpc)
     client.register_plugin(_Sharing())
 

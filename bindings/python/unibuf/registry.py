@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any, ClassVar
+from collections.abc import Iterator, MutableMapping
+from typing import Any, ClassVar, TypeVar, overload
 from weakref import WeakValueDictionary
 
 import numpy as np
@@ -11,8 +11,10 @@ import numpy as np
 from . import _native
 from .buffer import UnifiedBuffer
 
+Default = TypeVar("Default")
 
-class Registry:
+
+class Registry(MutableMapping[str, UnifiedBuffer[Any]]):
     """A mapping from names to buffers. A name does not keep its buffer, unless `keep` asks for that: it goes with the
     last handle, and with the release to a pool. Any thread."""
 
@@ -33,8 +35,16 @@ class Registry:
         if np.dtype(buffer.dtype.str) != buffer.dtype:
             self._note(name, buffer)
 
-    def get(self, name: str) -> UnifiedBuffer[Any] | None:
-        """None where nobody has the name."""
+    @overload
+    def get(self, name: str) -> UnifiedBuffer[Any] | None: ...
+    @overload
+    def get(self, name: str, default: Default) -> UnifiedBuffer[Any] | Default: ...
+    def get(self, name: str, default: Any = None) -> Any:
+        """`default` where nobody has the name."""
+        found = self._find(name)
+        return default if found is None else found
+
+    def _find(self, name: str) -> UnifiedBuffer[Any] | None:
         found: UnifiedBuffer[Any] | None = _native.registry_find(UnifiedBuffer, name, self._dtypes.get(name))
         known = self._known.get(name)
         return known if found is not None and known is not None and known.id == found.id else found
@@ -57,7 +67,7 @@ class Registry:
         return _native.registry_names()
 
     def __getitem__(self, name: str) -> UnifiedBuffer[Any]:
-        found = self.get(name)
+        found = self._find(name)
         if found is None:
             raise KeyError(name)
         return found
@@ -72,13 +82,16 @@ class Registry:
             raise KeyError(name)
 
     def __contains__(self, name: object) -> bool:
-        return isinstance(name, str) and self.get(name) is not None
+        return isinstance(name, str) and self._find(name) is not None
 
     def __iter__(self) -> Iterator[str]:
         return iter(self.names())
 
     def __len__(self) -> int:
         return len(self.names())
+
+    def __repr__(self) -> str:
+        return f"Registry({', '.join(map(repr, self.names()))})"
 
 
 registry = Registry()

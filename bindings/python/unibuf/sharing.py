@@ -31,6 +31,8 @@ def from_numpy(array: NDArray[Any]) -> UnifiedBuffer[Any]:
         )
     if isinstance(array, np.ma.MaskedArray):
         raise TypeError("from_numpy takes an array without a mask; a masked one was given: give its `data` or filled()")
+    if array.dtype.hasobject:
+        raise TypeError(f"dtype {array.dtype!r} refers to Python objects: elements are plain data")
     if not array.flags.c_contiguous or not array.flags.writeable:
         raise InvalidArgumentError(
             "a buffer over an array needs it C-contiguous and writable: copy_from takes any, and copies"
