@@ -89,8 +89,8 @@ def test_arrays_outlive_free_and_blocks(device):
     array, shown = buffer.host, buffer.device
     with buffer.read_write("host") as left:
         part = left[3:]
-        buffer.free()
         left += 1
+    buffer.free()
     others = [UnifiedBuffer(N).fill(9).allocate() for _ in range(4)]
     assert (left == 4).all() and (part == 4).all() and not buffer.host.any()
     assert (array == 4).all() and (as_numpy(shown) == (4 if array is shown else as_numpy(shown))).all()

@@ -108,13 +108,13 @@ static void wait_for_writers(unibuf::buffer& of) {
     try {
         of.read(at_device ? current_device() : unibuf::host);  // mostly that is where they write, and nothing moves
     } catch (const error& failure) {  // what cannot be read may go all the same
-        if (failure.code() == error_code::lease_timeout) throw;
+        if (failure.code() == error_code::timeout) throw;
     }
 }
 
 void typed_buffer::free() {
     access([](unibuf::buffer& of) {
-        of.check_not_excluded(unibuf::access::write);
+        of.check_not_excluded(unibuf::access::read);
         if (of.state() != buffer_state::uninitialized) wait_for_writers(of);
     });
     looks_later_ = false;
