@@ -7,9 +7,11 @@
 #include <type_traits>
 #include <utility>
 
+#include "array_header.hpp"
 #include "imported.hpp"
 #include "module.hpp"
 #include "options.hpp"
+#include "references.hpp"
 #include "typed_buffer.hpp"
 
 using namespace nanobind::literals;
@@ -40,8 +42,9 @@ public:
     access_block& operator=(const access_block&) = delete;
 
     nb::object enter() {
+        unibuf::buffer mine = handle();  // another thread may enter the block meanwhile
         if (handle_) throw error(error_code::invalid_argument, "the block was entered already");
-        handle_.emplace(handle());
+        handle_.emplace(std::move(mine));
         try {
             nb::object root = nb::cast(what_ == access::read    ? memory(lease_by(&unibuf::buffer::read))
                                        : what_ == access::write ? memory(lease_by(&unibuf::buffer::write))
@@ -79,6 +82,7 @@ public:
         return 0;
     }
     static int clear(PyObject* self) {
+        if (!nb::inst_ready(self)) return 0;
         access_block& block = *nb::inst_ptr<access_block>(self);
         block.leave();
         const nb::object of = std::move(block.of_), stream = std::move(block.stream_);
@@ -90,16 +94,21 @@ public:
     void leave() {
         if (!memory_.is_valid()) return;
         nb::object array = std::move(array_), root = std::move(memory_);
+        const nb::object inner = std::move(inner_);
         memory& held = *nb::inst_ptr<memory>(root);
-        const bool array_left = Py_REFCNT(array.ptr()) > 1;
         const bool is_numpy = held.data() != nullptr;
+        // While the lease ends, another thread may get the array from a weak reference.
+        const auto is_left = [](nb::handle each, Py_ssize_t known) {
+            return references_to(each) > known || array_header::has_weak_references(each);
+        };
+        const bool array_left = is_numpy ? is_left(array, 1) : references_to(array) > 1;
         if (!is_numpy) array.reset();
         const Py_ssize_t known = 1 + (is_numpy ? 1 : 0);  // references of `root` and of the array
-        bool others_left = Py_REFCNT(root.ptr()) > known;
-        if (const nb::object inner = std::move(inner_); inner.is_valid()) {
+        bool others_left = references_to(root) > known;
+        if (inner.is_valid()) {
             // One reference to the array itself is taken for the variable of the `with` statement, more than one for a
             // memoryview of it.
-            others_left = others_left || Py_REFCNT(inner.ptr()) > 2 || Py_REFCNT(array.ptr()) > 2;
+            others_left = others_left || is_left(inner, 2) || references_to(array) > 2;
         }
         std::optional<copy_view> kept;  // begins before the lease ends, so that nobody drops the copy in between
         if (array_left || others_left) kept = hold();

@@ -19,6 +19,9 @@ public:
     /// Returns whether the array is as it was when this header was taken of it.
     bool is_of(PyObject* array) const noexcept;
 
+    /// Returns whether there are weak references to a NumPy array.
+    static bool has_weak_references(nb::handle array) noexcept { return of(array.ptr()).weak_references != nullptr; }
+
 private:
     /// The beginning of NumPy's PyArrayObject_fields, which is the same in all of its versions.
     struct fields {
@@ -30,6 +33,7 @@ private:
         PyObject* base;
         PyObject* dtype;
         int flags;
+        PyObject* weak_references;
     };
     struct plain {
         char* data = nullptr;

@@ -43,6 +43,7 @@ memory::memory(memory&& other) noexcept
 
 void memory::end() noexcept {
     if (std::holds_alternative<std::monostate>(held_)) return;
+    ended_ = true;
     std::optional<without_interpreter> unlocked;
     if (nb::is_alive()) unlocked.emplace();
     held_ = std::monostate();
@@ -64,6 +65,10 @@ int get_buffer(PyObject* self, Py_buffer* view, int flags) {
     if (!of.data() && of.size_bytes() != 0) {
         PyErr_Format(PyExc_BufferError, "memory at %s cannot be addressed by the host",
                      of.native().where.name().c_str());
+        return -1;
+    }
+    if (of.has_ended()) {  // somebody had a weak reference to it
+        PyErr_SetString(PyExc_BufferError, "the memory of a block that has ended was asked for");
         return -1;
     }
     static std::byte nothing{};

@@ -3,6 +3,7 @@
 
 #include <nanobind/nanobind.h>
 
+#include <atomic>
 #include <cstddef>
 #include <memory>
 #include <unibuf/unibuf.hpp>
@@ -33,12 +34,14 @@ public:
     const native_memory& native() const noexcept { return native_; }
     std::size_t size_bytes() const noexcept { return native_.bytes; }
     bool read_only() const noexcept { return read_only_; }
+    bool has_ended() const noexcept { return ended_; }
 
     /// Ends the view or lease. Where arrays are left, keep_by() holds the bytes for them from then on.
     void end() noexcept;
     template <class Held>
     void keep_by(Held kept) {
         held_ = std::move(kept);
+        ended_ = false;
     }
 
     /// Adds the class Memory to the module.
@@ -59,6 +62,7 @@ private:
     std::byte* data_ = nullptr;
     native_memory native_;
     bool read_only_ = false;
+    std::atomic<bool> ended_ = false;
 };
 
 }  // namespace unibuf::python
