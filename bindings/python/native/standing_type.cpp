@@ -66,17 +66,22 @@ public:
         standing_options options = options_;
         callbacks_->put_in(options);
         std::optional<copy_view> copy;  // keeps the copy for arrays that are left when the hold has ended
+        standing_hold bound;
         try {
             unlocked([&] {
-                standing_hold bound = handle_->bind(where_, what_, options);
+                bound = handle_->bind(where_, what_, options);
                 copy.emplace(handle_->hold_copy(where_, options.offset, options.count));
-                hold_ = std::move(bound);
             });
             memory_ = nb::cast(memory(*std::move(copy), what_ == access::read));
         } catch (...) {
+            {
+                const without_interpreter unlocked;
+                bound.release();
+            }
             leave();
             throw;
         }
+        hold_ = std::move(bound);  // other threads look at it, with the lock held
     }
 
     nb::object held_memory() const {
@@ -87,9 +92,12 @@ public:
     nb::object array() {
         check_held();
         if (array_.is_valid()) return array_;
-        const std::size_t size = nb::inst_ptr<memory>(memory_)->size_bytes();
+        const nb::object root = memory_;
+        const std::size_t size = nb::inst_ptr<memory>(root)->size_bytes();
         if (!shape_.is_valid()) shape_ = nb::make_tuple(size / buffer().element().bytes);
-        array_ = buffer().array(memory_, where_, shape_, stream_);
+        nb::object made = buffer().array(root, where_, shape_, stream_);
+        check_held();  // another thread may have ended it meanwhile, or made the array
+        if (!array_.is_valid()) array_ = std::move(made);
         return array_;
     }
 
@@ -103,18 +111,20 @@ public:
             left_ = true;  // the call that is under way leaves when it ends
             return;
         }
+        // All of it goes at once: calls of other threads find a hold with its memory, or none.
+        standing_hold ended = std::move(hold_);
         const nb::object array = std::move(array_), root = std::move(memory_);
+        std::optional<unibuf::buffer> gone;
+        std::swap(gone, handle_);
         if (array.is_valid() && nb::inst_ptr<memory>(root)->data()) {
             try {
                 array.attr("setflags")("write"_a = false);
             } catch (const nb::python_error&) {  // the array stays as it is
             }
         }
-        std::optional<unibuf::buffer> gone;
-        std::swap(gone, handle_);
         {
             const without_interpreter unlocked;
-            hold_.release();
+            ended.release();
             gone.reset();  // the last handle may wait for queued work
         }
         callbacks_->forget();
@@ -131,6 +141,7 @@ public:
         return block.callbacks_->traverse(visit, arg);
     }
     static int clear(PyObject* self) {
+        if (!nb::inst_ready(self)) return 0;
         standing_block& block = *nb::inst_ptr<standing_block>(self);
         block.leave();
         const nb::object of = std::move(block.of_), stream = std::move(block.stream_);
