@@ -5,6 +5,8 @@
 
 #include "element_type.hpp"
 #include "interpreter_lock.hpp"
+#include "memory.hpp"
+#include "references.hpp"
 
 namespace unibuf::python {
 
@@ -38,7 +40,7 @@ void shown_array::show(nb::object array, nb::object root, const native_memory& n
     made.root = std::move(root);
     made.native = native;
     if (made.root.is(array)) made.root.reset();  // no library has arrays for the space
-    if (made.root.is_valid()) made.of_one = Py_REFCNT(made.root.ptr()) - 1;
+    if (made.root.is_valid()) made.of_one = references_to(made.root) - 1;
     made.is_numpy = is_array(array);
     if (made.is_numpy) made.header = array_header(array);
     shown_->change(std::move(made));
@@ -49,14 +51,14 @@ void shown_array::show_another(nb::object array) {
     std::array<nb::object, 2>& arrays = shown_->now.arrays;
     if (!arrays[0].is_valid()) return;
     // One that nobody has is there only because somebody has changed its header.
-    const bool first = Py_REFCNT(arrays[0].ptr()) == 1;
+    const bool first = references_to(arrays[0]) == 1;
     std::swap(arrays[first ? 0 : 1], array);
 }
 
 PyObject* shown_array::arrays_of_one::usable() const noexcept {
     if (!is_numpy) return arrays[0].ptr();
     for (const nb::object& each : arrays) {
-        if (each.is_valid() && Py_REFCNT(each.ptr()) == 1 && header.is_of(each.ptr())) return each.ptr();
+        if (each.is_valid() && references_to(each) == 1 && header.is_of(each.ptr())) return each.ptr();
     }
     return nullptr;
 }
@@ -66,10 +68,18 @@ bool shown_array::arrays_of_one::is_idle() const noexcept {
     Py_ssize_t known = 1;
     for (const nb::object& each : arrays) {
         if (!each.is_valid()) continue;
-        if (Py_REFCNT(each.ptr()) != 1) return false;
+        if (references_to(each) != 1) return false;
         known += of_one;
     }
-    return !root.is_valid() || Py_REFCNT(root.ptr()) == known;
+    return !root.is_valid() || references_to(root) == known;
+}
+
+void shown_array::arrays_of_one::end() noexcept {
+    if (!is_numpy || !root.is_valid()) return;
+    for (const nb::object& each : arrays) {
+        if (each.is_valid() && array_header::has_weak_references(each)) return;
+    }
+    nb::inst_ptr<memory>(root)->end();
 }
 
 void shown_array::let_go(void* context) noexcept {
@@ -77,8 +87,11 @@ void shown_array::let_go(void* context) noexcept {
     const taken_lock locked;
     auto& asked = *static_cast<shown*>(context);
     arrays_of_one idle;
-    const nb::ft_lock_guard alone(asked.one_at_a_time);
-    if (asked.now.is_idle()) std::swap(asked.now, idle);
+    {
+        const nb::ft_lock_guard alone(asked.one_at_a_time);
+        if (asked.now.is_idle()) std::swap(asked.now, idle);
+    }
+    idle.end();
 }
 
 }  // namespace unibuf::python

@@ -62,6 +62,10 @@ private:
 
         PyObject* usable() const noexcept;
         bool is_idle() const noexcept;
+
+        /// Ends the view below arrays that nobody else has. Where Python has no lock of the interpreter, the arrays may
+        /// be there until another thread runs.
+        void end() noexcept;
     };
 
     // The library may ask on one thread while the buffer's own calls are made on another.
