@@ -45,7 +45,26 @@ auto in_python(const Call& call) {
 /// ended.
 bool has_lock() noexcept;
 
-/// Lets go of the interpreter's lock as long as it lives.
+#ifdef Py_GIL_DISABLED
+/// Keeps the objects that this thread has locked from what it runs in between. A thread that comes back to Python takes
+/// the innermost of its locks again, which is this one then: a function of a standing hold, for one, may wait for a
+/// thread that needs the buffer.
+class no_objects {
+public:
+    no_objects() { PyCriticalSection_BeginMutex(&section_, &nobodys_); }
+    ~no_objects() { PyCriticalSection_End(&section_); }
+    no_objects(const no_objects&) = delete;
+    no_objects& operator=(const no_objects&) = delete;
+
+private:
+    PyMutex nobodys_{};
+    PyCriticalSection section_;
+};
+#else
+class no_objects {};
+#endif
+
+/// Lets go of the interpreter's lock as long as it lives, and of the objects that this thread has locked.
 class released_lock {
 public:
     released_lock() : state_(PyEval_SaveThread()) {}
@@ -56,6 +75,7 @@ public:
 private:
     static void take_again(PyThreadState* state);
 
+    [[no_unique_address]] no_objects none_;
     PyThreadState* state_;
 };
 
