@@ -100,7 +100,7 @@ class OpenCLBytes:
         if self._memory is None:  # there are no bytes
             return None, its_queue
         context = self._memory.get_info(self._cl.mem_info.CONTEXT)
-        for space, queue in opencl_queues.items():
+        for space, queue in list(opencl_queues.items()):  # other threads add some
             if queue.context == context and (its_queue is None or its_queue.device == queue.device):
                 return space, queue
         return None, its_queue or self._cl.CommandQueue(context, context.devices[0])

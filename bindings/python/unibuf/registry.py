@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, MutableMapping
+from threading import RLock
 from typing import Any, ClassVar, TypeVar, overload
 from weakref import WeakValueDictionary
 
@@ -23,6 +24,9 @@ class Registry(MutableMapping[str, UnifiedBuffer[Any]]):
     # By the name, of the buffer with that id: dtypes that the library cannot know, such as those with fields.
     _dtypes: ClassVar[dict[str, tuple[int, np.dtype[Any]]]] = {}
     _room: ClassVar[int] = 100  # before those that are gone are looked for
+    # What is known here of a name and what the library knows are changed and looked at together. Whoever has it may be
+    # interrupted by a finalizer that comes here.
+    _one_at_a_time: ClassVar[RLock] = RLock()
 
     def __init__(self) -> None:
         # What the library cannot know of a buffer is its object, which may be of a class made from UnifiedBuffer.
@@ -30,10 +34,11 @@ class Registry(MutableMapping[str, UnifiedBuffer[Any]]):
 
     def add(self, name: str, buffer: UnifiedBuffer[Any], *, keep: bool = False) -> None:
         """Raises InvalidArgumentError where the name is taken, or the buffer has more than 8 axes."""
-        _native.registry_add(name, buffer, keep)
-        self._known[name] = buffer
-        if np.dtype(buffer.dtype.str) != buffer.dtype:
-            self._note(name, buffer)
+        with self._one_at_a_time:
+            _native.registry_add(name, buffer, keep)
+            self._known[name] = buffer
+            if np.dtype(buffer.dtype.str) != buffer.dtype:
+                self._note(name, buffer)
 
     @overload
     def get(self, name: str) -> UnifiedBuffer[Any] | None: ...
@@ -45,8 +50,9 @@ class Registry(MutableMapping[str, UnifiedBuffer[Any]]):
         return default if found is None else found
 
     def _find(self, name: str) -> UnifiedBuffer[Any] | None:
-        found: UnifiedBuffer[Any] | None = _native.registry_find(UnifiedBuffer, name, self._dtypes.get(name))
-        known = self._known.get(name)
+        with self._one_at_a_time:
+            found: UnifiedBuffer[Any] | None = _native.registry_find(UnifiedBuffer, name, self._dtypes.get(name))
+            known = self._known.get(name)
         return known if found is not None and known is not None and known.id == found.id else found
 
     @classmethod
@@ -74,8 +80,9 @@ class Registry(MutableMapping[str, UnifiedBuffer[Any]]):
 
     def __setitem__(self, name: str, buffer: UnifiedBuffer[Any]) -> None:
         """Takes the name away from another buffer."""
-        self.remove(name)
-        self.add(name, buffer)
+        with self._one_at_a_time:
+            self.remove(name)
+            self.add(name, buffer)
 
     def __delitem__(self, name: str) -> None:
         if not self.remove(name):
