@@ -97,9 +97,11 @@ public:
         const nb::object inner = std::move(inner_);
         memory& held = *nb::inst_ptr<memory>(root);
         const bool is_numpy = held.data() != nullptr;
-        // While the lease ends, another thread may get the array from a weak reference.
+        // While the lease ends, another thread may get the array from a weak reference. Between two looks at these, one
+        // may become the other.
         const auto is_left = [](nb::handle each, Py_ssize_t known) {
-            return references_to(each) > known || array_header::has_weak_references(each);
+            const bool before = array_header::has_weak_references(each);
+            return before || references_to(each) > known || array_header::has_weak_references(each);
         };
         const bool array_left = is_numpy ? is_left(array, 1) : references_to(array) > 1;
         if (!is_numpy) array.reset();

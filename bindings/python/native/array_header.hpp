@@ -20,7 +20,9 @@ public:
     bool is_of(PyObject* array) const noexcept;
 
     /// Returns whether there are weak references to a NumPy array.
-    static bool has_weak_references(nb::handle array) noexcept { return of(array.ptr()).weak_references != nullptr; }
+    static bool has_weak_references(nb::handle array) noexcept {
+        return __atomic_load_n(&of(array.ptr()).weak_references, __ATOMIC_RELAXED) != nullptr;
+    }
 
 private:
     /// The beginning of NumPy's PyArrayObject_fields, which is the same in all of its versions.
