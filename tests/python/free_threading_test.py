@@ -1,6 +1,7 @@
 """Threads that share one object: blocks, holds, arrays and names. What holds without the interpreter's lock holds with
 it, too, as calls let go of it."""
 
+import copy
 import gc
 import sys
 import threading
@@ -89,6 +90,22 @@ def test_a_block_is_left_on_another_thread():
 
 
 # Arrays
+
+
+def test_copies_are_of_one_moment():
+    buffer, done = UnifiedBuffer(1 << 20).fill(0), threading.Event()
+
+    def fill():
+        for i in range(200):
+            buffer.fill(i)
+        done.set()
+
+    def copies():
+        while not done.is_set():
+            content = copy.copy(buffer).to_numpy()
+            assert (content == content[0]).all()
+
+    in_threads(fill, copies)
 
 
 @pytest.mark.parametrize("then", ["share", "discard_content"])

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from . import _native
-from ._base import BufferBase
+from ._base import READ, BufferBase
 from .errors import DeviceUnavailableError, InvalidArgumentError
 
 B = TypeVar("B", bound=BufferBase[Any])
@@ -33,8 +33,14 @@ def attributes_of(buffer: BufferBase[Any]) -> dict[str, Any] | None:
 def reduce(buffer: BufferBase[Any], protocol: int) -> tuple[Any, ...]:
     """From protocol 5 on the bytes go out of band where the pickler takes them so: nothing is copied here."""
     content: Any = content_of(buffer)
-    if content is not None:  # for reading only: who has the bytes so need not copy them for rebuild
-        content = pickle.PickleBuffer(memoryview(content).toreadonly()) if protocol >= 5 else bytes(content)
+    if content is not None:
+        if protocol >= 5:  # for reading only: who has the bytes so need not copy them for rebuild
+            content = pickle.PickleBuffer(memoryview(content).toreadonly())
+        else:
+            content = None  # what nobody holds may be leased
+            with _native.Access(buffer, READ, "host", 0, None, None, None) as array:  # nobody writes meanwhile
+                content = array.tobytes()
+                del array
     return rebuild, (*form_of(buffer), content), attributes_of(buffer)
 
 
