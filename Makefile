@@ -54,6 +54,9 @@ sanitize: needs-demo-test-lint ## All tests under ASan and UBSan, then threads u
 	@mkdir -p build/fuzz/corpus
 	build/fuzz/tests/fuzz_buffer -max_total_time=60 -artifact_prefix=build/fuzz/ build/fuzz/corpus tests/fuzz/corpus
 
+sanitize-python: needs-demo-test-lint ## Threads of the Python package under TSan, in a Python without the interpreter's lock
+	scripts/test-python.sh 3.14t-tsan free_threading threads standing access
+
 bench: needs-demo-test build/venv build/peers ## Measure, into build/bench/summary.json
 	cmake --preset release
 	cmake --build --preset release --target unibuf_bench unibuf_python
@@ -92,7 +95,7 @@ lint: needs-demo-test-lint build/venv ## Layout, clang-tidy, scripts
 clean: ## Remove build/
 	rm -rf build
 
-.PHONY: help all build demo test test-interop test-python wheels test-wheels sanitize bench gpu-check gpu-parts install format lint clean build/venv
+.PHONY: help all build demo test test-interop test-python wheels test-wheels sanitize sanitize-python bench gpu-check gpu-parts install format lint clean build/venv
 
 # The Python that the package is built for and tested with.
 build/venv: needs-test

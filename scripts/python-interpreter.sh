@@ -1,11 +1,12 @@
 #!/bin/bash
 # python-interpreter.sh VERSION FOLDER: prints where a Python of this version is (3.11, 3.13, 3.14t: without the
-# interpreter's lock). It is the one on PATH, or else one that is built into FOLDER, once, from Debian's source.
+# interpreter's lock; 3.14t-tsan: that, built with Clang's thread sanitizer). It is the one on PATH, or else one that is
+# built into FOLDER, once, from Debian's source.
 set -euo pipefail
 version=$1 folder=$(realpath -m "$2")
 cd "$(dirname "$0")/.."
 source scripts/debian.sh
-built=$folder/$version/bin/python$version
+built=$folder/$version/bin/python${version%-tsan}
 
 for candidate in "$built" "python$version"; do
     if "$candidate" -c 'import zlib' 2>/dev/null; then
@@ -14,7 +15,7 @@ for candidate in "$built" "python$version"; do
     fi
 done
 
-number=${version%t}
+number=${version%%t*}
 declare -A suites=([3.11]=bookworm [3.13]=trixie [3.14]=forky)
 suite=${suites[$number]?"which release of Debian has Python $number is not known"}
 
@@ -26,7 +27,7 @@ fetch() {
 
 build() {
     local options=(--prefix="$folder/$version" --without-ensurepip --disable-test-modules)
-    if [[ $version == *t ]]; then options+=(--disable-gil); fi
+    if [[ $version == *t || $version == *t-tsan ]]; then options+=(--disable-gil); fi
     mkdir -p "$folder/sources" "$folder/work-$version"
     compgen -G "$folder/sources/python${number}_*.orig.tar.*" >/dev/null || fetch
     local archive
@@ -34,10 +35,16 @@ build() {
     tar -xf "$archive" -C "$folder/work-$version" --strip-components=1
     cd "$folder/work-$version"
     local compiler=gcc
-    if command -v ccache; then compiler="ccache gcc"; fi
+    if [[ $version == *-tsan ]]; then
+        compiler=clang-19
+        options+=(--with-thread-sanitizer)
+        export TSAN_OPTIONS=report_bugs=0  # the build runs what it has made
+    fi
+    if command -v ccache; then compiler="ccache $compiler"; fi
     ./configure "${options[@]}" CC="$compiler"
     make -j "$(nproc)"
     make altinstall
+    cp Tools/tsan/suppressions_free_threading.txt "$folder/$version" || true  # Python 3.11 has none
     cd "$folder"
     rm -rf "$folder/work-$version"
 }
