@@ -107,7 +107,7 @@ static void wait_for_writers(unibuf::buffer& of) {
     const bool at_device = state == buffer_state::device_only || state == buffer_state::device_dirty;
     try {
         of.read(at_device ? current_device() : unibuf::host);  // mostly that is where they write, and nothing moves
-    } catch (const error& failure) {  // what cannot be read may go all the same
+    } catch (const error& failure) {                           // what cannot be read may go all the same
         if (failure.code() == error_code::timeout) throw;
     }
 }
