@@ -1,21 +1,22 @@
 #!/bin/bash
 # python-interpreter.sh VERSION FOLDER: prints where a Python of this version is (3.11, 3.13, 3.14t: without the
-# interpreter's lock; 3.14t-tsan: that, built with Clang's thread sanitizer). It is the one on PATH, or else one that is
-# built into FOLDER, once, from Debian's source.
+# interpreter's lock; 3.14t-tsan: that, built with Clang's thread sanitizer; 3.13-musl: by the compiler of `make wheels`).
+# It is the one on PATH, or else one that is built into FOLDER, once, from Debian's source.
 set -euo pipefail
 version=$1 folder=$(realpath -m "$2")
 cd "$(dirname "$0")/.."
 source scripts/debian.sh
-built=$folder/$version/bin/python${version%-tsan}
+built=$folder/$version/bin/python${version%-*}
+if [[ -x $built ]]; then
+    echo "$built"
+    exit
+fi
+if "python$version" -c 'import zlib' 2>/dev/null; then
+    command -v "python$version"
+    exit
+fi
 
-for candidate in "$built" "python$version"; do
-    if "$candidate" -c 'import zlib' 2>/dev/null; then
-        command -v "$candidate"
-        exit 0
-    fi
-done
-
-number=${version%%t*}
+number=${version%%[t-]*}
 declare -A suites=([3.11]=bookworm [3.13]=trixie [3.14]=forky)
 suite=${suites[$number]?"which release of Debian has Python $number is not known"}
 
@@ -33,14 +34,27 @@ build() {
     local archive
     archive=$(compgen -G "$folder/sources/python${number}_*.orig.tar.?z")
     tar -xf "$archive" -C "$folder/work-$version" --strip-components=1
+    local compiler=gcc zig=$PWD/build/wheels/work/compilers-x86_64-linux-musl
+    if [[ $version == *-musl ]]; then
+        # Debian's musl is older than that of zig, and has neither preadv2 nor what mimalloc takes for granted.
+        options+=(--host=x86_64-linux-musl --build="$(gcc -dumpmachine)" --disable-ipv6 --without-mimalloc
+                  --with-build-python="$(scripts/python-interpreter.sh "$number" "$folder")"
+                  "CXX=$zig/c++" "AR=$zig/ar" "RANLIB=$zig/ranlib" READELF=readelf LDFLAGS=-dynamic
+                  "CFLAGS=-O1 -Wno-date-time" ac_cv_file__dev_ptmx=yes ac_cv_file__dev_ptc=no
+                  ac_cv_func_preadv2=no ac_cv_func_pwritev2=no)
+        export PKG_CONFIG_LIBDIR=/nonexistent  # no library of this machine
+    fi
     cd "$folder/work-$version"
-    local compiler=gcc
     if [[ $version == *-tsan ]]; then
         compiler=clang-19
         options+=(--with-thread-sanitizer)
         export TSAN_OPTIONS=report_bugs=0  # the build runs what it has made
     fi
-    if command -v ccache; then compiler="ccache $compiler"; fi
+    if [[ $version == *-musl ]]; then
+        compiler=$zig/cc
+    elif command -v ccache; then
+        compiler="ccache $compiler"
+    fi
     ./configure "${options[@]}" CC="$compiler"
     make -j "$(nproc)"
     make altinstall

@@ -48,6 +48,10 @@ for version in 3.11 3.13 3.14t; do
     scripts/test-python.sh "$version" --wheel "$wheel"
 done
 
+wheel=$(wheel_of cp312-abi3 "musllinux*_x86_64")
+echo "== $wheel"
+PYTHONPATH=$(site 3.13 musllinux_1_2_x86_64 "$wheel") "$(scripts/python-interpreter.sh 3.13-musl build/pythons)" -c "$smoke"
+
 root=$work/root-arm64
 [[ -d $root/usr ]] || unpack_packages "$root" trixie arm64 python3.13 libstdc++6 >"$root.log" 2>&1
 wheel=$(wheel_of cp312-abi3 "manylinux*_aarch64")

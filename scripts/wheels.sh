@@ -92,11 +92,19 @@ build() {
 
 config() { dirname "$(find "$headers" -name "$1.cmake")"; }
 
+missing=()
 for version in ${UNIBUF_WHEEL_PYTHONS:-3.11 3.13 3.14t}; do
-    python=$(scripts/python-interpreter.sh "$version" build/pythons)
+    if ! python=$(scripts/python-interpreter.sh "$version" build/pythons); then
+        missing+=("$version")
+        continue
+    fi
     for target in ${UNIBUF_WHEEL_TARGETS:-x86_64-linux-gnu.2.28 aarch64-linux-gnu.2.28 x86_64-linux-musl}; do
         build "$python" "$target"
     done
 done
-"$tools/bin/abi3audit" --strict "$folder"/*abi3*.whl
+for each in "$folder"/*abi3*.whl; do "$tools/bin/abi3audit" --strict "$each"; done
 ls -l "$folder"
+if ((${#missing[@]})); then
+    echo "There are no wheels for ${missing[*]}, of which there is no Python here" >&2
+    exit 1
+fi
