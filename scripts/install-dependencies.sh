@@ -8,7 +8,7 @@ declare -A packages=(
             libegl1 libegl-mesa0 libgl1-mesa-dri ocl-icd-libopencl1 opencl-c-headers pocl-opencl-icd python-matplotlib-data"
     [test]="gcc git python3 python3-dev python3-venv binutils pkg-config libgtest-dev libgmock-dev librapidcheck-dev libbenchmark-dev libmimalloc-dev
             valgrind flang-19"
-    [wheels]="zlib1g-dev libffi-dev libssl-dev qemu-user-static musl"
+    [wheels]="zlib1g-dev libffi-dev libssl-dev qemu-user-static musl-tools"
     [lint]="clang-19 libclang-rt-19-dev llvm-19 clang-format-19 clang-tidy-19 shellcheck"
 )
 

@@ -1,6 +1,6 @@
 #!/bin/bash
 # python-interpreter.sh VERSION FOLDER: prints where a Python of this version is (3.11, 3.13, 3.14t: without the
-# interpreter's lock; 3.14t-tsan: that, built with Clang's thread sanitizer; 3.13-musl: by the compiler of `make wheels`).
+# interpreter's lock; 3.14t-tsan: that, built with Clang's thread sanitizer; 3.13-musl: for musl).
 # It is the one on PATH, or else one that is built into FOLDER, once, from Debian's source.
 set -euo pipefail
 version=$1 folder=$(realpath -m "$2")
@@ -34,14 +34,15 @@ build() {
     local archive
     archive=$(compgen -G "$folder/sources/python${number}_*.orig.tar.?z")
     tar -xf "$archive" -C "$folder/work-$version" --strip-components=1
-    local compiler=gcc zig=$PWD/build/wheels/work/compilers-x86_64-linux-musl
+    local compiler=gcc
     if [[ $version == *-musl ]]; then
-        # Debian's musl is older than that of zig, and has neither preadv2 nor what mimalloc takes for granted.
-        options+=(--host=x86_64-linux-musl --build="$(gcc -dumpmachine)" --disable-ipv6 --without-mimalloc
+        compiler=$folder/work-$version/compiler
+        # shellcheck disable=SC2016  # for sh; musl-gcc gives the name of the machine's own C library
+        printf '#!/bin/sh\n[ "$1" = --print-multiarch ] && exec echo x86_64-linux-musl\nexec musl-gcc "$@"\n' >"$compiler"
+        chmod +x "$compiler"
+        options+=(--host=x86_64-linux-musl --build="$(gcc -dumpmachine)" --disable-ipv6
                   --with-build-python="$(scripts/python-interpreter.sh "$number" "$folder")"
-                  "CXX=$zig/c++" "AR=$zig/ar" "RANLIB=$zig/ranlib" READELF=readelf LDFLAGS=-dynamic
-                  "CFLAGS=-O1 -Wno-date-time" ac_cv_file__dev_ptmx=yes ac_cv_file__dev_ptc=no
-                  ac_cv_func_preadv2=no ac_cv_func_pwritev2=no)
+                  ac_cv_file__dev_ptmx=yes ac_cv_file__dev_ptc=no)
         export PKG_CONFIG_LIBDIR=/nonexistent  # no library of this machine
     fi
     cd "$folder/work-$version"
@@ -50,11 +51,7 @@ build() {
         options+=(--with-thread-sanitizer)
         export TSAN_OPTIONS=report_bugs=0  # the build runs what it has made
     fi
-    if [[ $version == *-musl ]]; then
-        compiler=$zig/cc
-    elif command -v ccache; then
-        compiler="ccache $compiler"
-    fi
+    if command -v ccache; then compiler="ccache $compiler"; fi
     ./configure "${options[@]}" CC="$compiler"
     make -j "$(nproc)"
     make altinstall
