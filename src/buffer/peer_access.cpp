@@ -47,8 +47,8 @@ void check_not_held(lock& through) {
     throw error(error_code::access_conflict,
                 through.of().name() +
                     ": to share it was asked for, which gives it other memory, but arrays or views of it are held, "
-                    "also what is left of a block, or pointers and handles were given out and not released: end them "
-                    "first");
+                    "also what is left of a block, or pointers and handles are out: drop the former, and end the "
+                    "latter by release_host and release_device");
 }
 
 }  // namespace

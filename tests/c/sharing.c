@@ -30,6 +30,7 @@ static int other(void) {
     unibuf_shared_name name;
     unibuf_space device = UNIBUF_NO_SPACE;
     char done = 'x';
+    CHECK(close(to_other[1]) == 0);  // so that it hears when the first process has failed
     hear(to_other[0], &name, sizeof name);
     CHECK_OK(unibuf_find_space("debug:0", &device));
     static unibuf_buffer* buffer = NULL;  // ends with the process
