@@ -38,8 +38,8 @@ dpkg -L libfmt-dev libfmt9 libcli11-dev nlohmann-json3-dev | tar --no-recursion 
 # compilers TARGET: what CMake takes for the compiler, in a folder that it prints.
 compilers() {
     local target=$1 at=$work/compilers-$1
-    if [[ ! -d $at ]]; then
-        mkdir "$at"
+    if [[ ! -f $at/libsystem.so ]]; then
+        mkdir -p "$at"
         # shellcheck disable=SC2016  # for sh
         printf '#!/bin/sh\nexec %q "${0##*/}" "$@"\n' "$site/ziglang/zig" | tee "$at/ar" >"$at/ranlib"
         # shellcheck disable=SC2016
