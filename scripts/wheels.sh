@@ -38,16 +38,14 @@ dpkg -L libfmt-dev libfmt9 libcli11-dev nlohmann-json3-dev | tar --no-recursion 
 # compilers TARGET: what CMake takes for the compiler, in a folder that it prints.
 compilers() {
     local target=$1 at=$work/compilers-$1
-    if [[ ! -f $at/libsystem.so ]]; then
+    if [[ ! -f $at/libgcc_s.so ]]; then
         mkdir -p "$at"
         # shellcheck disable=SC2016  # for sh
         printf '#!/bin/sh\nexec %q "${0##*/}" "$@"\n' "$site/ziglang/zig" | tee "$at/ar" >"$at/ranlib"
         # shellcheck disable=SC2016
         printf '#!/bin/sh\nexec %q "${0##*/}" -target %q "$@"\n' "$site/ziglang/zig" "$target" | tee "$at/cc" >"$at/c++"
         chmod +x "$at"/*
-        local system=libgcc_s.so.1
-        if [[ $target == *musl* ]]; then system=libc.so; fi
-        "$at/cc" -shared -nostdlib -fno-builtin -w "-Wl,-soname,$system" -o "$at/libsystem.so" cmake/system.c
+        "$at/cc" -shared -nostdlib -Wl,-soname,libgcc_s.so.1 -o "$at/libgcc_s.so" cmake/libgcc_s.c
     fi
     echo "$at"
 }
@@ -55,10 +53,11 @@ compilers() {
 # build PYTHON TARGET: the wheel for this Python and for what zig calls TARGET.
 build() {
     local python=$1 target=$2
-    local build=$work/$target processor=${target%%-*} c_library=gnu abi at
-    if [[ $target == *musl* ]]; then c_library=musl; fi
+    local build=$work/$target processor=${target%%-*} c_library=gnu abi at link
     abi=$("$python" -c 'import sys; print(f"cpython-{sys.version_info.major}{sys.version_info.minor}{sys.abiflags}")')
     at=$(compilers "$target")
+    link="-s $at/libgcc_s.so"
+    if [[ $target == *musl* ]]; then c_library=musl link=-s; fi
     # Objects that do not depend on the Python are compiled once a target. nanobind takes stdio.h for granted, which the
     # limited API of Python 3.13 does not bring along.
     rm -rf "$build/CMakeCache.txt" "$build/raw"
@@ -68,7 +67,7 @@ build() {
         backend "$python" build_wheel "$build/raw" "build-dir=$build" install.strip=false \
             cmake.define.UNIBUF_PYTHON_STANDALONE=ON cmake.define.UNIBUF_PYTHON_STUB="$stub" \
             cmake.define.UNIBUF_UNITY=ON cmake.define.CMAKE_BUILD_TYPE=Release \
-            "cmake.define.CMAKE_MODULE_LINKER_FLAGS=-s $at/libsystem.so" "cmake.define.CMAKE_CXX_FLAGS=-include stdio.h" \
+            "cmake.define.CMAKE_MODULE_LINKER_FLAGS=$link" "cmake.define.CMAKE_CXX_FLAGS=-include stdio.h" \
             cmake.define.CMAKE_SYSTEM_NAME=Linux cmake.define.CMAKE_SYSTEM_PROCESSOR="$processor" \
             cmake.define.CMAKE_C_COMPILER="$at/cc" cmake.define.CMAKE_CXX_COMPILER="$at/c++" \
             cmake.define.CMAKE_AR="$at/ar" cmake.define.CMAKE_RANLIB="$at/ranlib" \

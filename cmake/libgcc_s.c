@@ -1,14 +1,10 @@
-/* What a wheel takes of the system that zig would put inside it: the C library's copies, which are made for each
-   processor, and its unwinder. Python may end a thread by pthread_exit, which unwinds by libgcc_s: handlers that ask
-   another unwinder what it has found end the process. Only the names count; this is compiled into a library by which the
-   wheel is linked, and never run. */
+/* The unwinder of glibc's systems, which a wheel takes in the place of the one that zig would put inside it. Python
+   before 3.14 may end a thread by pthread_exit, which unwinds by libgcc_s: handlers that ask another unwinder what it
+   has found end the process. Only the names count: this becomes a library that wheels are linked by, and is never run.
+ */
 #define OF_THE_SYSTEM(name) \
     void name(void) {}
 
-OF_THE_SYSTEM(memcmp)
-OF_THE_SYSTEM(memcpy)
-OF_THE_SYSTEM(memmove)
-OF_THE_SYSTEM(memset)
 OF_THE_SYSTEM(_Unwind_Backtrace)
 OF_THE_SYSTEM(_Unwind_DeleteException)
 OF_THE_SYSTEM(_Unwind_FindEnclosingFunction)
