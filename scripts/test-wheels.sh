@@ -53,12 +53,14 @@ root=$work/root-musl
 [[ -d $root/usr ]] || unpack_packages "$root" trixie amd64 musl >"$root.log" 2>&1
 wheel=$(wheel_of cp312-abi3 "musllinux*_x86_64")
 echo "== $wheel"
-PYTHONPATH=$(site 3.13 musllinux_1_2_x86_64 "$wheel") "$root/usr/lib/x86_64-linux-musl/libc.so" \
+path=$(site 3.13 musllinux_1_2_x86_64 "$wheel")
+PYTHONPATH=$path "$root/usr/lib/x86_64-linux-musl/libc.so" \
     "$(scripts/python-interpreter.sh 3.13-musl build/pythons)" -c "$smoke"
 
 root=$work/root-arm64
 [[ -d $root/usr ]] || unpack_packages "$root" trixie arm64 python3.13 libstdc++6 >"$root.log" 2>&1
 wheel=$(wheel_of cp312-abi3 "manylinux*_aarch64")
 echo "== $wheel"
-PYTHONPATH=$(site 3.13 manylinux_2_28_aarch64 "$wheel") \
+path=$(site 3.13 manylinux_2_27_aarch64 "$wheel")
+PYTHONPATH=$path \
     qemu-aarch64-static -L "$root" "$root/usr/bin/python3.13" -c "$smoke"
