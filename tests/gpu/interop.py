@@ -28,11 +28,7 @@ class Unibuf:
             ("create", ctypes.c_void_p, (ctypes.c_size_t, ctypes.c_bool)),
             ("destroy", None, (ctypes.c_void_p,)),
             ("fill", ctypes.c_bool, (ctypes.c_void_p, ctypes.c_float)),
-            (
-                "begin",
-                ctypes.c_bool,
-                (ctypes.c_void_p, ctypes.c_size_t, ctypes.c_bool, ctypes.POINTER(ctypes.c_size_t)),
-            ),
+            ("begin", ctypes.c_bool, (ctypes.c_void_p, ctypes.c_size_t, ctypes.c_bool, ctypes.POINTER(ctypes.c_size_t))),
             ("end", ctypes.c_bool, (ctypes.c_void_p,)),
             ("read", ctypes.c_bool, (ctypes.c_void_p, ctypes.POINTER(ctypes.c_float), ctypes.c_size_t)),
             ("bytes_moved", ctypes.c_uint64, (ctypes.c_void_p,)),
@@ -205,12 +201,7 @@ class ForTorch:
     def __init__(self, owner, address):
         self.owner = owner
         self.__cuda_array_interface__ = {
-            "shape": (owner.count,),
-            "typestr": "<f4",
-            "data": (address, False),
-            "strides": None,
-            "version": 3,
-            "stream": None,
+            "shape": (owner.count,), "typestr": "<f4", "data": (address, False), "strides": None, "version": 3, "stream": None,
         }
 
 
@@ -273,12 +264,9 @@ def main(path, prefix=""):
     unibuf = Unibuf(path)
     counts = {"OK": 0, "FAIL": 0, "SKIP": 0}
     for check in (
-        driver_writes_on_its_stream,
-        driver_is_waited_for,
-        cupy_writes_on_its_stream,
-        cupy_is_waited_for,
-        torch_writes_on_its_stream,
-        torch_is_waited_for,
+        driver_writes_on_its_stream, driver_is_waited_for,
+        cupy_writes_on_its_stream, cupy_is_waited_for,
+        torch_writes_on_its_stream, torch_is_waited_for,
         torch_reads_what_cupy_writes,
     ):
         if not check.__name__.startswith(prefix):
