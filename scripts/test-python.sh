@@ -61,4 +61,13 @@ if [[ $version == *-tsan ]]; then
     # Drivers are not instrumented: how their threads synchronize is not seen.
     export OCL_ICD_VENDORS=/nonexistent __EGL_VENDOR_LIBRARY_DIRS=/nonexistent
 fi
-PYTHONPATH=$path PYTHONDONTWRITEBYTECODE=1 "$environment/bin/python" -m pytest -q "${tests[@]}"
+export PYTHONPATH=$path PYTHONDONTWRITEBYTECODE=1
+failed=()
+for file in "${tests[@]}"; do  # each in a process of its own, as CTest runs them
+    echo "== ${file##*/}"
+    "$environment/bin/python" -m pytest -q "$file" || failed+=("$file")
+done
+if ((${#failed[@]})); then
+    echo "Failed with Python $version: ${failed[*]}" >&2
+    exit 1
+fi
