@@ -3,48 +3,34 @@
 #include <nanobind/stl/vector.h>
 
 #include <string>
+#include <tool.hpp>
 #include <vector>
 
 #include "module.hpp"
-
-#ifdef UNIBUF_PYTHON_TOOL
-
-#include <tool.hpp>
-
 #include "without_interpreter.hpp"
+
+using namespace nanobind::literals;
 
 namespace unibuf::python {
 
 namespace {
 
 int run_tool(const std::vector<std::string>& arguments) {
+#ifdef UNIBUF_PYTHON_TOOL
     std::vector<const char*> texts = {"unibuf"};
     for (const std::string& each : arguments) texts.push_back(each.c_str());
     texts.push_back(nullptr);
     return unlocked([&] { return unibuf_cli::run_tool(static_cast<int>(texts.size()) - 1, texts.data()); });
-}
-
-}  // namespace
-
 #else
-
-namespace unibuf::python {
-
-namespace {
-
-int run_tool(const std::vector<std::string>&) {
+    static_cast<void>(arguments);
     throw error(error_code::unsupported,
                 "the command-line tool was asked for, but this package was built without it: where it was built there "
                 "was no CLI11 or no nlohmann/json");
+#endif
 }
 
 }  // namespace
 
-#endif
-
-void define_tool(nb::module_& in) {
-    using namespace nanobind::literals;
-    in.def("run_tool", run_tool, "arguments"_a);
-}
+void define_tool(nb::module_& in) { in.def("run_tool", run_tool, "arguments"_a); }
 
 }  // namespace unibuf::python

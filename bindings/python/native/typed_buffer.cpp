@@ -101,21 +101,27 @@ void typed_buffer::look() {
     });
 }
 
+namespace {
+
 /// Waits until blocks of other threads have ended that write the buffer.
-static void wait_for_writers(unibuf::buffer& of) {
+void wait_for_writers(unibuf::buffer& of) {
     const buffer_state state = of.state();
+    if (state == buffer_state::uninitialized) return;
+    // Mostly this is where they write, so that nothing moves.
     const bool at_device = state == buffer_state::device_only || state == buffer_state::device_dirty;
     try {
-        of.read(at_device ? current_device() : unibuf::host);  // mostly that is where they write, and nothing moves
-    } catch (const error& failure) {                           // what cannot be read may go all the same
+        of.read(at_device ? current_device() : unibuf::host);
+    } catch (const error& failure) {  // what cannot be read may go all the same
         if (failure.code() == error_code::timeout) throw;
     }
 }
 
+}  // namespace
+
 void typed_buffer::free() {
     access([](unibuf::buffer& of) {
         of.check_not_excluded(unibuf::access::read);
-        if (of.state() != buffer_state::uninitialized) wait_for_writers(of);
+        wait_for_writers(of);
     });
     looks_later_ = false;
     unibuf::buffer gone(size_bytes(), options_);
