@@ -53,18 +53,18 @@ compilers() {
 # build PYTHON TARGET: the wheel for this Python and for what zig calls TARGET.
 build() {
     local python=$1 target=$2
-    local build=$work/$target processor=${target%%-*} c_library=gnu abi at link
+    local tree=$work/$target processor=${target%%-*} c_library=gnu abi at link
     abi=$("$python" -c 'import sys; print(f"cpython-{sys.version_info.major}{sys.version_info.minor}{sys.abiflags}")')
     at=$(compilers "$target")
     link="-s $at/libgcc_s.so"
     if [[ $target == *musl* ]]; then c_library=musl link=-s; fi
     # Objects that do not depend on the Python are compiled once a target. nanobind takes stdio.h for granted, which the
     # limited API of Python 3.13 does not bring along.
-    rm -rf "$build/CMakeCache.txt" "$build/raw"
+    rm -rf "$tree/CMakeCache.txt" "$tree/raw"
     (
         cd "$work/source"
         export _PYTHON_HOST_PLATFORM=linux-$processor SETUPTOOLS_EXT_SUFFIX=.$abi-$processor-linux-$c_library.so
-        backend "$python" build_wheel "$build/raw" "build-dir=$build" install.strip=false \
+        backend "$python" build_wheel "$tree/raw" "build-dir=$tree" install.strip=false \
             cmake.define.UNIBUF_PYTHON_STANDALONE=ON cmake.define.UNIBUF_PYTHON_STUB="$stub" \
             cmake.define.UNIBUF_UNITY=ON cmake.define.CMAKE_BUILD_TYPE=Release \
             "cmake.define.CMAKE_MODULE_LINKER_FLAGS=$link" "cmake.define.CMAKE_CXX_FLAGS=-include stdio.h" \
@@ -73,20 +73,20 @@ build() {
             cmake.define.CMAKE_AR="$at/ar" cmake.define.CMAKE_RANLIB="$at/ranlib" \
             cmake.define.fmt_DIR="$(config fmt-config)" cmake.define.CLI11_DIR="$(config CLI11Config)" \
             cmake.define.nlohmann_json_DIR="$(config nlohmann_jsonConfig)"
-    ) >"$build.log" 2>&1 || { tail -40 "$build.log" >&2; return 1; }
+    ) >"$tree.log" 2>&1 || { tail -40 "$tree.log" >&2; return 1; }
     if [[ $c_library == musl ]]; then
         # zig calls musl libc.so, and distributions have it by the name that they load it by.
         (
-            cd "$build/raw"
+            cd "$tree/raw"
             wheel unpack ./*.whl
             rm ./*.whl
             patchelf --replace-needed libc.so "libc.musl-$processor.so.1" unibuf-*/unibuf/_native.*.so
             wheel pack unibuf-*
-        ) >>"$build.log" 2>&1
+        ) >>"$tree.log" 2>&1
     fi
     # The name gets the oldest platform that it runs on.
-    "$tools/bin/auditwheel" repair --plat auto --only-plat --wheel-dir "$folder" "$build"/raw/*.whl >>"$build.log" 2>&1 ||
-        { tail -20 "$build.log" >&2; return 1; }
+    "$tools/bin/auditwheel" repair --plat auto --only-plat --wheel-dir "$folder" "$tree"/raw/*.whl >>"$tree.log" 2>&1 ||
+        { tail -20 "$tree.log" >&2; return 1; }
 }
 
 config() { dirname "$(find "$headers" -name "$1.cmake")"; }
