@@ -8,7 +8,7 @@ export CMAKE_BUILD_PARALLEL_LEVEL ?= $(shell nproc)
 export CTEST_PARALLEL_LEVEL ?= $(shell nproc)
 
 code := $(wildcard include src bindings cli examples bench tests)
-python := $(wildcard bindings/python compat examples bench/python tests/docs tests/fortran tests/python tests/doubles/cupy)
+python := $(wildcard bindings/python compat examples bench/python tests/docs tests/fortran tests/mpi tests/python tests/doubles/cupy)
 cpp = $(shell find $(code) -name '*.[ch]pp' -o -name '*.[ch]')
 
 help: ## This list
@@ -19,12 +19,13 @@ build: needs-demo-test build/venv ## Everything, into build/$PRESET (release, de
 	cmake --preset $(PRESET)
 	cmake --build --preset $(PRESET)
 
-demo: build/release/build.ninja ## Convolve a photograph on every memory (PICTURE=my.jpg)
+demo: build/release/build.ninja ## Convolve a photograph on every memory (PICTURE=my.jpg); waves on two processes
 	cmake --build --preset release --target conv2d conv2d_fortran
 	@mkdir -p build/demo
 	build/release/examples/conv2d --picture $(PICTURE) --output build/demo/edges.png \
 	    --mode all --space all --filter edge --size 2048x2400 --json build/demo/table.json
 	build/release/examples/conv2d_fortran $(PICTURE) 2048 2400
+	cmake --build --preset release --target demo_halo
 
 test: needs-demo-test build/venv ## Build and run all tests
 	$(call check,$(PRESET))
@@ -62,6 +63,7 @@ bench: needs-demo-test build/venv build/peers ## Measure, into build/bench/summa
 	cmake --build --preset release --target unibuf_bench unibuf_python
 	@mkdir -p build/bench
 	build/release/bench/unibuf_bench --json build/bench/summary.json
+	cmake --build --preset release --target bench_mpi
 	PYTHONPATH=build/release/python:build/peers build/venv/bin/python bench/python/benchmarks.py --json build/bench/summary.json
 
 gpu-check: ## On a machine with an NVIDIA card: tests, interop and figures (PARTS=build/gpu-parts)

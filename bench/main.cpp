@@ -6,13 +6,12 @@
 #include <algorithm>
 #include <cstdio>
 #include <fstream>
-#include <map>
 #include <nlohmann/json.hpp>
 #include <regex>
 #include <thread>
-#include <unibuf/error.hpp>
 
 #include "claim.hpp"
+#include "settle.hpp"
 #include "summary.hpp"
 
 namespace {
@@ -44,43 +43,6 @@ bench::figures measured(const bench::claim& claim, const bench::situation& one) 
     return found[1];
 }
 
-/// Returns the worst case of a claim. Cases without their hardware are named in the note, and keep the claim from
-/// holding. A case that fails makes the claim miss its goal.
-bench::outcome settle(const bench::claim& claim, const progress& line) {
-    bench::outcome result{.name = claim.name, .unit = claim.unit, .goal = claim.goal.text(claim.unit)};
-    std::string worst;
-    std::map<std::string, std::vector<std::string>> unmeasured;  // names of cases, by the reason
-    for (const bench::situation& each : claim.cases) {
-        line.show(fmt::format("{}: {}", claim.name, each.name));
-        try {
-            const bench::figures found = measured(claim, each);
-            result.cases.push_back({each.name, found});
-            if (result.found && claim.goal.margin(*result.found) <= claim.goal.margin(found)) continue;
-            result.found = found;
-            worst = each.name;
-        } catch (const unibuf::error& failure) {
-            const bool too_small = failure.code() == unibuf::error_code::out_of_memory;
-            if (failure.code() != unibuf::error_code::device_unavailable && !too_small) result.failed = true;
-            unmeasured[failure.what()].push_back(each.name);
-        } catch (const std::exception& failure) {
-            result.failed = true;
-            unmeasured[failure.what()].push_back(each.name);
-        }
-    }
-    for (const auto& [why, names] : unmeasured) {
-        const bool all = names.size() == claim.cases.size();
-        const std::string_view what = result.failed ? "failed" : "skipped";
-        result.note += all ? fmt::format("{}: {}", what, why) : fmt::format("{}: {}; ", fmt::join(names, "; "), why);
-    }
-    if (result.found) {
-        result.note += worst;
-        const bool reached = claim.goal.margin(*result.found) >= 1;
-        if (unmeasured.empty() || !reached) result.holds = reached;
-    }
-    if (result.failed) result.holds = false;
-    return result;
-}
-
 std::vector<bench::claim> chosen(const std::string& filter) {
     std::vector<bench::claim> result;
     const std::regex pattern(filter);
@@ -105,7 +67,12 @@ bool measure(const std::string& filter, const std::string& json) {
     std::vector<bench::outcome> outcomes;
     {
         const progress line;
-        for (const bench::claim& each : claims) outcomes.push_back(settle(each, line));
+        for (const bench::claim& each : claims) {
+            outcomes.push_back(bench::settle(each, [&](const bench::situation& one) {
+                line.show(fmt::format("{}: {}", each.name, one.name));
+                return measured(each, one);
+            }));
+        }
     }
     if (file.is_open()) file << bench::to_json(outcomes).dump(4) << '\n';
     fmt::print("{}", bench::to_table(outcomes));

@@ -26,6 +26,12 @@ struct functions {
                             waits, void* const*, void**);
     status (*enqueue_read)(queue, memory, std::uint32_t blocking, std::size_t offset, std::size_t bytes, void*, waits,
                            void* const*, void**);
+    status (*enqueue_write_rect)(queue, memory, std::uint32_t blocking, const std::size_t*, const std::size_t*,
+                                 const std::size_t*, std::size_t, std::size_t, std::size_t, std::size_t, const void*,
+                                 waits, void* const*, void**);
+    status (*enqueue_read_rect)(queue, memory, std::uint32_t blocking, const std::size_t*, const std::size_t*,
+                                const std::size_t*, std::size_t, std::size_t, std::size_t, std::size_t, void*, waits,
+                                void* const*, void**);
     status (*enqueue_fill)(queue, memory, const void* pattern, std::size_t pattern_bytes, std::size_t offset,
                            std::size_t bytes, waits, void* const*, void**);
     memory (*create_buffer)(_cl_context*, std::uint64_t flags, std::size_t bytes, void* host, status*);
@@ -48,6 +54,8 @@ const functions& api() {
         functions found;
         find(found.enqueue_write, "clEnqueueWriteBuffer");
         find(found.enqueue_read, "clEnqueueReadBuffer");
+        find(found.enqueue_write_rect, "clEnqueueWriteBufferRect");
+        find(found.enqueue_read_rect, "clEnqueueReadBufferRect");
         find(found.enqueue_fill, "clEnqueueFillBuffer");
         find(found.create_buffer, "clCreateBuffer");
         find(found.release, "clReleaseMemObject");
@@ -63,6 +71,8 @@ void check(status answer, const char* what) {
     if (answer != 0) throw std::runtime_error(std::string(what) + " by OpenCL failed: " + std::to_string(answer));
 }
 
+std::size_t host_pitch(const rectangle& of) noexcept { return of.packed ? of.row_bytes : of.pitch; }
+
 }  // namespace
 
 void write(queue on, memory to, std::span<const std::byte> from, std::size_t offset) {
@@ -71,6 +81,24 @@ void write(queue on, memory to, std::span<const std::byte> from, std::size_t off
 
 void read(queue on, memory from, std::span<std::byte> to, std::size_t offset) {
     check(api().enqueue_read(on, from, yes, offset, to.size(), to.data(), 0, nullptr, nullptr), "a read");
+}
+
+void write_rectangle(queue on, memory to, const std::byte* host, const rectangle& of) {
+    const std::size_t origin[] = {of.offset, 0, 0};
+    const std::size_t host_origin[] = {of.packed ? 0 : of.offset, 0, 0};
+    const std::size_t region[] = {of.row_bytes, of.rows, 1};
+    check(api().enqueue_write_rect(on, to, yes, origin, host_origin, region, of.pitch, 0, host_pitch(of), 0, host, 0,
+                                   nullptr, nullptr),
+          "a write of a rectangle");
+}
+
+void read_rectangle(queue on, memory from, std::byte* host, const rectangle& of) {
+    const std::size_t origin[] = {of.offset, 0, 0};
+    const std::size_t host_origin[] = {of.packed ? 0 : of.offset, 0, 0};
+    const std::size_t region[] = {of.row_bytes, of.rows, 1};
+    check(api().enqueue_read_rect(on, from, yes, origin, host_origin, region, of.pitch, 0, host_pitch(of), 0, host, 0,
+                                  nullptr, nullptr),
+          "a read of a rectangle");
 }
 
 void fill(queue on, memory to, std::size_t offset, std::size_t bytes, float value) {

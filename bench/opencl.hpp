@@ -18,6 +18,20 @@ void write(queue on, memory to, std::span<const std::byte> from, std::size_t off
 /// Calls clEnqueueReadBuffer, from the bytes of `from` from `offset` on.
 void read(queue on, memory from, std::span<std::byte> to, std::size_t offset = 0);
 
+/// Rows of an array. At the host they are as far apart as at the device, or one behind the other.
+struct rectangle {
+    std::size_t row_bytes;
+    std::size_t rows;
+    std::size_t pitch;
+    std::size_t offset;   // of the first row, from the first byte of the array
+    bool packed = false;  // at the host
+};
+
+// These call clEnqueueWriteBufferRect and clEnqueueReadBufferRect. `host` is the first byte of the array there, or that
+// of the packed rows.
+void write_rectangle(queue on, memory to, const std::byte* host, const rectangle& of);
+void read_rectangle(queue on, memory from, std::byte* host, const rectangle& of);
+
 /// Calls clEnqueueFillBuffer, and does not wait.
 void fill(queue on, memory to, std::size_t offset, std::size_t bytes, float value);
 

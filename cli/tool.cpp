@@ -9,6 +9,7 @@
 
 #include "devices.hpp"
 #include "output.hpp"
+#include "trace.hpp"
 
 namespace unibuf_cli {
 namespace {
@@ -20,8 +21,13 @@ int run(int argc, const char* const* argv) {
     CLI::App app("One logical buffer, many memories.", "unibuf");
     app.set_version_flag("--version", "unibuf " UNIBUF_VERSION);
     add_devices(app);
+    add_report(app);
+    add_why(app);
+    add_check(app);
     try {
         app.parse(argc, argv);
+    } catch (const CLI::RuntimeError& found) {  // a subcommand chose the status
+        return found.get_exit_code();
     } catch (const CLI::Success& asked_for) {  // the user asked for help or the version
         return app.exit(asked_for);
     } catch (const CLI::ParseError& wrong) {

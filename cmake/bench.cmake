@@ -41,4 +41,23 @@ if(NOT UNIBUF_SANITIZE)
     add_executable(tracking_methods ${PROJECT_SOURCE_DIR}/bench/tracking_methods.cpp)
     target_link_libraries(tracking_methods PRIVATE unibuf_static fmt::fmt-header-only nlohmann_json::nlohmann_json)
     set_target_properties(unibuf_bench tracking_methods PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/bench)
+    # The claims about MPI have a program of their own, which bench_mpi runs on two processes.
+    set(bench_mpi COMMAND ${CMAKE_COMMAND} -E echo "Left out: the benchmarks of MPI. Debian has libopenmpi-dev and openmpi-bin")
+    if(unibuf_mpis)
+        list(GET unibuf_mpis 0 mpi)
+        file(GLOB sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/bench/mpi/*.cpp)
+        foreach(shared claim opencl race settle summary)
+            list(APPEND sources ${PROJECT_SOURCE_DIR}/bench/${shared}.cpp)
+        endforeach()
+        add_executable(unibuf_bench_mpi ${sources})
+        target_include_directories(unibuf_bench_mpi PRIVATE ${PROJECT_SOURCE_DIR}/bench)
+        target_link_libraries(unibuf_bench_mpi PRIVATE unibuf benchmark::benchmark fmt::fmt-header-only
+                                                       nlohmann_json::nlohmann_json)
+        set_target_properties(unibuf_bench_mpi PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/bench)
+        add_mpi(unibuf_bench_mpi ${mpi})
+        set(bench_mpi COMMAND ${${mpi}_mpiexec} -n 2 $<TARGET_FILE:unibuf_bench_mpi>
+                              ${PROJECT_BINARY_DIR}/../bench/mpi.json)
+    endif()
+    add_custom_target(bench_mpi COMMAND ${CMAKE_COMMAND} -E make_directory ${PROJECT_BINARY_DIR}/../bench ${bench_mpi}
+                                USES_TERMINAL VERBATIM)
 endif()

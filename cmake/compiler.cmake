@@ -44,7 +44,10 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
     add_compile_options($<$<COMPILE_LANGUAGE:CXX>:-Wno-restrict>)
 endif()
 
+# The trace finds by them where the program called.
+add_compile_options($<$<COMPILE_LANGUAGE:C,CXX,Fortran>:-fno-omit-frame-pointer>)
+
 if(UNIBUF_SANITIZE)
-    add_compile_options(-fsanitize=${UNIBUF_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)
+    add_compile_options(-fsanitize=${UNIBUF_SANITIZE} -fno-sanitize-recover=all)
     add_link_options(-fsanitize=${UNIBUF_SANITIZE})
 endif()

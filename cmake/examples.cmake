@@ -7,7 +7,7 @@ target_include_directories(examples_common PUBLIC ${PROJECT_SOURCE_DIR}/examples
 target_link_libraries(examples_common PUBLIC unibuf fmt::fmt-header-only ${CMAKE_DL_LIBS})
 
 file(GLOB examples CONFIGURE_DEPENDS LIST_DIRECTORIES true RELATIVE ${PROJECT_SOURCE_DIR}/examples examples/*)
-list(REMOVE_ITEM examples common)
+list(REMOVE_ITEM examples common halo)
 foreach(example IN LISTS examples)
     add_tool(${example} ${PROJECT_SOURCE_DIR}/examples/${example}/*.cpp)
     if(TARGET ${example})

@@ -73,6 +73,20 @@ def seconds_to_import(module):
     return float(subprocess.run([sys.executable, "-c", code], capture_output=True, check=True).stdout)
 
 
+def bytes_of_small(make):
+    """What each of 100,000 small buffers takes of the process's memory."""
+    code = (
+        "import gc, unibuf, numpy\n"
+        "def held():\n"
+        "    gc.collect()\n"
+        "    return int(open('/proc/self/statm').read().split()[1]) * 4096\n"
+        f"made = [None] * 100_000\n{make}\nbefore = held()\n"
+        f"for i in range(len(made)): made[i] = {make}\n"
+        "print((held() - before) / len(made))"
+    )
+    return float(subprocess.run([sys.executable, "-c", code], capture_output=True, check=True).stdout)
+
+
 def one_element(of):
     buffer, array = of
     array[LARGE // 2] += 1
@@ -160,6 +174,9 @@ def claims():
               in_turns=True),
         Claim("python.import", "ms", "limit + 15 ms", lambda measured, ratio: measured - measured / ratio <= 15,
               (seconds_to_import, "unibuf"), (seconds_to_import, "numpy"), "limit: numpy alone, which it needs", 1e3),
+        Claim("python.small_buffers", "bytes", "<= 400 bytes", lambda measured, ratio: measured <= 400,
+              (bytes_of_small, "unibuf.UnifiedBuffer(16)"), (bytes_of_small, "numpy.empty(16, 'f4')"),
+              "each of 100,000 before it has content; limit: arrays, with content", 1),
         *(of_a_card() if device.startswith("cuda") else []),
     ]  # fmt: skip
 
@@ -196,7 +213,7 @@ def measure(runner, name, work):
         names = {"float32": np.float32}
         timer = timeit.Timer(what, "x = make()", globals={"make": of, **names})
         return runner.bench_time_func(name, timer.timeit)
-    if what is seconds_to_import:
+    if what in (seconds_to_import, bytes_of_small):
         return runner.bench_time_func(name, lambda loops: sum(what(of) for _ in range(loops)))
     made = []
 

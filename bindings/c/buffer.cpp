@@ -62,6 +62,21 @@ unibuf_status unibuf_view(unibuf_buffer* buffer, size_t offset, size_t size, uni
         [&] { hand_out(view, "a place for the view", [&] { return bytes_of(buffer).view(offset, size); }); });
 }
 
+unibuf_status unibuf_view_rect(unibuf_buffer* buffer, size_t element_size, size_t axes, const size_t* extents,
+                               const size_t* begin, const size_t* end, unibuf_buffer** view) {
+    return attempt([&] {
+        hand_out(view, "a place for the view", [&] {
+            const std::span sizes(&given(extents, "extents"), axes);
+            given(begin, "the begin of each axis");
+            given(end, "the end of each axis");
+            std::vector<unibuf::slice> along;
+            along.reserve(sizes.size());
+            for (std::size_t axis = 0; axis < sizes.size(); ++axis) along.push_back({begin[axis], end[axis], 1});
+            return bytes_of(buffer).view(unibuf::shape::of(sizes), element_size, along);
+        });
+    });
+}
+
 void unibuf_destroy(unibuf_buffer* buffer) { delete buffer; }
 
 size_t unibuf_size(const unibuf_buffer* buffer) { return buffer ? buffer->bytes.size_bytes() : 0; }

@@ -62,6 +62,21 @@ module gpu_unified_buffers
       type(unified_buffer) :: view
     end function view_buffer
 
+    !> Makes a handle of its own to a section of the buffer, which is seen as an array of `shape` of elements of
+    !> `element_size` bytes: the elements from `lower` to `upper` along each axis, both among them, counted from 1. Only
+    !> its bytes move, and exclude others. It is taken as a whole; a pointer of get_pointer into it has its rank.
+    function view_section(buffer, shape, lower, upper, element_size, stat, errmsg) result(view) &
+      bind(C, name='unibuf_fortran_view_section')
+      import
+      implicit none
+      type(unified_buffer), intent(in) :: buffer
+      integer, intent(in) :: shape(:), lower(:), upper(:)
+      integer, intent(in) :: element_size
+      integer, intent(out), optional :: stat
+      character(*), intent(inout), optional :: errmsg
+      type(unified_buffer) :: view
+    end function view_section
+
     !> Gives the host's memory, current, as an array of elements of `element_size` bytes. It may be read, and written as
     !> the access mode lets the host, at any time until the buffer is destroyed. unibuf's own procedures find what was
     !> written; a shader that runs before the next of them needs sync_to_gpu after the writing.

@@ -51,7 +51,7 @@ public:
     /// buffer::sync_to_device throws.
     void submit();
 
-    std::size_t size() const noexcept;  // number of ranges that are to be synced
+    std::size_t size() const noexcept;  // number of ranges and rectangles that are to be synced
 
     /// While a scope exists, its batch collects what this thread syncs to the space of the batch, or prefetches there
     /// without a queue. Where several scopes exist, the one that was made last counts.
@@ -72,7 +72,7 @@ private:
 
     /// Returns the batch that collects for this thread at `where`, or null.
     static batch* collecting_at(space where) noexcept;
-    void add(const buffer& of, std::size_t offset, std::size_t bytes);
+    void add(const buffer& of, const region& part);
 
     space to_;
     std::vector<range> wanted_;

@@ -20,6 +20,7 @@
 #include "unibuf/lease.hpp"
 #include "unibuf/lease_together.hpp"
 #include "unibuf/options.hpp"
+#include "unibuf/shape.hpp"
 #include "unibuf/standing_hold.hpp"
 #include "unibuf/state.hpp"
 #include "unibuf/statistics.hpp"
@@ -27,11 +28,29 @@
 namespace unibuf {
 
 class memory_pool;
+class region;
 class registry;
 
 namespace detail {
+
+struct rectangle;
 struct request;
-}
+
+struct delete_rectangle {
+    UNIBUF_API void operator()(const rectangle* of) const noexcept;
+};
+
+}  // namespace detail
+
+/// Says which indices along one axis of an array a rectangle has: start, start + step, and so on, below stop.
+struct slice {
+    std::size_t start = 0;
+    std::size_t stop = rest;  // `rest` means all to the end of the axis
+    std::size_t step = 1;
+};
+
+/// All indices along an axis.
+inline constexpr slice full_extent{};
 
 /// Tells how a space has its copy of a buffer, and why.
 struct placement_info {
@@ -90,7 +109,8 @@ public:
     buffer(buffer&& other) noexcept
         : gate_(std::exchange(other.gate_, &detail::no_buffer)),
           begin_(std::exchange(other.begin_, 0)),
-          bytes_(std::exchange(other.bytes_, 0)) {}
+          bytes_(std::exchange(other.bytes_, 0)),
+          rectangle_(std::move(other.rectangle_)) {}
     buffer& operator=(buffer&& other) noexcept;
 
     /// The end of the last handle waits for queued work, then frees the copies. It does not wait for work that leases
@@ -101,6 +121,26 @@ public:
     /// Returns a handle to a part of this one. Throws error(out_of_range). Overlapping views are coherent with each
     /// other.
     buffer view(std::size_t offset, std::size_t bytes);
+
+    /// Returns a handle to a rectangle of this one, which is seen as a row-major array of `extents`, of elements of
+    /// `element_bytes`; there is a slice for each axis. What is said of a handle's bytes
+    /// is said of the bytes of the rectangle alone: they are what moves, and what excludes others. Costs what a handle
+    /// of a range costs, however many rows there are: the directory keeps a rectangle as one.
+    ///
+    /// Pointers, leases and native memory reach from its first byte to its last; the bytes between its rows are
+    /// others'. Functions that take an offset and a size take all of a rectangle only, else they throw
+    /// error(unsupported). A rectangle with a step beyond 1 has what lies between its first element and its last, but
+    /// what a lease writes is read before, so that the elements between keep their content; fill, mark_dirty, copy_from
+    /// and copy_to throw error(unsupported) there.
+    ///
+    /// While pointers of host() are out, a rectangle of more than 64 rows is not watched row by row: what may have been
+    /// written counts as written. Throws error(out_of_range) for indices outside; error(invalid_argument) where the
+    /// extents are not those of the handle, a slice is empty or has a step of 0, or the handle begins within a row of
+    /// the array; error(unsupported) for a handle to a rectangle.
+    buffer view(const unibuf::shape& extents, std::size_t element_bytes, std::span<const slice> along);
+
+    /// Returns whether this stands for a rectangle, of rows that lie apart.
+    bool is_rectangle() const noexcept { return rectangle_ != nullptr; }
 
     std::size_t size_bytes() const noexcept { return bytes_; }
     std::uint64_t id() const noexcept;  // never used twice in a process
@@ -186,7 +226,7 @@ public:
     native_memory device() {
         std::uint8_t where = 0;
         std::uintptr_t handle = 0;
-        if (!gate_->device_if(where, handle)) return device_by_lock();
+        if (rectangle_ || !gate_->device_if(where, handle)) return device_by_lock();
         return {where == host_as_device.id() ? unibuf::host : space::from_id(where), handle, begin_, bytes_};
     }
 
@@ -219,7 +259,8 @@ public:
     standing_hold bind(space where, access what, const standing_options& options = {});
 
     /// Returns whether raw access to the whole buffer at the host, or at the default device, would change nothing and
-    /// wait for nothing. It costs a check. Where it returns false, that may still be so: the access finds out.
+    /// wait for nothing. It costs a check. Where it returns false, that may still be so, as before the first use of
+    /// what a sync or a prefetch has brought: the access finds out.
     bool is_current_at(space where) const noexcept { return gate_->is_current_at(where.id()); }
 
     /// Returns whether marking the whole buffer dirty at `where` would change nothing. It costs a check.
@@ -253,7 +294,8 @@ public:
     void discard_content();
 
     /// Fills the handle with `pattern`, again and again. The size of the pattern divides that of the handle; an empty
-    /// handle takes any. Runs on a device whose copy is current, else on the host.
+    /// handle takes any. Runs on a device whose copy is current, else on the host. Where a device fails while it fills
+    /// a rectangle, some of its rows may be filled.
     void fill(std::span<const std::byte> pattern);
 
     // The host makes both copies. copy_from throws error(out_of_range) where the data does not fit.
@@ -283,6 +325,9 @@ private:
     buffer(detail::gate* gate, std::size_t begin, std::size_t bytes) noexcept
         : gate_(gate), begin_(begin), bytes_(bytes) {}
 
+    region part(std::size_t offset, std::size_t count) const;
+    void check_is_range(const char* asked) const;
+    void check_no_gaps(const char* verb) const;
     void sync(space where, std::size_t offset, std::size_t bytes);
     static void copy(const buffer& source, std::size_t from, buffer& target, std::size_t to, std::size_t bytes);
     detail::request request_of(space where, access what, const access_options& options) const;
@@ -294,6 +339,7 @@ private:
     detail::gate* gate_;  // the part of detail::core that accesses look at first
     std::size_t begin_;
     std::size_t bytes_;
+    std::unique_ptr<const detail::rectangle, detail::delete_rectangle> rectangle_;  // null where it is a range
 };
 
 }  // namespace unibuf

@@ -220,6 +220,20 @@ UNIBUF_C_API unibuf_status unibuf_create_over(void* memory, size_t bytes, void (
 /// buffer lives as long as one handle does.
 UNIBUF_C_API unibuf_status unibuf_view(unibuf_buffer* buffer, size_t offset, size_t size, unibuf_buffer** view);
 
+/// Makes another handle, which stands for a rectangle: the buffer is seen as a row-major array of `axes` axes, at most
+/// 7, of elements of `element_size` bytes, and the rectangle has the indices begin[i] <= index < end[i] along axis i.
+/// Only its bytes move, and exclude others; it costs what a range costs, however many rows it has. Leases, pointers and
+/// native memory reach from its first byte to its last, and its rows are as far apart as those of the array: what lies
+/// between is others'. unibuf_size is the number of its own bytes, which unibuf_copy_from and unibuf_copy_to take and
+/// give without gaps; a fill repeats within each row. Functions that take an offset and a size take all of it only,
+/// else they fail with UNIBUF_UNSUPPORTED. While pointers of unibuf_host are out, a rectangle of more than 64 rows
+/// counts as written. UNIBUF_OUT_OF_RANGE for indices outside, UNIBUF_INVALID_ARGUMENT where the extents are not those
+/// of the handle, an axis has no index, or the handle begins within a row; UNIBUF_UNSUPPORTED for a handle to a
+/// rectangle.
+UNIBUF_C_API unibuf_status unibuf_view_rect(unibuf_buffer* buffer, size_t element_size, size_t axes,
+                                            const size_t* extents, const size_t* begin, const size_t* end,
+                                            unibuf_buffer** view);
+
 /// Ends a handle. The end of the last handle waits for queued work, then frees the copies. Leases keep the copies until
 /// they end.
 UNIBUF_C_API void unibuf_destroy(unibuf_buffer* buffer);

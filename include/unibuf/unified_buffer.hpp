@@ -1,6 +1,7 @@
 // unibuf/unified_buffer.hpp: a buffer of elements, with a shape.
 #pragma once
 
+#include <array>
 #include <concepts>
 #include <cstddef>
 #include <initializer_list>
@@ -14,6 +15,7 @@
 #include "unibuf/buffer.hpp"
 #include "unibuf/detail/element_name.hpp"
 #include "unibuf/error.hpp"
+#include "unibuf/rectangle.hpp"
 #include "unibuf/shape.hpp"
 
 namespace unibuf {
@@ -75,6 +77,19 @@ public:
         buffer part = bytes_.view(scaled(offset), scaled(count));
         const unibuf::shape elements(part.size_bytes() / sizeof(T));
         return unified_buffer(std::move(part), elements);
+    }
+
+    /// Returns a handle to a rectangle: there is a slice or an index for each axis, and one slice at least. An index
+    /// takes its axis away. See buffer::view for what it costs and throws.
+    ///
+    ///     rectangle<float> inside = image.view(slice{1, rows - 1}, slice{1, columns - 1});
+    ///     rectangle<float> column = image.view(full_extent, 3);
+    template <class... Slices>
+        requires(detail::slice_or_index<Slices> && ...) && (std::same_as<Slices, slice> || ...)
+    rectangle<T> view(const Slices&... along) {
+        const std::array<slice, sizeof...(Slices)> all{detail::slice_of(along)...};
+        buffer part = bytes_.view(shape_, sizeof(T), all);
+        return {std::move(part), detail::layout_of(shape_, along...)};
     }
 
     lease<const T> read(space where, const access_options& options = {}) const {

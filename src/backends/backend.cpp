@@ -2,10 +2,24 @@
 #include "backends/backend.hpp"
 
 #include <cstring>
+#include <utility>
 
+#include "backends/many_fences.hpp"
 #include "unibuf/error.hpp"
 
 namespace unibuf::backends {
+namespace {
+
+/// Calls move(here, there) for each row, and returns a fence of all the fences that it returns.
+template <class Move>
+fence row_by_row(const rectangle_copy& what, const Move& move) {
+    many_fences started;
+    what.folded().for_each_row(
+        [&](std::size_t here, std::size_t there) { started.add([&] { return move(here, there); }); });
+    return std::move(started).all();
+}
+
+}  // namespace
 
 void memory::write_parts(std::span<const part> parts, const std::byte* host, queue on, std::vector<fence>& done) {
     for (const part& each : parts) done.push_back(write(each.offset, {host + each.offset, each.bytes}, on));
@@ -23,6 +37,33 @@ bool memory::takes_from(const memory&) const noexcept { return false; }
 
 fence memory::write_from(memory&, std::size_t, std::size_t, std::size_t, queue) {
     throw error(error_code::unsupported, "memory was to be copied to a device that does not reach it");
+}
+
+fence memory::write_rectangle(const rectangle_copy& what, const std::byte* host, queue on) {
+    const std::size_t bytes = what.folded().row_bytes;
+    return row_by_row(what,
+                      [&](std::size_t here, std::size_t there) { return write(here, {host + there, bytes}, on); });
+}
+
+fence memory::read_rectangle(const rectangle_copy& what, std::byte* host, queue on) {
+    const std::size_t bytes = what.folded().row_bytes;
+    return row_by_row(what, [&](std::size_t here, std::size_t there) { return read(here, {host + there, bytes}, on); });
+}
+
+fence memory::write_rectangle_from(memory& other, const rectangle_copy& what, queue on) {
+    const std::size_t bytes = what.folded().row_bytes;
+    return row_by_row(what,
+                      [&](std::size_t here, std::size_t there) { return write_from(other, there, here, bytes, on); });
+}
+
+fence memory::publish_rows_to_host(const rectangle_copy& what, access how, queue on) {
+    const std::size_t bytes = what.folded().row_bytes;
+    return row_by_row(what, [&](std::size_t here, std::size_t) { return publish_to_host(here, bytes, how, on); });
+}
+
+fence memory::publish_rows_to_device(const rectangle_copy& what, access how, queue on) {
+    const std::size_t bytes = what.folded().row_bytes;
+    return row_by_row(what, [&](std::size_t here, std::size_t) { return publish_to_device(here, bytes, how, on); });
 }
 
 void memory::capture_write(std::size_t, std::span<const std::byte>, queue) {

@@ -20,6 +20,7 @@
 #include <string_view>
 #include <vector>
 
+#include "backends/rectangle.hpp"
 #include "unibuf/fence.hpp"
 #include "unibuf/options.hpp"
 #include "unibuf/space.hpp"
@@ -133,6 +134,13 @@ public:
     /// behind the work that has written them.
     virtual fence write_from(memory& other, std::size_t from, std::size_t offset, std::size_t bytes, queue on);
 
+    // Each of these does for a rectangle what write, read and write_from do for bytes that lie together. Bytes between
+    // the rows are neither read nor written, at either end. Where one throws, nothing of it goes on any more, and the
+    // rows that it was to write hold anything.
+    virtual fence write_rectangle(const rectangle_copy& what, const std::byte* host, queue on);
+    virtual fence read_rectangle(const rectangle_copy& what, std::byte* host, queue on);
+    virtual fence write_rectangle_from(memory& other, const rectangle_copy& what, queue on);
+
     /// Puts a write into what is being captured on that queue, to be done whenever that is launched. `from` stays as it
     /// is, and has to be memory that needs no detour: else throws error(unsupported), and error(invalid_argument) where
     /// the queue is not being captured. Does nothing where host and device share the memory.
@@ -147,6 +155,10 @@ public:
     /// harm. For memory that was borrowed, the device that lends it stands in the host's place: see device::borrow.
     virtual fence publish_to_host(std::size_t offset, std::size_t bytes, access what, queue on);
     virtual fence publish_to_device(std::size_t offset, std::size_t bytes, access what, queue on);
+
+    // These do the same for rows, which lie alike at both ends.
+    virtual fence publish_rows_to_host(const rectangle_copy& what, access how, queue on);
+    virtual fence publish_rows_to_device(const rectangle_copy& what, access how, queue on);
 
     /// Returns whether publications move bytes, as each side may have its own. They move none for `write`, which is
     /// what they are asked for where the other side sees the newest already: else older bytes would go over newer ones.

@@ -91,7 +91,8 @@ public:
             if (each.kind == kind_name) there += (there.empty() ? "" : ", ") + each.name;
         }
         std::string known = "host";
-        std::string why = there.empty() ? "" : "there are " + there;
+        std::string why;
+        if (!there.empty()) why = (there.find(',') != std::string::npos ? "there are " : "there is ") + there;
         for (const kind& each : kinds_) {
             if (each.name == kind_name && !each.unavailable.empty()) {
                 why += (why.empty() ? "" : "; ") + each.unavailable;

@@ -16,7 +16,7 @@ namespace unibuf {
 /// A range that is to be synced. It keeps the buffer.
 struct batch::range {
     detail::core_handle of;
-    byte_range bytes;
+    region part;
 };
 
 namespace {
@@ -32,7 +32,7 @@ constexpr std::ptrdiff_t ahead = 8;
 
 /// Orders ranges by buffer, and by byte.
 constexpr auto before = [](const auto& a, const auto& b) {
-    return std::pair(a.of->id(), a.bytes.begin) < std::pair(b.of->id(), b.bytes.begin);
+    return std::pair(a.of->id(), a.part.begin()) < std::pair(b.of->id(), b.part.begin());
 };
 
 }  // namespace
@@ -50,26 +50,27 @@ std::size_t batch::size() const noexcept { return wanted_.size(); }
 
 void batch::write(buffer& to, std::span<const std::byte> data, std::size_t offset) {
     to.copy_from(data, offset);
-    add(to, offset, data.size());
+    add(to, to.part(offset, data.size()));
 }
 
 void batch::sync(const buffer& of) {
     detail::core_of(of.gate_).check_has_copy();
-    add(of, 0, of.size_bytes());
+    add(of, of.part(0, rest));
 }
 
-void batch::add(const buffer& of, std::size_t offset, std::size_t bytes) {
+void batch::add(const buffer& of, const region& part) {
     detail::core& core = detail::core_of(of.gate_);
-    const byte_range added{of.begin_ + offset, of.begin_ + offset + bytes};
-    if (added.empty()) return;
+    if (part.empty()) return;
     if (!wanted_.empty()) {
         range& last = wanted_.back();
-        if (last.of.get() == &core && added.begin <= last.bytes.end && last.bytes.begin <= added.end) {
-            last.bytes = {std::min(last.bytes.begin, added.begin), std::max(last.bytes.end, added.end)};
+        const bool are_ranges = part.is_range() && last.part.is_range();
+        if (last.of.get() == &core && are_ranges && part.begin() <= last.part.end() &&
+            last.part.begin() <= part.end()) {
+            last.part = last.part.hull().joined_with(part.hull());
             return;
         }
     }
-    wanted_.push_back({nullptr, added});
+    wanted_.push_back({nullptr, part});
     core.add_handle();
     wanted_.back().of.reset(&core);
 }
@@ -86,7 +87,7 @@ void batch::submit() {
     };
     struct lone {
         detail::core* of;
-        byte_range bytes;
+        region part;
     };
     std::vector<lone> alone;
     detail::joint_transfer together;
@@ -96,26 +97,30 @@ void batch::submit() {
         if (const std::exception_ptr failed = together.carry_out()) {
             if (!failure) failure = failed;
             attempt([&] {
-                for (; begin != end; ++begin) alone.push_back({begin->of.get(), begin->bytes});
+                for (; begin != end; ++begin) alone.push_back({begin->of.get(), begin->part});
             });
         }
         begin = end;
         joined = 0;
     };
     attempt([&] {
-        for (const range& each : wanted_) detail::ask_before_joining(*each.of, to_, each.bytes);
+        for (const range& each : wanted_) detail::ask_before_joining(*each.of, to_, each.part.hull());
         std::vector<byte_range> ranges;
         for (auto next = wanted_.begin(); next != wanted_.end();) {
             if (wanted_.end() - next > ahead) (next + ahead)->of->fetch_ahead();
             detail::core* const of = next->of.get();
             ranges.clear();
             for (; next != wanted_.end() && next->of.get() == of; ++next) {
-                if (!ranges.empty() && next->bytes.begin <= ranges.back().end) {
-                    ranges.back().end = std::max(ranges.back().end, next->bytes.end);
+                const byte_range bytes = next->part.hull();
+                if (!next->part.is_range()) {
+                    alone.push_back({of, next->part});
+                } else if (!ranges.empty() && bytes.begin <= ranges.back().end) {
+                    ranges.back().end = std::max(ranges.back().end, bytes.end);
                 } else {
-                    ranges.push_back(next->bytes);
+                    ranges.push_back(bytes);
                 }
             }
+            if (ranges.empty()) continue;
             if (!together.join(*of, to_, ranges)) {
                 for (const byte_range& each : ranges) alone.push_back({of, each});
             } else if (++joined == at_once) {
@@ -126,7 +131,7 @@ void batch::submit() {
     carry_out(wanted_.end());
     for (const lone& each : alone) {
         attempt([&] {
-            detail::bring(*each.of, {.range = each.bytes, .where = to_, .why = cause::sync, .verb = "to synchronize"});
+            detail::bring(*each.of, {.part = each.part, .where = to_, .why = cause::sync, .verb = "to synchronize"});
         });
     }
     if (failure) std::rethrow_exception(failure);

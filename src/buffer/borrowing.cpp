@@ -48,7 +48,7 @@ bool hand_over(lock& through, const request& asked, std::string& why) {
     through->copies.find(device)->has_turn = now == device;
     coherence::hand_over(through->directory, before, now);
     if (!made.done.native()) return true;
-    through->holds.work().add({.range = through->whole(), .where = now, .writes = true}, made);
+    through->holds.work().add({.part = through->whole(), .where = now, .writes = true}, made);
     return true;
 }
 
@@ -86,7 +86,7 @@ bool wait_for_moves(lock& through, const request& asked) {
 bool take_memory(lock& through, const request& asked) {
     const space_id where = asked.where.id();
     const copy* const borrower = through->copies.borrower_among(where);
-    if (!borrower || borrower->whose_turn() == where || asked.range.empty()) return false;
+    if (!borrower || borrower->whose_turn() == where || asked.part.empty()) return false;
     if (wait_for_moves(through, asked)) return true;
     const space other = space::from_id(borrower->whose_turn());
     std::string why;
@@ -100,7 +100,7 @@ bool take_memory(lock& through, const request& asked) {
 }
 
 void stop_borrowing(lock& through, const request& asked) {
-    if (!through->copies.borrower_among(asked.where.id()) || asked.range.empty()) return;
+    if (!through->copies.borrower_among(asked.where.id()) || asked.part.empty()) return;
     wait_for_moves(through, asked);
     const copy* const borrower = through->copies.borrower_among(asked.where.id());
     if (!borrower) return;

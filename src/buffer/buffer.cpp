@@ -15,6 +15,7 @@
 #include "buffer/leases.hpp"
 #include "buffer/letting_go.hpp"
 #include "buffer/pointers.hpp"
+#include "buffer/rectangle.hpp"
 #include "buffer/standing.hpp"
 #include "buffer/verbs.hpp"
 #include "unibuf/batch.hpp"
@@ -25,7 +26,8 @@ namespace {
 
 using detail::core_of;
 
-/// Returns the bytes [offset, offset + count) of a handle as a range of its buffer; `rest` means to the handle's end.
+/// Returns the bytes [offset, offset + count) of a handle of a range as a range of its buffer; `rest` means to the
+/// handle's end.
 byte_range checked(const detail::core& core, std::size_t begin, std::size_t bytes, std::size_t offset,
                    std::size_t count) {
     if (offset > bytes || (count != rest && count > bytes - offset)) {
@@ -60,6 +62,7 @@ buffer& buffer::operator=(buffer&& other) noexcept {
     std::swap(gate_, taken.gate_);
     std::swap(begin_, taken.begin_);
     std::swap(bytes_, taken.bytes_);
+    std::swap(rectangle_, taken.rectangle_);
     return *this;
 }
 
@@ -68,9 +71,56 @@ buffer::~buffer() {
 }
 
 buffer buffer::view(std::size_t offset, std::size_t bytes) {
-    const byte_range range = checked(core_of(gate_), begin_, bytes_, offset, bytes);
+    const region viewed = part(offset, bytes);
+    auto of = rectangle_ ? std::make_unique<detail::rectangle>(*rectangle_) : nullptr;
     core_of(gate_).add_handle();
-    return {gate_, range.begin, range.size()};
+    buffer result(gate_, viewed.begin(), viewed.size());
+    result.rectangle_.reset(of.release());
+    return result;
+}
+
+buffer buffer::view(const unibuf::shape& extents, std::size_t element_bytes, std::span<const slice> along) {
+    detail::core& core = core_of(gate_);
+    check_is_range("a rectangle");
+    std::size_t bytes = 0;
+    if (__builtin_mul_overflow(extents.elements(), element_bytes, &bytes) || bytes != bytes_ || bytes == 0) {
+        throw error(error_code::invalid_argument,
+                    fmt::format("{}: a rectangle of an array of {} elements of {} bytes was asked for, of {} bytes",
+                                core.name(), extents.elements(), element_bytes, bytes_));
+    }
+    auto of =
+        std::make_unique<detail::rectangle>(detail::rectangle_of(core.name(), begin_, extents, element_bytes, along));
+    core.add_handle();
+    buffer result(gate_, of->part.begin(), of->part.size());
+    if (!of->part.is_range() || of->has_gaps) result.rectangle_.reset(of.release());
+    return result;
+}
+
+/// Returns the bytes [offset, offset + count) of the handle; `rest` means to its end. A rectangle is taken as a whole.
+region buffer::part(std::size_t offset, std::size_t count) const {
+    const byte_range range = checked(core_of(gate_), begin_, bytes_, offset, count);
+    if (!rectangle_) return range;
+    if (range.size() == bytes_) return rectangle_->part;
+    throw error(error_code::unsupported,
+                fmt::format("{}: {} bytes from byte {} of a rectangle were asked for: it is taken as a whole, or a "
+                            "smaller one is made of the array",
+                            core_of(gate_).name(), range.size(), offset));
+}
+
+void buffer::check_is_range(const char* asked) const {
+    if (!rectangle_) return;
+    throw error(error_code::unsupported, fmt::format("{}: {} of a handle to a rectangle was asked for: take it of the "
+                                                     "array",
+                                                     core_of(gate_).name(), asked));
+}
+
+void buffer::check_no_gaps(const char* verb) const {
+    if (!rectangle_ || !rectangle_->has_gaps) return;
+    throw error(
+        error_code::unsupported,
+        fmt::format("{}: {} was asked for, of a rectangle with steps: elements between would be taken along, so "
+                    "take a lease, or a rectangle without steps",
+                    core_of(gate_).name(), verb));
 }
 
 std::uint64_t buffer::id() const noexcept { return gate_ == &detail::no_buffer ? 0 : core_of(gate_).id(); }
@@ -87,9 +137,10 @@ bool buffer::is_only_handle() const noexcept {
 }
 
 detail::request buffer::request_of(space where, access what, const access_options& options) const {
-    return {.range = checked(core_of(gate_), begin_, bytes_, options.offset, options.count),
+    const bool keeps_others = what == access::write && rectangle_ && rectangle_->has_gaps;
+    return {.part = part(options.offset, options.count),
             .where = where,
-            .what = what,
+            .what = keeps_others ? access::read_write : what,
             .why = what == access::read ? cause::read : cause::read_write,
             .on = options.on,
             .waits = checked(core_of(gate_), options.timeout)};
@@ -115,38 +166,30 @@ lease<std::byte> buffer::read_write(space where, const access_options& options) 
     return {detail::acquired_by{}, [&] { return acquire(where, access::read_write, options); }};
 }
 
-std::byte* buffer::host_by_lock() {
-    return detail::host_pointer(core_of(gate_), checked(core_of(gate_), begin_, bytes_, 0, rest));
-}
+std::byte* buffer::host_by_lock() { return detail::host_pointer(core_of(gate_), part(0, rest)); }
 
 const std::byte* buffer::host_to_read_by_lock() const {
-    return detail::host_pointer_to_read(core_of(gate_), checked(core_of(gate_), begin_, bytes_, 0, rest));
+    return detail::host_pointer_to_read(core_of(gate_), part(0, rest));
 }
 
-void buffer::release_host() {
-    detail::end_host_pointers(core_of(gate_), checked(core_of(gate_), begin_, bytes_, 0, rest));
-}
+void buffer::release_host() { detail::end_host_pointers(core_of(gate_), part(0, rest)); }
 
 detail::host_bytes buffer::hold_host(std::size_t offset, std::size_t bytes) {
-    detail::core& core = core_of(gate_);
-    const byte_range range = checked(core, begin_, bytes_, offset, bytes);
-    return detail::begin_host_view(core, range);
+    return detail::begin_host_view(core_of(gate_), part(offset, bytes));
 }
 
 native_memory buffer::device_by_lock() {
-    native_memory result = detail::device_handle(core_of(gate_), checked(core_of(gate_), begin_, bytes_, 0, rest));
+    native_memory result = detail::device_handle(core_of(gate_), part(0, rest));
     if (result.where == host_as_device) result.where = unibuf::host;
     return result;
 }
 
 unibuf::copy_view buffer::copy_view(space where, std::size_t offset, std::size_t bytes) {
-    detail::core& core = core_of(gate_);
-    return detail::begin_copy_view(core, where, checked(core, begin_, bytes_, offset, bytes));
+    return detail::begin_copy_view(core_of(gate_), where, part(offset, bytes));
 }
 
 unibuf::copy_view buffer::hold_copy(space where, std::size_t offset, std::size_t bytes) {
-    detail::core& core = core_of(gate_);
-    return detail::hold_copy(core, where, checked(core, begin_, bytes_, offset, bytes));
+    return detail::hold_copy(core_of(gate_), where, part(offset, bytes));
 }
 
 copy_view buffer::capture_upload(space where, const access_options& options) {
@@ -184,24 +227,25 @@ void buffer::sync_to_host(std::size_t offset, std::size_t bytes) { sync(unibuf::
 void buffer::sync_to_device(std::size_t offset, std::size_t bytes) { sync(current_device(), offset, bytes); }
 
 void buffer::sync(space where, std::size_t offset, std::size_t bytes) {
-    const byte_range range = checked(core_of(gate_), begin_, bytes_, offset, bytes);
+    const region synced = part(offset, bytes);
     core_of(gate_).check_has_copy();
-    if (batch* const by = batch::collecting_at(where)) return by->add(*this, range.begin - begin_, range.size());
-    detail::bring(core_of(gate_), {.range = range, .where = where, .why = cause::sync, .verb = "to synchronize"});
+    if (batch* const by = batch::collecting_at(where)) return by->add(*this, synced);
+    detail::bring(core_of(gate_), {.part = synced, .where = where, .why = cause::sync, .verb = "to synchronize"});
 }
 
 void buffer::mark_host_dirty(std::size_t offset, std::size_t bytes) { mark_dirty(unibuf::host, offset, bytes); }
 void buffer::mark_device_dirty(std::size_t offset, std::size_t bytes) { mark_dirty(current_device(), offset, bytes); }
 
 void buffer::mark_dirty(space where, const access_options& options) {
+    check_no_gaps("to mark dirty");
     detail::mark(core_of(gate_), request_of(where, access::write, options));
 }
 
 void buffer::prefetch(space where, const access_options& options) {
-    const byte_range range = checked(core_of(gate_), begin_, bytes_, options.offset, options.count);
+    const region fetched = part(options.offset, options.count);
     batch* const by = options.on ? nullptr : batch::collecting_at(where);
-    if (by) return by->add(*this, range.begin - begin_, range.size());
-    detail::bring(core_of(gate_), {.range = range,
+    if (by) return by->add(*this, fetched);
+    detail::bring(core_of(gate_), {.part = fetched,
                                    .where = where,
                                    .what = access::read,
                                    .why = cause::prefetch,
@@ -212,40 +256,53 @@ void buffer::prefetch(space where, const access_options& options) {
 }
 
 void buffer::discard(space where) {
-    detail::discard(core_of(gate_), where, checked(core_of(gate_), begin_, bytes_, 0, rest));
+    check_no_gaps("to discard a copy");
+    detail::discard(core_of(gate_), where, part(0, rest));
 }
 
 void buffer::discard_content() {
-    detail::discard_content(core_of(gate_), checked(core_of(gate_), begin_, bytes_, 0, rest));
+    check_no_gaps("to discard the content");
+    detail::discard_content(core_of(gate_), part(0, rest));
 }
 
 void buffer::fill(std::span<const std::byte> pattern) {
-    const byte_range range = checked(core_of(gate_), begin_, bytes_, 0, rest);
-    const bool fits = pattern.empty() ? bytes_ == 0 : bytes_ % pattern.size() == 0;
+    check_no_gaps("to fill");
+    const region filled = part(0, rest);
+    const std::size_t in_one_row = filled.size() / std::max<std::size_t>(filled.runs(), 1);
+    const bool fits = pattern.empty() ? bytes_ == 0 : in_one_row % pattern.size() == 0;
     if (!fits) {
         throw error(error_code::invalid_argument,
-                    fmt::format("{}: to fill {} bytes with a pattern of {} was asked for: it has to divide them",
-                                core_of(gate_).name(), bytes_, pattern.size()));
+                    fmt::format("{}: to fill {} bytes with a pattern of {} was asked for: it has to divide them{}",
+                                core_of(gate_).name(), bytes_, pattern.size(), rectangle_ ? ", row by row" : ""));
     }
-    if (bytes_ != 0) detail::fill(core_of(gate_), range, pattern);
+    if (bytes_ != 0) detail::fill(core_of(gate_), filled, pattern);
 }
 
 void buffer::copy_from(std::span<const std::byte> data, std::size_t offset) {
     constexpr std::size_t small = 4096;
-    if (!data.empty() && data.size() <= small) {
-        const byte_range range = checked(core_of(gate_), begin_, bytes_, offset, data.size());
-        return detail::put(core_of(gate_), range, data.data());
-    }
-    const auto to = write(unibuf::host, {.offset = offset, .count = data.size()});
-    if (!data.empty()) std::memmove(to.data(), data.data(), data.size());  // may be bytes of its own
+    check_no_gaps("to copy to");
+    const region to = part(offset, data.size());
+    if (data.empty()) return acquire(unibuf::host, access::write, {.offset = offset, .count = 0}).end();
+    if (data.size() <= small) return detail::put(core_of(gate_), to, data.data());
+    const byte_lease held = acquire(unibuf::host, access::write, {.offset = offset, .count = data.size()});
+    const std::byte* next = data.data();
+    to.for_each_run([&](byte_range run) {
+        std::memmove(held.data() + (run.begin - to.begin()), next, run.size());  // may be bytes of its own
+        next += run.size();
+    });
 }
 
 void buffer::copy_to(std::span<std::byte> data, std::size_t offset) const {
+    check_no_gaps("to copy from");
     detail::request asked = request_of(unibuf::host, access::read, {.offset = offset, .count = data.size()});
     asked.why = cause::copy_to;
     asked.verb = "to copy from";
     const byte_lease from = detail::take_lease(core_of(gate_), asked);
-    if (!data.empty()) std::memmove(data.data(), from.data(), data.size());
+    std::byte* next = data.data();
+    asked.part.for_each_run([&](byte_range run) {
+        std::memmove(next, from.data() + (run.begin - asked.part.begin()), run.size());
+        next += run.size();
+    });
 }
 
 buffer_state buffer::state() const { return core_of(gate_).state(); }
@@ -266,6 +323,8 @@ void host_bytes::held_by(holder who) {
     if (gate_) return name_holder(core_of(gate_), {{offset_, offset_ + bytes_}, host, std::move(who)}, tag_.holder);
     throw error(error_code::invalid_argument, "a view that has ended was given a holder");
 }
+
+void delete_rectangle::operator()(const rectangle* of) const noexcept { delete of; }
 
 void check_is_address(space where) {
     if (backends::device_of(where).about().addresses) return;

@@ -1,4 +1,4 @@
-// buffer/claim.hpp: what keeps others off a range while an access has let go of the lock.
+// buffer/claim.hpp: what keeps others off bytes while an access has let go of the lock.
 #pragma once
 
 #include "buffer/lock.hpp"
@@ -18,10 +18,10 @@ public:
     claim(const claim&) = delete;
     claim& operator=(const claim&) = delete;
 
-    void take(byte_range range, const request& asked) {
+    void take(const region& part, const request& asked) {
         if (ticket_ != 0) return;
         ticket_ = lock_->holds.add(
-            {.range = range, .thread = this_thread(), .where = asked.where, .what = asked.what, .claim = true});
+            {.part = part, .thread = this_thread(), .where = asked.where, .what = asked.what, .claim = true});
     }
 
     std::uint64_t ticket() const noexcept { return ticket_; }

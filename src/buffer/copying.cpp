@@ -1,6 +1,10 @@
 // buffer/copying.cpp: copies from one buffer to another, where the bytes are.
+#include <fmt/format.h>
+
+#include <algorithm>
 #include <array>
 #include <cstring>
+#include <optional>
 
 #include "backends/spaces.hpp"
 #include "buffer/core.hpp"
@@ -16,11 +20,11 @@ namespace {
 
 /// Returns where to copy `range` of `source`: no byte moves to get there. What the host writes meanwhile may be found
 /// by the leases only; then they bring it.
-space place_to_copy(core& source, byte_range range, core& target) {
+space place_to_copy(core& source, const region& part, core& target) {
     coherence::space_set complete = 0;
     {
         const lock through(source);
-        complete = coherence::complete_at(through->directory, range, through->copies.allocated());
+        complete = coherence::complete_at(through->directory, part, through->copies.allocated());
     }
     const lock through(target);
     space place = host;
@@ -36,7 +40,7 @@ space place_to_copy(core& source, byte_range range, core& target) {
 /// One end of a copy. The lease that is held keeps the memory.
 struct end_of_copy {
     core& of;
-    byte_range range;
+    region part;
 
     backends::memory& memory_at(space where) const {
         const lock through(of);
@@ -48,7 +52,7 @@ struct end_of_copy {
         lock through(of);
         work_list& queued = through->holds.work();
         queued.reserve(through->holds.size() + 1);
-        queued.add({.range = range, .where = where.id(), .writes = writes}, {.done = done, .on = {}, .transfer = true});
+        queued.add({.part = part, .where = where.id(), .writes = writes}, {.done = done, .on = {}, .transfer = true});
     }
 
     /// Returns whether somebody may write at `where` untold, and would not wait for who reads there.
@@ -61,7 +65,12 @@ struct end_of_copy {
 
 /// Copies at `where`, whose memories hold both ends.
 void copy_at(space where, const end_of_copy& from, const end_of_copy& to) {
-    const fence done = move_on_devices(from.memory_at(where), from.range, to.memory_at(where), to.range.begin, {});
+    backends::memory& source = from.memory_at(where);
+    backends::memory& target = to.memory_at(where);
+    std::optional<backends::rectangle_copy> rows;
+    if (!from.part.is_range() || !to.part.is_range()) rows = rectangle_between(to.part, from.part);
+    const fence done = rows ? move_on_devices(source, target, *rows, {})
+                            : move_on_devices(source, from.part.hull(), target, to.part.begin(), {});
     if (!done.native()) return;
     try {
         if (from.is_out_at(where)) {
@@ -76,6 +85,25 @@ void copy_at(space where, const end_of_copy& from, const end_of_copy& to) {
     }
 }
 
+/// Copies at the host, from the first byte of each end.
+void copy_at_host(const std::byte* source, const region& from, std::byte* target, const region& to) {
+    if (const auto rows = rectangle_between(to, from)) {
+        return backends::copy_rows(*rows, target - to.begin(), source - from.begin());
+    }
+    const byte_ranges runs = runs_of(from);
+    auto run = runs.begin();
+    std::size_t done = 0;
+    to.for_each_run([&](byte_range left) {
+        while (!left.empty()) {
+            const std::size_t bytes = std::min(left.size(), run->size() - done);
+            std::memcpy(target + (left.begin - to.begin()), source + (run->begin + done - from.begin()), bytes);
+            left.begin += bytes;
+            done = done + bytes == run->size() ? 0 : done + bytes;
+            run += done == 0;
+        }
+    });
+}
+
 }  // namespace
 }  // namespace detail
 
@@ -83,19 +111,27 @@ void buffer::copy(const buffer& source, std::size_t from, buffer& target, std::s
     const access_options read{.offset = from, .count = bytes};
     const access_options write{.offset = to, .count = bytes};
     const detail::end_of_copy begin{detail::core_of(source.gate_),
-                                    source.request_of(unibuf::host, access::read, read).range};
+                                    source.request_of(unibuf::host, access::read, read).part};
     const detail::end_of_copy end{detail::core_of(target.gate_),
-                                  target.request_of(unibuf::host, access::write, write).range};
+                                  target.request_of(unibuf::host, access::write, write).part};
+    source.check_no_gaps("to copy from");
+    target.check_no_gaps("to copy to");
     if (bytes == 0) return;
     const auto copy_in = [&](space where) {
         const std::array wanted{source.to_read(where, read).bytes, target.to_write(where, write).bytes};
         std::array<byte_lease, 2> taken;
         lease_together(wanted, taken, [&] {
             if (!backends::is_host(where)) return detail::copy_at(where, begin, end);
-            std::memcpy(taken[1].data(), taken[0].data(), bytes);
+            detail::copy_at_host(taken[0].data(), begin.part, taken[1].data(), end.part);
         });
     };
-    const space where = detail::place_to_copy(begin.of, begin.range, end.of);
+    if (begin.part.size() != end.part.size()) {
+        throw error(error_code::invalid_argument,
+                    fmt::format("{}: {} bytes of a rectangle were to be copied to {} bytes", end.of.name(),
+                                begin.part.size(), end.part.size()));
+    }
+    if (!detail::rectangle_between(end.part, begin.part)) return copy_in(unibuf::host);
+    const space where = detail::place_to_copy(begin.of, begin.part, end.of);
     try {
         copy_in(where);
     } catch (const error& failed) {

@@ -28,6 +28,9 @@ std::uint64_t next_id() {
 
 }  // namespace
 
+// Programs have very many buffers: with what malloc adds, this is a block of 208 bytes.
+static_assert(sizeof(core) <= 200);
+
 core::core(std::size_t size_bytes, const buffer_options& options)
     : gate(size_bytes), id_(next_id()), state_(size_bytes, size_bytes, options, *this) {}
 
@@ -37,9 +40,9 @@ core::core(std::size_t size_bytes, const buffer_options& options, std::unique_pt
 }
 
 core::~core() {
-    if (named_) state_.seldom->forget_names(*this);
+    if (state_.named) state_.seldom->forget_names(*this);
     if (state_.peers()) leave_peers(*this);
-    if (state_.resident) residents::instance().remove(*this);
+    if (state_.resident) residents::instance().remove(state_.among_residents);
     const work_list& queued = state_.holds.work();
     for (const coherence::queued_work& each : queued.ranges()) {
         const work& under_way = *queued.find(each.ticket);
@@ -72,7 +75,7 @@ bool core::add_handle_if_alive() noexcept {
 
 void core::drop_handle() noexcept {
     // Where nobody can find the buffer but by a handle, nobody can take another handle now.
-    const bool alone = handles_.load(std::memory_order_acquire) == 1 && !state_.resident && !named_;
+    const bool alone = handles_.load(std::memory_order_acquire) == 1 && !state_.resident && !state_.named;
     if (!alone && handles_.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
     const bool was_used = !alone || !state_.copies.empty();  // who leases a buffer has a copy of it
     if (was_used) {
@@ -91,7 +94,7 @@ void core::end() noexcept { delete this; }
 void core::will_be_named(void (*forget)(const core&)) {
     const std::scoped_lock guard(mutex_);
     state_.with_seldom_used().forget_names = forget;
-    named_ = true;
+    state_.named = true;
 }
 
 buffer_state core::state() {
@@ -104,8 +107,9 @@ buffer_state core::state() {
 statistics core::statistics() const {
     const std::scoped_lock guard(mutex_);
     const seldom_used* const seldom = state_.seldom.get();
-    if (!seldom) return {.transfers = state_.transfers.all()};
-    return {.transfers = state_.transfers.all(),
+    const std::vector<transfer_count> transfers = state_.transfers ? *state_.transfers : std::vector<transfer_count>();
+    if (!seldom) return {.transfers = transfers};
+    return {.transfers = transfers,
             .publications = seldom->publications,
             .fence_waits = seldom->fence_waits,
             .evictions = seldom->evictions};
@@ -113,7 +117,7 @@ statistics core::statistics() const {
 
 std::size_t core::ranges() const {
     const std::scoped_lock guard(mutex_);
-    return state_.directory.ranges();
+    return state_.directory.pieces();
 }
 
 placement_info core::placement(space where) const {

@@ -1,8 +1,8 @@
 // buffer/core.hpp: one logical buffer, which all its handles share.
 //
 // What always holds:
-//  1. What is in `guarded` is changed by a `lock` alone (lock.hpp); core.cpp looks at it with the mutex alone. The
-//     options and the size of the copies never change.
+//  1. What is in `guarded` is changed by a `lock` alone (lock.hpp), but for `named`; core.cpp looks at it with only the
+//     mutex. The options and the size of the copies never change.
 //  2. The lock is held while something is looked up or decided, never while a backend moves bytes or anybody waits: an
 //     access that has to do that puts a claim on its range, lets go of the lock, and takes it again to say what was
 //     done. What the host copies by itself where nobody else uses the buffer (put, poison) it copies under the lock.
@@ -17,12 +17,12 @@
 #include <condition_variable>
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <vector>
 
 #include "buffer/holds.hpp"
 #include "buffer/pool_tag.hpp"
+#include "buffer/small_mutex.hpp"
 #include "buffer/waiting_writers.hpp"
 #include "coherence/transitions.hpp"
 #include "memory/copies.hpp"
@@ -35,17 +35,12 @@ namespace unibuf::detail {
 
 class core;
 
-/// The transfers of one buffer so far, by kind; most buffers know one kind.
-struct transfer_counts {
-    transfer_count first;
-    std::unique_ptr<std::vector<transfer_count>> more;
-
-    std::vector<transfer_count> all() const;
-};
+/// The transfers of one buffer so far, by kind; null where nothing has moved.
+using transfer_counts = std::unique_ptr<std::vector<transfer_count>>;
 
 /// The parts of a buffer that few buffers need.
 struct seldom_used {
-    std::condition_variable changed;  // told when a hold has ended, or a writer waits no more
+    std::condition_variable_any changed;  // told when a hold has ended, or a writer waits no more
     waiting_writers writers_in_line;
     std::unique_ptr<host_writes> writes;          // made with the first pointer to the host's copy
     std::unique_ptr<pool_tag> pooled;             // null where the buffer belongs to no pool
@@ -67,14 +62,16 @@ struct guarded {
     std::unique_ptr<seldom_used> seldom;
     transfer_counts transfers;
 
-    std::uint64_t used = 0;  // the number of the last use of some copy under the lock, by which eviction goes
-    std::uint32_t times_device_ready = 0;  // how often gate::device_ready was set
-    std::uint32_t said_before = 0;         // see lock::keep_gate
-    std::uint16_t waiting = 0;             // threads that have let go of the lock within an access
-    bool making_copy : 1 = false;          // one of the threads that wait makes a copy
-    bool ownerless : 1 = false;            // the last handle has gone; the last lease takes all with it
-    bool any_exposed : 1 = false;          // set where any range is exposed; then there are host_writes
-    bool any_lost : 1 = false;             // set where any range is lost
+    residents::place among_residents;        // where `resident`
+    std::uint32_t times_device_ready = 0;    // how often gate::device_ready was set
+    std::uint32_t said_before = 0;           // see lock::keep_gate
+    coherence::space_id unasked = no_space;  // where bytes have come that nobody has used: see lock.cpp
+    std::uint16_t waiting = 0;               // threads that have let go of the lock within an access
+    std::atomic<bool> named = false;         // the registry may find the buffer; is also read without the lock
+    bool making_copy : 1 = false;            // one of the threads that wait makes a copy
+    bool ownerless : 1 = false;              // the last handle has gone; the last lease takes all with it
+    bool any_exposed : 1 = false;            // set where any range is exposed; then there are host_writes
+    bool any_lost : 1 = false;               // set where any range is lost
     bool any_open : 1 = false;  // set where any range may be open, under a standing hold or, for lack of memory, none
     bool resident : 1 = false;  // the buffer is in the list of those with memory at a device
 
@@ -92,6 +89,17 @@ struct guarded {
     /// Whoever waits counts in `waiting`.
     void tell_waiting() const noexcept {
         if (waiting != 0 && seldom) seldom->changed.notify_all();
+    }
+
+    /// Notes an access at `where`. Returns whether it is the first since bytes came there that nobody had asked for.
+    bool used_at(space where) noexcept {
+        if (unasked != where.id()) return false;
+        unasked = no_space;
+        return true;
+    }
+
+    void use_now() const noexcept {
+        if (resident) detail::use_now(among_residents->used);
     }
 
     byte_range whole() const noexcept { return directory.whole(); }
@@ -176,9 +184,8 @@ private:
 
     bool may_go_before(const work& under_way, coherence::space_id where) const noexcept;
 
-    mutable std::mutex mutex_;
+    mutable small_mutex mutex_;
     std::atomic<std::uint32_t> handles_ = 1;
-    std::atomic<bool> named_ = false;  // the registry may find the buffer
     std::uint64_t id_;
     guarded state_;
 };

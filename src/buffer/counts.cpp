@@ -3,32 +3,33 @@
 
 #include <algorithm>
 
+#include "buffer/recording.hpp"
 #include "trace/counters.hpp"
 
 namespace unibuf::detail {
 namespace {
 
 transfer_count& of_kind(transfer_counts& all, const transfer& made) {
-    const auto is_same = [&](const transfer_count& each) {
+    if (!all) all = std::make_unique<std::vector<transfer_count>>();
+    const auto found = std::ranges::find_if(*all, [&](const transfer_count& each) {
         return each.from == made.from && each.to == made.to && each.why == made.why;
-    };
-    if (all.first.transfers == 0) all.first = {made.from, made.to, made.why};
-    if (is_same(all.first)) return all.first;
-    if (!all.more) all.more = std::make_unique<std::vector<transfer_count>>();
-    const auto found = std::ranges::find_if(*all.more, is_same);
-    return found != all.more->end() ? *found : all.more->emplace_back(transfer_count{made.from, made.to, made.why});
+    });
+    return found != all->end() ? *found : all->emplace_back(transfer_count{made.from, made.to, made.why});
+}
+
+void record_transfer(const transfer& of, const region& part, std::chrono::nanoseconds took) noexcept {
+    if (!trace::is_on()) return;
+    event made = event_of(event_kind::transfer, of.buffer, part);
+    made.why = of.why;
+    made.from = of.from.id();
+    made.to = of.to.id();
+    made.took = static_cast<std::uint64_t>(took.count());
+    trace::record(made);
 }
 
 }  // namespace
 
-std::vector<transfer_count> transfer_counts::all() const {
-    std::vector<transfer_count> result;
-    if (first.transfers != 0) result.push_back(first);
-    if (more) result.insert(result.end(), more->begin(), more->end());
-    return result;
-}
-
-void count_transfers(lock& through, const coherence::step& of, cause why, std::span<const byte_range> moved,
+void count_transfers(lock& through, const coherence::step& of, cause why, std::span<const region> moved,
                      std::chrono::steady_clock::time_point begin, std::chrono::steady_clock::time_point end) {
     transfer made{.buffer = through.of().id(),
                   .from = space::from_id(of.from),
@@ -37,15 +38,16 @@ void count_transfers(lock& through, const coherence::step& of, cause why, std::s
                   .begin = begin,
                   .end = end};
     std::uint64_t sum = 0;
-    for (const byte_range& each : moved) sum += each.size();
+    for (const region& each : moved) sum += each.size();
     trace::count_transfers(made.from, made.to, made.why, moved.size(), sum);
     transfer_count& same = of_kind(through->transfers, made);
     same.transfers += moved.size();
     same.bytes += sum;
+    for (const region& each : moved) record_transfer(made, each, end - begin);
     transfer_observer* const observer = trace::observer();
     if (!observer) return;
-    for (const byte_range& each : moved) {
-        made.offset = each.begin;
+    for (const region& each : moved) {
+        made.offset = each.begin();
         made.bytes = each.size();
         observer->on_transfer(made);
     }

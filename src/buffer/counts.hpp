@@ -9,8 +9,8 @@
 
 namespace unibuf::detail {
 
-/// Counts that the step `of` was carried out on the ranges `moved`, and tells the observer of each.
-void count_transfers(lock& through, const coherence::step& of, cause why, std::span<const byte_range> moved,
+/// Counts that the step `of` was carried out on the parts `moved`, and tells the observer of each.
+void count_transfers(lock& through, const coherence::step& of, cause why, std::span<const region> moved,
                      std::chrono::steady_clock::time_point begin, std::chrono::steady_clock::time_point end);
 
 }  // namespace unibuf::detail

@@ -3,6 +3,7 @@
 #include "buffer/letting_go.hpp"
 #include "buffer/passage.hpp"
 #include "buffer/peer_access.hpp"
+#include "buffer/recording.hpp"
 #include "buffer/verbs.hpp"
 #include "trace/counters.hpp"
 
@@ -35,14 +36,15 @@ resident::departure core::may_go(space where) noexcept {
     const std::unique_lock guard(mutex_, std::try_to_lock);
     if (!guard) return {.why = obstacle::busy};
     const bool elsewhere = coherence::only_at(state_.directory, state_.whole(), where.id()).empty();
-    return {.why = obstacle_to_evict(state_, where), .current_elsewhere = elsewhere, .used = state_.used};
+    return {
+        .why = obstacle_to_evict(state_, where), .current_elsewhere = elsewhere, .used = state_.among_residents->used};
 }
 
 bool core::ask_to_let_go(space where) {
     lock through(*this);
     detail::ask_to_let_go(through, where, through->whole());
     if (!through->holds.pins(where.id())) return true;
-    use_now(through->used);  // other buffers are asked before this one the next time
+    through->use_now();  // other buffers are asked before this one the next time
     return false;
 }
 
@@ -52,7 +54,7 @@ std::uint64_t core::evict(space where, const wait_limit& limit) {
     lock through(*this);
     const auto may_go_now = [&] { return obstacle_to_evict(*through.operator->(), where) == obstacle::none; };
     if (!may_go_now()) return 0;
-    request back{.range = through->whole(),
+    request back{.part = through->whole(),
                  .where = host,
                  .what = access::read,
                  .why = cause::eviction,
@@ -62,15 +64,16 @@ std::uint64_t core::evict(space where, const wait_limit& limit) {
     if (through->peers() && !through->peers()->holds()) drop_overruled(through);
     if (through->any_exposed) find_host_writes(through, back);
     for (;;) {
-        back.range = coherence::only_at(through->directory, through->whole(), where.id());
-        if (back.range.empty()) break;
+        back.part = coherence::only_at(through->directory, through->whole(), where.id());
+        if (back.part.empty()) break;
         passage(through, back).bring();
         if (!may_go_now()) return 0;
     }
-    back.range = through->whole();
+    back.part = through->whole();
     wait_for_all_work(through, back);
     if (!may_go_now()) return 0;  // somebody has begun to hold it
     drop_copy(through, where);
+    record(event_kind::eviction, *this, through->whole(), where);
     ++through->with_seldom_used().evictions;
     trace::count_eviction();
     return through->copies.bytes();

@@ -15,7 +15,7 @@ namespace {
 
 /// Returns whether writers wait for bytes that the reader asks for.
 bool writers_wait_for(const guarded& state, const request& asked) noexcept {
-    return asked.what == access::read && state.seldom && state.seldom->writers_in_line.any(asked.range);
+    return asked.what == access::read && state.seldom && state.seldom->writers_in_line.any(asked.part);
 }
 
 /// Lets writers that wait for bytes of the range go first, for a while. Returns whether the reader has waited. A reader
@@ -65,7 +65,7 @@ void check_not_own(lock& through, const request& asked, const hold& other) {
 
 void check_not_own(core& of, const request& asked) {
     lock through(of);
-    const hold other = through->holds.excluding(asked.range, asked.what, this_thread());
+    const hold other = through->holds.excluding(asked.part, asked.what, this_thread());
     if (other.thread != 0) check_not_own(through, asked, other);
 }
 
@@ -77,13 +77,13 @@ void wait_for_holds(lock& through, const request& asked) {
     [[maybe_unused]] circle_finder circles;
     const auto free = [&] {
         do {
-            other = through->holds.excluding(asked.range, asked.what, this_thread());
+            other = through->holds.excluding(asked.part, asked.what, this_thread());
         } while (other.thread == 0 && let_writers_in(through, asked, patient_until));
         if (other.thread == 0) return true;
         check_not_own(through, asked, other);
         if (asked.what != access::read && !in_line) {
             seldom_used& seldom = through->with_seldom_used();
-            in_line.emplace(seldom.writers_in_line, asked.range, seldom.changed);
+            in_line.emplace(seldom.writers_in_line, asked.part, seldom.changed);
         }
 #ifndef NDEBUG
         circles.look(through.of(), asked, other);

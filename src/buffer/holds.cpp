@@ -4,81 +4,83 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 namespace unibuf::detail {
 
 std::string describe(const hold& of) {
     static constexpr const char* names[] = {"", "read", "write", "read-write"};
-    return fmt::format("a {} {} of bytes [{}, {}) at {}", names[static_cast<int>(of.what)],
-                       of.claim ? "transfer" : "lease", of.range.begin, of.range.end, of.where.name());
+    return fmt::format("a {} {} of {} at {}", names[static_cast<int>(of.what)], of.claim ? "transfer" : "lease",
+                       describe(of.part), of.where.name());
 }
 
 std::uint64_t holds::add(hold added) {
     added.ticket = ++last_;
-    exclusive_.push_back(added);
-    return added.ticket;
+    if (!exclusive_) exclusive_ = std::make_unique<std::vector<hold>>();
+    exclusive_->push_back(std::move(added));
+    return last_;
 }
 
 hold holds::remove(std::uint64_t ticket) noexcept {
-    const auto found = std::ranges::find(exclusive_, ticket, &hold::ticket);
-    const hold result = *found;
-    if (found != exclusive_.end() - 1) *found = exclusive_.back();
-    exclusive_.pop_back();
+    const auto found = std::ranges::find(*exclusive_, ticket, &hold::ticket);
+    hold result = std::move(*found);
+    if (found != exclusive_->end() - 1) *found = std::move(exclusive_->back());
+    exclusive_->pop_back();
     return result;
 }
 
 hold holds::solo() const noexcept {
     const std::uint64_t word = gate_.solo.load(std::memory_order_acquire);
     hold result;
-    result.range = {0, gate_.bytes};
+    result.part = byte_range{0, gate_.bytes};
     result.what = gate::access_of(word);
     result.thread = gate::thread_of(word);
     return result;
 }
 
-hold holds::excluding(byte_range range, access what, std::uint32_t thread) const noexcept {
+hold holds::excluding(const region& part, access what, std::uint32_t thread) const noexcept {
     hold result = solo();
-    if (result.thread != 0 && !result.excludes(range, what)) result.thread = 0;
+    if (result.thread != 0 && !result.excludes(part, what)) result.thread = 0;
     if (thread != 0 && result.thread == thread) return result;
-    for (const hold& each : exclusive_) {
-        if (!each.excludes(range, what)) continue;
+    for (const hold& each : exclusive()) {
+        if (!each.excludes(part, what)) continue;
         result = each;
         if (each.thread == thread) break;
     }
     return result;
 }
 
-bool holds::any_claim() const noexcept { return std::ranges::any_of(exclusive_, &hold::claim); }
+bool holds::any_claim() const noexcept { return std::ranges::any_of(exclusive(), &hold::claim); }
 
 bool holds::any_at(space where) const noexcept {
     const bool unlocked = where == host && solo().thread != 0;
-    return unlocked || std::ranges::any_of(exclusive_, [&](const hold& each) {
-               return !each.claim && each.where == where && !each.range.empty();
+    return unlocked || std::ranges::any_of(exclusive(), [&](const hold& each) {
+               return !each.claim && each.where == where && !each.part.empty();
            });
 }
 
 bool holds::of_this_thread_at(space where) const noexcept {
     const bool unlocked = where == host && solo().thread == this_thread();
-    return unlocked || std::ranges::any_of(exclusive_, [&](const hold& each) {
+    return unlocked || std::ranges::any_of(exclusive(), [&](const hold& each) {
                return !each.claim && each.where == where && each.thread == this_thread();
            });
 }
 
 bool holds::of_this_thread() const noexcept {
     return solo().thread == this_thread() ||
-           std::ranges::any_of(exclusive_, [](const hold& each) { return each.thread == this_thread(); });
+           std::ranges::any_of(exclusive(), [](const hold& each) { return each.thread == this_thread(); });
 }
 
-bool holds::any_other(byte_range range, std::uint64_t ticket) const noexcept {
-    return solo().thread != 0 || std::ranges::any_of(exclusive_, [&](const hold& each) {
-               return each.ticket != ticket && each.range.overlaps(range);
+bool holds::any_other(const region& part, std::uint64_t ticket) const noexcept {
+    return solo().thread != 0 || std::ranges::any_of(exclusive(), [&](const hold& each) {
+               return each.ticket != ticket && each.part.overlaps(part);
            });
 }
 
-bool holds::leased_elsewhere(byte_range range, space where) const noexcept {
+bool holds::leased_elsewhere(const region& part, space where) const noexcept {
     const bool unlocked = where != host && solo().thread != 0;
-    return unlocked || std::ranges::any_of(exclusive_, [&](const hold& each) {
-               return !each.claim && each.where != where && each.range.overlaps(range);
+    return unlocked || std::ranges::any_of(exclusive(), [&](const hold& each) {
+               return !each.claim && each.where != where && each.part.overlaps(part);
            });
 }
 
@@ -102,10 +104,10 @@ void holds::end_view(coherence::space_id where, byte_range range) noexcept {
     if (find_readers_at(where)) readers_at(where).end_view(range);
 }
 
-byte_ranges holds::exclusively_held(byte_range range) const {
-    if (solo().thread != 0) return range;
+byte_ranges holds::exclusively_held(const region& part) const {
+    if (solo().thread != 0) return runs_of(part);
     byte_ranges result;
-    for (const hold& each : exclusive_) result.add(each.range.clipped_to(range));
+    for (const hold& each : exclusive()) result.add(runs_of(part, each.part));
     return result;
 }
 
@@ -138,11 +140,11 @@ bool holds::may_be_let_go(space where) const noexcept {
 
 std::uint64_t holds::add_standing(standing added) {
     added.ticket = added.since = ++last_;
-    readers_at(added.where.id()).add_view(added.range);
+    readers_at(added.where.id()).add_view(added.part.hull());
     try {
         with_undeclared().standing_holds.push_back(std::move(added));
     } catch (...) {
-        end_view(added.where.id(), added.range);
+        end_view(added.where.id(), added.part.hull());
         throw;
     }
     return last_;
@@ -150,7 +152,7 @@ std::uint64_t holds::add_standing(standing added) {
 
 void holds::remove_standing(std::uint64_t ticket) noexcept {
     const standing* const gone = find_standing(ticket);
-    end_view(gone->where.id(), gone->range);
+    end_view(gone->where.id(), gone->part.hull());
     std::erase_if(undeclared_->standing_holds, [&](const standing& each) { return each.ticket == ticket; });
 }
 
@@ -171,9 +173,9 @@ void holds::remove_upload(std::uint64_t ticket) noexcept {
     undeclared_->uploads.erase(gone);
 }
 
-const captured_upload* holds::upload_of(byte_range range) const noexcept {
+const captured_upload* holds::upload_of(const region& part) const noexcept {
     if (!undeclared_) return nullptr;
-    const auto overlaps = [&](const captured_upload& each) { return each.range.overlaps(range); };
+    const auto overlaps = [&](const captured_upload& each) { return part.overlaps(each.range); };
     const auto found = std::ranges::find_if(undeclared_->uploads, overlaps);
     return found != undeclared_->uploads.end() ? &*found : nullptr;
 }
@@ -204,33 +206,34 @@ bool holds::calls_holder(std::uint32_t thread) const noexcept {
                                               [&](const standing& each) { return each.caller == thread; });
 }
 
-const standing* holds::standing_against(byte_range range, space where, access what) const noexcept {
+const standing* holds::standing_against(const region& part, space where, access what) const noexcept {
     if (!undeclared_) return nullptr;
     for (const standing& each : undeclared_->standing_holds) {
         const bool only_read = each.what == access::read && what == access::read;
-        if (each.range.overlaps(range) && each.where != where && !only_read) return &each;
+        if (each.part.overlaps(part) && each.where != where && !only_read) return &each;
     }
     return nullptr;
 }
 
 const char* holds::broken_rule() const noexcept {
     const auto broken_pair = [](const hold& one, const hold& other) -> const char* {
-        if (one.claim != other.claim || !one.range.overlaps(other.range)) return nullptr;
+        if (one.claim != other.claim || !one.part.overlaps(other.part)) return nullptr;
         if (one.claim) return one.thread == other.thread ? nullptr : "two accesses move the same bytes";
         return one.what == access::read && other.what == access::read ? nullptr : "two leases exclude each other";
     };
     const hold unlocked = solo();
-    for (auto each = exclusive_.begin(); each != exclusive_.end(); ++each) {
+    const std::span<const hold> all = exclusive();
+    for (auto each = all.begin(); each != all.end(); ++each) {
         if (each->ticket == 0 || each->ticket > last_) return "a hold has no ticket";
         const char* broken = unlocked.thread != 0 ? broken_pair(*each, unlocked) : nullptr;
-        for (auto next = each + 1; next != exclusive_.end() && !broken; ++next) {
+        for (auto next = each + 1; next != all.end() && !broken; ++next) {
             broken = each->ticket == next->ticket ? "two holds have one ticket" : broken_pair(*each, *next);
         }
         if (broken) return broken;
     }
     if (!undeclared_) return nullptr;
     for (const standing& each : undeclared_->standing_holds) {
-        if (standing_against(each.range, each.where, each.what)) return "two standing holds exclude each other";
+        if (standing_against(each.part, each.where, each.what)) return "two standing holds exclude each other";
     }
     return nullptr;
 }

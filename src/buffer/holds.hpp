@@ -17,13 +17,14 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "buffer/holds_by_space.hpp"
 #include "buffer/work_list.hpp"
-#include "coherence/byte_range.hpp"
+#include "coherence/region.hpp"
 #include "coherence/spaces.hpp"
 #include "tracking/held_ranges.hpp"
 #include "unibuf/detail/gate.hpp"
@@ -38,29 +39,29 @@ namespace unibuf::detail {
 /// An exclusive hold.
 struct hold {
     std::uint64_t ticket = 0;
-    byte_range range{};
+    region part{};
     queue on{};
     std::uint32_t thread = 0;
     space where{};
     access what = access::read;
     bool claim = false;  // a claim of an access that is under way: it excludes readers too
 
-    bool excludes(byte_range other, access other_what) const noexcept {
-        return range.overlaps(other) && (claim || what != access::read || other_what != access::read);
+    bool excludes(const region& other, access other_what) const noexcept {
+        return part.overlaps(other) && (claim || what != access::read || other_what != access::read);
     }
 };
 
-/// A device may use the range at any time: see standing.hpp.
+/// A device may use the bytes at any time: see standing.hpp.
 struct standing {
     std::uint64_t ticket = 0;
-    byte_range range{};
+    region part{};
     space where{};
     access what = access::read;
     queue on{};
     std::shared_ptr<const standing_options> how{};
     byte_ranges paused{};           // bytes that the device gets back only when the hold is resumed
     holds_by_space pointed{};       // bytes of pointers and views elsewhere that are younger than `since`
-    byte_range shown_last{};        // bytes of such that have ended since bytes were brought last
+    byte_range shown_last{};        // range of bytes of such that have ended since bytes were brought last
     std::uint64_t since = 0;        // holds::next_ticket() when the hold began or was last resumed
     std::optional<error> broken{};  // why bytes that were to be given back are paused
     bool told_to_pause = false;     // `how->pause` has been called, and `how->resume` not since
@@ -96,13 +97,11 @@ public:
     // Exclusive holds.
 
     /// Returns whether there is no exclusive hold but perhaps the lease that is taken without the lock.
-    bool empty() const noexcept { return exclusive_.empty(); }
-    std::size_t size() const noexcept { return exclusive_.size(); }
+    bool empty() const noexcept { return exclusive().empty(); }
+    std::size_t size() const noexcept { return exclusive().size(); }
 
     /// Returns whether there is any exclusive hold.
-    bool any() const noexcept {
-        return !exclusive_.empty() || gate::thread_of(gate_.solo.load(std::memory_order_acquire)) != 0;
-    }
+    bool any() const noexcept { return !empty() || gate::thread_of(gate_.solo.load(std::memory_order_acquire)) != 0; }
 
     /// Gives the hold a ticket, and keeps it.
     std::uint64_t add(hold added);
@@ -115,7 +114,7 @@ public:
 
     /// Returns a hold that excludes this access, one of the same thread if there is one. Its thread is 0 where none
     /// does.
-    hold excluding(byte_range range, access what, std::uint32_t thread) const noexcept;
+    hold excluding(const region& part, access what, std::uint32_t thread) const noexcept;
 
     /// Returns whether some access is moving bytes.
     bool any_claim() const noexcept;
@@ -127,21 +126,21 @@ public:
     /// Returns whether the calling thread has any exclusive hold.
     bool of_this_thread() const noexcept;
 
-    /// Returns whether any hold but the one of `ticket` has a byte of `range`.
-    bool any_other(byte_range range, std::uint64_t ticket) const noexcept;
+    /// Returns whether any hold but the one of `ticket` has a byte of `part`.
+    bool any_other(const region& part, std::uint64_t ticket) const noexcept;
 
-    /// Returns whether somebody has a lease of bytes of `range` at another space.
-    bool leased_elsewhere(byte_range range, space where) const noexcept;
+    /// Returns whether somebody has a lease of bytes of `part` at another space.
+    bool leased_elsewhere(const region& part, space where) const noexcept;
 
-    /// Returns the bytes of `range` that exclusive holds have.
-    byte_ranges exclusively_held(byte_range range) const;
+    /// Returns the bytes of `part` that exclusive holds have.
+    byte_ranges exclusively_held(const region& part) const;
 
     // Undeclared holds.
 
     /// Returns the pointers and views through which the host's copy may be written.
     held_ranges& writers_of_host();
-    bool host_is_held_for_writing(byte_range range) const noexcept {
-        return undeclared_ && undeclared_->writers_of_host.any(range);
+    bool host_is_held_for_writing(const region& part) const noexcept {
+        return undeclared_ && undeclared_->writers_of_host.any(part);
     }
     bool host_is_held_for_writing() const noexcept { return undeclared_ && undeclared_->writers_of_host.any(); }
     bool host_is_held_for_good(byte_range range) const noexcept {
@@ -198,8 +197,8 @@ public:
     std::uint64_t add_upload(byte_range range, space where);
     void remove_upload(std::uint64_t ticket) noexcept;
 
-    /// Returns an upload that shares a byte with `range`, or null.
-    const captured_upload* upload_of(byte_range range) const noexcept;
+    /// Returns an upload that shares a byte with `part`, or null.
+    const captured_upload* upload_of(const region& part) const noexcept;
 
     std::uint64_t add_standing(standing added);
     void remove_standing(std::uint64_t ticket) noexcept;
@@ -217,7 +216,7 @@ public:
     std::size_t index_of_standing(std::uint64_t ticket) noexcept;
 
     /// Returns a standing hold that may not stand beside such a hold, or null.
-    const standing* standing_against(byte_range range, space where, access what) const noexcept;
+    const standing* standing_against(const region& part, space where, access what) const noexcept;
 
     /// Ends all undeclared holds. There may be no views.
     void forget_undeclared() noexcept { undeclared_.reset(); }
@@ -239,10 +238,14 @@ private:
         std::map<std::uint64_t, named_holder> holders;
     };
 
+    std::span<const hold> exclusive() const noexcept {
+        return exclusive_ ? std::span<const hold>(*exclusive_) : std::span<const hold>();
+    }
+
     undeclared& with_undeclared();
 
     const gate& gate_;
-    std::vector<hold> exclusive_;
+    std::unique_ptr<std::vector<hold>> exclusive_;  // made with the first hold
     std::uint64_t last_ = 0;
     std::unique_ptr<undeclared> undeclared_;
     work_list work_;

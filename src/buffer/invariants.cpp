@@ -14,7 +14,7 @@ const char* broken_copies(const guarded& state) {
     const auto has_copy = [&](coherence::space_id where) { return state.copies.find(where) != nullptr; };
     for (const coherence::queued_work& each : state.holds.work().ranges()) {
         if (!has_copy(each.where)) return "work is queued on a copy that is not there";
-        if (!state.whole().contains(each.range)) return "work is queued on bytes that are not there";
+        if (!region(state.whole()).contains(each.part)) return "work is queued on bytes that are not there";
         if (!state.holds.work().find(each.ticket)) return "queued work has no fence";
     }
     return nullptr;
@@ -24,8 +24,8 @@ const char* broken_copies(const guarded& state) {
 const char* broken_uploads(const guarded& state) {
     const coherence::space_set at_host = state.copies.memories().group(coherence::host);
     const char* broken = nullptr;
-    state.directory.for_each(state.whole(), [&](byte_range range, const coherence::knowledge& k) {
-        if ((k.current & at_host) != 0 || !state.holds.upload_of(range)) return;
+    state.directory.for_each(state.whole(), [&](const region& piece, const coherence::knowledge& k) {
+        if ((k.current & at_host) != 0 || !state.holds.upload_of(piece)) return;
         broken = "bytes that a graph uploads are not the newest at the host";
     });
     return broken;
@@ -46,12 +46,12 @@ const char* broken_flags(const guarded& state) {
 /// Checks what standing.hpp says of bytes that are open.
 const char* broken_standing(const guarded& state) {
     const char* broken = nullptr;
-    state.directory.for_each(state.whole(), [&](byte_range range, const coherence::knowledge& k) {
+    state.directory.for_each(state.whole(), [&](const region& piece, const coherence::knowledge& k) {
         if (!k.open) return;
         if (!state.any_open) broken = "bytes are open, and nobody looks";
         for (const copy& each : state.copies) {
             if (!coherence::has(k.current, each.where)) continue;
-            if (state.holds.leased_elsewhere(range, space::from_id(each.where))) {
+            if (state.holds.leased_elsewhere(piece, space::from_id(each.where))) {
                 broken = "bytes are open that somebody has a lease of elsewhere";
             }
         }

@@ -10,6 +10,7 @@
 #include "backends/spaces.hpp"
 #include "buffer/counts.hpp"
 #include "buffer/passage.hpp"
+#include "buffer/recording.hpp"
 #include "buffer/waits.hpp"
 #include "unibuf/error.hpp"
 
@@ -61,11 +62,20 @@ void leave(core& of, std::uint64_t claim, const coherence::step& like, std::span
     through->tell_waiting();
     if (moved.empty()) return;
     try {
-        std::vector<byte_range> ranges;
-        ranges.reserve(moved.size());
-        for (const backends::move_of& each : moved) ranges.push_back({each.offset, each.offset + each.host.size()});
-        count_transfers(through, like, cause::sync, ranges, begin, clock::now());
-        coherence::complete(through->directory, through->copies.memories(), like, byte_ranges::of(std::move(ranges)));
+        std::vector<region> parts;
+        parts.reserve(moved.size());
+        for (const backends::move_of& each : moved) {
+            parts.emplace_back(byte_range{each.offset, each.offset + each.host.size()});
+        }
+        count_transfers(through, like, cause::sync, parts, begin, clock::now());
+        coherence::complete(through->directory, through->copies.memories(), like, parts);
+        std::uint64_t bytes = 0;
+        for (const region& each : parts) bytes += each.size();
+        note_access(through,
+                    {.part = byte_range{parts.front().begin(), parts.back().hull().end},
+                     .where = space::from_id(like.to),
+                     .why = cause::sync},
+                    bytes, static_cast<std::uint64_t>(begin.time_since_epoch().count()));
     } catch (const std::bad_alloc&) {  // what cannot be noted is moved again
     }
 }
@@ -73,7 +83,7 @@ void leave(core& of, std::uint64_t claim, const coherence::step& like, std::span
 }  // namespace
 
 bool joint_transfer::join(core& of, space where, std::span<const byte_range> ranges) {
-    const request asked{.range = {ranges.front().begin, ranges.back().end},
+    const request asked{.part = byte_range{ranges.front().begin, ranges.back().end},
                         .where = where,
                         .what = access::read,
                         .why = cause::sync,
@@ -83,12 +93,12 @@ bool joint_transfer::join(core& of, space where, std::span<const byte_range> ran
     // A holder that is asked to pause may wait for an access to a buffer that has joined already. And a claim covers
     // what lies between several ranges, which would be paused too.
     const bool disturbs = std::ranges::any_of(through->holds.standing_holds(), [&](const standing& each) {
-        return each.where != where && each.range.overlaps(asked.range) && (each.how->pause || ranges.size() > 1);
+        return each.where != where && each.part.overlaps(asked.part) && (each.how->pause || ranges.size() > 1);
     });
     const bool alone = disturbs || through->peers() || !through->copies.find(where.id()) ||
                        through->copies.borrower_among(where.id()) || through->any_lost ||
                        (through->any_exposed && where == host) ||  // what arrives is not to be taken for writes
-                       through->holds.excluding(asked.range, asked.what, this_thread()).thread != 0;
+                       through->holds.excluding(asked.part, asked.what, this_thread()).thread != 0;
     if (alone) return false;
     if (!through->holds.work().empty()) through->holds.work().forget_done();
     if (through->any_exposed && !work_in_host_memory(*through.operator->(), asked).empty()) return false;
@@ -104,6 +114,7 @@ bool joint_transfer::join(core& of, space where, std::span<const byte_range> ran
     for (const coherence::step& each : planned) {
         const bool by_one_device = each.from == coherence::host || each.to == coherence::host;
         if (each.does != coherence::step::kind::move || !each.is_like(first) || !by_one_device) return false;
+        if (!each.part.is_range()) return false;
     }
     backends::memory* const device = through->copies.find(executor_of(first))->memory.get();
     std::byte* const address = through->copies.find(coherence::host)->memory->host_address();
@@ -112,11 +123,11 @@ bool joint_transfer::join(core& of, space where, std::span<const byte_range> ran
     const std::size_t moves_of_others = way.moves.size();
     try {
         for (const coherence::step& each : planned) {
-            way.moves.push_back({device, each.range.begin, {address + each.range.begin, each.range.size()}});
+            way.moves.push_back({device, each.part.begin(), {address + each.part.begin(), each.part.size()}});
         }
         way.members.push_back({&of, 0, planned.size()});
         way.members.back().claim = through->holds.add(
-            {.range = asked.range, .thread = this_thread(), .where = where, .what = asked.what, .claim = true});
+            {.part = asked.part, .thread = this_thread(), .where = where, .what = asked.what, .claim = true});
     } catch (...) {
         way.moves.resize(moves_of_others);
         way.members.resize(others);

@@ -19,8 +19,8 @@ namespace {
 
 /// Throws error(access_conflict) where two requests exclude each other.
 void check_apart(const core& of, const request& one, const request& other) {
-    const hold first{.range = one.range, .where = one.where, .what = one.what};
-    if (!first.excludes(other.range, other.what)) return;
+    const hold first{.part = one.part, .where = one.where, .what = one.what};
+    if (!first.excludes(other.part, other.what)) return;
     throw error(error_code::access_conflict,
                 fmt::format("{}: {} and {} were asked for together, and exclude each other", of.name(), describe(one),
                             describe(other)));
@@ -32,7 +32,7 @@ void check_before_lease(core& of, const request& asked) {
     check_allowed(of, asked);
     lock through(of);
     check_not_uploaded(through, asked);
-    const hold other = through->holds.excluding(asked.range, asked.what, this_thread());
+    const hold other = through->holds.excluding(asked.part, asked.what, this_thread());
     if (other.thread != 0) return check_not_own(through, asked, other);
     if (through->any_exposed) find_host_writes(through, asked);
     if (asked.what == access::write) return;
@@ -44,7 +44,7 @@ void check_before_lease(core& of, const request& asked) {
 class quiet_bytes {
 public:
     /// Waits until others have let go of the bytes, and makes them quiet. Throws as the access would.
-    quiet_bytes(core& of, const request& asked) : of_(of), where_(asked.where), range_(asked.range) {
+    quiet_bytes(core& of, const request& asked) : of_(of), where_(asked.where), range_(asked.part.hull()) {
         lock through(of);
         if (!through->holds.any_standing()) return;
         wait_for_holds(through, asked);
@@ -67,6 +67,51 @@ private:
     std::uint64_t shown_ = 0;
 };
 
+/// One of the leases that are wanted together.
+struct member {
+    core* of;
+    request asked;
+    byte_lease* taken;
+};
+
+/// Returns whether two leases of one buffer are wanted, of which one is of a rectangle.
+bool may_close_circles(std::span<const member> all) {
+    const auto is_one_of_two = [&](const member& each) {
+        return !each.asked.part.is_range() && std::ranges::count(all, each.of, &member::of) > 1;
+    };
+    return std::ranges::any_of(all, is_one_of_two);
+}
+
+/// Takes the leases. All threads go through buffers, and through ranges of one buffer, in the same order, so no circle
+/// of threads closes that wait for each other. There is no such order of rectangles: where some are among several
+/// leases of a buffer, nobody waits while he holds another lease.
+void take_all(std::span<const member> all) {
+    if (!may_close_circles(all)) {
+        for (const member& each : all) *each.taken = take_lease(*each.of, each.asked);
+        return;
+    }
+    const member* first = &all.front();
+    const auto take_all_but_first = [&]() -> const member* {
+        for (const member& each : all) {
+            if (&each == first) continue;
+            request at_once = each.asked;
+            at_once.waits_for_holds = false;
+            try {
+                *each.taken = take_lease(*each.of, at_once);
+            } catch (const error& refused) {
+                for (const member& taken : all) taken.taken->end();
+                if (refused.code() != error_code::timeout) throw;
+                return &each;
+            }
+        }
+        return nullptr;
+    };
+    while (first) {
+        *first->taken = take_lease(*first->of, first->asked);
+        first = take_all_but_first();
+    }
+}
+
 }  // namespace
 
 }  // namespace unibuf::detail
@@ -79,40 +124,36 @@ void lease_together(std::span<const wanted_byte_lease> wanted, std::span<byte_le
 
 void lease_together(std::span<const wanted_byte_lease> wanted, std::span<byte_lease> taken,
                     const std::function<void()>& start) {
-    struct member {
-        detail::core* of;
-        detail::request asked;
-        byte_lease* taken;
-    };
-    std::vector<member> members;
+    std::vector<detail::member> members;
     for (std::size_t i = 0; i < wanted.size(); ++i) {
         const auto& [of, where, what, options] = wanted[i];
         members.push_back({&detail::core_of(of->gate_), of->request_of(where, what, options), &taken[i]});
         members.back().asked.begins_later = true;
         members.back().asked.asks_holders = false;
     }
-    // All threads go through buffers, and through the bytes of one buffer, in the same order, so no circle closes.
-    std::ranges::sort(members, {}, [](const member& each) { return std::pair(each.of->id(), each.asked.range.begin); });
+    std::ranges::sort(members, {},
+                      [](const detail::member& each) { return std::pair(each.of->id(), each.asked.part.begin()); });
     for (auto each = members.begin(); each != members.end(); ++each) {
         for (auto next = std::next(each); next != members.end() && next->of == each->of; ++next) {
-            if (next->asked.range.begin >= each->asked.range.end) break;
+            if (next->asked.part.begin() >= each->asked.part.end()) break;
             detail::check_apart(*each->of, each->asked, next->asked);
         }
     }
-    for (const member& each : members) detail::check_before_lease(*each.of, each.asked);
+    for (const detail::member& each : members) detail::check_before_lease(*each.of, each.asked);
     // Views end, and the bytes are made quiet, before the first lease is taken: a holder who is asked may wait for a
     // thread that wants one of these leases.
-    for (const member& each : members) detail::ask_before_joining(*each.of, each.asked.where, each.asked.range);
+    for (const detail::member& each : members)
+        detail::ask_before_joining(*each.of, each.asked.where, each.asked.part.hull());
     std::deque<detail::quiet_bytes> quiet;
-    for (const member& each : members) quiet.emplace_back(*each.of, each.asked);
-    for (const member& each : members) *each.taken = detail::take_lease(*each.of, each.asked);
+    for (const detail::member& each : members) quiet.emplace_back(*each.of, each.asked);
+    detail::take_all(members);
     try {
         start();
     } catch (...) {
-        for (const member& each : members) each.taken->end();
+        for (const detail::member& each : members) each.taken->end();
         throw;
     }
-    for (const member& each : members) detail::begin_lease(*each.of, each.asked);
+    for (const detail::member& each : members) detail::begin_lease(*each.of, each.asked);
 }
 
 }  // namespace unibuf

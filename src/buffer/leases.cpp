@@ -9,6 +9,7 @@
 #include "backends/spaces.hpp"
 #include "buffer/hold_waits.hpp"
 #include "buffer/passage.hpp"
+#include "buffer/recording.hpp"
 #include "buffer/usual_answer.hpp"
 
 namespace unibuf::detail {
@@ -64,36 +65,40 @@ byte_lease take_lease(core& of, const request& asked) {
     lock through(of);
     bool changes = asked.what != access::read;
     if (is_free_and_current(through, asked)) {
-        if (through->resident) use_now(through->used);
+        through->use_now();
         changes = changes && !is_newest_at(through->directory.first(), asked.where);
-        if (!changes) through.keep_gate();
+        const bool is_first = through->used_at(asked.where);
+        if (!changes && !is_first) through.keep_gate();
+        record_access(through, asked);
     } else {
         passage(through, asked).bring();  // its claim ends before the lease is added: the lock is held between the two
     }
     const copy& there = *through->copies.find(asked.where.id());
     if (there.queues) reserve_queued_work(through, asked.where);
     const std::uint64_t ticket = through->holds.add(
-        {.range = asked.range, .on = asked.on, .thread = this_thread(), .where = asked.where, .what = asked.what});
+        {.part = asked.part, .on = asked.on, .thread = this_thread(), .where = asked.where, .what = asked.what});
     if (changes && !asked.begins_later) {
         try {
-            now_written(through, asked.range, asked.where);
+            now_written(through, asked.part, asked.where);
         } catch (...) {
             through->holds.remove(ticket);
             throw;
         }
     }
     std::byte* const address = there.address();
-    const native_memory native{
-        .where = asked.where, .handle = there.handle(), .offset = asked.range.begin, .bytes = asked.range.size()};
-    return byte_lease(of, ticket << 1 | gate::by_lock, asked.what, address ? address + asked.range.begin : nullptr,
+    const native_memory native{.where = asked.where,
+                               .handle = there.handle(),
+                               .offset = asked.part.begin(),
+                               .bytes = asked.part.hull().size()};
+    return byte_lease(of, ticket << 1 | gate::by_lock, asked.what, address ? address + asked.part.begin() : nullptr,
                       native);
 }
 
 void begin_lease(core& of, const request& leased) {
     lock through(of);
     if (leased.what == access::read) return;
-    if (through->shares_host(leased.where)) before_device_writes(through, leased.range, leased.where);
-    now_written(through, leased.range, leased.where);
+    if (through->shares_host(leased.where)) before_device_writes(through, leased.part, leased.where);
+    now_written(through, leased.part, leased.where);
 }
 
 void reserve_queued_work(lock& through, space where) {
@@ -103,10 +108,10 @@ void reserve_queued_work(lock& through, space where) {
     unrecorded::at(where);
 }
 
-bool queue_work_of(lock& through, space where, byte_range range, bool writes, queue on) noexcept {
+bool queue_work_of(lock& through, space where, const region& part, bool writes, queue on) noexcept {
     const copy* const there = through->copies.find(where.id());
-    if (!there || !there->queues || range.empty()) return false;
-    const coherence::queued_work left{.range = range, .where = where.id(), .writes = writes};
+    if (!there || !there->queues || part.empty()) return false;
+    const coherence::queued_work left{.part = part, .where = where.id(), .writes = writes};
     if (through->holds.work().has_late(left, on)) return false;
     fence done;
     try {
@@ -124,9 +129,8 @@ void end_lease_with(core& of, std::uint64_t ticket, fence done) {
         through->holds.work().reserve(through->holds.size() + 1);
         const hold ended = through->holds.remove(number);
         if (!done.native()) return;
-        through->holds.work().add(
-            {.range = ended.range, .where = ended.where.id(), .writes = ended.what != access::read},
-            {.done = std::move(done), .on = {}, .unordered = true});
+        through->holds.work().add({.part = ended.part, .where = ended.where.id(), .writes = ended.what != access::read},
+                                  {.done = std::move(done), .on = {}, .unordered = true});
     });
 }
 
@@ -134,7 +138,7 @@ void end_by_lock(gate& of, std::uint64_t ticket) noexcept {
     end_lease(static_cast<core&>(of), ticket, [](lock& through, std::uint64_t number) {
         const hold ended = through->holds.remove(number);
         const bool writes = ended.what != access::read;
-        if (!queue_work_of(through, ended.where, ended.range, writes, ended.on)) through.as_before();
+        if (!queue_work_of(through, ended.where, ended.part, writes, ended.on)) through.as_before();
     });
 }
 

@@ -35,7 +35,7 @@ gate_bits bits_now(guarded& state, std::uint8_t device) noexcept {
     const copy* const at_device = device == no_space ? nullptr : state.copies.find(device);
     // Beside a standing hold each pointer goes by the lock, which notes that its bytes are kept from the device.
     const bool stands = state.holds.any_standing();
-    return bits_of({
+    gate_bits result = bits_of({
         .known = state.directory.summarize(),
         .allowed = state.copies.options().access,
         .busy = !state.holds.work().empty(),
@@ -46,6 +46,11 @@ gate_bits bits_now(guarded& state, std::uint8_t device) noexcept {
         .device_waits = at_device && at_device->queues,
         .handle_is_out = !stands && at_device && state.holds.handle_is_out(device),
     });
+    // The first use of what nobody had asked for goes by the lock, and is recorded.
+    constexpr std::uint32_t of_host = (std::uint32_t{1} << gate::device_shift) - 1 - gate::device_newest;
+    if (state.unasked == coherence::host) result.ready &= ~of_host;
+    if (state.unasked == device && device != no_space) result = {.ready = result.ready & of_host};
+    return result;
 }
 
 }  // namespace
@@ -72,7 +77,7 @@ lock::~lock() {
 
 bool lock::wait_for_change(const wait_limit& limit) {
     guarded& state = core_.state_;
-    std::condition_variable& changed = state.with_seldom_used().changed;
+    std::condition_variable_any& changed = state.with_seldom_used().changed;
     const waiting_thread counted(state);
     clock::time_point until = limit.next_look();
     if (backends::help_others) {

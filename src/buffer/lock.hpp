@@ -54,7 +54,7 @@ public:
         released& operator=(const released&) = delete;
 
     private:
-        std::unique_lock<std::mutex>& mutex_;
+        std::unique_lock<small_mutex>& mutex_;
     };
 
     // Where nobody has the lock between the two, the gate is opened as it was, and nothing has to be found out.
@@ -71,7 +71,7 @@ private:
     void let_pass(std::uint32_t ready) noexcept;
 
     core& core_;
-    std::unique_lock<std::mutex> mutex_;
+    std::unique_lock<small_mutex> mutex_;
     // Each of these is gate::ready and `is_kept`; 0 where what the gate may say has to be found out.
     static constexpr std::uint32_t is_kept = std::uint32_t{1} << 31;
     std::uint32_t said_ = 0;         // before the lock, where device_ready was not set

@@ -2,7 +2,9 @@
 #include "buffer/moves.hpp"
 
 #include <algorithm>
+#include <utility>
 
+#include "backends/pattern.hpp"
 #include "buffer/transfers.hpp"
 #include "memory/transfer_costs.hpp"
 
@@ -31,8 +33,46 @@ bool may_carry(const guarded& state, byte_range gap, const coherence::step& alon
         return (k.current & ends) != ends || k.lost || written_unseen;
     });
     return !is_needed && std::ranges::none_of(state.holds.work().ranges(), [&](const coherence::queued_work& each) {
-        return each.range.overlaps(gap);
+        return each.part.overlaps(gap);
     });
+}
+
+using backends::rectangle_copy;
+
+/// Returns the same copy with the other end without gaps.
+rectangle_copy packed(rectangle_copy rows) noexcept {
+    rows.there = rectangle_copy::end::without_gaps(rows.row_bytes, rows.axes, rows.counts);
+    return rows;
+}
+
+/// Calls act(rectangle_copy, std::byte*) for some of the outermost indices of a rectangle at a time, with memory of the
+/// host that has room for them.
+template <class Act>
+void in_staging(rectangle_copy rows, const Act& act) {
+    const rectangle_copy all = rows;
+    const std::size_t count = all.axes == 0 ? 1 : all.counts[0];
+    const std::size_t each = all.bytes() / count;
+    const std::size_t most = std::clamp<std::size_t>(staging_bytes / each, 1, count);
+    std::vector<std::byte> staging(most * each);
+    for (std::size_t done = 0; done < count; done += most) {
+        rows.counts[0] = std::min(most, count - done);
+        rows.here.offset = all.here.offset + done * all.here.pitches[0];
+        rows.there.offset = all.there.offset + done * all.there.pitches[0];
+        act(std::as_const(rows), staging.data());
+    }
+}
+
+/// Moves a part to the same place in another memory. `host` is the host's memory where that is one of the two.
+fence move_part(backends::memory& from, backends::memory& to, std::byte* host, bool to_host, const region& part,
+                queue on) {
+    if (const box* const of = part.as_box()) {
+        if (!host) return move_on_devices(from, to, in_place(*of), on);
+        return to_host ? from.read_rectangle(in_place(*of), host, on) : to.write_rectangle(in_place(*of), host, on);
+    }
+    const byte_range range = part.hull();
+    if (!host) return move_on_devices(from, range, to, range.begin, on);
+    const std::span bytes(host + range.begin, range.size());
+    return to_host ? from.read(range.begin, bytes, on) : to.write(range.begin, bytes, on);
 }
 
 }  // namespace
@@ -48,22 +88,76 @@ fence move_on_devices(backends::memory& from, byte_range range, backends::memory
     return {};
 }
 
-void move_ranges(backends::memory& from, backends::memory& to, bool to_host, std::span<const byte_range> ranges,
-                 queue on, std::vector<fence>& done) {
+rectangle_copy in_place(const box& of) noexcept {
+    rectangle_copy result;
+    const std::size_t inner = of.last_cut();
+    result.row_bytes = of.extent(inner) * of.on.pitch[inner];
+    for (std::size_t axis = 0; axis < inner; ++axis) {
+        if (of.extent(axis) == 1) continue;
+        result.counts[result.axes] = of.extent(axis);
+        result.here.pitches[result.axes++] = of.on.pitch[axis];
+    }
+    result.here.offset = of.first_byte();
+    result.there = result.here;
+    return result;
+}
+
+std::optional<rectangle_copy> rectangle_between(const region& to, const region& from) {
+    const auto rows_of = [](const region& part) {
+        if (part.as_box()) return in_place(*part.as_box());
+        rectangle_copy row{.row_bytes = part.size()};
+        row.here.offset = row.there.offset = part.begin();
+        return row;
+    };
+    const auto and_a_range = [](rectangle_copy rows, std::size_t begin) {
+        rows.there = rectangle_copy::end::without_gaps(rows.row_bytes, rows.axes, rows.counts);
+        rows.there.offset = begin;
+        return rows;
+    };
+    rectangle_copy result = rows_of(to);
+    const rectangle_copy other = rows_of(from);
+    if (from.is_range()) return and_a_range(result, from.begin());
+    if (to.is_range()) return and_a_range(other, to.begin()).turned();
+    if (other.row_bytes != result.row_bytes || other.axes != result.axes || other.counts != result.counts) {
+        return std::nullopt;
+    }
+    result.there = other.here;
+    return result;
+}
+
+fence move_on_devices(backends::memory& from, backends::memory& to, const rectangle_copy& rows, queue on) {
+    if (to.takes_from(from)) return to.write_rectangle_from(from, rows, on);
+    if (std::byte* const host = to.host_address()) {
+        rows.for_each_row([&](std::size_t here, std::size_t) { to.show(here, rows.row_bytes); });
+        from.read_rectangle(rows.turned(), host, {}).wait();  // not on the target's queue
+        return {};
+    }
+    in_staging(rows, [&](const rectangle_copy& some, std::byte* staging) {
+        from.read_rectangle(packed(some.turned()), staging, {}).wait();
+        to.write_rectangle(packed(some), staging, {}).wait();
+    });
+    return {};
+}
+
+void fill_box(backends::memory& to, const box& of, std::span<const std::byte> pattern) {
+    in_staging(in_place(of), [&](const rectangle_copy& some, std::byte* staging) {
+        backends::repeat(pattern, {staging, some.bytes()});
+        to.write_rectangle(packed(some), staging, {}).wait();
+    });
+}
+
+void move_parts(backends::memory& from, backends::memory& to, bool to_host, std::span<const region> parts, queue on,
+                std::vector<fence>& done) {
     std::byte* const host = to_host ? to.host_address() : from.host_address();
-    if (!host) {
-        for (const byte_range& each : ranges) done.push_back(move_on_devices(from, each, to, each.begin, on));
+    const bool ranges = std::ranges::all_of(parts, &region::is_range);
+    if (!host || !ranges || parts.size() == 1) {
+        for (const region& each : parts) done.push_back(move_part(from, to, host, to_host, each, on));
         return;
     }
-    if (ranges.size() == 1) {
-        const std::span bytes(host + ranges[0].begin, ranges[0].size());
-        done.push_back(to_host ? from.read(ranges[0].begin, bytes, on) : to.write(ranges[0].begin, bytes, on));
-        return;
-    }
-    std::vector<backends::part> parts;
-    parts.reserve(ranges.size());
-    for (const byte_range& each : ranges) parts.push_back({each.begin, each.size()});
-    to_host ? from.read_parts(parts, host, on, done) : to.write_parts(parts, host, on, done);
+    std::vector<backends::part> pieces;
+    pieces.reserve(parts.size());
+    for (const region& each : parts) pieces.push_back({each.begin(), each.size()});
+    to_host ? from.read_parts(pieces, host, on, done) : to.write_parts(pieces, host, on, done);
 }
 
 std::vector<byte_range> joined_over_gaps(lock& through, const std::vector<byte_range>& ranges,

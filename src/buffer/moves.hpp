@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -15,10 +16,23 @@ namespace unibuf::detail {
 /// host. The two are apart.
 fence move_on_devices(backends::memory& from, byte_range range, backends::memory& to, std::size_t offset, queue on);
 
-/// Moves `ranges` between two memories, by the device between them or by way of the host. Adds a fence to `done`, which
-/// has room, for each range that was started, so that after an error the caller knows which are under way.
-void move_ranges(backends::memory& from, backends::memory& to, bool to_host, std::span<const byte_range> ranges,
-                 queue on, std::vector<fence>& done);
+/// Returns the copy of a box to the same place in another memory.
+backends::rectangle_copy in_place(const box& of) noexcept;
+
+/// Returns the copy of the bytes of `from`, in their order, to `to`, which has as many; nothing where that is no
+/// rectangle.
+std::optional<backends::rectangle_copy> rectangle_between(const region& to, const region& from);
+
+/// Moves rows from one memory, `there`, to another, `here`: by the device where it can, else by way of the host.
+fence move_on_devices(backends::memory& from, backends::memory& to, const backends::rectangle_copy& rows, queue on);
+
+/// Moves `parts` between two memories, by the device between them or by way of the host. Adds a fence to `done`, which
+/// has room, for each part that was started, so that after an error the caller knows which are under way.
+void move_parts(backends::memory& from, backends::memory& to, bool to_host, std::span<const region> parts, queue on,
+                std::vector<fence>& done);
+
+/// Repeats `pattern`, which divides the runs of a box, over them, from the host. Where it throws, some may be filled.
+void fill_box(backends::memory& to, const box& of, std::span<const std::byte> pattern);
 
 /// Joins neighbours of `ranges` where it is cheaper to carry the gap between them along. A gap is carried only where it
 /// is current at both ends, and no hold but the claim of `ticket` has a byte of it.

@@ -14,6 +14,7 @@
 #include "buffer/letting_go.hpp"
 #include "buffer/peer_access.hpp"
 #include "buffer/poison.hpp"
+#include "buffer/recording.hpp"
 #include "buffer/standing.hpp"
 #include "buffer/usual_answer.hpp"
 #include "buffer/waits.hpp"
@@ -43,16 +44,14 @@ bool make_copy(lock& through, const request& asked) {
                            [&] { return text() + ", but another thread was making one for all of the given time"; });
         return true;
     }
-    through->copies.reserve(asked.where.id());
     if (!through->resident && !backends::is_host(asked.where)) {
-        residents::instance().add(of);
+        through->among_residents = residents::instance().add(of);
         through->resident = true;
-        use_now(through->used);
     }
     if (through->writes() && through->copies.may_pin_host(asked.where.id())) through->writes()->begin_pinning();
     through->making_copy = true;
     ++through->waiting;  // keeps the gate shut
-    std::vector<copy> made;
+    copy_list made;
     std::exception_ptr failure;
     {
         const lock::released unlocked(through);
@@ -73,6 +72,7 @@ bool make_copy(lock& through, const request& asked) {
     } catch (const std::bad_alloc&) {
         throw error(error_code::out_of_memory, fmt::format("{}: the host has no memory for bookkeeping", text()));
     }
+    record_allocations(of, made);
     through->copies.add(std::move(made));
     return true;
 }
@@ -95,8 +95,8 @@ passage::passage(lock& through, const request& asked) : lock_(through), asked_(a
         check_allowed(lock_.of(), asked_);
         backends::check_not_left_behind(asked_.where);
     }
-    if (lock_->resident) use_now(lock_->used);
-    if (asked_.asks_holders) ask_writers_of_host(lock_, asked_.where, asked_.range);
+    lock_->use_now();
+    if (asked_.asks_holders) ask_writers_of_host(lock_, asked_.where, asked_.part.hull());
     enter();
     if (lock_->holds.any_standing() || lock_->any_open) {
         pause_elsewhere(lock_, asked_, transfers_.own_claim());
@@ -132,14 +132,14 @@ void passage::enter() {
 
 void passage::choose_place() {
     if (asked_.to != purpose::fill) return;
-    if (lock_->peers()) follow_peers(lock_, {.range = asked_.range, .where = host, .what = access::read});
-    asked_.where = space::from_id(coherence::place_to_fill(lock_->directory, asked_.range, lock_->copies.allocated()));
-    if (lock_->holds.upload_of(asked_.range)) asked_.where = host;
+    if (lock_->peers()) follow_peers(lock_, {.part = asked_.part, .where = host, .what = access::read});
+    asked_.where = space::from_id(coherence::place_to_fill(lock_->directory, asked_.part, lock_->copies.allocated()));
+    if (lock_->holds.upload_of(asked_.part)) asked_.where = host;
 }
 
 /// Learns what other processes may have written. Before a drop they are asked as a read at the host asks them.
 void passage::follow() {
-    const request at_host{.range = asked_.range, .where = host, .what = access::read};
+    const request at_host{.part = asked_.part, .where = host, .what = access::read};
     if (asked_.to != purpose::drop) return follow_peers(lock_, asked_);
     follow_peers(lock_, at_host);
 }
@@ -148,7 +148,7 @@ void passage::find() {
     if (!lock_->any_exposed) return;
     if (asked_.to == purpose::declare) {
         wait_for_work_in_host_memory(lock_, asked_);
-        return lock_->writes()->forget(asked_.range);
+        return lock_->writes()->forget(asked_.part);
     }
     find_host_writes(lock_, asked_);
 }
@@ -162,16 +162,20 @@ void passage::check() const {
 void passage::bring() {
     // Where the device uses the host's memory, the program's writes are still looked for until the lease begins.
     const bool later = asked_.begins_later && lock_->shares_host(asked_.where);
-    if (asked_.what != access::read && !later) before_device_writes(lock_, asked_.range, asked_.where);
+    if (asked_.what != access::read && !later) before_device_writes(lock_, asked_.part, asked_.where);
     std::vector<coherence::step> steps;
     forget_done();
-    plan_for(*lock_.operator->(), asked_, asked_.range, steps);
+    plan_for(*lock_.operator->(), asked_, asked_.part, steps);
     if (later) keep_for_the_host(steps);
+    const std::uint64_t begun = steps.empty() || !trace::is_on() ? 0 : trace::now();
     transfers_.run(steps);
+    if (asked_.to == purpose::use) {
+        note_access(lock_, asked_, lacked_by(*lock_.operator->(), asked_, steps), begun);
+    }
     // The gate opens for the host once its memory is idle. Work that had to be waited for was not asked before.
     if (asked_.where == host && lock_->host_memory_is_busy()) lock_->holds.work().forget_done();
-    if (lock_->any_exposed && asked_.where == host) lock_->writes()->expose_again(asked_.range);
-    show(*lock_.operator->(), *at(), asked_.range);
+    if (lock_->any_exposed && asked_.where == host) lock_->writes()->expose_again(asked_.part.hull());
+    show(*lock_.operator->(), *at(), asked_.part);
 }
 
 /// Forgets queued work that is done. Work of leases is asked only where there is much of it.
@@ -181,28 +185,31 @@ void passage::forget_done() noexcept {
     queued.forget_done(queued.is_long());
 }
 
-void passage::keep_others_off() { transfers_.claim(asked_.range); }
+void passage::keep_others_off() { transfers_.claim(asked_.part); }
 
 void passage::fill(std::span<const std::byte> pattern) { transfers_.fill(pattern); }
 
 std::string describe(const request& asked) {
-    if (!asked.verb) return describe(hold{.range = asked.range, .where = asked.where, .what = asked.what});
-    return fmt::format("{} bytes [{}, {}) at {}", asked.verb, asked.range.begin, asked.range.end, asked.where.name());
+    if (!asked.verb) return describe(hold{.part = asked.part, .where = asked.where, .what = asked.what});
+    return fmt::format("{} {} at {}", asked.verb, describe(asked.part), asked.where.name());
 }
 
 void wait_for_all_work(lock& through, const request& asked) {
     std::vector<coherence::step> steps;
-    coherence::plan_to_drop(through->holds.work().ranges(), asked.range, steps);
+    coherence::plan_to_drop(through->holds.work().ranges(), asked.part, steps);
     transfers(through, asked).run(steps);
 }
 
 void find_host_writes(lock& through, const request& asked) {
     wait_for_work_in_host_memory(through, asked);
-    through->writes()->find(asked.range, asked.where, asked.what);
+    // Between scattered rows nobody else may be at work: what others do there is not to be taken for writes.
+    const region hull(asked.part.hull());
+    const bool at_once = host_writes::is_scattered(asked.part) && !through->holds.any_other(hull, 0);
+    through->writes()->find(at_once ? hull.hull() : runs_of(asked.part), asked.where, asked.what);
     through->any_exposed = through->holds.host_is_held_for_writing() || coherence::any_exposed(through->directory);
 }
 
-void plan_for(const guarded& state, const request& asked, byte_range range, std::vector<coherence::step>& steps) {
+void plan_for(const guarded& state, const request& asked, const region& part, std::vector<coherence::step>& steps) {
     coherence::space_set found_later = 0;
     if (asked.why == cause::host_pointer) {
         // Comparing does not find a write of the same bytes, so only a space in the host's own memory stays current.
@@ -213,20 +220,20 @@ void plan_for(const guarded& state, const request& asked, byte_range range, std:
     std::span<const coherence::queued_work> queued = state.holds.work().ranges();
     if (steps_are_behind(state, asked)) queued = {};
     coherence::plan(state.directory, state.copies.memories(), queued,
-                    {.range = range, .where = asked.where.id(), .what = asked.what, .found_later = found_later}, steps);
+                    {.part = part, .where = asked.where.id(), .what = asked.what, .found_later = found_later}, steps);
 }
 
-void now_written(lock& through, byte_range range, space where) {
-    coherence::wrote(through->directory, range, where.id());
-    if (through->any_exposed && where != host) through->writes()->device_has_written(range);
+void now_written(lock& through, const region& part, space where) {
+    coherence::wrote(through->directory, part, where.id());
+    if (through->any_exposed && where != host) through->writes()->device_has_written(part);
     through->copies.find(where.id())->untouched = false;
     if (copy* const at_host = through->copies.find(coherence::host)) at_host->untouched = false;
-    poison_stale(*through.operator->(), range);
+    poison_stale(*through.operator->(), part);
 }
 
-void before_device_writes(lock& through, byte_range range, space where) {
+void before_device_writes(lock& through, const region& part, space where) {
     if (where == host || !through->any_exposed) return;
-    through->writes()->before_device_writes(range, through->shares_host(where));
+    through->writes()->before_device_writes(part, through->shares_host(where));
 }
 
 void check_allowed(const core& of, const request& asked) {
@@ -253,7 +260,7 @@ void check_allocated(const core& of, const copy* there, space where, const char*
 
 void check_not_lost(lock& through, const request& asked) {
     if (!through->any_lost) return;
-    const byte_range lost = coherence::lost_in(through->directory, asked.range);
+    const byte_range lost = coherence::lost_in(through->directory, asked.part);
     if (lost.empty()) {
         through->any_lost = !coherence::lost_in(through->directory, through->whole()).empty();
         return;
@@ -266,7 +273,7 @@ void check_not_lost(lock& through, const request& asked) {
 
 void check_not_contested(lock& through, const request& asked) {
     if (!through->any_exposed) return;
-    const byte_range contested = coherence::contested_in(through->directory, asked.range);
+    const byte_range contested = coherence::contested_in(through->directory, asked.part);
     if (contested.empty()) return;
     throw error(
         error_code::access_conflict,
@@ -281,7 +288,7 @@ void check_not_contested(lock& through, const request& asked) {
 void check_not_uploaded(lock& through, const request& asked) {
     if (asked.what == access::read || asked.to == purpose::drop) return;
     if (backends::is_host(asked.where)) return;
-    const captured_upload* const by = through->holds.upload_of(asked.range);
+    const captured_upload* const by = through->holds.upload_of(asked.part);
     if (!by) return;
     throw error(
         error_code::access_conflict,

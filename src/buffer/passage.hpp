@@ -41,7 +41,7 @@ public:
     /// Takes the claim, which keeps others off while the lock is let go, until the passage goes.
     void keep_others_off();
 
-    /// Repeats `pattern` over the range, which has been brought.
+    /// Repeats `pattern` over the bytes of the access, which has been brought.
     void fill(std::span<const std::byte> pattern);
 
     /// Returns the copy at the space of the access; null where that copy is to be dropped, and there is none.
@@ -61,21 +61,21 @@ private:
     transfers transfers_;
 };
 
-/// Waits for all work that is queued on the range of the access.
+/// Waits for all work that is queued on the bytes of the access.
 void wait_for_all_work(lock& through, const request& asked);
 
 /// Tells the directory what the program wrote at the host through pointers.
 void find_host_writes(lock& through, const request& asked);
 
 /// Adds the steps that grant a request to `steps`.
-void plan_for(const guarded& state, const request& asked, byte_range range, std::vector<coherence::step>& steps);
+void plan_for(const guarded& state, const request& asked, const region& part, std::vector<coherence::step>& steps);
 
-/// Tells the directory that the space `where`, which has a copy, holds the newest content of `range` from now on.
-void now_written(lock& through, byte_range range, space where);
+/// Tells the directory that the space `where`, which has a copy, holds the newest content of `part` from now on.
+void now_written(lock& through, const region& part, space where);
 
-/// Prepares `range` before a device becomes the only one that is current in it: what the host writes there later is a
+/// Prepares `part` before a device becomes the only one that is current in it: what the host writes there later is a
 /// conflict.
-void before_device_writes(lock& through, byte_range range, space where);
+void before_device_writes(lock& through, const region& part, space where);
 
 /// Throws error(invalid_argument) where the host's access mode that the buffer was created with is against the access.
 void check_allowed(const core& of, const request& asked);

@@ -1,12 +1,15 @@
 // buffer/peer_access.cpp: what other processes may have written, and what they are told.
 #include "buffer/peer_access.hpp"
 
+#include <fmt/format.h>
+
 #include <cstring>
 #include <utility>
 
 #include "backends/host/callers_memory.hpp"
 #include "buffer/letting_go.hpp"
 #include "buffer/passage.hpp"
+#include "buffer/recording.hpp"
 #include "coherence/state.hpp"
 #include "process/peers.hpp"
 #include "trace/counters.hpp"
@@ -23,41 +26,46 @@ bool has_newest_at_device(const guarded& state) {
     return has_newest_at_device(coherence::state_of(state.directory, state.copies.allocated()));
 }
 
-std::vector<copy> used_in_place(const std::shared_ptr<process::shared_memory>& memory) {
+copy_list used_in_place(const std::shared_ptr<process::shared_memory>& memory) {
     return host_copy_of(std::make_unique<backends::callers_memory>(memory->bytes(), memory));
 }
 
-void make_room(lock& through) {
-    through->with_seldom_used();
-    through->copies.reserve(coherence::host);
-}
-
-/// Puts the copies in the place of the old ones, for which there is room, and makes `with` the buffer's peers.
-void install(lock& through, std::vector<copy> made, std::unique_ptr<process::peers> with) {
+/// Puts the copies in the place of the old ones, and makes `with` the buffer's peers. Needs no memory where the buffer
+/// has its seldom used parts.
+void install(lock& through, copy_list made, std::unique_ptr<process::peers> with) {
     through->with_seldom_used().peers = std::move(with);
     trace::hold_anyway(host, through->copies.bytes());
+    record_allocations(through.of(), made);
     through->copies.add(std::move(made));
     now_written(through, through->whole(), host);
+    record(event_kind::mark, through.of(), through->whole(), host);
 }
 
 void check_not_held(lock& through) {
-    bool held = through->holds.any_standing();
-    for (const copy& each : through->copies) held |= through->holds.pins(each.where);
+    holds& all = through->holds;
+    bool held = all.any_standing();
+    bool pointed = false;
+    for (const copy& each : through->copies) {
+        held |= all.pins(each.where);
+        pointed |= all.handle_is_out(each.where);
+    }
     if (!held) return;
-    throw error(error_code::access_conflict,
-                through.of().name() +
-                    ": to share it was asked for, which gives it other memory, but arrays or views of it are held, "
-                    "also what is left of a block, or pointers and handles are out: drop the former, and end the "
-                    "latter by release_host and release_device");
+    pointed |= all.writers_of_host().any_pointer();
+    const char* const by = all.any_standing() ? "a standing hold uses it: end that one first"
+                           : pointed ? "pointers or handles are out: call release_host and release_device first"
+                                     : "arrays or views of it are held, also what is left of a block: drop them";
+    throw error(
+        error_code::access_conflict,
+        fmt::format("{}: to share it was asked for, which gives it other memory, but {}", through.of().name(), by));
 }
 
 }  // namespace
 
 void attach_memory(core& of, const std::shared_ptr<process::shared_memory>& memory) {
     auto with = std::make_unique<process::peers>(memory);
-    std::vector<copy> made = used_in_place(memory);
+    copy_list made = used_in_place(memory);
     lock through(of);
-    make_room(through);
+    through->with_seldom_used();
     with->join();
     install(through, std::move(made), std::move(with));
 }
@@ -66,8 +74,8 @@ std::shared_ptr<process::shared_memory> share_memory(core& of, std::string_view 
     if (auto known = of.shared_memory()) return known;
     auto memory = process::shared_memory::create(of.bytes, of.room(), description);
     auto with = std::make_unique<process::peers>(memory);
-    std::vector<copy> made = used_in_place(memory);
-    const request asked{.range = {0, of.bytes},
+    copy_list made = used_in_place(memory);
+    const request asked{.part = byte_range{0, of.bytes},
                         .where = host,
                         .what = access::read_write,
                         .why = cause::host_pointer,
@@ -81,7 +89,7 @@ std::shared_ptr<process::shared_memory> share_memory(core& of, std::string_view 
     way.keep_others_off();
     through.wait_until([&] { return !through->making_copy; }, wait_limit{}, [] { return ""; });
     way.bring();
-    make_room(through);  // nothing may fail once the old copies have gone
+    through->with_seldom_used();  // nothing may fail once the old copies have gone
     const std::byte* const from = way.at()->memory->host_address();
     if (of.bytes != 0) {
         const lock::released unlocked(through);
@@ -107,14 +115,14 @@ void follow_peers(lock& through, const request& asked) {
     if (asked.where == host || !with.any()) return;
     // Where the host was current, other processes may have written. Bytes that somebody in this process has leased stay
     // as they are until the lease ends.
-    const auto is_leased = [&](byte_range range) {
-        return through->holds.excluding(range, access::write, this_thread()).thread != 0;
+    const auto is_leased = [&](const region& part) {
+        return through->holds.excluding(part, access::write, this_thread()).thread != 0;
     };
-    byte_range range = makes_device_newest ? through->whole() : asked.range;
-    if (is_leased(range)) range = asked.range;
-    if (is_leased(range)) return;
-    byte_ranges overtaken = through->directory.where(range, &coherence::knowledge::at_host);
-    if (asked.what == access::write) overtaken.take_out(asked.range);  // these are about to be written
+    region part = makes_device_newest ? region(through->whole()) : asked.part;
+    if (is_leased(part)) part = asked.part;
+    if (is_leased(part)) return;
+    byte_ranges overtaken = through->directory.where(part, &coherence::knowledge::at_host);
+    if (asked.what == access::write) overtaken.take_out(runs_of(asked.part));  // these are about to be written
     for (const byte_range& each : overtaken) now_written(through, each, host);
 }
 
@@ -145,7 +153,7 @@ void leave_peers(core& of) noexcept {
     process::peers& with = *through->peers();
     if (!with.any() || !with.holds()) return;
     try {
-        passage(through, {.range = through->whole(),
+        passage(through, {.part = through->whole(),
                           .where = host,
                           .what = access::read,
                           .why = cause::host_pointer,

@@ -8,6 +8,7 @@
 #include "backends/spaces.hpp"
 #include "buffer/passage.hpp"
 #include "buffer/poison.hpp"
+#include "buffer/recording.hpp"
 #include "buffer/standing.hpp"
 #include "trace/counters.hpp"
 
@@ -30,30 +31,30 @@ void prepare_to_expose(lock& through) {
         return there.memory->whole_pages() ? own_pages::all : own_pages::inside;
     };
     auto watch = wanted ? tracking::make_watch(memory, own(), there.memory->common_mapping()) : nullptr;
-    writes =
-        std::make_unique<host_writes>(through->directory, through->holds.writers_of_host(), memory, std::move(watch));
+    writes = std::make_unique<host_writes>(through->directory, through->holds.writers_of_host(), memory,
+                                           std::move(watch), through.of().id());
     if (through->copies.options().uninitialized) writes->values_are_unknown();
     if (!is_untouched(there) || there.memory->is_populated()) writes->memory_was_used();
 }
 
 /// Finds from now on what is written through a pointer to the host's copy, or a view of it, which has been noted among
 /// the holds. The copy is there and current.
-void expose_host(lock& through, byte_range range) {
+void expose_host(lock& through, const region& part) {
     copy& there = *through->copies.find(coherence::host);
-    through->writes()->expose(range, is_untouched(there));
+    through->writes()->expose(part, is_untouched(there));
     there.untouched = false;
     through->any_exposed = coherence::any_exposed(through->directory);
 }
 
-void expose_host_pointer(lock& through, byte_range range) {
+void expose_host_pointer(lock& through, const region& part) {
     prepare_to_expose(through);
-    pause_for_pointer(through, host, range);
-    through->holds.writers_of_host().add_pointer(range);
-    expose_host(through, range);
+    pause_for_pointer(through, host, part);
+    through->holds.writers_of_host().add_pointer(runs_of(part));
+    expose_host(through, part);
 }
 
-request to_expose(byte_range range, const char* verb) {
-    return {.range = range,
+request to_expose(const region& part, const char* verb) {
+    return {.part = part,
             .where = host,
             .what = access::read_write,
             .why = cause::host_pointer,
@@ -72,10 +73,15 @@ std::uint64_t add_view(lock& through, held_ranges& held, space where, byte_range
     }
 }
 
+/// Ends a view of the host's copy through which the program could write.
+void end_writer(held_ranges& writers, byte_range range, view_tag tag) noexcept {
+    tag.box != 0 ? writers.end_view_of_box(tag.box) : writers.end_view(range);
+}
+
 /// Throws where a launch could not take the bytes from the host.
 void check_host_is_newest(lock& through, const request& asked) {
     const auto is_elsewhere = [](const coherence::knowledge& k) { return !k.at_host(); };
-    if (!through->directory.any(asked.range, is_elsewhere)) return;
+    if (!through->directory.any(asked.part, is_elsewhere)) return;
     throw error(
         error_code::unsupported,
         fmt::format("{}: {} was asked for, but the host does not have the newest of them, or nobody has written "
@@ -85,7 +91,7 @@ void check_host_is_newest(lock& through, const request& asked) {
 
 /// Throws where a device may write the bytes at any time.
 void check_no_writer(lock& through, const request& asked) {
-    const standing* const writer = through->holds.standing_against(asked.range, host, access::read);
+    const standing* const writer = through->holds.standing_against(asked.part, host, access::read);
     if (!writer) return;
     throw error(error_code::access_conflict,
                 fmt::format("{}: {} was asked for, but a standing hold at {} writes them: end that first",
@@ -102,51 +108,53 @@ unibuf::copy_view view_of(lock& through, const copy& there, space where, byte_ra
 
 }  // namespace
 
-std::byte* host_pointer(core& of, byte_range range) {
-    if (of.options().access == host_access::read_only) return const_cast<std::byte*>(host_pointer_to_read(of, range));
+std::byte* host_pointer(core& of, const region& part) {
+    if (of.options().access == host_access::read_only) return const_cast<std::byte*>(host_pointer_to_read(of, part));
     lock through(of);
-    passage way(through, to_expose(range, "a pointer to"));
+    passage way(through, to_expose(part, "a pointer to"));
     way.bring();
-    expose_host_pointer(through, range);
-    return way.at()->memory->host_address() + range.begin;
+    expose_host_pointer(through, part);
+    return way.at()->memory->host_address() + part.begin();
 }
 
-const std::byte* host_pointer_to_read(core& of, byte_range range) {
+const std::byte* host_pointer_to_read(core& of, const region& part) {
     check_host_may(of, access::read);
     lock through(of);
-    passage way(through, {.range = range,
+    passage way(through, {.part = part,
                           .where = host,
                           .what = access::read,
                           .why = cause::host_pointer,
                           .verb = "a pointer to",
                           .keeps_to_mode = false});
     way.bring();
-    pause_for_pointer(through, host, range);
+    pause_for_pointer(through, host, part);
     through->holds.readers_at(coherence::host).add_pointer(through->whole());
-    return way.at()->memory->host_address() + range.begin;
+    return way.at()->memory->host_address() + part.begin();
 }
 
-void end_host_pointers(core& of, byte_range range) {
+void end_host_pointers(core& of, const region& part) {
     lock through(of);
-    if (range == through->whole()) through->holds.end_handles(coherence::host, range);
-    if (through->holds.host_is_held_for_writing()) through->holds.writers_of_host().end_pointers(range);
-    end_pause_of_pointers(through, host, range);
+    if (part == region(through->whole())) through->holds.end_handles(coherence::host, through->whole());
+    if (through->holds.host_is_held_for_writing()) through->holds.writers_of_host().end_pointers(runs_of(part));
+    end_pause_of_pointers(through, host, part);
 }
 
-host_bytes begin_host_view(core& of, byte_range range) {
+host_bytes begin_host_view(core& of, const region& part) {
     check_host_may(of, access::write);
     lock through(of);
-    passage way(through, to_expose(range, "a host_view of"));
+    passage way(through, to_expose(part, "a host_view of"));
     way.bring();
     prepare_to_expose(through);
+    const byte_range range = part.hull();
     view_tag tag;
     held_ranges& writers = through->holds.writers_of_host();
-    tag.shown = add_view(through, writers, host, range);
+    part.is_range() ? writers.add_view(range) : void(tag.box = writers.add_view_of_box(part));
     try {
-        expose_host(through, range);
+        tag.shown = pause_for_view(through, host, range);
+        expose_host(through, part);
     } catch (...) {
-        end_pause_of_view(through, host, range, tag.shown);
-        writers.end_view(range);
+        if (tag.shown != 0) end_pause_of_view(through, host, range, tag.shown);
+        end_writer(writers, range, tag);
         throw;
     }
     of.add_handle();
@@ -157,29 +165,28 @@ void end_host_view(core& of, byte_range range, view_tag tag) noexcept {
     holder gone;  // is destroyed after the lock
     lock through(of);
     if (tag.holder != 0) gone = through->holds.remove_holder(tag.holder);
-    through->holds.writers_of_host().end_view(range);
+    end_writer(through->holds.writers_of_host(), range, tag);
     end_pause_of_view(through, host, range, tag.shown);
 }
 
-native_memory device_handle(core& of, byte_range range) {
+native_memory device_handle(core& of, const region& part) {
     const space where = current_device();
     lock through(of);
     passage(through,
-            {.range = range, .where = where, .what = access::read, .why = cause::device_handle, .verb = "a handle of"})
+            {.part = part, .where = where, .what = access::read, .why = cause::device_handle, .verb = "a handle of"})
         .bring();
     if (where == host_as_device && of.options().access != host_access::read_only) {
         // The handle is a pointer to the host's copy, too.
-        passage(
-            through,
-            {.range = range, .where = host, .what = access::read, .why = cause::host_pointer, .keeps_to_mode = false})
+        passage(through,
+                {.part = part, .where = host, .what = access::read, .why = cause::host_pointer, .keeps_to_mode = false})
             .bring();
-        expose_host_pointer(through, range);
+        expose_host_pointer(through, part);
     }
-    pause_for_pointer(through, where, range);
+    pause_for_pointer(through, where, part);
     through->holds.readers_at(where.id()).add_pointer(through->whole());
     through->copies.hand_out(where.id());
     const copy& there = *through->copies.find(where.id());
-    return {.where = where, .handle = there.handle(), .offset = range.begin, .bytes = range.size()};
+    return {.where = where, .handle = there.handle(), .offset = part.begin(), .bytes = part.hull().size()};
 }
 
 void end_device_handles(core& of) {
@@ -191,31 +198,36 @@ void end_device_handles(core& of) {
     }
 }
 
-copy_view begin_copy_view(core& of, space where, byte_range range) {
+copy_view begin_copy_view(core& of, space where, const region& part) {
     const cause why = where == host ? cause::host_pointer : cause::device_handle;
     lock through(of);
-    passage way(through, {.range = range,
-                          .where = where,
-                          .what = access::read,
-                          .why = why,
-                          .verb = "a view of",
-                          .keeps_to_mode = false});
+    passage way(
+        through,
+        {.part = part, .where = where, .what = access::read, .why = why, .verb = "a view of", .keeps_to_mode = false});
     way.bring();
-    show(*through.operator->(), *way.at(), range);
+    show(*through.operator->(), *way.at(), part);
+    const byte_range range = part.hull();
     const std::uint64_t shown = add_view(through, through->holds.readers_at(where.id()), where, range);
     return view_of(through, *way.at(), where, range, {.shown = shown});
 }
 
-copy_view hold_copy(core& of, space where, byte_range range) {
+copy_view hold_copy(core& of, space where, const region& part) {
     lock through(of);
     const copy* const there = through->copies.find(where.id());
     check_allocated(of, there, where, "to hold it");
-    show(*through.operator->(), *there, range);
+    show(*through.operator->(), *there, part);
+    const byte_range range = part.hull();
     through->holds.readers_at(where.id()).add_view(range);
     return view_of(through, *there, where, range, {});
 }
 
 copy_view capture_upload(core& of, request asked) {
+    const byte_range range = asked.part.hull();
+    if (!asked.part.is_range()) {
+        throw error(error_code::unsupported,
+                    fmt::format("{}: {} was asked for, but only uploads of bytes that follow each other are captured",
+                                of.name(), describe(asked)));
+    }
     asked.asks_holders = false;  // what they write is what the graph is to take
     lock through(of);
     check_no_writer(through, asked);
@@ -224,21 +236,21 @@ copy_view capture_upload(core& of, request asked) {
     passage way(through, asked);
     way.keep_others_off();
     held_ranges& readers = through->holds.readers_at(asked.where.id());
-    readers.add_view(asked.range);
+    readers.add_view(range);
     view_tag tag;
     try {
         // No launch is ordered with what is under way: work on the device, a transfer to the host.
-        wait_for_all_work(through, {.range = asked.range, .where = host, .waits = asked.waits});
+        wait_for_all_work(through, {.part = asked.part, .where = host, .waits = asked.waits});
         check_no_writer(through, asked);
         check_host_is_newest(through, asked);
         const std::byte* const at_host = through->copies.find(coherence::host)->memory->host_address();
-        if (!through->shares_host(asked.where)) tag.upload = through->holds.add_upload(asked.range, asked.where);
-        way.at()->memory->capture_write(asked.range.begin, {at_host + asked.range.begin, asked.range.size()}, captured);
+        if (!through->shares_host(asked.where)) tag.upload = through->holds.add_upload(range, asked.where);
+        way.at()->memory->capture_write(range.begin, {at_host + range.begin, range.size()}, captured);
         through->copies.hand_out(coherence::host);
-        return view_of(through, *way.at(), asked.where, asked.range, tag);
+        return view_of(through, *way.at(), asked.where, range, tag);
     } catch (...) {
         if (tag.upload != 0) through->holds.remove_upload(tag.upload);
-        readers.end_view(asked.range);
+        readers.end_view(range);
         throw;
     }
 }
@@ -254,21 +266,23 @@ void end_copy_view(core& of, space where, byte_range range, view_tag tag) noexce
 
 void adopt(core& of, std::unique_ptr<backends::memory> memory) {
     lock through(of);
-    through->copies.reserve(coherence::host);
-    std::vector<copy> made = host_copy_of(std::move(memory));
+    copy_list made = host_copy_of(std::move(memory));
     trace::hold_anyway(host, of.bytes);  // nothing fails between this and the copy that it is counted for
+    record_allocations(of, made);
     through->copies.add(std::move(made));
     now_written(through, through->whole(), host);
+    record(event_kind::mark, of, through->whole(), host);
     if (of.options().access != host_access::read_only) expose_host_pointer(through, through->whole());
 }
 
-void check_no_pointers(lock& through, byte_range range, const char* verb) {
-    if (!through->holds.host_is_held_for_writing(range)) return;
-    throw error(
-        error_code::access_conflict,
-        fmt::format("{}: {} was asked for, but pointers to the host's copy are out: end the views of it, or call "
-                    "release_host",
-                    through.of().name(), verb));
+void check_no_pointers(lock& through, const region& part, const char* verb) {
+    if (!through->holds.host_is_held_for_writing(part)) return;
+    const char* const held =
+        through->holds.writers_of_host().any_view(part)
+            ? "arrays or views of the host's copy are held, also what is left of a block: drop them"
+            : "pointers to the host's copy are out: call release_host";
+    throw error(error_code::access_conflict,
+                fmt::format("{}: {} was asked for, but {}", through.of().name(), verb, held));
 }
 
 }  // namespace unibuf::detail

@@ -9,19 +9,19 @@ namespace unibuf::detail {
 
 // These give out pointers to the host's copy and views of it, and end them. host_pointer() is for writing, or for
 // reading where the host may only read the buffer.
-std::byte* host_pointer(core& of, byte_range range);
-const std::byte* host_pointer_to_read(core& of, byte_range range);
-void end_host_pointers(core& of, byte_range range);
-host_bytes begin_host_view(core& of, byte_range range);
+std::byte* host_pointer(core& of, const region& part);
+const std::byte* host_pointer_to_read(core& of, const region& part);
+void end_host_pointers(core& of, const region& part);
+host_bytes begin_host_view(core& of, const region& part);
 void end_host_view(core& of, byte_range range, view_tag tag) noexcept;
 
 // These give out and end plain handles of the default device's copy.
-native_memory device_handle(core& of, byte_range range);
+native_memory device_handle(core& of, const region& part);
 void end_device_handles(core& of);
 
 // These give out and end views of any copy: begin_copy_view() makes the copy current, hold_copy() takes it as it is.
-copy_view begin_copy_view(core& of, space where, byte_range range);
-copy_view hold_copy(core& of, space where, byte_range range);
+copy_view begin_copy_view(core& of, space where, const region& part);
+copy_view hold_copy(core& of, space where, const region& part);
 /// Puts the upload of a range, whose newest bytes the host has, into what is being captured on `asked.on`. Returns a
 /// view of the copy at the device; until it ends the bytes are written at the host alone. Where the device uses the
 /// host's memory, there is nothing to upload.
@@ -33,6 +33,6 @@ void end_copy_view(core& of, space where, byte_range range, view_tag tag) noexce
 void adopt(core& of, std::unique_ptr<backends::memory> memory);
 
 /// Throws error(access_conflict) where pointers or views through which the host writes are out.
-void check_no_pointers(lock& through, byte_range range, const char* verb);
+void check_no_pointers(lock& through, const region& part, const char* verb);
 
 }  // namespace unibuf::detail

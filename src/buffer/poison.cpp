@@ -8,19 +8,19 @@
 
 namespace unibuf::detail {
 
-void poison_stale(guarded& state, byte_range range) {
+void poison_stale(guarded& state, const region& part) {
     if (!state.copies.any_poisons()) return;
     const auto queued = state.holds.work().ranges();
     for (copy& each : state.copies) {
         if (each.placed != placement::mirrored || !each.memory->host_address()) continue;
         std::optional<host_writes::own_write> guard;
-        if (each.where == coherence::host && state.any_exposed) guard.emplace(*state.writes(), range);
+        if (each.where == coherence::host && state.any_exposed) guard.emplace(*state.writes(), part);
         const coherence::space_set sharers = state.copies.memories().group(each.where);
-        state.directory.for_each(range, [&](byte_range piece, const coherence::knowledge& k) {
+        state.directory.for_each_run(part, [&](byte_range piece, const coherence::knowledge& k) {
             if (k.what == coherence::content::unwritten || (k.current & sharers) != 0) return;
             const bool in_use = std::ranges::any_of(queued, [&](const coherence::queued_work& work) {
                 // A transfer may still read it, or a device that has the same memory write it.
-                return coherence::has(sharers, work.where) && work.range.overlaps(piece);
+                return coherence::has(sharers, work.where) && work.part.overlaps(piece);
             });
             if (in_use) return;
             each.untouched = false;
@@ -37,8 +37,9 @@ void poison_all(guarded& state) {
     }
 }
 
-void show(guarded& state, const copy& at, byte_range range) {
-    if (state.copies.any_poisons()) at.memory->show(range.begin, range.size());
+void show(guarded& state, const copy& at, const region& part) {
+    if (!state.copies.any_poisons()) return;
+    part.for_each_run([&](byte_range run) { at.memory->show(run.begin, run.size()); });
 }
 
 }  // namespace unibuf::detail

@@ -5,14 +5,14 @@
 
 namespace unibuf::detail {
 
-/// Overwrites the bytes of `range` that are stale, where a device of the buffer asks for that, in all copies that the
+/// Overwrites the bytes of `part` that are stale, where a device of the buffer asks for that, in all copies that the
 /// host can address, but for bytes that a transfer may still read.
-void poison_stale(guarded& state, byte_range range);
+void poison_stale(guarded& state, const region& part);
 
 /// Overwrites all copies of a buffer one of whose devices asks for that: nothing of them is content any more.
 void poison_all(guarded& state);
 
-/// Makes sure, before somebody sees `range` of a copy, that its stale bytes are poison.
-void show(guarded& state, const copy& at, byte_range range);
+/// Makes sure, before somebody sees `part` of a copy, that its stale bytes are poison.
+void show(guarded& state, const copy& at, const region& part);
 
 }  // namespace unibuf::detail

@@ -12,11 +12,11 @@
 
 namespace unibuf::detail {
 
-byte_ranges to_open(guarded& state, const standing& of, byte_range within, byte_range shown_last) {
-    byte_ranges free = of.range.clipped_to(within);
+byte_ranges to_open(guarded& state, const standing& of, const region& within, byte_range shown_last) {
+    byte_ranges free = runs_of(of.part, within);
     free.take_out(of.paused);
-    free.take_out(of.pointed.of(of.range));
-    free.take_out(state.holds.exclusively_held(of.range));
+    free.take_out(of.pointed.of(of.part.hull()));
+    free.take_out(state.holds.exclusively_held(of.part));
     byte_ranges result;
     const auto add_where = [&](const byte_ranges& ranges, const auto& lacks) {
         for (const byte_range& each : ranges) result.add(state.directory.where(each, lacks));
@@ -29,7 +29,7 @@ byte_ranges to_open(guarded& state, const standing& of, byte_range within, byte_
               [&](const coherence::knowledge& k) { return !coherence::has(k.current, of.where.id()) && !k.contested; });
     if (!state.any_exposed) return result;
     // Writes are found when the bytes are brought.
-    byte_ranges written_later = state.holds.writers_of_host().of(of.range);
+    byte_ranges written_later = state.holds.writers_of_host().of(of.part.hull());
     written_later.take_out(shown_last);
     free.take_out(written_later);
     add_where(free, [](const coherence::knowledge& k) { return k.exposed() && !k.contested; });
@@ -41,8 +41,8 @@ namespace {
 /// Returns whether the device may use all bytes of its hold.
 bool has_all(guarded& state, const standing& of) {
     if (!of.paused.empty() || of.pointed.any()) return false;
-    if (of.what != access::read) return !state.directory.any(of.range, [](const auto& k) { return !k.open; });
-    return state.holds.excluding(of.range, access::read, 0).thread == 0 && to_open(state, of, of.range, {}).empty();
+    if (of.what != access::read) return !state.directory.any(of.part, [](const auto& k) { return !k.open; });
+    return state.holds.excluding(of.part, access::read, 0).thread == 0 && to_open(state, of, of.part, {}).empty();
 }
 
 /// Returns whether something may have to move before the device has the newest content of `range`.
@@ -57,7 +57,7 @@ void open_range(lock& through, std::uint64_t ticket, byte_range range) {
     const standing* of = through->holds.find_standing(ticket);
     const space where = of->where;
     if (lacks_any(*through.operator->(), where, range)) {
-        const request asked{.range = range,
+        const request asked{.part = range,
                             .where = where,
                             .what = of->what,
                             .why = cause::device_handle,
@@ -115,7 +115,7 @@ void give_bytes(lock& through, std::uint64_t ticket, byte_range shown_last) {
     for (int round = 0; round < 2 && std::exchange(again, false); ++round) {
         const standing* of = state.holds.find_standing(ticket);
         if (!of) return;
-        for (const byte_range& each : to_open(state, *of, of->range, shown_last)) {
+        for (const byte_range& each : to_open(state, *of, of->part, shown_last)) {
             of = state.holds.find_standing(ticket);  // the lock was let go of since
             if (!of) return;
             for (const byte_range& piece : to_open(state, *of, each, shown_last)) {
@@ -165,7 +165,7 @@ void note_broken(lock& through, std::uint64_t ticket, error_code code, const cha
     try {
         standing* const broken = through->holds.find_standing(ticket);
         if (!broken) return;
-        broken->paused.add(to_open(*through.operator->(), *broken, broken->range, broken->shown_last));
+        broken->paused.add(to_open(*through.operator->(), *broken, broken->part, broken->shown_last));
         broken->shown_last = {};
         broken->broken = error(code, why);
         broken->resume_failed = true;

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <string>
 
-#include "coherence/byte_range.hpp"
+#include "coherence/region.hpp"
 #include "memory/wait_limit.hpp"
 #include "unibuf/options.hpp"
 #include "unibuf/statistics.hpp"
@@ -20,7 +20,7 @@ enum class purpose : std::uint8_t {
 };
 
 struct request {
-    byte_range range{};
+    region part{};
     space where{};
     access what = access::read;
     cause why = cause::read;
@@ -36,7 +36,7 @@ struct request {
 
     /// Returns whether this marks all of a buffer at the host, which overrules what other processes have newer.
     bool settles_for_all(std::size_t bytes) const noexcept {
-        return to == purpose::declare && where == host && range == byte_range{0, bytes};
+        return to == purpose::declare && where == host && part == region(byte_range{0, bytes});
     }
 
     /// Returns how long holds of others may be in the way.

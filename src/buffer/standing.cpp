@@ -18,7 +18,7 @@ namespace unibuf::detail {
 namespace {
 
 std::string describe(const standing& of) {
-    return fmt::format("a standing hold of bytes [{}, {}) at {}", of.range.begin, of.range.end, of.where.name());
+    return fmt::format("a standing hold of {} at {}", unibuf::describe(of.part), of.where.name());
 }
 
 /// Returns a test for the bytes that the device at `where` may use now as it likes.
@@ -27,7 +27,7 @@ auto is_open_at(space where) {
 }
 
 bool is_elsewhere(const standing& of, const request& asked) {
-    return of.where != asked.where && of.range.overlaps(asked.range);
+    return of.where != asked.where && of.part.overlaps(asked.part);
 }
 
 /// Notes what the device was given to do until now as queued work on its bytes of `ranges`.
@@ -42,9 +42,9 @@ const standing* to_ask(guarded& state, const request& asked) {
     for (const standing& each : state.holds.standing_holds()) {
         const bool is_quiet = each.told_to_pause && each.caller == 0;  // while it is told to go on, it may go on
         if (!each.how->pause || !is_elsewhere(each, asked) || is_quiet || each.caller == this_thread()) continue;
-        const byte_range range = asked.range.clipped_to(each.range);
-        const bool uses =
-            each.what == access::read ? asked.what != access::read : state.directory.any(range, is_open_at(each.where));
+        const auto is_open = [&](const region& part) { return state.directory.any(part, is_open_at(each.where)); };
+        const bool uses = each.what == access::read ? asked.what != access::read
+                                                    : std::ranges::any_of(asked.part.common_with(each.part), is_open);
         if (uses) return &each;
     }
     return nullptr;
@@ -53,7 +53,7 @@ const standing* to_ask(guarded& state, const request& asked) {
 /// Asks all holders that are in the way of the access to pause, one after the other.
 void ask_holders(lock& through, const request& asked, claim& keep) {
     while (const standing* const next = to_ask(*through.operator->(), asked)) {
-        keep.take(asked.range, asked);
+        keep.take(asked.part, asked);
         if (next->caller == 0) {
             call_holder(through, next->ticket, &standing_options::pause, true);
             continue;
@@ -72,7 +72,7 @@ void ask_holders(lock& through, const request& asked, claim& keep) {
 }
 
 void check_may_stand(lock& through, const request& asked) {
-    const standing* const other = through->holds.standing_against(asked.range, asked.where, asked.what);
+    const standing* const other = through->holds.standing_against(asked.part, asked.where, asked.what);
     if (!other) return;
     throw error(error_code::access_conflict,
                 fmt::format("{}: a standing hold at {} was asked for while there is {}: end that one first",
@@ -100,7 +100,7 @@ unibuf::standing_hold begin_standing(core& of, const request& asked, const stand
     stop_borrowing(through, asked);
     check_may_stand(through, asked);  // the lock was let go of meanwhile
     check_not_uploaded(through, asked);
-    const std::uint64_t ticket = through->holds.add_standing({.range = asked.range,
+    const std::uint64_t ticket = through->holds.add_standing({.part = asked.part,
                                                               .where = asked.where,
                                                               .what = asked.what,
                                                               .on = asked.on,
@@ -117,20 +117,20 @@ unibuf::standing_hold begin_standing(core& of, const request& asked, const stand
             ticket,
             {.where = asked.where,
              .handle = through->copies.find(asked.where.id())->handle(),
-             .offset = asked.range.begin,
-             .bytes = asked.range.size()}};
+             .offset = asked.part.begin(),
+             .bytes = asked.part.hull().size()}};
 }
 
 void resume_standing(core& of, std::uint64_t ticket) {
     const core_handle kept = another_handle(of);  // the hold may end meanwhile
     lock through(of);
     standing& held = *through->holds.find_standing(ticket);
-    const byte_range all = held.range;
+    const region all = held.part;
     const space where = held.where;
     const std::optional<error> failed_before = std::exchange(held.broken, {});
     held.paused = {};
     held.pointed = {};
-    held.shown_last = all;
+    held.shown_last = all.hull();
     held.since = through->holds.next_ticket();
     held.resume_failed = false;
     try {
@@ -142,25 +142,25 @@ void resume_standing(core& of, std::uint64_t ticket) {
         }
         throw;
     }
-    check_not_contested(through, {.range = all, .where = where, .what = access::read_write, .verb = "to resume"});
+    check_not_contested(through, {.part = all, .where = where, .what = access::read_write, .verb = "to resume"});
     if (!failed_before) return;
     throw error(failed_before->code(),
-                fmt::format("{}: the device has all of its standing hold of bytes [{}, {}) now, but some could not be "
-                            "given back before: {}",
-                            of.name(), all.begin, all.end, failed_before->what()));
+                fmt::format("{}: the device has all of its standing hold of {} now, but some could not be given "
+                            "back before: {}",
+                            of.name(), unibuf::describe(all), failed_before->what()));
 }
 
 void pause_standing(core& of, std::uint64_t ticket) {
     const core_handle kept = another_handle(of);  // the hold may end meanwhile
     lock through(of);
-    const byte_range range = through->holds.find_standing(ticket)->range;
-    const request all{.range = range, .where = host, .what = access::read};
+    const region part = through->holds.find_standing(ticket)->part;
+    const request all{.part = part, .where = host, .what = access::read};
     claim keep(through);
     wait_for_holds(through, all);
-    pause_elsewhere(through, {.range = range, .where = host, .what = access::read_write}, keep);
-    keep.take(range, all);
+    pause_elsewhere(through, {.part = part, .where = host, .what = access::read_write}, keep);
+    keep.take(part, all);
     wait_for_all_work(through, all);
-    if (standing* const paused = through->holds.find_standing(ticket)) paused->paused = range;
+    if (standing* const paused = through->holds.find_standing(ticket)) paused->paused = runs_of(part);
 }
 
 void end_standing(core& of, std::uint64_t ticket) noexcept {
@@ -171,11 +171,10 @@ void end_standing(core& of, std::uint64_t ticket) noexcept {
         how = held.how;
         try {
             const bool reads = held.what == access::read;
-            byte_ranges own =
-                reads ? byte_ranges(held.range) : through->directory.where(held.range, is_open_at(held.where));
+            byte_ranges own = reads ? runs_of(held.part) : through->directory.where(held.part, is_open_at(held.where));
             queue_work_in(through, held, own);
             for (const standing& each : through->holds.standing_holds()) {
-                if (each.ticket != ticket && each.what != access::read) own.take_out(each.range);
+                if (each.ticket != ticket && each.what != access::read) own.take_out(runs_of(each.part));
             }
             if (!reads) {
                 for (const byte_range& each : own) coherence::pause(through->directory, each);
@@ -193,46 +192,48 @@ void pause_elsewhere(lock& through, const request& asked, claim& keep) {
     ask_holders(through, asked, keep);
     for (standing& each : through->holds.standing_holds()) {
         if (!is_elsewhere(each, asked)) continue;
-        const byte_range range = asked.range.clipped_to(each.range);
         each.resume_failed = false;
-        if (each.how->opens == reopening::told) each.paused.add(range);
-        if (each.what != access::read) {
-            queue_work_in(through, each, through->directory.where(range, is_open_at(each.where)));
-        } else if (asked.what != access::read) {
-            queue_work_in(through, each, range);
+        for (const region& part : asked.part.common_with(each.part)) {
+            if (each.how->opens == reopening::told) each.paused.add(runs_of(part));
+            if (each.what != access::read) {
+                queue_work_in(through, each, through->directory.where(part, is_open_at(each.where)));
+            } else if (asked.what != access::read) {
+                queue_work_in(through, each, runs_of(part));
+            }
         }
     }
     for (const standing& each : through->holds.standing_holds()) {
         if (!is_elsewhere(each, asked) || each.what == access::read) continue;
-        const byte_range range = asked.range.clipped_to(each.range);
-        for (const byte_range& open : through->directory.where(range, is_open_at(each.where))) {
-            coherence::pause(through->directory, open);
+        for (const region& part : asked.part.common_with(each.part)) {
+            for (const byte_range& open : through->directory.where(part, is_open_at(each.where))) {
+                coherence::pause(through->directory, open);
+            }
         }
     }
     // Bytes may be open under no hold any more: their hold ended when there was no memory to say so.
-    for (byte_range left = coherence::open_elsewhere_in(through->directory, asked.range, asked.where.id());
-         !left.empty(); left = coherence::open_elsewhere_in(through->directory, asked.range, asked.where.id())) {
-        for (const copy& each : through->copies) {
-            if (!through->directory.any(left, is_open_at(space::from_id(each.where)))) continue;
+    for (const copy& each : through->copies) {
+        if (each.where == asked.where.id()) continue;
+        const space where = space::from_id(each.where);
+        for (const byte_range& left : through->directory.where(asked.part, is_open_at(where))) {
             through->holds.work().reserve(through->holds.size() + 1);
-            queue_work_of(through, space::from_id(each.where), left, true, {});
+            queue_work_of(through, where, left, true, {});
+            coherence::pause(through->directory, left);
         }
-        coherence::pause(through->directory, left);
     }
 }
 
-void pause_for_pointer(lock& through, space where, byte_range range) {
+void pause_for_pointer(lock& through, space where, const region& part) {
     for (standing& each : through->holds.standing_holds()) {
-        if (each.where != where) each.pointed.at(where.id()).add_pointer(range.clipped_to(each.range));
+        if (each.where != where) each.pointed.at(where.id()).add_pointer(runs_of(part, each.part));
     }
 }
 
-void end_pause_of_pointers(lock& through, space where, byte_range range) {
+void end_pause_of_pointers(lock& through, space where, const region& part) {
     for (standing& each : through->holds.standing_holds()) {
         held_ranges* const pointed = each.pointed.find(where.id());
         if (!pointed) continue;
-        pointed->end_pointers(range);
-        each.shown_last = each.shown_last.joined_with(range.clipped_to(each.range));
+        pointed->end_pointers(runs_of(part));
+        each.shown_last = each.shown_last.joined_with(part.hull().clipped_to(each.part.hull()));
     }
 }
 
@@ -242,12 +243,12 @@ std::uint64_t pause_for_view(lock& through, space where, byte_range range) {
     auto each = all.begin();
     try {
         for (; each != all.end(); ++each) {
-            if (each->where != where) each->pointed.at(where.id()).add_view(range.clipped_to(each->range));
+            if (each->where != where) each->pointed.at(where.id()).add_view(range.clipped_to(each->part.hull()));
         }
     } catch (...) {
         while (each != all.begin()) {
             --each;
-            if (each->where != where) each->pointed.at(where.id()).end_view(range.clipped_to(each->range));
+            if (each->where != where) each->pointed.at(where.id()).end_view(range.clipped_to(each->part.hull()));
         }
         throw;
     }
@@ -257,8 +258,8 @@ std::uint64_t pause_for_view(lock& through, space where, byte_range range) {
 void end_pause_of_view(lock& through, space where, byte_range range, std::uint64_t shown) noexcept {
     for (standing& each : through->holds.standing_holds()) {
         if (each.where == where || each.since > shown) continue;
-        each.pointed.find(where.id())->end_view(range.clipped_to(each.range));
-        each.shown_last = each.shown_last.joined_with(range.clipped_to(each.range));
+        each.pointed.find(where.id())->end_view(range.clipped_to(each.part.hull()));
+        each.shown_last = each.shown_last.joined_with(range.clipped_to(each.part.hull()));
     }
 }
 
@@ -274,9 +275,9 @@ void check_not_broken(lock& through, const request& asked) {
     }
 }
 
-void check_no_standing(lock& through, byte_range range, const char* verb) {
+void check_no_standing(lock& through, const region& part, const char* verb) {
     for (const standing& each : through->holds.standing_holds()) {
-        if (!each.range.overlaps(range)) continue;
+        if (!each.part.overlaps(part)) continue;
         throw error(error_code::access_conflict,
                     fmt::format("{}: {} was asked for, but there is {}: end that one first", through.of().name(), verb,
                                 describe(each)));

@@ -36,9 +36,9 @@ void pause_elsewhere(lock& through, const request& asked, claim& keep);
 /// These keep the bytes of a pointer to the copy at `where`, or of a view of it, from standing holds elsewhere, until
 /// the pointer or the view ends, or the hold is resumed. end_pause_of_view takes the number that pause_for_view
 /// returned.
-void pause_for_pointer(lock& through, space where, byte_range range);
+void pause_for_pointer(lock& through, space where, const region& part);
 std::uint64_t pause_for_view(lock& through, space where, byte_range range);
-void end_pause_of_pointers(lock& through, space where, byte_range range);
+void end_pause_of_pointers(lock& through, space where, const region& part);
 void end_pause_of_view(lock& through, space where, byte_range range, std::uint64_t shown) noexcept;
 
 /// Opens the bytes that nobody holds and nobody has paused, as rule 3 says.
@@ -47,7 +47,7 @@ void open_again(lock& through) noexcept;
 /// Throws the error that kept bytes of the access from being given back to a device. It is thrown once.
 void check_not_broken(lock& through, const request& asked);
 
-/// Throws error(access_conflict) where a standing hold has some of the range.
-void check_no_standing(lock& through, byte_range range, const char* verb);
+/// Throws error(access_conflict) where a standing hold has some of the bytes.
+void check_no_standing(lock& through, const region& part, const char* verb);
 
 }  // namespace unibuf::detail

@@ -25,16 +25,19 @@ namespace {
 /// An access that may be interrupted moves so many bytes between two questions.
 constexpr std::size_t part_bytes = std::size_t{64} << 20;
 
-/// Returns the steps with long moves cut into parts.
+/// Returns the steps with long moves of ranges cut into parts.
 std::vector<step> in_parts(const std::vector<step>& whole) {
     std::vector<step> result;
     for (step each : whole) {
-        const std::size_t end = each.range.end;
-        if (each.does == step::kind::move) each.range.end = std::min(end, each.range.begin + part_bytes);
-        for (;; each.range = {each.range.end, std::min(end, each.range.end + part_bytes)}) {
-            result.push_back(each);
-            if (each.range.end == end) break;
+        if (each.does == step::kind::move && each.part.is_range()) {
+            const byte_range all = each.part.hull();
+            for (std::size_t next = all.begin; all.end - next > part_bytes; next += part_bytes) {
+                each.part = byte_range{next, next + part_bytes};
+                result.push_back(each);
+                each.part = byte_range{next + part_bytes, all.end};
+            }
         }
+        result.push_back(each);
     }
     return result;
 }
@@ -47,7 +50,7 @@ void transfers::run(const std::vector<step>& planned) {
 }
 
 void transfers::run_all(const std::vector<step>& planned) {
-    claim(asked_.range);
+    claim(asked_.part);
     executor_ = asked_.where.id();
     returns_early_ = may_return_early(planned);
     mover_ = only_mover(planned);
@@ -89,9 +92,9 @@ void transfers::carry_out(const std::vector<step>& planned) {
     try {
         for (auto next = planned.begin(); next != planned.end();) {
             // Moves between the same two memories are independent of each other, and may be under way together.
-            std::size_t bytes = next->range.size();
+            std::size_t bytes = next->part.size();
             const auto end = std::find_if(std::next(next), planned.end(), [&](const step& each) {
-                bytes += each.range.size();
+                bytes += each.part.size();
                 return !each.is_like(*next) || (asked_.waits.by && bytes > part_bytes);
             });
             finish_started();
@@ -120,7 +123,7 @@ void transfers::start(std::span<const step> group) {
             continue;
         }
         in_flight now{each, {}, {}};
-        if (each.does == step::kind::publish) now.guard = guard(each.range, each.to);
+        if (each.does == step::kind::publish) now.guard = guard(each.part, each.to);
         now.done = each.does == step::kind::publish ? publish(each) : zero(each);
         started_.push_back(std::move(now));
     }
@@ -130,60 +133,70 @@ void transfers::start(std::span<const step> group) {
 /// Starts moves between the same two memories, which their device may do in one call.
 void transfers::start_moves(std::span<const step> group) {
     const step& first = group.front();
-    const std::vector<byte_range> ranges = ranges_to_move(group);
+    const std::vector<region> parts = parts_to_move(group);
     backends::memory& from = *lock_->copies.find(first.from)->memory;
     backends::memory& to = *lock_->copies.find(first.to)->memory;
     lock_->copies.find(first.to)->untouched = false;
     const queue on = queue_at(asked_, executor_of(first));
     const auto begin = std::chrono::steady_clock::now();
     std::vector<fence> done;
-    done.reserve(ranges.size());
+    done.reserve(parts.size());
     std::vector<std::optional<host_writes::own_write>> guards;
-    guards.reserve(ranges.size());
-    for (const byte_range& each : ranges) guards.push_back(guard(each, first.to));
+    guards.reserve(parts.size());
+    for (const region& each : parts) guards.push_back(guard(each, first.to));
     std::exception_ptr failure;
     {
         const lock::released unlocked(lock_);
         try {
-            move_ranges(from, to, first.to == coherence::host, ranges, on, done);
+            move_parts(from, to, first.to == coherence::host, parts, on, done);
         } catch (...) {
             failure = std::current_exception();
         }
     }
     for (std::size_t i = 0; i < done.size(); ++i) {
         step moved = first;
-        moved.range = ranges[i];
+        moved.part = parts[i];
         started_.push_back({moved, done[i], std::move(guards[i])});  // there is room: see run()
     }
     leave_queued();
     if (!done.empty()) {
-        const std::span moved = std::span(ranges).first(done.size());
+        const std::span moved = std::span(parts).first(done.size());
         count_transfers(lock_, first, asked_.why, moved, begin, std::chrono::steady_clock::now());
     }
     if (failure) std::rethrow_exception(failure);
 }
 
-/// Returns the ranges of the group, some of them joined over gaps. A gap that is carried along does not count as
-/// current at the target until the move is done.
-std::vector<byte_range> transfers::ranges_to_move(std::span<const step> group) {
+/// Returns the parts of the group; ranges among them may be joined over gaps. A gap that is carried along does not
+/// count as current at the target until the move is done.
+std::vector<region> transfers::parts_to_move(std::span<const step> group) {
     const step& first = group.front();
+    std::vector<region> parts;
     std::vector<byte_range> ranges;
-    ranges.reserve(group.size());
-    for (const step& each : group) ranges.push_back(each.range);
-    if (ranges.size() == 1) return ranges;
-    std::vector<byte_range> wider = joined_over_gaps(lock_, ranges, first, executor_of(first), claim_.ticket());
-    if (wider.size() < ranges.size()) {
-        for (const byte_range& each : wider) coherence::drop(lock_->directory, each, first.to);
+    for (const step& each : group) {
+        if (each.part.is_range()) {
+            ranges.push_back(each.part.hull());
+        } else {
+            parts.push_back(each.part);
+        }
     }
-    return wider;
+    if (ranges.size() > 1) {
+        const std::size_t before = ranges.size();
+        std::ranges::sort(ranges, {}, &byte_range::begin);  // pieces among boxes come in the order of the bands
+        ranges = joined_over_gaps(lock_, ranges, first, executor_of(first), claim_.ticket());
+        if (ranges.size() < before) {
+            for (const byte_range& each : ranges) coherence::drop(lock_->directory, each, first.to);
+        }
+    }
+    parts.insert(parts.begin(), ranges.begin(), ranges.end());
+    return parts;
 }
 
 /// Guards bytes that the host lacks while they arrive there, so that they are not taken for writes of the program.
-std::optional<host_writes::own_write> transfers::guard(byte_range range, space_id to) {
+std::optional<host_writes::own_write> transfers::guard(const region& part, space_id to) {
     if (to != coherence::host || !lock_->any_exposed) return std::nullopt;
     const auto lacks = [](const coherence::knowledge& k) { return !k.at_host(); };
-    if (!lock_->directory.any(range, lacks)) return std::nullopt;
-    return std::optional<host_writes::own_write>(std::in_place, *lock_->writes(), range);
+    if (!lock_->directory.any(part, lacks)) return std::nullopt;
+    return std::optional<host_writes::own_write>(std::in_place, *lock_->writes(), part);
 }
 
 /// Makes queued work of started steps that go on after the call. Where this fails, the others are waited for.
@@ -208,21 +221,18 @@ void transfers::finish_started() {
             if (!failure) failure = std::current_exception();
         }
     };
-    std::vector<byte_range> done;
+    std::vector<region> done;
     for (auto each = started_.begin(); each != started_.end(); ++each) {
         attempt([&] {
             if (each->done.native()) {
                 const lock::released unlocked(lock_);
                 each->done.wait();
             }
-            done.push_back(each->step.range);
+            done.push_back(each->step.part);
         });
         const auto next = std::next(each);
         if (next != started_.end() && next->step.is_like(each->step)) continue;
-        attempt([&] {
-            coherence::complete(lock_->directory, lock_->copies.memories(), each->step,
-                                byte_ranges::of(std::move(done)));
-        });
+        attempt([&] { coherence::complete(lock_->directory, lock_->copies.memories(), each->step, done); });
         done.clear();
     }
     started_.clear();
@@ -234,8 +244,8 @@ void transfers::keep_queued(const step& step, const fence& done) {
     work_list& queued = lock_->holds.work();
     const work made{.done = done, .on = asked_.on, .transfer = true};
     queued.reserve(lock_->holds.size() + 2);
-    queued.add({.range = step.range, .where = step.to, .writes = true}, made);
-    if (step.does != step::kind::zero) queued.add({.range = step.range, .where = step.from}, made);
+    queued.add({.part = step.part, .where = step.to, .writes = true}, made);
+    if (step.does != step::kind::zero) queued.add({.part = step.part, .where = step.from}, made);
 }
 
 /// Waits for queued work. Where the device can order what comes next behind it, the host does not stop.
@@ -266,51 +276,60 @@ fence transfers::publish(const step& step) {
     if (used_by_device.on_host()) return {};  // the host in the place of a device has nothing to publish
     backends::memory& shared = *used_by_device.memory;
     const access what = step.seen && shared.publishes_content() ? access::write : step.what;  // no byte moves for that
+    const queue on = queue_at(asked_, device);
     const lock::released unlocked(lock_);
-    const auto offset = step.range.begin;
-    const auto bytes = step.range.size();
-    return device == step.from ? shared.publish_to_host(offset, bytes, what, queue_at(asked_, device))
-                               : shared.publish_to_device(offset, bytes, what, queue_at(asked_, device));
+    if (const box* const of = step.part.as_box()) {
+        const backends::rectangle_copy rows = in_place(*of);
+        return device == step.from ? shared.publish_rows_to_host(rows, what, on)
+                                   : shared.publish_rows_to_device(rows, what, on);
+    }
+    const byte_range range = step.part.hull();
+    return device == step.from ? shared.publish_to_host(range.begin, range.size(), what, on)
+                               : shared.publish_to_device(range.begin, range.size(), what, on);
 }
 
 fence transfers::zero(const step& step) {
     const copy& at = *lock_->copies.find(step.to);
     if (lock_->copies.options().uninitialized || (at.untouched && at.memory->starts_zero())) return {};
     static constexpr std::array nothing{std::byte{0}};
-    return fill_range(at, step.range, nothing);
+    return fill_part(at, step.part, nothing);
 }
 
 void transfers::fill(std::span<const std::byte> pattern) {
-    claim(asked_.range);
+    claim(asked_.part);
     copy& at = *lock_->copies.find(asked_.where.id());
     at.untouched = false;
     if (at.queues) lock_->holds.work().reserve(lock_->holds.size() + 1);
     fence done;
     try {
-        done = fill_range(at, asked_.range, pattern);
+        done = fill_part(at, asked_.part, pattern);
     } catch (const error& failure) {
         // Where others have the content, nobody relies on what a failed fill has left.
-        const byte_range only = coherence::only_at(lock_->directory, asked_.range, asked_.where.id());
-        if (only.empty()) coherence::drop(lock_->directory, asked_.range, asked_.where.id());
+        coherence::drop_where_others(lock_->directory, asked_.part, asked_.where.id());
         tell_of_access(lock_.of(), asked_, failure);
     }
     if (done.native()) {
-        lock_->holds.work().add({.range = asked_.range, .where = asked_.where.id(), .writes = true},
+        lock_->holds.work().add({.part = asked_.part, .where = asked_.where.id(), .writes = true},
                                 {.done = done, .on = {}, .transfer = true});
     }
 }
 
-fence transfers::fill_range(const copy& at, byte_range range, std::span<const std::byte> pattern) {
+fence transfers::fill_part(const copy& at, const region& part, std::span<const std::byte> pattern) {
     backends::memory& memory = *at.memory;
-    const space_id where = at.where;
+    const queue on = queue_at(asked_, at.where);
     const bool on_host = at.on_host();
-    const auto own = on_host ? guard(range, coherence::host) : std::nullopt;
+    const auto own = on_host ? guard(part, coherence::host) : std::nullopt;
     const lock::released unlocked(lock_);
     if (on_host) {
-        backends::repeat(pattern, {memory.host_address() + range.begin, range.size()});
+        part.for_each_run(
+            [&](byte_range run) { backends::repeat(pattern, {memory.host_address() + run.begin, run.size()}); });
         return {};
     }
-    return memory.fill(range.begin, range.size(), pattern, queue_at(asked_, where));
+    if (const box* const of = part.as_box()) {
+        fill_box(memory, *of, pattern);
+        return {};
+    }
+    return memory.fill(part.begin(), part.size(), pattern, on);
 }
 
 queue queue_at(const request& asked, space_id executor) noexcept {

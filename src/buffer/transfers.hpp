@@ -18,7 +18,7 @@ inline coherence::space_id executor_of(const coherence::step& step) noexcept {
     return step.to == coherence::host ? step.from : step.to;
 }
 
-/// Carries out the steps of one access. While this exists, its claim keeps others off the range. Its functions are
+/// Carries out the steps of one access. While this exists, its claim keeps others off its bytes. Its functions are
 /// called with the lock held, and let go of it while bytes move.
 class transfers {
 public:
@@ -27,10 +27,10 @@ public:
     /// Carries out all steps. Where it throws, the directory tells what was done until then.
     void run(const std::vector<coherence::step>& planned);
 
-    /// Repeats `pattern` over the range of the access, at its space.
+    /// Repeats `pattern` over the bytes of the access, at its space.
     void fill(std::span<const std::byte> pattern);
 
-    void claim(byte_range range) { claim_.take(range, asked_); }
+    void claim(const region& part) { claim_.take(part, asked_); }
     detail::claim& own_claim() noexcept { return claim_; }
 
 private:
@@ -54,9 +54,9 @@ private:
 
     fence publish(const coherence::step& step);
     fence zero(const coherence::step& step);
-    fence fill_range(const copy& at, byte_range range, std::span<const std::byte> pattern);
-    std::optional<host_writes::own_write> guard(byte_range range, coherence::space_id to);
-    std::vector<byte_range> ranges_to_move(std::span<const coherence::step> group);
+    fence fill_part(const copy& at, const region& part, std::span<const std::byte> pattern);
+    std::optional<host_writes::own_write> guard(const region& part, coherence::space_id to);
+    std::vector<region> parts_to_move(std::span<const coherence::step> group);
 
     lock& lock_;
     const request& asked_;

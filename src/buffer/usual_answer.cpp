@@ -24,7 +24,7 @@ bool steps_are_behind(const guarded& state, const request& asked) noexcept {
 bool is_free_and_current(lock& through, const request& asked) {
     const guarded& state = *through.operator->();
     const coherence::knowledge& known = state.directory.first();
-    const bool current = state.directory.ranges() == 1 && coherence::has(known.current, asked.where.id());
+    const bool current = state.directory.is_one() && coherence::has(known.current, asked.where.id());
     if (!current || known.open || known.lost || known.contested || state.any_open) return false;
     if (state.holds.any() || !state.holds.are_plain() || state.peers()) return false;
     if (state.making_copy || (state.waiting != 0 && asked.what == access::read)) return false;
@@ -39,7 +39,7 @@ bool is_free_and_current(lock& through, const request& asked) {
     check_allowed(through.of(), asked);
     backends::check_not_left_behind(asked.where);
     if (!state.any_exposed) return true;
-    return asked.what == access::read && asked.where != host && state.writes()->is_unwritten(asked.range);
+    return asked.what == access::read && asked.where != host && state.writes()->is_unwritten(asked.part.hull());
 }
 
 }  // namespace unibuf::detail

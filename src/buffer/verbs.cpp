@@ -14,6 +14,7 @@
 #include "buffer/passage.hpp"
 #include "buffer/pointers.hpp"
 #include "buffer/poison.hpp"
+#include "buffer/recording.hpp"
 #include "buffer/standing.hpp"
 
 namespace unibuf::detail {
@@ -31,28 +32,28 @@ void check_not_held(lock& through, space where) {
     const bool view = through->holds.view_is_out(where.id());
     if (!view && !through->holds.handle_is_out(where.id())) return;
     const char* const who = through->holds.stands_at(where) ? "a standing hold uses it: end that one first"
-                            : view                          ? "views of it are held: end them first"
+                            : view                          ? "arrays or views of it are held: drop them"
                             : where == host                 ? "pointers to it are out: call release_host first"
                                                             : "handles of it are out: call release_device first";
     throw error(error_code::access_conflict, fmt::format("{}: to discard the copy at {} was asked for, but {}",
                                                          through.of().name(), where.name(), who));
 }
 
-/// Notes that nobody has written `range` any more. Where pointers to bytes of it are out, other processes have the
+/// Notes that nobody has written `part` any more. Where pointers to bytes of it are out, other processes have the
 /// buffer, or graphs upload bytes of it, does nothing, and returns false.
-bool drop_content(core& of, byte_range range) {
+bool drop_content(core& of, const region& part) {
     lock through(of);
-    ask_to_let_go(through, host, range);
-    wait_for_holds(through,
-                   {.range = range, .where = host, .what = access::write, .verb = "to discard the content of"});
-    if (through->peers() || through->holds.upload_of(range)) return false;
-    check_no_standing(through, range, "to discard its content");
-    if (through->holds.host_is_held_for_writing(range)) {
-        const bool views = through->holds.writers_of_host().any_view(range);
-        if (views) check_no_pointers(through, range, "to discard its content");
+    ask_to_let_go(through, host, part.hull());
+    wait_for_holds(through, {.part = part, .where = host, .what = access::write, .verb = "to discard the content of"});
+    if (through->peers() || through->holds.upload_of(part)) return false;
+    check_no_standing(through, part, "to discard its content");
+    if (through->holds.host_is_held_for_writing(part)) {
+        const bool views = through->holds.writers_of_host().any_view(part);
+        if (views) check_no_pointers(through, part, "to discard its content");
         return false;
     }
-    coherence::drop_content(through->directory, range);
+    coherence::drop_content(through->directory, part);
+    record(event_kind::discard, of, part, host);
     return true;
 }
 
@@ -71,36 +72,41 @@ void mark(core& of, request asked) {
     passage way(through, asked);
     space where = way.where();
     reserve_queued_work(through, where);
-    queue_work_of(through, where, asked.range, true, asked.on);
+    queue_work_of(through, where, asked.part, true, asked.on);
     if (const copy* const borrower = through->copies.borrower_among(where.id())) {
         where = space::from_id(borrower->whose_turn());
     }
-    before_device_writes(through, asked.range, where);
-    show(*through.operator->(), *through->copies.find(where.id()), asked.range);
-    now_written(through, asked.range, where);
+    before_device_writes(through, asked.part, where);
+    show(*through.operator->(), *through->copies.find(where.id()), asked.part);
+    now_written(through, asked.part, where);
+    record(event_kind::mark, of, asked.part, where);
     if (asked.settles_for_all(of.bytes) && through->peers()) through->peers()->settle_for_all();
 }
 
-void fill(core& of, byte_range range, std::span<const std::byte> pattern) {
+void fill(core& of, const region& part, std::span<const std::byte> pattern) {
     lock through(of);
-    passage way(through,
-                {.range = range, .where = host, .what = access::write, .to = purpose::fill, .verb = "to fill"});
+    passage way(through, {.part = part, .where = host, .what = access::write, .to = purpose::fill, .verb = "to fill"});
     way.bring();
     way.fill(pattern);
-    now_written(through, range, way.where());
+    now_written(through, part, way.where());
+    record(event_kind::fill, of, part, way.where());
 }
 
-void put(core& of, byte_range range, const std::byte* from) {
+void put(core& of, const region& part, const std::byte* from) {
     const request asked{
-        .range = range, .where = host, .what = access::write, .why = cause::read_write, .verb = "to copy to"};
+        .part = part, .where = host, .what = access::write, .why = cause::read_write, .verb = "to copy to"};
     lock through(of);
     const auto write = [&](const copy& there) {
-        now_written(through, range, host);
-        std::memmove(there.memory->host_address() + range.begin, from, range.size());  // may be bytes of its own
+        now_written(through, part, host);
+        part.for_each_run([&](byte_range run) {
+            std::memmove(there.memory->host_address() + run.begin, from, run.size());  // may be bytes of its own
+            from += run.size();
+        });
     };
     const copy* const there = through->copies.find(coherence::host);
     if (there && is_settled(*through.operator->())) {
         check_allowed(of, asked);
+        record_access(through, asked);
         return write(*there);
     }
     passage way(through, asked);
@@ -108,26 +114,26 @@ void put(core& of, byte_range range, const std::byte* from) {
     write(*way.at());
 }
 
-void discard(core& of, space where, byte_range range) {
+void discard(core& of, space where, const region& part) {
     const request asked{
-        .range = range, .where = where, .what = access::write, .to = purpose::drop, .verb = "to discard the copy of"};
+        .part = part, .where = where, .what = access::write, .to = purpose::drop, .verb = "to discard the copy of"};
     lock through(of);
     ask_to_let_go(through, where, through->whole());
     passage way(through, asked);
     const copy* const there = way.at();
     if (!there) return;
-    const bool settles = !coherence::contested_in(through->directory, range).empty();
-    coherence::settle_without(through->directory, range, where.id());
+    const bool settles = !coherence::contested_in(through->directory, part).empty();
+    coherence::settle_without(through->directory, part, where.id());
     if (settles && (where == host || through->holds.pins(where.id()))) return;  // the copy stays where it is
-    if (where == host) check_no_pointers(through, range, "to discard the copy at host");
+    if (where == host) check_no_pointers(through, part, "to discard the copy at host");
     if (where == host && through->peers()) {
         throw error(error_code::access_conflict,
                     of.name() + ": to discard the copy at host was asked for, but it is memory that processes share");
     }
     check_not_held(through, where);
-    const bool all = range == through->whole();
+    const bool all = part == region(through->whole());
     if (all && there->borrows() && there->has_turn) give_memory_back(through, asked, *there);
-    const byte_range only = coherence::only_at(through->directory, range, where.id());
+    const byte_range only = coherence::only_at(through->directory, part, where.id());
     if (!only.empty()) {
         throw error(
             error_code::access_conflict,
@@ -138,7 +144,7 @@ void discard(core& of, space where, byte_range range) {
     wait_for_all_work(through, asked);
     check_not_held(through, where);  // somebody may have begun to hold it
     if (all) return drop_copy(through, where);
-    coherence::drop(through->directory, range, where.id());
+    coherence::drop(through->directory, part, where.id());
 }
 
 void drop_copy(lock& through, space where) {
@@ -148,19 +154,21 @@ void drop_copy(lock& through, space where) {
         through->any_exposed = false;
     }
     through->holds.end_handles(where.id(), through->whole());
+    record(event_kind::release, through.of(), through->whole(), where);
     through->copies.free(where.id());
 }
 
-void discard_content(core& of, byte_range range) {
-    if (drop_content(of, range)) return;
+void discard_content(core& of, const region& part) {
+    if (drop_content(of, part)) return;
     // Pointers show the zeros, and what is written through them is found. Neither other processes nor graphs know that
     // nobody has written the bytes.
-    const byte_lease zeros = take_lease(of, {.range = range,
+    const byte_lease zeros = take_lease(of, {.part = part,
                                              .where = host,
                                              .what = access::write,
                                              .verb = "to discard the content of",
                                              .keeps_to_mode = false});
-    std::memset(zeros.address(), 0, range.size());
+    part.for_each_run(
+        [&](byte_range run) { std::memset(zeros.address() + (run.begin - part.begin()), 0, run.size()); });
 }
 
 }  // namespace unibuf::detail

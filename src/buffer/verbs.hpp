@@ -13,13 +13,13 @@ namespace unibuf::detail {
 void bring(core& of, const request& asked);
 
 void mark(core& of, request asked);
-void fill(core& of, byte_range range, std::span<const std::byte> pattern);
+void fill(core& of, const region& part, std::span<const std::byte> pattern);
 
 /// Writes at the host, in one go.
-void put(core& of, byte_range range, const std::byte* from);
+void put(core& of, const region& part, const std::byte* from);
 
-void discard(core& of, space where, byte_range range);
-void discard_content(core& of, byte_range range);
+void discard(core& of, space where, const region& part);
+void discard_content(core& of, const region& part);
 
 /// Drops the copy at `where`, which is current elsewhere and has no work under way.
 void drop_copy(lock& through, space where);

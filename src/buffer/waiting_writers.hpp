@@ -4,8 +4,9 @@
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
+#include <utility>
 
-#include "coherence/byte_range.hpp"
+#include "coherence/region.hpp"
 
 namespace unibuf::detail {
 
@@ -17,11 +18,11 @@ inline constinit std::atomic<std::chrono::nanoseconds> readers_patience{std::chr
 /// own, as each entry lies on the stack of the thread that waits.
 class waiting_writers {
 public:
-    /// A writer of `range` waits while this lives; its end is told to those who wait for `changed`.
+    /// A writer of `part` waits while this lives; its end is told to those who wait for `changed`.
     class entry {
     public:
-        entry(waiting_writers& in, byte_range range, std::condition_variable& changed) noexcept
-            : in_(in), range_(range), changed_(changed), after_(in.first_) {
+        entry(waiting_writers& in, region part, std::condition_variable_any& changed) noexcept
+            : in_(in), part_(std::move(part)), changed_(changed), after_(in.first_) {
             in.first_ = this;
         }
         ~entry() {
@@ -37,14 +38,14 @@ public:
         friend class waiting_writers;
 
         waiting_writers& in_;
-        byte_range range_;
-        std::condition_variable& changed_;
+        region part_;
+        std::condition_variable_any& changed_;
         entry* after_;
     };
 
-    bool any(byte_range range) const noexcept {
+    bool any(const region& part) const noexcept {
         const entry* each = first_;
-        while (each && !each->range_.overlaps(range)) each = each->after_;
+        while (each && !each->part_.overlaps(part)) each = each->after_;
         return each != nullptr;
     }
 

@@ -21,32 +21,38 @@ std::vector<coherence::queued_work> missing_after(const guarded& state, const fe
         return queued.transfer && queued.done.native() == done.native();
     };
     std::vector<coherence::queued_work> missing;
-    const auto add_written_by = [&](const fence& done, byte_range within) {
+    const auto add_written_by = [&](const fence& done, const region& within) {
         for (coherence::queued_work each : all.ranges()) {
             if (!each.writes || !is_transfer_of(each, done)) continue;
-            each.range = each.range.clipped_to(within);
-            const auto known = [&](const coherence::queued_work& other) {
-                return other.where == each.where && other.range.contains(each.range);
-            };
-            if (std::ranges::none_of(missing, known)) missing.push_back(each);
+            for (const region& part : each.part.common_with(within)) {
+                const auto known = [&](const coherence::queued_work& other) {
+                    return other.where == each.where && other.part.contains(part);
+                };
+                each.part = part;
+                if (std::ranges::none_of(missing, known)) missing.push_back(each);
+            }
         }
     };
     add_written_by(failed, state.whole());
     for (std::size_t next = 0; next != missing.size();) {
-        const auto [ticket, range, where, writes] = missing[next++];
+        const auto [ticket, part, where, writes] = missing[next++];
         for (const coherence::queued_work& each : all.ranges()) {
-            const bool copied_on = !each.writes && each.where == where && each.range.overlaps(range);
+            const bool copied_on = !each.writes && each.where == where && each.part.overlaps(part);
             if (!copied_on) continue;
             const work& copying = *all.find(each.ticket);
-            if (copying.transfer) add_written_by(copying.done, range);
+            if (copying.transfer) add_written_by(copying.done, part);
         }
     }
     return missing;
 }
 
+bool is_in(const byte_ranges& looked_at, const region& part) {
+    return std::ranges::any_of(looked_at, [&](byte_range each) { return part.overlaps(each); });
+}
+
 void forget_failed(guarded& state, const fence& failed) {
     for (const coherence::queued_work& each : missing_after(state, failed)) {
-        coherence::did_not_arrive(state.directory, each.range, each.where);
+        coherence::did_not_arrive(state.directory, each.part, each.where);
         state.any_lost = true;
     }
     state.holds.work().remove_all_of(failed);
@@ -100,7 +106,7 @@ void wait_for_work_in_host_memory(lock& through, const request& asked) {
     const std::vector<std::uint64_t> tickets = in_the_way();
     if (tickets.empty()) return;
     claim keep(through);
-    keep.take(asked.range, asked);
+    keep.take(asked.part, asked);
     for (const std::uint64_t ticket : tickets) {
         try {
             wait_for_work(through, ticket, asked.waits);
@@ -117,10 +123,10 @@ std::vector<std::uint64_t> work_in_host_memory(const guarded& state, const reque
     std::vector<std::uint64_t> result;
     const bool uses_it = asked.where == host || state.shares_host(asked.where);
     const byte_ranges looked_at =
-        uses_it ? state.writes()->compared(asked.range) : byte_ranges(state.writes()->around(asked.range));
+        uses_it ? state.writes()->compared(asked.part.hull()) : byte_ranges(state.writes()->around(asked.part.hull()));
     for (const coherence::queued_work& each : state.holds.work().ranges()) {
         if (!each.writes || !state.shares_host(space::from_id(each.where))) continue;
-        if (looked_at.bytes_in(each.range) != 0) result.push_back(each.ticket);
+        if (is_in(looked_at, each.part)) result.push_back(each.ticket);
     }
     return result;
 }

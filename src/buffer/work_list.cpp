@@ -32,14 +32,14 @@ bool work_list::covers(const coherence::queued_work& queued, const work& added, 
     const bool same_order =
         older.where == queued.where && before.on.native == added.on.native && before.thread == added.thread;
     const bool own = before.transfer || added.transfer || before.unordered || added.unordered;
-    return same_order && !own && queued.range.contains(older.range) && (queued.writes || !older.writes);
+    return same_order && !own && queued.part.contains(older.part) && (queued.writes || !older.writes);
 }
 
 bool work_list::has_late(const coherence::queued_work& queued, queue on) const noexcept {
     for (std::size_t i = 0; i < ranges().size(); ++i) {
         const coherence::queued_work& each = lists_->ranges[i];
         const work& of = lists_->works[i];
-        const bool same = each.range == queued.range && each.where == queued.where && each.writes == queued.writes;
+        const bool same = each.part == queued.part && each.where == queued.where && each.writes == queued.writes;
         if (same && of.on.native == on.native && of.is_late() && of.thread == this_thread()) return true;
     }
     return false;

@@ -4,21 +4,6 @@
 #include <algorithm>
 
 namespace unibuf::coherence {
-namespace {
-
-summary summary_of(const knowledge& k) noexcept {
-    return {.current = k.current,
-            .written_by = k.what == content::written ? k.current : space_set{0},
-            .all_exposed = k.exposed(),
-            .all_assumed = k.out == pointers::assumed,
-            .any_exposed = k.exposed(),
-            .any_open = k.open,
-            .any_lost = k.lost,
-            .any_contested = k.contested};
-}
-
-}  // namespace
-
 /// Returns the index of the range that holds `offset`.
 std::size_t directory::index_at(std::size_t offset) const noexcept {
     const std::span<const segment> all = later();
@@ -68,20 +53,36 @@ void directory::count(const knowledge& before, const knowledge& after, std::size
 }
 
 summary directory::summarize() const noexcept {
+    if (boxes()) return boxes()->summarize();
     summary result = summary_of(first_);
-    if (ranges() == 1) return result;
-    for (const share& each : many_->shares) {
-        const summary other = summary_of(each.known);
-        result.current &= other.current;
-        if (result.written_by != other.written_by) result.written_by = 0;
-        result.all_exposed &= other.all_exposed;
-        result.all_assumed &= other.all_assumed;
-        result.any_exposed |= other.any_exposed;
-        result.any_open |= other.any_open;
-        result.any_lost |= other.any_lost;
-        result.any_contested |= other.any_contested;
-    }
+    if (is_one()) return result;
+    for (const share& each : many_->shares) result.add(summary_of(each.known));
     return result;
+}
+
+/// Returns the ranges as boxes of the lattice of the first part that is a box; nothing where that does not fit, or
+/// where there are many.
+std::optional<bands> directory::boxes_for(std::span<const region> parts) const {
+    const lattice& on = std::ranges::find_if_not(parts, &region::is_range)->as_box()->on;
+    if (bytes_ % on.pitch[0] != 0 || ranges() > most_made_boxes) return std::nullopt;
+    bands result(on, bytes_, first_);
+    for_each_range(whole(), [&](byte_range range, const knowledge& known) {
+        for_each_box(range, on, [&](const box& of) { result.update(of, [&](knowledge& k) { k = known; }); });
+    });
+    return result;
+}
+
+/// Puts these boxes in the place of all pieces.
+void directory::take(bands next) {
+    if (next.is_one()) {
+        first_ = next.first();
+        many_.reset();
+        return;
+    }
+    if (!many_) many_ = std::make_unique<many>();
+    many_->later.clear();
+    many_->shares.clear();
+    many_->boxes = std::move(next);
 }
 
 /// Puts these ranges in the place of all. Neighbours differ.

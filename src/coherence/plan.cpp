@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <optional>
 
 namespace unibuf::coherence {
 namespace {
@@ -21,7 +22,7 @@ public:
           found_later_(asked.found_later),
           group_(memories.group(asked.where)) {}
 
-    void add_piece(byte_range piece, const knowledge& known) {
+    void add_piece(const region& piece, const knowledge& known) {
         steps_of_piece_.clear();
         piece_ = piece;
         if (reads(what_) && !has(known.current, where_)) {
@@ -87,7 +88,7 @@ private:
     }
 
     void emit(step next) {
-        next.range = piece_;
+        next.part = piece_;
         steps_of_piece_.push_back(next);
     }
 
@@ -95,28 +96,39 @@ private:
     /// before a write all work.
     void wait_for_work_on(space_id space, access what) {
         for (const queued_work& work : queued_) {
-            if (memories_.hub(work.where) != memories_.hub(space) || !work.range.overlaps(piece_)) continue;
+            if (memories_.hub(work.where) != memories_.hub(space) || !work.part.overlaps(piece_)) continue;
             if (!work.writes && !writes(what)) continue;
             if (std::ranges::find(waits_, work.ticket, &step::ticket) != waits_.end()) continue;
-            waits_.push_back({.range = work.range, .from = work.where, .ticket = work.ticket});
+            waits_.push_back({.part = work.part, .from = work.where, .ticket = work.ticket});
         }
     }
 
-    /// Adds the steps of the piece; where they continue those of the piece before, they make them longer instead.
+    /// Adds the steps of the piece; where they are those of the piece before, and the two join, they get longer
+    /// instead.
     void append() {
-        const std::size_t count = steps_of_piece_.size();
-        const bool continues =
-            count == steps_.size() - last_ &&
-            std::equal(steps_of_piece_.begin(), steps_of_piece_.end(),
-                       steps_.begin() + static_cast<std::ptrdiff_t>(last_), [](const step& next, const step& before) {
-                           return before.range.end == next.range.begin && before.is_like(next);
-                       });
-        if (continues) {
-            for (std::size_t i = last_; i < steps_.size(); ++i) steps_[i].range.end = piece_.end;
-        } else if (count != 0) {
-            last_ = steps_.size();
-            steps_.insert(steps_.end(), steps_of_piece_.begin(), steps_of_piece_.end());
+        if (steps_of_piece_.empty()) return;
+        begins_.push_back(steps_.size());
+        steps_.insert(steps_.end(), steps_of_piece_.begin(), steps_of_piece_.end());
+        while (join_last()) {
         }
+    }
+
+    /// Joins the steps of the last two pieces. Returns whether they could be.
+    bool join_last() {
+        if (begins_.size() < 2) return false;
+        const std::size_t count = steps_.size() - begins_.back();
+        const auto later = steps_.end() - static_cast<std::ptrdiff_t>(count);
+        if (begins_.back() - begins_[begins_.size() - 2] != count) return false;
+        const auto before = later - static_cast<std::ptrdiff_t>(count);
+        if (!std::equal(before, later, later, [](const step& one, const step& next) { return one.is_like(next); })) {
+            return false;
+        }
+        const std::optional<region> both = joined(before->part, later->part);
+        if (!both) return false;
+        for (auto each = before; each != later; ++each) each->part = *both;
+        steps_.erase(later, steps_.end());
+        begins_.pop_back();
+        return true;
     }
 
     const sharing& memories_;
@@ -126,17 +138,17 @@ private:
     space_set found_later_;
     space_set group_;  // the spaces that share the memory of `where_`
 
-    byte_range piece_;
+    region piece_;
     std::vector<step> steps_of_piece_;
     std::vector<step> waits_;
     std::vector<step> steps_;
-    std::size_t last_ = 0;  // index of the first step of the last piece
+    std::vector<std::size_t> begins_;  // index of the first step of each piece
 };
 
 /// Answers the usual case: one memory of its own, known alike everywhere, and nothing to wait for.
 void plan_alike(const knowledge& known, const request& asked, std::vector<step>& steps) {
-    if (asked.what == access::write || has(known.current, asked.where) || asked.range.empty()) return;
-    step next{.does = step::kind::zero, .range = asked.range, .to = asked.where};
+    if (asked.what == access::write || has(known.current, asked.where) || asked.part.empty()) return;
+    step next{.does = step::kind::zero, .part = asked.part, .to = asked.where};
     if (known.what != content::unwritten) {
         next.does = step::kind::move;
         next.from = source_among(known.current);
@@ -148,11 +160,12 @@ void plan_alike(const knowledge& known, const request& asked, std::vector<step>&
 
 void plan(const directory& known, const sharing& memories, std::span<const queued_work> queued, const request& asked,
           std::vector<step>& steps) {
-    if (known.ranges() == 1 && queued.empty() && !memories.any_shared()) {
-        return plan_alike(known.first(), {asked.range.clipped_to(known.whole()), asked.where, asked.what}, steps);
+    if (known.is_one() && queued.empty() && !memories.any_shared()) {
+        return plan_alike(known.first(), asked, steps);
     }
     planner made(memories, queued, asked);
-    known.for_each(asked.range, [&](byte_range piece, const knowledge& of_piece) { made.add_piece(piece, of_piece); });
+    known.for_each(asked.part,
+                   [&](const region& piece, const knowledge& of_piece) { made.add_piece(piece, of_piece); });
     made.add_to(steps);
 }
 
@@ -163,23 +176,22 @@ std::vector<step> plan(const directory& known, const sharing& memories, std::spa
     return steps;
 }
 
-void plan_to_drop(std::span<const queued_work> queued, byte_range range, std::vector<step>& steps) {
+void plan_to_drop(std::span<const queued_work> queued, const region& part, std::vector<step>& steps) {
     for (const queued_work& each : queued) {
-        if (each.range.overlaps(range))
-            steps.push_back({.range = each.range, .from = each.where, .ticket = each.ticket});
+        if (each.part.overlaps(part)) steps.push_back({.part = each.part, .from = each.where, .ticket = each.ticket});
     }
 }
 
-space_set complete_at(const directory& known, byte_range range, space_set allocated) {
+space_set complete_at(const directory& known, const region& part, space_set allocated) {
     space_set complete = allocated;
     known.for_each(
-        range, [&](byte_range, const knowledge& k) { complete &= k.taken_for_written() ? set_of(host) : k.current; });
+        part, [&](const region&, const knowledge& k) { complete &= k.taken_for_written() ? set_of(host) : k.current; });
     return complete;
 }
 
-space_id place_to_fill(const directory& known, byte_range range, space_set allocated) {
+space_id place_to_fill(const directory& known, const region& part, space_set allocated) {
     space_id place = host;
-    for_each_space(complete_at(known, range, allocated), [&](space_id each) { place = each; });
+    for_each_space(complete_at(known, part, allocated), [&](space_id each) { place = each; });
     return place;
 }
 

@@ -17,10 +17,10 @@ namespace unibuf::coherence {
 constexpr bool reads(access what) noexcept { return what != access::write; }
 constexpr bool writes(access what) noexcept { return what != access::read; }
 
-/// Device work that may still be under way on a range.
+/// Device work that may still be under way on a region.
 struct queued_work {
     std::uint64_t ticket = 0;
-    byte_range range{};
+    region part{};
     space_id where = host;
     bool writes = false;
 };
@@ -35,7 +35,7 @@ struct step {
     };
 
     kind does = kind::wait;
-    byte_range range{};
+    region part{};
     space_id from = host;
     space_id to = host;
     access what = access::read;
@@ -43,18 +43,18 @@ struct step {
     bool seen = false;         // with a publication: `to` sees the newest content already, or it is to be overwritten
     bool found_later = false;  // with a publication to write: `from` stays current, as writes will be found
 
-    /// Returns whether `other` is the same step on another range.
+    /// Returns whether `other` is the same step on other bytes.
     bool is_like(step other) const noexcept {
-        other.range = range;
+        other.part = part;
         return other == *this;
     }
 
     friend bool operator==(const step&, const step&) = default;
 };
 
-/// A request asks the planner for the right of the space `where` to do `what` with `range`.
+/// A request asks the planner for the right of the space `where` to do `what` with `part`.
 struct request {
-    byte_range range{};
+    region part{};
     space_id where = host;
     access what = access::read;
 
@@ -64,22 +64,23 @@ struct request {
 
 /// Adds the steps that grant the request.
 ///
-/// No byte moves that is current there already, or that is about to be overwritten whole. Adjacent pieces that need the
-/// same step share one. Bytes that are open elsewhere (knowledge::open) have been paused before.
+/// No byte moves that is current there already, or that is about to be overwritten whole. Pieces that are one
+/// range or box together, and need the same step, share one. Bytes that are open elsewhere (knowledge::open) have been
+/// paused before.
 void plan(const directory& known, const sharing& memories, std::span<const queued_work> queued, const request& asked,
           std::vector<step>& steps);
 
 std::vector<step> plan(const directory& known, const sharing& memories, std::span<const queued_work> queued,
                        const request& asked);
 
-/// Adds the steps after which nothing is under way on `range` any more.
-void plan_to_drop(std::span<const queued_work> queued, byte_range range, std::vector<step>& steps);
+/// Adds the steps after which nothing is under way on `part` any more.
+void plan_to_drop(std::span<const queued_work> queued, const region& part, std::vector<step>& steps);
 
-/// Returns those of the spaces `allocated`, which have a copy, that have all of `range`.
-space_set complete_at(const directory& known, byte_range range, space_set allocated);
+/// Returns those of the spaces `allocated`, which have a copy, that have all of `part`.
+space_set complete_at(const directory& known, const region& part, space_set allocated);
 
-/// Returns where `range` is filled without fetching any of it: at a device if one has all of it, else at the host.
+/// Returns where `part` is filled without fetching any of it: at a device if one has all of it, else at the host.
 /// `allocated` are the spaces that have a copy.
-space_id place_to_fill(const directory& known, byte_range range, space_set allocated);
+space_id place_to_fill(const directory& known, const region& part, space_set allocated);
 
 }  // namespace unibuf::coherence

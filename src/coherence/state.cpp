@@ -12,7 +12,7 @@ buffer_state state_of(const directory& known, space_set allocated) {
     bool host_lacks = false;                         // a device has bytes that the host lacks
     bool devices_lack = false;                       // the host has bytes that no device has
     space_set complete = allocated & ~set_of(host);  // the devices that are current everywhere
-    known.for_each(known.whole(), [&](byte_range, const knowledge& k) {
+    known.for_each(known.whole(), [&](const region&, const knowledge& k) {
         const bool host_wrote = k.taken_for_written();
         if (k.what == content::unwritten && !host_wrote) return;  // zero everywhere: no side has more of it
         const space_set current = host_wrote ? set_of(host) : k.current;
@@ -31,10 +31,9 @@ buffer_state state_of(const directory& known, space_set allocated) {
 
 const char* broken_rule(const directory& known, space_set allocated) {
     const char* broken = nullptr;
-    std::size_t end = 0;
-    known.for_each(known.whole(), [&](byte_range range, const knowledge& k) {
-        if (range.begin != end || range.empty()) broken = "the ranges do not tile the buffer";
-        end = range.end;
+    std::size_t bytes = 0;
+    known.for_each(known.whole(), [&](const region& piece, const knowledge& k) {
+        bytes += piece.size();
         if (k.current & ~allocated) broken = "a space is current without a copy";
         if (k.what != content::unwritten && k.current == 0) broken = "content is current nowhere";
         if (k.what == content::written && !std::has_single_bit(k.current)) broken = "written by more than one space";
@@ -44,7 +43,7 @@ const char* broken_rule(const directory& known, space_set allocated) {
         if (k.lost && (k.what == content::unwritten || k.open)) broken = "what nobody wrote is lost";
         if (k.contested && (!k.exposed() || has(k.current, host) || k.current == 0)) broken = "contested by nobody";
     });
-    if (!broken && end != known.bytes()) broken = "the ranges do not reach the end";
+    if (!broken && bytes != known.bytes()) broken = "the pieces do not tile the buffer";
     return broken;
 }
 

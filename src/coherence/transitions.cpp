@@ -1,77 +1,88 @@
 // coherence/transitions.cpp
 #include "coherence/transitions.hpp"
 
+#include <algorithm>
 #include <bit>
+#include <utility>
+#include <vector>
 
 namespace unibuf::coherence {
 namespace {
 
-template <class Ranges>
-void complete_all(directory& known, const sharing& memories, const step& done, const Ranges& ranges) {
-    if (done.does == step::kind::wait) return;
-    known.update(ranges, [&](knowledge& k) {
+auto completion_of(const step& done, const sharing& memories) {
+    return [&](knowledge& k) {
         if (done.does == step::kind::publish) {
             if (!has(k.current, done.from)) return;
             if (writes(done.what) && !k.exposed() && !done.found_later) k.current &= ~memories.group(done.to);
         }
         k.current |= set_of(done.to);
         if (k.what == content::written && std::popcount(k.current) > 1) k.what = content::settled;
-    });
+    };
 }
 
 }  // namespace
 
-void complete(directory& known, const sharing& memories, const step& done, const byte_ranges& ranges) {
-    complete_all(known, memories, done, ranges);
+void complete(directory& known, const sharing& memories, const step& done, std::span<const region> parts) {
+    if (done.does == step::kind::wait) return;
+    if (!std::ranges::all_of(parts, &region::is_range)) return known.update_all(parts, completion_of(done, memories));
+    std::vector<byte_range> ranges(parts.size());
+    std::ranges::transform(parts, ranges.begin(), &region::hull);
+    known.update_all(byte_ranges::of(std::move(ranges)), completion_of(done, memories));
 }
 
 void complete(directory& known, const sharing& memories, const step& done) {
-    complete_all(known, memories, done, done.range);
+    if (done.does != step::kind::wait) known.update(done.part, completion_of(done, memories));
 }
 
-void wrote(directory& known, byte_range range, space_id where) {
-    known.update(range, [&](knowledge& k) {
+void wrote(directory& known, const region& part, space_id where) {
+    known.update(part, [&](knowledge& k) {
         k = {.current = set_of(where), .what = content::written, .out = k.out};
         if (k.out == pointers::fresh) k.out = pointers::assumed;
     });
 }
 
-void open(directory& known, byte_range range, space_id where) {
-    wrote(known, range, where);
-    known.update(range, [](knowledge& k) { k.open = true; });
+void open(directory& known, const region& part, space_id where) {
+    wrote(known, part, where);
+    known.update(part, [](knowledge& k) { k.open = true; });
 }
 
-void pause(directory& known, byte_range range) {
-    known.update(range, [](knowledge& k) { k.open = false; });
+void pause(directory& known, const region& part) {
+    known.update(part, [](knowledge& k) { k.open = false; });
 }
 
 void expose(directory& known, const byte_ranges& ranges, pointers how) {
-    known.update(ranges, [&](knowledge& k) { k.out = how; });
+    known.update_all(ranges, [&](knowledge& k) { k.out = how; });
 }
 
-void end_pointers(directory& known, byte_range range) {
-    assume_host_writes(known, range);
-    known.update(range, [](knowledge& k) {
+void expose_unseen(directory& known, const region& part) {
+    known.update(part, [](knowledge& k) {
+        if (!k.exposed()) k.out = pointers::assumed;
+    });
+}
+
+void end_pointers(directory& known, const region& part) {
+    assume_host_writes(known, part);
+    known.update(part, [](knowledge& k) {
         if (!k.contested) k.out = pointers::none;
     });
 }
 
-void stop_watching(directory& known) {
-    known.update(known.whole(), [](knowledge& k) {
+void stop_watching(directory& known, const region& part) {
+    known.update(part, [](knowledge& k) {
         if (k.exposed()) k.out = pointers::assumed;
     });
 }
 
 bool any_exposed(const directory& known) { return known.any(known.whole(), &knowledge::exposed); }
 
-void assume_host_writes(directory& known, byte_range range) {
-    known.update(range, [](knowledge& k) {
+void assume_host_writes(directory& known, const region& part) {
+    known.update(part, [](knowledge& k) {
         if (k.taken_for_written()) k = {.current = set_of(host), .what = content::written, .out = k.out};
     });
 }
 
 void found_host_writes(directory& known, const byte_ranges& ranges) {
-    known.update(ranges, [](knowledge& k) {
+    known.update_all(ranges, [](knowledge& k) {
         if (!k.exposed()) return;
         if (!has(k.current, host)) {
             k.contested |= k.out == pointers::watched;
@@ -82,16 +93,22 @@ void found_host_writes(directory& known, const byte_ranges& ranges) {
     });
 }
 
-void settle_without(directory& known, byte_range range, space_id where) {
-    known.update(range, [&](knowledge& k) {
+void settle_without(directory& known, const region& part, space_id where) {
+    known.update(part, [&](knowledge& k) {
         if (!k.contested || (where != host && !has(k.current, where))) return;
         if (where != host) k = {.current = set_of(host), .what = content::written, .out = k.out};
         k.contested = false;
     });
 }
 
-void drop(directory& known, byte_range range, space_id where) {
-    known.update(range, [&](knowledge& k) { k.current &= ~set_of(where); });
+void drop(directory& known, const region& part, space_id where) {
+    known.update(part, [&](knowledge& k) { k.current &= ~set_of(where); });
+}
+
+void drop_where_others(directory& known, const region& part, space_id where) {
+    known.update(part, [&](knowledge& k) {
+        if (const space_set others = k.current & ~set_of(where)) k.current = others;
+    });
 }
 
 void hand_over(directory& known, space_id from, space_id to) {
@@ -100,8 +117,8 @@ void hand_over(directory& known, space_id from, space_id to) {
     });
 }
 
-void did_not_arrive(directory& known, byte_range range, space_id where) {
-    known.update(range, [&](knowledge& k) {
+void did_not_arrive(directory& known, const region& part, space_id where) {
+    known.update(part, [&](knowledge& k) {
         if (!has(k.current, where)) return;
         const space_set others = k.current & ~set_of(where);
         if (others != 0 || k.what == content::unwritten) {
@@ -113,25 +130,21 @@ void did_not_arrive(directory& known, byte_range range, space_id where) {
     });
 }
 
-void drop_content(directory& known, byte_range range) {
-    known.update(range, [](knowledge& k) { k = {}; });
+void drop_content(directory& known, const region& part) {
+    known.update(part, [](knowledge& k) { k = {}; });
 }
 
-byte_range contested_in(const directory& known, byte_range range) {
-    return known.first_where(range, [](const knowledge& k) { return k.contested; });
+byte_range contested_in(const directory& known, const region& part) {
+    return known.first_where(part, [](const knowledge& k) { return k.contested; });
 }
 
-byte_range lost_in(const directory& known, byte_range range) {
-    return known.first_where(range, [](const knowledge& k) { return k.lost; });
+byte_range lost_in(const directory& known, const region& part) {
+    return known.first_where(part, [](const knowledge& k) { return k.lost; });
 }
 
-byte_range open_elsewhere_in(const directory& known, byte_range range, space_id where) {
-    return known.first_where(range, [&](const knowledge& k) { return k.open && !has(k.current, where); });
-}
-
-byte_range only_at(const directory& known, byte_range range, space_id where) {
+byte_range only_at(const directory& known, const region& part, space_id where) {
     const space_set others = ~set_of(where);
-    return known.first_where(range, [&](const knowledge& k) {
+    return known.first_where(part, [&](const knowledge& k) {
         const bool last = k.what != content::unwritten && has(k.current, where) && (k.current & others) == 0;
         const bool may_be_newer = k.exposed() && where == host;
         return last || may_be_newer;

@@ -1,6 +1,6 @@
 // coherence/transitions.hpp: how the directory changes when something has happened. Pure.
 //
-// Each transition is defined for a single byte, and applied to all bytes of a range:
+// Each transition is defined for a single byte, and applied to all bytes of a region:
 // tests/unit/coherence_model_test.cpp takes every one of them from every state that a byte can reach.
 #pragma once
 
@@ -8,69 +8,73 @@
 
 namespace unibuf::coherence {
 
-/// Notes that the step `done` has been carried out, on all of `ranges`, or on its own range.
-void complete(directory& known, const sharing& memories, const step& done, const byte_ranges& ranges);
+/// Notes that the step `done` has been carried out, on all of `parts`, or on its own part.
+void complete(directory& known, const sharing& memories, const step& done, std::span<const region> parts);
 void complete(directory& known, const sharing& memories, const step& done);
 
-/// Notes that the space `where` holds the newest content of `range` from now on, and nobody else does.
-void wrote(directory& known, byte_range range, space_id where);
+/// Notes that the space `where` holds the newest content of `part` from now on, and nobody else does.
+void wrote(directory& known, const region& part, space_id where);
 
-/// Notes that the device `where`, which has a standing hold of `range`, may write it from now on whenever it likes,
+/// Notes that the device `where`, which has a standing hold of `part`, may write it from now on whenever it likes,
 /// unseen.
-void open(directory& known, byte_range range, space_id where);
+void open(directory& known, const region& part, space_id where);
 
 /// Notes that the writers of bytes that are open have become quiet: the content stands until they are opened again.
-void pause(directory& known, byte_range range);
+void pause(directory& known, const region& part);
 
 /// Notes that pointers to the host's copy of `ranges` are out, or no longer; `how` tells what is known of writes
 /// through them.
 void expose(directory& known, const byte_ranges& ranges, pointers how);
 
-/// Notes that no pointers to the host's copy of `range` are out any more. What nobody looked for is taken for written;
-/// contested bytes stay as they are, until it is settled which version stands.
-void end_pointers(directory& known, byte_range range);
+/// Notes that pointers to the host's copy of `part` are out, through which writes are not found.
+void expose_unseen(directory& known, const region& part);
 
-/// Notes that nothing is found any more that is written through pointers: from now on it is assumed.
-void stop_watching(directory& known);
+/// Notes that no pointers to the host's copy of `part` are out any more. What nobody looked for is taken for written;
+/// contested bytes stay as they are, until it is settled which version stands.
+void end_pointers(directory& known, const region& part);
+
+/// Notes that nothing is found any more that is written through pointers to `part`: from now on it is assumed.
+void stop_watching(directory& known, const region& part);
 
 bool any_exposed(const directory& known);
 
 /// Notes the host as having written where nobody finds out what was written through pointers.
-void assume_host_writes(directory& known, byte_range range);
+void assume_host_writes(directory& known, const region& part);
 
 /// Notes that `ranges` were written through pointers. Where a space has newer content than the host, both stay, and are
 /// contested.
 void found_host_writes(directory& known, const byte_ranges& ranges);
 
 /// Drops the version of `where` where two are newest, and does nothing elsewhere.
-void settle_without(directory& known, byte_range range, space_id where);
+void settle_without(directory& known, const region& part, space_id where);
 
-/// Notes that the space `where` no longer holds `range`. Before this, only_at is empty there.
-void drop(directory& known, byte_range range, space_id where);
+/// Notes that the space `where` no longer holds `part`. Before this, only_at is empty there.
+void drop(directory& known, const region& part, space_id where);
+
+/// Drops what the space `where` holds of `part` where another space is current, too.
+void drop_where_others(directory& known, const region& part, space_id where);
 
 /// Notes that a memory that two spaces use by turns was `from`'s and is `to`'s now, with all that is current in it.
 void hand_over(directory& known, space_id from, space_id to);
 
-/// Notes that what was on its way to the space `where` has failed: `range` is not current there, and where it was
+/// Notes that what was on its way to the space `where` has failed: `part` is not current there, and where it was
 /// nowhere else, it is lost.
-void did_not_arrive(directory& known, byte_range range, space_id where);
+void did_not_arrive(directory& known, const region& part, space_id where);
 
-/// Notes that nobody has written `range` any more.
-void drop_content(directory& known, byte_range range);
+/// Notes that nobody has written `part` any more.
+void drop_content(directory& known, const region& part);
 
-// Each of these returns the first piece of `range` of which it holds; empty where there is none.
+// Each of these returns the range from the first byte to the last of a piece of `part` of which it holds; empty where
+// there is none.
 
 /// Bytes that are contested.
-byte_range contested_in(const directory& known, byte_range range);
+byte_range contested_in(const directory& known, const region& part);
 
 /// Bytes that are lost.
-byte_range lost_in(const directory& known, byte_range range);
-
-/// Bytes that are open at another space than `where`.
-byte_range open_elsewhere_in(const directory& known, byte_range range, space_id where);
+byte_range lost_in(const directory& known, const region& part);
 
 /// Bytes whose only current copy is at `where`, or which pointers into that copy may yet make so: it must not be
 /// dropped.
-byte_range only_at(const directory& known, byte_range range, space_id where);
+byte_range only_at(const directory& known, const region& part, space_id where);
 
 }  // namespace unibuf::coherence

@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <iterator>
 #include <optional>
 #include <utility>
 
@@ -37,8 +36,8 @@ std::uintptr_t copy::handle() const noexcept {
     return on_host() ? reinterpret_cast<std::uintptr_t>(memory->host_address()) : memory->handle();
 }
 
-std::vector<copy> host_copy_of(std::unique_ptr<backends::memory> memory) {
-    std::vector<copy> made(1);
+copy_list host_copy_of(std::unique_ptr<backends::memory> memory) {
+    copy_list made(1);
     made.front().untouched = false;
     made.front().memory = held_memory(std::move(memory));
     return made;
@@ -56,23 +55,13 @@ bool copies::may_pin_host(space_id where) const {
     return device.pins && choose_placement(options_.hint, device).wanted == placement::shared;
 }
 
-void copies::reserve(space_id where) {
-    if (all_.empty()) return;  // what is added first is taken as it is
-    const bool host_too = where != coherence::host && !find(coherence::host);
-    all_.reserve(all_.size() + (host_too ? 2 : 1));
-}
-
-void copies::add(std::vector<copy> made) noexcept {
+void copies::add(copy_list made) noexcept {
     for (copy& each : made) {
         const backends::traits& device = backends::device_of(space::from_id(each.where)).about();
         any_poisons_ |= device.poisons_stale;
         each.queues = device.asynchronous;
     }
-    if (all_.empty()) {
-        all_ = std::move(made);
-    } else {
-        std::ranges::move(made, std::back_inserter(all_));
-    }
+    all_.splice_after(all_.before_begin(), made);
 }
 
 void copies::forget(const copy& each) const noexcept {

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <forward_list>
 #include <memory>
 #include <string>
 #include <utility>
@@ -83,13 +84,15 @@ struct copy {
     std::uintptr_t handle() const noexcept;
 };
 
+/// Copies stay where they are in memory while others are added.
+using copy_list = std::forward_list<copy>;
+
 /// Makes a host copy of memory that was there before.
-std::vector<copy> host_copy_of(std::unique_ptr<backends::memory> memory);
+copy_list host_copy_of(std::unique_ptr<backends::memory> memory);
 
 class resident;
 
-/// All copies of one buffer. Not thread-safe: the buffer's lock guards them. Memory that is under a transfer stays
-/// where it is while others are added.
+/// All copies of one buffer. Not thread-safe: the buffer's lock guards them.
 class copies {
 public:
     copies(std::size_t bytes, const buffer_options& options) noexcept : bytes_(bytes), options_(options) {}
@@ -104,14 +107,12 @@ public:
     /// and device share where that is wanted and can be had. The caller adds them. Takes as long as the backend takes,
     /// and needs no lock as long as nobody adds or frees. Throws what the backend throws. `asking` is the buffer:
     /// others may have to make room, within `limit`.
-    std::vector<copy> prepare(coherence::space_id where, const resident& asking, const wait_limit& limit) const;
+    copy_list prepare(coherence::space_id where, const resident& asking, const wait_limit& limit) const;
 
     /// Returns whether prepare() may pin the host's copy for `where`, which faults its pages in for writing.
     bool may_pin_host(coherence::space_id where) const;
 
-    /// Makes room, so that add() of a copy for `where` does not throw.
-    void reserve(coherence::space_id where);
-    void add(std::vector<copy> made) noexcept;
+    void add(copy_list made) noexcept;
 
     /// Returns the copy that borrows memory, where `where` is one of the two that take turns with it; else null.
     copy* borrower_among(coherence::space_id where) noexcept;
@@ -151,10 +152,10 @@ public:
     placement_info placement_of(const copy& each) const;
     bool any_poisons() const noexcept { return any_poisons_; }
 
-    std::vector<copy>::iterator begin() noexcept { return all_.begin(); }
-    std::vector<copy>::iterator end() noexcept { return all_.end(); }
-    std::vector<copy>::const_iterator begin() const noexcept { return all_.begin(); }
-    std::vector<copy>::const_iterator end() const noexcept { return all_.end(); }
+    copy_list::iterator begin() noexcept { return all_.begin(); }
+    copy_list::iterator end() noexcept { return all_.end(); }
+    copy_list::const_iterator begin() const noexcept { return all_.begin(); }
+    copy_list::const_iterator end() const noexcept { return all_.end(); }
 
 private:
     class maker;
@@ -169,7 +170,7 @@ private:
     void forget(const copy& each) const noexcept;
     void erase(coherence::space_id where) noexcept;
 
-    std::vector<copy> all_;
+    copy_list all_;  // the newest first
     std::size_t bytes_;
     buffer_options options_;
     bool any_poisons_ = false;

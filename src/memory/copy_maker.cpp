@@ -30,16 +30,14 @@ std::string remark_on(const char* what, const error& failure) { return fmt::form
 class copies::maker {
 public:
     maker(const copies& there, const resident& asking, const wait_limit& limit)
-        : there_(there), asking_(asking), limit_(limit) {
-        made_.reserve(2);  // room for the host's and a device's, so that memory that is counted is always kept
-    }
+        : there_(there), asking_(asking), limit_(limit) {}
     ~maker() {
         for (const copy& each : made_) there_.forget(each);
     }
     maker(const maker&) = delete;
     maker& operator=(const maker&) = delete;
 
-    std::vector<copy> take() && { return std::exchange(made_, {}); }
+    copy_list take() && { return std::exchange(made_, {}); }
 
     const copy& make(space_id where) {
         if (const copy* const found = find(where)) return *found;
@@ -167,21 +165,28 @@ private:
         made.where = where;
         made.placed = placement::shared;
         made.memory = held_memory(of_another);
-        return made_.emplace_back(std::move(made));
+        return add(std::move(made));
     }
 
     const copy& add(copy made, std::unique_ptr<backends::memory> own) {
         made.memory = held_memory(std::move(own));
-        return made_.emplace_back(std::move(made));
+        return add(std::move(made));
+    }
+
+    const copy& add(copy made) noexcept {
+        room_.front() = std::move(made);
+        made_.splice_after(made_.before_begin(), room_, room_.before_begin());
+        return made_.front();
     }
 
     const copies& there_;
     const resident& asking_;
     wait_limit limit_;
-    std::vector<copy> made_;
+    copy_list made_;
+    copy_list room_{2};  // for the host's and a device's, so that memory that is counted is always kept
 };
 
-std::vector<copy> copies::prepare(space_id where, const resident& asking, const wait_limit& limit) const {
+copy_list copies::prepare(space_id where, const resident& asking, const wait_limit& limit) const {
     maker made(*this, asking, limit);
     made.make(where);
     return std::move(made).take();

@@ -53,21 +53,17 @@ residents& residents::instance() {
     return *only;
 }
 
-void residents::add(resident& added) noexcept {
+residents::place residents::add(resident& added) {
+    std::list<entry> one{{.of = &added, .used = 0}};
+    use_now(one.front().used);
     const std::scoped_lock lock(mutex_);
-    if (added.before || added.after || first_ == &added) return;
-    added.after = first_;
-    if (first_) first_->before = &added;
-    first_ = &added;
+    all_.splice(all_.begin(), one);
+    return all_.begin();
 }
 
-void residents::remove(resident& gone) noexcept {
+void residents::remove(place gone) noexcept {
     const std::scoped_lock lock(mutex_);
-    resident* const before = std::exchange(gone.before, nullptr);
-    resident* const after = std::exchange(gone.after, nullptr);
-    if (after) after->before = before;
-    if (before) before->after = after;
-    if (first_ == &gone) first_ = after;
+    all_.erase(gone);
 }
 
 residents::outcome residents::make_room(space where, std::uint64_t bytes, const wait_limit& limit,
@@ -76,7 +72,8 @@ residents::outcome residents::make_room(space where, std::uint64_t bytes, const 
     std::vector<candidate> all;
     {
         const std::scoped_lock lock(mutex_);
-        for (resident* each = first_; each; each = each->after) {
+        for (const entry& in_line : all_) {
+            resident* const each = in_line.of;
             if (each == asking) continue;
             const auto [why, elsewhere, used] = each->may_go(where);
             result.held += why == obstacle::held;

@@ -8,6 +8,7 @@
 #include <atomic>
 #include <chrono>
 #include <cstdint>
+#include <list>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -69,10 +70,6 @@ public:
     virtual bool add_handle_if_alive() noexcept = 0;
     virtual void give_handle_back() noexcept = 0;
 
-    // These are the neighbours in the list, for `residents` alone.
-    resident* before = nullptr;
-    resident* after = nullptr;
-
 protected:
     resident() = default;
     ~resident() = default;
@@ -81,10 +78,18 @@ protected:
 /// The list of all residents. Any thread.
 class residents {
 public:
+    /// An entry of the list. The buffer's lock guards it.
+    struct entry {
+        resident* of;
+        std::uint64_t used;  // the number of the last use of some copy under the lock, by which eviction goes
+    };
+    using place = std::list<entry>::iterator;
+
     static residents& instance();
 
-    void add(resident& added) noexcept;
-    void remove(resident& gone) noexcept;
+    /// Adds a buffer, which is used now.
+    place add(resident& added);
+    void remove(place gone) noexcept;
 
     struct outcome {
         std::uint64_t freed = 0;
@@ -99,7 +104,7 @@ public:
 
 private:
     std::mutex mutex_;
-    resident* first_ = nullptr;
+    std::list<entry> all_;
 };
 
 /// A reservation of `bytes` more at `where`. Copies of other buffers go for it.

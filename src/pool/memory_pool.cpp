@@ -23,7 +23,7 @@ void memory_pool::release(buffer&& of) {
         throw error(error_code::invalid_argument, "a buffer was to be released twice, or was moved from");
     }
     auto& core = static_cast<detail::core&>(*of.gate_);
-    if (of.begin_ != 0 || of.bytes_ != core.bytes) {
+    if (of.rectangle_ || of.begin_ != 0 || of.bytes_ != core.bytes) {
         throw error(error_code::invalid_argument,
                     fmt::format("{}: a view of {} bytes was to be released: release the buffer itself", core.name(),
                                 of.bytes_));

@@ -93,6 +93,7 @@ std::vector<std::string> names::all() const {
 
 void registry::add(std::string_view name, buffer& of, const shape& extents, std::string_view element, bool keep) {
     if (name.empty()) throw error(error_code::invalid_argument, "a buffer was to be registered under an empty name");
+    of.check_is_range("a name");
     detail::core& core = detail::core_of(of.gate_);
     detail::named_range range{.of = &core,
                               .kept = nullptr,

@@ -29,7 +29,7 @@ bool remember(detail::core& of, const process::shared_memory& memory) {
 
 std::string buffer::share(std::string_view description) {
     detail::core& core = detail::core_of(gate_);
-    if (begin_ != 0 || bytes_ != core.bytes) {
+    if (rectangle_ || begin_ != 0 || bytes_ != core.bytes) {
         throw error(error_code::invalid_argument,
                     fmt::format("{}: to share {} bytes of it was asked for: share all of it", core.name(), bytes_));
     }

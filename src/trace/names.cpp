@@ -5,6 +5,7 @@
 #include "unibuf/error.hpp"
 #include "unibuf/fence.hpp"
 #include "unibuf/state.hpp"
+#include "unibuf/trace.hpp"
 
 namespace unibuf {
 
@@ -25,6 +26,13 @@ std::string_view to_string(cause why) noexcept {
     static constexpr std::array<std::string_view, trace::causes> names = {
         "read", "read_write", "host_pointer", "device_handle", "sync", "prefetch", "copy_to", "eviction"};
     return names[static_cast<std::size_t>(why)];
+}
+
+std::string_view to_string(event_kind kind) noexcept {
+    static constexpr std::array<std::string_view, 12> names = {"none",       "access",  "transfer", "fill",
+                                                               "mark",       "found",   "assumed",  "discard",
+                                                               "allocation", "release", "eviction", "text"};
+    return names[static_cast<std::size_t>(kind)];
 }
 
 std::uint64_t statistics::bytes_moved() const noexcept {

@@ -1,6 +1,7 @@
 // tracking/held_ranges.cpp: counts of holders, piece by piece.
 #include "tracking/held_ranges.hpp"
 
+#include <algorithm>
 #include <iterator>
 
 namespace unibuf::detail {
@@ -56,9 +57,31 @@ void coverage::collect(byte_range range, byte_ranges& to) const {
     }
 }
 
+std::uint64_t held_ranges::add_view_of_box(const region& part) {
+    boxes_.push_back({last_box_ + 1, part});
+    return ++last_box_;
+}
+
+void held_ranges::end_view_of_box(std::uint64_t number) noexcept {
+    std::erase_if(boxes_, [&](const view_of_box& each) { return each.number == number; });
+}
+
+bool held_ranges::any(const region& part) const noexcept {
+    bool pointed = false;
+    if (any_pointer()) part.for_each_run([&](byte_range run) { pointed |= pointers_.bytes_in(run) != 0; });
+    return pointed || any_view(part);
+}
+
+bool held_ranges::any_view(const region& part) const noexcept {
+    bool result = std::ranges::any_of(boxes_, [&](const view_of_box& each) { return each.part.overlaps(part); });
+    if (views_.any()) part.for_each_run([&](byte_range run) { result |= views_.any(run); });
+    return result;
+}
+
 byte_ranges held_ranges::of(byte_range range) const {
     byte_ranges result = pointers_.clipped_to(range);
     views_.collect(range, result);
+    for (const view_of_box& each : boxes_) result.add(runs_of(each.part, range));
     return result;
 }
 

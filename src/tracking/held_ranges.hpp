@@ -4,8 +4,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <vector>
 
-#include "coherence/byte_ranges.hpp"
+#include "coherence/region.hpp"
 
 namespace unibuf::detail {
 
@@ -39,17 +40,21 @@ private:
 /// Undeclared holds of one kind at one space: pointers, which end all at once, and views, which end one by one.
 class held_ranges {
 public:
-    void add_pointer(byte_range range) { pointers_.add(range); }
-    void add_view(byte_range range) { views_.add(range); }
+    void add_pointer(const byte_ranges& ranges) { pointers_.add(ranges); }
+    void end_pointers(const byte_ranges& ranges) { pointers_.take_out(ranges); }
 
-    void end_pointers(byte_range range) { pointers_.take_out(range); }
+    void add_view(byte_range range) { views_.add(range); }
     void end_view(byte_range range) noexcept { views_.remove(range); }
 
-    bool any() const noexcept { return !pointers_.empty() || views_.any(); }
-    bool any(byte_range range) const noexcept { return pointers_.bytes_in(range) != 0 || views_.any(range); }
+    /// Adds a view of a box, and returns its number.
+    std::uint64_t add_view_of_box(const region& part);
+    void end_view_of_box(std::uint64_t number) noexcept;
+
+    bool any() const noexcept { return any_pointer() || any_view(); }
+    bool any(const region& part) const noexcept;
     bool any_pointer() const noexcept { return !pointers_.empty(); }
-    bool any_view() const noexcept { return views_.any(); }
-    bool any_view(byte_range range) const noexcept { return views_.any(range); }
+    bool any_view() const noexcept { return views_.any() || !boxes_.empty(); }
+    bool any_view(const region& part) const noexcept;
 
     /// Returns whether pointers, which nobody ends one by one, cover all of `range`.
     bool for_good(byte_range range) const noexcept { return pointers_.bytes_in(range) == range.size(); }
@@ -58,8 +63,15 @@ public:
     byte_ranges of(byte_range range) const;
 
 private:
+    struct view_of_box {
+        std::uint64_t number;
+        region part;
+    };
+
     byte_ranges pointers_;
     coverage views_;
+    std::vector<view_of_box> boxes_;
+    std::uint64_t last_box_ = 0;
 };
 
 }  // namespace unibuf::detail

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "coherence/transitions.hpp"
+#include "trace/recorder.hpp"
 #include "unibuf/error.hpp"
 #include "unibuf/space.hpp"
 
@@ -20,17 +21,33 @@ namespace {
 bool only_at_host(const knowledge& k) { return k.current == coherence::set_of(coherence::host); }
 bool is_fresh(const knowledge& k) { return k.out == pointers::fresh; }
 
+void record(event_kind kind, std::uint64_t buffer, byte_range range) noexcept {
+    if (!trace::is_on()) return;
+    trace::record({.kind = kind,
+                   .what = access::write,
+                   .to = coherence::host,
+                   .buffer = buffer,
+                   .begin = range.begin,
+                   .end = range.end,
+                   .bytes = range.size()});
+}
+
 }  // namespace
 
 host_writes::host_writes(directory& known, const held_ranges& writers, std::span<std::byte> host,
-                         std::unique_ptr<tracking::watch> by)
-    : known_(known), writers_(writers), host_(host), watch_(std::move(by)), images_(host) {
+                         std::unique_ptr<tracking::watch> by, std::uint64_t buffer)
+    : known_(known), writers_(writers), host_(host), watch_(std::move(by)), buffer_(buffer), images_(host) {
     if (!watch_) return;
     units_ = watch_->in_units();
     sections_.resize(host.size() / section_bytes + 1);
 }
 
-void host_writes::expose(byte_range range, bool untouched) {
+void host_writes::expose(const region& part, bool untouched) {
+    if (is_scattered(part)) return coherence::expose_unseen(known_, part);
+    part.for_each_run([&](byte_range run) { expose_run(run, untouched); });
+}
+
+void host_writes::expose_run(byte_range range, bool untouched) {
     const tracking::new_pointer given{.found = watch_ != nullptr,
                                       .compares = watch_ && watch_->compares(),
                                       .values_known = values_known_,
@@ -58,7 +75,7 @@ void host_writes::expose_again(byte_range range) {
         coherence::expose(known_, known_.where(each, &knowledge::at_host), pointers::none);
     const auto forgotten = [](const knowledge& k) { return !k.exposed() && k.at_host(); };
     for (const byte_range& held : writers_.of(range)) {
-        for (const byte_range& piece : known_.where(held, forgotten)) expose(piece, false);
+        for (const byte_range& piece : known_.where(held, forgotten)) expose_run(piece, false);
     }
 }
 
@@ -93,8 +110,22 @@ void host_writes::collect(byte_range range) {
 }
 
 void host_writes::apply_pending(byte_range range) {
-    coherence::found_host_writes(known_, written(known_, pending_.clipped_to(range)));
+    tell_found(written(known_, pending_.clipped_to(range)));
     take_out_pending(range);
+}
+
+void host_writes::tell_found(const byte_ranges& found) {
+    for (const byte_range& each : found) record(event_kind::found, buffer_, each);
+    coherence::found_host_writes(known_, found);
+}
+
+/// Takes for written what nobody watches, and somebody may have written.
+void host_writes::take_for_written(byte_range range) {
+    if (trace::is_on()) {
+        const auto changes = [](const knowledge& k) { return k.taken_for_written() && !only_at_host(k); };
+        for (const byte_range& each : known_.where(range, changes)) record(event_kind::assumed, buffer_, each);
+    }
+    coherence::assume_host_writes(known_, range);
 }
 
 void host_writes::take_out_pending(const byte_ranges& ranges) {
@@ -108,16 +139,19 @@ bool host_writes::is_all_assumed(byte_range range) const {
     return pending_.empty() && images_.empty() && !known_.any(range, looked_at);
 }
 
-void host_writes::find(byte_range range, space where, access what) {
-    if (range.empty()) return;
+void host_writes::find(const byte_ranges& ranges, space where, access what) {
+    unseen_ = {};
+    for (const byte_range& each : ranges) find_in(each, where, what);
+}
+
+void host_writes::find_in(byte_range range, space where, access what) {
     const bool elsewhere = where != host;
     // Memory that a device shares may be handed back to the host, which must not undo what was written meanwhile.
     const bool changes_hands = elsewhere || what != access::read;
-    unseen_ = {};
     try {
         end_free(range);
         if (!watch_) {
-            if (changes_hands) coherence::assume_host_writes(known_, range);
+            if (changes_hands) take_for_written(range);
             return;
         }
         const auto needed = [&](const knowledge& k) {
@@ -137,22 +171,23 @@ void host_writes::find(byte_range range, space where, access what) {
                 decide(each, found.bytes_in(each));
             }
         } else {
-            if (changes_hands) coherence::assume_host_writes(known_, range);
+            if (changes_hands) take_for_written(range);
             const auto unseen = [](const knowledge& k) { return k.out == pointers::assumed && !k.at_host(); };
-            unseen_ = known_.where(range, unseen);
+            byte_ranges seen_later = known_.where(range, unseen);
             // Comparing finds no write that leaves a byte as it was, so the device has to have the same memory then.
             const auto is_apart = [](const knowledge& k) {
                 return k.current != coherence::set_of(host_as_device.id());
             };
             for (const byte_range& each : watch_->compared().clipped_to(range)) {
-                unseen_.take_out(known_.where(each, is_apart));
+                seen_later.take_out(known_.where(each, is_apart));
             }
+            unseen_.add(seen_later);
         }
         keep_images(range);
     } catch (const error&) {
         give_up();
         end_free(range);
-        if (changes_hands) coherence::assume_host_writes(known_, range);
+        if (changes_hands) take_for_written(range);
     }
 }
 
@@ -170,13 +205,13 @@ void host_writes::decide(byte_range in, std::size_t written) {
     tracking::section_history& history = sections_[in.begin / section_bytes];
     const bool watch = fresh || watch_->compares() || tracking::watch_next(history, !assumed, written, in.size());
 
-    if (assumed) coherence::assume_host_writes(known_, in);
+    if (assumed) take_for_written(in);
     if (!watch) {
         if (!watched) return;
         const byte_ranges given_up = known_.where(in, at_host_and(pointers::watched));
         for (const byte_range& each : given_up) watch_->disarm(each);
         coherence::expose(known_, given_up, pointers::assumed);
-        coherence::assume_host_writes(known_, in);
+        take_for_written(in);
         return;
     }
     if (assumed) {
@@ -186,7 +221,7 @@ void host_writes::decide(byte_range in, std::size_t written) {
             coherence::expose(known_, each, pointers::watched);
         }
     }
-    if (fresh) coherence::found_host_writes(known_, watch_fresh(in));
+    if (fresh) tell_found(watch_fresh(in));
 }
 
 byte_ranges host_writes::compared(byte_range range) const {
@@ -216,16 +251,28 @@ directory host_writes::look() {
     return result;
 }
 
-void host_writes::forget(byte_range range) {
+void host_writes::forget(const region& part) {
     if (!watch_) return;
+    const byte_ranges looked_at = is_scattered(part) ? part.hull() : runs_of(part);
     try {
-        scan(known_.where(range, &knowledge::watched));
-        take_out_pending(range);
-        forget_images(range);
-        keep_images(range);
+        for (const byte_range& each : looked_at) scan(known_.where(each, &knowledge::watched));
+        take_out_pending(runs_of(part));
+        for (const byte_range& each : looked_at) {
+            forget_images(each);
+            keep_images(each);
+        }
     } catch (const error&) {
         give_up();
     }
+}
+
+/// Gives up watching what is exposed of `range`, after what was written there until now has been told.
+void host_writes::assume(byte_range range) {
+    collect(range);
+    apply_pending(range);
+    watch_->disarm(range);
+    coherence::stop_watching(known_, range);
+    forget_images(range);
 }
 
 /// Ends the exposure of bytes that nobody holds any more, and tells what was written to them.
@@ -241,6 +288,7 @@ void host_writes::end_free(byte_range range) {
                 apply_pending(piece);
                 watch_->disarm(piece);
             }
+            take_for_written(piece);
             coherence::end_pointers(known_, piece);
         }
     }
@@ -253,7 +301,7 @@ void host_writes::give_up() {
     images_.forget_all();
     pending_ = {};
     conflicts_ = {};
-    coherence::stop_watching(known_);
+    coherence::stop_watching(known_, known_.whole());
 }
 
 }  // namespace unibuf::detail

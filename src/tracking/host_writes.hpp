@@ -2,7 +2,9 @@
 // directory.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <vector>
 
@@ -25,13 +27,22 @@ class host_writes {
 public:
     /// `writers` are the pointers and views that are out. What was written through some that have ended is found by the
     /// next access of those bytes, and then the directory knows that they have ended. `by` is null where writes are not
-    /// found: then the host is taken for written.
+    /// found: then the host is taken for written. `buffer` is the name that a trace has for all this.
     host_writes(coherence::directory& known, const held_ranges& writers, std::span<std::byte> host,
-                std::unique_ptr<tracking::watch> by);
+                std::unique_ptr<tracking::watch> by, std::uint64_t buffer = 0);
 
-    /// Notes that pointers into `range`, of which the host's copy is current, are given out. `untouched` says that
+    /// So many runs of a region are watched one by one.
+    static inline constinit std::atomic<std::size_t> most_runs = 64;
+
+    /// Returns whether the region has so many runs that its pages are not watched one by one: what pointers may write
+    /// there is assumed.
+    static bool is_scattered(const region& part) noexcept {
+        return part.runs() > most_runs.load(std::memory_order_relaxed);
+    }
+
+    /// Notes that pointers into `part`, of which the host's copy is current, are given out. `untouched` says that
     /// nobody has written that copy since it was allocated, and that it was zero then.
-    void expose(byte_range range, bool untouched);
+    void expose(const region& part, bool untouched);
 
     /// Notes that pages may be there though the program has not written them: the memory was used before, or pinned.
     /// Bytes that nobody has written are zero.
@@ -57,14 +68,14 @@ public:
 
     /// Returns true where it is known at small cost that nothing of `range` was written since it was looked at last.
     bool is_unwritten(byte_range range) {
-        const bool simple = watch_ && watch_->compares() && known_.ranges() == 1 && known_.first().watched() &&
+        const bool simple = watch_ && watch_->compares() && known_.is_one() && known_.first().watched() &&
                             pending_.empty() && writers_.for_good(range);
         return simple && !watch_->any_written(range);
     }
 
-    /// Tells the directory, before an access, what was written of `range` until now. For an access that is not at the
+    /// Tells the directory, before an access, what was written of `ranges` until now. For an access that is not at the
     /// host it also settles what is watched until the next one; that watch begins now, before any byte is copied.
-    void find(byte_range range, space where, access what);
+    void find(const byte_ranges& ranges, space where, access what);
 
     /// Returns what a write to `range` may be found by: all units that it has a byte of.
     byte_range around(byte_range range) const noexcept { return watch_ ? units_.around(range) : range; }
@@ -75,49 +86,61 @@ public:
     /// Returns the directory as it would be now, with the writes everywhere found.
     coherence::directory look();
 
-    /// Prepares `range`, before a device becomes the only one that is current in it; what was found until now has been
+    /// Prepares `part`, before a device becomes the only one that is current in it; what was found until now has been
     /// told. Writes of the host are conflicts from now on. They are not where the two `share` the memory: nobody can
-    /// tell them from the device's own there.
-    void before_device_writes(byte_range range, bool share);
+    /// tell them from the device's own there. Nor are they where the part is scattered.
+    void before_device_writes(const region& part, bool share);
 
-    /// Notes that what before_device_writes prepared has come to pass: a device has newer content in all of `range`. It
+    /// Notes that what before_device_writes prepared has come to pass: a device has newer content in all of `part`. It
     /// never comes where the access is refused; then all that was known before is still known.
-    void device_has_written(byte_range range) {
-        images_.expect_no_more(range);
-        // The host's writes are conflicts in units that the device has all of, and need no image.
-        images_.forget(range, [&](byte_range unit) { return !range.contains(unit); });
+    void device_has_written(const region& part) {
+        if (is_scattered(part)) return;
+        part.for_each_run([&](byte_range run) {
+            images_.expect_no_more(run);
+            // The host's writes are conflicts in units that the device has all of, and need no image.
+            images_.forget(run, [&](byte_range unit) { return !run.contains(unit); });
+        });
     }
 
     /// Returns which rule is broken, or null. What is watched has a watch. A unit of which a device has newer content
     /// in some watched bytes, and the host in others, has an image to tell the program's writes by.
     const char* broken_rule() const;
 
-    /// Forgets what was written of `range` until now: somebody has said what stands.
-    void forget(byte_range range);
+    /// Forgets what was written of `part` until now: somebody has said what stands.
+    void forget(const region& part);
 
-    /// While this lives, unibuf itself writes `range` of the host's copy: that is not taken for the program's writes,
-    /// and the program's own beside it are not lost.
+    /// While this lives, unibuf itself writes `part` of the host's copy: that is not taken for the program's writes,
+    /// and the program's own beside it are not lost. Where the part is scattered, all from its first byte to its last
+    /// is not watched from now on: what was written there is assumed.
     class own_write {
     public:
-        own_write(host_writes& in, byte_range range);
+        own_write(host_writes& in, const region& part);
         ~own_write();
         own_write(own_write&& other) noexcept;
         own_write& operator=(own_write&& other) noexcept;
 
     private:
+        void begin(byte_range run);
+
         host_writes* in_ = nullptr;
-        byte_range range_{};
-        byte_ranges inner_;              // bytes that are not watched meanwhile
-        std::vector<byte_range> edges_;  // units at the ends of the range, which have other bytes too
+        region part_{};
+        byte_ranges inner_;              // units that are not watched meanwhile
+        std::vector<byte_range> edges_;  // units at the ends of the runs, which have other bytes too
     };
 
 private:
+    void expose_run(byte_range range, bool untouched);
+    void find_in(byte_range range, space where, access what);
+    void prepare_run(byte_range range, bool share);
+    void assume(byte_range range);
     void scan(const byte_ranges& ranges);
     void collect(byte_range range);
     bool is_all_assumed(byte_range range) const;
     void keep_found(const byte_ranges& found);
     byte_ranges written(const coherence::directory& known, const byte_ranges& found) const;
     void apply_pending(byte_range range);
+    void tell_found(const byte_ranges& found);
+    void take_for_written(byte_range range);
     void take_out_pending(const byte_ranges& ranges);
     void end_free(byte_range range);
     void decide(byte_range in, std::size_t written);
@@ -146,6 +169,7 @@ private:
     const held_ranges& writers_;
     std::span<std::byte> host_;
     std::unique_ptr<tracking::watch> watch_;
+    std::uint64_t buffer_;
     tracking::units units_;
     bool values_known_ = true;
     tracking::content_watch* pinning_ = nullptr;  // is `watch_` while pages are pinned

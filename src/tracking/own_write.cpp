@@ -7,39 +7,56 @@
 
 namespace unibuf::detail {
 
+using coherence::knowledge;
+
 /// Brings an image up to date: what the program wrote before now would be taken for written again.
 void host_writes::refresh_image(byte_range unit) {
     if (!images_.has(unit)) return take_image(unit, unit);
     if (images_.being_written(unit)) return;
-    const auto told_by_unit = [](const coherence::knowledge& k) { return !is_newer_elsewhere(k); };
+    const auto told_by_unit = [](const knowledge& k) { return !is_newer_elsewhere(k); };
     for (const byte_range& piece : known_.where(unit, told_by_unit)) take_image(unit, piece);
 }
 
-host_writes::own_write::own_write(host_writes& in, byte_range range) : range_(range) {
-    if (!in.watch_ || range.empty() || !in.known_.any(in.units_.around(range), &coherence::knowledge::watched)) return;
+host_writes::own_write::own_write(host_writes& in, const region& part) : part_(part) {
+    if (!in.watch_ || part.empty()) return;
+    const byte_range around = in.units_.around(part.hull());
+    if (!in.known_.any(around, &knowledge::watched)) return;
     try {
-        for (const byte_range& unit : in.units_.cut_by(range)) {
-            in.refresh_image(unit);
-            in.images_.begin_writing(unit);
-            edges_.push_back(unit);
+        if (is_scattered(part)) {
+            in.assume(around);
+            return;
         }
-        inner_ = in.known_.where(in.units_.within(range), &coherence::knowledge::watched);
-        in.scan(inner_);
-        for (const byte_range& each : inner_) in.watch_->disarm(each);
         in_ = &in;
+        part.for_each_run([&](byte_range run) { begin(run); });
     } catch (const error&) {  // the next look finds that the range cannot be watched
+        in_ = nullptr;
     }
+}
+
+void host_writes::own_write::begin(byte_range run) {
+    for (const byte_range& unit : in_->units_.cut_by(run)) {
+        in_->refresh_image(unit);
+        in_->images_.begin_writing(unit);
+        edges_.push_back(unit);
+    }
+    byte_ranges inner;
+    for (const byte_range& piece : in_->known_.where(in_->units_.within(run), &knowledge::watched)) {
+        inner.add(in_->units_.around(piece));
+    }
+    in_->scan(inner);
+    for (const byte_range& each : inner) in_->watch_->disarm(each);
+    inner_.add(inner);
 }
 
 host_writes::own_write::own_write(own_write&& other) noexcept
     : in_(std::exchange(other.in_, nullptr)),
-      range_(other.range_),
+      part_(std::move(other.part_)),
       inner_(std::move(other.inner_)),
       edges_(std::move(other.edges_)) {}
 
 host_writes::own_write& host_writes::own_write::operator=(own_write&& other) noexcept {
     std::swap(in_, other.in_);
-    std::swap(range_, other.range_);
+    std::swap(part_, other.part_);
     std::swap(inner_, other.inner_);
     std::swap(edges_, other.edges_);
     return *this;
@@ -49,7 +66,7 @@ host_writes::own_write::~own_write() {
     if (!in_ || !in_->watch_) return;
     try {
         for (const byte_range& each : inner_) in_->watch_->arm(each);
-        in_->images_.take_written(range_);
+        part_.for_each_run([&](byte_range run) { in_->images_.take_written(run); });
         for (const byte_range& unit : edges_) {
             std::vector<byte_range> seen;  // not used, as the image tells byte by byte
             in_->watch_->scan(unit, seen);

@@ -66,7 +66,7 @@ void unit_images::add_differing(byte_range inner, byte_range unit, const image& 
 byte_ranges unit_images::written(const coherence::directory& known, const byte_ranges& found) const {
     byte_ranges result;
     for (const byte_range& each : found) {
-        known.for_each(each, [&](byte_range piece, const coherence::knowledge& k) {
+        known.for_each_run(each, [&](byte_range piece, const coherence::knowledge& k) {
             if (k.exposed() && k.at_host()) result.add(piece);
             if (k.watched() && !k.at_host()) result.add(differing(piece));
         });

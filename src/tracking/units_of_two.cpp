@@ -16,7 +16,7 @@ void host_writes::keep_found(const byte_ranges& found) {
     byte_ranges looked_at;
     byte_ranges certain;
     for (const byte_range& each : found) {
-        known_.for_each(each, [&](byte_range piece, const knowledge& k) {
+        known_.for_each_run(each, [&](byte_range piece, const knowledge& k) {
             if (k.watched() || k.out == pointers::fresh) looked_at.add(piece);
             if (is_newer_elsewhere(k)) certain.add(images_.missing(piece));
         });
@@ -32,7 +32,12 @@ byte_ranges host_writes::written(const directory& known, const byte_ranges& foun
     return result;
 }
 
-void host_writes::before_device_writes(byte_range range, bool share) {
+void host_writes::before_device_writes(const region& part, bool share) {
+    if (is_scattered(part)) return coherence::stop_watching(known_, part);
+    part.for_each_run([&](byte_range run) { prepare_run(run, share); });
+}
+
+void host_writes::prepare_run(byte_range range, bool share) {
     const auto unwatched = [](const knowledge& k) { return k.exposed() && !k.watched(); };
     try {
         for (const byte_range& piece : known_.where(range, &knowledge::exposed)) {
@@ -91,7 +96,7 @@ void host_writes::forget_images(byte_range range) {
 const char* host_writes::broken_rule() const {
     const char* broken = nullptr;
     const auto stays = [](const knowledge& k) { return k.watched() && k.at_host(); };
-    known_.for_each(known_.whole(), [&](byte_range piece, const knowledge& k) {
+    known_.for_each_run(known_.whole(), [&](byte_range piece, const knowledge& k) {
         if (!watch_ && (k.watched() || k.out == pointers::fresh)) broken = "bytes are watched by nothing";
         if (!watch_ || !is_newer_elsewhere(k)) return;
         for (const byte_range& unit : units_.cut_by(piece)) {

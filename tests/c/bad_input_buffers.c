@@ -5,6 +5,16 @@
 
 void bad_places(unibuf_buffer* buffer) {
     INVALID("place", unibuf_view(buffer, 0, 1, NULL));
+    const size_t extents[] = {size};
+    const size_t from[] = {0};
+    unibuf_buffer* rectangle = no_buffer;
+    INVALID("place", unibuf_view_rect(buffer, 1, 1, extents, from, extents, NULL));
+    INVALID("buffer", unibuf_view_rect(NULL, 1, 1, extents, from, extents, &rectangle));
+    INVALID("extents", unibuf_view_rect(buffer, 1, 1, NULL, from, extents, &rectangle));
+    INVALID("begin", unibuf_view_rect(buffer, 1, 1, extents, NULL, extents, &rectangle));
+    INVALID("end", unibuf_view_rect(buffer, 1, 1, extents, from, NULL, &rectangle));
+    INVALID("array of 1 elements", unibuf_view_rect(buffer, 1, 0, extents, from, extents, &rectangle));
+    INVALID("elements of 0 bytes", unibuf_view_rect(buffer, 0, 1, extents, from, extents, &rectangle));
     INVALID("data", unibuf_copy_from(buffer, NULL, 1, 0));
     INVALID("data", unibuf_copy_to(buffer, NULL, 1, 0));
     INVALID("data", unibuf_copy_to(buffer, NULL, UNIBUF_REST, 0));

@@ -127,6 +127,7 @@ int main(int argc, char** argv) {
     RUN(contract_of_ranges(where));
     RUN(contract_of_content(where));
     RUN(contract_of_views(where));
+    RUN(contract_of_rectangles(where));
     RUN(contract_of_statistics(where));
     RUN(contract_of_causes(where));
     RUN(contract_of_memory(where));

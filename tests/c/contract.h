@@ -18,6 +18,7 @@ void contract_of_states(unibuf_space where);
 void contract_of_ranges(unibuf_space where);
 void contract_of_content(unibuf_space where);
 void contract_of_views(unibuf_space where);
+void contract_of_rectangles(unibuf_space where);
 
 void contract_of_statistics(unibuf_space where);
 void contract_of_causes(unibuf_space where);

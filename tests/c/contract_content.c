@@ -125,3 +125,62 @@ void contract_of_views(unibuf_space where) {
     CHECK(host_reads(inner, 6));
     unibuf_destroy(inner);
 }
+
+void contract_of_rectangles(unibuf_space where) {
+    enum { rows = 50, columns = 40, first = 3, last = 7, count = rows * (last - first) };
+    static const size_t extents[] = {rows, columns};
+    static const size_t begin[] = {0, first};
+    static const size_t end[] = {rows, last};
+    unibuf_buffer* const whole = made(rows * columns * sizeof(float), where, UNIBUF_HINT_NONE);
+    host_writes(whole, 1);
+    touch(whole, where, UNIBUF_READ, 0, UNIBUF_REST);
+    unibuf_buffer* part = NULL;
+    CHECK_OK(unibuf_view_rect(whole, sizeof(float), 2, extents, begin, end, &part));
+    CHECK(unibuf_size(part) == count * sizeof(float) && unibuf_id(part) == unibuf_id(whole));
+
+    // Its bytes are packed and unpacked in row-major order.
+    float data[count];
+    for (size_t i = 0; i < count; ++i) data[i] = (float)i;
+    CHECK_OK(unibuf_copy_from(part, data, sizeof data, 0));
+    const uint64_t before = bytes_moved(whole);
+    touch(part, where, UNIBUF_READ, 0, UNIBUF_REST);
+    CHECK(bytes_moved(whole) - before == (is_shared(whole, where) || where == UNIBUF_HOST ? 0 : sizeof data));
+    touch(whole, where, UNIBUF_READ_WRITE, 0, UNIBUF_REST);  // the device has the newest of all
+    float got[rows * columns];
+    CHECK_OK(unibuf_copy_to(whole, got, sizeof got, 0));
+    for (size_t row = 0; row < rows; ++row) {
+        CHECK(got[row * columns + first] == (float)(row * (last - first)));
+        CHECK(is_noise(&got[row * columns + last], (row * columns + last) * sizeof(float),
+                       (columns - last) * sizeof(float), 1));
+    }
+
+    // Rectangles side by side exclude each other as little as they share a byte.
+    static const size_t left[] = {0, 0};
+    static const size_t left_end[] = {rows, first};
+    unibuf_buffer* beside = NULL;
+    CHECK_OK(unibuf_view_rect(whole, sizeof(float), 2, extents, left, left_end, &beside));
+    unibuf_lease lease;
+    CHECK_OK(unibuf_acquire(part, UNIBUF_HOST, UNIBUF_READ_WRITE, NULL, &lease));
+    float* const first_row = lease.data;
+    first_row[columns] = 100;  // the first column of the second row
+    CHECK_OK(unibuf_copy_from(beside, data, rows * first * sizeof(float), 0));
+    CHECK_REFUSED(UNIBUF_ACCESS_CONFLICT, "rows among bytes", unibuf_copy_from(whole, data, sizeof data, 0));
+    unibuf_release(&lease);
+    CHECK_OK(unibuf_copy_to(part, data, sizeof data, 0));
+    CHECK(data[last - first] == 100);
+
+    CHECK_REFUSED(UNIBUF_UNSUPPORTED, "as a whole", unibuf_copy_to(part, data, 4, 0));
+    static const size_t beyond[] = {rows, columns + 1};
+    unibuf_buffer* none = NULL;
+    CHECK_REFUSED(UNIBUF_OUT_OF_RANGE, "along axis 1", unibuf_view_rect(whole, 4, 2, extents, begin, beyond, &none));
+    CHECK_REFUSED(UNIBUF_INVALID_ARGUMENT, "one index at least",
+                  unibuf_view_rect(whole, 4, 2, extents, begin, left, &none));
+    CHECK_REFUSED(UNIBUF_INVALID_ARGUMENT, "elements of 8 bytes",
+                  unibuf_view_rect(whole, 8, 2, extents, begin, end, &none));
+    CHECK_REFUSED(UNIBUF_UNSUPPORTED, "a handle to a rectangle",
+                  unibuf_view_rect(part, 4, 2, extents, begin, end, &none));
+    CHECK(none == NULL);
+    unibuf_destroy(beside);
+    unibuf_destroy(part);
+    unibuf_destroy(whole);
+}

@@ -1,6 +1,7 @@
 """A buffer where an array is expected: operators, functions of NumPy, comparisons, what it prints."""
 
 import copy
+import re
 
 import numpy as np
 import pytest
@@ -49,6 +50,21 @@ def test_what_is_computed_into_a_buffer_is_seen_everywhere(device, numpy_of):
     np.add.at(a, (0, [1, 1]), 10)
     assert a.host[0, 1] == 21
     assert np.cumsum(a, axis=0, out=out) is out and out.host[0, 1] == 21
+
+
+def test_a_buffer_says_where_a_function_computes(device):
+    b, mask, out = filled(), UnifiedBuffer((3, 4), bool).copy_from(ROWS > 5), UnifiedBuffer((3, 4))
+    array, expected = ROWS.copy(), np.where(ROWS > 5, ROWS + 1, ROWS)
+    np.add(array, 1, out=array, where=mask)
+    assert (array == expected).all()
+    assert np.add(b, 1, out=b, where=mask) is b and (b.to_numpy() == expected).all()
+    assert np.add(ROWS, 1, out=out, where=mask) is out and (out.to_numpy() == np.where(ROWS > 5, ROWS + 1, 0)).all()
+    for of in (ROWS, filled()):
+        assert np.add.reduce(of, axis=None, where=mask) == np.sum(of, where=mask) == ROWS[ROWS > 5].sum()
+    assert np.logical_not(mask, out=mask, where=mask) is mask and not mask.to_numpy().any()
+    with mask.write("host") as block, pytest.raises(unibuf.AccessConflictError):  # read under a lease
+        np.add(ROWS, 1, where=mask)
+    del block
 
 
 def test_views_of_one_buffer_are_used_together(device):
@@ -105,6 +121,30 @@ def test_the_truth_of_many_elements_is_refused(device):
 def test_a_buffer_is_hashed_by_what_it_is():
     one, other = filled(), filled()
     assert len({one, other, one}) == 2
+
+
+@pytest.mark.filterwarnings("ignore:you are shuffling")
+@pytest.mark.parametrize("of", [np.random.RandomState, np.random.default_rng])
+def test_rows_are_shuffled_in_the_array_and_not_one_by_one(of, device):
+    class Picture(UnifiedBuffer):
+        def __setitem__(self, key, value):
+            super().__setitem__(key, value)
+
+    for b in (filled(), Picture((3, 4)).copy_from(ROWS)):
+        with pytest.raises(TypeError, match="`host`"):
+            of(2).shuffle(b)
+        assert (b.host == ROWS).all()
+        of(2).shuffle(b.host)
+        assert (b.host == of(2).permutation(ROWS)).all() and (of(2).permutation(b) != b.host).any()
+        b[0] = b[1]
+        b[2], b[1] = b[1], 5
+        b[1:] = b[:-1]
+        b.__setitem__(0, b[0])
+        b.__setitem__(0, ROWS[0])
+        assert (b.host[0] == ROWS[0]).all() and (b.host[1:] == [b.host[1], np.full(4, 5)]).all()
+    line = UnifiedBuffer(3).copy_from([1, 2, 3])
+    of(2).shuffle(line)
+    assert sorted(line) == [1, 2, 3]
 
 
 def test_methods_of_arrays(device):
@@ -183,16 +223,45 @@ def test_what_no_bytes_can_tell_is_refused_and_arrays_are_exact():
         memoryview(released)
 
 
-def test_a_buffer_of_one_element_is_a_number():
+def test_a_buffer_without_axes_is_a_number():
     one = UnifiedBuffer((), np.uint8).fill(55)
     assert (int(one), float(one), complex(one), range(60)[one]) == (55, 55.0, 55 + 0j, 55)
-    digits = UnifiedBuffer(1).copy_from(np.frombuffer(b"1234", np.float32))
-    assert float(digits) == float(digits.host[0])  # not the number that its bytes spell
     for of in (int, float, complex):
         with pytest.raises(TypeError, match="one element"):
             of(UnifiedBuffer(3).fill(1))
     with pytest.raises(TypeError, match="without axes"):
         range(3)[UnifiedBuffer(1, np.uint8)]
+
+
+@pytest.mark.filterwarnings("ignore:Conversion of an array")  # NumPy 1.25 to 2.3
+@pytest.mark.parametrize("of", [int, float, complex])
+def test_one_of_one_element_is_a_number_where_such_an_array_is(of):
+    digits = UnifiedBuffer((1, 1)).copy_from(np.frombuffer(b"1234", np.float32).reshape(1, 1))
+    try:
+        expected = of(digits.host)
+    except TypeError as failure:
+        with pytest.raises(TypeError, match=re.escape(str(failure))):
+            of(digits)
+    else:
+        assert of(digits) == expected  # not the number that its bytes spell
+
+
+@pytest.mark.parametrize("value", [2.5, 7, True, np.datetime64("2020-01-01"), 1 + 2j], ids=str)
+def test_a_buffer_without_axes_is_formatted_as_its_element(value, device):
+    array = np.array(value)
+    b = UnifiedBuffer((), array.dtype).copy_from(array)
+    for form in (".2f", "+d", "x", ">12"):
+        try:
+            expected = format(array, form)
+        except (TypeError, ValueError) as failure:
+            with pytest.raises(type(failure)):
+                format(b, form)
+        else:
+            assert format(b, form) == expected
+    assert format(b) == str(b) == repr(b)
+    assert f"{filled().view[1, 2]:.2f}" == "6.00"
+    with pytest.raises(TypeError, match="format string"):
+        format(filled(), ".2f")
 
 
 def test_what_arrays_have_and_buffers_lack_is_named():

@@ -86,6 +86,17 @@ def test_a_part_begins_at_its_address(buffer):
     assert np.array_equal(as_numpy(cupy.from_dlpack(view)), CONTENT[1000:1100])
 
 
+def test_a_rectangle_has_strides():
+    grid = UnifiedBuffer((10, 20)).copy_from(np.arange(200).reshape(10, 20))
+    view = grid.view[1::2, 3:8]
+    exported = view.cuda(0)
+    tensor = managed(exported.__dlpack__()).tensor
+    assert (tensor.shape[:2], tensor.strides[:2]) == ([5, 5], [40, 1])  # in elements
+    assert exported.__cuda_array_interface__["strides"] == view.strides == (160, 4)
+    assert exported.ptr == grid.cuda(0).ptr + 92 and exported.nbytes == view.nbytes
+    assert np.array_equal(as_numpy(cupy.asarray(exported)), grid.to_numpy()[1::2, 3:8])
+
+
 @pytest.mark.parametrize("version", [None, (1, 0)])
 def test_an_unused_capsule_lets_go(buffer, version):
     capsule = buffer.cuda(0).__dlpack__(max_version=version)

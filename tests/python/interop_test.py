@@ -1,6 +1,7 @@
 """Other libraries take the host's copy, or that of the device that they name, and never a stale one."""
 
 import ctypes
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -289,6 +290,20 @@ def test_opencl_arrays_are_over_the_same_memory(opencl, hint):
     buffer.mark_device_dirty()
     assert buffer.state is BufferState.DEVICE_DIRTY
     assert np.array_equal(buffer.host, 2 * CONTENT + 1)
+
+
+def test_each_thread_has_an_opencl_array_of_its_own(opencl):
+    buffer = UnifiedBuffer((N,))
+    mine = buffer.device
+    with ThreadPoolExecutor(1) as first, ThreadPoolExecutor(1) as second:
+        others = [thread.submit(lambda: buffer.device).result() for thread in (first, first, second)]
+    assert others[0] is others[1]
+    arrays = [mine, others[0], others[2]]
+    assert len({id(each.events) for each in arrays}) == 3
+    assert len({each.base_data.int_ptr for each in arrays}) == 1
+    kept = buffer.device
+    del mine, others, arrays
+    assert buffer.device is kept
 
 
 def test_opencl_array_of_a_view_begins_at_its_offset(opencl, buffer):

@@ -99,7 +99,7 @@ def test_signatures_and_help(name, each):
 def test_signatures_are_those_of_the_calls():
     options = "pinned=False, access='read_write', hint=None, device=None, tracking='auto', uninitialized=False"
     assert str(inspect.signature(UnifiedBuffer)) == f"(shape, dtype='float32', *, {options})"
-    assert str(inspect.signature(UnifiedBuffer.view)) == "(self, /, offset, count=None)"
+    assert list(inspect.signature(UnifiedBuffer(3).view).parameters) == ["offset", "count"]
     assert str(inspect.signature(UnifiedBuffer(3).mark_dirty)) == "(space, offset=0, count=None, stream=None)"
     bound = inspect.signature(UnifiedBuffer).bind((3,), np.int16, hint="coherent")
     assert UnifiedBuffer(*bound.args, **bound.kwargs).dtype == np.int16

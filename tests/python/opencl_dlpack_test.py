@@ -65,6 +65,13 @@ def test_a_part_begins_at_its_offset(buffer):
     assert np.array_equal(content_of(tensor), CONTENT[1000:1100])
 
 
+def test_a_rectangle_has_strides_in_elements(buffer):
+    grid = UnifiedBuffer((10, 20))
+    tensor = managed(grid.view[1::2, 3:8].__dlpack__(dl_device=HERE)).tensor
+    assert (tensor.shape[:2], tensor.strides[:2], tensor.byte_offset % 4096) == ([5, 5], [40, 1], 92)
+    assert managed(grid.opencl().__dlpack__()).tensor.strides[:2] == [20, 1]
+
+
 def test_what_a_consumer_writes_is_marked(buffer):
     view = buffer.opencl()
     view.pyopencl().fill(np.float32(3))

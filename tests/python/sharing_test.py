@@ -217,10 +217,12 @@ def test_names_that_are_none_or_no_longer_good():
 def test_sharing_is_refused_while_arrays_are_held():
     buffer = UnifiedBuffer((N,))
     array = buffer.host
-    with pytest.raises(unibuf.AccessConflictError, match="arrays or views of it are held"):
+    with pytest.raises(unibuf.AccessConflictError, match="arrays or views of it are held.*: drop them$"):
         buffer.share()
     array[0] = 1
     del array
+    with buffer.bound("debug:0"), pytest.raises(unibuf.AccessConflictError, match="a standing hold uses it"):
+        buffer.share()
     assert unibuf.attach(buffer.share()).host[0] == 1
 
 

@@ -81,6 +81,11 @@ def test_threads_free_what_others_use(device):
     in_threads(use, use, free)
 
 
+def test_threads_read_arrays_of_a_device_at_once(device):
+    buffer = UnifiedBuffer(N).fill(7)
+    in_threads(*[lambda: [as_numpy(buffer.device)[i] for i in range(1000)]] * 3)
+
+
 class Anything:
     """What one thread does with buffers that others use, free and release at the same time, and with arrays that it
     has kept: errors are the package's own, and the memory of what is shown stays."""
@@ -236,13 +241,17 @@ WAITS = {
     "mark_host_dirty": lambda buffer: buffer.mark_host_dirty(),
     "discard_content": lambda buffer: buffer.discard_content(),
     "bound": lambda buffer: buffer.bound("debug:0").__enter__(),
+    "memoryview": lambda buffer: memoryview(buffer),
+    "asarray": lambda buffer: np.asarray(buffer),
+    "array": lambda buffer: np.array([buffer, buffer]),
+    "assignment": lambda buffer: np.zeros(N).__setitem__(slice(None), buffer),
 }
 
 
 @pytest.mark.parametrize("wait", WAITS)
 def test_ctrl_c_ends_a_wait(wait, device):
     buffer = UnifiedBuffer(N)
-    thread, done = blocked(buffer)
+    thread, done = blocked(buffer, 20)
     try:
         with pytest.raises(KeyboardInterrupt):
             threading.Timer(0.1, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
@@ -284,6 +293,37 @@ def test_the_default_timeout_ends_waits_that_name_none(wait, device):
     assert (buffer.to_numpy() == 1).all()
 
 
+def test_an_array_is_waited_for_once():
+    buffer = UnifiedBuffer(N)
+    unibuf.set_default_timeout(1)
+    thread, _ = blocked(buffer, 1.7)  # whoever waits twice gets it
+    try:
+        with pytest.raises(unibuf.LeaseTimeoutError):
+            np.asarray(buffer)
+    finally:
+        unibuf.set_default_timeout(None)
+        thread.join()
+    assert (np.asarray(buffer) == 1).all()
+
+
+def test_what_ended_one_wait_ends_no_other():
+    buffer, other = UnifiedBuffer(N), UnifiedBuffer(N).fill(2)
+    thread, done = blocked(buffer)
+    unibuf.set_default_timeout(0.01)
+    for get in (memoryview, np.asarray):
+        with pytest.raises(unibuf.LeaseTimeoutError):
+            get(buffer)
+        assert (other.__array__() == 2).all()
+    with pytest.raises(unibuf.LeaseTimeoutError):
+        memoryview(buffer)
+    unibuf.set_default_timeout(None)
+    done.set()
+    thread.join()
+    assert (buffer.__array__() == 1).all()
+    for each in (buffer, UnifiedBuffer(3, "M8[s]"), UnifiedBuffer(3, [("a", "u1")])):  # two without such a view
+        assert np.asarray(each).dtype == each.dtype
+
+
 # Event loops
 
 
@@ -303,6 +343,46 @@ def test_the_event_loop_goes_on(device):
 
     asyncio.run(main())
     assert (as_numpy(buffer.device) == 1).all()
+
+
+def test_a_wait_that_is_cancelled_ends(device):
+    buffer, other = UnifiedBuffer(N), UnifiedBuffer(N)
+    thread, done = blocked(buffer, 20)
+
+    async def main():
+        for call in (buffer.ensure_on_host, buffer.ensure_on_device):
+            with pytest.raises(asyncio.TimeoutError):
+                await asyncio.wait_for(call(), 0.05)
+        waits = [asyncio.create_task(buffer.ensure_on_device()) for _ in range(40)]  # more than there are threads
+        await asyncio.sleep(0.05)
+        for wait in waits:
+            wait.cancel()
+        await other.ensure_on_device()
+        assert await asyncio.to_thread(int) == 0
+        results = await asyncio.gather(*waits, return_exceptions=True)
+        assert all(isinstance(each, asyncio.CancelledError) for each in results)
+
+    try:
+        asyncio.run(main())
+        assert thread.is_alive()  # none has waited for the block
+    finally:
+        done.set()
+        thread.join()
+    asyncio.run(buffer.ensure_on_device())
+    assert (as_numpy(buffer.device) == 1).all()
+
+
+def test_ctrl_c_ends_an_event_loop_that_waits():
+    buffer = UnifiedBuffer(N)
+    thread, done = blocked(buffer, 20)
+    try:
+        threading.Timer(0.1, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
+        with pytest.raises(KeyboardInterrupt):
+            asyncio.run(buffer.ensure_on_device())
+        assert thread.is_alive()
+    finally:
+        done.set()
+        thread.join()
 
 
 @pytest.mark.parametrize("what", ["write", "read_write"])

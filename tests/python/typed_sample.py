@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
@@ -21,6 +22,7 @@ from unibuf import (
     PoolStatistics,
     Registry,
     Statistics,
+    Traffic,
     TransferCount,
     UnifiedBuffer,
 )
@@ -62,13 +64,17 @@ def accessed(buffer: UnifiedBuffer[np.float32]) -> None:
     assert_type(buffer.device, Any)
     assert_type(buffer.allocate(host=True, device=False), UnifiedBuffer[np.float32])
     with buffer.read("host", offset=1, count=2, timeout=1.5, stream=None) as array:
-        assert_type(array, Any)
-    with buffer.write() as array:
+        assert_type(array, NDArray[np.float32])
+    with buffer.write("host") as array:
         array[:] = 1
     with buffer.read_write("host") as array:
         array += 1
     with buffer.read("host", None) as array:
-        assert_type(array, Any)
+        assert_type(array[1:], NDArray[np.float32])
+    with buffer.write() as anywhere:
+        assert_type(anywhere, Any)
+    with buffer.read(unibuf.default_device(), count=1) as anywhere:
+        assert_type(anywhere, Any)
     try:
         with buffer.read("opencl:0").memory_object() as memory:
             assert_type(memory, Any)
@@ -101,10 +107,16 @@ def whole(buffer: UnifiedBuffer[np.float32], other: UnifiedBuffer[np.int16]) -> 
     buffer.copy_to(np.empty((2, 2), np.float64))
     assert_type(buffer.to_numpy(), NDArray[np.float32])
     assert_type(buffer.view(1, 1), UnifiedBuffer[np.float32])
+    assert_type(buffer.view[1:3, ::2], UnifiedBuffer[np.float32])
+    assert_type(buffer.view[..., 0].strides, tuple[int, ...])
+    buffer.view[0, 1:] += 1
+    buffer.view[1:] = np.ones(2)
     assert_type(len(buffer), int)
     buffer[0, 1] = buffer[1, 0]
     assert_type([float(row[0]) for row in buffer], list[float])
     assert_type(np.asarray(buffer), NDArray[Any])
+    with memoryview(buffer) as view:
+        assert_type(bytes(buffer) == view.tobytes(), bool)
     shared: NDArray[Any] = np.from_dlpack(buffer)
     assert shared.shape == buffer.shape
     buffer.sync_to_device()
@@ -175,6 +187,17 @@ def counted(buffer: UnifiedBuffer[np.float32]) -> None:
         assert_type(each.source + each.target + each.cause, str)
         assert_type(each.transfers + each.nbytes, int)
     unibuf.reset_statistics()
+
+
+def traced(buffer: UnifiedBuffer[np.float32], file: str) -> None:
+    unibuf.keep_events(1024)
+    with unibuf.trace(file) as name:
+        assert_type(name, str)
+    assert_type(unibuf.traffic(file), Traffic)
+    found = unibuf.traffic()
+    assert_type(found.moved + found.least + found.declared + found.found + found.assumed, int)
+    assert_type(found.ratio, float)
+    assert_type(buffer.why(), list[str])
 
 
 def pooled() -> None:
@@ -269,6 +292,8 @@ def main() -> None:
     whole(buffer, UnifiedBuffer((2, 2), np.int16).fill(3))
     as_an_array(buffer)
     counted(buffer)
+    with TemporaryDirectory() as folder:
+        traced(buffer, f"{folder}/trace")
     viewed(buffer)
     viewed_by_opencl(buffer)
     at_metal(buffer)

@@ -1,6 +1,7 @@
 // support/face.hpp: a buffer as the programs of one language have it: what a history is played on.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -36,6 +37,9 @@ public:
     virtual ~face() = default;
 
     virtual std::unique_ptr<face> view(std::size_t offset, std::size_t count) = 0;
+    /// Makes a handle to the indices [begin, end) of an array of bytes of `rows` rows.
+    virtual std::unique_ptr<face> rectangle(std::size_t rows, std::size_t columns, std::array<std::size_t, 2> begin,
+                                            std::array<std::size_t, 2> end) = 0;
     virtual std::unique_ptr<held> acquire(space where, access what, const access_options& options) = 0;
 
     /// Begins a standing hold. `options.pause` may throw unibuf::error alone.

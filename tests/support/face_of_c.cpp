@@ -151,6 +151,13 @@ public:
         must(unibuf_view(of_, offset, count, &made));
         return std::make_unique<c_face>(made);
     }
+    std::unique_ptr<face> rectangle(std::size_t rows, std::size_t columns, std::array<std::size_t, 2> begin,
+                                    std::array<std::size_t, 2> end) override {
+        unibuf_buffer* made = nullptr;
+        const std::array extents{rows, columns};
+        must(unibuf_view_rect(of_, 1, 2, extents.data(), begin.data(), end.data(), &made));
+        return std::make_unique<c_face>(made);
+    }
     std::unique_ptr<held> acquire(space where, access what, const access_options& options) override {
         return std::make_unique<held_lease>(of_, where, what, options);
     }

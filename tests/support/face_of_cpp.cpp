@@ -61,6 +61,11 @@ public:
     std::unique_ptr<face> view(std::size_t offset, std::size_t count) override {
         return std::make_unique<cpp_face>(of_.view(offset, count));
     }
+    std::unique_ptr<face> rectangle(std::size_t rows, std::size_t columns, std::array<std::size_t, 2> begin,
+                                    std::array<std::size_t, 2> end) override {
+        const std::array along{slice{begin[0], end[0]}, slice{begin[1], end[1]}};
+        return std::make_unique<cpp_face>(of_.view({rows, columns}, 1, along));
+    }
     std::unique_ptr<held> acquire(space where, access what, const access_options& options) override {
         if (what == access::read) return kept(of_.read(where, options));
         if (what == access::write) return kept(of_.write(where, options));

@@ -106,7 +106,7 @@ public:
     }
 
     /// Returns what the device sees now, whatever is queued.
-    std::span<const std::byte> seen(std::size_t offset, std::size_t bytes) const { return {&bytes_[offset], bytes}; }
+    std::span<const std::byte> seen(std::size_t offset, std::size_t count) const { return {&bytes_[offset], count}; }
 
     /// Writes at once, as the device.
     void put(std::size_t offset, std::span<const std::byte> content);

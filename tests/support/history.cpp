@@ -82,7 +82,8 @@ constexpr std::array<const char*, verbs> names{"read",
                                                "pause_hold",
                                                "resume_hold",
                                                "end_hold",
-                                               "recycle"};
+                                               "recycle",
+                                               "rectangle"};
 constexpr std::size_t header_bytes = 4;
 constexpr std::size_t operation_bytes = 7;
 

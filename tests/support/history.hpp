@@ -47,9 +47,10 @@ enum class verb : std::uint8_t {
     pause_hold,
     resume_hold,
     end_hold,
-    recycle,  // the buffer goes to its pool, and the next one of its size is taken
+    recycle,    // the buffer goes to its pool, and the next one of its size is taken
+    rectangle,  // something is done with a rectangle of the buffer, which is seen as an array
 };
-inline constexpr std::uint8_t verbs = static_cast<std::uint8_t>(verb::recycle) + 1;
+inline constexpr std::uint8_t verbs = static_cast<std::uint8_t>(verb::rectangle) + 1;
 
 /// Every value of every member means something, so that any bytes are a history.
 struct operation {

@@ -79,6 +79,13 @@ void oracle::put(byte_range range, std::span<const std::byte> content) {
     }
 }
 
+void oracle::put_untold(byte_range range, std::span<const std::byte> content) {
+    for (std::size_t i = 0; i < range.size(); ++i) {
+        if (cells_[range.begin + i].is == value::torn) continue;  // the host may have had just this value
+        put({range.begin + i, range.begin + i + 1}, content.subspan(i, 1));
+    }
+}
+
 void oracle::fill(byte_range range, std::span<const std::byte> pattern) {
     for (standing_rules& each : standing_) each.may_take(range);
     for (std::size_t i = 0; i < range.size(); ++i) {
@@ -94,6 +101,13 @@ void oracle::fill(byte_range range, std::span<const std::byte> pattern) {
     }
 }
 
+void oracle::fill_in_part(byte_range range) {
+    for (cell& each : of(range)) {
+        if (each.is == value::known) each.is = value::one_of_old;
+    }
+    doubt(range);
+}
+
 void oracle::mark(byte_range range, place where) {
     if (holder_ && where != at_host && where != at_host_as_device) where = *holder_;  // the two devices have one memory
     constexpr auto one_memory = static_cast<std::uint8_t>(1u << at_host | 1u << at_host_as_device);
@@ -101,7 +115,7 @@ void oracle::mark(byte_range range, place where) {
     const bool shared = (group(where) & ~one_memory) != 0;
     for (cell& each : of(range)) {
         if (where != at_host) find_host_write(each);
-        if ((each.current & same) == 0) each.is = shared ? value::anything : value::one_of_old;
+        if ((each.current & same) == 0) each.is = shared ? value::torn : value::one_of_old;
     }
     read_write(range, where);
 }

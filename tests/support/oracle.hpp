@@ -42,8 +42,12 @@ public:
     void write(byte_range range, place where);  // the content is unknown until put()
     void read_write(byte_range range, place where);
     void put(byte_range range, std::span<const std::byte> content);
+    void put_untold(byte_range range, std::span<const std::byte> content);  // through a pointer: it has to be found
     void fill(byte_range range, std::span<const std::byte> pattern);
     void mark(byte_range range, place where);
+
+    /// Notes that a fill of a rectangle has failed: readers see what was there, or what it was filled with.
+    void fill_in_part(byte_range range);
     void drop(byte_range range, place where);
     void drop_content(byte_range range);
 
@@ -105,6 +109,7 @@ private:
         known,
         one_of_old,  // all readers see the same, and the first tells what
         anything,    // readers may see different bytes
+        torn,  // so, too, until bytes are written that are told, or differ: both sides of one memory count as current
     };
 
     struct cell {

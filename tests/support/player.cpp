@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "support/real_device.hpp"
+#include "tracking/host_writes.hpp"
 #include "unibuf/error.hpp"
 #include "unibuf/statistics.hpp"
 #include "unibuf/transfer_cost.hpp"
@@ -16,6 +17,7 @@ namespace {
 
 constexpr unsigned told = 1;  // how many operations tell of one injected failure at most
 constexpr int attempts = 8;
+constexpr unsigned few_runs_watched = 128;  // hints from here on are histories in which few runs are watched
 
 std::size_t bytes_of(const history& of) { return of.size % 97u; }
 
@@ -51,6 +53,7 @@ player::player(const history& of)
       joins_parts_((of.flags & history::joins_parts) != 0),
       fired_(faults::all().fired()) {
     faults::all().disarm();
+    detail::host_writes::most_runs = of.hint < few_runs_watched ? 64 : 3;
     const auto each = std::chrono::seconds(joins_parts_ ? 1 : 0);
     for (const auto& [where, fake] : devices_) set_transfer_cost(where, {.each = each, .bytes_per_second = 1e9});
     if ((of.flags & history::default_is_device) != 0) default_ = at_first;
@@ -59,6 +62,7 @@ player::player(const history& of)
 }
 
 player::~player() {
+    detail::host_writes::most_runs = 64;
     faults::all().disarm();
     for (const auto& [where, fake] : devices_) set_transfer_cost(where, {.bytes_per_second = 1e9});
     set_default_device(host);
@@ -100,14 +104,14 @@ bool player::stands_at(place where) const {
         oracle_.standing(), [&](const standing_rules& each) { return each.where() == where && !each.range().empty(); });
 }
 
-bool player::excluded(byte_range range, access what) const {
+bool player::excluded(const region& bytes, access what) const {
     return std::ranges::any_of(leases_, [&](const held_lease& each) {
-        return each.range.overlaps(range) && (what != access::read || each.what != access::read);
+        return each.bytes.overlaps(bytes) && (what != access::read || each.what != access::read);
     });
 }
 
-std::vector<error_code> player::conflicts(byte_range range, access what) const {
-    if (!excluded(range, what)) return {};
+std::vector<error_code> player::conflicts(const region& bytes, access what) const {
+    if (!excluded(bytes, what)) return {};
     return {error_code::access_conflict};
 }
 
@@ -189,17 +193,23 @@ void player::settle() {
 
 /// Checks that the operation that has just succeeded moved no byte that was current at `where`, and none at all where
 /// it fetches nothing. It may have given back to standing holds what it had taken.
-void player::expect_moves(byte_range range, place where, bool fetches, bool gives_back) {
+void player::expect_moves(const region& bytes, place where, bool fetches, bool gives_back) {
     if (!tried_once_) return;
     const std::uint64_t moved = whole().handle->bytes_moved() - moved_before_;
-    const std::size_t given_back = before_.to_give_back(range, gives_back);
-    std::size_t needed = (fetches ? before_.stale(range, where) : 0) + given_back;
-    if (joins_parts_ && needed > 0) needed = range.size();
+    std::size_t given_back = 0;
+    std::size_t needed = 0;
+    for (const byte_range& run : runs_of(bytes)) {
+        given_back += before_.to_give_back(run, gives_back);
+        needed += fetches ? before_.stale(run, where) : 0;
+    }
+    needed += given_back;
+    if (joins_parts_ && needed > 0) needed = bytes.hull().size();
     if (joins_parts_ && given_back > 0) needed += before_.standing().size() * whole().range.size();
     if (moved > needed) throw difference(fmt::format("moved {} bytes, of which {} were needed", moved, needed));
 }
 
-void player::expect_content(byte_range range, place where, const native_memory& at, bool queued) {
+/// Checks the bytes of memory that reaches from the first of them to the last.
+void player::expect_content(const region& bytes, place where, const native_memory& at, bool queued) {
     std::vector<std::byte> got;
     if (where == at_host || where == at_host_as_device) {
         got.assign(at.as<const std::byte>(), at.as<const std::byte>() + at.bytes);
@@ -209,8 +219,13 @@ void player::expect_content(byte_range range, place where, const native_memory& 
     } else {
         got = device_reads(at);
     }
-    const std::string wrong = oracle_.compare(range, got);
-    if (!wrong.empty()) throw difference(fmt::format("read at place {}: {}", static_cast<int>(where), wrong));
+    if (bytes.empty() && got.empty()) return;
+    if (got.size() != bytes.hull().size()) throw difference(fmt::format("{} bytes were given", got.size()));
+    for (const byte_range& run : runs_of(bytes)) {
+        const auto seen = std::span(got).subspan(run.begin - bytes.begin(), run.size());
+        const std::string wrong = oracle_.compare(run, seen);
+        if (!wrong.empty()) throw difference(fmt::format("read at place {}: {}", static_cast<int>(where), wrong));
+    }
 }
 
 }  // namespace unibuf::test

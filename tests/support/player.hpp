@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "coherence/region.hpp"
 #include "support/face.hpp"
 #include "support/faults.hpp"
 #include "support/history.hpp"
@@ -73,7 +74,7 @@ private:
     struct held_lease {
         std::unique_ptr<face::held> lease;
         place where;
-        byte_range range;
+        region bytes;
         access what;
         bool queued;
     };
@@ -109,17 +110,20 @@ private:
     bool pinned(place where) const;
     bool stands_at(place where) const;
 
-    bool excluded(byte_range range, access what) const;
-    std::vector<error_code> conflicts(byte_range range, access what) const;
+    bool excluded(const region& bytes, access what) const;
+    std::vector<error_code> conflicts(const region& bytes, access what) const;
 
     bool attempt(const operation& op, const std::vector<error_code>& must_fail, const std::function<void()>& call);
     bool is_refusal(const error& thrown);
     void settle();
-    void expect_moves(byte_range range, place where, bool fetches, bool gives_back = false);
-    void expect_content(byte_range range, place where, const native_memory& at, bool queued);
+    void expect_moves(const region& bytes, place where, bool fetches, bool gives_back = false);
+    void expect_content(const region& bytes, place where, const native_memory& at, bool queued);
 
     void take_lease(const operation& op);
     void take_lease_at(const operation& op, place where, byte_range range, access what);
+    void use_rectangle(const operation& op);
+    void lease_rectangle(const operation& op, face& of, const region& bytes);
+    void point_into_rectangle(const operation& op, face& of, const region& bytes);
     void end_lease(std::size_t index);
     void write_under_lease(const operation& op);
     void use_host(const operation& op);

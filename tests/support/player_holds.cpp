@@ -181,7 +181,9 @@ void player::settle_standing() {
     settle();
     leased_.assign(whole().range.size(), false);
     for (const held_lease& each : leases_) {
-        for (std::size_t at = each.range.begin; at < each.range.end; ++at) leased_[at] = true;
+        each.bytes.for_each_run([&](byte_range run) {
+            for (std::size_t at = run.begin; at < run.end; ++at) leased_[at] = true;
+        });
     }
     oracle_.give_back(leased_);
     for (std::size_t i = 0; i < standing_.size(); ++i) check_threads(oracle_.standing()[i], *standing_[i].threads);

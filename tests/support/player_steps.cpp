@@ -92,6 +92,9 @@ void player::carry_out(const operation& op) {
         case verb::recycle:
             recycle(op);
             break;
+        case verb::rectangle:
+            use_rectangle(op);
+            break;
         case verb::hold_copy:
             hold_copy(op);
             break;

@@ -1,6 +1,9 @@
 // support/player_verbs.cpp: each operation of a history, on the buffer and on the oracle.
 #include <algorithm>
+#include <array>
 #include <cstring>
+#include <iterator>
+#include <optional>
 #include <utility>
 
 #include "support/player.hpp"
@@ -50,7 +53,7 @@ void player::take_lease(const operation& op) {
 
 void player::take_lease_at(const operation& op, place where, byte_range range, access what) {
     part& of = op.does == verb::read && range == whole().range ? whole() : part_of(op);
-    held_lease taken{.lease = nullptr, .where = where, .range = range, .what = what, .queued = false};
+    held_lease taken{.lease = nullptr, .where = where, .bytes = range, .what = what, .queued = false};
     access_options options{.offset = range.begin - of.range.begin, .count = range.size()};
     static int any_queue = 0;
     taken.queued = (op.flags & operation::on_queue) != 0 && queues(where);
@@ -85,18 +88,162 @@ void player::take_lease_at(const operation& op, place where, byte_range range, a
     if (holds) leases_.push_back(std::move(taken));
 }
 
+namespace {
+
+struct sides {
+    std::array<std::size_t, 2> extents;
+    std::array<std::size_t, 2> begin;
+    std::array<std::size_t, 2> end;
+};
+
+/// Returns a rectangle of an array of so many bytes, if these can be rows of some bytes.
+std::optional<sides> sides_of(const operation& op, std::size_t bytes) {
+    std::size_t columns = 2 + op.handle % 11u;
+    while (columns > 1 && bytes % columns != 0) --columns;
+    if (columns < 2 || bytes == 0) return std::nullopt;
+    const std::size_t rows = bytes / columns;
+    const std::array<std::size_t, 2> begin{op.offset % rows, op.count % columns};
+    return sides{
+        {rows, columns},
+        begin,
+        {begin[0] + 1 + op.offset / 7u % (rows - begin[0]), begin[1] + 1 + op.count / 5u % (columns - begin[1])}};
+}
+
+}  // namespace
+
+void player::use_rectangle(const operation& op) {
+    const std::optional<sides> of = sides_of(op, whole().range.size());
+    if (!of) return;
+    const lattice on{.pitch = {of->extents[1], 1}, .axes = 2};
+    const region bytes(box{.on = on, .begin = {of->begin[0], of->begin[1]}, .end = {of->end[0], of->end[1]}});
+    const auto handle = whole().handle->rectangle(of->extents[0], of->extents[1], of->begin, of->end);
+    const place where = explicit_places[op.where % 3];
+    const auto for_runs = [&](const auto& visit) { bytes.for_each_run(visit); };
+    const auto allocates = [&](place at) { asked_[at] = asked_[at_host] = true; };
+    switch (op.value % 8u) {
+        case 0:
+        case 1:
+        case 2:
+            return lease_rectangle(op, *handle, bytes);
+        case 3: {
+            if (!any_allocated()) return;
+            const place to = (op.flags & operation::partly) != 0 ? at_host : default_place();
+            allocates(to);
+            if (!attempt(op, conflicts(bytes, access::read),
+                         [&] { to == at_host ? handle->sync_to_host(0, rest) : handle->sync_to_device(0, rest); })) {
+                return;
+            }
+            expect_moves(bytes, to, true);
+            return for_runs([&](byte_range run) { oracle_.read(run, to); });
+        }
+        case 4: {
+            std::vector<error_code> must_fail = conflicts(bytes, access::write);
+            if (!allocated(where)) must_fail.push_back(error_code::not_allocated);
+            if (!attempt(op, must_fail, [&] { handle->mark_dirty(space_of(where), 0, rest); })) return;
+            return for_runs([&](byte_range run) { oracle_.mark(run, where); });
+        }
+        case 5: {
+            const auto pattern = content_of(op, 1);
+            allocates(at_host);
+            const std::vector<error_code> must_fail = conflicts(bytes, access::write);
+            if (attempt(op, must_fail, [&] { handle->fill(pattern); })) {
+                expect_moves(bytes, at_host, false, true);
+                for_runs([&](byte_range run) { oracle_.fill(run, pattern); });
+            } else if (must_fail.empty()) {
+                for_runs([&](byte_range run) { oracle_.fill_in_part(run); });
+            }
+            return;
+        }
+        case 6: {
+            const bool from = (op.flags & operation::partly) != 0;
+            auto content = content_of(op, bytes.size());
+            allocates(at_host);
+            if (!attempt(op, conflicts(bytes, from ? access::write : access::read),
+                         [&] { from ? handle->copy_from(content, 0) : handle->copy_to(content, 0); })) {
+                return;
+            }
+            expect_moves(bytes, at_host, !from, from);
+            std::span<const std::byte> left = content;
+            return for_runs([&](byte_range run) {
+                if (from) {
+                    oracle_.write(run, at_host);
+                    oracle_.put(run, left.first(run.size()));
+                } else {
+                    oracle_.read(run, at_host);
+                    const std::string wrong = oracle_.compare(run, left.first(run.size()));
+                    if (!wrong.empty()) throw difference("copied of a rectangle " + wrong);
+                }
+                left = left.subspan(run.size());
+            });
+        }
+        default:
+            return point_into_rectangle(op, *handle, bytes);
+    }
+}
+
+void player::lease_rectangle(const operation& op, face& of, const region& bytes) {
+    static constexpr std::array kinds{access::read, access::write, access::read_write};
+    const access what = kinds[op.value % 8u];
+    const place where = explicit_places[op.where % 3];
+    held_lease taken{.lease = nullptr, .where = where, .bytes = bytes, .what = what, .queued = false};
+    access_options options;
+    static int any_queue = 0;
+    taken.queued = (op.flags & operation::on_queue) != 0 && queues(where);
+    if (taken.queued) options.on = queue{&any_queue};
+    asked_[where] = asked_[at_host] = true;
+    if (!attempt(op, conflicts(bytes, what), [&] { taken.lease = of.acquire(space_of(where), what, options); })) return;
+    expect_moves(bytes, where, what != access::write);
+    const native_memory at = taken.lease->native();
+    if (what != access::write) {
+        bytes.for_each_run([&](byte_range run) { oracle_.read(run, where); });
+        expect_content(bytes, where, at, taken.queued);
+    }
+    const bool holds = (op.flags & operation::hold) != 0 && leases_.size() < 4;
+    bytes.for_each_run([&](byte_range run) {
+        if (what == access::read) return;
+        what == access::write ? oracle_.write(run, where) : oracle_.read_write(run, where);
+        if (holds) return;
+        const auto content = content_of(op, run.size());
+        store(at, bytes.begin(), where, run, content);
+        oracle_.put(run, content);
+    });
+    if (holds) leases_.push_back(std::move(taken));
+}
+
+/// Writes through a pointer to the first byte of a rectangle, which is kept.
+void player::point_into_rectangle(const operation& op, face& of, const region& bytes) {
+    asked_[at_host] = true;
+    std::byte* data = nullptr;
+    if (!attempt(op, conflicts(bytes, access::read_write), [&] { data = of.host(); })) return;
+    expect_moves(bytes, at_host, true);
+    const native_memory at{host, reinterpret_cast<std::uintptr_t>(data), 0, bytes.hull().size()};
+    bytes.for_each_run([&](byte_range run) { oracle_.read(run, at_host); });
+    expect_content(bytes, at_host, at, false);
+    bytes.for_each_run([&](byte_range run) {
+        for (standing_rules& each : oracle_.standing()) each.point(run, at_host);
+        oracle_.expose(run);
+        pointers_.push_back({data + (run.begin - bytes.begin()), run});
+        if ((op.flags & operation::partly) != 0) return;
+        const auto content = content_of(op, run.size());
+        store(at, bytes.begin(), at_host, run, content);
+        oracle_.put_untold(run, content);
+    });
+}
+
 void player::end_lease(std::size_t index) {
     const held_lease ending = std::move(leases_[index]);
     leases_.erase(leases_.begin() + static_cast<std::ptrdiff_t>(index));
-    if (ending.what == access::read) expect_content(ending.range, ending.where, ending.lease->native(), ending.queued);
+    if (ending.what == access::read) expect_content(ending.bytes, ending.where, ending.lease->native(), ending.queued);
 }
 
 void player::write_under_lease(const operation& op) {
     const auto found = std::ranges::find_if(leases_, [](const held_lease& each) { return each.what != access::read; });
     if (found == leases_.end()) return;
-    const byte_range to = range_of(op, found->range);
+    byte_range to = range_of(op, found->bytes.hull());
+    if (const byte_ranges runs = runs_of(found->bytes); runs.count() > 1)
+        to = *std::next(runs.begin(), static_cast<std::ptrdiff_t>(op.offset % runs.count()));
     const auto content = content_of(op, to.size());
-    store(found->lease->native(), found->range.begin, found->where, to, content);
+    store(found->lease->native(), found->bytes.begin(), found->where, to, content);
     oracle_.put(to, content);
 }
 
@@ -128,7 +275,7 @@ void player::use_host(const operation& op) {
         attempt({}, {}, [&] { of.handle->mark_host_dirty(to.begin - of.range.begin, to.size()); });
         oracle_.mark(to, at_host);
     }
-    oracle_.put(to, content);
+    exposes ? oracle_.put_untold(to, content) : oracle_.put(to, content);
 }
 
 /// Writes through a pointer that was given out long ago, where it may still be written through.
@@ -139,7 +286,7 @@ void player::use_old_pointer(const operation& op) {
     if (to.empty() || !oracle_.all_exposed(to) || excluded(to, access::write)) return;
     const auto content = content_of(op, to.size());
     std::memcpy(old.data + (to.begin - old.range.begin), content.data(), content.size());
-    oracle_.put(to, content);
+    oracle_.put_untold(to, content);
 }
 
 void player::use_device(const operation& op) {
@@ -166,7 +313,7 @@ void player::use_device(const operation& op) {
         attempt({}, {}, [&] { of.handle->mark_device_dirty(to.begin - of.range.begin, to.size()); });
         oracle_.mark(to, where);
     }
-    oracle_.put(to, content);
+    is_found ? oracle_.put_untold(to, content) : oracle_.put(to, content);
 }
 
 void player::mark(const operation& op) {

@@ -50,8 +50,8 @@ TEST(nonsense_of_names, spaces) {
              {long_name, invalid_argument, "xxx\"... is no name of a space"},
              {long_number, invalid_argument, "111\"... is no name of a space"},
              {"abacus:0", invalid_argument, "'abacus:0' was asked for; this build knows host, debug:N"},
-             {"debug:1", device_unavailable, "'debug:1' is not available: there are debug:0"},
-             {"debug:18446744073709551616", device_unavailable, "there are debug:0"},
+             {"debug:1", device_unavailable, "'debug:1' is not available: there is debug:0"},
+             {"debug:18446744073709551616", device_unavailable, "there is debug:0"},
              {"opencl:31", device_unavailable, "'opencl:31' is not available: "},
              {"opengl:31", device_unavailable, "'opengl:31' is not available: "}}) {
         SCOPED_TRACE(each.name.substr(0, 40));

@@ -1,4 +1,5 @@
 // tests/unit/buffer_handles_test.cpp: what a buffer owes to a second thread, and to whoever assigns to a handle of it.
+#include <array>
 #include <atomic>
 #include <chrono>
 #include <optional>
@@ -78,6 +79,30 @@ TEST(a_handle, lets_go_of_its_buffer_when_another_is_assigned) {
     buffer& itself = replaced;
     replaced = std::move(itself);
     EXPECT_EQ(replaced.id(), kept.id());
+}
+
+// The bytes from its first element to its last are all of the buffer.
+TEST(a_rectangle_with_steps, is_not_the_buffer_itself) {
+    memory_pool pool;
+    buffer b = pool.acquire(5);
+    buffer odd = b.view(5, 1, std::array{slice{.step = 2}});
+    EXPECT_EQ(odd.size_bytes(), b.size_bytes());
+    EXPECT_EQ(failure_of([&] { odd.share(); }).code, error_code::invalid_argument);
+    const failure told = failure_of([&] { pool.release(std::move(odd)); });
+    EXPECT_EQ(told.code, error_code::invalid_argument) << told.message;
+    pool.release(std::move(b));
+}
+
+TEST(a_rectangle, is_of_an_array_that_is_one_row_of_others) {
+    buffer b(24);
+    put(b, noise(24));
+    buffer row = b.view(7, 6);
+    const buffer part = row.view({1, 1, 3}, 2, std::array{full_extent, full_extent, slice{.step = 2}});
+    const auto held = part.read(host);
+    EXPECT_EQ(held.native().offset, 7u);
+    EXPECT_EQ(held.native().bytes, 6u);
+    EXPECT_EQ(failure_of([&] { row.view({2, 3}, 1, std::array{full_extent, slice{0, 2}}); }).code,
+              error_code::invalid_argument);
 }
 
 }  // namespace

@@ -102,6 +102,8 @@ TEST(buffer_states, say_where_access_costs_a_check) {
     EXPECT_FALSE(b.is_current_at(device));
     b.sync_to_device();
     EXPECT_TRUE(b.is_current_at(host));
+    EXPECT_FALSE(b.is_current_at(device)) << "the first use of what has come is noted";
+    b.read(device).release();
     EXPECT_TRUE(b.is_current_at(device));
     {
         const auto lease = b.read(device);
@@ -121,6 +123,7 @@ TEST(buffer_states, say_where_access_costs_a_check) {
     EXPECT_FALSE(b.is_current_at(device));
     b.release_host();
     b.sync_to_device();
+    b.read(device).release();
     EXPECT_TRUE(b.is_current_at(device));
 }
 

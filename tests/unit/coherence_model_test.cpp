@@ -43,7 +43,7 @@ knowledge knowledge_of(std::uint32_t key) {
 
 std::uint32_t key_of(const directory& known) {
     std::uint32_t key = 0;
-    known.for_each(known.whole(), [&](byte_range range, const knowledge& k) {
+    known.for_each_run(known.whole(), [&](byte_range range, const knowledge& k) {
         for (std::size_t i = range.begin; i < range.end; ++i) key |= key_of(k) << (bits * i);
     });
     return key;
@@ -65,7 +65,7 @@ class world {
 public:
     world(const directory& known, const sharing& memories, space_id spaces)
         : memories_(memories), all_((space_set{1} << spaces) - 1) {
-        known.for_each(known.whole(), [&](byte_range range, const knowledge& k) {
+        known.for_each_run(known.whole(), [&](byte_range range, const knowledge& k) {
             for (std::size_t i = range.begin; i < range.end; ++i) {
                 fresh_[i] = k.current;
                 unwritten_[i] = k.what == content::unwritten;
@@ -87,7 +87,7 @@ public:
 
     /// Does a step. Returns what is wrong with it; empty where it is right.
     std::string act(const step& step) {
-        for (std::size_t i = step.range.begin; i < step.range.end; ++i) {
+        for (std::size_t i = step.part.begin(); i < step.part.end(); ++i) {
             switch (step.does) {
                 case step::kind::wait:
                     break;
@@ -137,7 +137,7 @@ public:
 
     std::string check_claims(const directory& known) const {
         std::string wrong;
-        known.for_each(known.whole(), [&](byte_range range, const knowledge& k) {
+        known.for_each_run(known.whole(), [&](byte_range range, const knowledge& k) {
             for (std::size_t i = range.begin; i < range.end; ++i) {
                 if (k.current & ~fresh_[i]) wrong = "a stale copy is called current";
             }
@@ -216,7 +216,7 @@ private:
         change(known, [&](directory& d) { assume_host_writes(d, range); });
         change(known, [&](directory& d) { found_host_writes(d, range); });
         change(known, [&](directory& d) { end_pointers(d, range); });
-        change(known, [&](directory& d) { stop_watching(d); });
+        change(known, [&](directory& d) { stop_watching(d, d.whole()); });
         change(known, [&](directory& d) { drop_content(d, range); });
         change(known, [&](directory& d) { pause(d, range); });
     }
@@ -247,10 +247,8 @@ private:
 
     /// Makes quiet what is open at a memory that `where` does not use, as happens before an access.
     void quiet(directory& d, byte_range range, space_id where) {
-        for (byte_range each = open_elsewhere_in(d, range, where); !each.empty();
-             each = open_elsewhere_in(d, range, where)) {
-            pause(d, each);
-        }
+        const auto is_open = [&](const knowledge& k) { return k.open && !has(k.current, where); };
+        for (const byte_range& each : d.where(range, is_open)) pause(d, each);
     }
 
     /// Makes an access as the buffer does: open bytes become quiet and host writes are found first, then come steps.
@@ -269,7 +267,8 @@ private:
     }
 
     void carry_out(const directory& known, const request& asked, space_id holder) {
-        const auto [range, where, what, found_later] = asked;
+        const auto& [part, where, what, found_later] = asked;
+        const byte_range range = part.hull();
         world real(known, memories_, spaces_);
         real.assume_last_holder(holder);
         directory after = known;
@@ -278,7 +277,7 @@ private:
             visit(after);  // the state that is left where this step fails
             if (next.does == step::kind::move && what == access::write)
                 wrong = "fetched what is about to be overwritten";
-            if (next.range.empty() || !range.contains(next.range)) wrong = "a step outside the access";
+            if (next.part.empty() || !region(range).contains(next.part)) wrong = "a step outside the access";
             if (wrong.empty()) wrong = real.act(next);
             complete(after, memories_, next);
             if (wrong.empty() && found_later == 0) wrong = real.check_claims(after);
@@ -328,7 +327,7 @@ private:
         if (where == host && settles) return;
         const byte_range only = only_at(known, range, where);
         bool loses = false;
-        known.for_each(range, [&](byte_range, const knowledge& k) {
+        known.for_each_run(range, [&](byte_range, const knowledge& k) {
             loses |= k.what != content::unwritten && k.current == set_of(where);
             loses |= k.exposed() && where == host;
         });
@@ -356,7 +355,7 @@ private:
         summary expected;
         expected.current = ~space_set{0};
         space_set writers = ~space_set{0};
-        known.for_each(known.whole(), [&](byte_range, const knowledge& k) {
+        known.for_each_run(known.whole(), [&](byte_range, const knowledge& k) {
             expected.current &= k.current;
             writers &= k.what == content::written ? k.current : 0;
             expected.all_exposed &= k.exposed();
@@ -372,7 +371,7 @@ private:
 
     static std::string text_of(const directory& known) {
         std::string state;
-        known.for_each(known.whole(), [&](byte_range r, const knowledge& k) {
+        known.for_each_run(known.whole(), [&](byte_range r, const knowledge& k) {
             state += " [" + std::to_string(r.begin) + "," + std::to_string(r.end) + ") current " +
                      std::to_string(k.current) + " content " + std::to_string(static_cast<int>(k.what)) + " pointers " +
                      std::to_string(static_cast<int>(k.out)) + (k.open ? " open" : "") + (k.lost ? " lost" : "") +

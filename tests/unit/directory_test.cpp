@@ -4,6 +4,7 @@
 
 #include <vector>
 
+#include "any_region.hpp"
 #include "coherence/directory.hpp"
 
 namespace unibuf::coherence {
@@ -13,8 +14,8 @@ constexpr std::size_t size = 64;
 
 std::vector<knowledge> byte_by_byte(const directory& known) {
     std::vector<knowledge> result;
-    known.for_each(known.whole(),
-                   [&](byte_range range, const knowledge& k) { result.insert(result.end(), range.size(), k); });
+    known.for_each_run(known.whole(),
+                       [&](byte_range range, const knowledge& k) { result.insert(result.end(), range.size(), k); });
     return result;
 }
 
@@ -32,11 +33,113 @@ RC_GTEST_PROP(directory, agrees_with_one_entry_a_byte, ()) {
 
         std::size_t changes_of_value = 1;
         for (std::size_t at = 1; at < size; ++at) changes_of_value += expected[at] != expected[at - 1];
-        RC_ASSERT(known.ranges() == changes_of_value);
+        RC_ASSERT(known.pieces() == changes_of_value);
         space_set everywhere = ~space_set{0};
         for (const knowledge& each : expected) everywhere &= each.current;
         RC_ASSERT(known.summarize().current == everywhere);
     }
+}
+
+RC_GTEST_PROP(directory, of_boxes_agrees_with_one_entry_a_byte, ()) {
+    const std::vector<lattice> lattices = test::any_lattices();
+    const std::size_t bytes = test::bytes_of(lattices);
+    directory known(bytes);
+    std::vector<knowledge> expected(bytes);
+    for (int changes = *rc::gen::inRange(1, 30); changes > 0; --changes) {
+        const region part = test::any_region(lattices, bytes);
+        const auto bits = *rc::gen::inRange<space_set>(0, 4);
+        known.update(part, [&](knowledge& k) { k.current ^= bits; });
+        for (const std::size_t at : test::bytes_of(part)) expected[at].current ^= bits;
+        RC_ASSERT(byte_by_byte(known) == expected);
+        space_set everywhere = ~space_set{0};
+        for (const knowledge& each : expected) everywhere &= each.current;
+        RC_ASSERT(known.summarize().current == everywhere);
+
+        const region asked = test::any_region(lattices, bytes);
+        std::vector<std::size_t> visited;
+        known.for_each(asked, [&](const region& piece, const knowledge& k) {
+            for (const std::size_t at : test::bytes_of(piece)) {
+                RC_ASSERT(k == expected[at]);
+                visited.push_back(at);
+            }
+        });
+        std::ranges::sort(visited);
+        RC_ASSERT(visited == test::bytes_of(asked));
+        byte_ranges odd;
+        for (const std::size_t at : test::bytes_of(asked)) {
+            if (expected[at].current & 1) odd.add(byte_range{at, at + 1});
+        }
+        const auto is_odd = [](const knowledge& k) { return (k.current & 1) != 0; };
+        RC_ASSERT(known.where(asked, is_odd) == odd);
+        RC_ASSERT(known.any(asked, is_odd) == !odd.empty());
+    }
+}
+
+/// Calls visit(box) for each box of a lattice of two axes.
+template <class Visit>
+void for_all_boxes(const lattice& on, std::size_t rows, Visit visit) {
+    box each{.on = on};
+    for (each.begin[0] = 0; each.begin[0] < rows; ++each.begin[0]) {
+        for (each.end[0] = each.begin[0] + 1; each.end[0] <= rows; ++each.end[0]) {
+            for (each.begin[1] = 0; each.begin[1] < on.extent(1); ++each.begin[1]) {
+                for (each.end[1] = each.begin[1] + 1; each.end[1] <= on.extent(1); ++each.end[1]) visit(each);
+            }
+        }
+    }
+}
+
+// Every content of 3 x 3 bytes is made, byte by byte, and changed by every box. What is known of the same content is
+// the same object, however it came about.
+TEST(bands, have_one_form) {
+    const lattice on{.pitch = {3, 1}, .axes = 2};
+    constexpr std::size_t bytes = 9;
+    const box whole{.on = on, .begin = {0, 0}, .end = {3, 3}};
+    const auto flip = [](knowledge& k) { k.current ^= 1; };
+    std::vector<bands> all;
+    for (unsigned content = 0; content < 1U << bytes; ++content) {
+        all.emplace_back(on, bytes, knowledge{});
+        for (std::size_t at = 0; at < bytes; ++at) {
+            if ((content >> at & 1U) != 0)
+                for_each_box({at, at + 1}, on, [&](const box& of) { all.back().update(of, flip); });
+        }
+    }
+    for (unsigned content = 0; content < all.size(); ++content) {
+        for_all_boxes(on, 3, [&](const box& of) {
+            unsigned expected = content;
+            for (const std::size_t at : test::bytes_of(region(of))) expected ^= 1U << at;
+            bands changed = all[content];
+            changed.update(of, flip);
+            ASSERT_TRUE(changed == all[expected]) << content;
+            unsigned found = 0;
+            changed.for_each_run(whole, [&](byte_range run, const knowledge& k) {
+                for (std::size_t at = run.begin; at < run.end; ++at) found |= k.current << at;
+            });
+            ASSERT_EQ(found, expected);
+        });
+    }
+}
+
+TEST(directory, keeps_a_column_as_few_pieces) {
+    constexpr std::size_t rows = 10'000;
+    constexpr std::size_t row = 40'000;
+    directory known(rows * row);
+    const lattice on{.pitch = {row, 1}, .axes = 2};
+    const region column(box{.on = on, .begin = {0, 400}, .end = {rows, 404}});
+    known.update(column, [](knowledge& k) { k.current = 2; });
+    EXPECT_EQ(known.pieces(), 3u);
+    known.update({0, 2 * row}, [](knowledge& k) { k.current = 1; });
+    EXPECT_EQ(known.pieces(), 4u);
+    known.update(known.whole(), [](knowledge& k) { k.current = 1; });
+    EXPECT_TRUE(known.is_one());
+}
+
+TEST(directory, keeps_the_shell_of_a_block_as_at_most_27_pieces) {
+    const lattice on{.pitch = {64 * 64 * 8, 64 * 8, 1}, .axes = 3};
+    directory known(64 * 64 * 64 * 8);
+    known.update(known.whole(), [](knowledge& k) { k.current = 1; });
+    const box inside{.on = on, .begin = {1, 1, 8}, .end = {63, 63, 63 * 8}};
+    known.update(region(inside), [](knowledge& k) { k.current = 2; });
+    EXPECT_LE(known.pieces(), 27u);
 }
 
 RC_GTEST_PROP(directory, takes_many_ranges_at_once_as_one_by_one, ()) {
@@ -51,7 +154,7 @@ RC_GTEST_PROP(directory, takes_many_ranges_at_once_as_one_by_one, ()) {
         const auto bits = *rc::gen::inRange<space_set>(0, 4);
         const auto change = [&](knowledge& k) { k.current ^= bits; };
         const byte_ranges ranges = byte_ranges::of(any);
-        at_once.update(ranges, change);
+        at_once.update_all(ranges, change);
         for (const byte_range& each : ranges) one_by_one.update(each, change);
         RC_ASSERT(at_once == one_by_one);
         RC_ASSERT(at_once.summarize() == one_by_one.summarize());
@@ -62,22 +165,22 @@ TEST(directory, clips_what_it_visits_to_what_was_asked) {
     directory known(100);
     known.update({10, 20}, [](knowledge& k) { k.current = 1; });
     std::vector<byte_range> visited;
-    known.for_each({5, 15}, [&](byte_range range, const knowledge&) { visited.push_back(range); });
+    known.for_each_run({5, 15}, [&](byte_range range, const knowledge&) { visited.push_back(range); });
     EXPECT_EQ(visited, (std::vector<byte_range>{{5, 10}, {10, 15}}));
 }
 
 TEST(directory, of_no_bytes_has_no_pieces) {
     directory known(0);
     known.update(known.whole(), [](knowledge&) { FAIL(); });
-    known.for_each({0, 10}, [](byte_range, const knowledge&) { FAIL(); });
+    known.for_each_run({0, 10}, [](byte_range, const knowledge&) { FAIL(); });
 }
 
 TEST(directory, that_is_whole_everywhere_again_is_one_range) {
     directory known(1000);
     for (std::size_t at = 0; at < 1000; at += 10) known.update({at, at + 5}, [](knowledge& k) { k.current = 1; });
-    EXPECT_EQ(known.ranges(), 200u);
+    EXPECT_EQ(known.pieces(), 200u);
     known.update(known.whole(), [](knowledge& k) { k.current = 3; });
-    EXPECT_EQ(known.ranges(), 1u);
+    EXPECT_EQ(known.pieces(), 1u);
 }
 
 }  // namespace

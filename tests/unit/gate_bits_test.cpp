@@ -29,12 +29,6 @@ constexpr std::uint32_t newest = gate::device_newest;
 constexpr std::uint32_t at_device = std::uint32_t{device} << gate::device_shift;
 constexpr std::uint32_t at_host_again = std::uint32_t{host_as_device.id()} << gate::device_shift;
 
-coherence::summary summary_of(const knowledge& k) {
-    coherence::directory known(8);
-    known.update(known.whole(), [&](knowledge& each) { each = k; });
-    return known.summarize();
-}
-
 struct row {
     std::string what;
     gate_view view;
@@ -65,60 +59,68 @@ std::vector<row> rows() {
     const knowledge both_again{
         .current = set_of(host) | set_of(host_as_device.id()), .what = content::settled, .out = pointers::assumed};
     return {
-        {"written at the host", {.known = summary_of(at_host_alone)}, current | readable | writable},
-        {"written at the host, and in step since", {.known = summary_of(settled_at_host)}, current | readable},
+        {"written at the host", {.known = coherence::summary_of(at_host_alone)}, current | readable | writable},
+        {"written at the host, and in step since",
+         {.known = coherence::summary_of(settled_at_host)},
+         current | readable},
         {"in step, the device is the default",
-         {.known = summary_of(at_both), .device = device},
+         {.known = coherence::summary_of(at_both), .device = device},
          current | readable | at_device},
         {"in step, the default device has no copy",
-         {.known = summary_of(at_both), .device = no_space},
+         {.known = coherence::summary_of(at_both), .device = no_space},
          current | readable},
         {"in step, and a handle is out",
-         {.known = summary_of(at_both), .device = device, .handle_is_out = true},
+         {.known = coherence::summary_of(at_both), .device = device, .handle_is_out = true},
          current | readable | at_device,
          true},
-        {"written at the device", {.known = summary_of(at_device_alone), .device = device}, at_device | newest},
+        {"written at the device",
+         {.known = coherence::summary_of(at_device_alone), .device = device},
+         at_device | newest},
         {"written at a device that queues its work",
-         {.known = summary_of(at_device_alone), .device = device, .device_waits = true},
+         {.known = coherence::summary_of(at_device_alone), .device = device, .device_waits = true},
          at_device},
         {"work is queued at a device",
-         {.known = summary_of(at_both), .busy = true, .device = device, .handle_is_out = true},
+         {.known = coherence::summary_of(at_both), .busy = true, .device = device, .handle_is_out = true},
          current | readable},
         {"work is queued that uses the host's memory",
-         {.known = summary_of(at_both), .busy = true, .busy_at_host = true, .device = device, .handle_is_out = true},
+         {.known = coherence::summary_of(at_both),
+          .busy = true,
+          .busy_at_host = true,
+          .device = device,
+          .handle_is_out = true},
          0},
-        {"lost", {.known = summary_of(lost)}, 0},
-        {"contested", {.known = summary_of(contested), .device = device}, 0},
-        {"open at the device", {.known = summary_of(open), .device = device, .handle_is_out = true}, 0},
+        {"lost", {.known = coherence::summary_of(lost)}, 0},
+        {"contested", {.known = coherence::summary_of(contested), .device = device}, 0},
+        {"open at the device", {.known = coherence::summary_of(open), .device = device, .handle_is_out = true}, 0},
         {"the host only reads",
-         {.known = summary_of(at_host_alone), .allowed = host_access::read_only},
+         {.known = coherence::summary_of(at_host_alone), .allowed = host_access::read_only},
          current | readable},
         {"the host only writes",
-         {.known = summary_of(at_host_alone), .allowed = host_access::write_only},
+         {.known = coherence::summary_of(at_host_alone), .allowed = host_access::write_only},
          current | writable},
         {"pointers for reading are out",
-         {.known = summary_of(at_both), .host_shown = true},
+         {.known = coherence::summary_of(at_both), .host_shown = true},
          current | readable | shown},
         {"pointers are out, and writes are found",
-         {.known = summary_of(watched), .host_written_for_good = true},
+         {.known = coherence::summary_of(watched), .host_written_for_good = true},
          current | readable | writable | exposed},
-        {"pointers are out, of a part", {.known = summary_of(watched)}, current | readable | writable},
+        {"pointers are out, of a part", {.known = coherence::summary_of(watched)}, current | readable | writable},
         {"pointers are out, and the device is in step: it has to be looked for writes",
-         {.known = summary_of(both_watched), .host_written_for_good = true, .device = device},
+         {.known = coherence::summary_of(both_watched), .host_written_for_good = true, .device = device},
          current | readable | exposed},
         {"the host in the place of the device, pointers out",
-         {.known = summary_of(both_again),
+         {.known = coherence::summary_of(both_again),
           .host_written_for_good = true,
           .device = host_as_device.id(),
           .handle_is_out = true},
          current | readable | exposed | at_host_again,
          true},
         {"the host in the place of the device, no pointers yet",
-         {.known = summary_of(with(both_again, [](knowledge& k) { k.out = pointers::none; })),
+         {.known = coherence::summary_of(with(both_again, [](knowledge& k) { k.out = pointers::none; })),
           .device = host_as_device.id()},
          current | readable},
         {"pointers are out, and the host is taken for written",
-         {.known = summary_of(assumed), .host_written_for_good = true, .device = device},
+         {.known = coherence::summary_of(assumed), .host_written_for_good = true, .device = device},
          current | readable | writable | exposed},
     };
 }
@@ -135,7 +137,7 @@ TEST(the_gate, stays_open_where_ranges_differ_but_the_host_has_them_all) {
     coherence::directory known(100);
     coherence::wrote(known, known.whole(), host);
     known.update({20, 30}, [](knowledge& k) { k = at_both; });
-    ASSERT_GT(known.ranges(), 1u);
+    ASSERT_GT(known.pieces(), 1u);
     EXPECT_EQ(bits_of({.known = known.summarize()}).ready, current | readable);
     coherence::wrote(known, {40, 50}, device);
     EXPECT_EQ(bits_of({.known = known.summarize()}).ready, 0u);

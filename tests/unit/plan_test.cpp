@@ -41,47 +41,47 @@ TEST_F(plan_of, what_is_overwritten_is_not_fetched) {
 
 TEST_F(plan_of, only_the_stale_part_moves) {
     written_at(host);
-    complete(known, memories, {.does = kind::move, .range = all, .from = host, .to = a});
+    complete(known, memories, {.does = kind::move, .part = all, .from = host, .to = a});
     wrote(known, {40, 60}, host);
     EXPECT_EQ(steps(all, a, access::read),
-              (std::vector<step>{{.does = kind::move, .range = {40, 60}, .from = host, .to = a}}));
+              (std::vector<step>{{.does = kind::move, .part = {40, 60}, .from = host, .to = a}}));
 }
 
 TEST_F(plan_of, neighbours_that_need_the_same_are_one_step) {
     wrote(known, {0, 30}, host);
     wrote(known, {30, 100}, host);
     expose(known, byte_range{30, 60}, pointers::watched);
-    ASSERT_GT(known.ranges(), 1u);
+    ASSERT_GT(known.pieces(), 1u);
     EXPECT_EQ(steps(all, a, access::read),
-              (std::vector<step>{{.does = kind::move, .range = all, .from = host, .to = a}}));
+              (std::vector<step>{{.does = kind::move, .part = all, .from = host, .to = a}}));
 }
 
 TEST_F(plan_of, unwritten_bytes_are_made_zero_and_never_moved) {
-    complete(known, memories, {.does = kind::zero, .range = all, .to = host});
-    EXPECT_EQ(steps(all, a, access::read), (std::vector<step>{{.does = kind::zero, .range = all, .to = a}}));
+    complete(known, memories, {.does = kind::zero, .part = all, .to = host});
+    EXPECT_EQ(steps(all, a, access::read), (std::vector<step>{{.does = kind::zero, .part = all, .to = a}}));
 }
 
 TEST_F(plan_of, what_b_wrote_in_shared_memory_reaches_a_by_the_host) {
     written_at(b);
     EXPECT_EQ(steps(all, a, access::read),
-              (std::vector<step>{{.does = kind::publish, .range = all, .from = b, .to = host},
-                                 {.does = kind::move, .range = all, .from = host, .to = a}}));
+              (std::vector<step>{{.does = kind::publish, .part = all, .from = b, .to = host},
+                                 {.does = kind::move, .part = all, .from = host, .to = a}}));
 }
 
 TEST_F(plan_of, what_a_wrote_is_shown_to_b_after_it_reached_the_host) {
     written_at(a);
     const std::vector<step> planned = steps(all, b, access::read);
     ASSERT_GE(planned.size(), 2u);
-    EXPECT_EQ(planned[planned.size() - 2], (step{.does = kind::move, .range = all, .from = a, .to = host}));
-    EXPECT_EQ(planned.back(), (step{.does = kind::publish, .range = all, .from = host, .to = b}));
+    EXPECT_EQ(planned[planned.size() - 2], (step{.does = kind::move, .part = all, .from = a, .to = host}));
+    EXPECT_EQ(planned.back(), (step{.does = kind::publish, .part = all, .from = host, .to = b}));
 }
 
 TEST_F(plan_of, writing_shared_memory_that_another_may_read_takes_it_over) {
     written_at(host);
-    complete(known, memories, {.does = kind::publish, .range = all, .from = host, .to = b});
+    complete(known, memories, {.does = kind::publish, .part = all, .from = host, .to = b});
     EXPECT_EQ(steps(all, host, access::write),
               (std::vector<step>{
-                  {.does = kind::publish, .range = all, .from = b, .to = host, .what = access::write, .seen = true}}));
+                  {.does = kind::publish, .part = all, .from = b, .to = host, .what = access::write, .seen = true}}));
 }
 
 // Where the two sides may have bytes of their own, a publication moves bytes: never over newer ones.
@@ -91,17 +91,17 @@ TEST_F(plan_of, a_side_that_has_the_newest_is_not_given_what_is_older) {
     EXPECT_EQ(
         steps(all, b, access::read_write),
         (std::vector<step>{
-            {.does = kind::publish, .range = all, .from = host, .to = b, .what = access::read_write, .seen = true}}));
+            {.does = kind::publish, .part = all, .from = host, .to = b, .what = access::read_write, .seen = true}}));
 }
 
 // A reader waits for work that writes the memory; a writer waits for all work that uses it.
 
 TEST_F(plan_of, a_reader_waits_for_writers_of_its_memory_only) {
     written_at(a);
-    queued = {{.ticket = 1, .range = {0, 10}, .where = a, .writes = false},
-              {.ticket = 2, .range = {5, 20}, .where = a, .writes = true},
-              {.ticket = 3, .range = {0, 100}, .where = host, .writes = true},
-              {.ticket = 4, .range = {50, 100}, .where = a, .writes = true}};
+    queued = {{.ticket = 1, .part = {0, 10}, .where = a, .writes = false},
+              {.ticket = 2, .part = {5, 20}, .where = a, .writes = true},
+              {.ticket = 3, .part = {0, 100}, .where = host, .writes = true},
+              {.ticket = 4, .part = {50, 100}, .where = a, .writes = true}};
     const std::vector<step> planned = steps({0, 50}, a, access::read);
     ASSERT_EQ(planned.size(), 1u);
     EXPECT_EQ(planned[0].does, kind::wait);
@@ -110,14 +110,14 @@ TEST_F(plan_of, a_reader_waits_for_writers_of_its_memory_only) {
 
 TEST_F(plan_of, a_writer_waits_for_readers_too) {
     written_at(a);
-    queued = {{.ticket = 1, .range = all, .where = a, .writes = false}};
+    queued = {{.ticket = 1, .part = all, .where = a, .writes = false}};
     ASSERT_EQ(steps(all, a, access::write).size(), 1u);
     EXPECT_TRUE(steps(all, a, access::read).empty());
 }
 
 TEST_F(plan_of, work_on_shared_memory_is_waited_for_by_all_who_share_it) {
     written_at(b);
-    queued = {{.ticket = 1, .range = all, .where = b, .writes = true}};
+    queued = {{.ticket = 1, .part = all, .where = b, .writes = true}};
     const std::vector<step> planned = steps(all, host, access::read);
     ASSERT_EQ(planned.size(), 2u);
     EXPECT_EQ(planned[0].does, kind::wait);
@@ -126,8 +126,8 @@ TEST_F(plan_of, work_on_shared_memory_is_waited_for_by_all_who_share_it) {
 
 TEST_F(plan_of, a_move_waits_for_both_of_its_ends) {
     written_at(a);
-    queued = {{.ticket = 1, .range = all, .where = a, .writes = true},
-              {.ticket = 2, .range = all, .where = host, .writes = false}};
+    queued = {{.ticket = 1, .part = all, .where = a, .writes = true},
+              {.ticket = 2, .part = all, .where = host, .writes = false}};
     const std::vector<step> planned = steps(all, host, access::read);
     ASSERT_GE(planned.size(), 3u);
     EXPECT_EQ(planned[0].does, kind::wait);
@@ -139,7 +139,7 @@ TEST_F(plan_of, a_move_waits_for_both_of_its_ends) {
 TEST_F(plan_of, pieces_that_wait_for_the_same_work_wait_once) {
     written_at(a);
     wrote(known, {10, 20}, host);
-    queued = {{.ticket = 1, .range = all, .where = a, .writes = true}};
+    queued = {{.ticket = 1, .part = all, .where = a, .writes = true}};
     const std::vector<step> planned = steps(all, host, access::read);
     EXPECT_EQ(std::count_if(planned.begin(), planned.end(), [](const step& s) { return s.does == kind::wait; }), 1);
 }
@@ -148,14 +148,14 @@ TEST_F(plan_of, pieces_that_wait_for_the_same_work_wait_once) {
 
 TEST_F(plan_of, the_last_current_copy_is_found) {
     written_at(a);
-    complete(known, memories, {.does = kind::move, .range = {0, 50}, .from = a, .to = host});
+    complete(known, memories, {.does = kind::move, .part = {0, 50}, .from = a, .to = host});
     EXPECT_EQ(only_at(known, all, a), (byte_range{50, 100}));
     EXPECT_TRUE(only_at(known, {0, 50}, a).empty());
 }
 
 TEST_F(plan_of, a_host_copy_with_pointers_out_may_become_the_only_newest) {
     written_at(host);
-    complete(known, memories, {.does = kind::move, .range = all, .from = host, .to = a});
+    complete(known, memories, {.does = kind::move, .part = all, .from = host, .to = a});
     EXPECT_TRUE(only_at(known, all, host).empty());
     expose(known, byte_range{20, 30}, pointers::watched);
     EXPECT_EQ(only_at(known, all, host), (byte_range{20, 30}));
@@ -165,12 +165,12 @@ TEST_F(plan_of, a_host_copy_with_pointers_out_may_become_the_only_newest) {
 
 TEST_F(plan_of, what_is_assumed_is_written_and_what_is_watched_is_not) {
     written_at(host);
-    complete(known, memories, {.does = kind::move, .range = all, .from = host, .to = a});
+    complete(known, memories, {.does = kind::move, .part = all, .from = host, .to = a});
     expose(known, byte_range{20, 30}, pointers::assumed);
     expose(known, byte_range{50, 60}, pointers::watched);
     assume_host_writes(known, all);
     EXPECT_EQ(steps(all, a, access::read),
-              (std::vector<step>{{.does = kind::move, .range = {20, 30}, .from = host, .to = a}}));
+              (std::vector<step>{{.does = kind::move, .part = {20, 30}, .from = host, .to = a}}));
 }
 
 TEST_F(plan_of, two_newest_versions_stay_until_it_is_said_which_stands) {
@@ -185,12 +185,12 @@ TEST_F(plan_of, two_newest_versions_stay_until_it_is_said_which_stands) {
     settle_without(known, all, a);  // the host stands
     EXPECT_TRUE(contested_in(known, all).empty());
     EXPECT_EQ(steps(all, host, access::read).back(),
-              (step{.does = kind::move, .range = {30, 60}, .from = a, .to = host}));
+              (step{.does = kind::move, .part = {30, 60}, .from = a, .to = host}));
     contest();
     settle_without(known, all, host);  // the device stands
     EXPECT_TRUE(contested_in(known, all).empty());
     EXPECT_EQ(steps(all, host, access::read).back(),
-              (step{.does = kind::move, .range = {20, 60}, .from = a, .to = host}));
+              (step{.does = kind::move, .part = {20, 60}, .from = a, .to = host}));
     contest();
     wrote(known, all, host);
     EXPECT_TRUE(contested_in(known, all).empty());

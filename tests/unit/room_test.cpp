@@ -39,9 +39,9 @@ void finds_room_beside(hesitant::kind kind) {
     ASSERT_TRUE(trace::hold(gpu, bytes));
     hesitant other(kind);
     hesitant asking(kind);
-    detail::residents::instance().add(other);
+    const auto place = detail::residents::instance().add(other);
     EXPECT_NO_THROW(detail::room(asking, gpu, bytes, {}));
-    detail::residents::instance().remove(other);
+    detail::residents::instance().remove(place);
     limit_memory(gpu, no_memory_limit);
     EXPECT_EQ(memory_in(gpu).held, before);
 }

@@ -16,7 +16,7 @@ constexpr space_set on_device = set_of(device);
 class state_of_a_buffer : public testing::Test {
 protected:
     void moved(byte_range range, space_id from, space_id to) {
-        complete(known, {}, {.does = step::kind::move, .range = range, .from = from, .to = to});
+        complete(known, {}, {.does = step::kind::move, .part = range, .from = from, .to = to});
     }
     buffer_state with(space_set allocated) const { return state_of(known, allocated); }
 

@@ -221,11 +221,11 @@ TEST(a_memory_that_changes_hands, takes_along_what_is_current_in_it) {
     coherence::wrote(known, {0, 10}, 1);
     coherence::wrote(known, {10, 20}, host);
     const coherence::sharing apart;
-    complete(known, apart, {.does = coherence::step::kind::move, .range = {0, 5}, .from = 1, .to = host});
+    complete(known, apart, {.does = coherence::step::kind::move, .part = {0, 5}, .from = 1, .to = host});
     coherence::hand_over(known, 1, 2);
     std::vector<coherence::space_set> current;
-    known.for_each(known.whole(),
-                   [&](byte_range, const coherence::knowledge& each) { current.push_back(each.current); });
+    known.for_each_run(known.whole(),
+                       [&](byte_range, const coherence::knowledge& each) { current.push_back(each.current); });
     EXPECT_THAT(current, ::testing::ElementsAre(set_of(2) | set_of(host), set_of(2), set_of(host), 0u));
 }
 

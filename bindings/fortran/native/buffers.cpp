@@ -37,6 +37,18 @@ handle unibuf_fortran_view(const handle* buffer, const std::int64_t* offset, con
     return create(buffers(), stat, errmsg, [&] { return buffers().get(*buffer).view(extent_of(offset, size)); });
 }
 
+handle unibuf_fortran_view_section(const handle* buffer, const CFI_cdesc_t* shape, const CFI_cdesc_t* lower,
+                                   const CFI_cdesc_t* upper, const int* element_size, int* stat, CFI_cdesc_t* errmsg) {
+    return create(buffers(), stat, errmsg, [&] {
+        if (*element_size <= 0) {
+            throw unibuf::error(unibuf::error_code::invalid_argument,
+                                "elements of " + std::to_string(*element_size) + " bytes were asked for");
+        }
+        const auto element = static_cast<std::size_t>(*element_size);
+        return buffers().get(*buffer).view_section(*shape, *lower, *upper, element);
+    });
+}
+
 std::int64_t unibuf_fortran_size(const handle* buffer, int* stat, CFI_cdesc_t* errmsg) {
     std::int64_t size = 0;
     carry_out(stat, errmsg, [&] { size = static_cast<std::int64_t>(buffers().get(*buffer).size()); });

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <unibuf/error.hpp>
 
@@ -15,8 +16,15 @@
 namespace unibuf::fortran {
 namespace {
 
-slots<unibuf::byte_lease>& leases() noexcept {
-    static constinit slots<unibuf::byte_lease> all("a lease");
+struct lease_of_handle {
+    byte_lease held;
+    std::optional<section_layout> layout;  // of a section whose elements do not follow each other
+
+    const section_layout* lies() const noexcept { return layout ? &*layout : nullptr; }
+};
+
+slots<lease_of_handle>& leases() noexcept {
+    static constinit slots<lease_of_handle> all("a lease");
     return all;
 }
 
@@ -42,7 +50,11 @@ handle unibuf_fortran_acquire(const handle* buffer, const CFI_cdesc_t* where, co
         const unibuf::access_options options{
             .offset = part.offset, .count = part.bytes, .timeout = timeout_of(timeout), .on = {}};
         const unibuf::space at = gpu_named(text_of(where));
-        return std::make_unique<unibuf::byte_lease>(buffers().get(*buffer).acquire(at, access_of(*what), options));
+        unified& of = buffers().get(*buffer);
+        auto taken = std::make_unique<lease_of_handle>();
+        taken->held = of.acquire(at, access_of(*what), options);
+        if (const section_layout* const lies = of.layout()) taken->layout = *lies;
+        return taken;
     });
 }
 
@@ -53,7 +65,9 @@ void unibuf_fortran_release(const handle* lease, int* stat, CFI_cdesc_t* errmsg)
 void unibuf_fortran_lease_pointer(const handle* lease, CFI_cdesc_t* pointer, const CFI_cdesc_t* shape, int* stat,
                                   CFI_cdesc_t* errmsg) {
     carry_out(stat, errmsg, [&] {
-        const unibuf::byte_lease& held = leases().get(*lease);
+        const lease_of_handle& of = leases().get(*lease);
+        const unibuf::byte_lease& held = of.held;
+        if (of.lies()) return associate(*pointer, *of.lies(), shape, held.data());
         const shaped_range wanted(held.bytes(), pointer->elem_len, pointer->rank, shape, 0);
         associate(*pointer, wanted, held.data());
     });
@@ -62,7 +76,9 @@ void unibuf_fortran_lease_pointer(const handle* lease, CFI_cdesc_t* pointer, con
 void unibuf_fortran_locate_in_lease(const handle* lease, const int* rank, const int* element_size,
                                     const CFI_cdesc_t* shape, void** address, std::int64_t* extents, int* stat) {
     carry_out(stat, nullptr, [&] {
-        const unibuf::byte_lease& held = leases().get(*lease);
+        const lease_of_handle& of = leases().get(*lease);
+        const unibuf::byte_lease& held = of.held;
+        check_together(of.lies());
         const auto each = static_cast<std::size_t>(*element_size);
         const shaped_range wanted(held.bytes(), each, *rank, shape, 0);
         for (int axis = 0; axis < *rank; ++axis) extents[axis] = wanted.extent(axis);
@@ -72,7 +88,7 @@ void unibuf_fortran_locate_in_lease(const handle* lease, const int* rank, const 
 
 std::intptr_t unibuf_fortran_lease_handle(const handle* lease, std::int64_t* offset, int* stat, CFI_cdesc_t* errmsg) {
     unibuf::native_memory native;
-    carry_out(stat, errmsg, [&] { native = leases().get(*lease).native(); });
+    carry_out(stat, errmsg, [&] { native = leases().get(*lease).held.native(); });
     if (offset) *offset = static_cast<std::int64_t>(native.offset);
     return static_cast<std::intptr_t>(native.handle);
 }

@@ -43,6 +43,33 @@ shaped_range::shaped_range(std::size_t bytes, std::size_t each, int rank, const 
     first_ = static_cast<std::size_t>(offset) * each;
 }
 
+void check_together(const section_layout* lies) {
+    if (!lies) return;
+    throw error(error_code::unsupported,
+                "a pointer to logicals into a section was asked for: take one to integers of their size");
+}
+
+std::size_t section_layout::reach() const noexcept {
+    std::size_t result = element;
+    for (std::size_t axis = 0; axis < static_cast<std::size_t>(rank); ++axis) {
+        result += static_cast<std::size_t>((extents[axis] - 1) * strides[axis]);
+    }
+    return result;
+}
+
+void associate(CFI_cdesc_t& pointer, const section_layout& with, const CFI_cdesc_t* shape, std::byte* base) {
+    if (shape || pointer.rank != with.rank || pointer.elem_len != with.element) {
+        throw error(error_code::invalid_argument, "a pointer into a section is of its rank, " +
+                                                      std::to_string(with.rank) + ", of its elements of " +
+                                                      std::to_string(with.element) + " bytes, and is given no shape");
+    }
+    pointer.base_addr = base;
+    for (int axis = 0; axis < pointer.rank; ++axis) {
+        const auto at = static_cast<std::size_t>(axis);
+        pointer.dim[axis] = {.lower_bound = 1, .extent = with.extents[at], .sm = with.strides[at]};
+    }
+}
+
 void associate(CFI_cdesc_t& pointer, const shaped_range& with, std::byte* base) {
     auto stride = static_cast<CFI_index_t>(pointer.elem_len);
     pointer.base_addr = base + with.offset();

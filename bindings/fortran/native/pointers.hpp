@@ -25,6 +25,24 @@ private:
     std::array<std::int64_t, CFI_MAX_RANK> extents_{};
 };
 
+/// How the elements of a section of a buffer lie: by their shape in Fortran's order, and from each other.
+struct section_layout {
+    std::size_t element = 0;  // size in bytes
+    int rank = 0;
+    std::array<std::int64_t, CFI_MAX_RANK> extents{};
+    std::array<std::int64_t, CFI_MAX_RANK> strides{};  // in bytes
+
+    /// Returns the bytes from the first element to the last.
+    std::size_t reach() const noexcept;
+};
+
+/// Throws error(unsupported) where elements lie apart: pointers to default logicals are made by the compiler.
+void check_together(const section_layout* lies);
+
+/// Associates a pointer with a section whose first element is at `base`. Throws error(invalid_argument) where rank or
+/// element size of the pointer are others, or a shape was given.
+void associate(CFI_cdesc_t& pointer, const section_layout& with, const CFI_cdesc_t* shape, std::byte* base);
+
 /// Associates a pointer with such an array at `base`, with lower bounds of 1. The pointer's type and rank are those of
 /// the array.
 void associate(CFI_cdesc_t& pointer, const shaped_range& with, std::byte* base);

@@ -39,7 +39,46 @@ std::unique_ptr<unified> unified::view(extent part) {
         new unified(bytes_.view(part.offset, part.bytes), begin_ + part.offset, gpu_, holds_));
 }
 
+std::unique_ptr<unified> unified::view_section(const CFI_cdesc_t& shape, const CFI_cdesc_t& lower,
+                                               const CFI_cdesc_t& upper, std::size_t element) {
+    const auto rank = static_cast<std::size_t>(shape.dim[0].extent);
+    if (lower.dim[0].extent != shape.dim[0].extent || upper.dim[0].extent != shape.dim[0].extent) {
+        throw error(error_code::invalid_argument, "a section of an array of " + std::to_string(rank) +
+                                                      " axes has as many lower and upper bounds; " +
+                                                      std::to_string(lower.dim[0].extent) + " and " +
+                                                      std::to_string(upper.dim[0].extent) + " were given");
+    }
+    section_layout lies{.element = element, .rank = static_cast<int>(rank)};
+    std::vector<std::int64_t> extents(rank);  // in the order of C
+    std::vector<slice> along(rank);
+    auto pitch = static_cast<std::int64_t>(element);
+    std::size_t first = 0;
+    for (std::size_t axis = 0; axis < rank; ++axis) {
+        const std::int64_t extent = integer_at(shape, axis, "a shape is an array of integers");
+        const std::int64_t begin = integer_at(lower, axis, "lower bounds are an array of integers");
+        const std::int64_t end = integer_at(upper, axis, "upper bounds are an array of integers");
+        if (begin < 1 || end < begin || end > extent) {
+            throw error(error_code::out_of_range, "elements " + std::to_string(begin) + " to " + std::to_string(end) +
+                                                      " along axis " + std::to_string(axis + 1) +
+                                                      " were asked for: there are 1 to " + std::to_string(extent));
+        }
+        extents[rank - 1 - axis] = extent;
+        along[rank - 1 - axis] = {static_cast<std::size_t>(begin - 1), static_cast<std::size_t>(end), 1};
+        if (axis < CFI_MAX_RANK) {
+            lies.extents[axis] = end - begin + 1;
+            lies.strides[axis] = pitch;
+        }
+        first += static_cast<std::size_t>((begin - 1) * pitch);
+        pitch *= extent;
+    }
+    auto made = std::unique_ptr<unified>(
+        new unified(bytes_.view(unibuf::shape::of(extents), element, along), begin_ + first, gpu_, holds_));
+    if (made->bytes_.is_rectangle()) made->layout_ = lies;
+    return made;
+}
+
 extent unified::placed(extent part) const noexcept {
+    if (layout_) return {.offset = begin_, .bytes = layout_->reach()};
     return {.offset = begin_ + part.offset, .bytes = part.bytes == rest ? size() - part.offset : part.bytes};
 }
 
@@ -80,6 +119,11 @@ void unified::write(const section& from, std::int64_t offset) {
     const extent part = elements(offset, from);
     holds_->before_access();
     if (const std::byte* const data = from.contiguous()) return bytes_.copy_from({data, part.bytes}, part.offset);
+    if (layout_) {
+        std::vector<std::byte> together(part.bytes);
+        from.gather(together.data());
+        return bytes_.copy_from(together, part.offset);
+    }
     const auto lease = bytes_.acquire(host, access::write, {.offset = part.offset, .count = part.bytes});
     from.gather(lease.data());
 }
@@ -87,6 +131,11 @@ void unified::write(const section& from, std::int64_t offset) {
 void unified::read(const section& to, std::int64_t offset) {
     const extent part = elements(offset, to);
     holds_->before_access();
+    if (layout_) {
+        std::vector<std::byte> together(part.bytes);
+        bytes_.copy_to(together, part.offset);
+        return to.scatter(together.data());
+    }
     const bool may_read = gpu_.where == host || bytes_.options().access != host_access::write_only;
     if (may_read && holds_->any() && holds_->pointers_out()) return to.scatter(read_by_pointer(part));
     const auto lease = bytes_.acquire(host, access::read, {.offset = part.offset, .count = part.bytes});

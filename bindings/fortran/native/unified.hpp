@@ -13,6 +13,7 @@
 #include "gpu.hpp"
 #include "gpu_holds.hpp"
 #include "handles.hpp"
+#include "pointers.hpp"
 #include "section.hpp"
 
 namespace unibuf::fortran {
@@ -33,6 +34,14 @@ public:
     unified& operator=(const unified&) = delete;
 
     std::unique_ptr<unified> view(extent part);
+
+    /// Makes a handle to a section of the buffer, seen as an array of `shape` in Fortran's order: from `lower` to
+    /// `upper`, both of which it has, counted from 1.
+    std::unique_ptr<unified> view_section(const CFI_cdesc_t& shape, const CFI_cdesc_t& lower, const CFI_cdesc_t& upper,
+                                          std::size_t element);
+
+    /// Returns how the elements of a section lie that do not follow each other; else null.
+    const section_layout* layout() const noexcept { return layout_ ? &*layout_ : nullptr; }
 
     std::size_t size() const noexcept { return bytes_.size_bytes(); }
     buffer& bytes() noexcept { return bytes_; }
@@ -107,6 +116,7 @@ private:
 
     buffer bytes_;
     std::size_t begin_ = 0;  // offset in the whole buffer
+    std::optional<section_layout> layout_;
     gpu gpu_;
     std::shared_ptr<gpu_holds> holds_;
     std::mutex mutex_;  // guards what the device was shown by this handle

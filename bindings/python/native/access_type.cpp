@@ -1,5 +1,6 @@
 // access_type.cpp: the class Access, a lease for the time of a `with` statement.
 #include <nanobind/stl/string.h>
+#include <nanobind/typing.h>
 
 #include <functional>
 #include <optional>
@@ -28,7 +29,7 @@ public:
           what_(static_cast<access>(what)),
           where_(space_of(where)),
           stream_(nb::borrow(stream)) {
-        options_ = range_of(offset, count, buffer().element().bytes);
+        options_ = buffer().part(offset, count);
         options_.timeout = timeout_of(timeout);
         options_.on = queue_of(stream, where_);
         // A part of the buffer has one axis; the whole keeps the buffer's shape.
@@ -42,7 +43,7 @@ public:
     access_block& operator=(const access_block&) = delete;
 
     nb::object enter() {
-        unibuf::buffer mine = handle();  // another thread may enter the block meanwhile
+        unibuf::buffer mine = take_handle();  // another thread may enter the block meanwhile
         if (handle_) throw error(error_code::invalid_argument, "the block was entered already");
         handle_.emplace(std::move(mine));
         try {
@@ -51,7 +52,7 @@ public:
                                                                 : memory(lease_by(&unibuf::buffer::read_write)));
             const auto& held = *nb::inst_ptr<memory>(root);
             if (!shape_.is_valid()) shape_ = nb::make_tuple(held.size_bytes() / buffer().element().bytes);
-            array_ = buffer().array(root, where_, shape_, stream_);
+            array_ = buffer().array(root, where_, shape_, strides_, stream_);
             if (where_ == host && !held.read_only()) {
                 inner_ = std::move(array_);  // arrays that NumPy makes from the view refer to this one
                 array_ = inner_.attr("view")();
@@ -123,9 +124,11 @@ public:
 
 private:
     typed_buffer& buffer() const { return *nb::inst_ptr<typed_buffer>(of_); }
-    unibuf::buffer handle() const {
+    unibuf::buffer take_handle() {
         const nb::ft_object_guard alone(of_);
-        return buffer().handle();
+        unibuf::buffer result = buffer().handle();
+        strides_ = buffer().strides();
+        return result;
     }
 
     /// Takes a lease by `take`, which is read, write or read_write of the buffer.
@@ -174,6 +177,7 @@ private:
     nb::object stream_;
     access_options options_;
     nb::object shape_;
+    nb::object strides_;
     nb::object memory_;
     nb::object inner_;
     nb::object array_;
@@ -203,14 +207,16 @@ void define_access(nb::module_& in) {
                                   {Py_tp_traverse, reinterpret_cast<void*>(&access_block::traverse)},
                                   {Py_tp_clear, reinterpret_cast<void*>(&access_block::clear)},
                                   {0, nullptr}};
-    nb::class_<access_block>(in, "Access", nb::type_slots(slots),
+    in.attr("A") = nb::type_var("A");  // the array that it gives
+    nb::class_<access_block>(in, "Access", nb::type_slots(slots), nb::is_generic(),
+                             nb::sig("class Access(typing.Generic[A])"),
                              "The right to touch a range in one space, for the time of a `with` statement; gives the "
                              "array.")
         .def(nb::init<nb::pointer_and_handle<typed_buffer>, int, nb::handle, nb::handle, nb::handle, nb::handle,
                       nb::handle>(),
              "buffer"_a, "what"_a, "space"_a.none(), "offset"_a.none(), "count"_a.none(), "timeout"_a.none(),
              "stream"_a.none())
-        .def("__enter__", &access_block::enter, nb::lock_self(), nb::sig("def __enter__(self) -> typing.Any"))
+        .def("__enter__", &access_block::enter, nb::lock_self(), nb::sig("def __enter__(self) -> A"))
         .def(
             "memory_object",
             [](nb::handle_t<access_block> self) {

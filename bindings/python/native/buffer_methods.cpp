@@ -30,46 +30,40 @@ void construct(nb::handle self, const call_arguments& arguments) {
     const buffer_options wanted = options_of(options);
     unibuf::buffer bytes(size, wanted);
     if (nb::inst_ready(self)) throw nb::type_error("a buffer is made once: its __init__ was called again");
-    new (nb::inst_ptr<typed_buffer>(self))
-        typed_buffer(std::move(bytes), std::move(element), std::move(extents), wanted);
+    new (nb::inst_ptr<typed_buffer>(self)) typed_buffer(std::move(bytes), std::move(element), std::move(extents));
     nb::inst_mark_ready(self);
 }
 
-/// Makes a view of rows `offset` to `offset + count` of the first axis.
-nb::object view(nb::handle self, const call_arguments& arguments) {
+/// Returns the rows `offset` to `offset + count` of the first axis as the first of them and the one behind.
+nb::object rows(nb::handle self, const call_arguments& arguments) {
     nb::handle offset, count = none;
     arguments.take("O|O:view", {"offset", "count"}, offset, count);
     typed_buffer& of = self_of(self);
     if (!PyIndex_Check(offset.ptr())) {
-        throw nb::type_error(nb::str("view takes the number of its first row, and a count of rows; {!r} was given")
-                                 .format(offset)
-                                 .c_str());
+        throw nb::type_error(
+            nb::str("view takes the number of its first row, and a count of rows, or an index, view[1:3]; "
+                    "{!r} was given: arrays have views of other dtypes, `host.view(dtype)`")
+                .format(offset)
+                .c_str());
     }
-    const access_options rows_asked = range_of(offset, count, 1);
-    const Py_ssize_t axes = PyTuple_Size(of.shape().ptr());
-    if (axes == 0) throw error(error_code::invalid_argument, "a buffer without axes has no views");
-    const auto rows = nb::cast<std::size_t>(of.shape()[0]);
-    const std::size_t row_bytes = rows ? of.size_bytes() / rows : 0;
-    const std::size_t rest_rows = rows_asked.offset <= rows ? rows - rows_asked.offset : 0;
-    const std::size_t asked = rows_asked.count == rest ? rest_rows : rows_asked.count;
-    if (rows_asked.offset > rows || asked > rest_rows) {
+    const access_options asked = range_of(offset, count, 1);
+    if (PyTuple_Size(of.shape().ptr()) == 0) {
+        throw error(error_code::invalid_argument, "a buffer without axes has no views");
+    }
+    const auto extent = nb::cast<std::size_t>(of.shape()[0]);
+    const std::size_t left = asked.offset <= extent ? extent - asked.offset : 0;
+    const std::size_t taken = asked.count == rest ? left : asked.count;
+    if (asked.offset > extent || taken > left) {
         throw error(error_code::out_of_range, nb::str("{} rows from row {} on were asked for of a buffer with {}")
-                                                  .format(asked, rows_asked.offset, rows)
+                                                  .format(taken, asked.offset, extent)
                                                   .c_str());
     }
-    nb::object shape = nb::steal(PyTuple_GetSlice(of.shape().ptr(), 0, axes));
-    if (static_cast<std::size_t>(asked) != rows) {
-        nb::list extents(of.shape());
-        extents[0] = nb::int_(asked);
-        shape = nb::tuple(extents);
-    }
-    return make_buffer(self.type(), of.handle().view(rows_asked.offset * row_bytes, asked * row_bytes), of.element(),
-                       std::move(shape), of.options());
+    return nb::make_tuple(asked.offset, asked.offset + taken);
 }
 
 /// Makes `where` current. Where the buffer has no copy yet, it gets one, as by any first access.
 void sync(typed_buffer& self, space where, nb::handle offset, nb::handle count) {
-    const access_options range = range_of(offset, count, self.element().bytes);
+    const access_options range = self.part(offset, count);
     self.access([&](unibuf::buffer& of) {
         const auto run = [&] {
             where == host ? of.sync_to_host(range.offset, range.count) : of.sync_to_device(range.offset, range.count);
@@ -98,7 +92,7 @@ void sync_to_device(nb::handle self, const call_arguments& arguments) {
 }
 
 void mark(typed_buffer& self, space where, nb::handle offset, nb::handle count, nb::handle stream) {
-    access_options options = range_of(offset, count, self.element().bytes);
+    access_options options = self.part(offset, count);
     options.on = queue_of(stream, where);
     self.mark(where, options);
 }
@@ -129,7 +123,7 @@ void prefetch(nb::handle self, const call_arguments& arguments) {
     nb::handle where = none, offset, count = none, stream = none;
     arguments.take("|OOOO:prefetch", {"space", "offset", "count", "stream"}, where, offset, count, stream);
     typed_buffer& of = self_of(self);
-    access_options options = range_of(offset, count, of.element().bytes);
+    access_options options = of.part(offset, count);
     const space to = where.is_none() ? device_of_calls() : space_of(where);
     options.on = queue_of(stream, to);
     of.access([&](unibuf::buffer& bytes) { bytes.prefetch(to, options); });
@@ -169,10 +163,7 @@ nb::object placement(nb::handle self, const call_arguments& arguments) {
 }
 
 PyMethodDef methods[] = {
-    method<view>("view",
-                 "view($self, offset, count=None)\n--\n\n"
-                 "Rows `offset` to `offset + count` of the first axis: another handle of the same buffer, with its\n"
-                 "copies and its state. Raises OutOfRangeError."),
+    method<rows>("_rows", "_rows($self, offset, count=None)\n--\n\n"),
     method<sync_to_host>("sync_to_host",
                          "sync_to_host($self, offset=0, count=None)\n--\n\n"
                          "Makes the host current."),
@@ -217,16 +208,32 @@ int init(PyObject* self, PyObject* positional, PyObject* named) {
     return done ? 0 : -1;
 }
 
+/// Keeps the error that is set for `__array__`: NumPy drops it, and asks for that next.
+void keep_failure(PyObject* self) noexcept {
+    nb::python_error failure;
+    try {
+        static constinit imported keep("unibuf._failed_export", "keep");
+        in_python([&] { return keep(nb::handle(self), failure.value()); });
+    } catch (const nb::python_error&) {  // another signal: `__array__` waits anew then
+    }
+    failure.restore();
+}
+
 /// Exports the host's array, which the consumer holds from then on: what he writes is found. Types with fields are
 /// refused, as the protocol does not carry all of them: NumPy asks for `__array__` then.
 int get_buffer(PyObject* self, Py_buffer* view, int flags) {
     view->obj = nullptr;
-    PyObject* const array = with_buffer(self, [](typed_buffer& of) -> PyObject* {
-        if (nb::cast<std::string>(of.element().dtype.attr("kind")) != "V") return of.host();
+    bool is_refused = false;
+    PyObject* const array = with_buffer(self, [&](typed_buffer& of) -> PyObject* {
+        is_refused = nb::cast<std::string>(of.element().dtype.attr("kind")) == "V";
+        if (!is_refused) return of.host();
         PyErr_SetString(PyExc_BufferError, "elements with fields, or of a library's own type, are exported by `host`");
         return nullptr;
     });
-    if (!array) return -1;
+    if (!array) {
+        if (!is_refused) keep_failure(self);
+        return -1;
+    }
     const int done = PyObject_GetBuffer(array, view, flags);
     Py_DECREF(array);
     return done;

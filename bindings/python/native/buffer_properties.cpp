@@ -26,10 +26,25 @@ PyObject* get_property(PyObject* property, PyObject* self, PyObject*) {
     return get<Get>(self, nullptr);
 }
 
+constinit imported take_back_host("unibuf._in_place", "take_back_host");
+constinit imported take_back_device("unibuf._in_place", "take_back_device");
+
+/// Gives an array back, as an in-place operator does that got it from the property.
+template <imported& TakeBack>
+int set_property(PyObject*, PyObject* self, PyObject* array) {
+    PyObject* const done = guarded([&] {
+        const nb::handle given = array ? array : Py_None;  // null where it was to be deleted
+        return in_python([&] { return TakeBack(nb::handle(self), given); }).release().ptr();
+    });
+    Py_XDECREF(done);
+    return done ? 0 : -1;
+}
+
 /// Adds a property to `type`, of a class of its own, whose text is the property's, too.
-template <auto Get>
+template <auto Get, imported& TakeBack>
 void add_property(nb::handle type, const char* name, const char* text) {
     PyType_Slot slots[] = {{Py_tp_descr_get, reinterpret_cast<void*>(get_property<Get>)},
+                           {Py_tp_descr_set, reinterpret_cast<void*>(set_property<TakeBack>)},
                            {Py_tp_doc, const_cast<char*>(text)},
                            {0, nullptr}};
     PyType_Spec spec = {
@@ -39,16 +54,32 @@ void add_property(nb::handle type, const char* name, const char* text) {
     type.attr(name) = made();
 }
 
+int refuse(PyObject*, PyObject*, void* why) {
+    PyErr_SetString(PyExc_AttributeError, static_cast<const char*>(why));
+    return -1;
+}
+
+/// Returns the definition of a property that cannot be set; `why` is the error's text.
+template <auto Get>
+PyGetSetDef read_only(const char* name, const char* text, const char* why) {
+    return {name, get<Get>, refuse, text, const_cast<char*>(why)};
+}
+
 PyGetSetDef properties[] = {
-    {"state", get<state_of>, nullptr, "Which side is newest: a BufferState.", nullptr},
-    {"shape", get<[](typed_buffer& of) { return Py_NewRef(of.shape().ptr()); }>, nullptr, "The extents, a tuple.",
-     nullptr},
-    {"dtype", get<[](typed_buffer& of) { return Py_NewRef(of.element().dtype.ptr()); }>, nullptr,
-     "The numpy.dtype of the elements.", nullptr},
-    {"nbytes", get<[](typed_buffer& of) { return PyLong_FromSize_t(of.size_bytes()); }>, nullptr, "The size in bytes.",
-     nullptr},
-    {"size", get<[](typed_buffer& of) { return PyLong_FromSize_t(of.size_bytes() / of.element().bytes); }>, nullptr,
-     "The number of elements.", nullptr},
+    read_only<state_of>("state", "Which side is newest: a BufferState.",
+                        "`state` of a buffer follows from what is written, and is not set: mark_dirty, mark_host_dirty "
+                        "and mark_device_dirty tell of writes"),
+    read_only<[](typed_buffer& of) { return Py_NewRef(of.shape().ptr()); }>(
+        "shape", "The extents, a tuple.",
+        "`shape` of a buffer stays as it was made: reshape(shape) is its host's array in another one"),
+    read_only<[](typed_buffer& of) { return Py_NewRef(of.element().dtype.ptr()); }>(
+        "dtype", "The numpy.dtype of the elements.",
+        "`dtype` of a buffer stays as it was made: astype(dtype) is an array of another one, and host.view(dtype) has "
+        "the same bytes"),
+    read_only<[](typed_buffer& of) { return PyLong_FromSize_t(of.size_bytes()); }>(
+        "nbytes", "The size in bytes.", "`nbytes` of a buffer stays as it was made"),
+    read_only<[](typed_buffer& of) { return PyLong_FromSize_t(of.size_bytes() / of.element().bytes); }>(
+        "size", "The number of elements.", "`size` of a buffer stays as it was made"),
     {nullptr, nullptr, nullptr, nullptr, nullptr}};
 
 }  // namespace
@@ -59,15 +90,15 @@ void define_plain_properties(nb::module_& in) {
             const nb::object made = nb::steal(PyDescr_NewGetSet(reinterpret_cast<PyTypeObject*>(type.ptr()), each));
             type.attr(each->name) = made;
         }
-        add_property<[](typed_buffer& of) { return of.host(); }>(
+        add_property<[](typed_buffer& of) { return of.host(); }, take_back_host>(
             type, "host",
             "The host's copy as a NumPy array, current when it is returned, writable at any time after that. Each "
             "caller gets an array of its own over the same bytes. A check where nothing has to move.");
-        add_property<[](typed_buffer& of) { return of.device(); }>(
+        add_property<[](typed_buffer& of) { return of.device(); }, take_back_device>(
             type, "device",
-            "The default device's copy, current when it is returned: a cupy.ndarray, a pyopencl array, or, where the "
-            "host is the device, a NumPy array over the same bytes as `host`. What is written to it elsewhere, "
-            "mark_device_dirty tells.");
+            "The default device's copy, current when it is returned: a cupy.ndarray, a pyopencl array of this thread, "
+            "or, where the host is the device, a NumPy array over the same bytes as `host`. What is written to it "
+            "elsewhere, mark_device_dirty tells.");
     });
 }
 

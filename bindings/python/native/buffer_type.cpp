@@ -3,6 +3,7 @@
 
 #include <new>
 #include <utility>
+#include <vector>
 
 #include "bytes_of_object.hpp"
 #include "imported.hpp"
@@ -28,13 +29,41 @@ void copy_bytes_to(typed_buffer& self, nb::handle target, nb::handle offset) {
     self.access([&](unibuf::buffer& of) { of.copy_to(data.span(), range.offset); });
 }
 
+/// Returns the handle to the array that `of` is a rectangle of, or to all of it.
+unibuf::buffer& array_of(typed_buffer& of) { return of.rectangle() ? of.rectangle()->array : of.bytes(); }
+
+/// Makes a handle to elements of that array that follow each other, from the byte `offset` on.
+nb::object range(nb::pointer_and_handle<typed_buffer> self, std::size_t offset, nb::object shape) {
+    typed_buffer& of = *self.p;
+    std::size_t bytes = of.element().bytes;
+    for (const nb::handle extent : shape) bytes *= nb::cast<std::size_t>(extent);
+    return make_buffer(self.h.type(), array_of(of).view(bytes ? offset : 0, bytes), of.element(), std::move(shape));
+}
+
+/// Makes a handle to a rectangle of that array, which `which` tells as unibuf._rectangles does.
+nb::object rectangle(nb::pointer_and_handle<typed_buffer> self, nb::object which, nb::object shape,
+                     nb::object strides) {
+    typed_buffer& of = *self.p;
+    std::vector<std::size_t> extents;
+    std::vector<slice> along;
+    for (const nb::handle extent : nb::object(which[0])) extents.push_back(nb::cast<std::size_t>(extent));
+    for (const nb::handle each : nb::object(which[1])) {
+        along.push_back(
+            {nb::cast<std::size_t>(each[0]), nb::cast<std::size_t>(each[1]), nb::cast<std::size_t>(each[2])});
+    }
+    unibuf::buffer& array = array_of(of);
+    unibuf::buffer made = array.view(unibuf::shape::of(extents), of.element().bytes, along);
+    return make_buffer(self.h.type(), std::move(made), of.element(), std::move(shape),
+                       rectangle_of_array{array.view(0, rest), std::move(which), std::move(strides)});
+}
+
 }  // namespace
 
 nb::object make_buffer(nb::handle type, unibuf::buffer bytes, element_type element, nb::object shape,
-                       const buffer_options& options) {
+                       std::optional<rectangle_of_array> rectangle) {
     nb::object made = nb::inst_alloc(type);
     new (nb::inst_ptr<typed_buffer>(made))
-        typed_buffer(std::move(bytes), std::move(element), std::move(shape), options);
+        typed_buffer(std::move(bytes), std::move(element), std::move(shape), std::move(rectangle));
     nb::inst_mark_ready(made);
     return made;
 }
@@ -62,6 +91,15 @@ void define_buffer(nb::module_& in) {
             nb::lock_self())
         .def(
             "_options", [](const typed_buffer& self) { return options_as_dict(self.options()); }, nb::lock_self())
+        .def_prop_ro(
+            "_strides", [](const typed_buffer& self) { return self.strides(); }, nb::lock_self())
+        .def_prop_ro(
+            "_rectangle", [](typed_buffer& self) { return self.rectangle() ? self.rectangle()->which : nb::none(); },
+            nb::lock_self())
+        .def_prop_ro(
+            "_has_steps", [](const typed_buffer& self) { return self.has_steps(); }, nb::lock_self())
+        .def("_make_range", range, "offset"_a, "shape"_a, nb::lock_self())
+        .def("_make_rectangle", rectangle, "which"_a, "shape"_a, "strides"_a, nb::lock_self())
         .def("_copy_bytes_from", copy_bytes_from, "source"_a, "offset"_a = 0, nb::lock_self())
         .def("_copy_bytes_to", copy_bytes_to, "target"_a, "offset"_a = 0, nb::lock_self())
         .def(

@@ -73,8 +73,8 @@ constexpr const char* versioned_name = "dltensor_versioned";
 
 template <class Managed>
 nb::object export_as(const char* name, PyCapsule_Destructor destructor, nb::handle held, nb::handle shape,
-                     std::size_t item_bytes, int type_code, int type_bits, int device_type, int device_id,
-                     std::uint64_t flags) {
+                     nb::handle strides, std::size_t item_bytes, int type_code, int type_bits, int device_type,
+                     int device_id, std::uint64_t flags) {
     const memory& of = *nb::inst_ptr<memory>(held);
     auto whole = std::make_unique<exported<Managed>>();
     const std::size_t axes = nb::len(shape);
@@ -82,7 +82,9 @@ nb::object export_as(const char* name, PyCapsule_Destructor destructor, nb::hand
     std::int64_t stride = 1;
     for (std::size_t axis = axes; axis-- > 0;) {
         whole->extents[axis] = nb::cast<std::int64_t>(shape[axis]);
-        whole->extents[axes + axis] = stride;
+        const bool told = !strides.is_none();
+        whole->extents[axes + axis] =
+            told ? nb::cast<std::int64_t>(strides[axis]) / static_cast<std::int64_t>(item_bytes) : stride;
         stride *= whole->extents[axis];
     }
     // The offset is part of the pointer, as not every consumer adds byte_offset; a cl_mem is no pointer to add to.
@@ -112,23 +114,23 @@ nb::object export_as(const char* name, PyCapsule_Destructor destructor, nb::hand
     return capsule;
 }
 
-nb::object dlpack(nb::handle held, nb::handle shape, std::size_t item_bytes, int type_code, int type_bits,
-                  int device_type, int device_id, bool versioned, std::uint64_t flags) {
+nb::object dlpack(nb::handle held, nb::handle shape, nb::handle strides, std::size_t item_bytes, int type_code,
+                  int type_bits, int device_type, int device_id, bool versioned, std::uint64_t flags) {
     if (versioned) {
         return export_as<managed_versioned>(
             versioned_name, [](PyObject* of) { destroy_unused<managed_versioned>(of, versioned_name); }, held, shape,
-            item_bytes, type_code, type_bits, device_type, device_id, flags);
+            strides, item_bytes, type_code, type_bits, device_type, device_id, flags);
     }
     return export_as<managed>(
-        plain_name, [](PyObject* of) { destroy_unused<managed>(of, plain_name); }, held, shape, item_bytes, type_code,
-        type_bits, device_type, device_id, flags);
+        plain_name, [](PyObject* of) { destroy_unused<managed>(of, plain_name); }, held, shape, strides, item_bytes,
+        type_code, type_bits, device_type, device_id, flags);
 }
 
 }  // namespace
 
 void define_dlpack(nb::module_& in) {
-    in.def("dlpack", dlpack, "memory"_a, "shape"_a, "item_bytes"_a, "type_code"_a, "type_bits"_a, "device_type"_a,
-           "device_id"_a, "versioned"_a, "flags"_a);
+    in.def("dlpack", dlpack, "memory"_a, "shape"_a, "strides"_a.none(), "item_bytes"_a, "type_code"_a, "type_bits"_a,
+           "device_type"_a, "device_id"_a, "versioned"_a, "flags"_a);
 }
 
 }  // namespace unibuf::python

@@ -65,6 +65,17 @@ namespace {
     throw nb::type_error(nb::str("a shape is an int or a tuple of ints; {!r} was given").format(given).c_str());
 }
 
+/// Returns the last shape where this one is equal to it: many buffers of one shape share it.
+nb::object the_last_or(nb::object shape) {
+    static nb::ft_mutex one_at_a_time;
+    static constinit PyObject* last = nullptr;  // is never given back
+    const nb::ft_lock_guard alone(one_at_a_time);
+    if (!last || PyObject_RichCompareBool(last, shape.ptr(), Py_EQ) != 1) {
+        Py_XSETREF(last, Py_NewRef(shape.ptr()));
+    }
+    return nb::borrow(last);
+}
+
 }  // namespace
 
 nb::object shape_of(nb::handle wanted, const element_type& element, std::size_t& bytes) {
@@ -109,7 +120,7 @@ nb::object shape_of(nb::handle wanted, const element_type& element, std::size_t&
             nb::str("shape {!r} of {} has more bytes than can be addressed").format(shape, element.dtype).c_str());
     }
     if (empty) bytes = 0;
-    if (plain) return shape;
+    if (plain) return the_last_or(std::move(shape));
     nb::object result = nb::steal(PyTuple_New(static_cast<Py_ssize_t>(axes)));
     for (std::size_t axis = 0; axis < axes; ++axis) {
         const auto index = static_cast<Py_ssize_t>(axis);
@@ -120,8 +131,9 @@ nb::object shape_of(nb::handle wanted, const element_type& element, std::size_t&
 
 bool is_array(nb::handle object) { return nb::isinstance(object, array_class.get()); }
 
-nb::object array_over(nb::handle memory, nb::handle shape, nb::handle dtype) {
-    return array_class(shape, dtype, memory);
+nb::object array_over(nb::handle memory, nb::handle shape, nb::handle dtype, nb::handle strides) {
+    if (strides.is_none()) return array_class(shape, dtype, memory);
+    return array_class(shape, dtype, memory, 0, strides);
 }
 
 }  // namespace unibuf::python

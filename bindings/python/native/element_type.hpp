@@ -26,6 +26,6 @@ nb::object shape_of(nb::handle wanted, const element_type& element, std::size_t&
 bool is_array(nb::handle object);
 
 /// Returns a numpy.ndarray over the bytes of `memory`.
-nb::object array_over(nb::handle memory, nb::handle shape, nb::handle dtype);
+nb::object array_over(nb::handle memory, nb::handle shape, nb::handle dtype, nb::handle strides);
 
 }  // namespace unibuf::python

@@ -50,6 +50,8 @@ NB_MODULE(_native_once, in) {
     define_registry(in);
     define_sharing(in);
     define_tool(in);
+    define_trace(in);
+    define_cancelling(in);
     is_loaded = true;
 }
 

@@ -3,9 +3,11 @@
 
 #include <nanobind/nanobind.h>
 
+#include <optional>
 #include <unibuf/unibuf.hpp>
 
 #include "element_type.hpp"
+#include "typed_buffer.hpp"
 
 namespace unibuf::python {
 
@@ -22,10 +24,12 @@ void define_dlpack(nb::module_& in);
 void define_registry(nb::module_& in);
 void define_sharing(nb::module_& in);
 void define_tool(nb::module_& in);
+void define_trace(nb::module_& in);
+void define_cancelling(nb::module_& in);
 
 /// Makes an instance of `type`, which is Buffer or a class made from it.
 nb::object make_buffer(nb::handle type, unibuf::buffer bytes, element_type element, nb::object shape,
-                       const buffer_options& options);
+                       std::optional<rectangle_of_array> rectangle = std::nullopt);
 
 /// Returns what makes a Buffer, and its methods. They are made without nanobind, as its properties are; unibuf._base
 /// states their types, as the stub of this module cannot.

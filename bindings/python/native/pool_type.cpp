@@ -44,7 +44,7 @@ nb::object acquire(const pool& self, nb::handle type, nb::handle shape, nb::hand
     nb::object extents = shape_of(shape, element, size);
     const buffer_options options = options_of({pinned, access, hint, device, tracking, uninitialized});
     unibuf::buffer bytes = unlocked([&] { return self.get().acquire(size, options); });
-    return make_buffer(type, std::move(bytes), std::move(element), std::move(extents), options);
+    return make_buffer(type, std::move(bytes), std::move(element), std::move(extents));
 }
 
 void release(const pool& self, nb::handle buffer) {

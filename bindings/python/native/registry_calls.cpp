@@ -30,12 +30,11 @@ nb::object find(nb::handle type, nb::handle given_name, nb::handle known) {
     if (!found) return nb::none();
     nb::list extents;
     for (const std::size_t extent : found->shape.extents()) extents.append(extent);
-    const buffer_options options = found->bytes.options();
     const nb::object said = nb::str(found->element.c_str());
     const bool is_known =
         !known.is_none() && found->bytes.id() == nb::cast<std::uint64_t>(known[0]) && said.equal(known[1].attr("str"));
     element_type element = element_type_of(is_known ? nb::object(known[1]) : said);
-    return make_buffer(type, std::move(found->bytes), std::move(element), nb::tuple(extents), options);
+    return make_buffer(type, std::move(found->bytes), std::move(element), nb::tuple(extents));
 }
 
 }  // namespace

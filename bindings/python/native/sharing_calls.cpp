@@ -29,7 +29,7 @@ nb::object over(nb::handle type, nb::handle content, nb::handle shape, nb::handl
     }
     unibuf::buffer made = unlocked(
         [&, keep = std::make_shared<kept_object>(std::move(view))] { return unibuf::buffer::over(bytes, keep); });
-    return make_buffer(type, std::move(made), std::move(element), std::move(extents), {});
+    return make_buffer(type, std::move(made), std::move(element), std::move(extents));
 }
 
 /// Returns the buffer behind a name that share() gave. Its shape and type are those that the giver has told.
@@ -47,8 +47,7 @@ nb::object attach(nb::handle type, const std::string& name, nb::handle shape, nb
                         .format(name, made.size_bytes(), extents, dtype)
                         .c_str());
     }
-    const buffer_options options = made.options();
-    return make_buffer(type, std::move(made), std::move(element), std::move(extents), options);
+    return make_buffer(type, std::move(made), std::move(element), std::move(extents));
 }
 
 }  // namespace

@@ -1,6 +1,8 @@
 // shown_array.cpp
 #include "shown_array.hpp"
 
+#include <algorithm>
+#include <cstddef>
 #include <utility>
 
 #include "element_type.hpp"
@@ -9,6 +11,8 @@
 #include "references.hpp"
 
 namespace unibuf::python {
+
+using unibuf::detail::this_thread;
 
 holder shown_array::as_holder() {
     if (!shown_) shown_ = std::make_shared<shown>();
@@ -43,19 +47,35 @@ void shown_array::show(nb::object array, nb::object root, const native_memory& n
     if (made.root.is_valid()) made.of_one = references_to(made.root) - 1;
     made.is_numpy = is_array(array);
     if (made.is_numpy) made.header = array_header(array);
+    // PyOpenCL (2026.1) gives the driver the events of this list as they are, and lets other threads run meanwhile. One
+    // that reads the same array drops the oldest of them, and the driver waits for an event that is gone: PoCL 3.1 ends
+    // the process.
+    made.lists_events = !made.is_numpy && nb::hasattr(array, "events");
+    made.threads[0] = this_thread();
     shown_->change(std::move(made));
 }
 
-void shown_array::show_another(nb::object array) {
+void shown_array::show_another(nb::object array, nb::handle root) {
     const nb::ft_lock_guard alone(shown_->one_at_a_time);
-    std::array<nb::object, 2>& arrays = shown_->now.arrays;
-    if (!arrays[0].is_valid()) return;
+    arrays_of_one& now = shown_->now;
+    if (!now.root.is(root)) return;
+    std::array<nb::object, 2>& arrays = now.arrays;
+    if (now.lists_events) {
+        std::swap(arrays[0], arrays[1]);
+        std::swap(arrays[0], array);
+        now.threads = {this_thread(), now.threads[0]};
+        return;
+    }
     // One that nobody has is there only because somebody has changed its header.
     const bool first = references_to(arrays[0]) == 1;
     std::swap(arrays[first ? 0 : 1], array);
 }
 
 PyObject* shown_array::arrays_of_one::usable() const noexcept {
+    if (lists_events) {
+        const auto mine = std::ranges::find(threads, this_thread());
+        return mine == threads.end() ? nullptr : arrays[static_cast<std::size_t>(mine - threads.begin())].ptr();
+    }
     if (!is_numpy) return arrays[0].ptr();
     for (const nb::object& each : arrays) {
         if (each.is_valid() && references_to(each) == 1 && header.is_of(each.ptr())) return each.ptr();

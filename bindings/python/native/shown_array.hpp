@@ -17,8 +17,10 @@ namespace nb = nanobind;
 
 /// The arrays over one copy that a buffer keeps for its next accesses. A NumPy array is given to one caller at a time,
 /// so that what he does to its shape or its flags stays his: two are kept, as `x = buffer.host` in a loop has one while
-/// it asks for the next. Arrays of other libraries are given to all. The library asks for them, on any thread, where
-/// the view below the arrays is in the way: then they go, unless somebody else has one, or an array made from one.
+/// it asks for the next. An array of PyOpenCL is given to one thread, as each of its transfers changes its list of
+/// events; the arrays of the two threads that came last are kept. Arrays of other libraries are given to all. The
+/// library asks for them, on any thread, where the view below the arrays is in the way: then they go, unless somebody
+/// else has one, or an array made from one.
 class shown_array {
 public:
     shown_array() noexcept = default;
@@ -29,7 +31,7 @@ public:
     /// Returns a new reference to an array that may be given out, or null.
     PyObject* get() const noexcept { return shown_ ? shown_->take() : nullptr; }
 
-    /// Returns what all arrays refer to, where NumPy arrays are shown; else null.
+    /// Returns what all arrays refer to, where a library has arrays for the space; else null.
     nb::object root() const noexcept;
 
     /// Returns whether arrays are kept that are over this memory, or over any at that space.
@@ -43,8 +45,8 @@ public:
     /// whether there are any.
     void show(nb::object array, nb::object root, const native_memory& native);
 
-    /// Keeps another NumPy array over the root.
-    void show_another(nb::object array);
+    /// Keeps another array over `root`, unless arrays over another one are kept by now.
+    void show_another(nb::object array, nb::handle root);
 
     /// Keeps the arrays no longer. Whoever else has one keeps it.
     void drop() noexcept {
@@ -54,10 +56,12 @@ public:
 private:
     struct arrays_of_one {
         std::array<nb::object, 2> arrays;
-        nb::object root;  // null where the array itself is the root
+        std::array<std::uint32_t, 2> threads{};  // that each array was given to, where it is one thread's
+        nb::object root;                         // null where the array itself is the root
         native_memory native;
         array_header header;  // of NumPy arrays, as they are given out
         bool is_numpy = false;
+        bool lists_events = false;
         Py_ssize_t of_one = 0;  // references to the root that each array has
 
         PyObject* usable() const noexcept;

@@ -1,9 +1,12 @@
-// signals.cpp
+// signals.cpp: who ends the waits of a call: signals, and those who cancel it.
 #include "signals.hpp"
 
 #include <nanobind/nanobind.h>
 
 #include "interpreter_lock.hpp"
+#include "module.hpp"
+
+using namespace nanobind::literals;
 
 namespace unibuf::python {
 
@@ -16,6 +19,18 @@ void run_handlers(void*) {
     if (in_python(PyErr_CheckSignals) != 0) nb::raise_python_error();
 }
 
+void call_check(void* check) {
+    const taken_lock locked;
+    in_python([&] { return nb::handle(static_cast<PyObject*>(check))(); });
+}
+
+/// Calls `act` with `arguments`, and `check` now and then as long as it waits for something of the library. What
+/// `check` raises ends it.
+void call_while(nb::handle check, nb::handle act, const nb::args& arguments) {
+    const interruptible asks(call_check, check.ptr());
+    in_python([&] { return act(*arguments); });
+}
+
 }  // namespace
 
 void hears_signals::note_main_thread() {
@@ -25,6 +40,12 @@ void hears_signals::note_main_thread() {
 
 hears_signals::hears_signals() {
     if (PyThread_get_thread_ident() == main_thread) asks_.emplace(run_handlers);
+}
+
+void define_cancelling(nb::module_& in) {
+    in.def("call_while", call_while, "check"_a, "act"_a, "arguments"_a,
+           nb::sig("def call_while(check: collections.abc.Callable[[], object], act: collections.abc.Callable[..., "
+                   "object], *arguments: typing.Any) -> None"));
 }
 
 }  // namespace unibuf::python

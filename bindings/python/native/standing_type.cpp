@@ -42,7 +42,7 @@ public:
           stream_(nb::borrow(stream)),
           callbacks_(
               std::make_shared<callbacks>(checked_function(pause, "pause"), checked_function(resume, "resume"))) {
-        const access_options range = range_of(offset, count, buffer().element().bytes);
+        const access_options range = buffer().part(offset, count);
         options_.offset = range.offset;
         options_.count = range.count;
         options_.timeout = timeout_of(timeout);
@@ -62,6 +62,7 @@ public:
             const nb::ft_object_guard alone(of_);
             buffer().drop_arrays();  // views below arrays that are kept would keep bytes from the device
             handle_.emplace(buffer().handle());
+            strides_ = buffer().strides();
         }
         standing_options options = options_;
         callbacks_->put_in(options);
@@ -95,7 +96,7 @@ public:
         const nb::object root = memory_;
         const std::size_t size = nb::inst_ptr<memory>(root)->size_bytes();
         if (!shape_.is_valid()) shape_ = nb::make_tuple(size / buffer().element().bytes);
-        nb::object made = buffer().array(root, where_, shape_, stream_);
+        nb::object made = buffer().array(root, where_, shape_, strides_, stream_);
         check_held();  // another thread may have ended it meanwhile, or made the array
         if (!array_.is_valid()) array_ = std::move(made);
         return array_;
@@ -190,6 +191,7 @@ private:
     std::shared_ptr<callbacks> callbacks_;
     standing_options options_;
     nb::object shape_;
+    nb::object strides_;
     standing_hold hold_;
     nb::object memory_;
     nb::object array_;

@@ -5,6 +5,7 @@
 #include <chrono>
 
 #include "imported.hpp"
+#include "options.hpp"
 
 namespace unibuf::python {
 
@@ -23,32 +24,57 @@ space device_of_calls() {
     return current_device();
 }
 
-typed_buffer::typed_buffer(unibuf::buffer bytes, element_type element, nb::object shape, const buffer_options& options)
-    : bytes_(std::move(bytes)), element_(std::move(element)), shape_(std::move(shape)), options_(options) {}
+typed_buffer::typed_buffer(unibuf::buffer bytes, element_type element, nb::object shape,
+                           std::optional<rectangle_of_array> rectangle)
+    : bytes_(std::move(bytes)), element_(std::move(element)), shape_(std::move(shape)) {
+    if (rectangle) with_rarer().rectangle = std::move(rectangle);
+}
 
-/// Drops the handle without the interpreter's lock: the last handle may wait for queued work.
+std::size_t typed_buffer::elements() const {
+    std::size_t result = 1;
+    for (const nb::handle extent : shape_) result *= nb::cast<std::size_t>(extent);
+    return result;
+}
+
+access_options typed_buffer::part(nb::handle offset, nb::handle count) const {
+    const access_options result = range_of(offset, count, element_.bytes);
+    if (!is_rectangle() || (result.offset == 0 && result.count == rest)) return result;
+    throw error(error_code::unsupported,
+                "a part of a rectangle was asked for: it is taken as a whole, without offset and count, or a smaller "
+                "one is made by `view`");
+}
+
+/// Drops the handles without the interpreter's lock: the last handle may wait for queued work.
 typed_buffer::~typed_buffer() {
     drop_arrays();
-    if (!bytes_ || !nb::is_alive()) return;
+    std::optional<unibuf::buffer> array;
+    if (is_rectangle()) array.emplace(std::move(rarer_->rectangle->array));
+    if (bytes_.id() == 0 || !nb::is_alive()) return;
     const without_interpreter unlocked;
-    bytes_.reset();
+    array.reset();
+    const unibuf::buffer last = std::move(bytes_);
 }
 
 void typed_buffer::refuse() {
     throw error(error_code::invalid_argument, "the buffer was released to its pool: acquire another one");
 }
 
-nb::object typed_buffer::array(nb::handle held, space where, nb::handle shape, nb::handle stream) const {
-    if (nb::inst_ptr<memory>(held)->data() || where == unibuf::host) return array_over(held, shape, element_.dtype);
+nb::object typed_buffer::array(nb::handle held, space where, nb::handle shape, nb::handle strides,
+                               nb::handle stream) const {
+    if (nb::inst_ptr<memory>(held)->data() || where == unibuf::host) {
+        return array_over(held, shape, element_.dtype, strides);
+    }
     static constinit imported wrap("unibuf._device_arrays", "wrap");
-    return in_python([&] { return wrap(held, shape, element_.dtype, stream); });
+    return in_python([&] { return wrap(held, shape, element_.dtype, stream, strides); });
 }
 
 /// Returns an array over the view. It is kept for the next access, unless the buffer is bound: then each caller gets an
 /// array of its own, as the bytes go back to the hold only when the last array has gone.
 template <class Take>
 nb::object typed_buffer::show(shown_array& in, const Take& take, bool read_only) {
+    if (looks_later_) look();
     const std::uint32_t before = generation_;
+    const nb::object along = strides();
     bool bound = false;
     memory held(access([&, who = in.as_holder()](unibuf::buffer& of) {
                     auto view = take(of);
@@ -61,24 +87,24 @@ nb::object typed_buffer::show(shown_array& in, const Take& take, bool read_only)
     if (kept && in.is_over(held.native())) {
         if (PyObject* const shown = in.get()) return nb::steal(shown);
         if (const nb::object root = in.root(); root.is_valid()) {
-            nb::object another = array_over(root, shape_, element_.dtype);
-            if (before == generation_) in.show_another(another);
+            nb::object another = array(root, held.native().where, shape_, along, nb::none());
+            if (before == generation_) in.show_another(another, root);
             return another;
         }
     }
     const native_memory native = held.native();
     nb::object root = nb::cast(std::move(held));
-    nb::object made = array(root, native.where, shape_, nb::none());
+    nb::object made = array(root, native.where, shape_, along, nb::none());
     if (kept && before == generation_) in.show(made, std::move(root), native);
     if (bound) in.drop();
     return made;
 }
 
 nb::object typed_buffer::host_by_access() {
-    if (options_.access == host_access::read_only) {
-        return show(host_, [](unibuf::buffer& of) { return of.copy_view(unibuf::host); }, true);
+    if (options().access == host_access::read_only) {
+        return show(with_rarer().host, [](unibuf::buffer& of) { return of.copy_view(unibuf::host); }, true);
     }
-    return show(host_, [](unibuf::buffer& of) { return of.host_view(); });
+    return show(with_rarer().host, [](unibuf::buffer& of) { return of.host_view(); });
 }
 
 nb::object typed_buffer::device_by_access() {
@@ -88,7 +114,7 @@ nb::object typed_buffer::device_by_access() {
         access([where](unibuf::buffer& of) { of.copy_view(where); });  // others may have freed the copy since
         return result;
     }
-    return show(device_, [where](unibuf::buffer& of) { return of.copy_view(where); });
+    return show(with_rarer().device, [where](unibuf::buffer& of) { return of.copy_view(where); });
 }
 
 void typed_buffer::look() {
@@ -124,11 +150,14 @@ void typed_buffer::free() {
         wait_for_writers(of);
     });
     looks_later_ = false;
-    unibuf::buffer gone(size_bytes(), options_);
-    std::swap(*bytes_, gone);
+    unibuf::buffer gone(size_bytes(), options());
+    std::swap(bytes_, gone);
+    std::optional<rectangle_of_array> of_array;
+    if (rarer_) std::swap(rarer_->rectangle, of_array);
     drop_arrays();
     const without_interpreter unlocked;
     const unibuf::buffer last = std::move(gone);
+    if (of_array) const unibuf::buffer array = std::move(of_array->array);
 }
 
 buffer_state typed_buffer::state() {
@@ -137,7 +166,7 @@ buffer_state typed_buffer::state() {
 
 void typed_buffer::mark(space where, access_options options) {
     if (looks_later_) look();
-    const bool all = options.offset == 0 && options.count == rest;
+    const bool all = !is_rectangle() && options.offset == 0 && options.count == rest;
     if (all && !options.on && bytes().is_newest_at(where)) return;
     access([&](unibuf::buffer& of) { of.mark_dirty(where, options); });
 }
@@ -145,15 +174,15 @@ void typed_buffer::mark(space where, access_options options) {
 unibuf::buffer typed_buffer::take() {
     looks_later_ = false;
     unibuf::buffer result = std::move(bytes());
-    bytes_.reset();
     drop_arrays();
     return result;
 }
 
 void typed_buffer::drop_arrays() noexcept {
     ++generation_;
-    host_.drop();
-    device_.drop();
+    if (!rarer_) return;
+    rarer_->host.drop();
+    rarer_->device.drop();
 }
 
 }  // namespace unibuf::python

@@ -8,6 +8,7 @@
 
 #include <nanobind/nanobind.h>
 
+#include <memory>
 #include <optional>
 #include <unibuf/unibuf.hpp>
 #include <utility>
@@ -28,9 +29,17 @@ typed_buffer& buffer_of(nb::handle object, const char* allowed);
 /// Returns unibuf's current_device(), for which drivers may have to be loaded, without the interpreter's lock.
 space device_of_calls();
 
+/// What a handle to a rectangle was made of.
+struct rectangle_of_array {
+    unibuf::buffer array;
+    nb::object which;    // the tuple that unibuf._rectangles makes
+    nb::object strides;  // in bytes
+};
+
 class typed_buffer {
 public:
-    typed_buffer(unibuf::buffer bytes, element_type element, nb::object shape, const buffer_options& options);
+    typed_buffer(unibuf::buffer bytes, element_type element, nb::object shape,
+                 std::optional<rectangle_of_array> rectangle = std::nullopt);
     ~typed_buffer();
     typed_buffer(const typed_buffer&) = delete;
     typed_buffer& operator=(const typed_buffer&) = delete;
@@ -46,20 +55,35 @@ public:
         if (device_is_host()) {
             shown = shown_at_host();
             looks_later_ = looks_later_ || shown;
-        } else if (const space where = current_device(); device_.is_at(where) && bytes().is_current_at(where)) {
-            shown = device_.get();
+        } else if (const space where = current_device();
+                   rarer_ && rarer_->device.is_at(where) && bytes_.is_current_at(where)) {
+            shown = rarer_->device.get();
         }
         return shown ? shown : device_by_access().release().ptr();
     }
 
     const element_type& element() const noexcept { return element_; }
     nb::handle shape() const noexcept { return shape_; }
-    std::size_t size_bytes() const { return bytes().size_bytes(); }
+
+    /// Returns the strides of a rectangle; None where the elements follow each other.
+    nb::object strides() const { return is_rectangle() ? rarer_->rectangle->strides : nb::none(); }
+
+    /// Returns what the handle to a rectangle was made of; null where the elements follow each other.
+    rectangle_of_array* rectangle() noexcept { return is_rectangle() ? &*rarer_->rectangle : nullptr; }
+
+    /// Returns the size of all elements.
+    std::size_t size_bytes() const { return is_rectangle() ? elements() * element_.bytes : bytes().size_bytes(); }
+
+    /// Returns a part of the elements, as range_of() has it. Throws error(unsupported) for a part of a rectangle.
+    access_options part(nb::handle offset, nb::handle count) const;
+
+    /// Returns whether elements of the array are left out between those of this handle.
+    bool has_steps() const { return bytes().size_bytes() != size_bytes(); }
 
     /// Throws error(invalid_argument) where the buffer was released to its pool.
     unibuf::buffer& bytes() {
-        if (!bytes_) refuse();
-        return *bytes_;
+        if (bytes_.id() == 0) refuse();
+        return bytes_;
     }
     const unibuf::buffer& bytes() const { return const_cast<typed_buffer*>(this)->bytes(); }
 
@@ -74,7 +98,7 @@ public:
     }
     unibuf::buffer handle() {
         if (looks_later_) look();
-        return bytes().view(0, size_bytes());
+        return bytes().view(0, rest);
     }
 
     buffer_state state();
@@ -87,13 +111,13 @@ public:
 
     /// Gives the buffer away, and has none any more. put_back() takes it again, where nobody wanted it.
     unibuf::buffer take();
-    void put_back(unibuf::buffer bytes) { bytes_.emplace(std::move(bytes)); }
+    void put_back(unibuf::buffer bytes) { bytes_ = std::move(bytes); }
 
-    const buffer_options& options() const noexcept { return options_; }
+    const buffer_options& options() const noexcept { return bytes_.options(); }
 
     /// Makes an array over `held`, which is memory of any buffer. Its work goes to `stream`, where its library has
-    /// arrays of a queue.
-    nb::object array(nb::handle held, space where, nb::handle shape, nb::handle stream) const;
+    /// arrays of a queue. `strides` are taken when the handle is that the memory is held by: free() changes them.
+    nb::object array(nb::handle held, space where, nb::handle shape, nb::handle strides, nb::handle stream) const;
 
     /// Keeps the arrays that were shown no longer; the next access shows new ones.
     void drop_arrays() noexcept;
@@ -101,14 +125,18 @@ public:
 private:
     [[noreturn]] static void refuse();
 
+    std::size_t elements() const;
+
     /// Returns whether the default device is the host, and has the host's array. Where the host may only read the
     /// buffer, the device writes it through an array of its own.
     bool device_is_host() const {
-        return current_device() == host_as_device && options_.access != host_access::read_only;
+        return current_device() == host_as_device && options().access != host_access::read_only;
     }
 
     /// Returns a new reference to the array of the host that the buffer keeps, where it is current; else null.
-    PyObject* shown_at_host() const { return bytes().is_current_at(unibuf::host) ? host_.get() : nullptr; }
+    PyObject* shown_at_host() const {
+        return rarer_ && bytes_.is_current_at(unibuf::host) ? rarer_->host.get() : nullptr;
+    }
 
     /// Makes the host current in the place of a device, as each `device` there would.
     void look();
@@ -119,12 +147,23 @@ private:
     template <class Take>
     nb::object show(shown_array& in, const Take& take, bool read_only = false);
 
-    std::optional<unibuf::buffer> bytes_;
+    /// What a buffer has that was shown, or is a rectangle: programs have very many that are neither.
+    struct rarer {
+        shown_array host;
+        shown_array device;
+        std::optional<rectangle_of_array> rectangle;
+    };
+
+    bool is_rectangle() const noexcept { return rarer_ && rarer_->rectangle; }
+    rarer& with_rarer() {
+        if (!rarer_) rarer_ = std::make_unique<rarer>();
+        return *rarer_;
+    }
+
+    unibuf::buffer bytes_;  // has no buffer where that was released to its pool
     element_type element_;
     nb::object shape_;
-    buffer_options options_;
-    shown_array host_;
-    shown_array device_;
+    std::unique_ptr<rarer> rarer_;
     // Says that `device` has shown the array of the host since somebody looked what the host has written. To look takes
     // longer than `device` may, moves nothing, and only changes the state, so the next other call does it.
     bool looks_later_ = false;

@@ -1,6 +1,7 @@
 // without_interpreter.hpp: letting other Python threads run.
 #pragma once
 
+#include "call_site.hpp"
 #include "interpreter_lock.hpp"
 #include "kept_object.hpp"
 #include "signals.hpp"
@@ -24,6 +25,7 @@ private:
 
     // These end in the opposite order: the lock is taken first, then objects are dropped, then the exception is set.
     nb::error_scope on_its_way_;
+    called_from_python place_;
     [[no_unique_address]] drop_left after_;
     released_lock released_;
 };

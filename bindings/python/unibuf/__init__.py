@@ -4,6 +4,7 @@ from importlib import import_module as _import_module
 from typing import TYPE_CHECKING as _TYPE_CHECKING
 
 from ._native import version as __version__
+from ._trace import Traffic, keep_events, trace, traffic
 from .accelerator import (
     Accelerator,
     AcceleratorMemory,
@@ -59,6 +60,7 @@ __all__ = [
     "PoolStatistics",
     "Registry",
     "Statistics",
+    "Traffic",
     "TransferCount",
     "TransferFailedError",
     "UnibufError",
@@ -73,21 +75,25 @@ __all__ = [
     "from_numpy",
     "get_accelerator",
     "get_memory_pool",
+    "keep_events",
     "limit_memory",
     "registry",
     "reset_statistics",
     "set_default_device",
     "set_default_timeout",
     "total_statistics",
+    "trace",
+    "traffic",
     "trim_memory",
 ]
 
 if _TYPE_CHECKING:
     from . import dask as dask
+    from . import mpi as mpi
 else:
 
     def __getattr__(name: str) -> object:
-        """`unibuf.dask` imports Dask when it is first used."""
-        if name == "dask":
-            return _import_module("unibuf.dask")
+        """`unibuf.dask` imports Dask, and `unibuf.mpi` mpi4py, when they are first used."""
+        if name in ("dask", "mpi"):
+            return _import_module(f"unibuf.{name}")
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

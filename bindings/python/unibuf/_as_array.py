@@ -9,11 +9,13 @@ from operator import index
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.lib.mixins import NDArrayOperatorsMixin
 
 from . import _native
 from ._base import READ, READ_WRITE, BufferBase, T
 from ._device_arrays import current_stream
+from ._exchange import check_no_exchange
+from ._failed_export import raise_kept
+from ._operators import ArrayOperators, check_no_foreign
 from .accelerator import default_device
 from .errors import MissingAttributeError, UnibufError
 from .state import BufferState
@@ -30,18 +32,22 @@ _LEAST_TO_READ: dict[Any, Callable[[Any], Any]] = {
 }
 
 
-class ArrayBuffer(BufferBase[T], NDArrayOperatorsMixin):
+class ArrayBuffer(BufferBase[T], ArrayOperators):
     """The part of UnifiedBuffer that arrays have, too."""
 
     __slots__ = ()
     __hash__ = object.__hash__  # by identity, as `==` compares elements
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, out: Any = (), **options: Any) -> Any:
-        _check_no_foreign(inputs)
+        for each in inputs:
+            check_no_foreign(each)
         written = inputs[:1] if method == "at" else out
-        where = _side_of(_buffers_in(inputs) or _buffers_in(out))
+        beside = _buffers_in(inputs) or _buffers_in(out)
+        masks = _buffers_in(options)
+        where = _side_of([*beside, *masks]) if beside else "host"
         with ExitStack() as leases:
-            arrays = _leased(_buffers_in([*inputs, *out]), _buffers_in(written), where, leases)
+            arrays = _leased(_buffers_in([*inputs, *out, *masks]), _buffers_in(written), where, leases)
+            options = {name: arrays.get(id(each), each) for name, each in options.items()}
             if out:
                 options["out"] = tuple(arrays.get(id(each), each) for each in out)
             result = getattr(ufunc, method)(*(arrays.get(id(each), each) for each in inputs), **options)
@@ -91,9 +97,13 @@ class ArrayBuffer(BufferBase[T], NDArrayOperatorsMixin):
         return index(self._only())
 
     def _only(self) -> Any:
+        """The array of one element: which ones are numbers depends on the NumPy that is installed."""
         if self.size != 1:
             raise TypeError(f"only a buffer of one element is a number; this one has {self.size}")
-        return self.item()
+        return self.host
+
+    def __format__(self, form: str) -> str:
+        return super().__format__(form) if self.shape or not form else format(self.host, form)
 
     if not TYPE_CHECKING:
 
@@ -115,12 +125,16 @@ class ArrayBuffer(BufferBase[T], NDArrayOperatorsMixin):
         return self.host[key]
 
     def __setitem__(self, key: Any, value: Any) -> None:
-        self.host[key] = value
+        host = self.host
+        if isinstance(value, np.ndarray) and host.ndim > 1:
+            check_no_exchange(host, key, value)
+        host[key] = value
 
     def __iter__(self) -> Iterator[Any]:
         return iter(self.host)
 
     def __array__(self, dtype: DTypeLike | None = None, copy: bool | None = None) -> NDArray[Any]:
+        raise_kept(self)
         if dtype is not None and np.dtype(dtype) != self.dtype:
             if copy is False:
                 raise ValueError(f"{self.dtype} as {np.dtype(dtype)} takes a copy, and copy=False was asked for")
@@ -131,20 +145,12 @@ class ArrayBuffer(BufferBase[T], NDArrayOperatorsMixin):
     def itemsize(self) -> int:
         return self.dtype.itemsize
 
-    @property
-    def strides(self) -> tuple[int, ...]:
-        """The bytes from one element to the next, for each axis: a buffer is row-major."""
-        steps = [self.itemsize]
-        for extent in reversed(self.shape[1:]):
-            steps.append(steps[-1] * extent)
-        return tuple(reversed(steps))[len(steps) - self.ndim :]
-
     def astype(self, dtype: DTypeLike, **options: Any) -> NDArray[Any]:
         """The host's content as an array of another type."""
         return self.host.astype(dtype, **options)
 
     def reshape(self, *shape: Any, **options: Any) -> NDArray[T]:
-        """The host's array in another shape; not a copy."""
+        """The host's array in another shape; not a copy, unless that takes one, as for most rectangles."""
         return self.host.reshape(*shape, **options)
 
     def copy(self) -> NDArray[T]:
@@ -181,7 +187,8 @@ class ArrayBuffer(BufferBase[T], NDArrayOperatorsMixin):
         try:
             if self.state in (BufferState.UNINITIALIZED, BufferState.MIXED, *_AT_DEVICE):
                 return ""
-            with _native.Access(self, READ, "host", 0, None, 0.0, None) as array:
+            block: _native.Access[Any] = _native.Access(self, READ, "host", 0, None, 0.0, None)
+            with block as array:
                 return np.array2string(array, separator=", ", threshold=100, prefix=prefix)
         except UnibufError:  # held for writing, or released to its pool
             return ""
@@ -201,16 +208,6 @@ def _buffers_in(arguments: Any) -> list[ArrayBuffer[Any]]:
     if not isinstance(arguments, (list, tuple)):
         return []
     return [found for each in arguments for found in _buffers_in(each)]
-
-
-def _check_no_foreign(inputs: Sequence[Any]) -> None:
-    """Refuses what NumPy would take for an object, and compute with element by element."""
-    for each in inputs:
-        if type(each).__module__.startswith("pyopencl."):
-            raise TypeError(
-                "a buffer and an array of PyOpenCL have no common functions: use `device` of the buffer where its "
-                "default device is that of the array, or `get()` of the array"
-            )
 
 
 def _side_of(buffers: Sequence[ArrayBuffer[Any]]) -> str:
@@ -235,7 +232,7 @@ def _leased(
             arrays[id(each)] = each.host
             continue
         what = READ_WRITE if each.id in changed else READ
-        lease = _native.Access(each, what, where, 0, None, None, current_stream(where))
+        lease: _native.Access[Any] = _native.Access(each, what, where, 0, None, None, current_stream(where))
         arrays[id(each)] = leases.enter_context(lease)
     return arrays
 

@@ -4,22 +4,88 @@
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from weakref import ref
 
 import numpy as np
 
 from . import _native
+from ._rectangles import follow_each_other, row_major, whole
 from .errors import BufferNotAllocatedError, InvalidArgumentError
 from .placement import Placement
 from .state import BufferState
 from .statistics import Statistics, from_native
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from numpy.typing import NDArray
     from typing_extensions import Self
+
+    from ._rectangles import Rectangle
 
 T = TypeVar("T", bound=np.generic)
 
 READ, WRITE, READ_WRITE = 1, 2, 3  # what an access does, as the native module numbers it
+
+
+B = TypeVar("B", bound="BufferBase[Any]")
+_NO_ROW: Any = None  # is refused, in words of its own
+
+
+def _nothing() -> None:
+    return None
+
+
+class Views(Generic[B]):
+    """What `view` of a buffer is: a call makes a view of rows, an index one of a rectangle."""
+
+    __slots__ = ("_made", "_of")
+
+    def __init__(self, of: B) -> None:
+        self._of = of
+        self._made: Callable[[], B | None] = _nothing  # the last view of a rectangle, where it is still there
+
+    def __call__(self, offset: int = _NO_ROW, count: int | None = None) -> B:
+        """Rows `offset` to `offset + count` of the first axis. Raises OutOfRangeError."""
+        of = self._of
+        first, behind = of._rows(offset, count)
+        if of._rectangle is not None:
+            return self[first:behind]
+        shape = of.shape
+        row_bytes = of.nbytes // shape[0] if shape[0] else 0
+        return of._make_range(first * row_bytes, (behind - first, *shape[1:]))
+
+    def __getitem__(self, index: Any) -> B:
+        """The elements that an array has by that index: of ints, slices with steps of 1 or more, and `...`. Only their
+        bytes move, and exclude others. Raises IndexError and TypeError as arrays do, and ValueError for other steps."""
+        of, itemsize = self._of, self._of.dtype.itemsize
+        found = (of._rectangle or whole(of.shape)).indexed(index)
+        shape, strides = found.shape, found.strides(itemsize)
+        if follow_each_other(shape, strides, itemsize):
+            made = of._make_range(found.offset(itemsize), shape)
+        else:
+            made = of._make_rectangle(found, shape, strides)
+        self._made = ref(made)
+        return made
+
+    def __setitem__(self, index: Any, value: Any) -> None:
+        """As `b[index] = value`, but that only the bytes of the view move. What `b.view[index] += 1` assigns has been
+        computed into the view already."""
+        if value is not self._made() or value is None:
+            self[index].host[...] = value
+
+    def __delitem__(self, index: Any) -> None:
+        del self._of[index]
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any:
+            is_of_view = not name.startswith("_") and hasattr(type(self._of), name)
+            hint = f": it takes an index, and its result has {name!r}: view[:].{name}" if is_of_view else ""
+            raise AttributeError(f"`view` of a buffer has no attribute {name!r}{hint}")
+
+    def __repr__(self) -> str:
+        return f"<views of {self._of!r}>"
 
 
 class BufferBase(_native.Buffer, Generic[T]):
@@ -44,7 +110,7 @@ class BufferBase(_native.Buffer, Generic[T]):
         @property
         def size(self) -> int: ...
         def __init__(self, *_: Any, **__: Any) -> None: ...
-        def view(self, offset: int, count: int | None = None) -> Self: ...
+        def __buffer__(self, flags: int, /) -> memoryview: ...
         def sync_to_host(self, offset: int = 0, count: int | None = None) -> None: ...
         def sync_to_device(self, offset: int = 0, count: int | None = None) -> None: ...
         def mark_dirty(self, space: str, offset: int = 0, count: int | None = None, stream: Any = None) -> None: ...
@@ -57,6 +123,15 @@ class BufferBase(_native.Buffer, Generic[T]):
         def placement(self, space: str) -> Placement: ...
         def mark_host_dirty(self, offset: int = 0, count: int | None = None) -> None: ...
         def mark_device_dirty(self, offset: int = 0, count: int | None = None, stream: Any = None) -> None: ...
+        @property
+        def _strides(self) -> tuple[int, ...] | None: ...
+        @property
+        def _has_steps(self) -> bool: ...
+        @property
+        def _rectangle(self) -> Rectangle | None: ...
+        def _rows(self, offset: int, count: int | None = None) -> tuple[int, int]: ...
+        def _make_range(self, offset: int, shape: tuple[int, ...]) -> Self: ...
+        def _make_rectangle(self, which: Rectangle, shape: tuple[int, ...], strides: tuple[int, ...]) -> Self: ...
         def _fill(self, pattern: bytes) -> None: ...
         def _options(self) -> dict[str, Any]: ...
         def _copy_bytes_from(self, source: Any, offset: int = 0) -> None: ...
@@ -71,6 +146,22 @@ class BufferBase(_native.Buffer, Generic[T]):
     def __dir__(self) -> list[str]:
         """What can be looked at without moving a byte: completers and debuggers evaluate all of it."""
         return [name for name in super().__dir__() if name not in ("host", "device", "metal", "T")]
+
+    def __delitem__(self, key: Any) -> None:
+        raise ValueError(
+            "elements of a buffer cannot be deleted, nor can those of an array: numpy.delete makes another"
+        )
+
+    @property
+    def view(self) -> Views[Self]:
+        """Other handles of the same buffer, with its copies and its state: `view(offset, count)` has rows `offset` to
+        `offset + count` of the first axis; `view[2:10, ::2]` has what an array has by that index."""
+        return Views(self)
+
+    @property
+    def strides(self) -> tuple[int, ...]:
+        """The bytes from one element to the next, for each axis: row-major, unless this is a rectangle."""
+        return self._strides or row_major(self.shape, self.dtype.itemsize)
 
     @property
     def ndim(self) -> int:
@@ -107,10 +198,15 @@ class BufferBase(_native.Buffer, Generic[T]):
         """What was moved for this buffer, and why."""
         return from_native(self._statistics())
 
+    def why(self) -> list[str]:
+        """Sentences about what was copied of the buffer, and why, from the last events of each thread; oldest first."""
+        return _native.why(self)
+
     def __repr__(self) -> str:
         about = ""
         try:
             about = f"shape={self.shape}, dtype={self.dtype}"
+            about += f", strides={self._strides}" if self._strides else ""
             return f"{type(self).__name__}({about}, state={self.state})"
         except InvalidArgumentError as failure:
             return f"{type(self).__name__}({about}: {failure})"

@@ -48,7 +48,7 @@ def current_stream(space: str) -> Any:
     return import_module("cupy").cuda.get_current_stream() if space.startswith("cuda:") else None
 
 
-def copy_at_device(write: Callable[..., _native.Access], source: Any) -> None:
+def copy_at_device(write: Callable[..., _native.Access[Any]], source: Any) -> None:
     """What a cupy.ndarray has becomes the content of the buffer whose `write` is given."""
     space = f"cuda:{source.device.id}"
     with source.device:
@@ -73,9 +73,9 @@ def _cupy_pointer(memory: _native.Memory) -> Any:
     return cuda.MemoryPointer(owner, memory.offset)
 
 
-def _cupy_array(memory: _native.Memory, shape: tuple[int, ...], dtype: Any, _: Any) -> Any:
+def _cupy_array(memory: _native.Memory, shape: tuple[int, ...], dtype: Any, _: Any, strides: Any) -> Any:
     cupy = needed("cupy", _CUPY, memory.space, "buffer.cuda() works without it")
-    return cupy.ndarray(shape, dtype, memptr=_cupy_pointer(memory))
+    return cupy.ndarray(shape, dtype, memptr=_cupy_pointer(memory), strides=strides)
 
 
 opencl_queues: dict[str, Any] = {}  # unibuf's own, by the spaces of which arrays were shown
@@ -89,7 +89,7 @@ def opencl_queue(space: str) -> Any:
     return opencl_queues[space]
 
 
-def _opencl_array(memory: _native.Memory, shape: tuple[int, ...], dtype: Any, stream: Any) -> Any:
+def _opencl_array(memory: _native.Memory, shape: tuple[int, ...], dtype: Any, stream: Any, strides: Any) -> Any:
     queue = opencl_queue(memory.space)
     pyopencl = import_module("pyopencl")
     if isinstance(stream, pyopencl.CommandQueue):
@@ -99,7 +99,7 @@ def _opencl_array(memory: _native.Memory, shape: tuple[int, ...], dtype: Any, st
     arrays = import_module("pyopencl.array")
     data = pyopencl.Buffer.from_int_ptr(memory.handle, retain=True)
     data.unibuf_memory = memory  # views of the array share `data`, and so keep the copy in place
-    return arrays.Array(queue, shape, dtype, data=data, offset=memory.offset)
+    return arrays.Array(queue, shape, dtype, data=data, offset=memory.offset, strides=strides)
 
 
 def check_queue(stream: Any, space: str) -> None:
@@ -113,10 +113,12 @@ def check_queue(stream: Any, space: str) -> None:
 
 
 @contextmanager
-def memory_object(block: _native.Access, space: str) -> Iterator[Any]:
+def memory_object(block: _native.Access[Any], space: str) -> Iterator[Any]:
     """What `block` gives at an OpenCL space, as a memory object that begins at the block's first byte."""
     with block as array:
-        memory, offset, nbytes = array.base_data, array.offset, array.nbytes
+        memory, offset = array.base_data, array.offset
+        reach = sum((extent - 1) * stride for extent, stride in zip(array.shape, array.strides, strict=True))
+        nbytes = reach + array.dtype.itemsize if array.nbytes else 0  # to the last element
         unit = array.queue.device.mem_base_addr_align // 8
         del array
         yield memory if nbytes == memory.size else _part_of(memory, offset, nbytes, unit, space)
@@ -136,8 +138,10 @@ def _part_of(memory: Any, offset: int, nbytes: int, unit: int, space: str) -> An
 _makers = {"cuda": _cupy_array, "opencl": _opencl_array}
 
 
-def wrap(memory: _native.Memory, shape: tuple[int, ...], dtype: Any, stream: Any) -> Any:
+def wrap(
+    memory: _native.Memory, shape: tuple[int, ...], dtype: Any, stream: Any, strides: tuple[int, ...] | None = None
+) -> Any:
     """An array over memory that the host cannot address; where nobody has arrays for it, the memory itself. PyOpenCL's
     work on theirs goes to `stream`, or to unibuf's own queue."""
     make = _makers.get(memory.space.partition(":")[0])
-    return make(memory, shape, dtype, stream) if make else memory
+    return make(memory, shape, dtype, stream, strides) if make else memory

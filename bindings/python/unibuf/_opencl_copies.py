@@ -42,7 +42,7 @@ class OpenCLBytes:
             self._check_types(self._array.dtype, buffer.dtype)
         if not buffer.nbytes:
             return
-        if not self._has_type_of(buffer) or not self._is_contiguous() or self._is_memory_of(buffer):
+        if not self._has_form_of(buffer) or not self._is_contiguous() or self._is_memory_of(buffer):
             buffer.copy_from(self._content(buffer))
         elif not self._copy_into_at_device(buffer):
             with buffer.write("host") as array:
@@ -60,7 +60,7 @@ class OpenCLBytes:
                 )
         if not buffer.nbytes:
             return
-        if not self._has_type_of(buffer) or self._is_memory_of(buffer):
+        if not self._has_form_of(buffer) or self._is_memory_of(buffer):
             content = buffer.to_numpy()
             self._write(bytes_of(content if self._array is None else content.astype(self._array.dtype)))
         elif self._is_nearer_at_device(buffer):
@@ -120,8 +120,9 @@ class OpenCLBytes:
         if not np.can_cast(source, target, "same_kind"):
             raise TypeError(f"data of {source} cannot be cast to {target} within its kind (same_kind)")
 
-    def _has_type_of(self, buffer: Buffer) -> bool:
-        return self._array is None or bool(self._array.dtype == buffer.dtype)
+    def _has_form_of(self, buffer: Buffer) -> bool:
+        """Whether the elements are of one type, and follow each other in both."""
+        return buffer._strides is None and (self._array is None or bool(self._array.dtype == buffer.dtype))
 
     def _is_contiguous(self) -> bool:
         return self._array is None or bool(self._array.flags.c_contiguous)

@@ -20,9 +20,20 @@ def form_of(buffer: B) -> Form[B]:
     return type(buffer), buffer.shape, buffer.dtype, buffer._options()
 
 
-def content_of(buffer: BufferBase[Any]) -> _native.Memory | None:
-    """The host's copy, held in place; None where no bytes have to be sent: none, or none that anybody wrote."""
-    return buffer._hold("host") if buffer.nbytes and buffer.is_allocated else None
+def content_of(buffer: BufferBase[Any]) -> _native.Memory | bytes | None:
+    """The host's copy, held in place; a rectangle's elements are copied out of it. None where no bytes have to be sent:
+    none, or none that anybody wrote."""
+    if not buffer.nbytes or not buffer.is_allocated:
+        return None
+    return buffer._hold("host") if buffer._strides is None else _copied(buffer)
+
+
+def _copied(buffer: BufferBase[Any]) -> bytes:
+    block: _native.Access[Any] = _native.Access(buffer, READ, "host", 0, None, None, None)
+    with block as array:  # nobody writes meanwhile
+        content: bytes = array.tobytes()
+        del array
+    return content
 
 
 def attributes_of(buffer: BufferBase[Any]) -> dict[str, Any] | None:
@@ -33,14 +44,11 @@ def attributes_of(buffer: BufferBase[Any]) -> dict[str, Any] | None:
 def reduce(buffer: BufferBase[Any], protocol: int) -> tuple[Any, ...]:
     """From protocol 5 on the bytes go out of band where the pickler takes them so: nothing is copied here."""
     content: Any = content_of(buffer)
-    if content is not None:
-        if protocol >= 5:  # for reading only: who has the bytes so need not copy them for rebuild
-            content = pickle.PickleBuffer(memoryview(content).toreadonly())
-        else:
-            content = None  # what nobody holds may be leased
-            with _native.Access(buffer, READ, "host", 0, None, None, None) as array:  # nobody writes meanwhile
-                content = array.tobytes()
-                del array
+    if content is not None and protocol >= 5:  # for reading only: who has the bytes so need not copy them for rebuild
+        content = pickle.PickleBuffer(memoryview(content).toreadonly())
+    elif content is not None:
+        content = None  # what nobody holds may be leased
+        content = _copied(buffer)
     return rebuild, (*form_of(buffer), content), attributes_of(buffer)
 
 

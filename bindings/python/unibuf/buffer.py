@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, Protocol, TypedDict, overload
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypedDict, overload
 
 import numpy as np
 
@@ -30,6 +30,8 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, DTypeLike, NDArray
     from typing_extensions import Self, Unpack
 
+    from ._native import Access
+
     Shape = int | Sequence[int]
 
     class OpenCLArray(Protocol):
@@ -52,6 +54,11 @@ if TYPE_CHECKING:
         device: str | None
         tracking: str
         uninitialized: bool
+
+    class Part(TypedDict, total=False):
+        offset: int
+        count: int | None
+        timeout: float | None
 
 
 _DLPACK_HOST = (1, 0)
@@ -95,11 +102,11 @@ class UnifiedBuffer(ArrayBuffer[T]):
 
     def cuda(self, index: int = 0) -> CudaView:
         """The copy at a CUDA device, current now, for whoever takes the CUDA array interface or DLPack."""
-        return CudaView(self._hold(f"cuda:{index}"), self.shape, self.dtype)
+        return CudaView(self._hold(f"cuda:{index}"), self.shape, self.dtype, self._strides)
 
     def opencl(self, index: int = 0) -> OpenCLView:
         """The copy at an OpenCL device, current now, for whoever takes a cl_mem or DLPack."""
-        return OpenCLView(self._hold(f"opencl:{index}"), self.shape, self.dtype)
+        return OpenCLView(self._hold(f"opencl:{index}"), self.shape, self.dtype, self._strides)
 
     @property
     def metal(self) -> Any:
@@ -126,6 +133,10 @@ class UnifiedBuffer(ArrayBuffer[T]):
 
     # Access for a while
 
+    @overload
+    def read(self, space: Literal["host"], stream: Any = None, **part: Unpack[Part]) -> Access[NDArray[T]]: ...
+    @overload
+    def read(self, space: str | None = None, stream: Any = None, **part: Unpack[Part]) -> Access[Any]: ...
     def read(
         self,
         space: str | None = None,
@@ -134,7 +145,7 @@ class UnifiedBuffer(ArrayBuffer[T]):
         offset: int = 0,
         count: int | None = None,
         timeout: float | None = None,
-    ) -> _native.Access:
+    ) -> Access[Any]:
         """`with buffer.read("cuda:0") as array:` the right to read there; nobody writes meanwhile.
 
         Waits for accesses of other threads that exclude it, `timeout` seconds at most (then LeaseTimeoutError);
@@ -144,6 +155,10 @@ class UnifiedBuffer(ArrayBuffer[T]):
         """
         return _native.Access(self, READ, space, offset, count, timeout, stream)
 
+    @overload
+    def write(self, space: Literal["host"], stream: Any = None, **part: Unpack[Part]) -> Access[NDArray[T]]: ...
+    @overload
+    def write(self, space: str | None = None, stream: Any = None, **part: Unpack[Part]) -> Access[Any]: ...
     def write(
         self,
         space: str | None = None,
@@ -152,10 +167,14 @@ class UnifiedBuffer(ArrayBuffer[T]):
         offset: int = 0,
         count: int | None = None,
         timeout: float | None = None,
-    ) -> _native.Access:
+    ) -> Access[Any]:
         """The right to write; what was there before is not fetched, and unspecified."""
         return _native.Access(self, WRITE, space, offset, count, timeout, stream)
 
+    @overload
+    def read_write(self, space: Literal["host"], stream: Any = None, **part: Unpack[Part]) -> Access[NDArray[T]]: ...
+    @overload
+    def read_write(self, space: str | None = None, stream: Any = None, **part: Unpack[Part]) -> Access[Any]: ...
     def read_write(
         self,
         space: str | None = None,
@@ -164,7 +183,7 @@ class UnifiedBuffer(ArrayBuffer[T]):
         offset: int = 0,
         count: int | None = None,
         timeout: float | None = None,
-    ) -> _native.Access:
+    ) -> Access[Any]:
         """The right to do both."""
         return _native.Access(self, READ_WRITE, space, offset, count, timeout, stream)
 
@@ -221,15 +240,21 @@ class UnifiedBuffer(ArrayBuffer[T]):
         """Sets every element, on a device if one is current, and moves nothing. Returns the buffer."""
         pattern = np.zeros((), self.dtype)  # also between fields
         pattern[()] = value
-        if self.nbytes:
-            self._fill(pattern.tobytes())
+        self._repeat(pattern)
         return self
 
     def zeros(self) -> Self:
         """Sets every byte to zero. Returns the buffer."""
-        if self.nbytes:
-            self._fill(b"\0" * self.dtype.itemsize)
+        self._repeat(np.zeros((), self.dtype))
         return self
+
+    def _repeat(self, pattern: NDArray[Any]) -> None:
+        if self._has_steps:
+            with self.read_write("host") as array:
+                array[...] = pattern
+                del array
+        elif self.nbytes:
+            self._fill(pattern.tobytes())
 
     def copy_from(self, data: ArrayLike | UnifiedBuffer[Any] | OpenCLArray | OpenCLMemory) -> Self:
         """Copies an array of the same shape, as numpy.copyto does: safe casts, and those within a kind; TypeError for
@@ -251,7 +276,7 @@ class UnifiedBuffer(ArrayBuffer[T]):
         if at_device is not None:
             if self.nbytes:
                 copy_at_device(self.write, at_device)
-        elif source.dtype == self.dtype and source.flags.c_contiguous and source.flags.aligned:
+        elif self._takes_bytes_of(source) and source.flags.aligned:
             self._copy_bytes_from(bytes_of(source))
         else:
             with self.write("host") as array:
@@ -259,20 +284,23 @@ class UnifiedBuffer(ArrayBuffer[T]):
                 del array
         return self
 
-    def copy_to(self, out: NDArray[Any] | OpenCLArray | OpenCLMemory) -> None:
-        """Copies into an array of the same shape, with the same casts, also into what PyOpenCL has, as `copy_from`
-        does; an array there has to be C-contiguous."""
+    def copy_to(self, out: NDArray[Any] | UnifiedBuffer[Any] | OpenCLArray | OpenCLMemory) -> None:
+        """Copies into an array or a buffer of the same shape, with the same casts, also into what PyOpenCL has, as
+        `copy_from` does; an array there has to be C-contiguous."""
+        if isinstance(out, UnifiedBuffer):
+            out.copy_from(self)
+            return None
         if not isinstance(out, np.ndarray):
             of_opencl = opencl_bytes(out)
             if of_opencl is None:
                 raise TypeError(
-                    "copy_to takes a numpy.ndarray, or an array or a memory object of PyOpenCL; "
+                    "copy_to takes a numpy.ndarray, a buffer, or an array or a memory object of PyOpenCL; "
                     f"{type(out).__name__} was given"
                 )
             return of_opencl.copy_out_of(self)
         if out.shape != self.shape:
             raise InvalidArgumentError(f"a buffer of {self.shape} was to be copied into an array of shape {out.shape}")
-        if out.dtype == self.dtype and out.flags.c_contiguous and out.flags.writeable:
+        if self._takes_bytes_of(out) and out.flags.writeable:
             self._copy_bytes_to(bytes_of(out))
         else:
             with self.read("host") as array:
@@ -282,8 +310,11 @@ class UnifiedBuffer(ArrayBuffer[T]):
     def to_numpy(self) -> NDArray[T]:
         """The content as an array of its own."""
         result = np.empty(self.shape, self.dtype)
-        self._copy_bytes_to(bytes_of(result))
+        self.copy_to(result)
         return result
+
+    def _takes_bytes_of(self, array: NDArray[Any]) -> bool:
+        return array.dtype == self.dtype and bool(array.flags.c_contiguous) and not self._has_steps
 
     # For other libraries
 
@@ -330,10 +361,23 @@ class UnifiedBuffer(ArrayBuffer[T]):
         return token(self)
 
 
-async def _aside(call: Any, *arguments: Any) -> None:
+async def _aside(call: Callable[..., object], *arguments: Any) -> None:
+    """Calls it on a thread of the event loop's. Where this is cancelled, the call ends at the next look of its wait."""
     import asyncio  # most programs need none
 
-    await asyncio.get_running_loop().run_in_executor(None, lambda: (call(*arguments), None)[1])
+    is_over = False
+
+    def check() -> None:
+        if is_over:
+            raise asyncio.CancelledError
+
+    def work() -> None:
+        _native.call_while(check, call, *arguments)
+
+    try:
+        await asyncio.get_running_loop().run_in_executor(None, work)
+    finally:
+        is_over = True
 
 
 def _no_metal() -> str:

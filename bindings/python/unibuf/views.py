@@ -6,6 +6,7 @@ first. A view of one leaves no choice.
 
 from __future__ import annotations
 
+from math import prod
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from . import _native
@@ -32,16 +33,23 @@ class DeviceView:
     array made from it lives. What is written to it, mark_dirty tells."""
 
     DLPACK: ClassVar[int]
-    __slots__ = ("_memory", "dtype", "shape")
+    __slots__ = ("_memory", "_strides", "dtype", "shape")
 
-    def __init__(self, memory: _native.Memory, shape: tuple[int, ...], dtype: np.dtype[Any]) -> None:
+    def __init__(
+        self,
+        memory: _native.Memory,
+        shape: tuple[int, ...],
+        dtype: np.dtype[Any],
+        strides: tuple[int, ...] | None = None,
+    ) -> None:
         self._memory = memory
+        self._strides = strides  # in bytes; None where the elements follow each other
         self.shape = shape
         self.dtype = dtype
 
     @property
     def nbytes(self) -> int:
-        return self._memory.nbytes
+        return prod(self.shape) * self.dtype.itemsize
 
     @property
     def space(self) -> str:
@@ -68,7 +76,9 @@ class DeviceView:
             raise ExportError(f"a view of {self.space} copies nothing: copy what it exports")
         code, bits = _dlpack_type(self.dtype)
         versioned = max_version is not None and max_version[0] >= 1
-        return _native.dlpack(self._memory, self.shape, self.dtype.itemsize, code, bits, *here, versioned, 0)
+        return _native.dlpack(
+            self._memory, self.shape, self._strides, self.dtype.itemsize, code, bits, *here, versioned, 0
+        )
 
     def _check_stream(self, stream: Any) -> None:
         raise NotImplementedError
@@ -95,7 +105,7 @@ class CudaView(DeviceView):
             "typestr": self.dtype.str,
             "descr": self.dtype.descr,
             "data": (self.ptr if self.nbytes else 0, False),
-            "strides": None,
+            "strides": self._strides,
             "stream": None,  # complete when the view was made
             "version": 3,
         }
@@ -130,7 +140,7 @@ class OpenCLView(DeviceView):
 
     def pyopencl(self, queue: Any = None) -> Any:
         """A pyopencl.array.Array over the same memory, on `queue` or on the space's own."""
-        return wrap(self._memory, self.shape, self.dtype, queue)
+        return wrap(self._memory, self.shape, self.dtype, queue, self._strides)
 
 
 def _dlpack_type(dtype: np.dtype[Any]) -> tuple[int, int]:

@@ -2,14 +2,11 @@
 #include "backends/cuda/copy_list.hpp"
 
 #include <algorithm>
-#include <limits>
 #include <optional>
 #include <vector>
 
 namespace unibuf::backends::cuda {
 namespace {
-
-constexpr std::size_t most_pitch = std::numeric_limits<int>::max();  // CU_DEVICE_ATTRIBUTE_MAX_PITCH is never less
 
 result copy(direction way, const piece& one, stream_handle stream) {
     return way == direction::to_device ? api().cuMemcpyHtoDAsync(one.at, one.host, one.bytes, stream)

@@ -2,12 +2,16 @@
 #pragma once
 
 #include <cstddef>
+#include <limits>
 #include <span>
 
 #include "backends/backend.hpp"
 #include "backends/cuda/api.hpp"
 
 namespace unibuf::backends::cuda {
+
+/// The driver's 2-D copies take rows that are so far apart at the most: CU_DEVICE_ATTRIBUTE_MAX_PITCH is never less.
+inline constexpr std::size_t most_pitch = std::numeric_limits<int>::max();
 
 struct piece {
     device_pointer allocation = 0;  // the driver's allocation that `at` is in: no copy of the driver's spans two

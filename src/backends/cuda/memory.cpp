@@ -5,7 +5,10 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 #include <vector>
+
+#include "backends/many_fences.hpp"
 
 namespace unibuf::backends::cuda {
 namespace {
@@ -90,6 +93,55 @@ fence device_range::carry(direction way, std::span<const piece> pieces, queue on
             // What the driver does not take, as it is of two allocations, takes the detour.
         }
         way == direction::to_device ? ring_.write(pieces, stream) : ring_.read(pieces, stream);
+    });
+}
+
+fence device_range::write_rectangle(const rectangle_copy& what, const std::byte* host, queue on) {
+    return carry_rows(direction::to_device, what, const_cast<std::byte*>(host), on);
+}
+
+fence device_range::read_rectangle(const rectangle_copy& what, std::byte* host, queue on) {
+    return carry_rows(direction::to_host, what, host, on);
+}
+
+/// Carries one plane after the other: its rows are one 2-D copy.
+fence device_range::carry_rows(direction way, const rectangle_copy& what, std::byte* host, queue on) {
+    rectangle_copy plane = what.folded();
+    const std::size_t outer = plane.axes == 0 ? 0 : plane.axes - 1;
+    many_fences started;
+    std::vector<piece> rows;
+    what.folded().for_each_index(outer, [&](std::size_t here, std::size_t there) {
+        const std::size_t count = plane.axes == 0 ? 1 : plane.counts[outer];
+        rows.clear();
+        for (std::size_t row = 0; row < count; ++row) {
+            std::byte* const at_host = host + there + row * plane.there.pitches[outer];
+            rows.push_back(piece_at(here + row * plane.here.pitches[outer], {at_host, plane.row_bytes}));
+        }
+        started.add([&] { return carry(way, rows, on); });
+    });
+    return std::move(started).all();
+}
+
+/// Within a device the driver copies one plane after the other; between two it copies row by row.
+fence device_range::write_rectangle_from(memory& other, const rectangle_copy& what, queue on) {
+    auto& source = dynamic_cast<device_range&>(other);
+    const rectangle_copy rows = what.folded();
+    const std::size_t outer = rows.axes == 0 ? 0 : rows.axes - 1;
+    const bool is_far = rows.here.pitches[outer] > most_pitch || rows.there.pitches[outer] > most_pitch;
+    if (&source.in_ != &in_ || is_far) return memory::write_rectangle_from(other, what, on);
+    const context::scope current(in_);
+    const stream_handle stream = in_.stream_for(on);
+    return in_.queued(stream, [&] {
+        rows.for_each_index(outer, [&](std::size_t here, std::size_t there) {
+            rectangle plane{};
+            plane.width = rows.row_bytes;
+            plane.height = rows.axes == 0 ? 1 : rows.counts[outer];
+            plane.source = {.memory = memory_of_device, .device = source.address_ + there};
+            plane.target = {.memory = memory_of_device, .device = address_ + here};
+            plane.source.pitch = rows.axes == 0 ? rows.row_bytes : rows.there.pitches[outer];
+            plane.target.pitch = rows.axes == 0 ? rows.row_bytes : rows.here.pitches[outer];
+            in_.check(api().cuMemcpy2DAsync(&plane, stream), asked("copy of rows", what.here.offset, what.bytes()));
+        });
     });
 }
 

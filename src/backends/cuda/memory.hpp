@@ -26,6 +26,9 @@ public:
     void read_parts(std::span<const part> parts, std::byte* host, queue on, std::vector<fence>& done) override;
     bool takes_from(const memory& other) const noexcept override;
     fence write_from(memory& other, std::size_t from, std::size_t offset, std::size_t bytes, queue on) override;
+    fence write_rectangle(const rectangle_copy& what, const std::byte* host, queue on) override;
+    fence read_rectangle(const rectangle_copy& what, std::byte* host, queue on) override;
+    fence write_rectangle_from(memory& other, const rectangle_copy& what, queue on) override;
     void capture_write(std::size_t offset, std::span<const std::byte> from, queue on) override;
     fence fill(std::size_t offset, std::size_t bytes, std::span<const std::byte> pattern, queue on) override;
 
@@ -51,6 +54,7 @@ private:
     std::string asked(const char* what, std::size_t offset, std::size_t bytes) const;
     std::vector<piece> pieces_of(std::span<const part> parts, std::byte* host) const;
     fence carry(direction way, std::span<const piece> pieces, queue on);
+    fence carry_rows(direction way, const rectangle_copy& what, std::byte* host, queue on);
     bool fill_at_once(device_pointer to, std::size_t bytes, std::span<const std::byte> pattern, stream_handle stream);
 
     context& in_;

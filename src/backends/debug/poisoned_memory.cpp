@@ -69,6 +69,19 @@ void poisoned_memory::begin_using(part used, bool overwritten) {
     }
 }
 
+/// Many rows lie in one chunk, which is looked at once.
+void poisoned_memory::begin_using_rows(const rectangle_copy& rows, bool overwritten) {
+    if (!unused_ || !unused_->any()) return;
+    const rectangle_copy all = rows.folded();
+    byte_range known{0, 0};
+    all.for_each_row([&](std::size_t here, std::size_t) {
+        const byte_range row{here, here + all.row_bytes};
+        if (known.contains(row)) return;
+        begin_using({here, all.row_bytes}, overwritten);
+        known = {row.begin / chunk * chunk, (row.end + chunk - 1) / chunk * chunk};
+    });
+}
+
 void poisoned_memory::show(std::size_t offset, std::size_t bytes) {
     if (!unused_) return;
     const std::size_t begin = offset - std::min(offset, chunk);
@@ -106,6 +119,16 @@ void poisoned_memory::write_parts(std::span<const part> parts, const std::byte* 
 void poisoned_memory::read_parts(std::span<const part> parts, std::byte* host, queue on, std::vector<fence>& done) {
     for (const part& each : parts) begin_using(each, false);
     pages_->read_parts(parts, host, on, done);
+}
+
+fence poisoned_memory::write_rectangle(const rectangle_copy& what, const std::byte* host, queue on) {
+    begin_using_rows(what, true);
+    return pages_->write_rectangle(what, host, on);
+}
+
+fence poisoned_memory::read_rectangle(const rectangle_copy& what, std::byte* host, queue on) {
+    begin_using_rows(what, false);
+    return pages_->read_rectangle(what, host, on);
 }
 
 fence poisoned_memory::fill(std::size_t offset, std::size_t bytes, std::span<const std::byte> pattern, queue on) {

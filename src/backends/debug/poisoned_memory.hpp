@@ -29,6 +29,8 @@ public:
     fence read(std::size_t offset, std::span<std::byte> to, queue on) override;
     void write_parts(std::span<const part> parts, const std::byte* host, queue on, std::vector<fence>& done) override;
     void read_parts(std::span<const part> parts, std::byte* host, queue on, std::vector<fence>& done) override;
+    fence write_rectangle(const rectangle_copy& what, const std::byte* host, queue on) override;
+    fence read_rectangle(const rectangle_copy& what, std::byte* host, queue on) override;
     fence fill(std::size_t offset, std::size_t bytes, std::span<const std::byte> pattern, queue on) override;
     void poison_stale(std::size_t offset, std::size_t bytes) override;
     void show(std::size_t offset, std::size_t bytes) override;
@@ -37,6 +39,7 @@ private:
     struct chunks;
 
     void begin_using(part used, bool overwritten);
+    void begin_using_rows(const rectangle_copy& rows, bool overwritten);
 
     std::unique_ptr<memory> pages_;
     chunks* unused_ = nullptr;  // lies behind the content, on pages of its own; null where there is one chunk

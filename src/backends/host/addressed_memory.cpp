@@ -29,6 +29,16 @@ void addressed_memory::read_parts(std::span<const part> parts, std::byte* host, 
     done.resize(parts.size());
 }
 
+fence addressed_memory::write_rectangle(const rectangle_copy& what, const std::byte* host, queue) {
+    copy_rows(what, address_, host);
+    return {};
+}
+
+fence addressed_memory::read_rectangle(const rectangle_copy& what, std::byte* host, queue) {
+    copy_rows(what.turned(), host, address_);
+    return {};
+}
+
 fence addressed_memory::fill(std::size_t offset, std::size_t bytes, std::span<const std::byte> pattern, queue) {
     repeat(pattern, {address_ + offset, bytes});
     return {};

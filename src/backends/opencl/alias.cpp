@@ -44,4 +44,14 @@ fence alias::publish_to_device(std::size_t offset, std::size_t bytes, access wha
     return write(offset, host_.subspan(offset, bytes), on);
 }
 
+fence alias::publish_rows_to_host(const rectangle_copy& what, access how, queue on) {
+    const bool has_written = is_told_.load(std::memory_order_acquire) && how != access::write;
+    return has_written ? read_rectangle(what, host_.data(), on) : fence();
+}
+
+fence alias::publish_rows_to_device(const rectangle_copy& what, access how, queue on) {
+    if (tell() || how == access::write) return {};
+    return write_rectangle(what, host_.data(), on);
+}
+
 }  // namespace unibuf::backends::cl

@@ -29,6 +29,8 @@ public:
 
     fence publish_to_host(std::size_t offset, std::size_t bytes, access what, queue on) override;
     fence publish_to_device(std::size_t offset, std::size_t bytes, access what, queue on) override;
+    fence publish_rows_to_host(const rectangle_copy& what, access how, queue on) override;
+    fence publish_rows_to_device(const rectangle_copy& what, access how, queue on) override;
 
 private:
     /// Tells the driver of the memory, and returns whether it is told only now. Throws where it has no room.

@@ -74,6 +74,68 @@ fence allocation::write_from(memory& other, std::size_t from, std::size_t offset
     return in_.submitted(queue, std::move(done));
 }
 
+/// Puts copies of slabs on a queue, in order. Where one fails, those before it are waited for.
+template <class Enqueue>
+void allocation::slab_by_slab(const rectangle_copy& what, const char* asked_for, event& last,
+                              const Enqueue& enqueue) const {
+    for_each_slab(what, [&](const slab& each) {
+        const std::size_t here[] = {each.here.offset, 0, 0};
+        const std::size_t there[] = {each.there.offset, 0, 0};
+        const std::size_t region[] = {each.row_bytes, each.rows, each.slices};
+        event done;
+        const cl_int status = enqueue(each, here, there, region, done.out());
+        if (status != success) {
+            if (last) fence_of(std::move(last)).wait();
+            fail(status, asked(asked_for, each.here.offset, what.bytes()));
+        }
+        last = std::move(done);
+    });
+}
+
+fence allocation::write_rectangle(const rectangle_copy& what, const std::byte* host, queue on) {
+    return copy_rows(what, const_cast<std::byte*>(host), direction::to_device, on);
+}
+
+fence allocation::read_rectangle(const rectangle_copy& what, std::byte* host, queue on) {
+    return copy_rows(what, host, direction::to_host, on);
+}
+
+/// Copies rows between the host and this memory. Where the device runs functions of the host, one of them does: drivers
+/// take rows of a few bytes one by one.
+fence allocation::copy_rows(const rectangle_copy& what, std::byte* host, direction way, queue on) {
+    const cl_command_queue queue = in_.queue_for(on);
+    event last;
+    if (in_.runs_native_functions()) {
+        const cl_int status = enqueue_copies(queue, native(), host, what, way, last);
+        if (status != success) fail(status, asked("copy of rows", what.here.offset, what.bytes()));
+        return in_.submitted(queue, std::move(last));
+    }
+    slab_by_slab(what, "copy of rows", last, [&](const slab& each, auto here, auto there, auto region, cl_event* done) {
+        return way == direction::to_device
+                   ? api().clEnqueueWriteBufferRect(queue, native(), no, here, there, region, each.here.row_pitch,
+                                                    each.here.slice_pitch, each.there.row_pitch, each.there.slice_pitch,
+                                                    host, 0, nullptr, done)
+                   : api().clEnqueueReadBufferRect(queue, native(), no, here, there, region, each.here.row_pitch,
+                                                   each.here.slice_pitch, each.there.row_pitch, each.there.slice_pitch,
+                                                   host, 0, nullptr, done);
+    });
+    return in_.submitted(queue, std::move(last));
+}
+
+fence allocation::write_rectangle_from(memory& other, const rectangle_copy& what, queue on) {
+    if (&other == this) return memory::write_rectangle_from(other, what, on);  // OpenCL sees overlaps that are none
+    const cl_command_queue queue = in_.queue_for(on);
+    auto* const source = reinterpret_cast<cl_mem>(other.handle());
+    event last;
+    slab_by_slab(what, "copy of rows from another memory", last,
+                 [&](const slab& each, auto here, auto there, auto region, cl_event* done) {
+                     return api().clEnqueueCopyBufferRect(queue, source, native(), there, here, region,
+                                                          each.there.row_pitch, each.there.slice_pitch,
+                                                          each.here.row_pitch, each.here.slice_pitch, 0, nullptr, done);
+                 });
+    return in_.submitted(queue, std::move(last));
+}
+
 fence allocation::fill(std::size_t offset, std::size_t bytes, std::span<const std::byte> pattern, queue on) {
     const cl_command_queue queue = in_.queue_for(on);
     pattern = shortest(pattern);

@@ -35,6 +35,9 @@ public:
     void read_parts(std::span<const part> parts, std::byte* host, queue on, std::vector<fence>& done) override;
     bool takes_from(const memory& other) const noexcept override;
     fence write_from(memory& other, std::size_t from, std::size_t offset, std::size_t bytes, queue on) override;
+    fence write_rectangle(const rectangle_copy& what, const std::byte* host, queue on) override;
+    fence read_rectangle(const rectangle_copy& what, std::byte* host, queue on) override;
+    fence write_rectangle_from(memory& other, const rectangle_copy& what, queue on) override;
     fence fill(std::size_t offset, std::size_t bytes, std::span<const std::byte> pattern, queue on) override;
 
 protected:
@@ -52,6 +55,9 @@ protected:
 
 private:
     bool copy_at_once(std::span<const part> parts, std::byte* host, direction way, queue on, std::vector<fence>& done);
+    fence copy_rows(const rectangle_copy& what, std::byte* host, direction way, queue on);
+    template <class Enqueue>
+    void slab_by_slab(const rectangle_copy& what, const char* asked_for, event& last, const Enqueue& enqueue) const;
     void fill_piece(cl_command_queue queue, std::size_t offset, std::size_t bytes, std::span<const std::byte> pattern,
                     event& last);
     void double_up(cl_command_queue queue, std::size_t offset, std::size_t bytes, std::size_t done, event& last);

@@ -55,6 +55,9 @@ loaded load() {
     UNIBUF_FIND(clEnqueueReadBuffer);
     UNIBUF_FIND(clEnqueueWriteBuffer);
     UNIBUF_FIND(clEnqueueCopyBuffer);
+    UNIBUF_FIND(clEnqueueReadBufferRect);
+    UNIBUF_FIND(clEnqueueWriteBufferRect);
+    UNIBUF_FIND(clEnqueueCopyBufferRect);
     UNIBUF_FIND(clEnqueueFillBuffer);
     UNIBUF_FIND(clEnqueueNativeKernel);
     UNIBUF_FIND(clEnqueueMarkerWithWaitList);

@@ -118,6 +118,15 @@ struct functions {
                                    const cl_event*, cl_event*);
     cl_int (*clEnqueueCopyBuffer)(cl_command_queue, cl_mem, cl_mem, std::size_t, std::size_t, std::size_t, cl_uint,
                                   const cl_event*, cl_event*);
+    cl_int (*clEnqueueReadBufferRect)(cl_command_queue, cl_mem, cl_bool, const std::size_t*, const std::size_t*,
+                                      const std::size_t*, std::size_t, std::size_t, std::size_t, std::size_t, void*,
+                                      cl_uint, const cl_event*, cl_event*);
+    cl_int (*clEnqueueWriteBufferRect)(cl_command_queue, cl_mem, cl_bool, const std::size_t*, const std::size_t*,
+                                       const std::size_t*, std::size_t, std::size_t, std::size_t, std::size_t,
+                                       const void*, cl_uint, const cl_event*, cl_event*);
+    cl_int (*clEnqueueCopyBufferRect)(cl_command_queue, cl_mem, cl_mem, const std::size_t*, const std::size_t*,
+                                      const std::size_t*, std::size_t, std::size_t, std::size_t, std::size_t, cl_uint,
+                                      const cl_event*, cl_event*);
     cl_int (*clEnqueueFillBuffer)(cl_command_queue, cl_mem, const void*, std::size_t, std::size_t, std::size_t, cl_uint,
                                   const cl_event*, cl_event*);
     cl_int (*clEnqueueNativeKernel)(cl_command_queue, void (*)(void*), void*, std::size_t, cl_uint, const cl_mem*,

@@ -13,24 +13,49 @@
 namespace unibuf::backends::cl {
 namespace {
 
-struct copies {
+struct copies_of_parts {
     std::byte* host;
     std::vector<part> parts;
     direction way;
+
+    void run(std::byte* memory) const {
+        const bool writes = way == direction::to_device;
+        copy_parts(parts, writes ? memory : host, writes ? host : memory);
+    }
+};
+
+struct copy_of_rows {
+    std::byte* host;
+    rectangle_copy rows;
+    direction way;
+
+    void run(std::byte* memory) const {
+        way == direction::to_device ? copy_rows(rows, memory, host) : copy_rows(rows.turned(), host, memory);
+    }
 };
 
 /// The block that the driver copies, and puts the address of the memory in.
+template <class Copy>
 struct arguments {
     void* memory;
-    copies* what;
+    Copy* what;
 };
 
+template <class Copy>
 void run(void* block) {
-    const auto* const given = static_cast<const arguments*>(block);
-    const std::unique_ptr<const copies> what(given->what);
-    auto* const memory = static_cast<std::byte*>(given->memory);
-    const bool writes = what->way == direction::to_device;
-    copy_parts(what->parts, writes ? memory : what->host, writes ? what->host : memory);
+    const auto* const given = static_cast<const arguments<Copy>*>(block);
+    const std::unique_ptr<const Copy> what(given->what);
+    what->run(static_cast<std::byte*>(given->memory));
+}
+
+template <class Copy>
+cl_int enqueue_copy(cl_command_queue queue, cl_mem memory, std::unique_ptr<Copy> what, event& done) {
+    arguments<Copy> block{nullptr, what.get()};
+    const void* place = &block.memory;
+    const cl_int status =
+        api().clEnqueueNativeKernel(queue, run<Copy>, &block, sizeof block, 1, &memory, &place, 0, nullptr, done.out());
+    if (status == success) std::ignore = what.release();  // the function, which runs once, owns it now
+    return status;
 }
 
 /// Copies between the host and memories. In the block, the addresses of these memories stand behind the pointer to
@@ -63,13 +88,14 @@ bool runs_native_functions(cl_device_id device) {
 
 cl_int enqueue_copies(cl_command_queue queue, cl_mem memory, std::byte* host, std::span<const part> parts,
                       direction way, event& done) {
-    auto what = std::make_unique<copies>(copies{host, {parts.begin(), parts.end()}, way});
-    arguments block{nullptr, what.get()};
-    const void* place = &block.memory;
-    const cl_int status =
-        api().clEnqueueNativeKernel(queue, run, &block, sizeof block, 1, &memory, &place, 0, nullptr, done.out());
-    if (status == success) std::ignore = what.release();  // the function, which runs once, owns it now
-    return status;
+    return enqueue_copy(queue, memory,
+                        std::make_unique<copies_of_parts>(copies_of_parts{host, {parts.begin(), parts.end()}, way}),
+                        done);
+}
+
+cl_int enqueue_copies(cl_command_queue queue, cl_mem memory, std::byte* host, const rectangle_copy& rows, direction way,
+                      event& done) {
+    return enqueue_copy(queue, memory, std::make_unique<copy_of_rows>(copy_of_rows{host, rows, way}), done);
 }
 
 cl_int enqueue_copies(cl_command_queue queue, std::span<const move_of> moves, direction way, event& done) {

@@ -17,6 +17,10 @@ bool runs_native_functions(cl_device_id device);
 cl_int enqueue_copies(cl_command_queue queue, cl_mem memory, std::byte* host, std::span<const part> parts,
                       direction way, event& done);
 
+/// Puts a copy of rows between `memory`, `here`, and the host, on such a queue.
+cl_int enqueue_copies(cl_command_queue queue, cl_mem memory, std::byte* host, const rectangle_copy& rows, direction way,
+                      event& done);
+
 /// Puts copies of parts of different memories, which are allocations, on such a queue. Each part has its own place at
 /// the host.
 cl_int enqueue_copies(cl_command_queue queue, std::span<const move_of> moves, direction way, event& done);

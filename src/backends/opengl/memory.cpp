@@ -73,6 +73,21 @@ public:
                     });
     }
 
+    fence write_rectangle(const rectangle_copy& what, const std::byte* host, queue on) override {
+        return post(on, true, [=](const gl_api& gl, unsigned name) { upload_rows(gl, name, what, host); });
+    }
+
+    fence read_rectangle(const rectangle_copy& what, std::byte* host, queue on) override {
+        return post(on, true, [=](const gl_api& gl, unsigned name) { download_rows(gl, name, what, host); });
+    }
+
+    fence write_rectangle_from(memory& other, const rectangle_copy& what, queue on) override {
+        return post(on, !buffer_.mapped,
+                    [=, source = static_cast<unsigned>(other.handle())](const gl_api& gl, unsigned name) {
+                        copy_rows_between(gl, source, name, what);
+                    });
+    }
+
     fence fill(std::size_t offset, std::size_t bytes, std::span<const std::byte> pattern, queue on) override {
         return post(on, !buffer_.mapped,
                     [=, repeated = std::vector(pattern.begin(), pattern.end())](const gl_api& gl, unsigned name) {
@@ -91,6 +106,15 @@ public:
         return post(on, true, [=](const gl_api& gl, unsigned name) {
             gl.flush_mapped_buffer_range(name, static_cast<std::ptrdiff_t>(offset), static_cast<std::ptrdiff_t>(bytes));
         });
+    }
+
+    /// All from the first row to the last is flushed: there is no harm in what has not changed.
+    fence publish_rows_to_device(const rectangle_copy& what, access how, queue on) override {
+        return publish_to_device(what.here.offset, what.span_of(what.here), how, on);
+    }
+
+    fence publish_rows_to_host(const rectangle_copy& what, access how, queue on) override {
+        return publish_to_host(what.here.offset, what.span_of(what.here), how, on);
     }
 
 private:

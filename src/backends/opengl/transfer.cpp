@@ -114,6 +114,33 @@ void download(const gl_api& gl, unsigned from, std::size_t offset, std::span<std
     check_errors(gl, fmt::format("reading {} bytes of an OpenGL buffer", to.size()));
 }
 
+void upload_rows(const gl_api& gl, unsigned to, const rectangle_copy& rows, const std::byte* host) {
+    begin(gl);
+    const rectangle_copy all = rows.folded();
+    all.for_each_row([&](std::size_t here, std::size_t there) {
+        gl.buffer_sub_data(to, signed_of(here), signed_of(all.row_bytes), host + there);
+    });
+    check_errors(gl, fmt::format("writing {} rows to an OpenGL buffer", all.rows()));
+}
+
+void download_rows(const gl_api& gl, unsigned from, const rectangle_copy& rows, std::byte* host) {
+    begin(gl);
+    const rectangle_copy all = rows.folded();
+    all.for_each_row([&](std::size_t here, std::size_t there) {
+        gl.get_buffer_sub_data(from, signed_of(here), signed_of(all.row_bytes), host + there);
+    });
+    check_errors(gl, fmt::format("reading {} rows of an OpenGL buffer", all.rows()));
+}
+
+void copy_rows_between(const gl_api& gl, unsigned from, unsigned to, const rectangle_copy& rows) {
+    begin(gl);
+    const rectangle_copy all = rows.folded();
+    all.for_each_row([&](std::size_t here, std::size_t there) {
+        gl.copy_buffer_sub_data(from, to, signed_of(there), signed_of(here), signed_of(all.row_bytes));
+    });
+    check_errors(gl, fmt::format("copying {} rows between OpenGL buffers", all.rows()));
+}
+
 void fill(const gl_api& gl, unsigned to, std::size_t offset, std::size_t bytes, std::span<const std::byte> pattern) {
     begin(gl);
     const bool uniform = std::ranges::all_of(pattern, [&](std::byte one) { return one == pattern.front(); });

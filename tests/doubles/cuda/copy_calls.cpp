@@ -154,10 +154,19 @@ CUDA_DOUBLE_CALL cuMemcpy2DAsync_v2(const rectangle* what, stream_handle stream)
     const auto& [source, target, width, height] = *what;
     const bool up = source.memory == memory_of_host && target.memory == memory_of_device;
     const bool down = source.memory == memory_of_device && target.memory == memory_of_host;
-    if (!up && !down) return invalid_value;
+    const bool across = source.memory == memory_of_device && target.memory == memory_of_device;
+    if (!up && !down && !across) return invalid_value;
     for (const rectangle::end* end : {&source, &target}) {
         constexpr std::size_t most_pitch = 0x7fffffff;
         if (end->pitch < width || end->pitch > most_pitch || end->column != 0 || end->row != 0) return invalid_value;
+    }
+    if (across) {
+        for (std::size_t row = 0; row < height; ++row) {
+            const result status = copy_on_device(from, target.device + row * target.pitch,
+                                                 source.device + row * source.pitch, width, stream);
+            if (status != success) return status;
+        }
+        return success;
     }
     if (width != 0 && height != 0) {
         // All rows at the host are of one registration, or pageable.

@@ -92,7 +92,10 @@ class ndarray:
         self.nbytes = self.dtype.itemsize * int(numpy.prod(shape))
         self.data = memptr = memptr or cuda.get_allocator()(self.nbytes)
         self.device = cuda.Device(memptr.mem.device_id)
-        space = (ctypes.c_char * self.nbytes).from_address(_address(memptr.ptr)) if self.nbytes else b""
+        self.strides = numpy.lib.stride_tricks.as_strided(numpy.empty(0, dtype), shape, strides).strides
+        reach = sum((extent - 1) * stride for extent, stride in zip(self.shape, self.strides, strict=True))
+        size = reach + self.dtype.itemsize if self.nbytes else 0  # from the first element to the last
+        space = (ctypes.c_char * size).from_address(_address(memptr.ptr)) if size else b""
         self._bytes = numpy.ndarray(shape, dtype, space, strides=strides)
 
     def get(self):
@@ -107,7 +110,7 @@ class ndarray:
             "shape": self.shape,
             "typestr": self.dtype.str,
             "data": (self.data.ptr if self.nbytes else 0, False),
-            "strides": None,
+            "strides": self.strides,
             "version": 3,
             "stream": 1,
         }

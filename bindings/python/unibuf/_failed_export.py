@@ -1,0 +1,50 @@
+"""Why a buffer gave no bytes, for the question that NumPy asks next.
+
+NumPy asks the buffer protocol first. It drops the error of that, be it KeyboardInterrupt, and calls `__array__`, which
+would wait anew."""
+
+from __future__ import annotations
+
+import sys
+import threading
+from copy import copy
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from types import FrameType
+
+
+class _Kept(threading.local):
+    failure: BaseException | None = None
+    of: int = 0  # the id() of the buffer
+    call: tuple[int, int] = (0, 0)  # the id() of the frame that has called NumPy, and which of its instructions did
+
+
+_kept = _Kept()
+
+
+def keep(buffer: Any, failure: BaseException) -> None:
+    """Called by the buffer protocol on the thread that gets the error."""
+    try:
+        _kept.failure = copy(failure)  # the error itself would keep the frames that it goes through
+    except Exception:
+        _kept.failure = failure
+    _kept.of = id(buffer)
+    _kept.call = _call_of(sys._getframe().f_back)
+
+
+def raise_kept(buffer: Any) -> None:
+    """Raises the error that the buffer protocol raised within the same call, if it did."""
+    failure = _kept.failure
+    if failure is None:
+        return
+    _kept.failure = None
+    frame = sys._getframe().f_back
+    while frame is not None and _call_of(frame) != _kept.call:
+        frame = frame.f_back
+    if frame is not None and _kept.of == id(buffer):
+        raise failure
+
+
+def _call_of(frame: FrameType | None) -> tuple[int, int]:
+    return (id(frame), frame.f_lasti) if frame else (0, 0)

@@ -1,0 +1,129 @@
+// unibuf/trace.hpp: what has happened to buffers, event by event.
+//
+// Each thread keeps its last events: a flight recorder that is always on. With UNIBUF_TRACE=file in the environment, or
+// write_trace(), all events go to a file too, which `unibuf report`, `unibuf why` and `unibuf check` read; what is
+// there when a program crashes stays. An access that the gate lets pass (of bytes that are current) changes nothing and
+// is no event.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "unibuf/export.hpp"
+#include "unibuf/options.hpp"
+#include "unibuf/space.hpp"
+#include "unibuf/statistics.hpp"
+
+namespace unibuf {
+
+enum class event_kind : std::uint8_t {
+    none,
+    access,      // a lease, raw access or verb was granted at `to`; it lacked `bytes` there
+    transfer,    // `bytes` were moved from `from` to `to`
+    fill,        // a pattern was repeated at `to`
+    mark,        // the program said that the bytes at `to` are the newest
+    found,       // the program had written the bytes at the host through a pointer, which was found
+    assumed,     // the program may have written the bytes at the host through a pointer
+    discard,     // the content was given up: nobody has written the bytes
+    allocation,  // a copy was made at `to`; it shares the memory of `from` where the two differ
+    release,     // the copy at `to` went
+    eviction,    // the copy at `to` went because others needed the memory
+    text,        // of the file alone: names a buffer, a space or a place in the program
+};
+
+UNIBUF_API std::string_view to_string(event_kind kind) noexcept;
+
+/// One event, as it is in memory and in a file. Bytes are those from `begin` to `end` of the buffer; of a rectangle
+/// with at most two axes above its rows, those rows.
+struct event {
+    std::uint64_t time = 0;  // when it had happened, in ns of CLOCK_MONOTONIC
+    event_kind kind = event_kind::none;
+    cause why = cause::read;
+    access what = access::read;
+    std::uint8_t from = 0;  // space::id()
+    std::uint8_t to = 0;
+    bool is_demand = true;     // somebody used the bytes, or may have: no prefetch, and no eviction
+    std::uint8_t axes = 0;     // of a rectangle: how many counts and pitches there are
+    bool is_hull = false;      // of a rectangle of more axes: bytes between its first and last are counted too
+    std::uint32_t thread = 0;  // threads are numbered as they come
+    std::uint32_t process = 0;
+    std::uint64_t buffer = 0;  // buffer::id()
+    std::uint64_t begin = 0;
+    std::uint64_t end = 0;
+    std::uint64_t bytes = 0;
+    std::uint64_t took = 0;   // ns; of queued work, until the call returned
+    std::uint64_t site = 0;   // where the program called: an address of its code; 0 where that is not known
+    std::uint64_t queue = 0;  // the queue that was named
+    std::uint64_t row_bytes = 0;
+    std::array<std::uint32_t, 2> counts{};   // the outermost axis first
+    std::array<std::uint64_t, 2> pitches{};  // bytes from one to the next along each
+    std::uint64_t number = 0;                // of the event, among those of its thread
+    std::uint64_t reserved = 0;              // room for what later versions say
+};
+static_assert(sizeof(event) == 128);
+
+/// Returns what the threads' recorders hold, oldest first. Any thread.
+UNIBUF_API std::vector<event> recorded_events();
+
+/// Sets how many events each thread keeps, from its next event on. 0 turns the recorder off; a trace that is being
+/// written goes on. At first 1,024, of 128 bytes each.
+UNIBUF_API void keep_events(std::size_t each_thread);
+
+/// Writes all events of this process to a file from now on, until the end of the process or stop_trace(). A file that
+/// is there is overwritten; where another process is writing it, this one's number is added to the name. Returns the
+/// name. Throws error(invalid_argument) where the file cannot be written, or a trace is being written.
+UNIBUF_API std::string write_trace(const std::string& file);
+UNIBUF_API void stop_trace();
+UNIBUF_API bool is_tracing() noexcept;
+
+// For bindings of languages whose calls have no address of their own.
+/// Returns a number for a place in a program, which has no address: "solver.py:12 in step".
+UNIBUF_API std::uint64_t site_of(std::string_view place);
+/// Makes the place that of all events of this thread, and returns the one before. With 0 it is the address of each
+/// call.
+UNIBUF_API std::uint64_t call_from(std::uint64_t site) noexcept;
+
+/// What a file holds.
+struct trace_file {
+    std::vector<event> events;                     // oldest first
+    std::map<std::uint8_t, std::string> spaces;    // their names, by space::id()
+    std::map<std::uint64_t, std::string> sites;    // "program+0x1234 function", by event::site
+    std::map<std::uint64_t, std::string> buffers;  // names that the program gave them
+};
+
+/// Throws error(invalid_argument) where the file cannot be read, or is no trace.
+UNIBUF_API trace_file read_trace(const std::string& file);
+
+/// How much was moved, and had to be.
+struct traffic {
+    std::uint64_t moved = 0;  // over all links: a copy by way of the host counts twice
+
+    /// The fewest bytes over links such that each that used some bytes found the newest: for the uses in their order,
+    /// the placement as it was, and unlimited memory. What is moved ahead of its use, or to make room, is no use.
+    std::uint64_t least = 0;
+
+    // Bytes that were written, by how unibuf knew. Where it was assumed, `least` may be too large.
+    std::uint64_t declared = 0;
+    std::uint64_t found = 0;
+    std::uint64_t assumed = 0;
+
+    /// Returns moved / least; 1 for 0 of 0.
+    UNIBUF_API double ratio() const noexcept;
+};
+
+/// Computes the traffic of the events, oldest first, or of one buffer alone. Of a buffer whose first events are gone,
+/// as from a recorder, all content counts as everywhere before.
+UNIBUF_API traffic traffic_of(std::span<const event> events);
+
+/// Returns sentences about a buffer, oldest first: who wrote and used which bytes where, what was moved for that and
+/// why, and what was moved without need. `names` may be empty, as of a recorder's events.
+UNIBUF_API std::vector<std::string> why(std::span<const event> events, std::uint64_t buffer,
+                                        const trace_file& names = {});
+
+}  // namespace unibuf

@@ -1,0 +1,84 @@
+// buffer/recording.cpp
+#include "buffer/recording.hpp"
+
+#include <algorithm>
+
+#include "buffer/moves.hpp"
+
+namespace unibuf::detail {
+
+event event_of(event_kind kind, std::uint64_t buffer, const region& part) noexcept {
+    event result{.kind = kind, .buffer = buffer, .begin = part.begin(), .end = part.hull().end, .bytes = part.size()};
+    if (const box* const rows = part.as_box()) {
+        const backends::rectangle_copy shape = in_place(*rows);
+        result.is_hull = shape.axes > result.counts.size();
+        if (result.is_hull) return result;
+        result.axes = static_cast<std::uint8_t>(shape.axes);
+        result.row_bytes = shape.row_bytes;
+        for (std::size_t axis = 0; axis < shape.axes; ++axis) {
+            result.counts[axis] = static_cast<std::uint32_t>(shape.counts[axis]);
+            result.pitches[axis] = shape.here.pitches[axis];
+        }
+    }
+    return result;
+}
+
+bool is_demand(const guarded& state, const request& asked) noexcept {
+    if (asked.why == cause::prefetch || asked.why == cause::eviction) return false;
+    if (asked.why != cause::sync) return true;
+    const holds& held = state.holds;
+    const coherence::space_id where = asked.where.id();
+    return held.handle_is_out(where) || held.view_is_out(where) || held.stands_at(asked.where) ||
+           (asked.where == host && held.host_is_held_for_writing());
+}
+
+std::uint64_t lacked_by(const guarded& state, const request& asked, std::span<const coherence::step> steps) noexcept {
+    const bool in_host_memory = state.shares_host(asked.where);
+    std::uint64_t result = 0;
+    for (const coherence::step& each : steps) {
+        const bool arrives = each.to == asked.where.id() || (in_host_memory && each.to == coherence::host);
+        if (each.does == coherence::step::kind::move && arrives) result += each.part.size();
+    }
+    return result;
+}
+
+void record_access(lock& through, const request& asked, std::uint64_t lacked, std::uint64_t begun) noexcept {
+    if (!trace::is_on()) return;
+    event made = event_of(event_kind::access, through.of().id(), asked.part);
+    made.time = trace::now();
+    made.why = asked.why;
+    made.what = asked.what;
+    made.to = asked.where.id();
+    made.is_demand = is_demand(*through.operator->(), asked);
+    made.bytes = lacked;
+    made.took = begun == 0 ? 0 : made.time - begun;
+    made.queue = reinterpret_cast<std::uintptr_t>(asked.on.native);
+    trace::record(made);
+}
+
+void note_access(lock& through, const request& asked, std::uint64_t lacked, std::uint64_t begun) noexcept {
+    record_access(through, asked, lacked, begun);
+    through->used_at(asked.where);
+    if (lacked != 0 && !is_demand(*through.operator->(), asked)) through->unasked = asked.where.id();
+}
+
+void record(event_kind kind, const core& of, const region& part, space where) noexcept {
+    if (!trace::is_on()) return;
+    event made = event_of(kind, of.id(), part);
+    made.what = access::write;
+    made.to = where.id();
+    trace::record(made);
+}
+
+void record_allocations(const core& of, const copy_list& made) noexcept {
+    if (!trace::is_on()) return;
+    for (const copy& each : made) {
+        event allocated = event_of(event_kind::allocation, of.id(), byte_range{0, of.bytes});
+        allocated.to = each.where;
+        allocated.from = each.placed == placement::shared ? each.lender : each.where;
+        allocated.bytes = each.placed == placement::shared ? 0 : of.room();
+        trace::record(allocated);
+    }
+}
+
+}  // namespace unibuf::detail

@@ -1,0 +1,35 @@
+// buffer/recording.hpp: tells the trace what happens to a buffer.
+#pragma once
+
+#include <span>
+
+#include "buffer/lock.hpp"
+#include "buffer/request.hpp"
+#include "coherence/plan.hpp"
+#include "trace/recorder.hpp"
+
+namespace unibuf::detail {
+
+/// Begins an event about `part`.
+event event_of(event_kind kind, std::uint64_t buffer, const region& part) noexcept;
+
+/// Records that an access was granted, which lacked so many bytes. `begun` is when it began to move or wait, if it did.
+void record_access(lock& through, const request& asked, std::uint64_t lacked = 0, std::uint64_t begun = 0) noexcept;
+
+/// Does so, and notes whether somebody uses what has come: see guarded::unasked.
+void note_access(lock& through, const request& asked, std::uint64_t lacked, std::uint64_t begun) noexcept;
+
+/// Returns how many bytes the steps bring to the memory of the access.
+std::uint64_t lacked_by(const guarded& state, const request& asked, std::span<const coherence::step> steps) noexcept;
+
+/// Returns whether an access is for somebody who uses the bytes: a prefetch and an eviction are not, and a sync is
+/// where a pointer, handle or view there is out.
+bool is_demand(const guarded& state, const request& asked) noexcept;
+
+/// Records what else was done to `part` at `where`.
+void record(event_kind kind, const core& of, const region& part, space where) noexcept;
+
+/// Records copies that were made.
+void record_allocations(const core& of, const copy_list& made) noexcept;
+
+}  // namespace unibuf::detail

@@ -1,0 +1,167 @@
+// coherence/bands.hpp: a directory of bytes that are seen as a lattice: boxes stay boxes in it.
+#pragma once
+
+#include <cstddef>
+#include <utility>
+#include <vector>
+
+#include "coherence/knowledge.hpp"
+#include "coherence/region.hpp"
+
+namespace unibuf::coherence {
+
+/// A sorted list of bands along the first axis of a lattice. All of a band is known alike, or it has a list for the
+/// next axis. Equal neighbours are one band, so there is one form for what is known: a column that one space wrote is
+/// one band with a list of three, however many rows it has; the shell of a block is 27 boxes at the most. Looking up
+/// is linear in the bands that the asked box cuts, a change in all bands.
+class bands {
+public:
+    /// Makes bands of `bytes`, a multiple of the first pitch, that are all known as `known`.
+    bands(const lattice& on, std::size_t bytes, const knowledge& known)
+        : on_(on), indices_(bytes / on.pitch[0]), list_{{0, known, {}}} {}
+
+    const lattice& on() const noexcept { return on_; }
+
+    /// Returns whether all bytes are known alike: as first().
+    bool is_one() const noexcept { return list_.size() == 1 && list_.front().inner.empty(); }
+    const knowledge& first() const noexcept { return first_of(list_); }
+
+    /// Returns the number of boxes that are told apart.
+    std::size_t boxes() const noexcept { return boxes_of(list_); }
+
+    summary summarize() const noexcept {
+        summary result = summary_of(first());
+        add_to(result, list_);
+        return result;
+    }
+
+    /// Calls visit(const box&, const knowledge&) for each box that has bytes of `within`, clipped to it.
+    template <class Visit>
+    void for_each(const box& within, Visit visit) const {
+        for_each_in(list_, 0, indices_, within, visit);
+    }
+
+    /// Calls visit(byte_range, const knowledge&) for all runs of `within`, in order.
+    template <class Visit>
+    void for_each_run(const box& within, Visit visit) const {
+        for_each_run_in(list_, 0, indices_, within, 0, visit);
+    }
+
+    /// Calls change(knowledge&) for all that is known of bytes of `within`. Where it throws, some are changed.
+    template <class Change>
+    void update(const box& within, Change change) {
+        update_in(list_, 0, indices_, within, change);
+    }
+
+    friend bool operator==(const bands&, const bands&) = default;
+
+private:
+    struct band {
+        std::size_t begin;
+        knowledge known;          // of all its bytes, where `inner` is empty
+        std::vector<band> inner;  // along the next axis
+
+        friend bool operator==(const band&, const band&) = default;
+    };
+    using list = std::vector<band>;
+
+    static std::size_t end_of(const list& all, std::size_t index, std::size_t indices) noexcept {
+        return index + 1 < all.size() ? all[index + 1].begin : indices;
+    }
+
+    /// Returns whether the box has all of the axes behind `axis`.
+    static bool is_full_behind(const box& of, std::size_t axis) noexcept {
+        for (++axis; axis < of.on.axes; ++axis) {
+            if (!of.is_full(axis)) return false;
+        }
+        return true;
+    }
+
+    template <class Visit>
+    void for_each_in(const list& all, std::size_t axis, std::size_t indices, const box& within, Visit& visit) const {
+        for (std::size_t i = 0; i < all.size() && all[i].begin < within.end[axis]; ++i) {
+            box piece = within;
+            piece.begin[axis] = std::max(all[i].begin, within.begin[axis]);
+            piece.end[axis] = std::min(end_of(all, i, indices), within.end[axis]);
+            if (piece.begin[axis] >= piece.end[axis]) continue;
+            if (all[i].inner.empty()) {
+                visit(std::as_const(piece), all[i].known);
+            } else {
+                for_each_in(all[i].inner, axis + 1, on_.extent(axis + 1), piece, visit);
+            }
+        }
+    }
+
+    template <class Visit>
+    void for_each_run_in(const list& all, std::size_t axis, std::size_t indices, const box& within, std::size_t offset,
+                         Visit& visit) const {
+        const std::size_t pitch = on_.pitch[axis];
+        for (std::size_t i = 0; i < all.size() && all[i].begin < within.end[axis]; ++i) {
+            const std::size_t begin = std::max(all[i].begin, within.begin[axis]);
+            const std::size_t end = std::min(end_of(all, i, indices), within.end[axis]);
+            if (begin >= end) continue;
+            const band& each = all[i];
+            if (each.inner.empty() && is_full_behind(within, axis)) {
+                visit(byte_range{offset + begin * pitch, offset + end * pitch}, each.known);
+                continue;
+            }
+            for (std::size_t index = begin; index != end; ++index) {
+                const std::size_t at = offset + index * pitch;
+                if (each.inner.empty()) {
+                    for_each_run_alike(each.known, axis + 1, within, at, visit);
+                } else {
+                    for_each_run_in(each.inner, axis + 1, on_.extent(axis + 1), within, at, visit);
+                }
+            }
+        }
+    }
+
+    template <class Visit>
+    void for_each_run_alike(const knowledge& known, std::size_t axis, const box& within, std::size_t offset,
+                            Visit& visit) const {
+        const std::size_t pitch = on_.pitch[axis];
+        if (is_full_behind(within, axis)) {
+            visit(byte_range{offset + within.begin[axis] * pitch, offset + within.end[axis] * pitch}, known);
+            return;
+        }
+        for (std::size_t index = within.begin[axis]; index != within.end[axis]; ++index) {
+            for_each_run_alike(known, axis + 1, within, offset + index * pitch, visit);
+        }
+    }
+
+    template <class Change>
+    void update_in(list& all, std::size_t axis, std::size_t indices, const box& within, Change& change) {
+        const std::size_t first = split(all, within.begin[axis], indices);
+        const std::size_t last = split(all, within.end[axis], indices);
+        for (std::size_t i = first; i < last; ++i) {
+            band& each = all[i];
+            if (each.inner.empty()) {
+                if (is_full_behind(within, axis)) {
+                    change(each.known);
+                    continue;
+                }
+                each.inner.push_back({0, each.known, {}});
+            }
+            update_in(each.inner, axis + 1, on_.extent(axis + 1), within, change);
+            if (each.inner.size() == 1 && each.inner.front().inner.empty()) {
+                each.known = each.inner.front().known;
+                each.inner = {};
+            } else {
+                each.known = {};
+            }
+        }
+        join(all, first, last);
+    }
+
+    static std::size_t split(list& all, std::size_t at, std::size_t indices);
+    static void join(list& all, std::size_t first, std::size_t last);
+    static const knowledge& first_of(const list& all) noexcept;
+    static std::size_t boxes_of(const list& all) noexcept;
+    static void add_to(summary& to, const list& all) noexcept;
+
+    lattice on_;
+    std::size_t indices_;  // along the first axis
+    list list_;
+};
+
+}  // namespace unibuf::coherence

@@ -1,0 +1,126 @@
+// trace/call_site.cpp
+#include "trace/call_site.hpp"
+
+#include <cxxabi.h>
+#include <dlfcn.h>
+#include <fmt/format.h>
+
+#include <array>
+#include <cstdlib>
+#include <cstring>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "unibuf/trace.hpp"
+
+namespace unibuf::trace {
+namespace {
+
+/// What call_from has said on this thread.
+thread_local constinit std::uint64_t said_by_thread = 0;
+
+/// Numbers of places have this bit, which no address of a program has.
+constexpr std::uint64_t is_place = std::uint64_t{1} << 63;
+
+/// The places that site_of has given numbers.
+class places {
+public:
+    static places& instance() {
+        static auto* const only = new places;
+        return *only;
+    }
+
+    std::uint64_t number_of(std::string_view place) {
+        const std::scoped_lock lock(mutex_);
+        const auto [found, is_new] = numbers_.try_emplace(std::string(place), is_place | names_.size());
+        if (is_new) names_.push_back(&found->first);
+        return found->second;
+    }
+
+    std::string name_of(std::uint64_t site) {
+        const std::scoped_lock lock(mutex_);
+        const std::uint64_t index = site & ~is_place;
+        return index < names_.size() ? *names_[index] : std::string();
+    }
+
+private:
+    std::mutex mutex_;
+    std::map<std::string, std::uint64_t> numbers_;
+    std::vector<const std::string*> names_;
+};
+
+/// Returns whether the code at `address` is in a library of unibuf's.
+bool is_in_unibuf(const void* address) noexcept {
+    Dl_info found{};
+    if (dladdr(address, &found) == 0 || !found.dli_fname) return false;
+    const std::string_view file(found.dli_fname);
+    const std::string_view name = file.substr(file.rfind('/') + 1);
+    return name.starts_with("libunibuf") || file.find("/unibuf/_native.") != std::string_view::npos;
+}
+
+/// Whether the library is a shared one: else its frames and the program's cannot be told apart.
+bool is_shared() noexcept {
+    static const bool result = is_in_unibuf(reinterpret_cast<const void*>(&call_site));
+    return result;
+}
+
+/// Remembers for some addresses whether they are unibuf's, as it takes long to find out.
+bool is_ours(const void* address) noexcept {
+    struct known {
+        const void* address;
+        bool ours;
+    };
+    static thread_local constinit std::array<known, 256> all{};
+    known& place = all[reinterpret_cast<std::uintptr_t>(address) / 4 % all.size()];
+    if (place.address != address) place = {address, is_in_unibuf(address)};
+    return place.ours;
+}
+
+}  // namespace
+
+std::uint64_t call_site() noexcept {
+    if (said_by_thread != 0) return said_by_thread;
+    constexpr int deepest = 64;
+    constexpr std::ptrdiff_t widest = std::ptrdiff_t{1} << 20;
+    if (!is_shared()) return 0;
+    // A frame begins with the address of the frame before it, and the address to which its function returns.
+    auto* frame = static_cast<char*>(__builtin_frame_address(0));
+    for (int depth = 0; depth < deepest; ++depth) {
+        std::array<char*, 2> links;
+        std::memcpy(links.data(), frame, sizeof links);
+        const auto [before, back] = links;
+        if (!is_ours(back)) return reinterpret_cast<std::uintptr_t>(back);
+        if (before <= frame || before - frame > widest) return 0;
+        frame = before;
+    }
+    return 0;
+}
+
+std::string describe_site(std::uint64_t site) {
+    if ((site & is_place) != 0) return places::instance().name_of(site);
+    Dl_info found{};
+    // The address is that behind the call, which may belong to the next function.
+    const auto* const call = reinterpret_cast<const char*>(site) - 1;
+    if (site == 0 || dladdr(call, &found) == 0 || !found.dli_fname) return fmt::format("{:#x}", site);
+    const auto offset = call - static_cast<const char*>(found.dli_fbase);
+    std::string where = fmt::format("{}+{:#x}", found.dli_fname, offset);
+    if (!found.dli_sname) return where;
+    int failed = 0;
+    const std::unique_ptr<char, decltype(&std::free)> name(
+        abi::__cxa_demangle(found.dli_sname, nullptr, nullptr, &failed), &std::free);
+    return fmt::format("{} at {}", failed == 0 ? name.get() : found.dli_sname, where);
+}
+
+}  // namespace unibuf::trace
+
+namespace unibuf {
+
+std::uint64_t site_of(std::string_view place) { return trace::places::instance().number_of(place); }
+std::uint64_t call_from(std::uint64_t site) noexcept { return std::exchange(trace::said_by_thread, site); }
+
+}  // namespace unibuf

@@ -1,0 +1,265 @@
+// trace/recorder.cpp
+#include "trace/recorder.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <charconv>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+#include <mutex>
+#include <new>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "process/forks.hpp"
+#include "trace/call_site.hpp"
+#include "trace/file.hpp"
+#include "unibuf/detail/gate.hpp"
+#include "unibuf/error.hpp"
+
+namespace unibuf {
+namespace trace {
+namespace {
+
+/// An event that one thread writes while others may read it.
+class slot {
+public:
+    void set(const event& made) noexcept {
+        const auto words = std::bit_cast<words_of_event>(made);
+        words_[0].store(0, std::memory_order_relaxed);
+        std::atomic_thread_fence(std::memory_order_release);
+        for (std::size_t i = 1; i < words.size(); ++i) words_[i].store(words[i], std::memory_order_relaxed);
+        words_[0].store(words[0], std::memory_order_release);
+    }
+
+    /// Returns an event of the kind `none` where there is none, or it is changing.
+    event get() const noexcept {
+        words_of_event words{};
+        words[0] = words_[0].load(std::memory_order_acquire);
+        for (std::size_t i = 1; i < words.size(); ++i) words[i] = words_[i].load(std::memory_order_relaxed);
+        std::atomic_thread_fence(std::memory_order_acquire);
+        if (words[0] == 0 || words_[0].load(std::memory_order_relaxed) != words[0]) return {};
+        return std::bit_cast<event>(words);
+    }
+
+private:
+    using words_of_event = std::array<std::uint64_t, sizeof(event) / sizeof(std::uint64_t)>;
+
+    std::array<std::atomic<std::uint64_t>, std::tuple_size_v<words_of_event>> words_{};
+};
+
+/// The last events of a thread.
+class ring {
+public:
+    /// Its pages are there when they are written for the first time.
+    explicit ring(std::size_t size)
+        : slots_(static_cast<slot*>(std::calloc(size, sizeof(slot))), &std::free), size_(size) {
+        if (!slots_) throw std::bad_alloc();
+    }
+
+    std::size_t size() const noexcept { return size_; }
+    void add(const event& made) noexcept { slots_[next_++ % size_].set(made); }
+
+    void append_to(std::vector<event>& all) const {
+        for (std::size_t i = 0; i < size_; ++i) {
+            const event found = slots_[i].get();
+            if (found.kind != event_kind::none) all.push_back(found);
+        }
+    }
+
+private:
+    std::unique_ptr<slot[], decltype(&std::free)> slots_;
+    std::size_t size_;
+    std::size_t next_ = 0;
+};
+
+std::atomic<std::size_t> ring_size = 1024;
+
+/// All rings. Those of threads that have ended are kept, for the events in them, until new threads take them.
+class rings {
+public:
+    static rings& instance() {
+        static auto* const only = new rings;  // threads may end after static objects
+        return *only;
+    }
+
+    /// Returns null where there is no memory, or another thread is at work here.
+    ring* take(std::size_t size) noexcept {
+        try {
+            const std::unique_lock lock(mutex_, std::try_to_lock);
+            if (!lock) return nullptr;
+            if (free_.size() >= most_kept) {
+                const auto fits = std::ranges::find(free_, size, &ring::size);
+                if (fits != free_.end()) {
+                    ring* const result = *fits;
+                    free_.erase(fits);
+                    return result;
+                }
+            }
+            free_.reserve(all_.size() + 1);
+            return all_.emplace_back(std::make_unique<ring>(size)).get();
+        } catch (const std::bad_alloc&) {
+            return nullptr;
+        }
+    }
+
+    void give_back(ring* of) noexcept {
+        const std::scoped_lock lock(mutex_);
+        free_.push_back(of);  // there is room: see take
+    }
+
+    std::vector<event> events() {
+        std::vector<event> result;
+        const std::scoped_lock lock(mutex_);
+        for (const auto& each : all_) each->append_to(result);
+        return result;
+    }
+
+private:
+    static constexpr std::size_t most_kept = 16;
+
+    std::mutex mutex_;
+    std::vector<std::unique_ptr<ring>> all_;
+    std::vector<ring*> free_;
+};
+
+thread_local constinit ring* my_ring = nullptr;
+thread_local constinit bool has_ended = false;
+thread_local constinit std::uint64_t events_of_thread = 0;
+
+struct gives_ring_back {
+    ~gives_ring_back() {
+        has_ended = true;
+        if (my_ring) rings::instance().give_back(std::exchange(my_ring, nullptr));
+    }
+};
+
+/// Returns the ring of the calling thread, with as many events as are to be kept; null where it has none.
+ring* ring_of_thread() noexcept {
+    const std::size_t size = ring_size.load(std::memory_order_relaxed);
+    if (my_ring && my_ring->size() == size) return my_ring;
+    if (has_ended) return nullptr;
+    static thread_local const gives_ring_back ends;
+    static_cast<void>(ends);
+    if (my_ring) rings::instance().give_back(std::exchange(my_ring, nullptr));
+    if (size != 0) my_ring = rings::instance().take(size);
+    return my_ring;
+}
+
+/// Returns the number of this process, which takes a system call in each forked one.
+std::uint32_t this_process() noexcept {
+    static std::atomic<std::uint64_t> known = 0;  // forks and 1 | process
+    const auto forks = static_cast<std::uint64_t>(process::forks()) + 1;
+    std::uint64_t seen = known.load(std::memory_order_relaxed);
+    if (seen >> 32 != forks) {
+        seen = forks << 32 | static_cast<std::uint32_t>(::getpid());
+        known.store(seen, std::memory_order_relaxed);
+    }
+    return static_cast<std::uint32_t>(seen);
+}
+
+/// Writes the names of the spaces and the place of an event that a thread writes to the file for the first time.
+void name_parts_of(const event& made) noexcept {
+    constexpr std::uint64_t places = 256;
+    static thread_local constinit std::array<std::uint64_t, places> sites_named{};
+    static thread_local constinit std::uint32_t spaces_named = 0;
+    static thread_local constinit std::uint64_t file = 0;
+    if (file != number_of_file()) {
+        file = number_of_file();
+        sites_named = {};
+        spaces_named = 0;
+    }
+    try {
+        for (const std::uint8_t id : {made.from, made.to}) {
+            if ((spaces_named >> id & 1) != 0) continue;
+            spaces_named |= std::uint32_t{1} << id;
+            write_text(named::space, id, space::from_id(id).name());
+        }
+        std::uint64_t& same = sites_named[made.site / 4 % places];
+        if (same == made.site) return;
+        same = made.site;
+        write_text(named::site, made.site, describe_site(made.site));
+    } catch (const std::bad_alloc&) {  // the names are a help, no more
+    }
+}
+
+void want_events() noexcept { wanted.store(ring_size.load() != 0 || is_file_open(), std::memory_order_relaxed); }
+
+/// Does what the environment asks for, while the library is loaded.
+[[maybe_unused]] const bool asked_environment = [] {
+    const char* const events = std::getenv("UNIBUF_EVENTS");
+    const char* const file = std::getenv("UNIBUF_TRACE");
+    if (events && *events) {
+        std::size_t each_thread = 0;
+        const char* const end = events + std::strlen(events);
+        if (std::from_chars(events, end, each_thread).ptr == end) {
+            keep_events(each_thread);
+        } else {
+            std::fprintf(stderr, "unibuf: UNIBUF_EVENTS: '%s' is no number of events\n", events);
+        }
+    }
+    try {
+        if (file && *file) write_trace(file);
+    } catch (const std::exception& failure) {
+        std::fprintf(stderr, "unibuf: UNIBUF_TRACE: %s\n", failure.what());
+    }
+    return true;
+}();
+
+}  // namespace
+
+std::uint64_t now() noexcept {
+    timespec time{};
+    ::clock_gettime(CLOCK_MONOTONIC, &time);
+    return static_cast<std::uint64_t>(time.tv_sec) * 1'000'000'000 + static_cast<std::uint64_t>(time.tv_nsec);
+}
+
+void sort(std::vector<event>& events) {
+    std::ranges::sort(events, {}, [](const event& each) { return std::tuple(each.time, each.thread, each.number); });
+}
+
+void record(event made) noexcept {
+    if (made.time == 0) made.time = now();
+    made.thread = detail::this_thread();
+    made.process = this_process();
+    made.site = call_site();
+    made.number = ++events_of_thread;
+    if (ring* const kept = ring_of_thread()) kept->add(made);
+    if (!is_file_open()) return;
+    name_parts_of(made);
+    append(made);
+}
+
+}  // namespace trace
+
+std::vector<event> recorded_events() {
+    std::vector<event> result = trace::rings::instance().events();
+    trace::sort(result);
+    return result;
+}
+
+void keep_events(std::size_t each_thread) {
+    trace::ring_size.store(each_thread, std::memory_order_relaxed);
+    trace::want_events();
+}
+
+std::string write_trace(const std::string& file) {
+    std::string name = trace::open_file(file);
+    trace::want_events();
+    return name;
+}
+
+bool is_tracing() noexcept { return trace::is_file_open(); }
+
+void stop_trace() {
+    trace::close_file();
+    trace::want_events();
+}
+
+}  // namespace unibuf

@@ -1,0 +1,31 @@
+// trace/recorder.hpp: keeps the last events of each thread, and writes all of them where a file is wanted.
+//
+// What always holds:
+//  1. A thread writes to its own ring alone. Others read it meanwhile: the time of an event is 0 while it changes.
+//  2. To record waits for nobody and touches no device. A thread's first event needs memory for its ring. In a trace
+//     each 512th event needs a piece more of the file, and the first from a place asks the loader for its name.
+//  3. Nothing is recorded where memory or the disk is full; a trace says so, once, on stderr.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <vector>
+
+#include "unibuf/trace.hpp"
+
+namespace unibuf::trace {
+
+/// Whether anybody wants events: looked at before one is made.
+inline constinit std::atomic<bool> wanted = true;
+inline bool is_on() noexcept { return wanted.load(std::memory_order_relaxed); }
+
+/// The nanoseconds of CLOCK_MONOTONIC.
+std::uint64_t now() noexcept;
+
+/// Puts events in their order.
+void sort(std::vector<event>& events);
+
+/// Adds the thread, the process, the place in the program, a number and, where it is 0, the time.
+void record(event made) noexcept;
+
+}  // namespace unibuf::trace

@@ -1,0 +1,178 @@
+// trace/why.cpp: tells the events of a buffer in sentences.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <optional>
+
+#include "trace/call_site.hpp"
+#include "trace/rows.hpp"
+#include "unibuf/error.hpp"
+#include "unibuf/trace.hpp"
+
+namespace unibuf {
+namespace {
+
+/// Remembers who wrote each byte last.
+class last_writers {
+public:
+    void write(const event& by) {
+        trace::for_each_row(by, [&](std::uint64_t begin, std::uint64_t end) {
+            const event* const behind = of(end);
+            all_.erase(all_.lower_bound(begin), all_.lower_bound(end));
+            all_[begin] = &by;
+            all_.try_emplace(end, behind);
+        });
+    }
+
+    /// Returns the writer of the byte; null where nobody is known to have written it.
+    const event* of(std::uint64_t byte) const {
+        const auto next = all_.upper_bound(byte);
+        return next == all_.begin() ? nullptr : std::prev(next)->second;
+    }
+
+private:
+    std::map<std::uint64_t, const event*> all_;  // by where their bytes begin
+};
+
+bool writes(const event& of) {
+    switch (of.kind) {
+        case event_kind::access:
+            return of.what != access::read && of.why != cause::host_pointer;
+        case event_kind::fill:
+        case event_kind::mark:
+        case event_kind::found:
+        case event_kind::assumed:
+            return true;
+        default:
+            return false;
+    }
+}
+
+class story {
+public:
+    story(const trace_file& names, std::uint64_t begin) : names_(names), begin_(begin) {}
+
+    std::string tell(const event& of) const {
+        const std::uint64_t after = of.time - begin_;
+        std::string result =
+            fmt::format("{:.6f} s, thread {}: {}", static_cast<double>(after) / 1e9, of.thread, what(of));
+        if (of.site != 0) result += ", in " + site(of.site);
+        return result;
+    }
+
+    void remember(const event& of) {
+        if (writes(of)) writers_.write(of);
+    }
+
+private:
+    std::string name(std::uint8_t id) const {
+        const auto found = names_.spaces.find(id);
+        return found != names_.spaces.end() ? found->second : space::from_id(id).name();
+    }
+
+    std::string site(std::uint64_t address) const {
+        const auto found = names_.sites.find(address);
+        if (found != names_.sites.end()) return found->second;
+        return names_.events.empty() ? trace::describe_site(address) : fmt::format("{:#x}", address);
+    }
+
+    static std::string bytes(const event& of) {
+        std::string result = fmt::format("bytes [{}, {})", of.begin, of.end);
+        if (of.axes == 1) result = fmt::format("{} rows of {} bytes among {}", of.counts[0], of.row_bytes, result);
+        if (of.axes == 2) {
+            result = fmt::format("{} x {} rows of {} bytes among {}", of.counts[0], of.counts[1], of.row_bytes, result);
+        }
+        return result;
+    }
+
+    static std::string moved(const event& of) {
+        if (of.took == 0) return fmt::format("{} bytes", of.bytes);
+        return fmt::format("{} bytes in {:.1f} us", of.bytes, static_cast<double>(of.took) / 1e3);
+    }
+
+    std::string accessed(const event& of) const {
+        static constexpr std::string_view verbs[] = {"", "read", "write", "read and write"};
+        const std::string_view verb = verbs[static_cast<std::size_t>(of.what)];
+        std::string result;
+        switch (of.why) {
+            case cause::host_pointer:
+                result = fmt::format("a pointer to {} was given out", bytes(of));
+                break;
+            case cause::device_handle:
+                result = fmt::format("a handle at {} to {} was given out", name(of.to), bytes(of));
+                break;
+            case cause::sync:
+                result = fmt::format("{} of {} were synchronized", bytes(of), name(of.to));
+                break;
+            case cause::prefetch:
+                result = fmt::format("{} were fetched ahead to {}", bytes(of), name(of.to));
+                break;
+            case cause::eviction:
+                result = fmt::format("{} were brought to {} to make room", bytes(of), name(of.to));
+                break;
+            default:
+                result = fmt::format("{} was to {} {}", name(of.to), verb, bytes(of));
+        }
+        return result + (of.bytes == 0 ? ", and lacked nothing" : fmt::format(", and lacked {} bytes", of.bytes));
+    }
+
+    std::string what(const event& of) const {
+        switch (of.kind) {
+            case event_kind::access:
+                return accessed(of);
+            case event_kind::transfer: {
+                std::string result =
+                    fmt::format("{} went from {} to {}: {}", moved(of), name(of.from), name(of.to), bytes(of));
+                if (const event* const by = writers_.of(of.begin)) {
+                    result += fmt::format("; the first of them was written last at {}", name(by->to));
+                    if (by->site != 0) result += " in " + site(by->site);
+                }
+                return result;
+            }
+            case event_kind::fill:
+                return fmt::format("{} were filled at {}", bytes(of), name(of.to));
+            case event_kind::mark:
+                return fmt::format("{} at {} were said to be the newest", bytes(of), name(of.to));
+            case event_kind::found:
+                return fmt::format("{} had been written at the host through a pointer", bytes(of));
+            case event_kind::assumed:
+                return fmt::format("{} may have been written at the host through a pointer", bytes(of));
+            case event_kind::discard:
+                return fmt::format("the content of {} was discarded", bytes(of));
+            case event_kind::allocation:
+                if (of.from != of.to) {
+                    return fmt::format("a copy was made at {}, in the memory of {}", name(of.to), name(of.from));
+                }
+                return fmt::format("a copy of {} bytes was made at {}", of.bytes, name(of.to));
+            case event_kind::release:
+                return fmt::format("the copy at {} was freed", name(of.to));
+            case event_kind::eviction:
+                return fmt::format("the copy at {} went because others needed the memory", name(of.to));
+            case event_kind::none:
+            case event_kind::text:
+                break;
+        }
+        return {};
+    }
+
+    const trace_file& names_;
+    std::uint64_t begin_;
+    last_writers writers_;
+};
+
+}  // namespace
+
+std::vector<std::string> why(std::span<const event> events, std::uint64_t buffer, const trace_file& names) {
+    std::vector<std::string> result;
+    std::optional<story> told;
+    for (const event& each : events) {
+        if (each.buffer != buffer) continue;
+        if (!told) told.emplace(names, each.time);
+        result.push_back(told->tell(each));
+        told->remember(each);
+    }
+    return result;
+}
+
+}  // namespace unibuf

@@ -1,0 +1,73 @@
+// tests/cli/trace_test.cpp: what the tool tells of a program that has run with a trace.
+#include <nlohmann/json.hpp>
+
+#include "cli/program.hpp"
+
+namespace unibuf::cli {
+namespace {
+
+/// The trace of examples/heat, which moves its edge in each step.
+class a_trace : public testing::Test {
+protected:
+    void SetUp() override {
+        const outcome ran =
+            run("examples/heat", {"--width", "256", "--rows", "256", "--steps", "20"}, {{"UNIBUF_TRACE", file_}});
+        if (ran.status != 0) GTEST_SKIP() << ran.err;
+    }
+
+    outcome tool(std::vector<std::string> arguments) {
+        arguments.insert(arguments.begin() + 1, file_);
+        return run("cli/unibuf", arguments);
+    }
+
+    scratch folder_;
+    std::string file_ = folder_.file("heat.trace");
+};
+
+TEST_F(a_trace, is_reported_with_the_least_that_was_needed) {
+    const outcome text = tool({"report"});
+    EXPECT_EQ(text.status, 0) << text.err;
+    EXPECT_TRUE(text.out.starts_with("moved / least needed: ")) << text.out;
+    const nlohmann::json got = nlohmann::json::parse(tool({"report", "--json"}).out);
+    EXPECT_GT(got.at("moved"), 0);
+    EXPECT_GE(got.at("moved"), got.at("least"));
+    std::uint64_t sum = 0;
+    for (const auto& each : got.at("routes")) sum += each.at("bytes").get<std::uint64_t>();
+    EXPECT_EQ(sum, got.at("moved"));
+    const auto in_program = [](const nlohmann::json& each) {
+        return each.at("site").get<std::string>().find("/heat+0x") != std::string::npos;
+    };
+    EXPECT_TRUE(std::ranges::any_of(got.at("sites"), in_program)) << got.at("sites");
+}
+
+TEST_F(a_trace, says_why_bytes_were_copied) {
+    const outcome got = tool({"why", "1"});
+    EXPECT_EQ(got.status, 0) << got.err;
+    EXPECT_NE(got.out.find("lacked"), std::string::npos) << got.out;
+    EXPECT_NE(got.out.find("had been written at the host through a pointer"), std::string::npos) << got.out;
+    expect_one_clear_line(tool({"why", "999999"}), "unibuf", "unibuf report");
+}
+
+TEST_F(a_trace, is_checked_against_limits) {
+    EXPECT_EQ(tool({"check", "--max", "*:*=1TB"}).status, 0);
+    EXPECT_EQ(tool({"check", "--max", "opencl:0:host=0"}).status, 3);
+    EXPECT_EQ(tool({"check", "--max", "host:opencl:1=0"}).status, 0);
+    const outcome got = tool({"check", "--max", "*:*=1TB", "--max", "host:*=1B"});
+    EXPECT_EQ(got.status, 3);
+    EXPECT_NE(got.out.find("EXCEEDED"), std::string::npos) << got.out;
+    EXPECT_NE(got.out.find("kept"), std::string::npos) << got.out;
+    for (const char* const nonsense :
+         {"host", "host:*", "host:*=", "host:*=many", "=1", "host=1GB", "host:cuda:x=1", "0:1=1"}) {
+        const outcome refused = tool({"check", "--max", nonsense});
+        EXPECT_EQ(refused.status, 2) << nonsense;
+        expect_one_clear_line(refused, "unibuf", "FROM:TO=BYTES");
+    }
+}
+
+TEST(a_trace_file, is_refused_where_it_is_none) {
+    expect_one_clear_line(run("cli/unibuf", {"report", "/nonexistent"}), "unibuf", "No such file");
+    expect_one_clear_line(run("cli/unibuf", {"report", "/dev/null"}), "unibuf", "empty");
+}
+
+}  // namespace
+}  // namespace unibuf::cli

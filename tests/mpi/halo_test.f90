@@ -1,0 +1,164 @@
+!> halo_test: what the module unibuf_mpi does on several processes. All of them check; the first one that fails ends all.
+program halo_test
+  use checks
+  use gpu_unified_buffers
+  use kinds
+  use mpi_f08
+  use unibuf_mpi
+  implicit none
+
+  integer, parameter :: nx = 4, ny = 5
+  integer, parameter :: sizes(2) = [8, 8]
+  integer :: rank, ranks, status
+  character(500) :: message
+
+  call MPI_Init()
+  call MPI_Comm_rank(MPI_COMM_WORLD, rank)
+  call MPI_Comm_size(MPI_COMM_WORLD, ranks)
+  call set_gpu_device('debug:0')
+  call exchanges()
+  call refusals()
+  call messages()
+  call MPI_Finalize()
+  call send_buffer(field(0.0_dp), 0, 0, MPI_COMM_WORLD, stat=status, errmsg=message)
+  call check(status == STATUS_INVALID_ARGUMENT .and. index(message, 'after MPI_Finalize') > 0, 'MPI has ended')
+  call finish()
+
+contains
+
+  !> A field of nx + 2 times ny + 2 doubles that the device has: 100 * rank + i + 10 * j, and -1 at ghosts.
+  function field(add) result(made)
+    real(dp), intent(in) :: add
+    type(unified_buffer) :: made
+    type(buffer_lease) :: lease
+    real(dp), pointer, contiguous :: cells(:, :)
+    integer :: i, j
+
+    made = create_unified_buffer(8_i64*(nx + 2)*(ny + 2), BUFFER_READ_WRITE, MEMORY_GPU_PREFERRED)
+    lease = acquire_buffer(made, 'debug:0', ACCESS_WRITE)
+    call get_pointer(lease, cells, [nx + 2, ny + 2])
+    cells = -1
+    do j = 1, ny
+      do i = 1, nx
+        cells(i + 1, j + 1) = 100*rank + i + 10*j + add
+      end do
+    end do
+    call release_buffer(lease)
+  end function field
+
+  integer(i64) function moved(buffer)
+    type(unified_buffer), intent(in) :: buffer
+    type(transfer_statistics) :: made
+
+    made = buffer_statistics(buffer)
+    moved = made%bytes_moved
+  end function moved
+
+  subroutine exchanges()
+    type(unified_buffer) :: first, second
+    type(buffer_lease) :: lease
+    type(halo) :: edges
+    real(dp) :: cells(nx + 2, ny + 2)
+    real(dp), parameter :: half = 0.5_dp
+    integer :: left, right, other, towards(2)
+    integer(i64) :: bytes, sent
+    logical :: arrived
+
+    left = modulo(rank - 1, ranks)
+    right = modulo(rank + 1, ranks)
+    first = field(0.0_dp)
+    second = field(half)
+    edges = create_halo(MPI_COMM_WORLD, [first, second], sizes, [nx + 2, ny + 2], [1, 0], periodic=[.true., .false.])
+    call check(all(halo_coordinates(edges) == [rank, 0]) .and. all(halo_ranks(edges) == [ranks, 1]), 'the first axis is cut')
+
+    lease = acquire_buffer(first, 'host', ACCESS_WRITE)
+    call begin_halo(edges, stat=status, errmsg=message)
+    call check(status == STATUS_ACCESS_CONFLICT, 'a side is leased')
+    call release_buffer(lease)
+    call destroy_halo(edges)
+    call destroy_unified_buffer(first)
+    first = field(0.0_dp)
+    edges = create_halo(MPI_COMM_WORLD, [first, second], sizes, [nx + 2, ny + 2], [1, 0], periodic=[.true., .false.])
+
+    call begin_halo(edges)
+    call begin_halo(edges, stat=status, errmsg=message)
+    call check(status == STATUS_INVALID_ARGUMENT .and. index(message, 'has not been finished') > 0, 'begun twice')
+    arrived = poll_halo(edges)
+    call finish_halo(edges)
+    bytes = 8*(ny + 2)
+    call check(moved(first) == 2*bytes .and. moved(second) == 2*bytes, 'two columns came from the device')
+    call check(halo_neighbours(edges) == 2, 'there are two neighbours')
+    call halo_neighbour(edges, 1, other, towards, sent)
+    call check(other == left .and. all(towards == [-1, 0]) .and. sent == 2*bytes, 'both fields went in one message')
+    call read_buffer(second, cells)
+    call check(all(cells(1, 2:ny + 1) == cells(2, 2:ny + 1) - 100*rank + 100*left + nx - 1), 'the ghosts of the left')
+    call check(all(cells(nx + 2, 2:ny + 1) == cells(nx + 1, 2:ny + 1) - 100*rank + 100*right - nx + 1), 'and of the right')
+    call check(all(cells(2:nx + 1, 1) == -1), 'no ghosts are along the second axis')
+    call destroy_halo(edges)
+
+    edges = create_halo(MPI_COMM_WORLD, [first], sizes(:1), [nx + 2, ny + 2], [1, 1], ranks=[1, ranks], &
+                        periodic=[.true., .true.], corners=.true.)
+    call exchange_halo(edges)
+    call read_buffer(first, cells)
+    call check(cells(1, 1) == 100*left + nx + 10*ny, 'the ghost at a corner')
+    call check(cells(nx + 2, 3) == 100*rank + 1 + 20, 'a process is its own neighbour')
+    call destroy_halo(edges)
+    call begin_halo(edges, stat=status, errmsg=message)
+    call check(status == STATUS_INVALID_ARGUMENT .and. index(message, 'destroyed') > 0, 'a halo that has ended')
+    call destroy_unified_buffer(first)
+    call destroy_unified_buffer(second)
+  end subroutine exchanges
+
+  subroutine refusals()
+    type(unified_buffer) :: only
+    type(halo) :: edges
+    integer :: ghosts
+
+    only = field(0.0_dp)
+    ghosts = merge(2, 1, rank == 1)
+    edges = create_halo(MPI_COMM_WORLD, [only], sizes(:1), [nx + 2, ny + 2], [0, ghosts], stat=status, errmsg=message)
+    call check(status == STATUS_INVALID_ARGUMENT .and. index(message, 'rank 1: it has 2 ghosts along axis 2') == 1, 'ghosts')
+    edges = create_halo(MPI_COMM_WORLD, [only], sizes(:1), [nx + 2, ny + 1], [0, 1], stat=status, errmsg=message)
+    call check(status == STATUS_INVALID_ARGUMENT .and. index(message, 'field 1 has 336 bytes') > 0, 'another shape')
+    edges = create_halo(MPI_COMM_WORLD, [only], sizes, [nx + 2, ny + 2], [0, 1], stat=status, errmsg=message)
+    call check(status == STATUS_INVALID_ARGUMENT .and. index(message, 'for each field') > 0, 'too many sizes')
+    edges = create_halo(MPI_COMM_WORLD, [only], sizes(:1), [nx + 2, ny + 2], [0, 3], stat=status, errmsg=message)
+    call check(status == STATUS_INVALID_ARGUMENT .and. index(message, 'axis 2 has 7 elements') > 0, 'too many ghosts')
+    edges = create_halo(MPI_COMM_WORLD, [only], sizes(:1), [nx + 2, ny + 2], [0, 1])
+    if (rank == 0) then
+      call exchange_halo(edges, timeout_ns=1000000_i64, stat=status, errmsg=message)
+      call check(status == STATUS_TIMEOUT .and. index(message, 'from rank 1') > 0, 'a message that does not come')
+      call MPI_Barrier(MPI_COMM_WORLD)
+      call finish_halo(edges)
+    else
+      call MPI_Barrier(MPI_COMM_WORLD)
+      call exchange_halo(edges)
+    end if
+    call destroy_halo(edges)
+    call destroy_unified_buffer(only)
+  end subroutine refusals
+
+  subroutine messages()
+    type(unified_buffer) :: whole, column, ghost
+    real(dp) :: got(nx + 2)
+
+    whole = field(0.0_dp)
+    column = view_buffer(whole, 8_i64*(nx + 2), 8_i64*(nx + 2))
+    ghost = view_buffer(whole, 0_i64, 8_i64*(nx + 2))
+    call recv_buffer(ghost, MPI_ANY_SOURCE, 4, MPI_COMM_WORLD, timeout_ns=1000_i64, stat=status, errmsg=message)
+    call check(status == STATUS_TIMEOUT, 'no message has come')
+    call MPI_Barrier(MPI_COMM_WORLD)
+    call send_buffer(column, modulo(rank + 1, ranks), 4, MPI_COMM_WORLD)
+    call recv_buffer(ghost, MPI_ANY_SOURCE, 4, MPI_COMM_WORLD)
+    call read_buffer(ghost, got)
+    call check(got(2) == 100*modulo(rank - 1, ranks) + 11 .and. moved(whole) == 8*(nx + 2), 'a column has come')
+    call bcast_buffer(ghost, 1, MPI_COMM_WORLD)
+    call read_buffer(ghost, got)
+    call check(got(2) == 11, 'all have the same')
+    call send_buffer(ghost, MPI_PROC_NULL, 0, MPI_COMM_WORLD)
+    if (rank == 0) ghost = whole
+    call bcast_buffer(ghost, 1, MPI_COMM_WORLD, stat=status, errmsg=message)
+    call check(status == STATUS_INVALID_ARGUMENT .and. index(message, '48 to 336') > 0, 'broadcasts of unequal sizes')
+  end subroutine messages
+
+end program halo_test

@@ -1,0 +1,61 @@
+"""Traces, and what they say of Python programs."""
+
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+import unibuf
+from unibuf import UnifiedBuffer
+
+
+def test_a_trace_has_the_lines_that_asked(tmp_path):
+    b = UnifiedBuffer((1000,), dtype="f4")
+    with unibuf.trace(tmp_path / "run.trace") as file:
+        b.host[:] = 1
+        with b.read("debug:0") as there:
+            assert there[0] == 1
+    assert file == str(tmp_path / "run.trace")
+    found = unibuf.traffic(file)
+    assert found.moved == found.least == b.nbytes
+    assert found.ratio == 1
+    tool = [sys.executable, "-m", "unibuf", "report", file]
+    report = subprocess.run(tool, capture_output=True, text=True, check=True).stdout
+    assert "moved / least needed: 1.00" in report
+    assert f"{__file__}:" in report
+    assert "in test_a_trace_has_the_lines_that_asked" in report
+
+
+def test_what_is_asked_for_after_the_block_is_not_in_the_file(tmp_path):
+    b = UnifiedBuffer((10,)).fill(1)
+    with unibuf.trace(tmp_path / "a") as file:
+        pass
+    with b.read("debug:0"):
+        pass
+    assert unibuf.traffic(file) == unibuf.Traffic(0, 0, 0, 0, 0)
+    with pytest.raises(ValueError, match="a trace is being written"), unibuf.trace(tmp_path / "b"):
+        with unibuf.trace(tmp_path / "c"):
+            pass
+    with pytest.raises(ValueError, match="No such file"):
+        unibuf.traffic(tmp_path / "missing")
+
+
+def test_a_buffer_says_why_it_was_copied():
+    b = UnifiedBuffer((1000,), dtype="f4")
+    b.host[:] = 1
+    with b.read("debug:0"):
+        pass
+    told = b.why()
+    assert any("4000 bytes" in each and "from host to debug:0" in each for each in told), told
+    assert UnifiedBuffer((3,)).why() == []
+
+
+def test_no_event_is_kept_where_none_is_wanted():
+    unibuf.keep_events(0)
+    try:
+        b = UnifiedBuffer(np.ones(4).shape).fill(1)
+        with b.read("debug:0"):
+            pass
+        assert b.why() == []
+    finally:
+        unibuf.keep_events(1024)

@@ -1,0 +1,291 @@
+// unit/recorder_test.cpp: what is recorded, and what becomes of it.
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "unibuf/trace.hpp"
+#include "unibuf/unibuf.hpp"
+
+namespace unibuf::test {
+namespace {
+
+constexpr std::size_t bytes = 4096;
+
+/// Returns the events of a buffer.
+std::vector<event> events_of(const buffer& of) {
+    std::vector<event> result = recorded_events();
+    std::erase_if(result, [&](const event& each) { return each.buffer != of.id(); });
+    return result;
+}
+
+std::vector<event> events_of(const buffer& of, event_kind kind) {
+    std::vector<event> result = events_of(of);
+    std::erase_if(result, [&](const event& each) { return each.kind != kind; });
+    return result;
+}
+
+void write_at(buffer& of, space where) { static_cast<void>(of.acquire(where, access::write, {})); }
+void read_at(const buffer& of, space where) { static_cast<void>(of.acquire(where, access::read, {})); }
+
+/// Each test begins with the recorder as it is at first, and leaves it so.
+class recorder : public testing::Test {
+protected:
+    recorder() { keep_events(1024); }
+    ~recorder() override {
+        stop_trace();
+        keep_events(1024);
+        std::error_code ignored;
+        std::filesystem::remove_all(folder_, ignored);
+    }
+
+    std::string file(const std::string& name) const { return (folder_ / name).string(); }
+
+private:
+    static std::filesystem::path made_folder() {
+        std::string name = (std::filesystem::temp_directory_path() / "unibuf-trace-XXXXXX").string();
+        return ::mkdtemp(name.data());
+    }
+
+    std::filesystem::path folder_ = made_folder();
+};
+
+TEST_F(recorder, tells_what_an_access_lacked_and_what_was_moved_for_it) {
+    const space there("debug:0");
+    buffer mine(bytes);
+    write_at(mine, host);
+    read_at(mine, there);
+    const std::vector<event> moved = events_of(mine, event_kind::transfer);
+    ASSERT_EQ(moved.size(), 1u);
+    EXPECT_EQ(moved[0].from, host.id());
+    EXPECT_EQ(moved[0].to, there.id());
+    EXPECT_EQ(moved[0].bytes, bytes);
+    EXPECT_EQ(moved[0].why, cause::read);
+    EXPECT_EQ(moved[0].process, static_cast<std::uint32_t>(::getpid()));
+    const std::vector<event> asked = events_of(mine, event_kind::access);
+    ASSERT_EQ(asked.size(), 2u);
+    EXPECT_EQ(asked[0].what, access::write);
+    EXPECT_EQ(asked[0].bytes, 0u);
+    EXPECT_EQ(asked[1].what, access::read);
+    EXPECT_EQ(asked[1].bytes, bytes);
+    EXPECT_GT(asked[1].took, 0u);
+    EXPECT_LE(asked[0].time, moved[0].time);
+    EXPECT_LE(moved[0].time, asked[1].time);
+    EXPECT_EQ(events_of(mine, event_kind::allocation).size(), 2u);
+}
+
+TEST_F(recorder, tells_of_the_bytes_that_were_found_and_of_those_that_were_assumed) {
+    buffer mine(bytes);
+    std::byte* const data = mine.host();
+    std::ranges::fill(std::span(data, bytes), std::byte{1});
+    read_at(mine, space("debug:0"));
+    data[100] = std::byte{2};
+    read_at(mine, space("debug:0"));
+    const std::vector<event> found = events_of(mine, event_kind::found);
+    ASSERT_FALSE(found.empty());
+    EXPECT_LE(found.back().begin, 100u);
+    EXPECT_GT(found.back().end, 100u);
+    EXPECT_LT(found.back().bytes, bytes);
+    buffer untracked(bytes, {.tracking = write_tracking::off});
+    static_cast<void>(untracked.host());
+    read_at(untracked, space("debug:0"));
+    read_at(untracked, space("debug:0"));
+    EXPECT_FALSE(events_of(untracked, event_kind::assumed).empty());
+}
+
+TEST_F(recorder, tells_of_marks_fills_discards_and_copies_that_go) {
+    const space there("debug:0");
+    buffer mine(bytes);
+    const std::byte pattern{7};
+    mine.fill(std::span(&pattern, 1));
+    read_at(mine, there);
+    mine.mark_dirty(there);
+    read_at(mine, host);
+    mine.discard(there);
+    mine.discard_content();
+    std::vector<event_kind> kinds;
+    for (const event& each : events_of(mine)) {
+        const bool of_steps = each.kind == event_kind::access || each.kind == event_kind::transfer;
+        if (!of_steps && each.kind != event_kind::allocation) kinds.push_back(each.kind);
+    }
+    const std::vector wanted{event_kind::fill, event_kind::mark, event_kind::release, event_kind::discard};
+    EXPECT_EQ(kinds, wanted);
+}
+
+TEST_F(recorder, takes_memory_that_was_there_before_for_written_at_the_host) {
+    buffer shared(bytes);
+    const buffer attached = buffer::attach(shared.share());
+    std::vector<std::byte> memory(bytes);
+    const buffer over = buffer::over(memory, nullptr);
+    for (const buffer* each : {&attached, &over}) {
+        read_at(*each, space("debug:0"));
+        EXPECT_EQ(events_of(*each, event_kind::mark).size(), 1u);
+        EXPECT_EQ(traffic_of(events_of(*each)).least, bytes);
+    }
+}
+
+TEST_F(recorder, tells_of_the_rows_of_a_rectangle) {
+    unified_buffer<float> table({10, 20});
+    table.fill(1);
+    table.view(full_extent, 3).read("debug:0").release();
+    const std::vector<event> moved = events_of(table.bytes(), event_kind::transfer);
+    ASSERT_EQ(moved.size(), 1u);
+    EXPECT_EQ(moved[0].bytes, 10 * sizeof(float));
+    EXPECT_EQ(moved[0].axes, 1);
+    EXPECT_EQ(moved[0].counts[0], 10u);
+    EXPECT_EQ(moved[0].pitches[0], 20 * sizeof(float));
+    EXPECT_EQ(moved[0].row_bytes, sizeof(float));
+}
+
+TEST_F(recorder, notes_the_first_use_of_what_was_fetched_ahead_and_no_other) {
+    buffer mine(bytes);
+    write_at(mine, space("debug:0"));
+    mine.prefetch(host);
+    const auto uses = [&] { return std::ranges::count(events_of(mine, event_kind::access), true, &event::is_demand); };
+    EXPECT_EQ(uses(), 1);
+    read_at(mine, host);
+    EXPECT_EQ(uses(), 2);
+    read_at(mine, host);
+    EXPECT_EQ(uses(), 2) << "the gate did not open";
+}
+
+TEST_F(recorder, keeps_the_last_events_of_each_thread) {
+    keep_events(8);
+    const space there("debug:0");
+    buffer mine(bytes);
+    for (int i = 0; i < 20; ++i) {
+        write_at(mine, host);
+        read_at(mine, there);
+    }
+    EXPECT_EQ(events_of(mine).size(), 8u);
+    EXPECT_EQ(events_of(mine).back().to, there.id());
+    std::thread([&] {
+        write_at(mine, host);
+        read_at(mine, there);
+    }).join();
+    EXPECT_GT(events_of(mine).size(), 8u) << "what a thread did before its end is lost";
+}
+
+TEST_F(recorder, is_off_where_no_event_is_to_be_kept) {
+    keep_events(0);
+    buffer mine(bytes);
+    write_at(mine, host);
+    read_at(mine, space("debug:0"));
+    EXPECT_TRUE(events_of(mine).empty());
+}
+
+TEST_F(recorder, may_be_read_while_others_record) {
+    keep_events(16);
+    std::atomic<bool> stop = false;
+    std::vector<std::jthread> threads;
+    for (int i = 0; i < 2; ++i) {
+        threads.emplace_back([&] {
+            buffer mine(bytes);
+            while (!stop) {
+                write_at(mine, host);
+                read_at(mine, space("debug:0"));
+            }
+        });
+    }
+    for (int i = 0; i < 200; ++i) {
+        for (const event& each : recorded_events()) {
+            if (each.kind == event_kind::transfer && each.bytes != 0) {
+                ASSERT_LE(each.begin + each.bytes, std::max<std::uint64_t>(each.end, bytes));
+            }
+            ASSERT_NE(each.time, 0u);
+        }
+    }
+    stop = true;
+}
+
+TEST_F(recorder, writes_a_file_that_has_all_events) {
+    keep_events(0);
+    EXPECT_EQ(write_trace(file("trace")), file("trace"));
+    EXPECT_THROW(write_trace(file("other")), error);
+    const space there("debug:0");
+    buffer mine(bytes);
+    constexpr int rounds = 1000;  // more than a piece of the file has room for
+    for (int i = 0; i < rounds; ++i) {
+        write_at(mine, host);
+        read_at(mine, there);
+    }
+    std::thread([&] { write_at(mine, host); }).join();
+    stop_trace();
+    write_at(mine, there);  // is not in it
+    const trace_file got = read_trace(file("trace"));
+    EXPECT_EQ(traffic_of(got.events).moved, rounds * bytes);
+    EXPECT_EQ(traffic_of(got.events).least, rounds * bytes);
+    EXPECT_EQ(std::ranges::count(got.events, event_kind::transfer, &event::kind), rounds);
+    EXPECT_TRUE(std::ranges::is_sorted(got.events, {}, &event::time));
+    EXPECT_EQ(got.spaces.at(there.id()), "debug:0");
+    const std::vector<std::string> told = why(got.events, mine.id(), got);
+    EXPECT_EQ(told.size(), got.events.size());
+    const auto tells = [&](std::string_view what) {
+        return std::ranges::any_of(told, [&](const std::string& each) { return each.find(what) != each.npos; });
+    };
+    EXPECT_TRUE(tells("debug:0 was to read bytes [0, 4096), and lacked 4096 bytes")) << told.back();
+    EXPECT_TRUE(tells("went from host to debug:0")) << told.back();
+    EXPECT_TRUE(why(got.events, mine.id() + 1, got).empty());
+}
+
+TEST_F(recorder, leaves_what_it_has_written_where_the_program_crashes) {
+    const std::string name = file("trace");
+    const pid_t child = ::fork();
+    if (child == 0) {
+        write_trace(name);
+        buffer mine(bytes);
+        write_at(mine, host);
+        read_at(mine, space("debug:0"));
+        ::_exit(9);  // as in a crash, nothing is flushed or closed
+    }
+    int status = 0;
+    ::waitpid(child, &status, 0);
+    EXPECT_EQ(traffic_of(read_trace(name).events).moved, bytes);
+}
+
+TEST_F(recorder, writes_beside_the_file_of_another_process) {
+    const std::string name = file("trace");
+    write_trace(name);
+    const pid_t child = ::fork();
+    if (child == 0) {
+        buffer mine(bytes);
+        write_at(mine, host);  // the file is the parent's
+        const std::string other = write_trace(name);
+        write_at(mine, space("debug:0"));
+        ::_exit(other == name + "." + std::to_string(::getpid()) ? 0 : 1);
+    }
+    int status = 0;
+    ::waitpid(child, &status, 0);
+    EXPECT_EQ(status, 0);
+    stop_trace();
+    EXPECT_TRUE(read_trace(name).events.empty());
+    EXPECT_FALSE(read_trace(name + "." + std::to_string(child)).events.empty());
+}
+
+TEST_F(recorder, refuses_files_that_are_no_traces) {
+    const auto message_of = [](const std::string& name) -> std::string {
+        try {
+            read_trace(name);
+        } catch (const error& refused) {
+            EXPECT_EQ(refused.code(), error_code::invalid_argument);
+            return refused.what();
+        }
+        return "none";
+    };
+    std::ofstream(file("empty")).flush();
+    std::ofstream(file("text")) << std::string(1000, 'x');
+    EXPECT_NE(message_of(file("missing")).find("No such file"), std::string::npos);
+    EXPECT_NE(message_of(file("empty")).find("empty"), std::string::npos);
+    EXPECT_NE(message_of(file("text")).find("no trace"), std::string::npos);
+    EXPECT_THROW(write_trace("/nonexistent/trace"), error);
+}
+
+}  // namespace
+}  // namespace unibuf::test
