@@ -10,23 +10,6 @@
 
 namespace unibuf::backends {
 
-/// Asks `done` again and again, for at most `timeout`, in naps that get longer: a short wait ends soon, a long one
-/// costs little. Returns what `done` answered last.
-template <class Done>
-bool poll(std::chrono::nanoseconds timeout, Done done) {
-    using clock = std::chrono::steady_clock;
-    if (done()) return true;
-    const auto begin = clock::now();
-    std::chrono::nanoseconds nap = std::chrono::microseconds(5);
-    for (;;) {
-        const auto left = timeout - (clock::now() - begin);
-        if (left <= std::chrono::nanoseconds::zero()) return timeout > std::chrono::nanoseconds::zero() && done();
-        std::this_thread::sleep_for(std::min<std::chrono::nanoseconds>(nap, left));
-        if (done()) return true;
-        nap = std::min<std::chrono::nanoseconds>(nap * 2, std::chrono::milliseconds(1));
-    }
-}
-
 /// Leaves the core to its other thread for a moment, which may be the one that does the work.
 inline void pause() noexcept {
 #if defined(__x86_64__)
@@ -36,18 +19,38 @@ inline void pause() noexcept {
 #endif
 }
 
-/// Asks `done` again and again for about as long as a thread takes to fall asleep and to be woken up. Returns what it
-/// answered last. Where the thread that does the work waits for the same core, it gets that core at once.
+/// About as long as a thread takes to fall asleep and to be woken up: a shorter wait stays awake.
+inline constexpr std::chrono::microseconds waking(50);
+
+/// Asks `done` again and again for so long. Returns what it answered last. Where the thread that does the work waits
+/// for the same core, it gets that core at once.
 template <class Done>
-bool is_done_soon(Done done) {
+bool is_done_soon(Done done, std::chrono::nanoseconds soon = waking) {
     using clock = std::chrono::steady_clock;
     if (done()) return true;
-    for (const auto end = clock::now() + std::chrono::microseconds(50); clock::now() < end;) {
+    for (const auto end = clock::now() + soon; clock::now() < end;) {
         for (int i = 0; i < 32; ++i) pause();
         if (done()) return true;
         std::this_thread::yield();
     }
     return false;
+}
+
+/// Asks `done` again and again, for at most `timeout`: awake at first, and then in naps that get longer, so that a
+/// short wait ends soon, and a long one costs little. Returns what `done` answered last.
+template <class Done>
+bool poll(std::chrono::nanoseconds timeout, Done done) {
+    using clock = std::chrono::steady_clock;
+    const auto begin = clock::now();
+    if (is_done_soon(done, std::min<std::chrono::nanoseconds>(timeout, waking))) return true;
+    std::chrono::nanoseconds nap = waking;
+    for (;;) {
+        const auto left = timeout - (clock::now() - begin);
+        if (left <= std::chrono::nanoseconds::zero()) return timeout > std::chrono::nanoseconds::zero() && done();
+        std::this_thread::sleep_for(std::min<std::chrono::nanoseconds>(nap, left));
+        if (done()) return true;
+        nap = std::min<std::chrono::nanoseconds>(nap * 2, std::chrono::milliseconds(1));
+    }
 }
 
 /// Waits for at most `timeout`. Returns whether the work is done or has failed: it uses nothing any more.

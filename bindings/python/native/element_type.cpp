@@ -3,6 +3,7 @@
 
 #include <unibuf/error.hpp>
 #include <unordered_map>
+#include <utility>
 
 #include "imported.hpp"
 
@@ -71,7 +72,7 @@ nb::object the_last_or(nb::object shape) {
     static constinit PyObject* last = nullptr;  // is never given back
     const nb::ft_lock_guard alone(one_at_a_time);
     if (!last || PyObject_RichCompareBool(last, shape.ptr(), Py_EQ) != 1) {
-        Py_XSETREF(last, Py_NewRef(shape.ptr()));
+        Py_XDECREF(std::exchange(last, Py_NewRef(shape.ptr())));
     }
     return nb::borrow(last);
 }

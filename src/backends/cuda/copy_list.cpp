@@ -13,25 +13,21 @@ result copy(direction way, const piece& one, stream_handle stream) {
                                        : api().cuMemcpyDtoHAsync(one.host, one.at, one.bytes, stream);
 }
 
-/// Returns the 2-D copy that does all of it, where the pieces have one size and one distance from each other.
-std::optional<rectangle> as_rectangle(direction way, std::span<const piece> pieces) {
+/// Returns the plane that the pieces are, where they have one size and one distance from each other.
+std::optional<plane> as_plane(std::span<const piece> pieces) {
     const piece& first = pieces[0];
-    const auto across_device = static_cast<std::size_t>(pieces[1].at - first.at);
-    const auto across_host = static_cast<std::size_t>(pieces[1].host - first.host);
-    if (across_device > most_pitch || across_host > most_pitch) return std::nullopt;
+    const plane all{.row = first,
+                    .rows = pieces.size(),
+                    .device_pitch = static_cast<std::size_t>(pieces[1].at - first.at),
+                    .host_pitch = static_cast<std::size_t>(pieces[1].host - first.host)};
+    if (all.device_pitch > most_pitch || all.host_pitch > most_pitch) return std::nullopt;
     for (std::size_t row = 0; row < pieces.size(); ++row) {
         const piece& each = pieces[row];
         const bool in_line = each.allocation == first.allocation && each.bytes == first.bytes &&
-                             each.at == first.at + row * across_device && each.host == first.host + row * across_host;
+                             each.at == first.at + row * all.device_pitch &&
+                             each.host == first.host + row * all.host_pitch;
         if (!in_line) return std::nullopt;
     }
-    rectangle all{};
-    all.width = first.bytes;
-    all.height = pieces.size();
-    const rectangle::end host{.memory = memory_of_host, .host = first.host, .pitch = across_host};
-    const rectangle::end device{.memory = memory_of_device, .device = first.at, .pitch = across_device};
-    all.source = way == direction::to_device ? host : device;
-    all.target = way == direction::to_device ? device : host;
     return all;
 }
 
@@ -60,7 +56,7 @@ result copy_batch(direction way, std::span<const piece> pieces, stream_handle st
 
 result enqueue(direction way, std::span<const piece> pieces, bool batches, stream_handle stream) {
     if (pieces.size() > 1) {
-        if (const auto all = as_rectangle(way, pieces)) return api().cuMemcpy2DAsync(&*all, stream);
+        if (const auto all = as_plane(pieces)) return enqueue(way, *all, batches, stream);
         const bool can = api().cuMemcpyBatchAsync && stream != nullptr && stream != legacy_stream;
         if (batches && can) return copy_batch(way, pieces, stream);
     }
@@ -68,6 +64,17 @@ result enqueue(direction way, std::span<const piece> pieces, bool batches, strea
         if (const result status = copy(way, each, stream); status != success) return status;
     }
     return success;
+}
+
+result enqueue(direction way, const plane& rows, bool, stream_handle stream) {
+    rectangle all{};
+    all.width = rows.row.bytes;
+    all.height = rows.rows;
+    const rectangle::end host{.memory = memory_of_host, .host = rows.row.host, .pitch = rows.host_pitch};
+    const rectangle::end device{.memory = memory_of_device, .device = rows.row.at, .pitch = rows.device_pitch};
+    all.source = way == direction::to_device ? host : device;
+    all.target = way == direction::to_device ? device : host;
+    return api().cuMemcpy2DAsync(&all, stream);
 }
 
 }  // namespace unibuf::backends::cuda

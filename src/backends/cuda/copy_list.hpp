@@ -20,10 +20,23 @@ struct piece {
     std::size_t bytes = 0;
 };
 
-/// Puts copies of `pieces`, which are apart, on `stream`, with the context current. Rows of a rectangle are one 2-D
-/// copy. Others are one batch where `batches`, which takes pinned memory whose addresses the device has too, and where
-/// the driver is 12.8 or newer; they are a copy each where it is older, and on the legacy stream, which takes no
-/// batches. Where it fails, some may be under way.
+/// Rows of one size, at one distance from each other at either end.
+struct plane {
+    piece row{};  // the first
+    std::size_t rows = 1;
+    std::size_t device_pitch = 0;
+    std::size_t host_pitch = 0;
+
+    std::size_t bytes() const noexcept { return rows * row.bytes; }
+};
+
+/// Puts copies of `pieces`, which are apart, on `stream`, with the context current. Rows of a plane are one 2-D copy.
+/// Others are one batch where `batches`, which takes pinned memory whose addresses the device has too, and where the
+/// driver is 12.8 or newer; they are a copy each where it is older, and on the legacy stream, which takes no batches.
+/// Where it fails, some may be under way.
 result enqueue(direction way, std::span<const piece> pieces, bool batches, stream_handle stream);
+
+/// Puts one 2-D copy on `stream`, with the context current. Its pitches are `most_pitch` at the most.
+result enqueue(direction way, const plane& rows, bool batches, stream_handle stream);
 
 }  // namespace unibuf::backends::cuda

@@ -2,11 +2,10 @@
 #include "backends/cuda/copy_threads.hpp"
 
 #include <algorithm>
-#include <cstring>
 #include <system_error>
 
-#include "backends/cuda/past_cache.hpp"
 #include "backends/host/sizes.hpp"
+#include "backends/poll.hpp"
 
 namespace unibuf::backends::cuda {
 namespace {
@@ -14,10 +13,8 @@ namespace {
 constexpr std::size_t most = 8;
 constexpr std::size_t worth_sharing = std::size_t{256} << 10;  // waking threads takes longer than copying less
 
-void copy_bytes(direction way, std::byte* to, const std::byte* from, std::size_t bytes) noexcept {
-    if (way == direction::to_device) return copy_past_cache(to, from, bytes);
-    std::memcpy(to, from, bytes);
-}
+// Helpers stay awake for so long, as the card does with a block of the ring: the next is there before they sleep.
+constexpr std::chrono::microseconds between_blocks(200);
 
 }  // namespace
 
@@ -28,63 +25,63 @@ bool copy_threads::have_helpers() {
     const std::size_t helpers = std::min(most, std::max<std::size_t>(1, cores / 2)) - 1;
     helpers_.reserve(helpers);
     try {
-        for (std::size_t i = 1; i <= helpers; ++i) helpers_.emplace_back([this, i] { work(i); });
+        for (std::size_t i = 1; i <= helpers; ++i) helpers_.emplace_back([this, i] { help(i); });
     } catch (const std::system_error&) {  // fewer do it, too
     }
     return !helpers_.empty();
 }
 
 copy_threads::~copy_threads() {
-    {
-        const std::scoped_lock lock(mutex_);
-        stop_ = true;
-    }
-    begin_.notify_all();
+    stop_ = true;
+    begin_round();
     for (std::thread& each : helpers_) each.join();
 }
 
-void copy_threads::copy(direction way, std::byte* to, const std::byte* from, std::size_t bytes) {
+void copy_threads::share(std::size_t bytes, const work& todo) {
+    if (bytes < worth_sharing) return todo(0, bytes);
     const std::unique_lock mine(used_, std::try_to_lock);
-    if (bytes < worth_sharing || !mine || !have_helpers()) {
-        copy_bytes(way, to, from, bytes);
-        return;
-    }
+    if (!mine || !have_helpers()) return todo(0, bytes);
+    todo_ = &todo;
+    bytes_ = bytes;
+    busy_ = helpers_.size();
+    begin_round();
+    do_part(0);
+    const auto all_done = [this] { return busy_ == 0; };
+    if (is_done_soon(all_done)) return;
+    std::unique_lock lock(mutex_);
+    end_.wait(lock, all_done);
+}
+
+void copy_threads::begin_round() {
     {
         const std::scoped_lock lock(mutex_);
-        way_ = way;
-        to_ = to;
-        from_ = from;
-        bytes_ = bytes;
-        busy_ = helpers_.size();
         ++round_;
     }
     begin_.notify_all();
-    copy_part(0);
-    std::unique_lock lock(mutex_);
-    end_.wait(lock, [this] { return busy_ == 0; });
 }
 
-void copy_threads::work(std::size_t index) {
-    std::size_t round = 0;
-    std::unique_lock lock(mutex_);
-    for (;;) {
-        begin_.wait(lock, [&] { return stop_ || round_ != round; });
+void copy_threads::help(std::size_t index) {
+    for (std::size_t round = 1;; ++round) {
+        const auto has_begun = [&] { return round_ == round; };
+        if (!is_done_soon(has_begun, between_blocks)) {
+            std::unique_lock lock(mutex_);
+            begin_.wait(lock, has_begun);
+        }
         if (stop_) return;
-        round = round_;
-        lock.unlock();
-        copy_part(index);
-        lock.lock();
-        if (--busy_ == 0) end_.notify_one();
+        do_part(index);
+        if (--busy_ != 0) continue;
+        const std::scoped_lock lock(mutex_);
+        end_.notify_one();
     }
 }
 
 /// Parts end at cache lines, so that no two threads write one.
-void copy_threads::copy_part(std::size_t index) const noexcept {
+void copy_threads::do_part(std::size_t index) const {
     const std::size_t parts = helpers_.size() + 1;
     const std::size_t part = (bytes_ / parts + cache_line) / cache_line * cache_line;
     const std::size_t begin = std::min(index * part, bytes_);
     const std::size_t end = std::min(begin + part, bytes_);
-    copy_bytes(way_, to_ + begin, from_ + begin, end - begin);
+    if (begin != end) (*todo_)(begin, end);
 }
 
 }  // namespace unibuf::backends::cuda

@@ -4,11 +4,10 @@
 #include <atomic>
 #include <condition_variable>
 #include <cstddef>
+#include <functional>
 #include <mutex>
 #include <thread>
 #include <vector>
-
-#include "backends/backend.hpp"
 
 namespace unibuf::backends::cuda {
 
@@ -21,26 +20,28 @@ public:
     copy_threads(const copy_threads&) = delete;
     copy_threads& operator=(const copy_threads&) = delete;
 
-    /// Copies what goes that way next, or has come. The first long copy starts as many threads as there are cores to
-    /// spare, the caller's among them, eight at the most.
-    void copy(direction way, std::byte* to, const std::byte* from, std::size_t bytes);
+    /// Copies the bytes from `begin` to `end` of what is to be copied. Throws nothing.
+    using work = std::function<void(std::size_t begin, std::size_t end)>;
+
+    /// Has all bytes copied, part by part. The first long copy starts as many threads as there are cores to spare, the
+    /// caller's among them, eight at the most.
+    void share(std::size_t bytes, const work& todo);
 
 private:
     bool have_helpers();
-    void work(std::size_t index);
-    void copy_part(std::size_t index) const noexcept;
+    void begin_round();
+    void help(std::size_t index);
+    void do_part(std::size_t index) const;
 
     std::mutex used_;
     std::mutex mutex_;
     std::condition_variable begin_;
     std::condition_variable end_;
-    direction way_ = direction::to_device;
-    std::byte* to_ = nullptr;
-    const std::byte* from_ = nullptr;
+    const work* todo_ = nullptr;
     std::size_t bytes_ = 0;
-    std::size_t round_ = 0;
-    std::size_t busy_ = 0;
     bool stop_ = false;
+    std::atomic<std::size_t> round_ = 0;  // gives helpers what is above
+    std::atomic<std::size_t> busy_ = 0;   // helpers that have not done their part of the round
     std::vector<std::thread> helpers_;
 };
 

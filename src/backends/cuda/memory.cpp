@@ -47,6 +47,23 @@ bool are_pinned(std::span<const piece> pieces) {
     return std::ranges::all_of(pieces, is_pinned);
 }
 
+/// Returns whether the rows are pinned. Of those between the first and the last the driver says it: it refuses others.
+bool are_pinned(const plane& of) {
+    piece all = of.row;
+    all.bytes += (of.rows - 1) * of.host_pitch;
+    return pinned_pages::cover({all.host, all.bytes}) || is_pinned(all);
+}
+
+std::size_t bytes_of(std::span<const piece> pieces) noexcept {
+    std::size_t sum = 0;
+    for (const piece& each : pieces) sum += each.bytes;
+    return sum;
+}
+std::size_t bytes_of(const plane& rows) noexcept { return rows.bytes(); }
+
+device_pointer begin_of(std::span<const piece> pieces) noexcept { return pieces[0].at; }
+device_pointer begin_of(const plane& rows) noexcept { return rows.row.at; }
+
 }  // namespace
 
 std::string device_range::asked(const char* what, std::size_t offset, std::size_t bytes) const {
@@ -55,20 +72,22 @@ std::string device_range::asked(const char* what, std::size_t offset, std::size_
 
 fence device_range::write(std::size_t offset, std::span<const std::byte> from, queue on) {
     const piece all = piece_at(offset, from);
-    return carry(direction::to_device, {&all, 1}, on);
+    return carry(direction::to_device, std::span<const piece>(&all, 1), on);
 }
 
 fence device_range::read(std::size_t offset, std::span<std::byte> to, queue on) {
     const piece all = piece_at(offset, to);
-    return carry(direction::to_host, {&all, 1}, on);
+    return carry(direction::to_host, std::span<const piece>(&all, 1), on);
 }
 
 void device_range::write_parts(std::span<const part> parts, const std::byte* host, queue on, std::vector<fence>& done) {
-    done.resize(parts.size(), carry(direction::to_device, pieces_of(parts, const_cast<std::byte*>(host)), on));
+    const std::vector<piece> pieces = pieces_of(parts, const_cast<std::byte*>(host));
+    done.resize(parts.size(), carry(direction::to_device, std::span<const piece>(pieces), on));
 }
 
 void device_range::read_parts(std::span<const part> parts, std::byte* host, queue on, std::vector<fence>& done) {
-    done.resize(parts.size(), carry(direction::to_host, pieces_of(parts, host), on));
+    const std::vector<piece> pieces = pieces_of(parts, host);
+    done.resize(parts.size(), carry(direction::to_host, std::span<const piece>(pieces), on));
 }
 
 std::vector<piece> device_range::pieces_of(std::span<const part> parts, std::byte* host) const {
@@ -78,21 +97,20 @@ std::vector<piece> device_range::pieces_of(std::span<const part> parts, std::byt
     return pieces;
 }
 
-fence device_range::carry(direction way, std::span<const piece> pieces, queue on) {
+template <class What>
+fence device_range::carry(direction way, const What& what, queue on) {
     const context::scope current(in_);
     const stream_handle stream = in_.stream_for(on);
-    std::size_t bytes = 0;
-    for (const piece& each : pieces) bytes += each.bytes;
     return in_.queued(stream, [&] {
-        if (are_pinned(pieces)) {
+        if (are_pinned(what)) {
             const bool batches = in_.attribute(can_use_registered_addresses) != 0;
-            const result status = enqueue(way, pieces, batches, stream);
+            const result status = enqueue(way, what, batches, stream);
             if (status == success) return;
-            const char* const what = way == direction::to_device ? "write" : "read";
-            if (status != invalid_value) in_.check(status, asked(what, pieces[0].at - address_, bytes));
+            const char* const asked_for = way == direction::to_device ? "write" : "read";
+            if (status != invalid_value) in_.check(status, asked(asked_for, begin_of(what) - address_, bytes_of(what)));
             // What the driver does not take, as it is of two allocations, takes the detour.
         }
-        way == direction::to_device ? ring_.write(pieces, stream) : ring_.read(pieces, stream);
+        way == direction::to_device ? ring_.write(what, stream) : ring_.read(what, stream);
     });
 }
 
@@ -104,22 +122,32 @@ fence device_range::read_rectangle(const rectangle_copy& what, std::byte* host, 
     return carry_rows(direction::to_host, what, host, on);
 }
 
-/// Carries one plane after the other: its rows are one 2-D copy.
+/// Carries one plane after the other.
 fence device_range::carry_rows(direction way, const rectangle_copy& what, std::byte* host, queue on) {
-    rectangle_copy plane = what.folded();
-    const std::size_t outer = plane.axes == 0 ? 0 : plane.axes - 1;
+    const rectangle_copy folded = what.folded();
+    const std::size_t outer = folded.axes == 0 ? 0 : folded.axes - 1;
+    plane each{.rows = folded.axes == 0 ? 1 : folded.counts[outer],
+               .device_pitch = folded.here.pitches[outer],
+               .host_pitch = folded.there.pitches[outer]};
     many_fences started;
-    std::vector<piece> rows;
-    what.folded().for_each_index(outer, [&](std::size_t here, std::size_t there) {
-        const std::size_t count = plane.axes == 0 ? 1 : plane.counts[outer];
-        rows.clear();
-        for (std::size_t row = 0; row < count; ++row) {
-            std::byte* const at_host = host + there + row * plane.there.pitches[outer];
-            rows.push_back(piece_at(here + row * plane.here.pitches[outer], {at_host, plane.row_bytes}));
-        }
-        started.add([&] { return carry(way, rows, on); });
+    folded.for_each_index(outer, [&](std::size_t here, std::size_t there) {
+        each.row = piece_at(here, {host + there, folded.row_bytes});
+        started.add([&] { return carry_plane(way, each, on); });
     });
     return std::move(started).all();
+}
+
+/// Rows that are very long, or very far apart, are copies of their own.
+fence device_range::carry_plane(direction way, const plane& of, queue on) {
+    const bool is_one_copy = of.rows > 1 && of.device_pitch <= most_pitch && of.host_pitch <= most_pitch &&
+                             of.row.bytes <= pinned_ring::block_bytes;
+    if (is_one_copy) return carry(way, of, on);
+    std::vector<piece> rows(of.rows, of.row);
+    for (std::size_t row = 1; row < of.rows; ++row) {
+        rows[row].at += row * of.device_pitch;
+        rows[row].host += row * of.host_pitch;
+    }
+    return carry(way, std::span<const piece>(rows), on);
 }
 
 /// Within a device the driver copies one plane after the other; between two it copies row by row.

@@ -53,7 +53,9 @@ protected:
 private:
     std::string asked(const char* what, std::size_t offset, std::size_t bytes) const;
     std::vector<piece> pieces_of(std::span<const part> parts, std::byte* host) const;
-    fence carry(direction way, std::span<const piece> pieces, queue on);
+    template <class What>  // pieces, or a plane
+    fence carry(direction way, const What& what, queue on);
+    fence carry_plane(direction way, const plane& of, queue on);
     fence carry_rows(direction way, const rectangle_copy& what, std::byte* host, queue on);
     bool fill_at_once(device_pointer to, std::size_t bytes, std::span<const std::byte> pattern, stream_handle stream);
 

@@ -4,12 +4,15 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstring>
 #include <deque>
 #include <utility>
 
 #include "backends/cuda/copy_threads.hpp"
+#include "backends/cuda/past_cache.hpp"
 #include "backends/host/sizes.hpp"
 #include "backends/poll.hpp"
+#include "backends/rectangle.hpp"
 
 namespace unibuf::backends::cuda {
 namespace {
@@ -23,26 +26,60 @@ struct parcel {
     std::byte* host;
 };
 
-/// Returns the copies of a block. Pieces that lie side by side in the block and on the device, as parts of an arena do,
-/// are one copy.
-std::vector<piece> staged(std::span<const parcel> packed) {
-    std::vector<piece> pieces;
-    for (const parcel& each : packed) {
-        const bool continues = !pieces.empty() && pieces.back().allocation == each.staged.allocation &&
-                               pieces.back().at + pieces.back().bytes == each.staged.at;
-        if (continues) {
-            pieces.back().bytes += each.staged.bytes;
-        } else {
-            pieces.push_back(each.staged);
-        }
-    }
-    return pieces;
-}
-
-/// Cuts pieces into blocks.
-class feed {
+/// Pieces in a block, one behind the other.
+class parcels {
 public:
-    explicit feed(std::span<const piece> pieces) : left_(pieces), bytes_(bytes_of(pieces)), bytes_left_(bytes_) {}
+    void add(const piece& staged, std::byte* host) {
+        all_.push_back({staged, host});
+        bytes_ += staged.bytes;
+    }
+
+    /// Copies between the host's memory and the block.
+    void carry(direction way, copy_threads& by) const {
+        if (bytes_ == 0) return;
+        const std::byte* const block = all_.front().staged.host;
+        by.share(bytes_, [&](std::size_t begin, std::size_t end) {
+            const auto offset = [&](const parcel& of) { return static_cast<std::size_t>(of.staged.host - block); };
+            auto each = std::ranges::upper_bound(all_, begin, {}, offset) - 1;
+            for (; each != all_.end() && offset(*each) < end; ++each) {
+                const std::size_t at = offset(*each);
+                const std::size_t skipped = begin > at ? begin - at : 0;
+                const std::size_t bytes = std::min(end - at, each->staged.bytes) - skipped;
+                copy_bytes(way, each->staged.host + skipped, each->host + skipped, bytes);
+            }
+        });
+    }
+
+    /// Returns the copies of the block. Pieces that lie side by side there and on the device, as parts of an arena do,
+    /// are one copy.
+    std::vector<piece> staged() const {
+        std::vector<piece> pieces;
+        for (const parcel& each : all_) {
+            const bool continues = !pieces.empty() && pieces.back().allocation == each.staged.allocation &&
+                                   pieces.back().at + pieces.back().bytes == each.staged.at;
+            if (continues) {
+                pieces.back().bytes += each.staged.bytes;
+            } else {
+                pieces.push_back(each.staged);
+            }
+        }
+        return pieces;
+    }
+
+private:
+    static void copy_bytes(direction way, std::byte* block, std::byte* host, std::size_t bytes) noexcept {
+        if (way == direction::to_device) return copy_past_cache(block, host, bytes);
+        std::memcpy(host, block, bytes);
+    }
+
+    std::vector<parcel> all_;
+    std::size_t bytes_ = 0;
+};
+
+class feed_of_pieces {
+public:
+    explicit feed_of_pieces(std::span<const piece> pieces)
+        : left_(pieces), bytes_(bytes_of(pieces)), bytes_left_(bytes_) {}
 
     bool empty() const noexcept { return left_.empty(); }
     std::size_t bytes() const noexcept { return bytes_; }
@@ -50,14 +87,14 @@ public:
     /// Returns the size of the next block.
     std::size_t next_bytes() const noexcept { return std::min(bytes_left_, pinned_ring::block_bytes); }
 
-    std::vector<parcel> pack(std::byte* block) {
-        std::vector<parcel> packed;
+    parcels next(std::byte* block) {
+        parcels packed;
         std::size_t room = next_bytes();
         bytes_left_ -= room;
         while (room > 0) {
             const piece& next = left_.front();
             const std::size_t bytes = std::min(room, next.bytes - taken_);
-            packed.push_back({{next.allocation, next.at + taken_, block, bytes}, next.host + taken_});
+            packed.add({next.allocation, next.at + taken_, block, bytes}, next.host + taken_);
             block += bytes;
             room -= bytes;
             taken_ += bytes;
@@ -88,6 +125,64 @@ private:
     std::size_t bytes_;
     std::size_t bytes_left_;
     std::size_t taken_ = 0;  // bytes that were taken of the first piece
+};
+
+/// Rows in a block, one behind the other.
+class packed_rows {
+public:
+    packed_rows(const plane& rows, std::byte* block) noexcept : of_(rows), block_(block) {}
+
+    void carry(direction way, copy_threads& by) const {
+        const std::size_t size = of_.row.bytes;
+        by.share(of_.bytes(), [&](std::size_t begin, std::size_t end) {
+            const std::size_t first = (begin + size - 1) / size;
+            const std::size_t last = (end + size - 1) / size;
+            if (first == last) return;
+            rectangle_copy rows{.row_bytes = size, .axes = 1, .counts = {last - first}};
+            std::byte* const host = of_.row.host + first * of_.host_pitch;
+            std::byte* const block = block_ + first * size;
+            rows.here.pitches = {way == direction::to_device ? size : of_.host_pitch};
+            rows.there.pitches = {way == direction::to_device ? of_.host_pitch : size};
+            way == direction::to_device ? copy_rows(rows, block, host) : copy_rows(rows, host, block);
+        });
+    }
+
+    plane staged() const noexcept {
+        plane result = of_;
+        result.row.host = block_;
+        result.host_pitch = of_.row.bytes;
+        return result;
+    }
+
+private:
+    plane of_;
+    std::byte* block_;
+};
+
+class feed_of_rows {
+public:
+    explicit feed_of_rows(const plane& rows) noexcept : left_(rows), bytes_(rows.bytes()) {}
+
+    bool empty() const noexcept { return left_.rows == 0; }
+    std::size_t bytes() const noexcept { return bytes_; }
+    std::size_t next_bytes() const noexcept { return next_rows() * left_.row.bytes; }
+
+    packed_rows next(std::byte* block) noexcept {
+        plane taken = left_;
+        taken.rows = next_rows();
+        left_.rows -= taken.rows;
+        left_.row.at += taken.rows * left_.device_pitch;
+        left_.row.host += taken.rows * left_.host_pitch;
+        return {taken, block};
+    }
+
+    const plane& rest() const noexcept { return left_; }
+
+private:
+    std::size_t next_rows() const noexcept { return std::min(left_.rows, pinned_ring::block_bytes / left_.row.bytes); }
+
+    plane left_;
+    std::size_t bytes_;
 };
 
 }  // namespace
@@ -149,63 +244,61 @@ staging::staging(context& in) : in_(in), to_device_(in), to_host_(in), threads_(
 
 staging::~staging() = default;
 
-/// Puts copies of the pieces on the stream, as a part of a transfer of so many bytes, and returns a fence after them.
-fence staging::put(direction way, std::span<const piece> pieces, bool pinned, std::size_t of, stream_handle stream) {
+/// Puts copies on the stream, as a part of a transfer of so many bytes, and returns a fence after them.
+template <class What>
+fence staging::put(direction way, const What& what, bool pinned, std::size_t of, stream_handle stream) {
     return in_.queued(stream, [&] {
-        const result status = enqueue(way, pieces, pinned, stream);
+        const result status = enqueue(way, what, pinned, stream);
         if (status == success) return;
-        const char* const what = way == direction::to_device ? "write" : "read";
-        in_.check(status, fmt::format("a {} of {} bytes of pageable memory", what, of));
+        const char* const done = way == direction::to_device ? "write" : "read";
+        in_.check(status, fmt::format("a {} of {} bytes of pageable memory", done, of));
     });
 }
 
-void staging::write(std::span<const piece> pieces, stream_handle stream) {
+template <class Feed>
+void staging::write_all(Feed from, stream_handle stream) {
     std::deque<fence> under_way;
-    for (feed from(pieces); !from.empty();) {
+    while (!from.empty()) {
         std::optional<pinned_ring::room> room = to_device_.take(from.next_bytes());
-        if (!room && under_way.empty()) return write_without_room(from.rest(), stream);
+        if (!room && under_way.empty()) return write_without_room(from, stream);
         if (!room) {
             under_way.front().wait();
             under_way.pop_front();
             continue;
         }
-        const std::vector<parcel> packed = from.pack(room->begin());
-        for (const parcel& each : packed)
-            threads_->copy(direction::to_device, each.staged.host, each.host, each.staged.bytes);
-        const fence copied = put(direction::to_device, staged(packed), true, from.bytes(), stream);
+        const auto packed = from.next(room->begin());
+        packed.carry(direction::to_device, *threads_);
+        const fence copied = put(direction::to_device, packed.staged(), true, from.bytes(), stream);
         room->is_in_use_until(copied);
         under_way.push_back(copied);
     }
 }
 
 /// A short write does not wait for the stream, as it copies the bytes once more.
-void staging::write_without_room(std::span<const piece> pieces, stream_handle stream) {
-    feed from(pieces);
-    if (from.bytes() > small) {
-        put(direction::to_device, pieces, false, from.bytes(), stream).wait();
+template <class Feed>
+void staging::write_without_room(Feed from, stream_handle stream) {
+    if (from.next_bytes() > small) {
+        put(direction::to_device, from.rest(), false, from.bytes(), stream).wait();
         return;
     }
-    std::vector<std::byte> source(from.bytes());
-    const std::vector<parcel> packed = from.pack(source.data());
-    for (const parcel& each : packed)
-        threads_->copy(direction::to_device, each.staged.host, each.host, each.staged.bytes);
-    keep(std::move(source), put(direction::to_device, staged(packed), false, from.bytes(), stream));
+    std::vector<std::byte> source(from.next_bytes());
+    const auto packed = from.next(source.data());
+    packed.carry(direction::to_device, *threads_);
+    keep(std::move(source), put(direction::to_device, packed.staged(), false, from.bytes(), stream));
 }
 
-void staging::read(std::span<const piece> pieces, stream_handle stream) {
+template <class Feed>
+void staging::read_all(Feed to, stream_handle stream) {
     struct arriving {
         pinned_ring::room in;
-        std::vector<parcel> packed;
+        decltype(to.next(nullptr)) packed;
     };
     std::deque<arriving> under_way;
     const auto take_oldest = [&] {
-        const auto& [in, packed] = under_way.front();
-        in.copied().wait();
-        for (const parcel& each : packed)
-            threads_->copy(direction::to_host, each.host, each.staged.host, each.staged.bytes);
+        under_way.front().in.copied().wait();
+        under_way.front().packed.carry(direction::to_host, *threads_);
         under_way.pop_front();
     };
-    feed to(pieces);
     while (!to.empty()) {
         std::optional<pinned_ring::room> room = to_host_.take(to.next_bytes());
         if (!room && under_way.empty()) break;
@@ -213,14 +306,19 @@ void staging::read(std::span<const piece> pieces, stream_handle stream) {
             take_oldest();
             continue;
         }
-        std::vector<parcel> packed = to.pack(room->begin());
-        room->is_in_use_until(put(direction::to_host, staged(packed), true, to.bytes(), stream));
+        auto packed = to.next(room->begin());
+        room->is_in_use_until(put(direction::to_host, packed.staged(), true, to.bytes(), stream));
         under_way.push_back({*std::move(room), std::move(packed)});
     }
     while (!under_way.empty()) take_oldest();
     if (to.empty()) return;
     put(direction::to_host, to.rest(), false, to.bytes(), stream).wait();
 }
+
+void staging::write(std::span<const piece> pieces, stream_handle stream) { write_all(feed_of_pieces(pieces), stream); }
+void staging::write(const plane& rows, stream_handle stream) { write_all(feed_of_rows(rows), stream); }
+void staging::read(std::span<const piece> pieces, stream_handle stream) { read_all(feed_of_pieces(pieces), stream); }
+void staging::read(const plane& rows, stream_handle stream) { read_all(feed_of_rows(rows), stream); }
 
 void staging::keep(std::vector<std::byte>&& source, const fence& until) {
     const std::scoped_lock lock(kept_mutex_);

@@ -81,11 +81,13 @@ public:
     staging(const staging&) = delete;
     staging& operator=(const staging&) = delete;
 
-    // Both need the context to be current, and may be called from any thread. `write` returns when all has been taken
+    // All need the context to be current, and may be called from any thread. `write` returns when all has been taken
     // from the host, and what is left is in stream order. `read` returns when all is at the host. Where one finds no
-    // room it waits for `stream`, if it is a long transfer, and for nothing else.
+    // room it waits for `stream`, if it is a long transfer, and for nothing else. A row of a plane fits in a block.
     void write(std::span<const piece> pieces, stream_handle stream);
+    void write(const plane& rows, stream_handle stream);
     void read(std::span<const piece> pieces, stream_handle stream);
+    void read(const plane& rows, stream_handle stream);
 
     /// Keeps the bytes, from which a copy was put on a stream, until that is done. Where it throws, it is done.
     void keep(std::vector<std::byte>&& source, const fence& until);
@@ -96,8 +98,15 @@ private:
         std::vector<std::byte> source;
     };
 
-    fence put(direction way, std::span<const piece> pieces, bool pinned, std::size_t of, stream_handle stream);
-    void write_without_room(std::span<const piece> pieces, stream_handle stream);
+    // A feed cuts what is to be carried into blocks.
+    template <class Feed>
+    void write_all(Feed from, stream_handle stream);
+    template <class Feed>
+    void write_without_room(Feed from, stream_handle stream);
+    template <class Feed>
+    void read_all(Feed to, stream_handle stream);
+    template <class What>
+    fence put(direction way, const What& what, bool pinned, std::size_t of, stream_handle stream);
 
     context& in_;
     pinned_ring to_device_;

@@ -1,5 +1,8 @@
 """CuPy, on a CUDA device."""
 
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 import unibuf
@@ -50,3 +53,36 @@ def test_arrays_of_cupy_are_in_a_pool(cuda):
     assert pool.statistics.current_bytes >= array.nbytes
     del array
     assert pool.statistics.current_count == 0
+
+
+def test_cupy_works_on_memory_that_is_shared_with_the_card(cuda):
+    unibuf.set_default_device(cuda)
+    buffer = UnifiedBuffer((N,), hint="cpu_preferred").fill(1)
+    array = buffer.device
+    array += 1
+    assert float(array.get().sum()) == 2 * N
+    buffer.mark_device_dirty()
+    assert buffer.host.sum() == 2 * N
+    assert buffer.statistics.transfers_made == 0
+
+
+FORK = """
+import os, warnings, numpy as np, unibuf
+warnings.filterwarnings("ignore", "This process")  # has threads, and forks
+unibuf.set_default_device("cuda:0")
+buffer = unibuf.UnifiedBuffer(1 << 20, pinned=True).copy_from(np.arange(1 << 20, dtype=np.float32))
+buffer.sync_to_device()
+child = os.fork()
+if child == 0:
+    del buffer
+    os._exit(0)
+assert os.waitpid(child, 0)[1] == 0
+buffer.host[7] = -1
+buffer.sync_to_device()
+assert buffer.device[7] == -1 and buffer.device[8] == 8
+"""
+
+
+def test_a_child_that_drops_a_pinned_buffer_leaves_the_parents(cuda):
+    done = subprocess.run([sys.executable, "-c", FORK], capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stderr) == (0, "")

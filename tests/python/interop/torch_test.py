@@ -42,3 +42,25 @@ def test_torchs_own_stream(cuda):
     with torch.cuda.stream(stream), buffer.read_write(cuda, stream=stream) as array:
         torch.from_dlpack(array).add_(1)
     assert buffer.host.sum() == 2 * N
+
+
+def test_a_buffer_that_goes_breaks_no_capture(cuda):
+    buffer = UnifiedBuffer((1 << 20,)).fill(1)
+    buffer.sync_to_device()
+    tensor = torch.zeros(9, device="cuda:0")
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        tensor += 1
+        del buffer
+    graph.replay()
+    torch.cuda.synchronize()
+    assert tensor.sum() == 9
+
+
+def test_torch_works_on_memory_that_is_shared_with_the_card(cuda):
+    buffer = UnifiedBuffer((N,), hint="cpu_preferred").fill(1)
+    torch.from_dlpack(buffer.cuda(0)).add_(1)
+    torch.cuda.synchronize()
+    buffer.mark_dirty(cuda)
+    assert buffer.host.sum() == 2 * N
+    assert buffer.statistics.transfers_made == 0
