@@ -12,6 +12,23 @@ namespace {
 
 using device_pointer = unsigned long long;
 
+/// CUDA_MEMCPY2D.
+struct plane {
+    struct end {
+        std::size_t column = 0;
+        std::size_t row = 0;
+        int memory = 0;
+        void* host = nullptr;
+        device_pointer device = 0;
+        void* array = nullptr;
+        std::size_t pitch = 0;
+    };
+    end source{};
+    end target{};
+    std::size_t width = 0;
+    std::size_t height = 0;
+};
+
 void check(int status, const char* name) {
     if (status != 0) throw std::runtime_error(fmt::format("{} answered {}", name, status));
 }
@@ -42,12 +59,23 @@ struct functions {
     function<CUstream_st*> wait{"cuStreamSynchronize"};
     function<device_pointer, const void*, std::size_t, CUstream_st*> to_device{"cuMemcpyHtoDAsync_v2"};
     function<void*, device_pointer, std::size_t, CUstream_st*> to_host{"cuMemcpyDtoHAsync_v2"};
+    function<const plane*, CUstream_st*> copy_plane{"cuMemcpy2DAsync_v2"};
     function<device_pointer, unsigned char, std::size_t, CUstream_st*> set{"cuMemsetD8Async"};
 };
 
 const functions& driver() {
     static const functions once;
     return once;
+}
+
+plane::end at_host(const rows& all) {
+    constexpr int host_memory = 1;
+    return {.memory = host_memory, .host = all.host, .pitch = all.host_pitch};
+}
+
+plane::end on_device(const rows& all) {
+    constexpr int device_memory = 2;
+    return {.memory = device_memory, .device = all.device, .pitch = all.device_pitch};
 }
 
 unibuf::space device() {
@@ -93,6 +121,16 @@ void stream::to_device(std::uintptr_t to, std::span<const std::byte> from) const
 
 void stream::to_host(std::span<std::byte> to, std::uintptr_t from) const {
     driver().to_host(to.data(), from, to.size(), native_);
+}
+
+void stream::to_device(const rows& all) const {
+    const plane copy{.source = at_host(all), .target = on_device(all), .width = all.bytes, .height = all.count};
+    driver().copy_plane(&copy, native_);
+}
+
+void stream::to_host(const rows& all) const {
+    const plane copy{.source = on_device(all), .target = at_host(all), .width = all.bytes, .height = all.count};
+    driver().copy_plane(&copy, native_);
 }
 
 void stream::set(std::uintptr_t to, std::size_t bytes) const { driver().set(to, 0, bytes, native_); }

@@ -98,12 +98,17 @@ run_conv2d() {
 
 # The package on this device, with the machine's own CuPy; with the double of it where the driver is one.
 run_python() {
-    local path=$build/python files=(tests/python/transitions_test.py tests/python/interop)
+    local path=$build/python runs=("tests/python/transitions_test.py" "tests/python/interop") each
     if [[ $double == double ]]; then
         path+=:tests/doubles/cupy
-        files=(tests/python/transitions_test.py tests/python/cuda_*_test.py)
+        runs=("tests/python/transitions_test.py $(echo tests/python/cuda_*_test.py)")
     fi
-    PYTHONPATH=$path PYTHONDONTWRITEBYTECODE=1 UNIBUF_TEST_SPACES=cuda:0 "$python" -m pytest -q "${files[@]}"
+    # Each folder has a conftest.py of its own. JAX takes the whole card otherwise.
+    for each in "${runs[@]}"; do
+        # shellcheck disable=SC2086  # several files
+        XLA_PYTHON_CLIENT_PREALLOCATE=false PYTHONPATH=$path PYTHONDONTWRITEBYTECODE=1 UNIBUF_TEST_SPACES=cuda:0 \
+            "$python" -m pytest -q $each || return
+    done
 }
 
 run_bench() {

@@ -208,8 +208,10 @@ void context::free_after(const fence& all) {
 void context::trim_pool(std::chrono::nanoseconds timeout) {
     if (!pool_) return;
     mark_all();
-    mark(freeing_).wait(timeout);
-    mark(idle_).wait(timeout);
+    for (const stream_handle each : {freeing_, idle_}) {
+        // The pool learns that memory is free where a stream is waited for: an event that is done tells it nothing.
+        if (mark(each).wait(timeout)) check(api().cuStreamSynchronize(each), "work that was queued before failed");
+    }
     check(api().cuMemPoolTrimTo(pool_, 0), "memory cannot be given back");
 }
 

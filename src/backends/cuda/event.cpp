@@ -49,15 +49,17 @@ bool queued_work::done() const {
     const result status = api().cuEventQuery(done_);
     if (status == not_ready) return false;
     check(status);
+    was_done_.store(true, std::memory_order_release);
     return true;
 }
 
 bool queued_work::wait(std::chrono::nanoseconds timeout) {
+    if (was_done_.load(std::memory_order_acquire)) return true;
     const context::scope current(in_);
     if (timeout == forever) {
         if (is_done_soon([this] { return done(); }, worth_a_core)) return true;
         check(api().cuEventSynchronize(done_));
-        return true;
+        return done();
     }
     return poll(timeout, [this] { return done(); });
 }

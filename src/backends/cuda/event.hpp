@@ -1,6 +1,7 @@
 // backends/cuda/event.hpp: events, and the fences made of them.
 #pragma once
 
+#include <atomic>
 #include <memory>
 #include <mutex>
 #include <utility>
@@ -44,6 +45,7 @@ private:
 
     context& in_;
     event_handle done_;
+    mutable std::atomic<bool> was_done_ = false;  // thousands of buffers of a batch share this work, and each one asks
 };
 
 }  // namespace unibuf::backends::cuda

@@ -83,7 +83,8 @@ public:
 
     // All need the context to be current, and may be called from any thread. `write` returns when all has been taken
     // from the host, and what is left is in stream order. `read` returns when all is at the host. Where one finds no
-    // room it waits for `stream`, if it is a long transfer, and for nothing else. A row of a plane fits in a block.
+    // room it waits for `stream`, if it is a long transfer or the driver has no room either, and for nothing else. A
+    // row of a plane fits in a block.
     void write(std::span<const piece> pieces, stream_handle stream);
     void write(const plane& rows, stream_handle stream);
     void read(std::span<const piece> pieces, stream_handle stream);
