@@ -14,11 +14,11 @@ nanobind_add_module(unibuf_python STABLE_ABI FREE_THREADED NB_STATIC NB_DOMAIN u
 target_compile_definitions(unibuf_python PRIVATE UNIBUF_VERSION="${PROJECT_VERSION}")
 target_include_directories(unibuf_python PRIVATE ${PROJECT_SOURCE_DIR}/cli)
 set_target_properties(unibuf_python PROPERTIES OUTPUT_NAME _native LIBRARY_OUTPUT_DIRECTORY ${package})
+target_link_options(unibuf_python PRIVATE LINKER:--version-script=${PROJECT_SOURCE_DIR}/cmake/python.map)
 if(UNIBUF_PYTHON_STANDALONE)
     target_link_libraries(unibuf_python PRIVATE unibuf_static)
     target_compile_definitions(unibuf_python PRIVATE UNIBUF_PYTHON_STANDALONE)
-    target_link_options(unibuf_python PRIVATE LINKER:-z,nodelete
-                                              LINKER:--version-script=${PROJECT_SOURCE_DIR}/cmake/python.map)
+    target_link_options(unibuf_python PRIVATE LINKER:-z,nodelete)
 else()
     target_link_libraries(unibuf_python PRIVATE unibuf)
     set_target_properties(unibuf_python PROPERTIES INSTALL_RPATH $ORIGIN)

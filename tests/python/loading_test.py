@@ -1,9 +1,11 @@
 """A process loads the package once; what is asked for beyond that is refused, and ruins nothing."""
 
+import shutil
 import subprocess
 import sys
 
 import pytest
+import unibuf
 
 IN_A_SUB_INTERPRETER = """
 try:
@@ -69,3 +71,14 @@ def test_other_packages_of_the_same_binding_library_may_be_imported_first(other)
     assert (
         run(f"import {other}\nfrom unibuf import UnifiedBuffer\nprint(UnifiedBuffer(3).fill(2).host.sum())") == "6.0\n"
     )
+
+
+@pytest.mark.skipif(shutil.which("nm") is None, reason="there is no nm to ask")
+def test_the_module_exports_nothing_of_the_standard_library():
+    # Modules that are loaded later would take its copies of templates for their own.
+    listed = subprocess.run(
+        ["nm", "-D", "--defined-only", unibuf._native.__file__], capture_output=True, text=True, check=True
+    )
+    names = {line.split()[-1].split("@")[0] for line in listed.stdout.splitlines()}
+    assert "PyInit__native" in names
+    assert names <= {"PyInit__native", "unibuf_is_inside", "UNIBUF_PYTHON"}
