@@ -104,7 +104,7 @@ def driver():
 
 
 def test_who_has_the_memory_next_waits_for_the_work_that_is_queued(pool, driver):
-    with cupy.cuda.ExternalStream(driver.stream):
+    with cupy.cuda.Stream.from_external(driver):
         first = ones()
     driver.set_later(first.data.ptr, 8, N)
     address = first.data.ptr

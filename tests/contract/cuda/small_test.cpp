@@ -96,7 +96,7 @@ TEST_F(cuda_test, a_small_buffer_gets_no_memory_that_work_of_the_program_still_u
     const gate closed(own, stream);
     for (const device_pointer each : in_use) own.set(stream, each, 0xAA, small);  // does it without telling unibuf
     gone.clear();
-    // A real driver stops the host where a thousand things are queued behind a stream that is held back.
+    // A real driver stops the host where thousands of things are queued behind a stream that is held back.
     const int count = cuda_double::loaded() ? 5'000 : 300;
     for (int i = 0; i != count; ++i) {
         others.push_back(mirrored(small));

@@ -31,6 +31,11 @@ class _Stream:
     def __init__(self, ptr):
         self.ptr = ptr
 
+    @classmethod
+    def from_external(cls, stream):
+        _, ptr = stream.__cuda_stream__()
+        return cls(ptr)
+
     def synchronize(self):
         driver, context = ctypes.CDLL("libcuda.so.1"), ctypes.c_void_p()
         driver.cuDevicePrimaryCtxRetain(ctypes.byref(context), 0)
@@ -49,7 +54,7 @@ class _Stream:
 
 
 class cuda:
-    ExternalStream = _Stream
+    Stream = _Stream
 
     class Device:
         def __init__(self, device=None):
