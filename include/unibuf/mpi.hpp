@@ -9,6 +9,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -21,7 +22,6 @@
 #include <utility>
 #include <vector>
 
-#include "unibuf/detail/box_copies.hpp"
 #include "unibuf/detail/halo_messages.h"
 #include "unibuf/detail/mpi_messages.h"
 #include "unibuf/unibuf.hpp"
@@ -177,10 +177,8 @@ public:
     /// leased, until finish(). Where a side is leased, this throws what the lease throws, and nothing has begun.
     void begin() {
         check(unibuf_messages_may_begin(messages_.get()));
-        for_each_part([](field& of, const unibuf_halo_shape& shape, const unibuf_halo_side& side, std::size_t at) {
-            unibuf::detail::pack(of.content, shape, side.out, side.count, of.element,
-                                 reinterpret_cast<std::byte*>(side.outgoing + at));
-        });
+        if (strips_.empty()) cut_strips();
+        for (const strip& each : strips_) each.out.copy_to(each.outgoing);
         check(unibuf_messages_start(messages_.get()));
     }
 
@@ -198,10 +196,7 @@ public:
     void finish() { finish(timeout_); }
     void finish(std::chrono::nanoseconds timeout) {
         check(unibuf_messages_wait(messages_.get(), timeout.count()));
-        for_each_part([](field& of, const unibuf_halo_shape& shape, const unibuf_halo_side& side, std::size_t at) {
-            unibuf::detail::unpack(of.content, shape, side.in, side.count, of.element,
-                                   reinterpret_cast<const std::byte*>(side.incoming + at));
-        });
+        for (strip& each : strips_) each.in.copy_from(each.incoming);
         unibuf_messages_finished(messages_.get());
     }
 
@@ -234,6 +229,13 @@ private:
         buffer content;
         std::size_t element = 0;
         std::size_t alignment = 0;
+    };
+    /// What goes to one neighbour of one field, and what comes, with their places in the messages.
+    struct strip {
+        buffer out;
+        buffer in;
+        std::span<std::byte> outgoing;
+        std::span<const std::byte> incoming;
     };
     struct closing {
         void operator()(unibuf_halo_messages* messages) const noexcept {
@@ -273,20 +275,32 @@ private:
         std::tie(from_devices_before_, to_devices_before_) = moved();
     }
 
-    void check(unibuf_status status) const {
-        if (status != UNIBUF_OK) throw error(static_cast<error_code>(status - 1), messages_->message);
-    }
-
-    /// Calls `with(field, shape, side, where the field begins in the side's messages)`.
-    template <class With>
-    void for_each_part(With with) {
+    void cut_strips() {
+        std::vector<strip> strips;
         for (const unibuf_halo_side& side : std::span(messages_->sides, messages_->count)) {
             std::size_t at = 0;
             for (field& each : fields_) {
-                with(each, messages_->shape, side, at);
-                at += side.elements * each.element;
+                const std::size_t bytes = side.elements * each.element;
+                strips.push_back({box_of(each, side.out, side.count),
+                                  box_of(each, side.in, side.count),
+                                  {reinterpret_cast<std::byte*>(side.outgoing + at), bytes},
+                                  {reinterpret_cast<const std::byte*>(side.incoming + at), bytes}});
+                at += bytes;
             }
         }
+        strips_ = std::move(strips);
+    }
+
+    buffer box_of(field& of, const std::size_t* start, const std::size_t* count) const {
+        const std::span extents(messages_->shape.extents, messages_->shape.axes);
+        std::array<slice, UNIBUF_HALO_AXES> along{};
+        for (std::size_t axis = 0; axis < extents.size(); ++axis)
+            along[axis] = {start[axis], start[axis] + count[axis]};
+        return of.content.view(unibuf::shape::of(extents), of.element, std::span(along).first(extents.size()));
+    }
+
+    void check(unibuf_status status) const {
+        if (status != UNIBUF_OK) throw error(static_cast<error_code>(status - 1), messages_->message);
     }
 
     std::pair<std::uint64_t, std::uint64_t> moved() const {
@@ -302,6 +316,7 @@ private:
 
     std::unique_ptr<unibuf_halo_messages, closing> messages_;
     std::vector<field> fields_;
+    std::vector<strip> strips_;
     std::chrono::nanoseconds timeout_;
     std::uint64_t from_devices_before_ = 0;
     std::uint64_t to_devices_before_ = 0;

@@ -107,11 +107,15 @@ typedef struct unibuf_halo_options {
 typedef struct unibuf_halo {
     unibuf_halo_messages messages;
     unibuf_buffer* buffers[UNIBUF_HALO_FIELDS];
+    unibuf_buffer** boxes;  // of each side, of each field: what comes, then what goes; made when they are needed first
 } unibuf_halo;
 
 /// Ends a halo, before MPI_Finalize; after that it leaves MPI alone.
 static inline void unibuf_halo_destroy(unibuf_halo* halo) {
     if (!halo) return;
+    const size_t boxes = halo->boxes ? 2 * UNIBUF_HALO_SIDES * halo->messages.shape.fields : 0;
+    for (size_t box = 0; box < boxes; ++box) unibuf_destroy(halo->boxes[box]);
+    free(halo->boxes);
     for (size_t field = 0; field < UNIBUF_HALO_FIELDS; ++field) unibuf_destroy(halo->buffers[field]);
     unibuf_messages_close(&halo->messages);
     free(halo);
@@ -149,6 +153,13 @@ static inline unibuf_status unibuf_halo_create(MPI_Comm comm, const unibuf_halo_
             status = UNIBUF_INVALID_ARGUMENT;
         }
     }
+    if (status == UNIBUF_OK && count > 0 && count <= UNIBUF_HALO_FIELDS) {
+        halo->boxes = calloc(2 * UNIBUF_HALO_SIDES * count, sizeof *halo->boxes);
+        if (!halo->boxes) {
+            snprintf(halo->messages.message, sizeof halo->messages.message, "memory for a halo was asked for");
+            status = UNIBUF_OUT_OF_MEMORY;
+        }
+    }
     halo->messages.comm = MPI_COMM_NULL;
     status = unibuf_mpi_told(unibuf_messages_open(&halo->messages, comm, &shape, status), halo->messages.message);
     if (status == UNIBUF_OK) {
@@ -159,24 +170,37 @@ static inline unibuf_status unibuf_halo_create(MPI_Comm comm, const unibuf_halo_
     return status;
 }
 
+/// Gives the box of a field that goes to a side, or comes from it.
+static inline unibuf_status unibuf_halo_box(unibuf_halo* halo, size_t side, size_t field, bool goes,
+                                            unibuf_buffer** box) {
+    const unibuf_halo_shape* shape = &halo->messages.shape;
+    const unibuf_halo_side* of = &halo->messages.sides[side];
+    const size_t* const begin = goes ? of->out : of->in;
+    unibuf_buffer** const kept = &halo->boxes[2 * (side * shape->fields + field) + goes];
+    unibuf_status status = UNIBUF_OK;
+    if (!*kept) {
+        size_t end[UNIBUF_HALO_AXES];
+        for (size_t axis = 0; axis < shape->axes; ++axis) end[axis] = begin[axis] + of->count[axis];
+        status = unibuf_view_rect(halo->buffers[field], shape->element_sizes[field], shape->axes, shape->extents, begin,
+                                  end, kept);
+    }
+    *box = *kept;
+    return status;
+}
+
 /// Packs what goes, or unpacks what came.
 static inline unibuf_status unibuf_halo_copy(unibuf_halo* halo, bool goes) {
     const unibuf_halo_shape* shape = &halo->messages.shape;
     for (size_t i = 0; i < halo->messages.count; ++i) {
         const unibuf_halo_side* side = &halo->messages.sides[i];
         char* bytes = goes ? side->outgoing : side->incoming;
-        const size_t* const begin = goes ? side->out : side->in;
-        size_t end[UNIBUF_HALO_AXES];
-        for (size_t axis = 0; axis < shape->axes; ++axis) end[axis] = begin[axis] + side->count[axis];
         for (size_t field = 0; field < shape->fields; ++field) {
             unibuf_buffer* box = NULL;
-            unibuf_status status = unibuf_view_rect(halo->buffers[field], shape->element_sizes[field], shape->axes,
-                                                    shape->extents, begin, end, &box);
+            unibuf_status status = unibuf_halo_box(halo, i, field, goes, &box);
             const size_t size = unibuf_size(box);
             if (status == UNIBUF_OK) {
                 status = goes ? unibuf_copy_to(box, bytes, size, 0) : unibuf_copy_from(box, bytes, size, 0);
             }
-            unibuf_destroy(box);
             if (status != UNIBUF_OK) return unibuf_mpi_told(status, unibuf_message());
             bytes += size;
         }

@@ -14,6 +14,7 @@
 #include "buffer/hold_waits.hpp"
 #include "buffer/leases.hpp"
 #include "buffer/letting_go.hpp"
+#include "buffer/moves.hpp"
 #include "buffer/pointers.hpp"
 #include "buffer/rectangle.hpp"
 #include "buffer/standing.hpp"
@@ -285,11 +286,7 @@ void buffer::copy_from(std::span<const std::byte> data, std::size_t offset) {
     if (data.empty()) return acquire(unibuf::host, access::write, {.offset = offset, .count = 0}).end();
     if (data.size() <= small) return detail::put(core_of(gate_), to, data.data());
     const byte_lease held = acquire(unibuf::host, access::write, {.offset = offset, .count = data.size()});
-    const std::byte* next = data.data();
-    to.for_each_run([&](byte_range run) {
-        std::memmove(held.data() + (run.begin - to.begin()), next, run.size());  // may be bytes of its own
-        next += run.size();
-    });
+    detail::scatter(to, held.data() - to.begin(), data.data());
 }
 
 void buffer::copy_to(std::span<std::byte> data, std::size_t offset) const {
@@ -298,11 +295,7 @@ void buffer::copy_to(std::span<std::byte> data, std::size_t offset) const {
     asked.why = cause::copy_to;
     asked.verb = "to copy from";
     const byte_lease from = detail::take_lease(core_of(gate_), asked);
-    std::byte* next = data.data();
-    asked.part.for_each_run([&](byte_range run) {
-        std::memmove(next, from.data() + (run.begin - asked.part.begin()), run.size());
-        next += run.size();
-    });
+    detail::gather(asked.part, from.data() - asked.part.begin(), data.data());
 }
 
 buffer_state buffer::state() const { return core_of(gate_).state(); }

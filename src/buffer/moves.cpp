@@ -2,6 +2,7 @@
 #include "buffer/moves.hpp"
 
 #include <algorithm>
+#include <cstring>
 #include <utility>
 
 #include "backends/pattern.hpp"
@@ -123,6 +124,30 @@ std::optional<rectangle_copy> rectangle_between(const region& to, const region& 
     }
     result.there = other.here;
     return result;
+}
+
+void scatter(const region& part, std::byte* memory, const std::byte* packed) {
+    const byte_range hull = part.hull();
+    const bool is_own = packed < memory + hull.end && memory + hull.begin < packed + part.size();
+    if (part.as_box() && !is_own) {
+        return backends::copy_rows(*rectangle_between(part, byte_range{0, part.size()}), memory, packed);
+    }
+    part.for_each_run([&](byte_range run) {
+        std::memmove(memory + run.begin, packed, run.size());
+        packed += run.size();
+    });
+}
+
+void gather(const region& part, const std::byte* memory, std::byte* packed) {
+    const byte_range hull = part.hull();
+    const bool is_own = packed < memory + hull.end && memory + hull.begin < packed + part.size();
+    if (part.as_box() && !is_own) {
+        return backends::copy_rows(rectangle_between(part, byte_range{0, part.size()})->turned(), packed, memory);
+    }
+    part.for_each_run([&](byte_range run) {
+        std::memmove(packed, memory + run.begin, run.size());
+        packed += run.size();
+    });
 }
 
 fence move_on_devices(backends::memory& from, backends::memory& to, const rectangle_copy& rows, queue on) {

@@ -23,6 +23,12 @@ backends::rectangle_copy in_place(const box& of) noexcept;
 /// rectangle.
 std::optional<backends::rectangle_copy> rectangle_between(const region& to, const region& from);
 
+/// Copies bytes that lie one behind the other to a part of the memory at `memory`; they may be some of it.
+void scatter(const region& part, std::byte* memory, const std::byte* packed);
+
+/// Copies a part of the memory at `memory` to bytes that lie one behind the other.
+void gather(const region& part, const std::byte* memory, std::byte* packed);
+
 /// Moves rows from one memory, `there`, to another, `here`: by the device where it can, else by way of the host.
 fence move_on_devices(backends::memory& from, backends::memory& to, const backends::rectangle_copy& rows, queue on);
 

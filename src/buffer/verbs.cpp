@@ -11,6 +11,7 @@
 #include "buffer/hold_waits.hpp"
 #include "buffer/leases.hpp"
 #include "buffer/letting_go.hpp"
+#include "buffer/moves.hpp"
 #include "buffer/passage.hpp"
 #include "buffer/pointers.hpp"
 #include "buffer/poison.hpp"
@@ -98,10 +99,7 @@ void put(core& of, const region& part, const std::byte* from) {
     lock through(of);
     const auto write = [&](const copy& there) {
         now_written(through, part, host);
-        part.for_each_run([&](byte_range run) {
-            std::memmove(there.memory->host_address() + run.begin, from, run.size());  // may be bytes of its own
-            from += run.size();
-        });
+        scatter(part, there.memory->host_address(), from);
     };
     const copy* const there = through->copies.find(coherence::host);
     if (there && is_settled(*through.operator->())) {
