@@ -111,6 +111,22 @@ run_python() {
     done
 }
 
+# Each of the machine's packages, loaded before the package and after it.
+run_imports() {
+    local each order
+    for each in cupy torch jax ml_dtypes; do
+        "$python" -c "import $each" 2>/dev/null || continue
+        for order in "unibuf, $each" "$each, unibuf"; do
+            PYTHONPATH=$build/python "$python" -X faulthandler -c "import $order" ||
+                { LD_DEBUG=bindings PYTHONPATH=$build/python "$python" -c "import $order" 2>&1 |
+                      grep -E '_native|libunibuf' >"$build/bindings.log"
+                  echo "import $order: see $build/bindings.log"
+                  return 1; }
+            echo "import $order"
+        done
+    done
+}
+
 run_bench() {
     "$build/bench/unibuf_bench" --filter '^cuda\.' --json "$build/bench.json" >/dev/null &&
         "$python" scripts/gpu-table.py "$build/bench.json" "$build/table.json" "$double"
@@ -166,6 +182,7 @@ fi
 run c "$build/tests/c/c_contract" cuda:0
 run interop "$python" tests/gpu/interop.py "$build/tests/libgpu_interop.so"
 if has_python; then
+    run imports run_imports
     run python run_python
 else
     row SKIP python "the package needs nanobind, numpy and pytest of $python"

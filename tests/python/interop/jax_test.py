@@ -1,5 +1,8 @@
 """JAX on the CPU."""
 
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 import unibuf
@@ -36,3 +39,10 @@ def test_what_jax_made_is_copied_in():
 def test_an_array_of_jax_is_not_written_through():
     with pytest.raises((unibuf.InvalidArgumentError, BufferError)):
         unibuf.from_dlpack(jnp.zeros(N))
+
+
+@pytest.mark.parametrize("order", ["unibuf, jax", "jax, unibuf"])
+def test_either_is_imported_first(order):
+    code = f"import {order}; print(jax.numpy.ones(3).sum(), unibuf.UnifiedBuffer(3).fill(1).host.sum())"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120)
+    assert (done.returncode, done.stdout) == (0, "3.0 3.0\n"), done.stderr
