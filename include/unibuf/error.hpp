@@ -16,7 +16,7 @@ enum class error_code {
     device_lost,         // the device failed for good
     invalid_argument,    // nonsense in a call
     out_of_range,        // an offset or a count outside the buffer
-    access_conflict,     // leases that exclude each other, or the last current copy at stake
+    access_conflict,     // leases that exclude each other, the last current copy at stake, or a guard of the program's
     transfer_failed,     // bytes could not be moved; what was current still is
     timeout,             // the time that the caller gave has passed
     unsupported,         // nobody can do this here

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <exception>
+#include <map>
 #include <new>
 #include <utility>
 #include <vector>
@@ -18,6 +19,7 @@
 #include "buffer/standing.hpp"
 #include "buffer/usual_answer.hpp"
 #include "buffer/waits.hpp"
+#include "trace/guards.hpp"
 
 namespace unibuf::detail {
 namespace {
@@ -85,6 +87,35 @@ void keep_for_the_host(std::vector<coherence::step>& steps) {
                   [](const step& each) { return each.does == step::kind::publish && each.what == access::write; });
     for (step& each : steps) {
         if (each.does == step::kind::publish) each.what = access::read;
+    }
+}
+
+/// Returns whether the program asked for the transfer by name, or nobody did who could do without.
+bool is_named(cause why) noexcept {
+    return why == cause::sync || why == cause::prefetch || why == cause::copy_to || why == cause::eviction;
+}
+
+/// Asks the guards of this thread about the moves among the steps.
+void ask_guards(const core& of, const request& asked, std::span<const coherence::step> steps) {
+    if (steps.empty() || is_named(asked.why) || !trace::is_guarded()) return;
+    std::map<std::pair<coherence::space_id, coherence::space_id>, std::uint64_t> moved;
+    for (const coherence::step& each : steps) {
+        if (each.does != coherence::step::kind::move) continue;
+        moved[{each.from, each.to}] += each.part.size();
+    }
+    for (const auto& [along, bytes] : moved) {
+        const space from = space::from_id(along.first);
+        const space to = space::from_id(along.second);
+        const guard_action action = trace::guarded(from, to);
+        if (action == guard_action::allow) continue;
+        const std::string text = fmt::format("{}: {} takes {} bytes from {} to {}", of.name(), describe(asked), bytes,
+                                             from.name(), to.name());
+        if (action == guard_action::log) {
+            fmt::print(stderr, "unibuf: {}\n", text);
+            continue;
+        }
+        throw error(error_code::access_conflict,
+                    text + ", and a guard refuses transfers that are not asked for by name: sync, prefetch or copy_to");
     }
 }
 
@@ -168,6 +199,7 @@ void passage::bring() {
     plan_for(*lock_.operator->(), asked_, asked_.part, steps);
     if (later) keep_for_the_host(steps);
     const std::uint64_t begun = steps.empty() || !trace::is_on() ? 0 : trace::now();
+    ask_guards(lock_.of(), asked_, steps);
     transfers_.run(steps);
     if (asked_.to == purpose::use) {
         note_access(lock_, asked_, lacked_by(*lock_.operator->(), asked_, steps), begun);

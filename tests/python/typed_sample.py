@@ -13,6 +13,7 @@ from typing_extensions import assert_type
 from unibuf import (
     Accelerator,
     AcceleratorMemory,
+    Budget,
     BufferState,
     CudaView,
     DeviceInfo,
@@ -189,6 +190,12 @@ def counted(buffer: UnifiedBuffer[np.float32]) -> None:
     unibuf.reset_statistics()
 
 
+def guarded(buffer: UnifiedBuffer[np.float32]) -> None:
+    with unibuf.guard("error", from_="host", to="debug:0"), unibuf.guard("log"), unibuf.budget(0, to="host") as spent:
+        assert_type(spent, Budget)
+        assert_type(spent.moved, int)
+
+
 def traced(buffer: UnifiedBuffer[np.float32], file: str) -> None:
     unibuf.keep_events(1024)
     with unibuf.trace(file) as name:
@@ -294,6 +301,7 @@ def main() -> None:
     counted(buffer)
     with TemporaryDirectory() as folder:
         traced(buffer, f"{folder}/trace")
+        guarded(buffer)
     viewed(buffer)
     viewed_by_opencl(buffer)
     at_metal(buffer)

@@ -1,10 +1,15 @@
 // trace_calls.cpp: traces, and what they say.
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/unique_ptr.h>
 #include <nanobind/stl/vector.h>
 
+#include <memory>
+#include <optional>
+#include <unibuf/guard.hpp>
 #include <unibuf/trace.hpp>
 
 #include "module.hpp"
+#include "options.hpp"
 #include "typed_buffer.hpp"
 #include "without_interpreter.hpp"
 
@@ -21,9 +26,43 @@ std::vector<std::string> why_of(nb::handle buffer) {
     return unlocked([&] { return why(recorded_events(), id); });
 }
 
+transfer_link link_of(nb::handle from, nb::handle to) {
+    const auto given = [](nb::handle name) {
+        return name.is_none() ? std::nullopt : std::optional(named_space_of(name));
+    };
+    return {.from = given(from), .to = given(to)};
+}
+
+/// Ends when it is told to, and not where the interpreter finds time.
+struct guard_of_block {
+    std::optional<transfer_guard> held;
+};
+
+void define_guards(nb::module_& in) {
+    nb::class_<guard_of_block>(in, "Guard").def("end", [](guard_of_block& of) { of.held.reset(); });
+    in.def(
+        "guard",
+        [](int action, nb::handle from, nb::handle to) {
+            auto made = std::make_unique<guard_of_block>();
+            made->held.emplace(static_cast<guard_action>(action), link_of(from, to));
+            return made;
+        },
+        "action"_a, "from_"_a.none(), "to"_a.none());
+    nb::class_<transfer_budget>(in, "Budget")
+        .def("moved", [](const transfer_budget& of) { return of.moved(); })
+        .def("check", [](const transfer_budget& of) { of.check(); });
+    in.def(
+        "budget",
+        [](nb::handle nbytes, nb::handle from, nb::handle to) {
+            return std::make_unique<transfer_budget>(size_of(nbytes, "a budget is a number of bytes that"), link_of(from, to));
+        },
+        "nbytes"_a.none(), "from_"_a.none(), "to"_a.none());
+}
+
 }  // namespace
 
 void define_trace(nb::module_& in) {
+    define_guards(in);
     in.def(
         "write_trace", [](const std::string& file) { return unlocked([&] { return write_trace(file); }); }, "file"_a);
     in.def("stop_trace", [] { unlocked([] { stop_trace(); }); });

@@ -3,6 +3,7 @@
 from importlib import import_module as _import_module
 from typing import TYPE_CHECKING as _TYPE_CHECKING
 
+from ._guard import Budget, budget, guard
 from ._native import version as __version__
 from ._trace import Traffic, keep_events, trace, traffic
 from .accelerator import (
@@ -45,6 +46,7 @@ __all__ = [
     "AcceleratorMemory",
     "AccessConflictError",
     "BufferNotAllocatedError",
+    "Budget",
     "BufferState",
     "CudaView",
     "DeviceInfo",
@@ -68,6 +70,7 @@ __all__ = [
     "UnsupportedError",
     "__version__",
     "attach",
+    "budget",
     "default_device",
     "default_timeout",
     "devices",
@@ -75,6 +78,7 @@ __all__ = [
     "from_numpy",
     "get_accelerator",
     "get_memory_pool",
+    "guard",
     "keep_events",
     "limit_memory",
     "registry",
