@@ -63,5 +63,6 @@ build() {
 exec 3>&2
 trap 'echo "Python $version is not on PATH, and could not be built from Debian'"'"'s source: see $folder/$version.log" >&3' ERR
 set -E
+mkdir -p "$folder"
 build >"$folder/$version.log" 2>&1
 echo "$built"

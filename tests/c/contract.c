@@ -130,6 +130,7 @@ int main(int argc, char** argv) {
     RUN(contract_of_rectangles(where));
     RUN(contract_of_statistics(where));
     RUN(contract_of_causes(where));
+    RUN(contract_of_guards(where));
     RUN(contract_of_memory(where));
     RUN(contract_of_devices(where));
     RUN(contract_of_callers_memory(where));

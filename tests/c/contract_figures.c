@@ -70,6 +70,33 @@ static uint64_t counted(const unibuf_buffer* buffer, unibuf_space from, unibuf_s
     return 0;
 }
 
+void contract_of_guards(unibuf_space where) {
+    if (where == UNIBUF_HOST) return;  // nothing ever moves
+    unibuf_buffer* const buffer = made(some_bytes, where, UNIBUF_HINT_GPU_PREFERRED);
+    host_writes(buffer, 1);
+    unibuf_budget* all = NULL;
+    unibuf_guard* quiet = NULL;
+    CHECK_OK(unibuf_budget_begin(some_bytes - 1, UNIBUF_HOST, UNIBUF_NO_SPACE, &all));
+    CHECK_OK(unibuf_guard_begin(UNIBUF_GUARD_REFUSE, UNIBUF_NO_SPACE, where, &quiet));
+    unibuf_native native;
+    CHECK(unibuf_device(buffer, &native) == UNIBUF_ACCESS_CONFLICT);
+    CHECK(strstr(unibuf_message(), "a guard refuses") != NULL);
+    uint64_t moved = 99;
+    CHECK_OK(unibuf_budget_check(all, &moved));
+    CHECK(moved == 0);
+    unibuf_guard_end(quiet);
+    CHECK_OK(unibuf_device(buffer, &native));
+    CHECK(unibuf_budget_check(all, &moved) == UNIBUF_ACCESS_CONFLICT);
+    CHECK(moved == some_bytes);
+    CHECK(strstr(unibuf_message(), "for device_handle") != NULL);
+    unibuf_budget_end(all);
+    CHECK(unibuf_guard_begin(3, UNIBUF_HOST, where, &quiet) == UNIBUF_INVALID_ARGUMENT);
+    CHECK(unibuf_guard_begin(UNIBUF_GUARD_LOG, 77, where, &quiet) == UNIBUF_INVALID_ARGUMENT);
+    CHECK(unibuf_guard_begin(UNIBUF_GUARD_LOG, UNIBUF_HOST, where, NULL) == UNIBUF_INVALID_ARGUMENT);
+    CHECK(unibuf_budget_check(NULL, &moved) == UNIBUF_INVALID_ARGUMENT);
+    unibuf_destroy(buffer);
+}
+
 void contract_of_causes(unibuf_space where) {
     if (where == UNIBUF_HOST) return;  // nothing ever moves
     struct seen all = {.count = 0};

@@ -198,6 +198,17 @@ static unibuf_status observer(struct work* with) {
     return status == UNIBUF_OK ? unibuf_set_transfer_observer(NULL, NULL) : status;
 }
 
+static unibuf_status guard(struct work* with) {
+    unibuf_guard* guard = NULL;
+    unibuf_budget* budget = NULL;
+    unibuf_status status = unibuf_guard_begin(UNIBUF_GUARD_REFUSE, UNIBUF_HOST, with->where, &guard);
+    if (status == UNIBUF_OK) status = unibuf_budget_begin(0, UNIBUF_NO_SPACE, with->where, &budget);
+    if (status == UNIBUF_OK) status = unibuf_budget_check(budget, NULL);
+    unibuf_budget_end(budget);
+    unibuf_guard_end(guard);
+    return status;
+}
+
 static void check_content(const struct work* with) {
     unsigned char got[size];
     CHECK_OK(unibuf_copy_to(with->buffer, got, size, 0));
@@ -257,6 +268,7 @@ int main(int argc, char** argv) {
     RUN(deny_each(end_with_event, where));
     RUN(deny_each(pool, where));
     RUN(deny_each(batch, where));
+    RUN(deny_each(guard, where));
     RUN(deny_each(names, where));
     RUN(deny_each(share, where));
     RUN(deny_each(observer, where));
