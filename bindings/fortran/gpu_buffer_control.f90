@@ -10,8 +10,15 @@ module gpu_buffer_control
   public :: create_buffer_over, register_buffer, find_buffer, unregister_buffer
   public :: prefetch_buffer, discard_copy, discard_content, limit_gpu_memory
   public :: transferred_bytes, device_names, use_opencl_queue
+  public :: begin_guard, end_guard, GUARD_ALLOW, GUARD_LOG, GUARD_REFUSE
 
   integer, parameter :: longest_name = 64
+
+  enum, bind(C)
+    enumerator :: GUARD_ALLOW = 0
+    enumerator :: GUARD_LOG = 1     !< a line on the standard error stream for each access
+    enumerator :: GUARD_REFUSE = 2  !< the access fails with STATUS_ACCESS_CONFLICT, and no byte has moved
+  end enum
 
   interface
 
@@ -116,6 +123,26 @@ module gpu_buffer_control
       character(*), intent(inout), optional :: errmsg
       integer(i64) :: bytes
     end function transferred_bytes
+
+    !> Begins to guard transfers from one device to another, or of any where one is absent, which this thread's accesses
+    !> make by the way: leases, pointers, kernels. Those that are asked for by name (sync_to_gpu, prefetch_buffer,
+    !> read_buffer) go on. Of several guards that were begun the last decides that is about the transfer.
+    subroutine begin_guard(action, from, to, stat, errmsg) bind(C, name='unibuf_fortran_begin_guard')
+      import
+      implicit none
+      integer, intent(in) :: action
+      character(*), intent(in), optional :: from, to
+      integer, intent(out), optional :: stat
+      character(*), intent(inout), optional :: errmsg
+    end subroutine begin_guard
+
+    !> Ends this thread's last guard.
+    subroutine end_guard(stat, errmsg) bind(C, name='unibuf_fortran_end_guard')
+      import
+      implicit none
+      integer, intent(out), optional :: stat
+      character(*), intent(inout), optional :: errmsg
+    end subroutine end_guard
 
     !> Chooses the program's own OpenCL context, device and in-order queue (cl_context, cl_device_id, cl_command_queue),
     !> for buffers that are created from now on. Without a queue, or with 0, unibuf makes one.

@@ -17,6 +17,7 @@ program control_test
   call over()
   call names()
   call moves()
+  call guards()
   call limits()
   call devices()
   call finish()
@@ -120,6 +121,34 @@ contains
     call check(holds(buffer, 0), 'discarded content is zero')
     call destroy_unified_buffer(buffer)
   end subroutine moves
+
+  subroutine guards()
+    type(unified_buffer) :: buffer
+    type(buffer_lease) :: lease
+    integer(i64) :: before
+
+    call end_guard(stat=status, errmsg=message)
+    call check(status == STATUS_INVALID_ARGUMENT, trim(message))
+    call begin_guard(3, stat=status, errmsg=message)
+    call check(status == STATUS_INVALID_ARGUMENT .and. index(message, 'GUARD_REFUSE') /= 0, trim(message))
+    if (device == 'host') return
+    buffer = create_unified_buffer(400_i64, BUFFER_READ_WRITE, MEMORY_GPU_PREFERRED)
+    call write_buffer(buffer, spread(5, 1, 100))
+    before = transferred_bytes('host', device)
+    call begin_guard(GUARD_REFUSE, to=device)
+    lease = acquire_buffer(buffer, device, ACCESS_READ, stat=status, errmsg=message)
+    call check(status == STATUS_ACCESS_CONFLICT .and. index(message, 'a guard refuses') /= 0, trim(message))
+    call check(transferred_bytes('host', device) == before, 'what is refused has not moved')
+    call begin_guard(GUARD_ALLOW, from='host')
+    lease = acquire_buffer(buffer, device, ACCESS_READ)
+    call release_buffer(lease)
+    call end_guard()
+    call write_buffer(buffer, spread(6, 1, 100))
+    call sync_to_gpu(buffer)
+    call check(transferred_bytes('host', device) == before + 800, 'what is asked for by name moves')
+    call end_guard()
+    call destroy_unified_buffer(buffer)
+  end subroutine guards
 
   subroutine limits()
     type(unified_buffer) :: first, second

@@ -3,8 +3,10 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <unibuf/error.hpp>
+#include <unibuf/guard.hpp>
 #include <unibuf/opencl.hpp>
 #include <unibuf/registry.hpp>
 #include <unibuf/space.hpp>
@@ -36,6 +38,13 @@ std::vector<std::string> available_devices() {
     }
     return names;
 }
+
+/// Returns the space of that name; nothing where the name is absent.
+std::optional<space> named(const CFI_cdesc_t* name) {
+    return name && name->base_addr ? std::optional(gpu_named(text_of(name))) : std::nullopt;
+}
+
+thread_local std::vector<std::unique_ptr<transfer_guard>> guards;
 
 thread_local std::vector<std::string> listed;  // by the last call of unibuf_fortran_device_count
 
@@ -114,6 +123,26 @@ std::int64_t unibuf_fortran_transferred(const CFI_cdesc_t* from, const CFI_cdesc
         }
     });
     return static_cast<std::int64_t>(sum);
+}
+
+void unibuf_fortran_begin_guard(const int* action, const CFI_cdesc_t* from, const CFI_cdesc_t* to, int* stat,
+                                CFI_cdesc_t* errmsg) {
+    carry_out(stat, errmsg, [&] {
+        const auto what = static_cast<unibuf::guard_action>(*action);
+        if (*action < 0 || what > unibuf::guard_action::refuse) {
+            throw unibuf::error(unibuf::error_code::invalid_argument,
+                                "a guard's action is GUARD_ALLOW, GUARD_LOG or GUARD_REFUSE");
+        }
+        const unibuf::transfer_link along{.from = named(from), .to = named(to)};
+        guards.push_back(std::make_unique<unibuf::transfer_guard>(what, along));
+    });
+}
+
+void unibuf_fortran_end_guard(int* stat, CFI_cdesc_t* errmsg) {
+    carry_out(stat, errmsg, [&] {
+        if (!guards.empty()) return guards.pop_back();
+        throw unibuf::error(unibuf::error_code::invalid_argument, "a guard was to end that this thread has not begun");
+    });
 }
 
 void unibuf_fortran_use_opencl(const std::intptr_t* context, const std::intptr_t* device, const std::intptr_t* queue,
