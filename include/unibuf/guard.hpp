@@ -14,7 +14,7 @@ namespace unibuf {
 enum class guard_action : std::uint8_t {
     allow,
     log,     // a line on the standard error stream for each access
-    refuse,  // the access throws error(access_conflict), and no byte has moved
+    refuse,  // the access throws error(access_conflict), and none of its bytes has moved
 };
 
 /// Transfers between two spaces; of any where one is not given.
@@ -24,7 +24,8 @@ struct transfer_link {
 };
 
 /// Says what becomes of transfers that this thread's accesses make by the way: leases, raw pointers and handles,
-/// exports. Those that the program asks for by name (sync, prefetch, copy_to) and evictions go on.
+/// exports. Those that the program asks for by name (sync, prefetch, copies) and evictions go on. A copy that was made
+/// for what is refused stays; of leases that are taken together, those before may have brought their bytes.
 ///
 ///     unibuf::transfer_guard quiet(unibuf::guard_action::refuse, {.to = "cuda:0"});
 ///

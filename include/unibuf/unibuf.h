@@ -558,7 +558,7 @@ typedef struct unibuf_guard unibuf_guard;
 typedef struct unibuf_budget unibuf_budget;
 
 /// Begins to guard transfers from one space to another, UNIBUF_NO_SPACE for any, which this thread's accesses make by
-/// the way: leases, raw pointers and handles. Those that are asked for by name (sync, prefetch, copy_to) and evictions
+/// the way: leases, raw pointers and handles. Those that are asked for by name (sync, prefetch, copies) and evictions
 /// go on. Of several guards the innermost decides that is about the transfer. A guard ends on its thread.
 UNIBUF_C_API unibuf_status unibuf_guard_begin(unibuf_guard_action action, unibuf_space from, unibuf_space to,
                                               unibuf_guard** guard);

@@ -36,13 +36,13 @@ bool is_done_soon(Done done, std::chrono::nanoseconds soon = waking) {
     return false;
 }
 
-/// Asks `done` again and again, for at most `timeout`: awake at first, and then in naps that get longer, so that a
+/// Asks `done` again and again, for at most `timeout`: `awake` at first, and then in naps that get longer, so that a
 /// short wait ends soon, and a long one costs little. Returns what `done` answered last.
 template <class Done>
-bool poll(std::chrono::nanoseconds timeout, Done done) {
+bool poll(std::chrono::nanoseconds timeout, Done done, std::chrono::nanoseconds awake = waking) {
     using clock = std::chrono::steady_clock;
     const auto begin = clock::now();
-    if (is_done_soon(done, std::min<std::chrono::nanoseconds>(timeout, waking))) return true;
+    if (is_done_soon(done, std::min(timeout, awake))) return true;
     std::chrono::nanoseconds nap = waking;
     for (;;) {
         const auto left = timeout - (clock::now() - begin);

@@ -12,6 +12,7 @@
 #include "buffer/moves.hpp"
 #include "buffer/request.hpp"
 #include "coherence/plan.hpp"
+#include "trace/guards.hpp"
 #include "unibuf/buffer.hpp"
 
 namespace unibuf {
@@ -117,6 +118,7 @@ void buffer::copy(const buffer& source, std::size_t from, buffer& target, std::s
     source.check_no_gaps("to copy from");
     target.check_no_gaps("to copy to");
     if (bytes == 0) return;
+    const trace::asked_by_name unguarded;
     const auto copy_in = [&](space where) {
         const std::array wanted{source.to_read(where, read).bytes, target.to_write(where, write).bytes};
         std::array<byte_lease, 2> taken;

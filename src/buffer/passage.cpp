@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <cstdio>
 #include <exception>
 #include <map>
 #include <new>
@@ -97,7 +98,7 @@ bool is_named(cause why) noexcept {
 
 /// Asks the guards of this thread about the moves among the steps.
 void ask_guards(const core& of, const request& asked, std::span<const coherence::step> steps) {
-    if (steps.empty() || is_named(asked.why) || !trace::is_guarded()) return;
+    if (steps.empty() || !asked.is_guarded || is_named(asked.why) || !trace::is_guarded()) return;
     std::map<std::pair<coherence::space_id, coherence::space_id>, std::uint64_t> moved;
     for (const coherence::step& each : steps) {
         if (each.does != coherence::step::kind::move) continue;
@@ -111,11 +112,11 @@ void ask_guards(const core& of, const request& asked, std::span<const coherence:
         const std::string text = fmt::format("{}: {} takes {} bytes from {} to {}", of.name(), describe(asked), bytes,
                                              from.name(), to.name());
         if (action == guard_action::log) {
-            fmt::print(stderr, "unibuf: {}\n", text);
+            std::fputs(("unibuf: " + text + "\n").c_str(), stderr);  // where nobody listens, nothing is told
             continue;
         }
         throw error(error_code::access_conflict,
-                    text + ", and a guard refuses transfers that are not asked for by name: sync, prefetch or copy_to");
+                    text + ", and a guard refuses transfers that are not asked for by name: by sync, prefetch or a copy");
     }
 }
 

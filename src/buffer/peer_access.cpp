@@ -158,7 +158,8 @@ void leave_peers(core& of) noexcept {
                           .what = access::read,
                           .why = cause::host_pointer,
                           .waits = {},
-                          .keeps_to_mode = false})
+                          .keeps_to_mode = false,
+                          .is_guarded = false})
             .bring();
     } catch (const std::exception&) {
         with.lose();

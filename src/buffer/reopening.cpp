@@ -63,6 +63,7 @@ void open_range(lock& through, std::uint64_t ticket, byte_range range) {
                             .why = cause::device_handle,
                             .on = of->on,
                             .waits = {},  // nobody ends what the end of an access does
+                            .is_guarded = false,
                             .waits_for_holds = false};
         passage(through, asked).bring();
         of = through->holds.find_standing(ticket);

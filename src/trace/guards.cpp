@@ -7,6 +7,7 @@
 #include <atomic>
 #include <ranges>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "unibuf/error.hpp"
@@ -21,7 +22,8 @@ struct active {
     transfer_link along;
 };
 
-thread_local std::vector<active> guards;
+/// The guards of this thread. They have no destructor: a thread that ends, or a static guard, may end one after it.
+constinit thread_local std::vector<active>* guards = nullptr;
 
 bool is_about(const transfer_link& along, space from, space to) noexcept {
     return along.from.value_or(from) == from && along.to.value_or(to) == to;
@@ -32,11 +34,14 @@ bool is_about(const transfer_link& along, space from, space to) noexcept {
 transfer_guard::transfer_guard(guard_action action, const transfer_link& along) {
     static std::atomic<std::uint64_t> next = 0;
     number_ = ++next;
-    guards.push_back({number_, action, along});
+    if (!guards) guards = new std::vector<active>;
+    guards->push_back({number_, action, along});
 }
 
 transfer_guard::~transfer_guard() {
-    std::erase_if(guards, [this](const active& each) { return each.number == number_; });
+    if (!guards) return;  // it began on another thread
+    std::erase_if(*guards, [this](const active& each) { return each.number == number_; });
+    if (guards->empty()) delete std::exchange(guards, nullptr);
 }
 
 transfer_budget::transfer_budget(std::uint64_t bytes, const transfer_link& along)
@@ -80,10 +85,11 @@ void transfer_budget::check() const {
 
 namespace unibuf::trace {
 
-bool is_guarded() noexcept { return !guards.empty(); }
+bool is_guarded() noexcept { return guards != nullptr; }
 
 guard_action guarded(space from, space to) noexcept {
-    for (const active& each : guards | std::views::reverse) {
+    if (!guards) return guard_action::allow;
+    for (const active& each : *guards | std::views::reverse) {
         if (is_about(each.along, from, to)) return each.action;
     }
     return guard_action::allow;

@@ -1,5 +1,7 @@
 """What guards refuse and tell, what budgets count, and the marks for pytest."""
 
+import subprocess
+import sys
 import threading
 
 import numpy as np
@@ -88,6 +90,23 @@ def test_a_budget_counts(content):
             pass
 
 
+CHILD = """
+import sys, unibuf
+buffer = unibuf.attach(sys.argv[1])
+with buffer.write("debug:0") as there:
+    there[:] = 7
+del there
+with unibuf.guard():
+    del buffer
+"""
+
+
+def test_what_a_process_leaves_is_kept():
+    buffer = UnifiedBuffer((1024,)).fill(1)
+    subprocess.run([sys.executable, "-c", CHILD, buffer.share()], check=True, timeout=60)
+    assert (buffer.host == 7).all()
+
+
 A_MODULE = """
 import pytest, unibuf
 
@@ -100,6 +119,13 @@ def use(content):
     content.host[:] = 2
     content.sync_to_device()
 
+pytestmark = pytest.mark.unibuf_guard("error")
+
+@pytest.mark.unibuf_guard("allow")
+def test_the_nearest_decides(content):
+    with content.read("debug:0"):
+        pass
+
 @pytest.mark.unibuf_budget(4096)
 def test_within(content):
     use(content)
@@ -108,7 +134,6 @@ def test_within(content):
 def test_beyond(content):
     use(content)
 
-@pytest.mark.unibuf_guard("error")
 def test_by_the_way(content):
     content.host[:] = 2
     with content.read("debug:0"):
@@ -120,5 +145,5 @@ def test_marks(pytester):
     pytester.makeconftest('pytest_plugins = ["unibuf.pytest_plugin"]')
     pytester.makepyfile(A_MODULE)
     done = pytester.runpytest_subprocess("--strict-markers", "-p", "no:cacheprovider")
-    done.assert_outcomes(passed=1, failed=2)
+    done.assert_outcomes(passed=2, failed=2)
     done.stdout.fnmatch_lines(["*4096 bytes were moved, and a budget allows 4095*", "*and a guard refuses*"])

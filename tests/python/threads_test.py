@@ -176,6 +176,14 @@ def test_anything_at_the_same_time(device):
     assert [unibuf.get_accelerator(space).memory.held for space in ("host", "debug:0")] == memory
 
 
+def test_a_thread_does_not_wait_for_itself():
+    buffer, other = UnifiedBuffer(10, hint="gpu_preferred").fill(1), UnifiedBuffer(10).fill(1)
+    with buffer.write("host"):
+        assert other.host[0] == 1  # looks who is asking
+        with pytest.raises(unibuf.AccessConflictError, match="the same thread"), buffer.read("debug:0", timeout=60):
+            pass
+
+
 def test_looks_while_others_release():
     pool, done = unibuf.MemoryPool(), threading.Event()
     shown = [pool.acquire(N)]

@@ -1,8 +1,10 @@
 // unit/guard_test.cpp: what guards refuse, tell and let pass, and what budgets count.
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstring>
+#include <optional>
 #include <string>
 #include <thread>
 
@@ -68,6 +70,49 @@ TEST_F(guarded, lets_pass_what_is_asked_for_by_name) {
     bytes copy(size);
     content_.copy_to(copy);
     EXPECT_EQ(copy[7], std::byte{3});
+}
+
+/// The boxes are no rectangle of each other, so they are copied at the host, and the source is newest at the device.
+TEST_F(guarded, lets_pass_copies_between_buffers) {
+    unified_buffer<std::byte> target({4, 4});
+    unified_buffer<std::byte> source({8, 2}, mirrored);
+    std::ranges::fill(source.write(device), std::byte{4});
+    auto from = source.view(slice{0, 8}, slice{0, 1});
+    auto to = target.view(slice{0, 4}, slice{0, 2});
+    const transfer_guard quiet(guard_action::refuse);
+    from.bytes().copy_to(to.bytes());
+    EXPECT_EQ(target.read(host)[1], std::byte{4});
+    EXPECT_NE(refusal_of([&] { source.read(host, {.offset = 1, .count = 1}).release(); }), "");
+}
+
+/// What goes back to a standing hold is nobody's access.
+TEST_F(guarded, lets_standing_holds_go_on) {
+    int resumed = 0;
+    const standing_hold hold =
+        content_.bind(device, access::read_write, {.pause = [] {}, .resume = [&] { ++resumed; }});
+    const transfer_guard quiet(guard_action::refuse, {.to = device});
+    write_at_host(9);
+    EXPECT_EQ(resumed, 1);
+}
+
+TEST_F(guarded, tells_nobody_where_nobody_listens) {
+    const int before = ::dup(STDERR_FILENO);
+    ::close(STDERR_FILENO);
+    {
+        const transfer_guard told(guard_action::log);
+        EXPECT_NO_THROW(content_.read(device).release());
+    }
+    ::dup2(before, STDERR_FILENO);
+    ::close(before);
+}
+
+/// Whoever ends it last: objects of the thread's end in an order of their own.
+TEST_F(guarded, may_end_with_its_thread) {
+    std::thread([] {
+        thread_local std::optional<transfer_guard> last;
+        const transfer_guard first(guard_action::log);
+        last.emplace(guard_action::refuse);
+    }).join();
 }
 
 TEST_F(guarded, lets_pass_what_moves_nothing) {

@@ -18,7 +18,7 @@ def guard(
 ) -> Iterator[None]:
     """What becomes of transfers that accesses of this thread make by the way, while the block runs: `.host`, `.device`,
     blocks, exports. They are allowed, told on stderr, or refused by AccessConflictError before a byte moves. What is
-    asked for by name (sync_to_device, prefetch, copy_to) goes on. Of several guards the innermost decides that is about
+    asked for by name (sync_to_device, prefetch, copies) goes on. Of several guards the innermost decides that is about
     the transfer; a space that is not named is any.
     """
     if action not in _ACTIONS:

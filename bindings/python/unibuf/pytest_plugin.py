@@ -30,6 +30,6 @@ def pytest_configure(config: pytest.Config) -> None:
 def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
     with ExitStack() as around:
         for name, made in _MARKS.items():
-            for mark in item.iter_markers(name):
+            for mark in reversed(list(item.iter_markers(name))):  # the test's own is the innermost
                 around.enter_context(made(*mark.args, **mark.kwargs))
         return (yield)

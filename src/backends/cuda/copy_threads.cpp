@@ -18,14 +18,15 @@ constexpr std::chrono::microseconds between_blocks(200);
 
 }  // namespace
 
+copy_threads::copy_threads()
+    : copy_threads(std::clamp<std::size_t>(std::thread::hardware_concurrency() / 2, 1, most)) {}
+
 /// Returns whether there are helpers; starts them where there are none yet. Only the one caller may ask.
 bool copy_threads::have_helpers() {
     if (!helpers_.empty()) return true;
-    const std::size_t cores = std::max(1U, std::thread::hardware_concurrency());
-    const std::size_t helpers = std::min(most, std::max<std::size_t>(1, cores / 2)) - 1;
-    helpers_.reserve(helpers);
+    helpers_.reserve(threads_ - 1);
     try {
-        for (std::size_t i = 1; i <= helpers; ++i) helpers_.emplace_back([this, i] { help(i); });
+        for (std::size_t i = 1; i != threads_; ++i) helpers_.emplace_back([this, i] { help(i); });
     } catch (const std::system_error&) {  // fewer do it, too
     }
     return !helpers_.empty();

@@ -15,7 +15,9 @@ namespace unibuf::backends::cuda {
 /// at a time; others copy by themselves meanwhile.
 class copy_threads {
 public:
-    copy_threads() = default;
+    /// With as many threads as there are cores to spare, the caller's among them: half of all, eight at the most.
+    copy_threads();
+    explicit copy_threads(std::size_t threads) noexcept : threads_(threads) {}
     ~copy_threads();
     copy_threads(const copy_threads&) = delete;
     copy_threads& operator=(const copy_threads&) = delete;
@@ -23,8 +25,7 @@ public:
     /// Copies the bytes from `begin` to `end` of what is to be copied. Throws nothing.
     using work = std::function<void(std::size_t begin, std::size_t end)>;
 
-    /// Has all bytes copied, part by part. The first long copy starts as many threads as there are cores to spare, the
-    /// caller's among them, eight at the most.
+    /// Has all bytes copied, part by part. The first long copy starts the threads.
     void share(std::size_t bytes, const work& todo);
 
 private:
@@ -33,6 +34,7 @@ private:
     void help(std::size_t index);
     void do_part(std::size_t index) const;
 
+    const std::size_t threads_;
     std::mutex used_;
     std::mutex mutex_;
     std::condition_variable begin_;

@@ -61,7 +61,7 @@ bool queued_work::wait(std::chrono::nanoseconds timeout) {
         check(api().cuEventSynchronize(done_));
         return done();
     }
-    return poll(timeout, [this] { return done(); });
+    return poll(timeout, [this] { return done(); }, worth_a_core);
 }
 
 }  // namespace unibuf::backends::cuda

@@ -47,7 +47,7 @@ bool are_pinned(std::span<const piece> pieces) {
     return std::ranges::all_of(pieces, is_pinned);
 }
 
-/// Returns whether the rows are pinned. Of those between the first and the last the driver says it: it refuses others.
+/// Returns whether the rows are pinned, as far as the first and the last tell.
 bool are_pinned(const plane& of) {
     piece all = of.row;
     all.bytes += (of.rows - 1) * of.host_pitch;
