@@ -16,7 +16,7 @@ namespace unibuf::test {
 namespace {
 
 constexpr std::size_t size = 4096;
-const space device("debug:0");
+constexpr const char* device = "debug:0";
 constexpr buffer_options mirrored{.hint = memory_hint::gpu_preferred};
 
 std::string refusal_of(const auto& act) {
