@@ -217,7 +217,7 @@ std::size_t oracle::stale(byte_range range, place where) const {
 
 bool oracle::may_drop(byte_range range, place where) const {
     return std::ranges::all_of(of(range), [&](const cell& each) {
-        if (each.blurred && where == at_host) return false;
+        if (each.blurred && (group(at_host) & set_of(where)) != 0) return false;
         return !each.written || (each.current & ~set_of(where)) != 0;
     });
 }

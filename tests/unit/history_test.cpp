@@ -123,6 +123,23 @@ TEST(history, takes_no_value_for_known_where_a_mark_was_false) {
     EXPECT_EQ(play(what), "");
 }
 
+/// A pointer is out while two devices use the host's memory, one of them by a handle: the host may have written, so the
+/// other is not known to be current, and the first may be the last that is.
+TEST(history, vouches_for_no_copy_in_memory_that_a_pointer_shows) {
+    const history what{.arrangement = 10,
+                       .size = 10,
+                       .operations = {{.does = verb::set_default, .where = 1, .flags = operation::on_queue},
+                                      {.does = verb::host_write, .flags = operation::look},
+                                      {.does = verb::write, .where = 1, .count = 43, .flags = operation::on_queue},
+                                      {.does = verb::read, .where = 1, .flags = operation::look},
+                                      {.does = verb::device_read, .flags = operation::partly},
+                                      {.does = verb::release_host, .flags = operation::partly},
+                                      {.does = verb::discard, .where = 0, .flags = operation::partly},
+                                      {.does = verb::discard, .where = 1}}};
+    ASSERT_STREQ(arrangements()[what.arrangement].name, "two_asynchronous_that_alias");
+    EXPECT_EQ(play(what), "");
+}
+
 TEST(history, survives_its_encoding) {
     EXPECT_TRUE(rc::check(
         [](const history& what) { RC_ASSERT(history::decode(what.encode()).operations == what.operations); }));
