@@ -16,6 +16,7 @@
 #include <utility>
 #include <vector>
 
+#include "lines.hpp"
 #include "output.hpp"
 #include "unibuf/error.hpp"
 #include "unibuf/trace.hpp"
@@ -49,6 +50,13 @@ std::string site_name(const trace_file& of, std::uint64_t site) {
     if (site == 0) return "not known";
     const auto found = of.sites.find(site);
     return found != of.sites.end() ? found->second : fmt::format("{:#x}", site);
+}
+
+/// Returns what a file holds, with the lines of the program where they can be found.
+trace_file trace_with_lines(const std::string& file) {
+    trace_file result = unibuf::read_trace(file);
+    find_lines(result.sites);
+    return result;
 }
 
 /// A trace, summed up.
@@ -224,7 +232,7 @@ void add_report(CLI::App& app) {
     const auto most = std::make_shared<std::size_t>(10);
     command->add_option("--most", *most, "So many buffers and places at most")->capture_default_str();
     command->final_callback([=] {
-        const trace_file read = unibuf::read_trace(*file);
+        const trace_file read = trace_with_lines(*file);
         *as_json ? print_json(read) : print_report(read, *most);
     });
 }
@@ -236,7 +244,7 @@ void add_why(CLI::App& app) {
     const auto buffer = std::make_shared<std::uint64_t>();
     command->add_option("buffer", *buffer, "Its number, as `unibuf report` and messages show it")->required();
     command->final_callback([=] {
-        const trace_file read = unibuf::read_trace(*file);
+        const trace_file read = trace_with_lines(*file);
         const std::vector<std::string> told = unibuf::why(read.events, *buffer, read);
         if (told.empty()) {
             throw unibuf::error(

@@ -69,5 +69,16 @@ TEST(a_trace_file, is_refused_where_it_is_none) {
     expect_one_clear_line(run("cli/unibuf", {"report", "/dev/null"}), "unibuf", "empty");
 }
 
+TEST(a_trace_of_a_program_with_debugging_information, names_the_lines) {
+    const scratch folder;
+    const std::string file = folder.file("lines.trace");
+    ASSERT_EQ(run("tests/traced", {}, {{"UNIBUF_TRACE", file}}).status, 0);
+    const std::string report = run("cli/unibuf", {"report", file}).out;
+    if (run("cli/unibuf", {"report", file}, {{"PATH", ""}}).out == report) GTEST_SKIP() << "there is no addr2line";
+    for (const char* const line : {"traced.c:11: ", "traced.c:13: "}) {
+        EXPECT_NE(report.find(line), std::string::npos) << line << '\n' << report;
+    }
+}
+
 }  // namespace
 }  // namespace unibuf::cli
