@@ -9,14 +9,14 @@ def test_the_solver_stays_on_the_device(): ...
 
 from __future__ import annotations
 
-from collections.abc import Generator
-from contextlib import ExitStack
+from collections.abc import Callable, Generator
+from contextlib import AbstractContextManager, ExitStack
 
 import pytest
 
 from ._guard import budget, guard
 
-_MARKS = {"unibuf_budget": budget, "unibuf_guard": guard}
+_MARKS: dict[str, Callable[..., AbstractContextManager[object]]] = {"unibuf_budget": budget, "unibuf_guard": guard}
 
 
 def pytest_configure(config: pytest.Config) -> None:
