@@ -115,8 +115,9 @@ void ask_guards(const core& of, const request& asked, std::span<const coherence:
             std::fputs(("unibuf: " + text + "\n").c_str(), stderr);  // where nobody listens, nothing is told
             continue;
         }
-        throw error(error_code::access_conflict,
-                    text + ", and a guard refuses transfers that are not asked for by name: by sync, prefetch or a copy");
+        throw error(
+            error_code::access_conflict,
+            text + ", and a guard refuses transfers that are not asked for by name: by sync, prefetch or a copy");
     }
 }
 

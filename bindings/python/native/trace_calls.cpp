@@ -54,7 +54,8 @@ void define_guards(nb::module_& in) {
     in.def(
         "budget",
         [](nb::handle nbytes, nb::handle from, nb::handle to) {
-            return std::make_unique<transfer_budget>(size_of(nbytes, "a budget is a number of bytes that"), link_of(from, to));
+            return std::make_unique<transfer_budget>(size_of(nbytes, "a budget is a number of bytes that"),
+                                                     link_of(from, to));
         },
         "nbytes"_a.none(), "from_"_a.none(), "to"_a.none());
 }
