@@ -122,6 +122,6 @@ const bench::declared columns({.name = "cuda.columns",
 const bench::declared plane({.name = "cuda.plane",
                              .unit = "GB/s",
                              .goal = bench::ratio_at_least(0.9),
-                             .cases = each_way({256 * 256, 256, 1}, "256 x 256")});
+                             .cases = each_way({std::size_t{256} * 256, 256, 1}, "256 x 256")});
 
 }  // namespace

@@ -63,6 +63,15 @@ void in_staging(rectangle_copy rows, const Act& act) {
     }
 }
 
+/// Returns the copy of a box from bytes that lie one behind the other; nothing for a range, and where the bytes are
+/// some of the memory's own.
+std::optional<rectangle_copy> rows_beside(const region& part, const std::byte* memory, const std::byte* packed) {
+    const byte_range hull = part.hull();
+    const bool is_own = packed < memory + hull.end && memory + hull.begin < packed + part.size();
+    if (!part.as_box() || is_own) return std::nullopt;
+    return rectangle_between(part, byte_range{0, part.size()});
+}
+
 /// Moves a part to the same place in another memory. `host` is the host's memory where that is one of the two.
 fence move_part(backends::memory& from, backends::memory& to, std::byte* host, bool to_host, const region& part,
                 queue on) {
@@ -127,11 +136,7 @@ std::optional<rectangle_copy> rectangle_between(const region& to, const region& 
 }
 
 void scatter(const region& part, std::byte* memory, const std::byte* packed) {
-    const byte_range hull = part.hull();
-    const bool is_own = packed < memory + hull.end && memory + hull.begin < packed + part.size();
-    if (part.as_box() && !is_own) {
-        return backends::copy_rows(*rectangle_between(part, byte_range{0, part.size()}), memory, packed);
-    }
+    if (const auto rows = rows_beside(part, memory, packed)) return backends::copy_rows(*rows, memory, packed);
     part.for_each_run([&](byte_range run) {
         std::memmove(memory + run.begin, packed, run.size());
         packed += run.size();
@@ -139,11 +144,7 @@ void scatter(const region& part, std::byte* memory, const std::byte* packed) {
 }
 
 void gather(const region& part, const std::byte* memory, std::byte* packed) {
-    const byte_range hull = part.hull();
-    const bool is_own = packed < memory + hull.end && memory + hull.begin < packed + part.size();
-    if (part.as_box() && !is_own) {
-        return backends::copy_rows(rectangle_between(part, byte_range{0, part.size()})->turned(), packed, memory);
-    }
+    if (const auto rows = rows_beside(part, memory, packed)) return backends::copy_rows(rows->turned(), packed, memory);
     part.for_each_run([&](byte_range run) {
         std::memmove(packed, memory + run.begin, run.size());
         packed += run.size();
