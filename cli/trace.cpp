@@ -70,7 +70,7 @@ struct summary {
             sites[each.site].add(each);
         }
         for (const auto& [id, events] : events_of) buffers.emplace_back(id, unibuf::traffic_of(events));
-        // Those that moved most without need come first.
+        // The buffers that moved most without need come first.
         std::ranges::sort(buffers, std::ranges::greater{}, [](const auto& each) {
             return std::pair(each.second.moved - std::min(each.second.moved, each.second.least), each.second.moved);
         });

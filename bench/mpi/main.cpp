@@ -1,5 +1,5 @@
 // bench/mpi/main.cpp: unibuf_bench_mpi [FILE.json], which measures the claims about MPI on the processes of mpiexec.
-// The first process prints what they found.
+// The first process prints what all of them have found.
 #include <fmt/format.h>
 #include <mpi.h>
 

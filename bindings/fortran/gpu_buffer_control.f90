@@ -126,7 +126,7 @@ module gpu_buffer_control
 
     !> Begins to guard transfers from one device to another, or of any where one is absent, which this thread's accesses
     !> make by the way: leases, pointers, kernels. Those that are asked for by name (sync_to_gpu, prefetch_buffer,
-    !> read_buffer) go on. Of several guards that were begun the last decides that is about the transfer.
+    !> read_buffer) go on. Of the guards that are about a transfer the last that was begun decides.
     subroutine begin_guard(action, from, to, stat, errmsg) bind(C, name='unibuf_fortran_begin_guard')
       import
       implicit none

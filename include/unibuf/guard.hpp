@@ -29,7 +29,7 @@ struct transfer_link {
 ///
 ///     unibuf::transfer_guard quiet(unibuf::guard_action::refuse, {.to = "cuda:0"});
 ///
-/// Of several guards the innermost decides that is about the transfer. A guard ends on its thread.
+/// Of the guards that are about a transfer the innermost decides. A guard ends on its thread.
 class UNIBUF_API transfer_guard {
 public:
     explicit transfer_guard(guard_action action, const transfer_link& along = {});

@@ -559,7 +559,7 @@ typedef struct unibuf_budget unibuf_budget;
 
 /// Begins to guard transfers from one space to another, UNIBUF_NO_SPACE for any, which this thread's accesses make by
 /// the way: leases, raw pointers and handles. Those that are asked for by name (sync, prefetch, copies) and evictions
-/// go on. Of several guards the innermost decides that is about the transfer. A guard ends on its thread.
+/// go on. Of the guards that are about a transfer the innermost decides. A guard ends on its thread.
 UNIBUF_C_API unibuf_status unibuf_guard_begin(unibuf_guard_action action, unibuf_space from, unibuf_space to,
                                               unibuf_guard** guard);
 UNIBUF_C_API void unibuf_guard_end(unibuf_guard* guard);

@@ -18,8 +18,8 @@ def guard(
 ) -> Iterator[None]:
     """What becomes of transfers that accesses of this thread make by the way, while the block runs: `.host`, `.device`,
     blocks, exports. They are allowed, told on stderr, or refused by AccessConflictError before a byte moves. What is
-    asked for by name (sync_to_device, prefetch, copies) goes on. Of several guards the innermost decides that is about
-    the transfer; a space that is not named is any.
+    asked for by name (sync_to_device, prefetch, copies) goes on. Of the guards that are about a
+    transfer the innermost decides; a space that is not named is any.
     """
     if action not in _ACTIONS:
         raise InvalidArgumentError(f"a guard's action is one of {', '.join(_ACTIONS)}; {action!r} was given")

@@ -20,6 +20,12 @@ struct piece {
     std::size_t bytes = 0;
 };
 
+inline std::size_t bytes_of(std::span<const piece> pieces) noexcept {
+    std::size_t sum = 0;
+    for (const piece& each : pieces) sum += each.bytes;
+    return sum;
+}
+
 /// Rows of one size, at one distance from each other at either end.
 struct plane {
     piece row{};  // the first

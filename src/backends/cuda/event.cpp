@@ -7,8 +7,8 @@
 namespace unibuf::backends::cuda {
 namespace {
 
-// A wait for work of the card stays awake for so long, as the driver's own do without end: to sleep and be woken by the
-// card takes 0.1 ms, which is a third of a copy of 16 MiB. Longer waits leave the core to others.
+// A wait for work of the card stays awake for so long, as the driver's own waits do without end: to fall asleep and be
+// woken by the card takes longer than a small copy does. Longer waits leave the core to others.
 constexpr std::chrono::milliseconds worth_a_core(2);
 
 }  // namespace

@@ -54,11 +54,6 @@ bool are_pinned(const plane& of) {
     return pinned_pages::cover({all.host, all.bytes}) || is_pinned(all);
 }
 
-std::size_t bytes_of(std::span<const piece> pieces) noexcept {
-    std::size_t sum = 0;
-    for (const piece& each : pieces) sum += each.bytes;
-    return sum;
-}
 std::size_t bytes_of(const plane& rows) noexcept { return rows.bytes(); }
 
 device_pointer begin_of(std::span<const piece> pieces) noexcept { return pieces[0].at; }

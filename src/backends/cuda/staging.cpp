@@ -115,12 +115,6 @@ public:
     }
 
 private:
-    static std::size_t bytes_of(std::span<const piece> pieces) noexcept {
-        std::size_t sum = 0;
-        for (const piece& each : pieces) sum += each.bytes;
-        return sum;
-    }
-
     std::span<const piece> left_;
     std::size_t bytes_;
     std::size_t bytes_left_;
