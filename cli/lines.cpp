@@ -38,6 +38,31 @@ std::vector<std::string> lines_of(const std::string& command) {
     return lines;
 }
 
+/// Returns the groups of lines that each begin with an address: a place, and the places that it was compiled into, the
+/// innermost first.
+std::vector<std::vector<std::string>> grouped(const std::vector<std::string>& lines) {
+    std::vector<std::vector<std::string>> result;
+    for (const std::string& each : lines) {
+        if (each.starts_with("0x")) {
+            result.emplace_back();
+        } else if (!result.empty()) {
+            result.back().push_back(each.substr(0, each.find(" (discriminator")));
+        }
+    }
+    return result;
+}
+
+/// Returns the first line that is the program's own, of no header that was compiled into it; empty where there is none.
+std::string own_line(const std::vector<std::string>& lines) {
+    for (const std::string& each : lines) {
+        const bool is_known = !each.starts_with("??") && !each.ends_with(":?") && !each.ends_with(":0");
+        const bool is_own =
+            each.find("/include/unibuf/") == std::string::npos && each.find("/include/c++/") == std::string::npos;
+        if (is_known && is_own) return each;
+    }
+    return {};
+}
+
 }  // namespace
 
 void find_lines(std::map<std::uint64_t, std::string>& places) {
@@ -50,20 +75,23 @@ void find_lines(std::map<std::uint64_t, std::string>& places) {
         by_program[text.substr(begin, plus - begin)].push_back({text.substr(plus + 1), &text});
     }
     for (const auto& [program, all] : by_program) {
-        std::string arguments = " -e " + quoted_for_shell(program);
+        std::string arguments = " -a -i -e " + quoted_for_shell(program);
         for (const place& each : all) arguments += " " + each.address;
-        std::vector<std::string> found;
+        std::vector<std::vector<std::string>> found;
         for (const char* const tool : {"addr2line", "llvm-addr2line"}) {
-            if (found.size() != all.size()) found = lines_of(tool + arguments + " 2>/dev/null");
+            if (found.size() != all.size()) found = grouped(lines_of(tool + arguments + " 2>/dev/null"));
         }
         for (std::size_t i = 0; i != all.size() && found.size() == all.size(); ++i) {
-            std::string_view line = found[i];
-            line = line.substr(0, line.find(" (discriminator"));
-            if (!line.starts_with("??") && !line.ends_with(":?") && !line.ends_with(":0")) {
-                *all[i].text = std::string(line) + ": " + *all[i].text;
-            }
+            const std::string line = own_line(found[i]);
+            if (!line.empty()) *all[i].text = line + ": " + *all[i].text;
         }
     }
+}
+
+unibuf::trace_file trace_with_lines(const std::string& file) {
+    unibuf::trace_file result = unibuf::read_trace(file);
+    find_lines(result.sites);
+    return result;
 }
 
 }  // namespace unibuf_cli

@@ -4,10 +4,15 @@
 #include <fmt/core.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cstdio>
 #include <exception>
+#include <string>
+#include <string_view>
+#include <vector>
 
 #include "devices.hpp"
+#include "doctor.hpp"
 #include "output.hpp"
 #include "trace.hpp"
 
@@ -18,12 +23,20 @@ constexpr int failed = 1;
 constexpr int nonsense = 2;
 
 int run(int argc, const char* const* argv) {
+    // Behind -- is the program that the doctor runs, with options of its own.
+    std::vector<std::string> program;
+    if (argc > 1 && std::string_view(argv[1]) == "doctor") {
+        const auto dashes = std::find(argv + 1, argv + argc, std::string_view("--"));
+        if (dashes != argv + argc) program.assign(dashes + 1, argv + argc);
+        argc = static_cast<int>(dashes - argv);
+    }
     CLI::App app("One logical buffer, many memories.", "unibuf");
     app.set_version_flag("--version", "unibuf " UNIBUF_VERSION);
     add_devices(app);
     add_report(app);
     add_why(app);
     add_check(app);
+    add_doctor(app, program);
     try {
         app.parse(argc, argv);
     } catch (const CLI::RuntimeError& found) {  // a subcommand chose the status

@@ -41,24 +41,6 @@ struct counted {
     }
 };
 
-std::string space_name(const trace_file& of, std::uint8_t id) {
-    const auto found = of.spaces.find(id);
-    return found != of.spaces.end() ? found->second : fmt::format("space {}", id);
-}
-
-std::string site_name(const trace_file& of, std::uint64_t site) {
-    if (site == 0) return "not known";
-    const auto found = of.sites.find(site);
-    return found != of.sites.end() ? found->second : fmt::format("{:#x}", site);
-}
-
-/// Returns what a file holds, with the lines of the program where they can be found.
-trace_file trace_with_lines(const std::string& file) {
-    trace_file result = unibuf::read_trace(file);
-    find_lines(result.sites);
-    return result;
-}
-
 /// A trace, summed up.
 struct summary {
     explicit summary(const trace_file& of) : all(unibuf::traffic_of(of.events)) {
@@ -66,7 +48,7 @@ struct summary {
         for (const event& each : of.events) {
             events_of[each.buffer].push_back(each);
             if (each.kind != event_kind::transfer) continue;
-            routes[{space_name(of, each.from), space_name(of, each.to), std::string(to_string(each.why))}].add(each);
+            routes[{of.space_name(each.from), of.space_name(each.to), std::string(to_string(each.why))}].add(each);
             sites[each.site].add(each);
         }
         for (const auto& [id, events] : events_of) buffers.emplace_back(id, unibuf::traffic_of(events));
@@ -117,7 +99,7 @@ void print_report(const trace_file& of, std::size_t most) {
     fmt::print("\n{:>12}  {:>10}  asked for in\n", "bytes", "transfers");
     for (std::size_t i = 0; i < std::min(most, sites.size()); ++i) {
         fmt::print("{:>12}  {:>10}  {}\n", readable_bytes(sites[i].second.bytes), sites[i].second.transfers,
-                   site_name(of, sites[i].first));
+                   of.site_name(sites[i].first));
     }
 }
 
@@ -147,8 +129,7 @@ void print_json(const trace_file& of) {
     }
     result["sites"] = nlohmann::ordered_json::array();
     for (const auto& [site, made] : sum.sites) {
-        result["sites"].push_back(
-            {{"site", site_name(of, site)}, {"transfers", made.transfers}, {"bytes", made.bytes}});
+        result["sites"].push_back({{"site", of.site_name(site)}, {"transfers", made.transfers}, {"bytes", made.bytes}});
     }
     fmt::print("{}\n", result.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
 }
@@ -211,7 +192,7 @@ bool check(const trace_file& of, const std::vector<std::string>& limits) {
         std::uint64_t moved = 0;
         for (const event& each : of.events) {
             const bool counts = each.kind == event_kind::transfer;
-            if (counts && most.is_about(space_name(of, each.from), space_name(of, each.to))) moved += each.bytes;
+            if (counts && most.is_about(of.space_name(each.from), of.space_name(each.to))) moved += each.bytes;
         }
         const bool kept = moved <= most.bytes;
         fmt::print("{}: {} of {} moved ({} of {} bytes): {}\n", most.text, readable_bytes(moved),

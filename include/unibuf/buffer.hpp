@@ -173,7 +173,7 @@ public:
         return {{this, where, access::read_write, options}};
     }
 
-    byte_lease acquire(space where, access what, const access_options& options) const {
+    UNIBUF_INLINED byte_lease acquire(space where, access what, const access_options& options) const {
         const bool whole = options.offset == 0 && options.count == rest && options.timeout.count() >= 0;
         if (where.id() == 0 && bytes_ == gate_->bytes && whole) {
             if (const std::uint64_t ticket = gate_->take_solo(what)) {
@@ -200,13 +200,13 @@ public:
     /// error(access_conflict), until mark_host_dirty, mark_device_dirty or discard says which of the two stands. Where
     /// the host only reads the buffer (host_access::read_only), the pointer is for reading. Where the host only writes
     /// it (host_access::write_only), the pointer is for writing, and host() const is refused.
-    std::byte* host() {
+    UNIBUF_INLINED std::byte* host() {
         std::byte* const address = gate_->host_if(detail::gate::host_exposed);
         return address ? address + begin_ : host_by_lock();
     }
 
     /// Returns a pointer for reading only, which is good as long as one of host(), and costs nothing later.
-    const std::byte* host() const {
+    UNIBUF_INLINED const std::byte* host() const {
         const std::byte* const address = gate_->host_if(detail::gate::host_shown);
         return address ? address + begin_ : host_to_read_by_lock();
     }
@@ -217,13 +217,13 @@ public:
 
     /// Gives the pointer of host() as a view with an end of its own. Throws error(invalid_argument) where the host only
     /// reads.
-    unibuf::host_view<std::byte> host_view(std::size_t offset = 0, std::size_t bytes = rest) {
+    UNIBUF_INLINED unibuf::host_view<std::byte> host_view(std::size_t offset = 0, std::size_t bytes = rest) {
         return unibuf::host_view<std::byte>(hold_host(offset, bytes));
     }
     detail::host_bytes hold_host(std::size_t offset, std::size_t bytes);
 
     /// Returns the default device's copy, for reading, or for writing that mark_device_dirty tells of.
-    native_memory device() {
+    UNIBUF_INLINED native_memory device() {
         std::uint8_t where = 0;
         std::uintptr_t handle = 0;
         if (rectangle_ || !gate_->device_if(where, handle)) return device_by_lock();
@@ -276,7 +276,7 @@ public:
     // work that was submitted to that device until now, or to the queue that options.on names.
     void mark_host_dirty(std::size_t offset = 0, std::size_t bytes = rest);
     void mark_device_dirty(std::size_t offset = 0, std::size_t bytes = rest);
-    void mark_dirty(space where, std::size_t offset = 0, std::size_t bytes = rest) {
+    UNIBUF_INLINED void mark_dirty(space where, std::size_t offset = 0, std::size_t bytes = rest) {
         mark_dirty(where, {.offset = offset, .count = bytes});
     }
     void mark_dirty(space where, const access_options& options);

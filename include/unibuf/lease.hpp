@@ -105,7 +105,7 @@ public:
 
     /// Makes a lease of the byte_lease that `acquire()` returns.
     template <class Acquire>
-    lease(detail::acquired_by, Acquire acquire) : bytes_(acquire()) {}
+    UNIBUF_INLINED lease(detail::acquired_by, Acquire acquire) : bytes_(acquire()) {}
 
     /// Returns the elements. Throws error(invalid_argument) where the lease has ended, error(unsupported) where the
     /// host cannot address them. Costs that check alone.

@@ -113,13 +113,13 @@ public:
     /// Returns the number of elements from one index to the next along the axis.
     std::size_t stride(std::size_t axis) const noexcept { return lies_.strides[axis]; }
 
-    rectangle_lease<const T> read(space where, const access_options& options = {}) const {
+    UNIBUF_INLINED rectangle_lease<const T> read(space where, const access_options& options = {}) const {
         return {acquire<const T>(where, access::read, options), lies_};
     }
-    rectangle_lease<T> write(space where, const access_options& options = {}) {
+    UNIBUF_INLINED rectangle_lease<T> write(space where, const access_options& options = {}) {
         return {acquire<T>(where, access::write, options), lies_};
     }
-    rectangle_lease<T> read_write(space where, const access_options& options = {}) {
+    UNIBUF_INLINED rectangle_lease<T> read_write(space where, const access_options& options = {}) {
         return {acquire<T>(where, access::read_write, options), lies_};
     }
 
@@ -141,46 +141,48 @@ public:
         return {first, lies_};
     }
 
-    strided_span<T> host() { return {reinterpret_cast<T*>(bytes_.host()), lies_}; }
-    strided_span<const T> host() const { return {reinterpret_cast<const T*>(bytes_.host()), lies_}; }
-    unibuf::host_view<T> host_view() { return unibuf::host_view<T>(bytes_.hold_host(0, rest)); }
-    native_memory device() { return bytes_.device(); }
-    unibuf::copy_view copy_view(space where) { return bytes_.copy_view(where); }
-    standing_hold bind(space where, access what, const standing_options& options = {}) {
+    UNIBUF_INLINED strided_span<T> host() { return {reinterpret_cast<T*>(bytes_.host()), lies_}; }
+    UNIBUF_INLINED strided_span<const T> host() const { return {reinterpret_cast<const T*>(bytes_.host()), lies_}; }
+    UNIBUF_INLINED unibuf::host_view<T> host_view() { return unibuf::host_view<T>(bytes_.hold_host(0, rest)); }
+    UNIBUF_INLINED native_memory device() { return bytes_.device(); }
+    UNIBUF_INLINED unibuf::copy_view copy_view(space where) { return bytes_.copy_view(where); }
+    UNIBUF_INLINED standing_hold bind(space where, access what, const standing_options& options = {}) {
         return bytes_.bind(where, what, options);
     }
     void release_host() { bytes_.release_host(); }
     void release_device() { bytes_.release_device(); }
 
-    void sync_to_host() { bytes_.sync_to_host(); }
-    void sync_to_device() { bytes_.sync_to_device(); }
-    void prefetch(space where, const access_options& options = {}) { bytes_.prefetch(where, options); }
-    void mark_host_dirty() { bytes_.mark_host_dirty(); }
-    void mark_device_dirty() { bytes_.mark_device_dirty(); }
-    void mark_dirty(space where, const access_options& options = {}) { bytes_.mark_dirty(where, options); }
-    void discard(space where) { bytes_.discard(where); }
-    void discard_content() { bytes_.discard_content(); }
+    UNIBUF_INLINED void sync_to_host() { bytes_.sync_to_host(); }
+    UNIBUF_INLINED void sync_to_device() { bytes_.sync_to_device(); }
+    UNIBUF_INLINED void prefetch(space where, const access_options& options = {}) { bytes_.prefetch(where, options); }
+    UNIBUF_INLINED void mark_host_dirty() { bytes_.mark_host_dirty(); }
+    UNIBUF_INLINED void mark_device_dirty() { bytes_.mark_device_dirty(); }
+    UNIBUF_INLINED void mark_dirty(space where, const access_options& options = {}) {
+        bytes_.mark_dirty(where, options);
+    }
+    UNIBUF_INLINED void discard(space where) { bytes_.discard(where); }
+    UNIBUF_INLINED void discard_content() { bytes_.discard_content(); }
 
-    void fill(const T& value) {
+    UNIBUF_INLINED void fill(const T& value) {
         if (!has_steps()) return bytes_.fill(std::as_bytes(std::span(&value, 1)));
         read_write(unibuf::host).elements().for_each([&](T& each) { each = value; });
     }
 
     // These copy all elements, in row-major order; throw error(out_of_range) or error(unsupported) for another number.
-    void copy_from(std::span<const T> data) {
+    UNIBUF_INLINED void copy_from(std::span<const T> data) {
         if (!has_steps() || data.size() != size()) return bytes_.copy_from(std::as_bytes(data));
         const T* next = data.data();
         read_write(unibuf::host).elements().for_each([&](T& each) { each = *next++; });
     }
-    void copy_to(std::span<T> data) const {
+    UNIBUF_INLINED void copy_to(std::span<T> data) const {
         if (!has_steps() || data.size() != size()) return bytes_.copy_to(std::as_writable_bytes(data));
         T* next = data.data();
         read(unibuf::host).elements().for_each([&](const T& each) { *next++ = each; });
     }
 
     // These copy all elements where they are: see buffer::copy_from.
-    void copy_from(const buffer& source) { bytes_.copy_from(source); }
-    void copy_to(buffer& target) const { bytes_.copy_to(target); }
+    UNIBUF_INLINED void copy_from(const buffer& source) { bytes_.copy_from(source); }
+    UNIBUF_INLINED void copy_to(buffer& target) const { bytes_.copy_to(target); }
 
     /// Returns the handle to the rectangle, as bytes.
     unibuf::buffer& bytes() noexcept { return bytes_; }
@@ -188,8 +190,8 @@ public:
 
 private:
     template <class Element>
-    lease<Element> acquire(space where, access what, const access_options& options) const {
-        return {detail::acquired_by{}, [&] { return bytes_.acquire(where, what, options); }};
+    UNIBUF_INLINED lease<Element> acquire(space where, access what, const access_options& options) const {
+        return {detail::acquired_by{}, [&]() UNIBUF_INLINED { return bytes_.acquire(where, what, options); }};
     }
 
     bool has_steps() const noexcept { return bytes_.size_bytes() != size() * sizeof(T); }

@@ -17,6 +17,16 @@ enum class cause : std::uint8_t { read, read_write, host_pointer, device_handle,
 
 UNIBUF_API std::string_view to_string(cause why) noexcept;
 
+/// The way that bytes went.
+enum class transfer_route : std::uint8_t {
+    direct,   // one copy, where pinning makes no difference
+    pinned,   // from or to pinned memory of the host
+    staged,   // through pinned memory of unibuf's own, as that of the host is not pinned
+    by_host,  // between two devices, carried by the host, as they do not reach each other
+};
+
+UNIBUF_API std::string_view to_string(transfer_route route) noexcept;
+
 /// The transfers of one kind so far.
 struct transfer_count {
     space from;

@@ -1,15 +1,16 @@
 // unibuf/trace.hpp: what has happened to buffers, event by event.
 //
 // Each thread keeps its last events: a flight recorder that is always on. With UNIBUF_TRACE=file in the environment, or
-// write_trace(), all events go to a file too, which `unibuf report`, `unibuf why` and `unibuf check` read; what is
-// there when a program crashes stays. An access that the gate lets pass (of bytes that are current) changes nothing and
-// is no event.
+// write_trace(), all events go to a file too, which the command-line tool reads; with UNIBUF_TRACE_CLOSE=1 that trace
+// is a close one. What is there when a program crashes stays. An access that the gate lets pass (of bytes that are
+// current) changes nothing and is no event.
 #pragma once
 
 #include <array>
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -34,6 +35,8 @@ enum class event_kind : std::uint8_t {
     allocation,  // a copy was made at `to`; it shares the memory of `from` where the two differ
     release,     // the copy at `to` went
     eviction,    // the copy at `to` went because others needed the memory
+    wait,        // an access at `to` had to wait, for `took`, until others had ended theirs
+    lease_end,   // of close traces: a lease at `to` ended, which had been held for `took`
     text,        // of the file alone: names a buffer, a space or a place in the program
 };
 
@@ -48,9 +51,9 @@ struct event {
     access what = access::read;
     std::uint8_t from = 0;  // space::id()
     std::uint8_t to = 0;
-    bool is_demand = true;     // somebody used the bytes, or may have: no prefetch, and no eviction
-    std::uint8_t axes = 0;     // of a rectangle: how many counts and pitches there are
-    bool is_hull = false;      // of a rectangle of more axes: bytes between its first and last are counted too
+    bool is_demand = true;  // somebody used the bytes, or may have: no prefetch, and no eviction
+    std::uint8_t axes = 0;  // of a rectangle: how many counts and pitches there are; `hull_only` where not enough
+    transfer_route route = transfer_route::direct;
     std::uint32_t thread = 0;  // threads are numbered as they come
     std::uint32_t process = 0;
     std::uint64_t buffer = 0;  // buffer::id()
@@ -64,9 +67,18 @@ struct event {
     std::array<std::uint32_t, 2> counts{};   // the outermost axis first
     std::array<std::uint64_t, 2> pitches{};  // bytes from one to the next along each
     std::uint64_t number = 0;                // of the event, among those of its thread
-    std::uint64_t reserved = 0;              // room for what later versions say
+    std::uint64_t news = 0;                  // of a transfer in a close trace: see news_of
 };
 static_assert(sizeof(event) == 128);
+
+/// What event::axes is for rectangles of more axes: what lies between their first byte and their last is counted too.
+inline constexpr std::uint8_t hull_only = 3;
+
+/// Returns how many bytes of a transfer were news, in lines of 64 bytes: other than what had gone between the same two
+/// memories before. Nothing where that was not looked at.
+inline std::optional<std::uint64_t> news_of(const event& of) noexcept {
+    return of.news == 0 ? std::nullopt : std::optional(of.news - 1);
+}
 
 /// Returns what the threads' recorders hold, oldest first. Any thread.
 UNIBUF_API std::vector<event> recorded_events();
@@ -75,10 +87,19 @@ UNIBUF_API std::vector<event> recorded_events();
 /// written goes on. At first 1,024, of 128 bytes each.
 UNIBUF_API void keep_events(std::size_t each_thread);
 
+/// What a trace looks at.
+enum class trace_detail : std::uint8_t {
+    events,
+    /// Also which bytes of transfers are news, when leases end, and how long each transfer takes. For that, unibuf
+    /// keeps a copy of what it moves to and from the host, transfers that name no queue are waited for, and each access
+    /// takes the lock: the program is slower, and needs more memory.
+    close,
+};
+
 /// Writes all events of this process to a file from now on, until the end of the process or stop_trace(). A file that
 /// is there is overwritten; where another process is writing it, this one's number is added to the name. Returns the
 /// name. Throws error(invalid_argument) where the file cannot be written, or a trace is being written.
-UNIBUF_API std::string write_trace(const std::string& file);
+UNIBUF_API std::string write_trace(const std::string& file, trace_detail detail = trace_detail::events);
 UNIBUF_API void stop_trace();
 UNIBUF_API bool is_tracing() noexcept;
 
@@ -95,6 +116,10 @@ struct trace_file {
     std::map<std::uint8_t, std::string> spaces;    // their names, by space::id()
     std::map<std::uint64_t, std::string> sites;    // "program+0x1234 function", by event::site
     std::map<std::uint64_t, std::string> buffers;  // names that the program gave them
+
+    /// Both return a name also where the file has none.
+    UNIBUF_API std::string space_name(std::uint8_t id) const;
+    UNIBUF_API std::string site_name(std::uint64_t site) const;
 };
 
 /// Throws error(invalid_argument) where the file cannot be read, or is no trace.
@@ -120,6 +145,40 @@ struct traffic {
 /// Computes the traffic of the events, oldest first, or of one buffer alone. Of a buffer whose first events are gone,
 /// as from a recorder, all content counts as everywhere before.
 UNIBUF_API traffic traffic_of(std::span<const event> events);
+
+/// What a program does that costs it time or traffic.
+enum class fault : std::uint8_t {
+    round_trip,          // bytes went somewhere and came back as they were
+    overwritten_fetch,   // bytes were brought, and overwritten before anybody used them
+    unread_copy,         // bytes were brought, and nobody used them
+    ping_pong,           // the same bytes went to and fro, changed at both ends
+    whole_for_part,      // of the bytes that were brought few were used, or few had changed
+    many_small,          // many small transfers that one call would make
+    churn,               // buffers were made and destroyed in a loop
+    pageable,            // the host's memory was not pinned
+    thrash,              // a copy was evicted, and needed again
+    long_lease,          // others waited for a lease to end
+    mark_without_write,  // bytes were said to be new that were as before
+};
+
+UNIBUF_API std::string_view to_string(fault kind) noexcept;
+
+/// A fault at one place of a program.
+struct finding {
+    fault kind;
+    std::uint64_t site = 0;    // event::site, of the line to change
+    std::uint64_t buffer = 0;  // one that it was seen with
+    std::uint64_t times = 0;   // how often
+    std::uint64_t bytes = 0;   // that were moved, or allocated, and need not have been
+    std::uint64_t took = 0;    // ns that this took
+    std::string evidence;      // what was seen, as a sentence
+    std::string change;        // what to change, as a sentence
+};
+
+/// Returns what could be better, what took longest first. Some faults show in close traces alone: round_trip,
+/// long_lease, mark_without_write, and whole_for_part where all was used but little had changed. A fault that was seen
+/// once, and is small, is none.
+UNIBUF_API std::vector<finding> diagnose(std::span<const event> events, const trace_file& names = {});
 
 /// Returns sentences about a buffer, oldest first: who wrote and used which bytes where, what was moved for that and
 /// why, and what was moved without need. `names` may be empty, as of a recorder's events.

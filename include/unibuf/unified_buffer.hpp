@@ -92,13 +92,13 @@ public:
         return {std::move(part), detail::layout_of(shape_, along...)};
     }
 
-    lease<const T> read(space where, const access_options& options = {}) const {
+    UNIBUF_INLINED lease<const T> read(space where, const access_options& options = {}) const {
         return acquire<const T>(where, access::read, options);
     }
-    lease<T> write(space where, const access_options& options = {}) {
+    UNIBUF_INLINED lease<T> write(space where, const access_options& options = {}) {
         return acquire<T>(where, access::write, options);
     }
-    lease<T> read_write(space where, const access_options& options = {}) {
+    UNIBUF_INLINED lease<T> read_write(space where, const access_options& options = {}) {
         return acquire<T>(where, access::read_write, options);
     }
 
@@ -113,58 +113,62 @@ public:
         return {{&bytes_, where, access::read_write, in_bytes(options)}};
     }
 
-    T* host() { return reinterpret_cast<T*>(bytes_.host()); }
-    const T* host() const { return reinterpret_cast<const T*>(bytes_.host()); }
+    UNIBUF_INLINED T* host() { return reinterpret_cast<T*>(bytes_.host()); }
+    UNIBUF_INLINED const T* host() const { return reinterpret_cast<const T*>(bytes_.host()); }
     void release_host() { bytes_.release_host(); }
     void release_device() { bytes_.release_device(); }
-    unibuf::host_view<T> host_view(std::size_t offset = 0, std::size_t count = rest) {
+    UNIBUF_INLINED unibuf::host_view<T> host_view(std::size_t offset = 0, std::size_t count = rest) {
         return unibuf::host_view<T>(bytes_.hold_host(scaled(offset), scaled(count)));
     }
-    native_memory device() { return bytes_.device(); }
-    unibuf::copy_view capture_upload(space where, const access_options& options) {
+    UNIBUF_INLINED native_memory device() { return bytes_.device(); }
+    UNIBUF_INLINED unibuf::copy_view capture_upload(space where, const access_options& options) {
         return bytes_.capture_upload(where, in_bytes(options));
     }
-    unibuf::copy_view copy_view(space where, std::size_t offset = 0, std::size_t count = rest) {
+    UNIBUF_INLINED unibuf::copy_view copy_view(space where, std::size_t offset = 0, std::size_t count = rest) {
         return bytes_.copy_view(where, scaled(offset), scaled(count));
     }
 
-    standing_hold bind(space where, access what, standing_options options = {}) {
+    UNIBUF_INLINED standing_hold bind(space where, access what, standing_options options = {}) {
         options.offset = scaled(options.offset);
         options.count = scaled(options.count);
         return bytes_.bind(where, what, options);
     }
 
-    void sync_to_host(std::size_t offset = 0, std::size_t count = rest) {
+    UNIBUF_INLINED void sync_to_host(std::size_t offset = 0, std::size_t count = rest) {
         bytes_.sync_to_host(scaled(offset), scaled(count));
     }
-    void sync_to_device(std::size_t offset = 0, std::size_t count = rest) {
+    UNIBUF_INLINED void sync_to_device(std::size_t offset = 0, std::size_t count = rest) {
         bytes_.sync_to_device(scaled(offset), scaled(count));
     }
-    void mark_host_dirty(std::size_t offset = 0, std::size_t count = rest) {
+    UNIBUF_INLINED void mark_host_dirty(std::size_t offset = 0, std::size_t count = rest) {
         bytes_.mark_host_dirty(scaled(offset), scaled(count));
     }
-    void mark_device_dirty(std::size_t offset = 0, std::size_t count = rest) {
+    UNIBUF_INLINED void mark_device_dirty(std::size_t offset = 0, std::size_t count = rest) {
         bytes_.mark_device_dirty(scaled(offset), scaled(count));
     }
-    void mark_dirty(space where, std::size_t offset = 0, std::size_t count = rest) {
+    UNIBUF_INLINED void mark_dirty(space where, std::size_t offset = 0, std::size_t count = rest) {
         bytes_.mark_dirty(where, scaled(offset), scaled(count));
     }
-    void mark_dirty(space where, const access_options& options) { bytes_.mark_dirty(where, in_bytes(options)); }
-    void prefetch(space where, const access_options& options = {}) { bytes_.prefetch(where, in_bytes(options)); }
-    void discard(space where) { bytes_.discard(where); }
-    void discard_content() { bytes_.discard_content(); }
+    UNIBUF_INLINED void mark_dirty(space where, const access_options& options) {
+        bytes_.mark_dirty(where, in_bytes(options));
+    }
+    UNIBUF_INLINED void prefetch(space where, const access_options& options = {}) {
+        bytes_.prefetch(where, in_bytes(options));
+    }
+    UNIBUF_INLINED void discard(space where) { bytes_.discard(where); }
+    UNIBUF_INLINED void discard_content() { bytes_.discard_content(); }
 
-    void fill(const T& value) { bytes_.fill(std::as_bytes(std::span(&value, 1))); }
-    void copy_from(std::span<const T> data, std::size_t offset = 0) {
+    UNIBUF_INLINED void fill(const T& value) { bytes_.fill(std::as_bytes(std::span(&value, 1))); }
+    UNIBUF_INLINED void copy_from(std::span<const T> data, std::size_t offset = 0) {
         bytes_.copy_from(std::as_bytes(data), scaled(offset));
     }
-    void copy_to(std::span<T> data, std::size_t offset = 0) const {
+    UNIBUF_INLINED void copy_to(std::span<T> data, std::size_t offset = 0) const {
         bytes_.copy_to(std::as_writable_bytes(data), scaled(offset));
     }
-    void copy_from(const unified_buffer& source, std::size_t offset = 0) {
+    UNIBUF_INLINED void copy_from(const unified_buffer& source, std::size_t offset = 0) {
         bytes_.copy_from(source.bytes_, scaled(offset));
     }
-    void copy_to(unified_buffer& target, std::size_t offset = 0) const {
+    UNIBUF_INLINED void copy_to(unified_buffer& target, std::size_t offset = 0) const {
         bytes_.copy_to(target.bytes_, scaled(offset));
     }
 
@@ -184,8 +188,8 @@ private:
     unified_buffer(buffer bytes, const unibuf::shape& shape) : bytes_(std::move(bytes)), shape_(shape) {}
 
     template <class Element>
-    lease<Element> acquire(space where, access what, const access_options& options) const {
-        return {detail::acquired_by{}, [&] { return bytes_.acquire(where, what, in_bytes(options)); }};
+    UNIBUF_INLINED lease<Element> acquire(space where, access what, const access_options& options) const {
+        return {detail::acquired_by{}, [&]() UNIBUF_INLINED { return bytes_.acquire(where, what, in_bytes(options)); }};
     }
 
     /// Returns the size of so many elements in bytes. A number that cannot be counted lies outside every buffer, and is

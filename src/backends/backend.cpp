@@ -33,6 +33,8 @@ void memory::poison_stale(std::size_t offset, std::size_t bytes) {
     std::memset(host_address() + offset, static_cast<int>(poison), bytes);
 }
 
+transfer_route memory::route_of(std::span<const std::byte>) const noexcept { return transfer_route::direct; }
+
 bool memory::takes_from(const memory&) const noexcept { return false; }
 
 fence memory::write_from(memory&, std::size_t, std::size_t, std::size_t, queue) {

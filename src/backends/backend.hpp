@@ -24,6 +24,7 @@
 #include "unibuf/fence.hpp"
 #include "unibuf/options.hpp"
 #include "unibuf/space.hpp"
+#include "unibuf/statistics.hpp"
 
 namespace unibuf::backends {
 
@@ -126,6 +127,9 @@ public:
     // which are under way.
     virtual void write_parts(std::span<const part> parts, const std::byte* host, queue on, std::vector<fence>& done);
     virtual void read_parts(std::span<const part> parts, std::byte* host, queue on, std::vector<fence>& done);
+
+    /// Returns the way that bytes go between this memory and these of the host.
+    virtual transfer_route route_of(std::span<const std::byte> host) const noexcept;
 
     /// Returns whether write_from takes bytes from `other`; where it does not, only the host reaches both.
     virtual bool takes_from(const memory& other) const noexcept;

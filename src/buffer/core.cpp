@@ -7,6 +7,7 @@
 #include "buffer/lock.hpp"
 #include "buffer/passage.hpp"
 #include "buffer/peer_access.hpp"
+#include "buffer/recording.hpp"
 #include "coherence/state.hpp"
 #include "process/only_library.hpp"
 #include "unibuf/error.hpp"
@@ -52,6 +53,7 @@ core::~core() {
         } catch (const std::exception&) {  // the bytes are going anyway
         }
     }
+    record_releases(*this, state_.copies);
     state_.seldom.reset();  // host_writes watches the host's copy
     state_.copies.free_all();
 }

@@ -4,6 +4,8 @@
 #include <algorithm>
 
 #include "buffer/recording.hpp"
+#include "buffer/transfers.hpp"
+#include "trace/contents.hpp"
 #include "trace/counters.hpp"
 
 namespace unibuf::detail {
@@ -17,20 +19,39 @@ transfer_count& of_kind(transfer_counts& all, const transfer& made) {
     return found != all->end() ? *found : all->emplace_back(transfer_count{made.from, made.to, made.why});
 }
 
-void record_transfer(const transfer& of, const region& part, std::chrono::nanoseconds took) noexcept {
+/// Says what only traces in files have: how the bytes went, and, of those of the host that are there, what is news.
+void look_closely(lock& through, const coherence::step& of, const region& part, bool arrived, event& made) noexcept {
+    const backends::memory& device = *through->copies.find(executor_of(of))->memory;
+    if (of.from != coherence::host && of.to != coherence::host) {
+        const bool reaches = device.takes_from(*through->copies.find(of.from)->memory);
+        made.route = reaches ? transfer_route::direct : transfer_route::by_host;
+        return;
+    }
+    const std::byte* const at_host = through->copies.find(coherence::host)->memory->host_address();
+    const byte_range hull = part.hull();
+    made.route = device.route_of({at_host + hull.begin, hull.size()});
+    if (!trace::is_close() || (of.to == coherence::host && !arrived)) return;
+    const auto news = trace::news_in(made.buffer, executor_of(of), part, at_host, through.of().bytes);
+    made.news = news ? *news + 1 : 0;
+}
+
+void record_transfer(lock& through, const coherence::step& of, const transfer& counted, const region& part,
+                     bool arrived) noexcept {
     if (!trace::is_on()) return;
-    event made = event_of(event_kind::transfer, of.buffer, part);
-    made.why = of.why;
-    made.from = of.from.id();
-    made.to = of.to.id();
-    made.took = static_cast<std::uint64_t>(took.count());
+    event made = event_of(event_kind::transfer, counted.buffer, part);
+    made.why = counted.why;
+    made.from = of.from;
+    made.to = of.to;
+    made.took = static_cast<std::uint64_t>((counted.end - counted.begin) / std::chrono::nanoseconds(1));
+    if (is_tracing()) look_closely(through, of, part, arrived, made);
     trace::record(made);
 }
 
 }  // namespace
 
 void count_transfers(lock& through, const coherence::step& of, cause why, std::span<const region> moved,
-                     std::chrono::steady_clock::time_point begin, std::chrono::steady_clock::time_point end) {
+                     std::chrono::steady_clock::time_point begin, std::chrono::steady_clock::time_point end,
+                     bool arrived) {
     transfer made{.buffer = through.of().id(),
                   .from = space::from_id(of.from),
                   .to = space::from_id(of.to),
@@ -43,7 +64,7 @@ void count_transfers(lock& through, const coherence::step& of, cause why, std::s
     transfer_count& same = of_kind(through->transfers, made);
     same.transfers += moved.size();
     same.bytes += sum;
-    for (const region& each : moved) record_transfer(made, each, end - begin);
+    for (const region& each : moved) record_transfer(through, of, made, each, arrived);
     transfer_observer* const observer = trace::observer();
     if (!observer) return;
     for (const region& each : moved) {

@@ -8,6 +8,7 @@
 #include <string>
 
 #include "buffer/letting_go.hpp"
+#include "buffer/recording.hpp"
 #include "buffer/wait_circle.hpp"
 
 namespace unibuf::detail {
@@ -74,6 +75,7 @@ void wait_for_holds(lock& through, const request& asked) {
     std::optional<waiting_writers::entry> in_line;
     clock::time_point patient_until{};
     hold other;
+    std::uint64_t begun = 0;
     [[maybe_unused]] circle_finder circles;
     const auto free = [&] {
         do {
@@ -81,6 +83,7 @@ void wait_for_holds(lock& through, const request& asked) {
         } while (other.thread == 0 && let_writers_in(through, asked, patient_until));
         if (other.thread == 0) return true;
         check_not_own(through, asked, other);
+        if (begun == 0) begun = trace::now();
         if (asked.what != access::read && !in_line) {
             seldom_used& seldom = through->with_seldom_used();
             in_line.emplace(seldom.writers_in_line, asked.part, seldom.changed);
@@ -94,6 +97,7 @@ void wait_for_holds(lock& through, const request& asked) {
         return fmt::format("{}: {} was asked for, but another thread kept {} for all of the time that was given",
                            through.of().name(), describe(asked), describe(other));
     });
+    record_wait(through, asked, begun);
 }
 
 }  // namespace unibuf::detail

@@ -44,7 +44,8 @@ struct hold {
     std::uint32_t thread = 0;
     space where{};
     access what = access::read;
-    bool claim = false;  // a claim of an access that is under way: it excludes readers too
+    bool claim = false;       // a claim of an access that is under way: it excludes readers too
+    std::uint64_t since = 0;  // when a lease began, as trace::now() says, where a close trace is written
 
     bool excludes(const region& other, access other_what) const noexcept {
         return part.overlaps(other) && (claim || what != access::read || other_what != access::read);

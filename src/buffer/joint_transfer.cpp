@@ -67,7 +67,7 @@ void leave(core& of, std::uint64_t claim, const coherence::step& like, std::span
         for (const backends::move_of& each : moved) {
             parts.emplace_back(byte_range{each.offset, each.offset + each.host.size()});
         }
-        count_transfers(through, like, cause::sync, parts, begin, clock::now());
+        count_transfers(through, like, cause::sync, parts, begin, clock::now(), true);
         coherence::complete(through->directory, through->copies.memories(), like, parts);
         std::uint64_t bytes = 0;
         for (const region& each : parts) bytes += each.size();

@@ -75,8 +75,12 @@ byte_lease take_lease(core& of, const request& asked) {
     }
     const copy& there = *through->copies.find(asked.where.id());
     if (there.queues) reserve_queued_work(through, asked.where);
-    const std::uint64_t ticket = through->holds.add(
-        {.part = asked.part, .on = asked.on, .thread = this_thread(), .where = asked.where, .what = asked.what});
+    const std::uint64_t ticket = through->holds.add({.part = asked.part,
+                                                     .on = asked.on,
+                                                     .thread = this_thread(),
+                                                     .where = asked.where,
+                                                     .what = asked.what,
+                                                     .since = trace::is_close() ? trace::now() : 0});
     if (changes && !asked.begins_later) {
         try {
             now_written(through, asked.part, asked.where);
@@ -128,6 +132,7 @@ void end_lease_with(core& of, std::uint64_t ticket, fence done) {
     end_lease(of, ticket, [&](lock& through, std::uint64_t number) {
         through->holds.work().reserve(through->holds.size() + 1);
         const hold ended = through->holds.remove(number);
+        record_end(through.of(), ended);
         if (!done.native()) return;
         through->holds.work().add({.part = ended.part, .where = ended.where.id(), .writes = ended.what != access::read},
                                   {.done = std::move(done), .on = {}, .unordered = true});
@@ -137,6 +142,7 @@ void end_lease_with(core& of, std::uint64_t ticket, fence done) {
 void end_by_lock(gate& of, std::uint64_t ticket) noexcept {
     end_lease(static_cast<core&>(of), ticket, [](lock& through, std::uint64_t number) {
         const hold ended = through->holds.remove(number);
+        record_end(through.of(), ended);
         const bool writes = ended.what != access::read;
         if (!queue_work_of(through, ended.where, ended.part, writes, ended.on)) through.as_before();
     });

@@ -8,6 +8,7 @@
 #include "buffer/gate_bits.hpp"
 #include "buffer/peer_access.hpp"
 #include "buffer/standing.hpp"
+#include "trace/recorder.hpp"
 
 #ifndef NDEBUG
 #include "buffer/invariants.hpp"
@@ -109,6 +110,7 @@ void lock::open_gate() noexcept {
     check_invariants(core_, state);
 #endif
     if (state.peers()) return tell_peers(state);  // all accesses of a shared buffer take the lock
+    if (trace::is_close()) return;
     if (state.waiting != 0 || !state.holds.empty() || state.ownerless) return;
     // At the end of the lease that was taken without the lock, its bytes may have to be given to a device.
     if (state.holds.any_standing() && state.holds.solo().thread != 0) return;

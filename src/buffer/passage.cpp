@@ -56,6 +56,7 @@ bool make_copy(lock& through, const request& asked) {
     ++through->waiting;  // keeps the gate shut
     copy_list made;
     std::exception_ptr failure;
+    const std::uint64_t begun = trace::is_on() ? trace::now() : 0;
     {
         const lock::released unlocked(through);
         try {
@@ -75,7 +76,7 @@ bool make_copy(lock& through, const request& asked) {
     } catch (const std::bad_alloc&) {
         throw error(error_code::out_of_memory, fmt::format("{}: the host has no memory for bookkeeping", text()));
     }
-    record_allocations(of, made);
+    record_allocations(of, made, begun);
     through->copies.add(std::move(made));
     return true;
 }

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "buffer/moves.hpp"
+#include "trace/contents.hpp"
 
 namespace unibuf::detail {
 
@@ -11,9 +12,9 @@ event event_of(event_kind kind, std::uint64_t buffer, const region& part) noexce
     event result{.kind = kind, .buffer = buffer, .begin = part.begin(), .end = part.hull().end, .bytes = part.size()};
     if (const box* const rows = part.as_box()) {
         const backends::rectangle_copy shape = in_place(*rows);
-        result.is_hull = shape.axes > result.counts.size();
-        if (result.is_hull) return result;
-        result.axes = static_cast<std::uint8_t>(shape.axes);
+        const bool fits = shape.axes <= result.counts.size();
+        result.axes = fits ? static_cast<std::uint8_t>(shape.axes) : hull_only;
+        if (!fits) return result;
         result.row_bytes = shape.row_bytes;
         for (std::size_t axis = 0; axis < shape.axes; ++axis) {
             result.counts[axis] = static_cast<std::uint32_t>(shape.counts[axis]);
@@ -70,13 +71,41 @@ void record(event_kind kind, const core& of, const region& part, space where) no
     trace::record(made);
 }
 
-void record_allocations(const core& of, const copy_list& made) noexcept {
+void record_wait(lock& through, const request& asked, std::uint64_t begun) noexcept {
+    if (begun == 0 || !trace::is_on()) return;
+    event made = event_of(event_kind::wait, through.of().id(), asked.part);
+    made.time = trace::now();
+    made.why = asked.why;
+    made.what = asked.what;
+    made.to = asked.where.id();
+    made.took = made.time - begun;
+    trace::record(made);
+}
+
+void record_end(const core& of, const hold& ended) noexcept {
+    if (ended.since == 0 || !trace::is_close()) return;
+    event made = event_of(event_kind::lease_end, of.id(), ended.part);
+    made.time = trace::now();
+    made.what = ended.what;
+    made.to = ended.where.id();
+    made.took = made.time - ended.since;
+    trace::record(made);
+}
+
+void record_releases(const core& of, const copies& all) noexcept {
+    if (trace::is_close()) trace::forget_contents(of.id());
+    for (const copy& each : all) record(event_kind::release, of, byte_range{0, of.bytes}, space::from_id(each.where));
+}
+
+void record_allocations(const core& of, const copy_list& made, std::uint64_t begun) noexcept {
     if (!trace::is_on()) return;
     for (const copy& each : made) {
         event allocated = event_of(event_kind::allocation, of.id(), byte_range{0, of.bytes});
         allocated.to = each.where;
         allocated.from = each.placed == placement::shared ? each.lender : each.where;
         allocated.bytes = each.placed == placement::shared ? 0 : of.room();
+        allocated.time = trace::now();
+        if (begun != 0 && &each == &made.front()) allocated.took = allocated.time - begun;  // of all of them
         trace::record(allocated);
     }
 }

@@ -29,7 +29,16 @@ bool is_demand(const guarded& state, const request& asked) noexcept;
 /// Records what else was done to `part` at `where`.
 void record(event_kind kind, const core& of, const region& part, space where) noexcept;
 
-/// Records copies that were made.
-void record_allocations(const core& of, const copy_list& made) noexcept;
+/// Records that an access has waited since `begun` for holds of others.
+void record_wait(lock& through, const request& asked, std::uint64_t begun) noexcept;
+
+/// Records that a lease has ended, where a close trace is written.
+void record_end(const core& of, const hold& ended) noexcept;
+
+/// Records that the copies go with their buffer.
+void record_releases(const core& of, const copies& all) noexcept;
+
+/// Records copies that were made, since `begun` where that is known.
+void record_allocations(const core& of, const copy_list& made, std::uint64_t begun = 0) noexcept;
 
 }  // namespace unibuf::detail

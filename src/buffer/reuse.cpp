@@ -6,6 +6,7 @@
 #include "buffer/letting_go.hpp"
 #include "buffer/lock.hpp"
 #include "buffer/poison.hpp"
+#include "buffer/recording.hpp"
 
 namespace unibuf::detail {
 namespace {
@@ -24,6 +25,7 @@ void forget(lock& through) {
     through->any_exposed = through->any_lost = false;
     through->directory = coherence::directory(through.of().bytes);
     for (const copy& each : through->copies) each.memory->forget_content();
+    if (!through->copies.empty()) record(event_kind::discard, through.of(), through->whole(), host);
     poison_all(*through.operator->());
 }
 

@@ -13,6 +13,7 @@
 #include "buffer/moves.hpp"
 #include "buffer/waits.hpp"
 #include "trace/counters.hpp"
+#include "trace/recorder.hpp"
 #include "unibuf/error.hpp"
 
 namespace unibuf::detail {
@@ -145,10 +146,14 @@ void transfers::start_moves(std::span<const step> group) {
     guards.reserve(parts.size());
     for (const region& each : parts) guards.push_back(guard(each, first.to));
     std::exception_ptr failure;
+    const bool awaits = trace::is_close() && !on;
     {
         const lock::released unlocked(lock_);
         try {
             move_parts(from, to, first.to == coherence::host, parts, on, done);
+            for (const fence& each : done) {
+                if (awaits) each.wait();
+            }
         } catch (...) {
             failure = std::current_exception();
         }
@@ -161,7 +166,7 @@ void transfers::start_moves(std::span<const step> group) {
     leave_queued();
     if (!done.empty()) {
         const std::span moved = std::span(parts).first(done.size());
-        count_transfers(lock_, first, asked_.why, moved, begin, std::chrono::steady_clock::now());
+        count_transfers(lock_, first, asked_.why, moved, begin, std::chrono::steady_clock::now(), awaits);
     }
     if (failure) std::rethrow_exception(failure);
 }

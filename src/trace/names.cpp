@@ -1,6 +1,9 @@
 // trace/names.cpp: the names of errors, states and causes, as people read them.
+#include <fmt/format.h>
+
 #include <array>
 
+#include "trace/call_site.hpp"
 #include "trace/counters.hpp"
 #include "unibuf/error.hpp"
 #include "unibuf/fence.hpp"
@@ -29,10 +32,34 @@ std::string_view to_string(cause why) noexcept {
 }
 
 std::string_view to_string(event_kind kind) noexcept {
-    static constexpr std::array<std::string_view, 12> names = {"none",       "access",  "transfer", "fill",
-                                                               "mark",       "found",   "assumed",  "discard",
-                                                               "allocation", "release", "eviction", "text"};
+    static constexpr std::array<std::string_view, 14> names = {
+        "none",    "access",     "transfer", "fill",     "mark", "found",     "assumed",
+        "discard", "allocation", "release",  "eviction", "wait", "lease_end", "text"};
     return names[static_cast<std::size_t>(kind)];
+}
+
+std::string_view to_string(transfer_route route) noexcept {
+    static constexpr std::array<std::string_view, 4> names = {"direct", "pinned", "staged", "by_host"};
+    return names[static_cast<std::size_t>(route)];
+}
+
+std::string_view to_string(fault kind) noexcept {
+    static constexpr std::array<std::string_view, 11> names = {
+        "round_trip", "overwritten_fetch", "unread_copy", "ping_pong",  "whole_for_part",    "many_small",
+        "churn",      "pageable",          "thrash",      "long_lease", "mark_without_write"};
+    return names[static_cast<std::size_t>(kind)];
+}
+
+std::string trace_file::space_name(std::uint8_t id) const {
+    const auto found = spaces.find(id);
+    return found != spaces.end() ? found->second : space::from_id(id).name();
+}
+
+std::string trace_file::site_name(std::uint64_t site) const {
+    if (site == 0) return "not known";
+    const auto found = sites.find(site);
+    if (found != sites.end()) return found->second;
+    return events.empty() ? trace::describe_site(site) : fmt::format("{:#x}", site);
 }
 
 std::uint64_t statistics::bytes_moved() const noexcept {

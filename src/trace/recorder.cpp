@@ -13,12 +13,14 @@
 #include <memory>
 #include <mutex>
 #include <new>
+#include <string_view>
 #include <tuple>
 #include <utility>
 #include <vector>
 
 #include "process/forks.hpp"
 #include "trace/call_site.hpp"
+#include "trace/contents.hpp"
 #include "trace/file.hpp"
 #include "unibuf/detail/gate.hpp"
 #include "unibuf/error.hpp"
@@ -189,7 +191,10 @@ void name_parts_of(const event& made) noexcept {
     }
 }
 
-void want_events() noexcept { wanted.store(ring_size.load() != 0 || is_file_open(), std::memory_order_relaxed); }
+void want_events() noexcept {
+    wanted.store(ring_size.load() != 0 || is_file_open(), std::memory_order_relaxed);
+    if (!is_file_open()) close.store(false, std::memory_order_relaxed);
+}
 
 /// Does what the environment asks for, while the library is loaded.
 [[maybe_unused]] const bool asked_environment = [] {
@@ -205,7 +210,9 @@ void want_events() noexcept { wanted.store(ring_size.load() != 0 || is_file_open
         }
     }
     try {
-        if (file && *file) write_trace(file);
+        const char* const close = std::getenv("UNIBUF_TRACE_CLOSE");
+        const bool closely = close && std::string_view(close) == "1";
+        if (file && *file) write_trace(file, closely ? trace_detail::close : trace_detail::events);
     } catch (const std::exception& failure) {
         std::fprintf(stderr, "unibuf: UNIBUF_TRACE: %s\n", failure.what());
     }
@@ -249,8 +256,9 @@ void keep_events(std::size_t each_thread) {
     trace::want_events();
 }
 
-std::string write_trace(const std::string& file) {
+std::string write_trace(const std::string& file, trace_detail detail) {
     std::string name = trace::open_file(file);
+    trace::close.store(detail == trace_detail::close, std::memory_order_relaxed);
     trace::want_events();
     return name;
 }
@@ -259,6 +267,7 @@ bool is_tracing() noexcept { return trace::is_file_open(); }
 
 void stop_trace() {
     trace::close_file();
+    trace::forget_contents();
     trace::want_events();
 }
 

@@ -19,6 +19,10 @@ namespace unibuf::trace {
 inline constinit std::atomic<bool> wanted = true;
 inline bool is_on() noexcept { return wanted.load(std::memory_order_relaxed); }
 
+/// Whether the trace that is being written is a close one.
+inline constinit std::atomic<bool> close = false;
+inline bool is_close() noexcept { return close.load(std::memory_order_relaxed); }
+
 /// The nanoseconds of CLOCK_MONOTONIC.
 std::uint64_t now() noexcept;
 

@@ -1,4 +1,4 @@
-// trace/rows.hpp: the bytes that an event is about.
+// trace/rows.hpp: the bytes that an event is about, and whether it wrote them.
 #pragma once
 
 #include <cstdint>
@@ -10,13 +10,28 @@ namespace unibuf::trace {
 /// Calls visit(begin, end) for each row of bytes, in order.
 template <class Visit>
 void for_each_row(const event& of, Visit visit) {
-    if (of.axes == 0) return visit(of.begin, of.end);
+    if (of.axes == 0 || of.axes == hull_only) return visit(of.begin, of.end);
     const std::uint32_t inner = of.axes == 2 ? of.counts[1] : 1;
     for (std::uint32_t outer = 0; outer < of.counts[0]; ++outer) {
         for (std::uint32_t i = 0; i < inner; ++i) {
             const std::uint64_t begin = of.begin + outer * of.pitches[0] + i * of.pitches[1];
             visit(begin, begin + of.row_bytes);
         }
+    }
+}
+
+/// Returns whether its bytes are other ones after an event.
+inline bool writes(const event& of) noexcept {
+    switch (of.kind) {
+        case event_kind::access:  // what the host writes through a pointer is found, or assumed, later
+            return of.is_demand && of.what != access::read && of.why != cause::host_pointer;
+        case event_kind::fill:
+        case event_kind::mark:
+        case event_kind::found:
+        case event_kind::assumed:
+            return true;
+        default:
+            return false;
     }
 }
 

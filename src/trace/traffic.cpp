@@ -64,6 +64,8 @@ public:
             case event_kind::none:
             case event_kind::release:
             case event_kind::eviction:
+            case event_kind::wait:
+            case event_kind::lease_end:
             case event_kind::text:
                 break;
         }

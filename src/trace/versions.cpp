@@ -2,7 +2,6 @@
 #include "trace/versions.hpp"
 
 #include <bit>
-#include <iterator>
 
 namespace unibuf::trace {
 
@@ -24,48 +23,25 @@ std::uint64_t links::of_tree(space_set memories) const noexcept {
     return reached == memories ? joined : joined + 1;
 }
 
-/// Splits the versions at the ends of the range, changes those inside, and joins neighbours that are alike.
-template <class Change>
-void versions::change(std::uint64_t begin, std::uint64_t end, Change change) {
-    if (begin >= end) return;
-    const auto split = [&](std::uint64_t at) {
-        const auto next = all_.lower_bound(at);
-        return next != all_.end() && next->first == at ? next : all_.emplace_hint(next, at, std::prev(next)->second);
-    };
-    auto each = split(begin);
-    const auto last = split(end);
-    for (auto i = each; i != last; ++i) change(i->second, std::next(i)->first - i->first);
-    if (each != all_.begin()) --each;
-    for (auto next = std::next(each); next != all_.end() && each != last; next = std::next(each)) {
-        if (next->second == each->second) {
-            const bool was_last = next == last;
-            all_.erase(next);
-            if (was_last) return;
-        } else {
-            each = next;
-        }
-    }
-}
-
 std::uint64_t versions::cost_of(const version& of) const noexcept {
     return of.everywhere ? 0 : links_.of_tree(of.memories);
 }
 
 void versions::use(std::uint64_t begin, std::uint64_t end, std::uint8_t memory) {
-    change(begin, end, [&](version& of, std::uint64_t) {
+    all_.change(begin, end, [&](version& of, std::uint64_t) {
         if (!of.everywhere) of.memories |= set_of(memory);
     });
 }
 
 void versions::write(std::uint64_t begin, std::uint64_t end, std::uint8_t memory) {
-    change(begin, end, [&](version& of, std::uint64_t bytes) {
+    all_.change(begin, end, [&](version& of, std::uint64_t bytes) {
         ended_ += bytes * cost_of(of);
         of = {.memories = set_of(memory), .everywhere = false};
     });
 }
 
 void versions::make_everywhere(std::uint64_t begin, std::uint64_t end) {
-    change(begin, end, [&](version& of, std::uint64_t bytes) {
+    all_.change(begin, end, [&](version& of, std::uint64_t bytes) {
         ended_ += bytes * cost_of(of);
         of = {};
     });
@@ -73,10 +49,8 @@ void versions::make_everywhere(std::uint64_t begin, std::uint64_t end) {
 
 std::uint64_t versions::least() const noexcept {
     std::uint64_t result = ended_;
-    for (auto each = all_.begin(); std::next(each) != all_.end(); ++each) {
-        result += (std::next(each)->first - each->first) * cost_of(each->second);
-    }
-    return result;  // the last version is of bytes behind all that were touched
+    all_.for_each([&](const version& each, std::uint64_t bytes) { result += bytes * cost_of(each); });
+    return result;
 }
 
 }  // namespace unibuf::trace

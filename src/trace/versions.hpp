@@ -7,11 +7,11 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
 #include <utility>
 #include <vector>
 
 #include "coherence/spaces.hpp"
+#include "trace/byte_map.hpp"
 
 namespace unibuf::trace {
 
@@ -50,12 +50,10 @@ private:
         friend bool operator==(const version&, const version&) = default;
     };
 
-    template <class Change>
-    void change(std::uint64_t begin, std::uint64_t end, Change change);
     std::uint64_t cost_of(const version& of) const noexcept;
 
-    std::map<std::uint64_t, version> all_ = {{0, {}}};  // by where they begin; the last is without end
-    std::uint64_t ended_ = 0;                           // what versions have cost that are no more
+    byte_map<version> all_;
+    std::uint64_t ended_ = 0;  // what versions have cost that are no more
     links links_;
 };
 

@@ -1,53 +1,15 @@
 // trace/why.cpp: tells the events of a buffer in sentences.
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <map>
 #include <optional>
 
-#include "trace/call_site.hpp"
+#include "trace/byte_map.hpp"
 #include "trace/rows.hpp"
 #include "unibuf/error.hpp"
 #include "unibuf/trace.hpp"
 
 namespace unibuf {
 namespace {
-
-/// Remembers who wrote each byte last.
-class last_writers {
-public:
-    void write(const event& by) {
-        trace::for_each_row(by, [&](std::uint64_t begin, std::uint64_t end) {
-            const event* const behind = of(end);
-            all_.erase(all_.lower_bound(begin), all_.lower_bound(end));
-            all_[begin] = &by;
-            all_.try_emplace(end, behind);
-        });
-    }
-
-    /// Returns the writer of the byte; null where nobody is known to have written it.
-    const event* of(std::uint64_t byte) const {
-        const auto next = all_.upper_bound(byte);
-        return next == all_.begin() ? nullptr : std::prev(next)->second;
-    }
-
-private:
-    std::map<std::uint64_t, const event*> all_;  // by where their bytes begin
-};
-
-bool writes(const event& of) {
-    switch (of.kind) {
-        case event_kind::access:
-            return of.what != access::read && of.why != cause::host_pointer;
-        case event_kind::fill:
-        case event_kind::mark:
-        case event_kind::found:
-        case event_kind::assumed:
-            return true;
-        default:
-            return false;
-    }
-}
 
 class story {
 public:
@@ -62,20 +24,15 @@ public:
     }
 
     void remember(const event& of) {
-        if (writes(of)) writers_.write(of);
+        if (!trace::writes(of)) return;
+        trace::for_each_row(of, [&](std::uint64_t begin, std::uint64_t end) {
+            writers_.change(begin, end, [&](const event*& by, std::uint64_t) { by = &of; });
+        });
     }
 
 private:
-    std::string name(std::uint8_t id) const {
-        const auto found = names_.spaces.find(id);
-        return found != names_.spaces.end() ? found->second : space::from_id(id).name();
-    }
-
-    std::string site(std::uint64_t address) const {
-        const auto found = names_.sites.find(address);
-        if (found != names_.sites.end()) return found->second;
-        return names_.events.empty() ? trace::describe_site(address) : fmt::format("{:#x}", address);
-    }
+    std::string name(std::uint8_t id) const { return names_.space_name(id); }
+    std::string site(std::uint64_t address) const { return names_.site_name(address); }
 
     static std::string bytes(const event& of) {
         std::string result = fmt::format("bytes [{}, {})", of.begin, of.end);
@@ -124,7 +81,7 @@ private:
             case event_kind::transfer: {
                 std::string result =
                     fmt::format("{} went from {} to {}: {}", moved(of), name(of.from), name(of.to), bytes(of));
-                if (const event* const by = writers_.of(of.begin)) {
+                if (const event* const by = writers_.at(of.begin)) {
                     result += fmt::format("; the first of them was written last at {}", name(by->to));
                     if (by->site != 0) result += " in " + site(by->site);
                 }
@@ -149,6 +106,12 @@ private:
                 return fmt::format("the copy at {} was freed", name(of.to));
             case event_kind::eviction:
                 return fmt::format("the copy at {} went because others needed the memory", name(of.to));
+            case event_kind::wait:
+                return fmt::format("{} waited {:.1f} us for others to end their use of {}", name(of.to),
+                                   static_cast<double>(of.took) / 1e3, bytes(of));
+            case event_kind::lease_end:
+                return fmt::format("a lease of {} at {} ended after {:.1f} us", bytes(of), name(of.to),
+                                   static_cast<double>(of.took) / 1e3);
             case event_kind::none:
             case event_kind::text:
                 break;
@@ -158,7 +121,7 @@ private:
 
     const trace_file& names_;
     std::uint64_t begin_;
-    last_writers writers_;
+    trace::byte_map<const event*> writers_;  // who wrote each byte last; null where nobody is known
 };
 
 }  // namespace

@@ -181,6 +181,11 @@ void device_range::capture_write(std::size_t offset, std::span<const std::byte> 
     in_.check(enqueue(direction::to_device, {&all, 1}, false, stream), asked("captured write", offset, from.size()));
 }
 
+transfer_route device_range::route_of(std::span<const std::byte> host) const noexcept {
+    const piece all{.at = address_, .host = const_cast<std::byte*>(host.data()), .bytes = host.size()};
+    return are_pinned({&all, 1}) ? transfer_route::pinned : transfer_route::staged;
+}
+
 bool device_range::takes_from(const memory& other) const noexcept {
     return dynamic_cast<const device_range*>(&other) != nullptr;
 }

@@ -1,0 +1,171 @@
+// cli/doctor.cpp
+#include "doctor.hpp"
+
+#include <fmt/format.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <csignal>
+#include <filesystem>
+#include <iterator>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <system_error>
+
+#include "lines.hpp"
+#include "output.hpp"
+#include "unibuf/trace.hpp"
+
+namespace unibuf_cli {
+namespace {
+
+namespace fs = std::filesystem;
+using unibuf::finding;
+using unibuf::trace_file;
+
+constexpr int found_something = 3;
+
+/// What was found in the traces of all processes of a program.
+struct diagnosis {
+    std::uint64_t moved = 0;
+    std::uint64_t least = 0;
+    std::vector<std::pair<finding, std::string>> findings;  // each with the line to change
+
+    void add(const trace_file& of) {
+        const unibuf::traffic sum = unibuf::traffic_of(of.events);
+        moved += sum.moved;
+        least += sum.least;
+        for (finding& each : unibuf::diagnose(of.events, of)) {
+            std::string line = of.site_name(each.site);
+            findings.emplace_back(std::move(each), std::move(line));
+        }
+        std::ranges::stable_sort(findings, std::ranges::greater{},
+                                 [](const auto& each) { return std::pair(each.first.took, each.first.bytes); });
+    }
+};
+
+double seconds(const finding& of) { return static_cast<double>(of.took) / 1e9; }
+
+void print_text(const diagnosis& of) {
+    fmt::print("moved {}, least needed {}\n", readable_bytes(of.moved), readable_bytes(of.least));
+    if (of.findings.empty()) fmt::print("nothing to change was found\n");
+    std::size_t number = 0;
+    for (const auto& [each, line] : of.findings) {
+        fmt::print("\n{}. {}: {:.6f} s, {}\n   in      {}\n   seen    {} (buffer #{})\n   change  {}\n", ++number,
+                   to_string(each.kind), seconds(each), readable_bytes(each.bytes), one_line(line), each.evidence,
+                   each.buffer, each.change);
+    }
+}
+
+void print_json(const diagnosis& of) {
+    nlohmann::ordered_json result{{"moved", of.moved}, {"least", of.least}};
+    result["findings"] = nlohmann::ordered_json::array();
+    for (const auto& [each, line] : of.findings) {
+        result["findings"].push_back({{"kind", to_string(each.kind)},
+                                      {"line", line},
+                                      {"buffer", each.buffer},
+                                      {"times", each.times},
+                                      {"bytes", each.bytes},
+                                      {"seconds", seconds(each)},
+                                      {"evidence", each.evidence},
+                                      {"change", each.change}});
+    }
+    fmt::print("{}\n", result.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
+}
+
+/// A folder for the traces of a program, gone with this object.
+class trace_folder {
+public:
+    trace_folder() {
+        std::string name = (fs::temp_directory_path() / "unibuf-doctor-XXXXXX").string();
+        if (!::mkdtemp(name.data())) throw std::system_error(errno, std::generic_category(), name);
+        folder_ = name;
+    }
+    ~trace_folder() {
+        std::error_code ignored;
+        fs::remove_all(folder_, ignored);
+    }
+    trace_folder(const trace_folder&) = delete;
+    trace_folder& operator=(const trace_folder&) = delete;
+
+    /// The processes that the program starts add their numbers to the name.
+    fs::path first() const { return folder_ / "trace"; }
+
+    std::vector<fs::path> all() const {
+        std::vector<fs::path> result(fs::directory_iterator(folder_), fs::directory_iterator{});
+        std::ranges::sort(result);
+        return result;
+    }
+
+private:
+    fs::path folder_;
+};
+
+/// Runs a program that writes close traces. Returns its exit status; 128 and the number of the signal that has ended
+/// it.
+int run(std::vector<std::string> program, const fs::path& trace, bool prints_to_stderr) {
+    std::vector<std::string> environment{"UNIBUF_TRACE=" + trace.string(), "UNIBUF_TRACE_CLOSE=1"};
+    for (char** each = ::environ; *each; ++each) {
+        if (!std::string_view(*each).starts_with("UNIBUF_TRACE")) environment.emplace_back(*each);
+    }
+    const auto pointers = [](std::vector<std::string>& of) {
+        std::vector<char*> result;
+        std::ranges::transform(of, std::back_inserter(result), [](std::string& each) { return each.data(); });
+        result.push_back(nullptr);
+        return result;
+    };
+    posix_spawn_file_actions_t actions;
+    ::posix_spawn_file_actions_init(&actions);
+    if (prints_to_stderr) ::posix_spawn_file_actions_adddup2(&actions, STDERR_FILENO, STDOUT_FILENO);
+    pid_t child = 0;
+    const int failed = ::posix_spawnp(&child, program.front().c_str(), &actions, nullptr, pointers(program).data(),
+                                      pointers(environment).data());
+    ::posix_spawn_file_actions_destroy(&actions);
+    if (failed != 0) throw std::system_error(failed, std::generic_category(), program.front());
+    // Ctrl-C is for the program; what it has done until then is told.
+    const auto interrupted = std::signal(SIGINT, SIG_IGN);
+    int status = 0;
+    while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {
+    }
+    std::signal(SIGINT, interrupted);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+}  // namespace
+
+void add_doctor(CLI::App& app, const std::vector<std::string>& program) {
+    CLI::App* const command = app.add_subcommand(
+        "doctor",
+        "What a program could do better, and where: doctor FILE, or doctor -- PROGRAM [ARGUMENT...]. The exit "
+        "status is 3 where there is anything");
+    const auto file = std::make_shared<std::string>();
+    CLI::Option* const named =
+        command->add_option("file", *file, "A trace: UNIBUF_TRACE=file UNIBUF_TRACE_CLOSE=1 writes one");
+    const auto as_json = std::make_shared<bool>(false);
+    command
+        ->add_flag("--json", *as_json, "For programs: an object. What PROGRAM prints goes to the standard error stream")
+        ->disable_flag_override();
+    command->final_callback([=] {
+        if (named->empty() == program.empty()) {
+            throw CLI::ValidationError("doctor", "either FILE, or -- and a program to run, is needed");
+        }
+        diagnosis found;
+        int status = 0;
+        if (program.empty()) {
+            found.add(trace_with_lines(*file));
+        } else {
+            const trace_folder traces;
+            status = run(program, traces.first(), *as_json);
+            if (traces.all().empty()) fmt::print(stderr, "unibuf: {} has not used unibuf\n", program.front());
+            for (const fs::path& each : traces.all()) found.add(trace_with_lines(each.string()));
+        }
+        *as_json ? print_json(found) : print_text(found);
+        if (status == 0 && !found.findings.empty()) status = found_something;
+        if (status != 0) throw CLI::RuntimeError(status);
+    });
+}
+
+}  // namespace unibuf_cli

@@ -1,0 +1,23 @@
+// trace/contents.hpp: what has gone between the host and the devices, so that a close trace tells what is news.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+
+#include "coherence/region.hpp"
+#include "coherence/spaces.hpp"
+
+namespace unibuf::trace {
+
+/// Returns how many bytes of `part`, in lines, are other than those that went between the host and the device the last
+/// time, and keeps them for the next. `host` is where the host's copy, of `size` bytes, begins. Nothing where there is
+/// no memory for that.
+std::optional<std::uint64_t> news_in(std::uint64_t buffer, coherence::space_id device, const region& part,
+                                     const std::byte* host, std::size_t size) noexcept;
+
+/// Forgets what was kept of a buffer, or of all.
+void forget_contents(std::uint64_t buffer) noexcept;
+void forget_contents() noexcept;
+
+}  // namespace unibuf::trace
