@@ -12,11 +12,11 @@
 #include <filesystem>
 #include <iterator>
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <system_error>
 
 #include "lines.hpp"
 #include "output.hpp"
+#include "summary.hpp"
 #include "unibuf/trace.hpp"
 
 namespace unibuf_cli {
@@ -47,16 +47,14 @@ struct diagnosis {
     }
 };
 
-double seconds(const finding& of) { return static_cast<double>(of.took) / 1e9; }
-
 void print_text(const diagnosis& of) {
     fmt::print("moved {}, least needed {}\n", readable_bytes(of.moved), readable_bytes(of.least));
     if (of.findings.empty()) fmt::print("nothing to change was found\n");
     std::size_t number = 0;
     for (const auto& [each, line] : of.findings) {
         fmt::print("\n{}. {}: {:.6f} s, {}\n   in      {}\n   seen    {} (buffer #{})\n   change  {}\n", ++number,
-                   to_string(each.kind), seconds(each), readable_bytes(each.bytes), one_line(line), each.evidence,
-                   each.buffer, each.change);
+                   to_string(each.kind), static_cast<double>(each.took) / 1e9, readable_bytes(each.bytes),
+                   one_line(line), each.evidence, each.buffer, each.change);
     }
 }
 
@@ -64,16 +62,9 @@ void print_json(const diagnosis& of) {
     nlohmann::ordered_json result{{"moved", of.moved}, {"least", of.least}};
     result["findings"] = nlohmann::ordered_json::array();
     for (const auto& [each, line] : of.findings) {
-        result["findings"].push_back({{"kind", to_string(each.kind)},
-                                      {"line", line},
-                                      {"buffer", each.buffer},
-                                      {"times", each.times},
-                                      {"bytes", each.bytes},
-                                      {"seconds", seconds(each)},
-                                      {"evidence", each.evidence},
-                                      {"change", each.change}});
+        result["findings"].push_back(to_json(each, line));
     }
-    fmt::print("{}\n", result.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
+    fmt::print("{}\n", text_of(result));
 }
 
 /// A folder for the traces of a program, gone with this object.

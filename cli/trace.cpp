@@ -1,19 +1,14 @@
-// cli/trace.cpp
+// cli/trace.cpp: `unibuf why` and `unibuf check`.
 #include "trace.hpp"
 
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <cmath>
-#include <map>
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <string_view>
-#include <tuple>
-#include <utility>
 #include <vector>
 
 #include "lines.hpp"
@@ -27,112 +22,8 @@ namespace {
 using unibuf::event;
 using unibuf::event_kind;
 using unibuf::trace_file;
-using unibuf::traffic;
 
 constexpr int exceeded = 3;
-
-struct counted {
-    std::uint64_t transfers = 0;
-    std::uint64_t bytes = 0;
-
-    void add(const event& made) {
-        ++transfers;
-        bytes += made.bytes;
-    }
-};
-
-/// A trace, summed up.
-struct summary {
-    explicit summary(const trace_file& of) : all(unibuf::traffic_of(of.events)) {
-        std::map<std::uint64_t, std::vector<event>> events_of;
-        for (const event& each : of.events) {
-            events_of[each.buffer].push_back(each);
-            if (each.kind != event_kind::transfer) continue;
-            routes[{of.space_name(each.from), of.space_name(each.to), std::string(to_string(each.why))}].add(each);
-            sites[each.site].add(each);
-        }
-        for (const auto& [id, events] : events_of) buffers.emplace_back(id, unibuf::traffic_of(events));
-        // The buffers that moved most without need come first.
-        std::ranges::sort(buffers, std::ranges::greater{}, [](const auto& each) {
-            return std::pair(each.second.moved - std::min(each.second.moved, each.second.least), each.second.moved);
-        });
-    }
-
-    traffic all;
-    std::map<std::tuple<std::string, std::string, std::string>, counted> routes;  // by from, to and cause
-    std::map<std::uint64_t, counted> sites;
-    std::vector<std::pair<std::uint64_t, traffic>> buffers;
-};
-
-std::string ratio_text(const traffic& of) {
-    return std::isfinite(of.ratio()) ? fmt::format("{:.2f}", of.ratio()) : "inf";
-}
-
-/// Returns "12 % declared, 80 % found, 8 % assumed".
-std::string writes_text(const traffic& of) {
-    const std::uint64_t sum = of.declared + of.found + of.assumed;
-    if (sum == 0) return "nothing was written";
-    const auto share = [&](std::uint64_t bytes) { return 100 * static_cast<double>(bytes) / static_cast<double>(sum); };
-    return fmt::format("{} were written: {:.0f} % declared, {:.0f} % found, {:.0f} % assumed", readable_bytes(sum),
-                       share(of.declared), share(of.found), share(of.assumed));
-}
-
-void print_report(const trace_file& of, std::size_t most) {
-    const summary sum(of);
-    fmt::print("moved / least needed: {} ({} / {})\n{}\n", ratio_text(sum.all), readable_bytes(sum.all.moved),
-               readable_bytes(sum.all.least), writes_text(sum.all));
-    if (sum.routes.empty()) return;
-    fmt::print("\n{:>12}  {:>10}  from -> to, for\n", "bytes", "transfers");
-    for (const auto& [route, made] : sum.routes) {
-        fmt::print("{:>12}  {:>10}  {} -> {}, {}\n", readable_bytes(made.bytes), made.transfers, std::get<0>(route),
-                   std::get<1>(route), std::get<2>(route));
-    }
-    fmt::print("\n{:>12}  {:>12}  {:>6}  buffer\n", "moved", "least", "ratio");
-    for (std::size_t i = 0; i < std::min(most, sum.buffers.size()); ++i) {
-        const auto& [id, its] = sum.buffers[i];
-        fmt::print("{:>12}  {:>12}  {:>6}  #{}\n", readable_bytes(its.moved), readable_bytes(its.least),
-                   ratio_text(its), id);
-    }
-    std::vector<std::pair<std::uint64_t, counted>> sites(sum.sites.begin(), sum.sites.end());
-    std::ranges::sort(sites, std::ranges::greater{},
-                      [](const auto& each) { return std::pair(each.second.bytes, each.first); });
-    fmt::print("\n{:>12}  {:>10}  asked for in\n", "bytes", "transfers");
-    for (std::size_t i = 0; i < std::min(most, sites.size()); ++i) {
-        fmt::print("{:>12}  {:>10}  {}\n", readable_bytes(sites[i].second.bytes), sites[i].second.transfers,
-                   of.site_name(sites[i].first));
-    }
-}
-
-nlohmann::ordered_json to_json(const traffic& of) {
-    nlohmann::ordered_json result{{"moved", of.moved}, {"least", of.least}};
-    if (std::isfinite(of.ratio())) result["ratio"] = of.ratio();
-    result.update({{"declared", of.declared}, {"found", of.found}, {"assumed", of.assumed}});
-    return result;
-}
-
-void print_json(const trace_file& of) {
-    const summary sum(of);
-    nlohmann::ordered_json result = to_json(sum.all);
-    result["routes"] = nlohmann::ordered_json::array();
-    for (const auto& [route, made] : sum.routes) {
-        result["routes"].push_back({{"from", std::get<0>(route)},
-                                    {"to", std::get<1>(route)},
-                                    {"cause", std::get<2>(route)},
-                                    {"transfers", made.transfers},
-                                    {"bytes", made.bytes}});
-    }
-    result["buffers"] = nlohmann::ordered_json::array();
-    for (const auto& [id, its] : sum.buffers) {
-        nlohmann::ordered_json one{{"buffer", id}};
-        one.update(to_json(its));
-        result["buffers"].push_back(std::move(one));
-    }
-    result["sites"] = nlohmann::ordered_json::array();
-    for (const auto& [site, made] : sum.sites) {
-        result["sites"].push_back({{"site", of.site_name(site)}, {"transfers", made.transfers}, {"bytes", made.bytes}});
-    }
-    fmt::print("{}\n", result.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
-}
 
 /// Returns whether a text may be that of some spaces: "*", "cuda", "cuda:0".
 bool names_spaces(std::string_view text) {
@@ -203,20 +94,6 @@ bool check(const trace_file& of, const std::vector<std::string>& limits) {
 }
 
 }  // namespace
-
-void add_report(CLI::App& app) {
-    CLI::App* const command = app.add_subcommand("report", "What a trace moved, against the least that was needed");
-    const auto file = std::make_shared<std::string>();
-    command->add_option("file", *file, "A trace: UNIBUF_TRACE=file writes one")->required();
-    const auto as_json = std::make_shared<bool>(false);
-    command->add_flag("--json", *as_json, "For programs: an object")->disable_flag_override();
-    const auto most = std::make_shared<std::size_t>(10);
-    command->add_option("--most", *most, "So many buffers and places at most")->capture_default_str();
-    command->final_callback([=] {
-        const trace_file read = trace_with_lines(*file);
-        *as_json ? print_json(read) : print_report(read, *most);
-    });
-}
 
 void add_why(CLI::App& app) {
     CLI::App* const command = app.add_subcommand("why", "Why the bytes of a buffer were copied, in sentences");

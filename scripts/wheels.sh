@@ -33,7 +33,7 @@ tar -xmf "$folder"/*.tar.gz -C "$work/source" --strip-components=1
 # Of Debian's headers only those of these libraries: the others are of this machine's C library.
 headers=$work/headers
 mkdir -p "$headers"
-dpkg -L libfmt-dev libfmt9 libcli11-dev nlohmann-json3-dev | tar --no-recursion -cT - 2>/dev/null | tar -xC "$headers"
+dpkg -L libfmt-dev libfmt9 libcli11-dev nlohmann-json3-dev libjs-chart.js | tar --no-recursion -cT - 2>/dev/null | tar -xC "$headers"
 
 # compilers TARGET: what CMake takes for the compiler, in a folder that it prints.
 compilers() {
@@ -72,6 +72,7 @@ build() {
             cmake.define.CMAKE_C_COMPILER="$at/cc" cmake.define.CMAKE_CXX_COMPILER="$at/c++" \
             cmake.define.CMAKE_AR="$at/ar" cmake.define.CMAKE_RANLIB="$at/ranlib" \
             cmake.define.fmt_DIR="$(config fmt-config)" cmake.define.CLI11_DIR="$(config CLI11Config)" \
+            "cmake.define.UNIBUF_CHART_JS=$headers/usr/share/javascript/chart.js/chart.min.js" \
             cmake.define.nlohmann_json_DIR="$(config nlohmann_jsonConfig)"
     ) >"$tree.log" 2>&1 || { tail -40 "$tree.log" >&2; return 1; }
     if [[ $c_library == musl ]]; then

@@ -25,8 +25,8 @@ event event_of(event_kind kind, std::uint64_t buffer, const region& part) noexce
 }
 
 bool is_demand(const guarded& state, const request& asked) noexcept {
-    if (asked.why == cause::prefetch || asked.why == cause::eviction) return false;
-    if (asked.why != cause::sync) return true;
+    if (asked.why == cause::eviction) return false;
+    if (asked.why != cause::sync && asked.why != cause::prefetch) return true;
     const holds& held = state.holds;
     const coherence::space_id where = asked.where.id();
     return held.handle_is_out(where) || held.view_is_out(where) || held.stands_at(asked.where) ||

@@ -22,8 +22,8 @@ void note_access(lock& through, const request& asked, std::uint64_t lacked, std:
 /// Returns how many bytes the steps bring to the memory of the access.
 std::uint64_t lacked_by(const guarded& state, const request& asked, std::span<const coherence::step> steps) noexcept;
 
-/// Returns whether an access is for somebody who uses the bytes: a prefetch and an eviction are not, and a sync is
-/// where a pointer, handle or view there is out.
+/// Returns whether an access is for somebody who uses the bytes: an eviction is not, and a sync or a prefetch is where
+/// a pointer, handle or view there is out.
 bool is_demand(const guarded& state, const request& asked) noexcept;
 
 /// Records what else was done to `part` at `where`.

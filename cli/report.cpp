@@ -1,0 +1,90 @@
+// cli/report.cpp: `unibuf report`.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cerrno>
+#include <fstream>
+#include <memory>
+#include <system_error>
+
+#include "lines.hpp"
+#include "output.hpp"
+#include "page.hpp"
+#include "summary.hpp"
+#include "trace.hpp"
+
+namespace unibuf_cli {
+namespace {
+
+using unibuf::trace_file;
+using unibuf::traffic;
+
+/// Returns "12 % declared, 80 % found, 8 % assumed".
+std::string writes_text(const traffic& of) {
+    const std::uint64_t sum = of.declared + of.found + of.assumed;
+    if (sum == 0) return "nothing was written";
+    const auto share = [&](std::uint64_t bytes) { return 100 * static_cast<double>(bytes) / static_cast<double>(sum); };
+    return fmt::format("{} were written: {:.0f} % declared, {:.0f} % found, {:.0f} % assumed", readable_bytes(sum),
+                       share(of.declared), share(of.found), share(of.assumed));
+}
+
+void print_headline(const traffic& of) {
+    fmt::print("moved / least needed: {} ({} / {})\n", ratio_text(of), readable_bytes(of.moved),
+               readable_bytes(of.least));
+}
+
+void print_report(const summary& of, std::size_t most) {
+    print_headline(of.all);
+    fmt::print("{}\n", writes_text(of.all));
+    if (of.routes.empty()) return;
+    fmt::print("\n{:>12}  {:>10}  from -> to, for\n", "bytes", "transfers");
+    for (const auto& [route, made] : of.routes) {
+        fmt::print("{:>12}  {:>10}  {} -> {}, {}\n", readable_bytes(made.bytes), made.transfers, std::get<0>(route),
+                   std::get<1>(route), std::get<2>(route));
+    }
+    fmt::print("\n{:>12}  {:>12}  {:>6}  buffer\n", "moved", "least", "ratio");
+    for (std::size_t i = 0; i < std::min(most, of.buffers.size()); ++i) {
+        const auto& [id, its] = of.buffers[i];
+        fmt::print("{:>12}  {:>12}  {:>6}  #{}\n", readable_bytes(its.moved), readable_bytes(its.least),
+                   ratio_text(its), id);
+    }
+    fmt::print("\n{:>12}  {:>10}  asked for in\n", "bytes", "transfers");
+    for (std::size_t i = 0; i < std::min(most, of.sites.size()); ++i) {
+        const auto& [site, made] = of.sites[i];
+        fmt::print("{:>12}  {:>10}  {}\n", readable_bytes(made.bytes), made.transfers, site);
+    }
+}
+
+/// Writes the page, and prints the headline and where the page is.
+void write_page(const trace_file& of, const std::string& trace, const std::string& page) {
+    errno = 0;
+    std::ofstream out(page, std::ios::binary);
+    out << page_of(of, trace);
+    out.close();
+    if (!out) throw std::system_error(errno, std::generic_category(), page);
+    print_headline(unibuf::traffic_of(of.events));
+    fmt::print("{}\n", page);
+}
+
+}  // namespace
+
+void add_report(CLI::App& app) {
+    CLI::App* const command = app.add_subcommand("report", "What a trace moved, against the least that was needed");
+    const auto file = std::make_shared<std::string>();
+    command->add_option("file", *file, "A trace: UNIBUF_TRACE=file writes one")->required();
+    const auto as_json = std::make_shared<bool>(false);
+    CLI::Option* const json = command->add_flag("--json", *as_json, "For programs: an object");
+    json->disable_flag_override();
+    const auto page = std::make_shared<std::string>();
+    command->add_option("-o,--output", *page, "Writes a page for a browser, with charts and findings")->excludes(json);
+    const auto most = std::make_shared<std::size_t>(10);
+    command->add_option("--most", *most, "So many buffers and places at most")->capture_default_str();
+    command->final_callback([=] {
+        const trace_file read = trace_with_lines(*file);
+        if (!page->empty()) return write_page(read, *file, *page);
+        *as_json ? fmt::print("{}\n", text_of(to_json(summary(read)))) : print_report(summary(read), *most);
+    });
+}
+
+}  // namespace unibuf_cli
