@@ -5,7 +5,7 @@ A ```cpp, ```c, ```fortran or ```python block is a program; one of C++ or C with
 is put into a main, in C after a function `must` that ends the program where a call failed, if the block uses that. A
 ```sh block is run by shell.sh, from an installed tree; where it says app.cpp, app.c or app.f90, that is the first such
 program of the document. A comment before the block changes that: `<!-- continues -->` joins it to the block before,
-`<!-- compile only -->` leaves a program unrun, and `<!-- not run: why -->` a ```sh block: it becomes a test that is
+`<!-- slow.cpp -->` gives a program a name, by which ```sh blocks have it, `<!-- compile only -->` leaves one unrun, and `<!-- not run: why -->` a ```sh block: it becomes a test that is
 skipped, with the reason. Commands that no test would see, because they are only indented, are refused.
 """
 
@@ -17,6 +17,7 @@ SUFFIX = {"c": "c", "cpp": "cpp", "fortran": "f90", "python": "py", "sh": "sh"}
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 MARK = re.compile(r"<!-- (.*?) -->\s*\Z")
 NOT_RUN = "not run: "
+NAME = re.compile(r"\w+\.(cpp|c|f90)")
 COMMAND = re.compile(
     r"^ {4}(?:(?:make|cmake|ctest|pip|export|cc|g\+\+|gcc|gfortran|python3?|unibuf) |build/|scripts/)", re.M
 )
@@ -57,12 +58,12 @@ HEADERS = """\
 
 
 def blocks(document):
-    """Yields (kind, suffix, source) for each block of a document; kind is run, compile, python, shell or skip."""
+    """Yields (kind, suffix, source, name) for each block of a document; kind is run, compile, python, shell or skip."""
     text = document.read_text()
     if hidden := COMMAND.search(BLOCK.sub(lambda block: "\n" * block.group().count("\n"), text)):
         line = text.count("\n", 0, text.index(hidden.group())) + 1
         sys.exit(f"{document}:{line}: commands belong into a ```sh block, which is run")
-    kind, suffix, source = None, None, ""
+    kind, suffix, source, given = None, None, "", None
     open_language = None  # that of the block which may be continued
     for block in BLOCK.finditer(text):
         language, body = block.groups()
@@ -77,14 +78,15 @@ def blocks(document):
             source += body
             continue
         if source:
-            yield kind, suffix, source
+            yield kind, suffix, source, given
+        given = mark if NAME.fullmatch(mark) else None
         kind = {"python": "python", "sh": "shell"}.get(language, "compile" if mark == "compile only" else "run")
         if mark.startswith(NOT_RUN):
             kind, body = "skip", f"echo 'SKIP: {document.name}:{line} is not run: {mark[len(NOT_RUN) :]}'; exit 77\n"
         suffix = SUFFIX[language]
         source, open_language = body, language
     if source:
-        yield kind, suffix, source
+        yield kind, suffix, source, given
 
 
 def program(kind, suffix, source):
@@ -104,16 +106,16 @@ def write(path, text):
 def main(output, *documents):
     calls = []
     for document in map(Path, documents):
-        first = {}  # the document's first program in each language
-        for number, (kind, suffix, text) in enumerate(blocks(document), 1):
+        programs = {}  # by the name that ```sh blocks have them by
+        for number, (kind, suffix, text, given) in enumerate(blocks(document), 1):
             name = f"{document.stem}_{number}"
             if suffix in ("c", "cpp"):
                 kind, text = program(kind, suffix, text)
             path = Path(output, f"{name}.{suffix}")
             write(path, text)
             if kind == "run":
-                first.setdefault(suffix, path)
-            needed = [str(of) for app, of in first.items() if kind == "shell" and f"app.{app} " in text]
+                programs.setdefault(given or f"app.{suffix}", path)
+            needed = [f"{app} {of}" for app, of in programs.items() if kind == "shell" and f"{app} " in text]
             calls.append(f"add_block({' '.join([kind, name, str(path), *needed])})\n")
     write(Path(output, "blocks.cmake"), "".join(calls))
 

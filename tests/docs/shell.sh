@@ -1,6 +1,6 @@
 #!/bin/bash
-# shell.sh BUILD BLOCK [PROGRAM...]: runs a shell block of a document as somebody does who has installed unibuf into
-# $HOME/unibuf, in a HOME of its own where the programs lie as app.cpp, app.c and app.f90. A block that installs, does.
+# shell.sh BUILD BLOCK [NAME PROGRAM]...: runs a shell block of a document as somebody does who has installed unibuf into
+# $HOME/unibuf, in a HOME of its own where the programs lie by their names: app.cpp, app.c, ... A block that installs, does.
 set -euo pipefail
 
 build=$1 block=$2
@@ -19,6 +19,10 @@ export -f make
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1
 
 grep -q '^make install' "$block" || make install PREFIX="$HOME/unibuf"
-for program in "${@:3}"; do cp "$program" "$HOME/app.${program##*.}"; done
+shift 2
+for (( ; $# > 0; )); do
+    cp "$2" "$HOME/$1"
+    shift 2
+done
 cd "$HOME"
 bash -euo pipefail "$block"

@@ -1,5 +1,7 @@
 """Traces, and what they say of Python programs."""
 
+import gc
+import os
 import subprocess
 import sys
 
@@ -15,7 +17,7 @@ def test_a_trace_has_the_lines_that_asked(tmp_path):
         b.host[:] = 1
         with b.read("debug:0") as there:
             assert there[0] == 1
-    assert file == str(tmp_path / "run.trace")
+    assert file.file == str(tmp_path / "run.trace")
     found = unibuf.traffic(file)
     assert found.moved == found.least == b.nbytes
     assert found.ratio == 1
@@ -59,3 +61,58 @@ def test_no_event_is_kept_where_none_is_wanted():
         assert b.why() == []
     finally:
         unibuf.keep_events(1024)
+
+
+def test_a_close_trace_finds_what_could_be_better_and_names_the_line():
+    b = UnifiedBuffer((10_000,), dtype="f4").fill(1)
+    with unibuf.trace(close=True) as written:
+        for _ in range(5):
+            with b.read_write("debug:0") as there:
+                there += 1
+            with b.read_write("host") as here:
+                here.max()
+    [found] = written.findings()
+    assert found.kind == "round_trip"
+    assert found.times == 4
+    assert found.nbytes == 4 * b.nbytes
+    assert found.line.startswith(f"{__file__}:")
+    assert "in test_a_close_trace" in found.line
+    with open(__file__) as source:
+        assert "b.read_write(\"host\")" in source.readlines()[int(found.line.split(":")[1].split()[0]) - 1]
+
+
+def test_a_trace_without_a_name_goes_with_its_object():
+    with unibuf.trace() as written:
+        UnifiedBuffer((3,)).fill(1)
+    file = written.file
+    assert os.path.exists(file)
+    assert written.traffic().declared == 3 * 4
+    del written
+    gc.collect()
+    assert not os.path.exists(file)
+
+
+def test_a_trace_is_shown_as_a_page(tmp_path):
+    b = UnifiedBuffer((1000,)).fill(1)
+    with unibuf.trace() as written, b.read("debug:0"):
+        pass
+    written.report(tmp_path / "page.html")
+    page = (tmp_path / "page.html").read_text()
+    assert page.startswith("<!doctype html>")
+    assert "test_a_trace_is_shown_as_a_page" in page
+    shown = written._repr_html_()
+    assert shown.startswith("<iframe srcdoc=")
+    assert shown.count('"') == 4  # what is in the page ends no attribute
+
+
+def test_a_notebook_shows_the_last_transfers():
+    b = UnifiedBuffer((1000,)).fill(1)
+    with b.read("debug:0"):
+        pass
+    with b.write("debug:0"):
+        pass
+    with b.read("host"):
+        pass
+    shown = b._repr_html_()
+    assert shown.index("host to debug:0, for read") < shown.index("debug:0 to host, for read")
+    assert f"{b.nbytes:,} bytes" in shown

@@ -17,12 +17,14 @@ from unibuf import (
     BufferState,
     CudaView,
     DeviceInfo,
+    Finding,
     MemoryPool,
     OpenCLView,
     Placement,
     PoolStatistics,
     Registry,
     Statistics,
+    Trace,
     Traffic,
     TransferCount,
     UnifiedBuffer,
@@ -198,8 +200,12 @@ def guarded(buffer: UnifiedBuffer[np.float32]) -> None:
 
 def traced(buffer: UnifiedBuffer[np.float32], file: str) -> None:
     unibuf.keep_events(1024)
-    with unibuf.trace(file) as name:
-        assert_type(name, str)
+    with unibuf.trace(file, close=True) as written:
+        assert_type(written, Trace)
+        assert_type(written.file, str)
+    assert_type(written.traffic(), Traffic)
+    assert_type(written.findings(), list[Finding])
+    written.report(file + ".html")
     assert_type(unibuf.traffic(file), Traffic)
     found = unibuf.traffic()
     assert_type(found.moved + found.least + found.declared + found.found + found.assumed, int)

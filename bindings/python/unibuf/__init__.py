@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING as _TYPE_CHECKING
 
 from ._guard import Budget, budget, guard
 from ._native import version as __version__
-from ._trace import Traffic, keep_events, trace, traffic
+from ._trace import Finding, Trace, Traffic, keep_events, trace, traffic
 from .accelerator import (
     Accelerator,
     AcceleratorMemory,
@@ -52,6 +52,7 @@ __all__ = [
     "DeviceInfo",
     "DeviceLostError",
     "DeviceUnavailableError",
+    "Finding",
     "InvalidArgumentError",
     "LeaseTimeoutError",
     "MemoryPool",
@@ -62,6 +63,7 @@ __all__ = [
     "PoolStatistics",
     "Registry",
     "Statistics",
+    "Trace",
     "Traffic",
     "TransferCount",
     "TransferFailedError",

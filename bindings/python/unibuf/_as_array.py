@@ -171,13 +171,15 @@ class ArrayBuffer(BufferBase[T], ArrayOperators):
         return about.replace("(", f"({values}, ", 1) if values else about
 
     def _repr_html_(self) -> str:
-        """For notebooks: what it is, where its content is, and the content where that is at the host."""
+        """For notebooks: what it is, where its content is, what moved last, and the content where that is at the host."""
         from html import escape  # most programs show none
 
         rows = [("shape", self.shape), ("dtype", self.dtype), ("bytes", f"{self.nbytes:,}"), ("state", self.state)]
         for space in dict.fromkeys(("host", default_device())):  # once, where the host is the default device
             if self.is_at(space):
                 rows.append((space, self.placement(space).placement))
+        for from_, to, nbytes, why in _native.last_transfers(self, 3):
+            rows.append(("moved", f"{nbytes:,} bytes, {from_} to {to}, for {why}"))
         table = "".join(f"<tr><th>{escape(str(name))}</th><td>{escape(str(value))}</td></tr>" for name, value in rows)
         values = self._values()
         return f"<table>{table}</table>" + (f"<pre>{escape(values)}</pre>" if values else "")

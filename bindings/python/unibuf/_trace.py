@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import tempfile
+import weakref
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import NamedTuple
 
 from . import _native
@@ -27,19 +29,76 @@ class Traffic(NamedTuple):
         return self.moved / self.least
 
 
+class Finding(NamedTuple):
+    """What a program could do better at one place."""
+
+    kind: str  # "round_trip", "unread_copy", ...: docs/trace.md has all
+    line: str
+    times: int
+    nbytes: int  # that were moved, or allocated, and need not have been
+    seconds: float  # that this took
+    evidence: str
+    change: str
+
+
 def traffic(file: str | os.PathLike[str] | None = None) -> Traffic:
     """Of a trace, or of the last events that each thread keeps."""
     found = _native.recorded_traffic() if file is None else _native.traffic_of_file(os.fspath(file))
     return Traffic(*found)
 
 
+class Trace:
+    """A file with all events of a block. A notebook shows it as a report. `python -m unibuf report FILE` reads it."""
+
+    def __init__(self, file: str) -> None:
+        self.file = file
+
+    def __fspath__(self) -> str:
+        return self.file
+
+    def traffic(self) -> Traffic:
+        return traffic(self)
+
+    def findings(self) -> list[Finding]:
+        """What could be better, what took longest first. Most of it shows where the trace is a close one."""
+        return [Finding(*each) for each in _native.findings_of_file(self.file)]
+
+    def report(self, page: str | os.PathLike[str]) -> None:
+        """Writes a page for a browser, with charts and findings. It needs no network."""
+        with open(page, "w", encoding="utf-8") as to:
+            to.write(_native.page_of_file(self.file))
+
+    def __repr__(self) -> str:
+        return f"Trace({self.file!r})"
+
+    def _repr_html_(self) -> str:
+        from html import escape  # most programs show none
+
+        page = escape(_native.page_of_file(self.file))
+        return f'<iframe srcdoc="{page}" style="border: 0; width: 100%; height: 40rem"></iframe>'
+
+
+def _remove(file: str) -> None:
+    with suppress(OSError):
+        os.remove(file)
+
+
 @contextmanager
-def trace(file: str | os.PathLike[str]) -> Iterator[str]:
-    """Writes all events of the process to a file while the block runs; gives its name. `python -m unibuf report FILE`
-    reads it."""
-    name = _native.write_trace(os.fspath(file))
+def trace(file: str | os.PathLike[str] | None = None, *, close: bool = False) -> Iterator[Trace]:
+    """Writes all events of the process to a file while the block runs. Without a name the file goes with the Trace.
+
+    A close trace also says which bytes of transfers were news, when blocks ended, and how long each transfer took. For
+    that it keeps copies, and waits for transfers: the program is slower, and needs more memory."""
+    if file is not None:
+        made = Trace(_native.write_trace(os.fspath(file), close))
+    else:
+        handle, name = tempfile.mkstemp(prefix="unibuf-", suffix=".trace")
+        os.close(handle)
+        made = Trace(name)
+        weakref.finalize(made, _remove, name)
+        _native.write_trace(name, close)
     try:
-        yield name
+        yield made
     finally:
         _native.stop_trace()
 
