@@ -13,6 +13,7 @@
 
 #include "devices.hpp"
 #include "doctor.hpp"
+#include "export.hpp"
 #include "output.hpp"
 #include "trace.hpp"
 
@@ -37,6 +38,7 @@ int run(int argc, const char* const* argv) {
     add_why(app);
     add_check(app);
     add_doctor(app, program);
+    add_export(app);
     try {
         app.parse(argc, argv);
     } catch (const CLI::RuntimeError& found) {  // a subcommand chose the status

@@ -11,7 +11,7 @@ endfunction()
 
 if(UNIBUF_TOOLS)
     add_tool(unibuf_cli ${PROJECT_SOURCE_DIR}/cli/*.cpp)
-    embed_page(unibuf_cli)
+    complete_tool(unibuf_cli)
     # In a folder of its own: the build tree's name `unibuf` is the library.
     file(RELATIVE_PATH lib_from_bin "/${CMAKE_INSTALL_BINDIR}" "/${CMAKE_INSTALL_LIBDIR}")
     set_target_properties(unibuf_cli PROPERTIES OUTPUT_NAME unibuf RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/cli

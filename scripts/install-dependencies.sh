@@ -5,7 +5,7 @@ set -euo pipefail
 
 declare -A packages=(
     [demo]="g++ gfortran fypp make cmake ninja-build ccache libfmt-dev libcli11-dev nlohmann-json3-dev libstb-dev
-            libegl1 libegl-mesa0 libgl1-mesa-dri ocl-icd-libopencl1 opencl-c-headers pocl-opencl-icd python-matplotlib-data libjs-chart.js
+            libegl1 libegl-mesa0 libgl1-mesa-dri ocl-icd-libopencl1 opencl-c-headers pocl-opencl-icd python-matplotlib-data libjs-chart.js libsqlite3-dev
             libopenmpi-dev openmpi-bin"
     [test]="gcc git python3 python3-dev python3-venv binutils pkg-config libgtest-dev libgmock-dev librapidcheck-dev libbenchmark-dev libmimalloc-dev
             valgrind chromium-headless-shell flang-19 libmpich-dev mpich"

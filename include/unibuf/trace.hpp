@@ -146,6 +146,23 @@ struct traffic {
 /// as from a recorder, all content counts as everywhere before.
 UNIBUF_API traffic traffic_of(std::span<const event> events);
 
+/// What became of the bytes that a transfer has brought. Events are told by their place among those that were asked
+/// about.
+struct transfer_fate {
+    std::size_t transfer = 0;
+    std::optional<std::size_t> writer{};     // wrote its first byte last
+    std::optional<std::size_t> first_use{};  // of any of its bytes where they went
+    std::uint64_t used = 0;                  // bytes, as are the next three
+    std::uint64_t overwritten = 0;           // there, before anybody used them
+    std::uint64_t unread = 0;                // were written elsewhere, or given up, before anybody used them
+    std::uint64_t evicted = 0;             // had been there, and are there again as others needed the memory meanwhile
+    bool is_back = false;                  // no byte is news: all had been there, and nobody had written there since
+    std::optional<std::size_t> answers{};  // the fate of the transfer the other way that brought what this is made from
+};
+
+/// Returns the fates of all transfers among the events, which are in their order, oldest first.
+UNIBUF_API std::vector<transfer_fate> fates_of(std::span<const event> events);
+
 /// What a program does that costs it time or traffic.
 enum class fault : std::uint8_t {
     round_trip,          // bytes went somewhere and came back as they were

@@ -9,7 +9,6 @@
 #include <tuple>
 #include <utility>
 
-#include "trace/fates.hpp"
 #include "trace/rows.hpp"
 #include "unibuf/trace.hpp"
 
@@ -29,14 +28,16 @@ constexpr std::uint64_t long_wait = 1'000'000;    // ns in all
 
 /// A transfer, until some fault explains it.
 struct candidate {
-    brought what;
+    transfer_fate what;
+    const event* made = nullptr;
+    const event* writer = nullptr;  // null where nobody is known
     bool is_explained = false;
 };
 
 /// The events of one buffer of one process.
 struct buffer_events {
     std::vector<const event*> events;
-    std::vector<candidate> transfers;
+    std::vector<candidate*> transfers;
 };
 
 std::string ns_text(std::uint64_t ns) {
@@ -60,8 +61,12 @@ public:
             buffer_events& of = buffers_[{each.process, each.buffer}];
             of.events.push_back(&each);
         }
-        for (auto& [key, of] : buffers_) {
-            for (const brought& each : fates_of(of.events)) of.transfers.push_back({each});
+        for (const transfer_fate& each : fates_of(events)) {
+            const event* const writer = each.writer ? &events[*each.writer] : nullptr;
+            transfers_.push_back({each, &events[each.transfer], writer});
+        }
+        for (candidate& each : transfers_) {
+            buffers_.at({each.made->process, each.made->buffer}).transfers.push_back(&each);
         }
     }
 
@@ -88,10 +93,8 @@ private:
     /// Calls act(candidate) for each transfer that nothing explains yet.
     template <class Act>
     void for_each_open(const Act& act) {
-        for (auto& [key, of] : buffers_) {
-            for (candidate& each : of.transfers) {
-                if (!each.is_explained) act(each);
-            }
+        for (candidate& each : transfers_) {
+            if (!each.is_explained) act(each);
         }
     }
 
@@ -108,7 +111,7 @@ private:
 
     /// Says that some bytes of a transfer, and as much of its time, could be spared at a place.
     void explain(candidate& of, fault kind, std::uint64_t site, std::uint64_t bytes) {
-        const event& made = *of.what.made;
+        const event& made = *of.made;
         seen_fault& seen = at(kind, site, made);
         ++seen.told.times;
         seen.told.bytes += bytes;
@@ -125,17 +128,17 @@ private:
     /// Finds what came back as it had gone, because somebody has said that it was written.
     void find_false_news() {
         for_each_open([&](candidate& each) {
-            const event* const writer = each.what.writer;
+            const event* const writer = each.writer;
             if (!each.what.is_back || !is_declared(writer)) return;
             const fault kind = writer->kind == event_kind::mark ? fault::mark_without_write : fault::round_trip;
-            explain(each, kind, writer->site, each.what.made->bytes);
+            explain(each, kind, writer->site, each.made->bytes);
         });
     }
 
     void find_thrash() {
         for_each_open([&](candidate& each) {
-            if (each.what.evicted * 2 > each.what.made->bytes) {
-                explain(each, fault::thrash, each.what.made->site, each.what.evicted);
+            if (each.what.evicted * 2 > each.made->bytes) {
+                explain(each, fault::thrash, each.made->site, each.what.evicted);
             }
         });
     }
@@ -143,8 +146,8 @@ private:
     /// Finds what was brought and not used, or not as a whole.
     void find_unused() {
         for_each_open([&](candidate& each) {
-            const brought& what = each.what;
-            const event& made = *what.made;
+            const transfer_fate& what = each.what;
+            const event& made = *each.made;
             if (made.why == cause::eviction) return;
             const std::uint64_t wasted = what.overwritten + what.unread;
             if (what.used != 0 && what.used * few <= made.bytes) {
@@ -160,11 +163,11 @@ private:
     /// Finds where a whole part was said to be written, of which little was.
     void find_few_news() {
         for_each_open([&](candidate& each) {
-            const event& made = *each.what.made;
+            const event& made = *each.made;
             const std::optional<std::uint64_t> news = news_of(made);
-            if (!news || !is_declared(each.what.writer)) return;
+            if (!news || !is_declared(each.writer)) return;
             if (*news != 0 && *news * few <= made.bytes) {
-                explain(each, fault::whole_for_part, each.what.writer->site, made.bytes - *news);
+                explain(each, fault::whole_for_part, each.writer->site, made.bytes - *news);
             }
         });
     }
@@ -174,25 +177,22 @@ private:
         for (auto& [key, of] : buffers_) {
             std::uint64_t size = 0;
             for (const event* const each : of.events) size = std::max(size, each->end);
-            std::map<std::pair<std::uint8_t, std::uint8_t>, std::vector<std::size_t>> between;
-            for (std::size_t i = 0; i < of.transfers.size(); ++i) {
-                const candidate& each = of.transfers[i];
-                const event& made = *each.what.made;
-                if (each.is_explained || made.bytes * 2 < size || !each.what.answers) continue;
-                if (of.transfers[*each.what.answers].is_explained) continue;
-                if (!is_declared(each.what.writer) && each.what.writer->kind != event_kind::found) continue;
-                between[std::minmax(made.from, made.to)].push_back(i);
+            std::map<std::pair<std::uint8_t, std::uint8_t>, std::vector<candidate*>> between;
+            for (candidate* const each : of.transfers) {
+                const event& made = *each->made;
+                if (each->is_explained || made.bytes * 2 < size || !each->what.answers) continue;
+                if (transfers_[*each->what.answers].is_explained) continue;
+                if (!is_declared(each->writer) && each->writer->kind != event_kind::found) continue;
+                between[std::minmax(made.from, made.to)].push_back(each);
             }
             for (const auto& [spaces, answers] : between) {
                 if (answers.size() < 2 * some_round_trips - 1) continue;
-                for (const std::size_t i : answers) {
-                    candidate& there = of.transfers[i];
-                    candidate& back = of.transfers[*there.what.answers];
+                for (candidate* const there : answers) {
+                    candidate& back = transfers_[*there->what.answers];
                     // The line to change is the one that brings the bytes to the host, or else to the lower space.
-                    const event& down =
-                        there.what.made->to < there.what.made->from ? *there.what.made : *back.what.made;
-                    for (candidate* const each : {&back, &there}) {
-                        if (!each->is_explained) explain(*each, fault::ping_pong, down.site, each->what.made->bytes);
+                    const event& down = there->made->to < there->made->from ? *there->made : *back.made;
+                    for (candidate* const each : {&back, there}) {
+                        if (!each->is_explained) explain(*each, fault::ping_pong, down.site, each->made->bytes);
                     }
                 }
             }
@@ -239,13 +239,13 @@ private:
         // The best rate of all transfers of some size is what pinned memory may reach.
         double best = 0;
         for_each_open([&](const candidate& each) {
-            const event& made = *each.what.made;
+            const event& made = *each.made;
             if (made.route == transfer_route::staged) bytes_of[made.site] += made.bytes;
             const bool counts = made.bytes >= small_transfer && made.took != 0;
             if (counts) best = std::max(best, static_cast<double>(made.bytes) / static_cast<double>(made.took));
         });
         for_each_open([&](candidate& each) {
-            const event& made = *each.what.made;
+            const event& made = *each.made;
             if (made.route != transfer_route::staged || bytes_of[made.site] < worth_pinning) return;
             explain(each, fault::pageable, made.site, made.bytes);
             seen_fault& seen = at(fault::pageable, made.site, made);
@@ -447,6 +447,7 @@ private:
 
     std::span<const event> events_;
     const trace_file& names_;
+    std::vector<candidate> transfers_;  // as many, and in the order, as the fates are
     std::map<std::pair<std::uint32_t, std::uint64_t>, buffer_events> buffers_;  // by process and buffer
     std::map<std::pair<fault, std::uint64_t>, seen_fault> seen_;                // by kind and place
 };

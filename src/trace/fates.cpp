@@ -1,19 +1,20 @@
-// trace/fates.cpp
-#include "trace/fates.hpp"
-
+// trace/fates.cpp: what became of the bytes that transfers have brought.
 #include <algorithm>
 #include <array>
 #include <limits>
+#include <map>
 #include <utility>
 
 #include "trace/byte_map.hpp"
 #include "trace/rows.hpp"
 #include "unibuf/space.hpp"
+#include "unibuf/trace.hpp"
 
-namespace unibuf::trace {
+namespace unibuf {
+namespace trace {
 namespace {
 
-using number = std::uint32_t;  // of an event, or of a transfer, from 1 on; 0 is none
+using number = std::uint64_t;  // of an event, or of a fate, from 1 on; 0 is none
 
 enum class presence : std::uint8_t {
     stale,
@@ -30,15 +31,17 @@ struct memory_bytes {
     byte_map<presence> are;
 };
 
-class fates {
+/// What the events before have said of a buffer.
+class buffer_fates {
 public:
-    fates() {
+    explicit buffer_fates(std::vector<transfer_fate>& all) : all_(all) {
         for (std::size_t id = 0; id < memory_.size(); ++id) memory_[id] = static_cast<std::uint8_t>(id);
         memory_[host_as_device.id()] = host.id();
     }
 
-    void add(const event& made) {
-        ++now_;
+    /// Takes the event at a place among all.
+    void add(const event& made, std::size_t place) {
+        now_ = place + 1;
         switch (made.kind) {
             case event_kind::allocation:
                 memory_[made.to] = memory_[made.from];
@@ -48,26 +51,26 @@ public:
                 break;
             case event_kind::access:
                 if (!made.is_demand) break;
-                settle(made, made.to, made.what == access::write ? &brought::overwritten : &brought::used);
+                settle(made, made.to, made.what == access::write ? &transfer_fate::overwritten : &transfer_fate::used);
                 break;
             case event_kind::fill:
-                settle(made, made.to, &brought::overwritten);
+                settle(made, made.to, &transfer_fate::overwritten);
                 break;
             case event_kind::found:
             case event_kind::assumed:
             case event_kind::mark:
-                settle(made, made.to, &brought::used);
+                settle(made, made.to, &transfer_fate::used);
                 break;
             case event_kind::discard:
                 settle_elsewhere(made, max_spaces);
                 break;
             case event_kind::eviction:
-                settle(made, made.to, &brought::unread);
+                settle(made, made.to, &transfer_fate::unread);
                 change(made, at(made.to).are,
                        [](presence& is) { is = is == presence::stale ? presence::stale : presence::evicted; });
                 break;
             case event_kind::release:
-                settle(made, made.to, &brought::unread);
+                settle(made, made.to, &transfer_fate::unread);
                 break;
             case event_kind::none:
             case event_kind::wait:
@@ -78,13 +81,13 @@ public:
         if (writes(made)) write(made);
     }
 
-    std::vector<brought> all() {
+    /// What is not used now will not be.
+    void end() {
         for (memory_bytes& each : bytes_) {
             each.unused.for_each([&](number by, std::uint64_t bytes) {
                 if (by != 0) all_[by - 1].unread += bytes;
             });
         }
-        return std::move(all_);
     }
 
 private:
@@ -98,10 +101,13 @@ private:
     }
 
     /// Says what became of bytes at a space that nobody had used since they were brought.
-    void settle(const event& of, std::uint8_t space, std::uint64_t brought::* what) {
+    void settle(const event& of, std::uint8_t space, std::uint64_t transfer_fate::* what) {
         for_each_row(of, [&](std::uint64_t begin, std::uint64_t end) {
             at(space).unused.change(begin, end, [&](number& by, std::uint64_t bytes) {
-                if (by != 0) all_[by - 1].*what += bytes;
+                if (by == 0) return;
+                transfer_fate& its = all_[by - 1];
+                its.*what += bytes;
+                if (what == &transfer_fate::used && !its.first_use) its.first_use = now_ - 1;
                 by = 0;
             });
         });
@@ -110,7 +116,7 @@ private:
     void settle_elsewhere(const event& of, std::size_t memory) {
         for (std::size_t other = 0; other < max_spaces; ++other) {
             if (memory_[other] == other && other != memory) {
-                settle(of, static_cast<std::uint8_t>(other), &brought::unread);
+                settle(of, static_cast<std::uint8_t>(other), &transfer_fate::unread);
             }
         }
     }
@@ -121,7 +127,8 @@ private:
             made.kind == event_kind::fill || (made.kind == event_kind::access && made.what == access::write);
         if (is_whole) change(made, at(made.to).brought_by, [](number& by) { by = 0; });
         change(made, at(made.to).written, [&](number& by) { by = now_; });
-        change(made, writers_, [&](const event*& by) { by = &made; });
+        change(made, writers_, [&](number& by) { by = now_; });
+        change(made, written_at_, [&](std::uint8_t& where) { where = memory_[made.to]; });
         for (memory_bytes& each : bytes_) {
             change(made, each.are,
                    [&](presence& is) { is = &each == &at(made.to) ? presence::current : presence::stale; });
@@ -129,17 +136,19 @@ private:
     }
 
     void arrive(const event& made) {
-        const auto index = static_cast<number>(all_.size() + 1);
-        brought arrived{.made = &made, .writer = writers_.at(made.begin)};
+        const number index = all_.size() + 1;
+        transfer_fate arrived{.transfer = now_ - 1};
         memory_bytes& from = at(made.from);
         memory_bytes& to = at(made.to);
+        const number writer = writers_.at(made.begin);
+        if (writer != 0) arrived.writer = writer - 1;
         if (const number before = from.brought_by.at(made.begin); before != 0) {
-            const event& other = *all_[before - 1].made;
             const bool is_answer =
-                other.from == made.to && arrived.writer && memory_[arrived.writer->to] == memory_[made.from];
+                senders_[before] == memory_[made.to] && writer != 0 && written_at_.at(made.begin) == memory_[made.from];
             if (is_answer) arrived.answers = before - 1;
             change(made, from.brought_by, [](number& by) { by = 0; });  // each is answered once
         }
+        senders_[index] = memory_[made.from];
         // What has passed between a device and the host is noted at the device.
         memory_bytes& device = made.to == host.id() ? from : to;
         number written = 0;
@@ -153,24 +162,32 @@ private:
             });
         });
         all_.push_back(arrived);
-        settle(made, made.to, &brought::unread);
+        settle(made, made.to, &transfer_fate::unread);
         change(made, to.unused, [&](number& by) { by = index; });
         change(made, to.brought_by, [&](number& by) { by = index; });
     }
 
     std::array<std::uint8_t, max_spaces> memory_{};  // whose memory a space uses
     std::array<memory_bytes, max_spaces> bytes_{};
-    byte_map<const event*> writers_;
-    std::vector<brought> all_;
+    byte_map<number> writers_;
+    byte_map<std::uint8_t> written_at_;
+    std::map<number, std::uint8_t> senders_;  // the memories that transfers came from
+    std::vector<transfer_fate>& all_;
     number now_ = 0;
 };
 
 }  // namespace
+}  // namespace trace
 
-std::vector<brought> fates_of(std::span<const event* const> events) {
-    fates result;
-    for (const event* const each : events) result.add(*each);
-    return result.all();
+std::vector<transfer_fate> fates_of(std::span<const event> events) {
+    std::vector<transfer_fate> result;
+    std::map<std::pair<std::uint32_t, std::uint64_t>, trace::buffer_fates> buffers;  // by process and buffer
+    for (std::size_t i = 0; i < events.size(); ++i) {
+        const event& each = events[i];
+        buffers.try_emplace({each.process, each.buffer}, result).first->second.add(each, i);
+    }
+    for (auto& [key, each] : buffers) each.end();
+    return result;
 }
 
-}  // namespace unibuf::trace
+}  // namespace unibuf

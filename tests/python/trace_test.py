@@ -78,7 +78,7 @@ def test_a_close_trace_finds_what_could_be_better_and_names_the_line():
     assert found.line.startswith(f"{__file__}:")
     assert "in test_a_close_trace" in found.line
     with open(__file__) as source:
-        assert "b.read_write(\"host\")" in source.readlines()[int(found.line.split(":")[1].split()[0]) - 1]
+        assert 'b.read_write("host")' in source.readlines()[int(found.line.split(":")[1].split()[0]) - 1]
 
 
 def test_a_trace_without_a_name_goes_with_its_object():

@@ -171,7 +171,7 @@ class ArrayBuffer(BufferBase[T], ArrayOperators):
         return about.replace("(", f"({values}, ", 1) if values else about
 
     def _repr_html_(self) -> str:
-        """For notebooks: what it is, where its content is, what moved last, and the content where that is at the host."""
+        """For notebooks: what it is, where its content is, what moved last, and the content if that is at the host."""
         from html import escape  # most programs show none
 
         rows = [("shape", self.shape), ("dtype", self.dtype), ("bytes", f"{self.nbytes:,}"), ("state", self.state)]

@@ -1,4 +1,4 @@
-# cmake/page.cmake: the page of `unibuf report -o` becomes part of the tool, with the library that draws its charts.
+# cmake/tool_parts.cmake: what the tool takes where it is there: Chart.js, which becomes part of its pages, and SQLite.
 
 find_file(UNIBUF_CHART_JS chart.min.js PATHS /usr/share/javascript/chart.js NO_DEFAULT_PATH
           DOC "Chart.js 3, which draws the charts of `unibuf report -o`")
@@ -6,8 +6,13 @@ if(NOT UNIBUF_CHART_JS)
     message(STATUS "Pages of `unibuf report` have no charts: chart.min.js is missing (libjs-chart.js)")
 endif()
 
-# Adds the files that the tool shows to its sources.
-function(embed_page target)
+find_package(SQLite3 QUIET)
+if(NOT SQLite3_FOUND)
+    message(STATUS "`unibuf export` writes no databases: SQLite is missing (libsqlite3-dev)")
+endif()
+
+# Adds to a target that has the sources of the tool what these are compiled with.
+function(complete_tool target)
     set(made ${PROJECT_BINARY_DIR}/embedded_page.cpp)
     set(sources ${PROJECT_SOURCE_DIR}/cli/page.html)
     if(UNIBUF_CHART_JS)
@@ -19,4 +24,8 @@ function(embed_page target)
                                -P ${PROJECT_SOURCE_DIR}/cmake/embed.cmake VERBATIM)
     target_sources(${target} PRIVATE ${made})
     target_include_directories(${target} PRIVATE ${PROJECT_SOURCE_DIR}/cli)
+    if(SQLite3_FOUND AND NOT UNIBUF_PYTHON_STANDALONE)
+        target_link_libraries(${target} PRIVATE SQLite::SQLite3)
+        target_compile_definitions(${target} PRIVATE UNIBUF_TOOL_SQLITE)
+    endif()
 endfunction()
