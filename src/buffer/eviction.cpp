@@ -25,7 +25,7 @@ obstacle obstacle_to_evict(const guarded& state, space where) noexcept {
     const bool pinned = state.holds.pins(where.id());
     if ((pinned && !state.holds.may_be_let_go(where)) || state.any_lost) return obstacle::held;
     if (state.holds.any_claim()) return obstacle::busy;
-    if (state.holds.of_this_thread_at(where)) return obstacle::held;
+    if (state.holds.of_this_thread_at(where)) return obstacle::leased;
     if (state.holds.any_at(where)) return obstacle::busy;
     return pinned ? obstacle::viewed : obstacle::none;
 }
@@ -34,10 +34,13 @@ obstacle obstacle_to_evict(const guarded& state, space where) noexcept {
 
 resident::departure core::may_go(space where) noexcept {
     const std::unique_lock guard(mutex_, std::try_to_lock);
-    if (!guard) return {.why = obstacle::busy};
+    if (!guard) return {.buffer = id_, .why = obstacle::busy};
     const bool elsewhere = coherence::only_at(state_.directory, state_.whole(), where.id()).empty();
-    return {
-        .why = obstacle_to_evict(state_, where), .current_elsewhere = elsewhere, .used = state_.among_residents->used};
+    return {.buffer = id_,
+            .bytes = state_.copies.held_at(where.id()),
+            .why = obstacle_to_evict(state_, where),
+            .current_elsewhere = elsewhere,
+            .used = state_.among_residents->used};
 }
 
 bool core::ask_to_let_go(space where) {

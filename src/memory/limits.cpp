@@ -4,6 +4,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
+#include <string_view>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -11,14 +13,40 @@
 #include "backends/host/pinned_memory.hpp"
 #include "backends/spaces.hpp"
 #include "trace/counters.hpp"
+#include "trace/recorder.hpp"
 
 namespace unibuf::detail {
 namespace {
 
 constexpr std::chrono::microseconds time_between_looks(100);
+constexpr std::size_t most_named = 5;  // of the buffers that hold memory which others lack
 
 clock::time_point after(std::chrono::nanoseconds time) noexcept {
     return time == forever ? clock::time_point::max() : clock::now() + time;
+}
+
+/// Returns "buffer #7 (4000 bytes, made in main at solver+0x1234): this thread has a lease of it".
+std::string describe(const resident::departure& of, space where) {
+    const std::string place = trace::place_of_allocation(of.buffer, where.id());
+    const std::string made = place.empty() ? "" : ", made in " + place;
+    const auto why = [&]() -> std::string_view {
+        switch (of.why) {
+            case obstacle::none:
+                return "it could go";
+            case obstacle::absent:
+                return "its memory is shared, or the only copy";
+            case obstacle::leased:
+                return "this thread has a lease of it";
+            case obstacle::held:
+                return "a handle or a pointer is out, or it is bound";
+            case obstacle::viewed:
+                return "views are out";
+            case obstacle::busy:
+                return "other threads use it";
+        }
+        return "";
+    };
+    return fmt::format("buffer #{} ({} bytes{}): {}", of.buffer, of.bytes, made, why());
 }
 
 /// Set while the calling thread makes room: what goes needs memory itself then, at the host, and waits for nobody.
@@ -75,18 +103,21 @@ residents::outcome residents::make_room(space where, std::uint64_t bytes, const 
         for (const entry& in_line : all_) {
             resident* const each = in_line.of;
             if (each == asking) continue;
-            const auto [why, elsewhere, used] = each->may_go(where);
-            result.held += why == obstacle::held;
-            result.busy |= why == obstacle::busy;
-            if (why != obstacle::none && why != obstacle::viewed) continue;
+            const resident::departure its = each->may_go(where);
+            if (its.bytes != 0) result.largest.push_back(its);
+            result.held += its.why == obstacle::held || its.why == obstacle::leased;
+            result.busy |= its.why == obstacle::busy;
+            if (its.why != obstacle::none && its.why != obstacle::viewed) continue;
             if (!each->add_handle_if_alive()) {
                 result.busy = true;  // its memory goes with it
                 continue;
             }
             decltype(candidate::of) kept(each);
-            all.push_back({std::move(kept), why == obstacle::viewed, {!elsewhere, used}});
+            all.push_back({std::move(kept), its.why == obstacle::viewed, {!its.current_elsewhere, its.used}});
         }
     }
+    std::ranges::sort(result.largest, std::ranges::greater{}, &resident::departure::bytes);
+    if (result.largest.size() > most_named) result.largest.resize(most_named);
     std::ranges::sort(all, {}, &candidate::order);
     const makes_room now;
     // Copies that work is queued on come last: the wait for that work may not be needed.
@@ -146,6 +177,9 @@ void room::refuse(std::string why) const {
             tried_.held);
     }
     if (tried_.busy) why += "; others were in use by other threads all the time";
+    for (std::size_t i = 0; i < tried_.largest.size(); ++i) {
+        why += (i == 0 ? "; most there is of " : ", ") + describe(tried_.largest[i], where_);
+    }
     if (!tried_.failure.empty()) why += "; another one could not be written back: " + tried_.failure;
     throw error(error_code::out_of_memory, why);
 }

@@ -13,6 +13,7 @@
 #include <mutex>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "backends/backend.hpp"
 #include "memory/wait_limit.hpp"
@@ -33,7 +34,8 @@ inline constinit std::atomic<std::chrono::nanoseconds> patience_for_answers{std:
 enum class obstacle : std::uint8_t {
     none,
     absent,  // no copy could go: there is none, or its memory is another's, or it is the host's only one
-    held,    // this thread has a lease, or somebody a handle of device(), or a pointer
+    leased,  // by this thread
+    held,    // somebody has a handle of device(), or a pointer, or it is bound
     viewed,  // held by views alone, some of whose holders can be asked to let go
     busy,    // other threads use it, and will end
 };
@@ -50,6 +52,8 @@ inline void use_now(std::uint64_t& used) noexcept {
 class resident {
 public:
     struct departure {
+        std::uint64_t buffer = 0;
+        std::uint64_t bytes = 0;  // that the copy at the space holds; 0 where that cannot be said now
         obstacle why = obstacle::none;
         bool current_elsewhere = false;
         std::uint64_t used = 0;  // the number of the buffer's last use
@@ -93,9 +97,10 @@ public:
 
     struct outcome {
         std::uint64_t freed = 0;
-        unsigned held = 0;    // copies that could not go
-        bool busy = false;    // some copies may go soon
-        std::string failure;  // message of the last copy that could not be written back
+        unsigned held = 0;                           // copies that could not go
+        std::vector<resident::departure> largest{};  // of those that are there, which hold most
+        bool busy = false;                           // some copies may go soon
+        std::string failure;                         // message of the last copy that could not be written back
     };
 
     /// Drops copies at `where` of other buffers than `asking`, until so many `bytes` are free, or nothing more can go.

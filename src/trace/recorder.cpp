@@ -243,6 +243,15 @@ void record(event made) noexcept {
     append(made);
 }
 
+std::string place_of_allocation(std::uint64_t buffer, std::uint8_t space) {
+    const event* last = nullptr;
+    const std::vector<event> events = recorded_events();
+    for (const event& each : events) {
+        if (each.kind == event_kind::allocation && each.buffer == buffer && each.to == space) last = &each;
+    }
+    return last && last->site != 0 ? describe_site(last->site) : std::string();
+}
+
 }  // namespace trace
 
 std::vector<event> recorded_events() {

@@ -9,6 +9,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "unibuf/trace.hpp"
@@ -28,6 +29,9 @@ std::uint64_t now() noexcept;
 
 /// Puts events in their order.
 void sort(std::vector<event>& events);
+
+/// Returns where the program had the copy of a buffer at a space made; empty where that is not recorded, or no more.
+std::string place_of_allocation(std::uint64_t buffer, std::uint8_t space);
 
 /// Adds the thread, the process, the place in the program, a number and, where it is 0, the time.
 void record(event made) noexcept;

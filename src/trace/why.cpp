@@ -1,7 +1,10 @@
 // trace/why.cpp: tells the events of a buffer in sentences.
 #include <fmt/format.h>
 
-#include <optional>
+#include <algorithm>
+#include <iterator>
+#include <map>
+#include <span>
 
 #include "trace/byte_map.hpp"
 #include "trace/rows.hpp"
@@ -13,7 +16,9 @@ namespace {
 
 class story {
 public:
-    story(const trace_file& names, std::uint64_t begin) : names_(names), begin_(begin) {}
+    story(const trace_file& names, std::span<const event> events) : names_(names), begin_(events.front().time) {
+        for (transfer_fate& each : fates_of(events)) fates_[&events[each.transfer]] = each;
+    }
 
     std::string tell(const event& of) const {
         const std::uint64_t after = of.time - begin_;
@@ -85,7 +90,7 @@ private:
                     result += fmt::format("; the first of them was written last at {}", name(by->to));
                     if (by->site != 0) result += " in " + site(by->site);
                 }
-                return result;
+                return result + became(fates_.at(&of));
             }
             case event_kind::fill:
                 return fmt::format("{} were filled at {}", bytes(of), name(of.to));
@@ -119,21 +124,33 @@ private:
         return {};
     }
 
+    /// Returns what there is to say of bytes that nobody used, and of those that came back.
+    static std::string became(const transfer_fate& of) {
+        std::string result;
+        if (of.overwritten != 0) result += fmt::format("; {} were overwritten there unused", of.overwritten);
+        if (of.unread != 0) result += fmt::format("; {} were not used there", of.unread);
+        if (of.evicted != 0) result += fmt::format("; {} had been evicted there", of.evicted);
+        if (of.is_back) result += "; none had changed";
+        return result;
+    }
+
     const trace_file& names_;
     std::uint64_t begin_;
+    std::map<const event*, transfer_fate> fates_;
     trace::byte_map<const event*> writers_;  // who wrote each byte last; null where nobody is known
 };
 
 }  // namespace
 
 std::vector<std::string> why(std::span<const event> events, std::uint64_t buffer, const trace_file& names) {
+    std::vector<event> its;
+    std::ranges::copy_if(events, std::back_inserter(its), [&](const event& each) { return each.buffer == buffer; });
     std::vector<std::string> result;
-    std::optional<story> told;
-    for (const event& each : events) {
-        if (each.buffer != buffer) continue;
-        if (!told) told.emplace(names, each.time);
-        result.push_back(told->tell(each));
-        told->remember(each);
+    if (its.empty()) return result;
+    story told(names, its);
+    for (const event& each : its) {
+        result.push_back(told.tell(each));
+        told.remember(each);
     }
     return result;
 }

@@ -64,6 +64,7 @@ TEST_P(oversubscribe, needs_three_frames_at_once_and_says_so) {
                                           frame_bytes, GetParam(), limit, 2 * frame_bytes);
     expect_one_clear_line(got, "oversubscribe", asked);
     expect_one_clear_line(got, "oversubscribe", "2 copies there have to stay, as they are leased");
+    expect_one_clear_line(got, "oversubscribe", fmt::format("({} bytes, made in ", frame_bytes));
 }
 
 INSTANTIATE_TEST_SUITE_P(spaces, oversubscribe, testing::Values("debug:0", "opencl:0"), [](const auto& of) {

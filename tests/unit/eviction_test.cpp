@@ -162,6 +162,27 @@ TEST_F(eviction, leaves_what_is_leased) {
     EXPECT_EQ(content(wanted), of(size, 0));  // the content at the host is as before
 }
 
+TEST_F(eviction, says_who_holds_most_and_why_that_stays) {
+    buffer& leased = written(1);
+    buffer& shown = written(2);
+    const auto lease = leased.read(device);
+    const copy_view view = shown.copy_view(device);
+    buffer large(2 * size);
+    limit(4);
+    const copy_view more = large.copy_view(device);
+    buffer wanted(size);
+    const std::string told = refusal(wanted);
+    const auto place = [&](const buffer& of, std::size_t bytes, const char* why) {
+        const std::size_t found =
+            told.find("buffer #" + std::to_string(of.id()) + " (" + std::to_string(bytes) + " bytes");
+        EXPECT_NE(told.find(why, found), std::string::npos) << why << '\n' << told;
+        return found;
+    };
+    const std::size_t most = place(large, 2 * size, "is out");
+    EXPECT_LT(most, place(leased, size, "this thread has a lease of it"));
+    EXPECT_LT(most, place(shown, size, "is out"));
+}
+
 TEST_F(eviction, waits_for_leases_of_other_threads) {
     buffer& first = written(1);
     buffer& second = written(2);

@@ -1,0 +1,185 @@
+// unit/fates_test.cpp: what became of bytes that were moved, and what diagnose() makes of it.
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "unibuf/trace.hpp"
+#include "unibuf/unibuf.hpp"
+
+namespace unibuf::test {
+namespace {
+
+constexpr std::size_t bytes = 4096;
+
+void write_at(buffer& of, space where, std::size_t count = rest) { of.write(where, {.count = count}).release(); }
+void read_at(const buffer& of, space where, std::size_t count = rest) { of.read(where, {.count = count}).release(); }
+
+class fates : public testing::Test {
+protected:
+    fates() { write_at(of_, host); }
+
+    /// Returns the events of the buffer.
+    std::vector<event> events() const {
+        std::vector<event> result = recorded_events();
+        std::erase_if(result, [&](const event& each) { return each.buffer != of_.id(); });
+        return result;
+    }
+
+    /// Returns the fate of the one transfer that there was.
+    transfer_fate only() const {
+        const std::vector<transfer_fate> all = fates_of(events());
+        EXPECT_EQ(all.size(), 1u);
+        return all.empty() ? transfer_fate{} : all.front();
+    }
+
+    space device_{"debug:0"};
+    buffer of_{bytes};
+};
+
+TEST_F(fates, are_use_by_who_asked) {
+    read_at(of_, device_);
+    const transfer_fate found = only();
+    const std::vector<event> all = events();
+    EXPECT_EQ(found.used, bytes);
+    EXPECT_EQ(found.overwritten + found.unread + found.evicted, 0u);
+    ASSERT_TRUE(found.writer && found.first_use);
+    EXPECT_EQ(all[*found.writer].to, host.id());
+    EXPECT_EQ(all[*found.first_use].kind, event_kind::access);
+    EXPECT_LT(*found.writer, found.transfer);
+    EXPECT_LT(found.transfer, *found.first_use);
+}
+
+TEST_F(fates, are_told_apart_by_byte) {
+    of_.prefetch(device_);
+    read_at(of_, device_, 1000);                   // these are used,
+    of_.view(1000, 500).write(device_).release();  // these are overwritten,
+    of_.view(1500, 300).write(host).release();     // and these are stale before anybody has used them
+    transfer_fate found = only();
+    EXPECT_EQ(found.used, 1000u);
+    EXPECT_EQ(found.overwritten, 500u);
+    EXPECT_EQ(found.unread, bytes - 1500) << "what nobody used until the end";
+    EXPECT_FALSE(found.is_back);
+}
+
+TEST_F(fates, tell_what_had_been_evicted) {
+    read_at(of_, device_);
+    buffer other(bytes);
+    write_at(other, host);
+    limit_memory(device_, bytes);
+    read_at(other, device_);
+    read_at(of_, device_);
+    limit_memory(device_, no_memory_limit);
+    const std::vector<transfer_fate> all = fates_of(events());
+    ASSERT_EQ(all.size(), 2u);
+    EXPECT_EQ(all[0].evicted, 0u);
+    EXPECT_EQ(all[1].evicted, bytes);
+}
+
+TEST_F(fates, answer_what_they_are_made_from) {
+    of_.read_write(device_).release();
+    of_.read_write(host).release();
+    of_.read_write(device_).release();
+    const std::vector<transfer_fate> all = fates_of(events());
+    ASSERT_EQ(all.size(), 3u);
+    EXPECT_FALSE(all[0].answers);
+    EXPECT_EQ(all[1].answers, 0u);
+    EXPECT_EQ(all[2].answers, 1u);
+}
+
+TEST_F(fates, answer_nothing_where_the_content_is_new) {
+    of_.read_write(device_).release();
+    read_at(of_, host);
+    write_at(of_, host);  // the next input has nothing of the result before
+    of_.read_write(device_).release();
+    const std::vector<transfer_fate> all = fates_of(events());
+    ASSERT_EQ(all.size(), 3u);
+    EXPECT_FALSE(all[2].answers);
+}
+
+/// Events are read from a close trace.
+class news : public fates {
+protected:
+    news() { write_trace(file_, trace_detail::close); }
+    ~news() override {
+        stop_trace();
+        std::filesystem::remove(file_);
+    }
+
+    std::vector<event> traced(event_kind kind) {
+        std::vector<event> result = read_trace(file_).events;
+        std::erase_if(result, [&](const event& each) { return each.kind != kind || each.buffer != of_.id(); });
+        return result;
+    }
+
+    std::string file_ = testing::TempDir() + "unibuf_news_" + std::to_string(::getpid());
+};
+
+TEST_F(news, are_the_lines_that_differ_from_what_passed_before) {
+    read_at(of_, device_);
+    of_.read_write(host)[100] = std::byte{7};
+    read_at(of_, device_);
+    of_.read_write(host).release();
+    read_at(of_, device_);
+    const std::vector<event> moved = traced(event_kind::transfer);
+    ASSERT_EQ(moved.size(), 3u);
+    EXPECT_EQ(news_of(moved[0]), bytes) << "nothing had passed before";
+    EXPECT_EQ(news_of(moved[1]), 64u);
+    EXPECT_EQ(news_of(moved[2]), 0u);
+    const std::vector<transfer_fate> all = fates_of(read_trace(file_).events);
+    EXPECT_FALSE(all[1].is_back);
+    EXPECT_TRUE(all[2].is_back);
+}
+
+TEST_F(news, are_not_told_where_the_other_side_had_something_else_meanwhile) {
+    read_at(of_, device_);                                // zeros
+    std::ranges::fill(of_.write(device_), std::byte{1});  // never brought back,
+    std::ranges::fill(of_.write(host), std::byte{0});     // and overwritten
+    read_at(of_, device_);
+    const std::vector<transfer_fate> all = fates_of(read_trace(file_).events);
+    ASSERT_EQ(all.size(), 2u);
+    EXPECT_FALSE(all[1].is_back) << "the device had ones";
+}
+
+TEST_F(news, come_with_the_ends_of_leases) {
+    read_at(of_, device_);
+    const std::size_t before = traced(event_kind::lease_end).size();
+    {
+        const auto lease = of_.read(host);
+        EXPECT_EQ(traced(event_kind::lease_end).size(), before);
+    }
+    const std::vector<event> ended = traced(event_kind::lease_end);
+    ASSERT_EQ(ended.size(), before + 1);
+    EXPECT_GT(ended.back().took, 0u);
+    EXPECT_EQ(ended.back().to, host.id());
+}
+
+TEST_F(news, end_with_the_trace) {
+    stop_trace();
+    read_at(of_, device_);
+    of_.read_write(host).release();
+    read_at(of_, device_);
+    for (const event& each : events()) EXPECT_FALSE(news_of(each));
+}
+
+TEST(diagnose, tells_nothing_of_a_program_that_moves_what_it_needs) {
+    unified_buffer<float> field({100'000});
+    const std::size_t before = recorded_events().size();
+    for (int step = 0; step < 20; ++step) {
+        for (float& each : field.write(host)) each = static_cast<float>(step);  // the next input,
+        for (float& each : field.read_write("debug:0")) each += 1;              // its result,
+        EXPECT_EQ(field.read(host)[7], static_cast<float>(step + 1));           // which is looked at
+    }
+    std::vector<event> all = recorded_events();
+    all.erase(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(before));
+    std::erase_if(all, [&](const event& each) { return each.buffer != field.bytes().id(); });
+    for (const finding& each : diagnose(all)) ADD_FAILURE() << to_string(each.kind) << ": " << each.evidence;
+}
+
+TEST(diagnose, takes_no_events) { EXPECT_TRUE(diagnose({}).empty()); }
+
+}  // namespace
+}  // namespace unibuf::test
