@@ -186,7 +186,10 @@ private:
                 between[std::minmax(made.from, made.to)].push_back(each);
             }
             for (const auto& [spaces, answers] : between) {
-                if (answers.size() < 2 * some_round_trips - 1) continue;
+                // What goes one way made from what came, and comes back made from something new, is a stream.
+                const auto up = static_cast<std::size_t>(std::ranges::count_if(
+                    answers, [](const candidate* each) { return each->made->to > each->made->from; }));
+                if (std::min(up, answers.size() - up) + 1 < some_round_trips) continue;
                 for (candidate* const there : answers) {
                     candidate& back = transfers_[*there->what.answers];
                     // The line to change is the one that brings the bytes to the host, or else to the lower space.
