@@ -10,6 +10,7 @@ module gpu_buffer_control
   public :: create_buffer_over, register_buffer, find_buffer, unregister_buffer
   public :: prefetch_buffer, discard_copy, discard_content, limit_gpu_memory
   public :: transferred_bytes, device_names, use_opencl_queue
+  public :: begin_trace, end_trace, recorded_traffic, TRACE_EVENTS, TRACE_CLOSE
   public :: begin_guard, end_guard, GUARD_ALLOW, GUARD_LOG, GUARD_REFUSE
 
   integer, parameter :: longest_name = 64
@@ -18,6 +19,11 @@ module gpu_buffer_control
     enumerator :: GUARD_ALLOW = 0
     enumerator :: GUARD_LOG = 1     !< a line on the standard error stream for each access
     enumerator :: GUARD_REFUSE = 2  !< the access fails with STATUS_ACCESS_CONFLICT, and no byte has moved
+  end enum
+
+  enum, bind(C)
+    enumerator :: TRACE_EVENTS = 0
+    enumerator :: TRACE_CLOSE = 1  !< also which bytes of transfers were news, and when leases ended: slower
   end enum
 
   interface
@@ -143,6 +149,30 @@ module gpu_buffer_control
       integer, intent(out), optional :: stat
       character(*), intent(inout), optional :: errmsg
     end subroutine end_guard
+
+    !> Writes all events of this process to a file until end_trace or its end: `unibuf report`, `why` and `doctor` read it.
+    !> `detail` is TRACE_EVENTS where it is absent.
+    subroutine begin_trace(file, detail, stat, errmsg) bind(C, name='unibuf_fortran_begin_trace')
+      import
+      implicit none
+      character(*), intent(in) :: file
+      integer, intent(in), optional :: detail
+      integer, intent(out), optional :: stat
+      character(*), intent(inout), optional :: errmsg
+    end subroutine begin_trace
+
+    subroutine end_trace() bind(C, name='unibuf_fortran_end_trace')
+      implicit none
+    end subroutine end_trace
+
+    !> Gives the bytes that were moved over links, and the fewest that had to be, of the last events of each thread.
+    subroutine recorded_traffic(moved, least, stat, errmsg) bind(C, name='unibuf_fortran_recorded_traffic')
+      import
+      implicit none
+      integer(i64), intent(out) :: moved, least
+      integer, intent(out), optional :: stat
+      character(*), intent(inout), optional :: errmsg
+    end subroutine recorded_traffic
 
     !> Chooses the program's own OpenCL context, device and in-order queue (cl_context, cl_device_id, cl_command_queue),
     !> for buffers that are created from now on. Without a queue, or with 0, unibuf makes one.

@@ -546,33 +546,6 @@ typedef struct unibuf_transfer {
 UNIBUF_C_API unibuf_status unibuf_set_transfer_observer(void (*observer)(void* context, const unibuf_transfer* made),
                                                         void* context);
 
-// ---- Guards and budgets ---------------------------------------------------------------------------------------------
-
-typedef UNIBUF_C_ENUM(unibuf_guard_action){
-    UNIBUF_GUARD_ALLOW = 0,
-    UNIBUF_GUARD_LOG = 1,    // a line on the standard error stream for each access
-    UNIBUF_GUARD_REFUSE = 2  // the access fails with UNIBUF_ACCESS_CONFLICT, and no byte has moved
-} unibuf_guard_action;
-
-typedef struct unibuf_guard unibuf_guard;
-typedef struct unibuf_budget unibuf_budget;
-
-/// Begins to guard transfers from one space to another, UNIBUF_NO_SPACE for any, which this thread's accesses make by
-/// the way: leases, raw pointers and handles. Those that are asked for by name (sync, prefetch, copies) and evictions
-/// go on. Of the guards that are about a transfer the innermost decides. A guard ends on its thread.
-UNIBUF_C_API unibuf_status unibuf_guard_begin(unibuf_guard_action action, unibuf_space from, unibuf_space to,
-                                              unibuf_guard** guard);
-UNIBUF_C_API void unibuf_guard_end(unibuf_guard* guard);
-
-/// Begins to count what all buffers move from one space to another, UNIBUF_NO_SPACE for any, on any thread.
-UNIBUF_C_API unibuf_status unibuf_budget_begin(uint64_t bytes, unibuf_space from, unibuf_space to,
-                                               unibuf_budget** budget);
-
-/// Writes what was moved since, where `moved` is not NULL. UNIBUF_ACCESS_CONFLICT where that is more than the budget;
-/// the message says from where to where, and what for.
-UNIBUF_C_API unibuf_status unibuf_budget_check(const unibuf_budget* budget, uint64_t* moved);
-UNIBUF_C_API void unibuf_budget_end(unibuf_budget* budget);
-
 // ---- Fences ---------------------------------------------------------------------------------------------------------
 
 /// Makes a fence of all work that was submitted until now to that queue, or, where it is NULL, to the whole space.
@@ -664,3 +637,5 @@ UNIBUF_C_API unibuf_status unibuf_unregister(const char* name, bool* existed);
 #ifdef __cplusplus
 }
 #endif
+
+#include "unibuf_trace.h"

@@ -131,6 +131,7 @@ int main(int argc, char** argv) {
     RUN(contract_of_statistics(where));
     RUN(contract_of_causes(where));
     RUN(contract_of_guards(where));
+    RUN(contract_of_traces(where));
     RUN(contract_of_memory(where));
     RUN(contract_of_devices(where));
     RUN(contract_of_callers_memory(where));

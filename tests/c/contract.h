@@ -23,6 +23,7 @@ void contract_of_rectangles(unibuf_space where);
 void contract_of_statistics(unibuf_space where);
 void contract_of_causes(unibuf_space where);
 void contract_of_guards(unibuf_space where);
+void contract_of_traces(unibuf_space where);
 void contract_of_memory(unibuf_space where);
 void contract_of_devices(unibuf_space where);
 

@@ -1,5 +1,7 @@
 // tests/c/contract_figures.c: what a program can ask: what moved, and why; where copies are; what memory is held.
+#include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "check.h"
 #include "contract.h"
@@ -94,6 +96,40 @@ void contract_of_guards(unibuf_space where) {
     CHECK(unibuf_guard_begin(UNIBUF_GUARD_LOG, 77, where, &quiet) == UNIBUF_INVALID_ARGUMENT);
     CHECK(unibuf_guard_begin(UNIBUF_GUARD_LOG, UNIBUF_HOST, where, NULL) == UNIBUF_INVALID_ARGUMENT);
     CHECK(unibuf_budget_check(NULL, &moved) == UNIBUF_INVALID_ARGUMENT);
+    unibuf_destroy(buffer);
+}
+
+void contract_of_traces(unibuf_space where) {
+    char file[128];
+    snprintf(file, sizeof file, "unibuf_c_%d_%d.trace", (int)getpid(), (int)where);
+    unibuf_buffer* const buffer = made(some_bytes, where, UNIBUF_HINT_GPU_PREFERRED);
+    unibuf_traffic before, after;
+    CHECK_OK(unibuf_recorded_traffic(&before));
+    CHECK_OK(unibuf_trace_begin(file, true));
+    CHECK(unibuf_trace_begin(file, false) == UNIBUF_INVALID_ARGUMENT);
+    host_writes(buffer, 1);
+    touch(buffer, where, UNIBUF_READ, 0, UNIBUF_REST);
+    unibuf_trace_end();
+    FILE* const written = fopen(file, "rb");
+    CHECK(written != NULL && fseek(written, 0, SEEK_END) == 0 && ftell(written) > 0);
+    if (written) fclose(written);
+    remove(file);
+
+    const char* text = NULL;
+    CHECK_OK(unibuf_why(buffer, &text));
+    CHECK(strstr(text, "was to write bytes [0, ") != NULL);
+    CHECK(text[strlen(text) - 1] == '\n');
+    if (where != UNIBUF_HOST) {
+        CHECK(strstr(text, "from host to ") != NULL);
+        CHECK_OK(unibuf_recorded_traffic(&after));
+        CHECK(after.moved == before.moved + some_bytes);
+        CHECK(after.least <= after.moved);
+    }
+    CHECK(unibuf_trace_begin(NULL, false) == UNIBUF_INVALID_ARGUMENT);
+    CHECK(unibuf_trace_begin("/nonexistent/trace", false) == UNIBUF_INVALID_ARGUMENT);
+    CHECK(unibuf_recorded_traffic(NULL) == UNIBUF_INVALID_ARGUMENT);
+    CHECK(unibuf_why(buffer, NULL) == UNIBUF_INVALID_ARGUMENT);
+    CHECK(unibuf_why(NULL, &text) == UNIBUF_INVALID_ARGUMENT);
     unibuf_destroy(buffer);
 }
 

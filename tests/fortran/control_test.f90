@@ -18,6 +18,7 @@ program control_test
   call names()
   call moves()
   call guards()
+  call traces()
   call limits()
   call devices()
   call finish()
@@ -121,6 +122,34 @@ contains
     call check(holds(buffer, 0), 'discarded content is zero')
     call destroy_unified_buffer(buffer)
   end subroutine moves
+
+  subroutine traces()
+    type(unified_buffer) :: buffer
+    type(buffer_lease) :: lease
+    integer(i64) :: moved, least, before
+    integer :: unit
+    logical :: there
+
+    call begin_trace('/nonexistent/trace', stat=status, errmsg=message)
+    call check(status == STATUS_INVALID_ARGUMENT .and. index(message, 'No such file') /= 0, trim(message))
+    call begin_trace('control.trace', 2, stat=status, errmsg=message)
+    call check(status == STATUS_INVALID_ARGUMENT .and. index(message, 'TRACE_CLOSE') /= 0, trim(message))
+    buffer = create_unified_buffer(400_i64, BUFFER_READ_WRITE, MEMORY_GPU_PREFERRED)
+    call write_buffer(buffer, spread(5, 1, 100))
+    call recorded_traffic(before, least)
+    call begin_trace('control.trace', TRACE_CLOSE)
+    lease = acquire_buffer(buffer, device, ACCESS_READ)
+    call release_buffer(lease)
+    call end_trace()
+    call recorded_traffic(moved, least)
+    call check(moved == before + merge(0_i64, 400_i64, device == 'host'), 'the lease moved what it lacked')
+    call check(least <= moved, 'no more is needed than was moved')
+    inquire (file='control.trace', exist=there)
+    call check(there, 'the trace is there')
+    open (newunit=unit, file='control.trace')
+    close (unit, status='delete')
+    call destroy_unified_buffer(buffer)
+  end subroutine traces
 
   subroutine guards()
     type(unified_buffer) :: buffer

@@ -11,6 +11,7 @@
 #include <unibuf/registry.hpp>
 #include <unibuf/space.hpp>
 #include <unibuf/statistics.hpp>
+#include <unibuf/trace.hpp>
 #include <vector>
 
 #include "creation.hpp"
@@ -142,6 +143,27 @@ void unibuf_fortran_end_guard(int* stat, CFI_cdesc_t* errmsg) {
     carry_out(stat, errmsg, [&] {
         if (!guards.empty()) return guards.pop_back();
         throw unibuf::error(unibuf::error_code::invalid_argument, "a guard was to end that this thread has not begun");
+    });
+}
+
+void unibuf_fortran_begin_trace(const CFI_cdesc_t* file, const int* detail, int* stat, CFI_cdesc_t* errmsg) {
+    carry_out(stat, errmsg, [&] {
+        const auto wanted = detail ? static_cast<unibuf::trace_detail>(*detail) : unibuf::trace_detail::events;
+        if (detail && (*detail < 0 || wanted > unibuf::trace_detail::close)) {
+            throw unibuf::error(unibuf::error_code::invalid_argument,
+                                "the detail of a trace is TRACE_EVENTS or TRACE_CLOSE");
+        }
+        unibuf::write_trace(std::string(text_of(file)), wanted);
+    });
+}
+
+void unibuf_fortran_end_trace() { unibuf::stop_trace(); }
+
+void unibuf_fortran_recorded_traffic(std::int64_t* moved, std::int64_t* least, int* stat, CFI_cdesc_t* errmsg) {
+    carry_out(stat, errmsg, [&] {
+        const unibuf::traffic found = unibuf::traffic_of(unibuf::recorded_events());
+        *moved = static_cast<std::int64_t>(found.moved);
+        *least = static_cast<std::int64_t>(found.least);
     });
 }
 

@@ -1,7 +1,11 @@
-// guard.cpp: transfers that nobody asked for by name, and how many bytes may move.
+// trace.cpp: what was copied and why; transfers that nobody asked for by name, and how many bytes may move.
 #include <unibuf/guard.hpp>
+#include <unibuf/trace.hpp>
 
+#include <cstdint>
 #include <optional>
+#include <string>
+#include <utility>
 
 #include "convert.hpp"
 #include "handles.hpp"
@@ -36,10 +40,42 @@ transfer_link link_of(unibuf_space from, unibuf_space to) {
     return {.from = given(from), .to = given(to)};
 }
 
+trace_detail detail_of(bool close) { return close ? trace_detail::close : trace_detail::events; }
+
 }  // namespace
 }  // namespace unibuf::c
 
 using namespace unibuf::c;
+
+unibuf_status unibuf_trace_begin(const char* file, bool close) {
+    return attempt([&] {
+        unibuf::write_trace(&given(file, "the name of a file"), detail_of(close));
+    });
+}
+
+void unibuf_trace_end() { unibuf::stop_trace(); }
+
+void unibuf_keep_events(size_t each_thread) { unibuf::keep_events(each_thread); }
+
+unibuf_status unibuf_recorded_traffic(unibuf_traffic* sum) {
+    return attempt([&] {
+        unibuf_traffic& place = given(sum, "a place for the traffic");
+        const unibuf::traffic found = unibuf::traffic_of(unibuf::recorded_events());
+        place = {found.moved, found.least, found.declared, found.found, found.assumed};
+    });
+}
+
+unibuf_status unibuf_why(const unibuf_buffer* buffer, const char** text) {
+    static thread_local std::string told;
+    return attempt([&] {
+        const std::uint64_t id = bytes_of(buffer).id();
+        const char*& place = given(text, "a place for the text");
+        std::string lines;
+        for (const std::string& each : unibuf::why(unibuf::recorded_events(), id)) lines += each + '\n';
+        told = std::move(lines);
+        place = told.c_str();
+    });
+}
 
 unibuf_status unibuf_guard_begin(unibuf_guard_action action, unibuf_space from, unibuf_space to, unibuf_guard** guard) {
     return attempt([&] {
