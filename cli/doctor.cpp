@@ -23,7 +23,6 @@ namespace unibuf_cli {
 namespace {
 
 namespace fs = std::filesystem;
-using unibuf::finding;
 using unibuf::trace_file;
 
 constexpr int found_something = 3;
@@ -32,18 +31,15 @@ constexpr int found_something = 3;
 struct diagnosis {
     std::uint64_t moved = 0;
     std::uint64_t least = 0;
-    std::vector<std::pair<finding, std::string>> findings;  // each with the line to change
+    std::vector<named_finding> findings;
 
     void add(const trace_file& of) {
         const unibuf::traffic sum = unibuf::traffic_of(of.events);
         moved += sum.moved;
         least += sum.least;
-        for (finding& each : unibuf::diagnose(of.events, of)) {
-            std::string line = of.site_name(each.site);
-            findings.emplace_back(std::move(each), std::move(line));
-        }
+        std::ranges::move(findings_of(of), std::back_inserter(findings));
         std::ranges::stable_sort(findings, std::ranges::greater{},
-                                 [](const auto& each) { return std::pair(each.first.took, each.first.bytes); });
+                                 [](const auto& each) { return std::pair(each.took, each.bytes); });
     }
 };
 
@@ -51,18 +47,18 @@ void print_text(const diagnosis& of) {
     fmt::print("moved {}, least needed {}\n", readable_bytes(of.moved), readable_bytes(of.least));
     if (of.findings.empty()) fmt::print("nothing to change was found\n");
     std::size_t number = 0;
-    for (const auto& [each, line] : of.findings) {
-        fmt::print("\n{}. {}: {:.6f} s, {}\n   in      {}\n   seen    {} (buffer #{})\n   change  {}\n", ++number,
+    for (const named_finding& each : of.findings) {
+        fmt::print("\n{}. {}: {:.6f} s, {}\n   in      {}\n   seen    {} ({})\n   change  {}\n", ++number,
                    to_string(each.kind), static_cast<double>(each.took) / 1e9, readable_bytes(each.bytes),
-                   one_line(line), each.evidence, each.buffer, each.change);
+                   one_line(each.line), each.evidence, one_line(each.of_buffer), each.change);
     }
 }
 
 void print_json(const diagnosis& of) {
     nlohmann::ordered_json result{{"moved", of.moved}, {"least", of.least}};
     result["findings"] = nlohmann::ordered_json::array();
-    for (const auto& [each, line] : of.findings) {
-        result["findings"].push_back(to_json(each, line));
+    for (const named_finding& each : of.findings) {
+        result["findings"].push_back(to_json(each));
     }
     fmt::print("{}\n", text_of(result));
 }

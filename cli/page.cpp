@@ -78,9 +78,7 @@ std::string page_of(const trace_file& of, std::string_view name) {
     keep_first(all["buffers"]);
     all["name"] = name;
     all["findings"] = nlohmann::ordered_json::array();
-    for (const unibuf::finding& each : unibuf::diagnose(of.events, of)) {
-        all["findings"].push_back(to_json(each, of.site_name(each.site)));
-    }
+    for (const named_finding& each : findings_of(of)) all["findings"].push_back(to_json(each));
     const std::uint64_t begin = of.events.empty() ? 0 : of.events.front().time;
     const std::uint64_t duration = of.events.empty() ? 0 : of.events.back().time - begin;
     all["seconds"] = static_cast<double>(duration) / 1e9;

@@ -43,11 +43,11 @@ void print_report(const summary& of, std::size_t most) {
         fmt::print("{:>12}  {:>10}  {} -> {}, {}\n", readable_bytes(made.bytes), made.transfers, std::get<0>(route),
                    std::get<1>(route), std::get<2>(route));
     }
-    fmt::print("\n{:>12}  {:>12}  {:>6}  buffer\n", "moved", "least", "ratio");
+    fmt::print("\n{:>12}  {:>12}  {:>6}\n", "moved", "least", "ratio");
     for (std::size_t i = 0; i < std::min(most, of.buffers.size()); ++i) {
-        const auto& [id, its] = of.buffers[i];
-        fmt::print("{:>12}  {:>12}  {:>6}  #{}\n", readable_bytes(its.moved), readable_bytes(its.least),
-                   ratio_text(its), id);
+        const auto& [id, name, sum] = of.buffers[i];
+        fmt::print("{:>12}  {:>12}  {:>6}  {}\n", readable_bytes(sum.moved), readable_bytes(sum.least), ratio_text(sum),
+                   one_line(name));
     }
     fmt::print("\n{:>12}  {:>10}  asked for in\n", "bytes", "transfers");
     for (std::size_t i = 0; i < std::min(most, of.sites.size()); ++i) {

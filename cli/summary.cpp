@@ -32,9 +32,11 @@ summary::summary(const unibuf::trace_file& of) : all(unibuf::traffic_of(of.event
         routes[{of.space_name(each.from), of.space_name(each.to), std::string(to_string(each.why))}].add(each);
         by_site[of.site_name(each.site)].add(each);
     }
-    for (const auto& [id, events] : events_of) buffers.emplace_back(id, unibuf::traffic_of(events));
-    std::ranges::sort(buffers, std::ranges::greater{}, [](const auto& each) {
-        return std::pair(each.second.moved - std::min(each.second.moved, each.second.least), each.second.moved);
+    for (const auto& [id, events] : events_of) {
+        buffers.push_back({id, of.buffer_name(id), unibuf::traffic_of(events)});
+    }
+    std::ranges::stable_sort(buffers, std::ranges::greater{}, [](const buffer_traffic& each) {
+        return std::pair(each.sum.moved - std::min(each.sum.moved, each.sum.least), each.sum.moved);
     });
     sites.assign(by_site.begin(), by_site.end());
     std::ranges::stable_sort(sites, std::ranges::greater{}, [](const auto& each) { return each.second.bytes; });
@@ -55,9 +57,9 @@ nlohmann::ordered_json to_json(const summary& of) {
                                     {"bytes", made.bytes}});
     }
     result["buffers"] = nlohmann::ordered_json::array();
-    for (const auto& [id, its] : of.buffers) {
-        nlohmann::ordered_json one{{"buffer", id}};
-        one.update(to_json(its));
+    for (const buffer_traffic& each : of.buffers) {
+        nlohmann::ordered_json one{{"buffer", each.id}, {"name", each.name}};
+        one.update(to_json(each.sum));
         result["buffers"].push_back(std::move(one));
     }
     result["sites"] = nlohmann::ordered_json::array();
@@ -67,10 +69,22 @@ nlohmann::ordered_json to_json(const summary& of) {
     return result;
 }
 
-nlohmann::ordered_json to_json(const unibuf::finding& of, const std::string& line) {
-    return {{"kind", to_string(of.kind)}, {"line", line},       {"buffer", of.buffer},
-            {"times", of.times},          {"bytes", of.bytes},  {"seconds", static_cast<double>(of.took) / 1e9},
-            {"evidence", of.evidence},    {"change", of.change}};
+std::vector<named_finding> findings_of(const unibuf::trace_file& of) {
+    std::vector<named_finding> result;
+    for (const unibuf::finding& each : unibuf::diagnose(of.events, of)) result.emplace_back(each, of);
+    return result;
+}
+
+nlohmann::ordered_json to_json(const named_finding& of) {
+    return {{"kind", to_string(of.kind)},
+            {"line", of.line},
+            {"buffer", of.buffer},
+            {"name", of.of_buffer},
+            {"times", of.times},
+            {"bytes", of.bytes},
+            {"seconds", static_cast<double>(of.took) / 1e9},
+            {"evidence", of.evidence},
+            {"change", of.change}};
 }
 
 std::string text_of(const nlohmann::ordered_json& of, int indent) {

@@ -115,10 +115,11 @@ struct trace_file {
     std::vector<event> events;                     // oldest first
     std::map<std::uint8_t, std::string> spaces;    // their names, by space::id()
     std::map<std::uint64_t, std::string> sites;    // "program+0x1234 function", by event::site
-    std::map<std::uint64_t, std::string> buffers;  // names that the program gave them
+    std::map<std::uint64_t, std::string> buffers;  // names and shapes, of those that are in the registry
 
-    /// Both return a name also where the file has none.
+    /// Each returns a name also where the file has none.
     UNIBUF_API std::string space_name(std::uint8_t id) const;
+    UNIBUF_API std::string buffer_name(std::uint64_t id) const;  // "buffer #3", "buffer #3: density (480 x 640, <f4)"
     UNIBUF_API std::string site_name(std::uint64_t site) const;
 };
 

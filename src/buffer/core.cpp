@@ -10,6 +10,7 @@
 #include "buffer/recording.hpp"
 #include "coherence/state.hpp"
 #include "process/only_library.hpp"
+#include "trace/contents.hpp"
 #include "unibuf/error.hpp"
 
 namespace unibuf::detail {
@@ -53,7 +54,8 @@ core::~core() {
         } catch (const std::exception&) {  // the bytes are going anyway
         }
     }
-    record_releases(*this, state_.copies);
+    for (const copy& each : state_.copies) record_release(*this, each);
+    if (trace::is_close()) trace::forget_contents(id_);
     state_.seldom.reset();  // host_writes watches the host's copy
     state_.copies.free_all();
 }

@@ -58,8 +58,7 @@ void count_transfers(lock& through, const coherence::step& of, cause why, std::s
                   .why = why,
                   .begin = begin,
                   .end = end};
-    std::uint64_t sum = 0;
-    for (const region& each : moved) sum += each.size();
+    const std::uint64_t sum = bytes_in(moved);
     trace::count_transfers(made.from, made.to, made.why, moved.size(), sum);
     transfer_count& same = of_kind(through->transfers, made);
     same.transfers += moved.size();

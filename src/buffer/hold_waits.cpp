@@ -10,6 +10,7 @@
 #include "buffer/letting_go.hpp"
 #include "buffer/recording.hpp"
 #include "buffer/wait_circle.hpp"
+#include "trace/told.hpp"
 
 namespace unibuf::detail {
 namespace {
@@ -60,8 +61,9 @@ void check_not_own(lock& through, const request& asked, const hold& other) {
     if (other.thread != this_thread()) return;
     if (other.claim && !is_asking() && !through->holds.calls_holder(this_thread())) return;
     throw error(error_code::access_conflict,
-                fmt::format("{}: {} was asked for while the same thread holds {}: end that one first",
-                            through.of().name(), describe(asked), describe(other)));
+                fmt::format("{}: {} was asked for while the same thread holds {}: end that one first{}",
+                            through.of().name(), describe(asked), describe(other),
+                            trace::place_of_lease(through.of().id(), other.part.hull(), other.where, other.what)));
 }
 
 void check_not_own(core& of, const request& asked) {

@@ -12,6 +12,7 @@
 #include "buffer/passage.hpp"
 #include "buffer/recording.hpp"
 #include "buffer/waits.hpp"
+#include "trace/tools.hpp"
 #include "unibuf/error.hpp"
 
 namespace unibuf::detail {
@@ -49,6 +50,10 @@ void move_all(const joint_transfer::one_way& what) {
             if (!failure) failure = std::current_exception();
         }
     };
+    std::uint64_t bytes = 0;
+    for (const backends::move_of& each : what.moves) bytes += each.host.size();
+    const trace::told_copy told(what.members.front().of->id(), space::from_id(what.like.from),
+                                space::from_id(what.like.to), nullptr, nullptr, bytes);
     attempt([&] { by.move_many(way, what.moves, done); });
     for (const fence& each : done) attempt([&] { each.wait(); });
     if (failure) std::rethrow_exception(failure);
@@ -69,13 +74,11 @@ void leave(core& of, std::uint64_t claim, const coherence::step& like, std::span
         }
         count_transfers(through, like, cause::sync, parts, begin, clock::now(), true);
         coherence::complete(through->directory, through->copies.memories(), like, parts);
-        std::uint64_t bytes = 0;
-        for (const region& each : parts) bytes += each.size();
         note_access(through,
                     {.part = byte_range{parts.front().begin(), parts.back().hull().end},
                      .where = space::from_id(like.to),
                      .why = cause::sync},
-                    bytes, static_cast<std::uint64_t>(begin.time_since_epoch().count()));
+                    bytes_in(parts), static_cast<std::uint64_t>(begin.time_since_epoch().count()));
     } catch (const std::bad_alloc&) {  // what cannot be noted is moved again
     }
 }

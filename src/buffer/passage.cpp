@@ -21,6 +21,7 @@
 #include "buffer/usual_answer.hpp"
 #include "buffer/waits.hpp"
 #include "trace/guards.hpp"
+#include "trace/told.hpp"
 
 namespace unibuf::detail {
 namespace {
@@ -302,8 +303,9 @@ void check_not_lost(lock& through, const request& asked) {
     }
     throw error(error_code::transfer_failed,
                 fmt::format("{}: {} was asked for, but bytes [{}, {}) were lost when queued work failed: write them "
-                            "again, or use discard_content",
-                            through.of().name(), describe(asked), lost.begin, lost.end));
+                            "again, or use discard_content{}",
+                            through.of().name(), describe(asked), lost.begin, lost.end,
+                            trace::last_writes(through.of().id(), lost)));
 }
 
 void check_not_contested(lock& through, const request& asked) {
@@ -315,9 +317,10 @@ void check_not_contested(lock& through, const request& asked) {
         fmt::format(
             "{}: {} was asked for, but among bytes [{}, {}) some were written at the host, through a pointer, while a "
             "device had newer ones (stores are found by {}): mark_host_dirty, mark_device_dirty or discard says "
-            "which stand, of all or of parts",
+            "which stand, of all or of parts{}",
             through.of().name(), describe(asked), contested.begin, contested.end,
-            through.of().bytes > tracking::most_compared ? "pages" : "lines of 64 bytes"));
+            through.of().bytes > tracking::most_compared ? "pages" : "lines of 64 bytes",
+            trace::last_writes(through.of().id(), contested)));
 }
 
 void check_not_uploaded(lock& through, const request& asked) {

@@ -4,9 +4,14 @@
 #include <algorithm>
 
 #include "buffer/moves.hpp"
-#include "trace/contents.hpp"
+#include "trace/tools.hpp"
 
 namespace unibuf::detail {
+namespace {
+
+const void* memory_of(const copy& of) noexcept { return reinterpret_cast<const void*>(of.handle()); }
+
+}  // namespace
 
 event event_of(event_kind kind, std::uint64_t buffer, const region& part) noexcept {
     event result{.kind = kind, .buffer = buffer, .begin = part.begin(), .end = part.hull().end, .bytes = part.size()};
@@ -92,14 +97,16 @@ void record_end(const core& of, const hold& ended) noexcept {
     trace::record(made);
 }
 
-void record_releases(const core& of, const copies& all) noexcept {
-    if (trace::is_close()) trace::forget_contents(of.id());
-    for (const copy& each : all) record(event_kind::release, of, byte_range{0, of.bytes}, space::from_id(each.where));
+void record_release(const core& of, const copy& gone) noexcept {
+    const space where = space::from_id(gone.where);
+    record(event_kind::release, of, byte_range{0, of.bytes}, where);
+    if (trace::any_tool) trace::tell_freed(of.id(), where, memory_of(gone), of.room());
 }
 
 void record_allocations(const core& of, const copy_list& made, std::uint64_t begun) noexcept {
-    if (!trace::is_on()) return;
     for (const copy& each : made) {
+        if (trace::any_tool) trace::tell_allocated(of.id(), space::from_id(each.where), memory_of(each), of.room());
+        if (!trace::is_on()) continue;
         event allocated = event_of(event_kind::allocation, of.id(), byte_range{0, of.bytes});
         allocated.to = each.where;
         allocated.from = each.placed == placement::shared ? each.lender : each.where;

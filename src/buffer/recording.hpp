@@ -35,8 +35,8 @@ void record_wait(lock& through, const request& asked, std::uint64_t begun) noexc
 /// Records that a lease has ended, where a close trace is written.
 void record_end(const core& of, const hold& ended) noexcept;
 
-/// Records that the copies go with their buffer.
-void record_releases(const core& of, const copies& all) noexcept;
+/// Records that a copy goes.
+void record_release(const core& of, const copy& gone) noexcept;
 
 /// Records copies that were made, since `begun` where that is known.
 void record_allocations(const core& of, const copy_list& made, std::uint64_t begun = 0) noexcept;

@@ -14,6 +14,7 @@
 #include "buffer/waits.hpp"
 #include "trace/counters.hpp"
 #include "trace/recorder.hpp"
+#include "trace/tools.hpp"
 #include "unibuf/error.hpp"
 
 namespace unibuf::detail {
@@ -147,8 +148,12 @@ void transfers::start_moves(std::span<const step> group) {
     for (const region& each : parts) guards.push_back(guard(each, first.to));
     std::exception_ptr failure;
     const bool awaits = trace::is_close() && !on;
+    const auto* const source = reinterpret_cast<const void*>(lock_->copies.find(first.from)->handle());
+    const auto* const target = reinterpret_cast<const void*>(lock_->copies.find(first.to)->handle());
     {
         const lock::released unlocked(lock_);
+        const trace::told_copy told(lock_.of().id(), space::from_id(first.from), space::from_id(first.to), source,
+                                    target, bytes_in(parts));
         try {
             move_parts(from, to, first.to == coherence::host, parts, on, done);
             for (const fence& each : done) {

@@ -17,6 +17,7 @@
 #include "buffer/poison.hpp"
 #include "buffer/recording.hpp"
 #include "buffer/standing.hpp"
+#include "trace/told.hpp"
 
 namespace unibuf::detail {
 namespace {
@@ -136,8 +137,8 @@ void discard(core& of, space where, const region& part) {
         throw error(
             error_code::access_conflict,
             fmt::format("{}: to discard the copy at {} was asked for, but bytes [{}, {}) are current nowhere else: "
-                        "synchronize another space first, or use discard_content",
-                        of.name(), where.name(), only.begin, only.end));
+                        "synchronize another space first, or use discard_content{}",
+                        of.name(), where.name(), only.begin, only.end, trace::last_writes(of.id(), only)));
     }
     wait_for_all_work(through, asked);
     check_not_held(through, where);  // somebody may have begun to hold it
@@ -152,7 +153,7 @@ void drop_copy(lock& through, space where) {
         through->any_exposed = false;
     }
     through->holds.end_handles(where.id(), through->whole());
-    record(event_kind::release, through.of(), through->whole(), where);
+    record_release(through.of(), *through->copies.find(where.id()));
     through->copies.free(where.id());
 }
 

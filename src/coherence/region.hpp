@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -222,6 +223,13 @@ private:
 
 /// Returns "bytes [0, 64)", or "4 rows among bytes [0, 64)".
 std::string describe(const region& of);
+
+/// Returns how many bytes there are in regions, each counted for itself.
+inline std::size_t bytes_in(std::span<const region> parts) noexcept {
+    std::size_t result = 0;
+    for (const region& each : parts) result += each.size();
+    return result;
+}
 
 /// Returns the runs of a region, or of the bytes that are in two.
 byte_ranges runs_of(const region& of);

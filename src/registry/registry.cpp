@@ -7,6 +7,7 @@
 
 #include "process/only_library.hpp"
 #include "registry/names.hpp"
+#include "trace/recorder.hpp"
 #include "unibuf/error.hpp"
 
 namespace unibuf {
@@ -31,6 +32,7 @@ names& names::of_shared_memory() {
 
 void names::forget(const core& gone) {
     instance().remove(gone);
+    trace::forget_name(gone.id());
     of_shared_memory().remove(gone);
 }
 
@@ -106,7 +108,13 @@ void registry::add(std::string_view name, buffer& of, const shape& extents, std:
         core.add_handle();
         range.kept.reset(&core);
     }
-    if (detail::names::instance().add(name, std::move(range))) return;
+    if (detail::names::instance().add(name, std::move(range))) {
+        std::string told;
+        for (std::size_t axis = 0; axis < extents.rank(); ++axis) {
+            told += (axis == 0 ? "" : " x ") + std::to_string(extents[axis]);
+        }
+        return trace::name_buffer(core.id(), fmt::format("{} ({}, {})", name, told, element));
+    }
     throw error(
         error_code::invalid_argument,
         fmt::format("{} was to be registered as '{}', which is taken: remove that name first", core.name(), name));

@@ -55,6 +55,11 @@ std::string trace_file::space_name(std::uint8_t id) const {
     return found != spaces.end() ? found->second : space::from_id(id).name();
 }
 
+std::string trace_file::buffer_name(std::uint64_t id) const {
+    const auto found = buffers.find(id);
+    return fmt::format("buffer #{}", id) + (found == buffers.end() ? "" : ": " + found->second);
+}
+
 std::string trace_file::site_name(std::uint64_t site) const {
     if (site == 0) return "not known";
     const auto found = sites.find(site);

@@ -10,6 +10,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <new>
@@ -68,10 +69,21 @@ public:
     std::size_t size() const noexcept { return size_; }
     void add(const event& made) noexcept { slots_[next_++ % size_].set(made); }
 
-    void append_to(std::vector<event>& all) const {
+    /// Calls visit(event) for each event.
+    template <class Visit>
+    void visit(const Visit& visit) const {
         for (std::size_t i = 0; i < size_; ++i) {
             const event found = slots_[i].get();
-            if (found.kind != event_kind::none) all.push_back(found);
+            if (found.kind != event_kind::none) visit(found);
+        }
+    }
+
+    /// Does so, the newest first, until it returns false. Of the thread that adds alone.
+    template <class Visit>
+    void visit_backwards(const Visit& visit) const {
+        for (std::size_t i = 0; i < size_; ++i) {
+            const event found = slots_[(next_ + size_ - 1 - i) % size_].get();
+            if (found.kind == event_kind::none || !visit(found)) return;
         }
     }
 
@@ -116,11 +128,10 @@ public:
         free_.push_back(of);  // there is room: see take
     }
 
-    std::vector<event> events() {
-        std::vector<event> result;
+    template <class Visit>
+    void visit(const Visit& visit) {
         const std::scoped_lock lock(mutex_);
-        for (const auto& each : all_) each->append_to(result);
-        return result;
+        for (const auto& each : all_) each->visit(visit);
     }
 
 private:
@@ -165,6 +176,36 @@ std::uint32_t this_process() noexcept {
     }
     return static_cast<std::uint32_t>(seen);
 }
+
+/// The names that the program gave buffers.
+class buffer_names {
+public:
+    static buffer_names& instance() {
+        static auto* const only = new buffer_names;  // buffers may go when static objects do
+        return *only;
+    }
+
+    void add(std::uint64_t buffer, std::string_view name) {
+        const std::scoped_lock lock(mutex_);
+        std::string& known = names_[buffer];
+        known += known.empty() ? name : ", " + std::string(name);
+        if (is_file_open()) write_text(named::buffer, buffer, known);
+    }
+
+    void remove(std::uint64_t buffer) {
+        const std::scoped_lock lock(mutex_);
+        names_.erase(buffer);
+    }
+
+    void write_all() {
+        const std::scoped_lock lock(mutex_);
+        for (const auto& [buffer, name] : names_) write_text(named::buffer, buffer, name);
+    }
+
+private:
+    std::mutex mutex_;
+    std::map<std::uint64_t, std::string> names_;
+};
 
 /// Writes the names of the spaces and the place of an event that a thread writes to the file for the first time.
 void name_parts_of(const event& made) noexcept {
@@ -243,19 +284,35 @@ void record(event made) noexcept {
     append(made);
 }
 
-std::string place_of_allocation(std::uint64_t buffer, std::uint8_t space) {
-    const event* last = nullptr;
-    const std::vector<event> events = recorded_events();
-    for (const event& each : events) {
-        if (each.kind == event_kind::allocation && each.buffer == buffer && each.to == space) last = &each;
+void visit_own(const std::function<bool(const event&)>& visit) {
+    if (my_ring) my_ring->visit_backwards(visit);
+}
+
+void visit_all(const std::function<void(const event&)>& visit) { rings::instance().visit(visit); }
+
+void name_buffer(std::uint64_t buffer, std::string_view name) noexcept {
+    try {
+        buffer_names::instance().add(buffer, name);
+    } catch (const std::bad_alloc&) {  // the names are a help, no more
     }
-    return last && last->site != 0 ? describe_site(last->site) : std::string();
+}
+
+void forget_name(std::uint64_t buffer) noexcept { buffer_names::instance().remove(buffer); }
+
+std::string place_of_allocation(std::uint64_t buffer, std::uint8_t space) {
+    event last;
+    visit_all([&](const event& each) {
+        const bool same = each.kind == event_kind::allocation && each.buffer == buffer && each.to == space;
+        if (same && each.time > last.time) last = each;
+    });
+    return last.site != 0 ? describe_site(last.site) : std::string();
 }
 
 }  // namespace trace
 
 std::vector<event> recorded_events() {
-    std::vector<event> result = trace::rings::instance().events();
+    std::vector<event> result;
+    trace::visit_all([&](const event& each) { result.push_back(each); });
     trace::sort(result);
     return result;
 }
@@ -268,6 +325,7 @@ void keep_events(std::size_t each_thread) {
 std::string write_trace(const std::string& file, trace_detail detail) {
     std::string name = trace::open_file(file);
     trace::close.store(detail == trace_detail::close, std::memory_order_relaxed);
+    trace::buffer_names::instance().write_all();
     trace::want_events();
     return name;
 }

@@ -9,7 +9,9 @@
 
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "unibuf/trace.hpp"
@@ -29,6 +31,16 @@ std::uint64_t now() noexcept;
 
 /// Puts events in their order.
 void sort(std::vector<event>& events);
+
+/// Calls visit(event) for the events that the calling thread keeps, the newest first, until it returns false.
+void visit_own(const std::function<bool(const event&)>& visit);
+
+/// Calls visit(event) for all events that are kept, in any order.
+void visit_all(const std::function<void(const event&)>& visit);
+
+/// Gives a buffer a name, which traces have from then on, until forget_name. A buffer may have several.
+void name_buffer(std::uint64_t buffer, std::string_view name) noexcept;
+void forget_name(std::uint64_t buffer) noexcept;
 
 /// Returns where the program had the copy of a buffer at a space made; empty where that is not recorded, or no more.
 std::string place_of_allocation(std::uint64_t buffer, std::uint8_t space);

@@ -116,3 +116,12 @@ def test_a_notebook_shows_the_last_transfers():
     shown = b._repr_html_()
     assert shown.index("host to debug:0, for read") < shown.index("debug:0 to host, for read")
     assert f"{b.nbytes:,} bytes" in shown
+
+
+def test_a_refused_access_names_the_line_of_the_lease_that_excludes_it():
+    b = UnifiedBuffer((10,)).fill(1)
+    with unibuf.trace(), b.write("host"):  # this line
+        with pytest.raises(unibuf.AccessConflictError) as told, b.read("debug:0"):
+            pass
+    line = next(number for number, text in enumerate(open(__file__), 1) if text.endswith("# this line\n"))
+    assert f"it was taken in {__file__}:{line} " in str(told.value)

@@ -142,5 +142,25 @@ RC_GTEST_PROP(conflicts, are_told_until_somebody_says_what_stands, ()) {
     }
 }
 
+TEST(a_message_of_a_conflict, says_who_wrote_last_where) {
+    const space device("debug:0");
+    buffer used(256, {.hint = memory_hint::gpu_preferred, .device = device});
+    std::byte* const pointer = used.host();
+    std::ranges::fill(used.write(device), std::byte{1});
+    pointer[3] = std::byte{2};
+    try {
+        used.read(device).release();
+        ADD_FAILURE() << "nobody has said which stands";
+    } catch (const error& told) {
+        const std::string text = told.what();
+        const std::size_t last = text.find("; last: ");
+        ASSERT_NE(last, std::string::npos) << text;
+        const std::size_t at_device = text.find("debug:0 was to write bytes [0, 256)", last);
+        EXPECT_NE(at_device, std::string::npos) << text;
+        EXPECT_NE(text.find("had been written at the host through a pointer", at_device), std::string::npos) << text;
+    }
+    used.mark_dirty(device);
+}
+
 }  // namespace
 }  // namespace unibuf::test

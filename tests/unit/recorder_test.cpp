@@ -235,6 +235,20 @@ TEST_F(recorder, writes_a_file_that_has_all_events) {
     EXPECT_TRUE(why(got.events, mine.id() + 1, got).empty());
 }
 
+TEST_F(recorder, has_the_names_of_registered_buffers) {
+    unified_buffer<float> before({20, 30}), later({7});
+    get_registry().add("density", before);
+    const std::string name = file("trace");
+    write_trace(name);
+    get_registry().add("later", later);
+    const trace_file got = read_trace(name);
+    EXPECT_TRUE(get_registry().remove("density") && get_registry().remove("later"));
+    const auto named = [&](const unified_buffer<float>& of) { return got.buffer_name(of.bytes().id()); };
+    EXPECT_TRUE(named(before).ends_with(": density (20 x 30, <f4)")) << named(before);
+    EXPECT_TRUE(named(later).ends_with(": later (7, <f4)")) << named(later);
+    EXPECT_EQ(got.buffer_name(1'000'000'007), "buffer #1000000007");
+}
+
 TEST_F(recorder, leaves_what_it_has_written_where_the_program_crashes) {
     const std::string name = file("trace");
     const pid_t child = ::fork();

@@ -1,0 +1,62 @@
+// trace/told.cpp
+#include "trace/told.hpp"
+
+#include <algorithm>
+#include <map>
+#include <new>
+#include <vector>
+
+#include "trace/call_site.hpp"
+#include "trace/recorder.hpp"
+#include "trace/rows.hpp"
+#include "unibuf/trace.hpp"
+
+namespace unibuf::trace {
+namespace {
+
+std::string told_of_last_writes(std::uint64_t buffer, byte_range part) {
+    std::map<std::uint8_t, event> last;  // by space
+    visit_all([&](const event& each) {
+        const bool touches = each.buffer == buffer && each.begin < part.end && part.begin < each.end;
+        if (!touches || !writes(each)) return;
+        event& before = last[each.to];
+        if (before.time < each.time) before = each;
+    });
+    std::vector<event> in_order;
+    for (const auto& [where, each] : last) in_order.push_back(each);
+    sort(in_order);
+    std::string result;
+    for (const std::string& each : why(in_order, buffer)) result += (result.empty() ? "; last: " : "; ") + each;
+    return result;
+}
+
+std::string told_of_lease(std::uint64_t buffer, byte_range part, space where, access what) {
+    std::uint64_t site = 0;
+    visit_own([&](const event& each) {
+        const bool same = each.buffer == buffer && each.kind == event_kind::access && each.to == where.id() &&
+                          each.what == what && each.begin == part.begin && each.end == part.end;
+        if (same) site = each.site;
+        return !same;
+    });
+    return site == 0 ? std::string() : "; it was taken in " + describe_site(site);
+}
+
+}  // namespace
+
+std::string last_writes(std::uint64_t buffer, byte_range part) noexcept {
+    try {
+        return told_of_last_writes(buffer, part);
+    } catch (const std::bad_alloc&) {
+        return {};
+    }
+}
+
+std::string place_of_lease(std::uint64_t buffer, byte_range part, space where, access what) noexcept {
+    try {
+        return told_of_lease(buffer, part, where, what);
+    } catch (const std::bad_alloc&) {
+        return {};
+    }
+}
+
+}  // namespace unibuf::trace

@@ -1,0 +1,22 @@
+// trace/told.hpp: what messages of errors say of the events before.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "coherence/byte_range.hpp"
+#include "unibuf/options.hpp"
+#include "unibuf/space.hpp"
+
+namespace unibuf::trace {
+
+// Both return nothing where there is no memory for the answer: the message comes without it.
+
+/// Returns sentences about who wrote some of the bytes last, one for each space, oldest first: "; last: ...". Empty
+/// where that is not recorded, or no more.
+std::string last_writes(std::uint64_t buffer, byte_range part) noexcept;
+
+/// Returns where the program took a lease, "; it was taken in ...". Empty where that is not recorded, or no more.
+std::string place_of_lease(std::uint64_t buffer, byte_range part, space where, access what) noexcept;
+
+}  // namespace unibuf::trace
