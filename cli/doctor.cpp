@@ -38,8 +38,9 @@ struct diagnosis {
         moved += sum.moved;
         least += sum.least;
         std::ranges::move(findings_of(of), std::back_inserter(findings));
-        std::ranges::stable_sort(findings, std::ranges::greater{},
-                                 [](const auto& each) { return std::pair(each.took, each.bytes); });
+        std::ranges::sort(findings, std::ranges::greater{}, [](const named_finding& each) {
+            return std::tuple(each.took, each.bytes, each.kind, each.line);
+        });
     }
 };
 

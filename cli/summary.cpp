@@ -35,11 +35,12 @@ summary::summary(const unibuf::trace_file& of) : all(unibuf::traffic_of(of.event
     for (const auto& [id, events] : events_of) {
         buffers.push_back({id, of.buffer_name(id), unibuf::traffic_of(events)});
     }
-    std::ranges::stable_sort(buffers, std::ranges::greater{}, [](const buffer_traffic& each) {
-        return std::pair(each.sum.moved - std::min(each.sum.moved, each.sum.least), each.sum.moved);
+    std::ranges::sort(buffers, std::ranges::greater{}, [](const buffer_traffic& each) {
+        return std::tuple(each.sum.moved - std::min(each.sum.moved, each.sum.least), each.sum.moved, each.id);
     });
     sites.assign(by_site.begin(), by_site.end());
-    std::ranges::stable_sort(sites, std::ranges::greater{}, [](const auto& each) { return each.second.bytes; });
+    std::ranges::sort(sites, std::ranges::greater{},
+                      [](const auto& each) { return std::tie(each.second.bytes, each.first); });
 }
 
 std::string ratio_text(const traffic& of) {

@@ -84,8 +84,8 @@ public:
         for (auto& [key, seen] : seen_) {
             if (is_worth_telling(seen.told)) result.push_back(tell(seen));
         }
-        std::ranges::stable_sort(result, std::ranges::greater{},
-                                 [](const finding& each) { return std::pair(each.took, each.bytes); });
+        std::ranges::sort(result, std::ranges::greater{},
+                          [](const finding& each) { return std::tuple(each.took, each.bytes, each.kind, each.site); });
         return result;
     }
 
