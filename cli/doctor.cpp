@@ -79,8 +79,8 @@ public:
     trace_folder(const trace_folder&) = delete;
     trace_folder& operator=(const trace_folder&) = delete;
 
-    /// The processes that the program starts add their numbers to the name.
-    fs::path first() const { return folder_ / "trace"; }
+    /// The name of the traces, for the environment: each process has its own.
+    std::string pattern() const { return folder_ / "%p.trace"; }
 
     std::vector<fs::path> all() const {
         std::vector<fs::path> result(fs::directory_iterator(folder_), fs::directory_iterator{});
@@ -94,8 +94,8 @@ private:
 
 /// Runs a program that writes close traces. Returns its exit status; 128 and the number of the signal that has ended
 /// it.
-int run(std::vector<std::string> program, const fs::path& trace, bool prints_to_stderr) {
-    std::vector<std::string> environment{"UNIBUF_TRACE=" + trace.string(), "UNIBUF_TRACE_CLOSE=1"};
+int run(std::vector<std::string> program, const std::string& trace, bool prints_to_stderr) {
+    std::vector<std::string> environment{"UNIBUF_TRACE=" + trace, "UNIBUF_TRACE_CLOSE=1"};
     for (char** each = ::environ; *each; ++each) {
         if (!std::string_view(*each).starts_with("UNIBUF_TRACE")) environment.emplace_back(*each);
     }
@@ -146,7 +146,7 @@ void add_doctor(CLI::App& app, const std::vector<std::string>& program) {
             found.add(trace_with_lines(*file));
         } else {
             const trace_folder traces;
-            status = run(program, traces.first(), *as_json);
+            status = run(program, traces.pattern(), *as_json);
             if (traces.all().empty()) fmt::print(stderr, "unibuf: {} has not used unibuf\n", program.front());
             for (const fs::path& each : traces.all()) found.add(trace_with_lines(each.string()));
         }

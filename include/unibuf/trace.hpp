@@ -1,9 +1,10 @@
 // unibuf/trace.hpp: what has happened to buffers, event by event.
 //
 // Each thread keeps its last events: a flight recorder that is always on. With UNIBUF_TRACE=file in the environment, or
-// write_trace(), all events go to a file too, which the command-line tool reads; with UNIBUF_TRACE_CLOSE=1 that trace
-// is a close one. What is there when a program crashes stays. An access that the gate lets pass (of bytes that are
-// current) changes nothing and is no event.
+// write_trace(), all events go to a file too, which the command-line tool reads; what is there when a program crashes
+// stays. UNIBUF_TRACE_CLOSE=1 makes the former a close trace. %p in its name stands for the number of the process: then
+// processes that are forked off have one too. An access that the gate lets pass (of bytes that are current) changes
+// nothing and is no event.
 #pragma once
 
 #include <array>
@@ -51,7 +52,9 @@ struct event {
     access what = access::read;
     std::uint8_t from = 0;  // space::id()
     std::uint8_t to = 0;
-    bool is_demand = true;  // somebody used the bytes, or may have: no prefetch, and no eviction
+    bool is_demand : 1 = true;    // somebody used the bytes, or may have: no prefetch, and no eviction
+    bool is_batched : 1 = false;  // made by batch::submit
+    std::uint8_t spare : 6 = 0;
     std::uint8_t axes = 0;  // of a rectangle: how many counts and pitches there are; `hull_only` where not enough
     transfer_route route = transfer_route::direct;
     std::uint32_t thread = 0;  // threads are numbered as they come
@@ -96,9 +99,10 @@ enum class trace_detail : std::uint8_t {
     close,
 };
 
-/// Writes all events of this process to a file from now on, until the end of the process or stop_trace(). A file that
-/// is there is overwritten; where another process is writing it, this one's number is added to the name. Returns the
-/// name. Throws error(invalid_argument) where the file cannot be written, or a trace is being written.
+/// Writes all events of this process to a file from now on, until the end of the process or stop_trace(), beside the
+/// one that the environment names. A file that is there is replaced; where another process is writing it, this one's
+/// number is added to the name. Returns the name. Throws error(invalid_argument) where the file cannot be written, or
+/// the program is writing a trace.
 UNIBUF_API std::string write_trace(const std::string& file, trace_detail detail = trace_detail::events);
 UNIBUF_API void stop_trace();
 UNIBUF_API bool is_tracing() noexcept;

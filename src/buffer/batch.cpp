@@ -9,6 +9,7 @@
 #include "buffer/joint_transfer.hpp"
 #include "buffer/letting_go.hpp"
 #include "buffer/verbs.hpp"
+#include "trace/recorder.hpp"
 #include "unibuf/error.hpp"
 
 namespace unibuf {
@@ -76,6 +77,7 @@ void batch::add(const buffer& of, const region& part) {
 }
 
 void batch::submit() {
+    const trace::batched submitting;
     if (!std::ranges::is_sorted(wanted_, before)) std::ranges::sort(wanted_, before);
     std::exception_ptr failure;
     const auto attempt = [&](const auto& call) {

@@ -17,14 +17,16 @@ namespace trace {
 namespace {
 
 // What is smaller, or more seldom, is no fault.
-constexpr std::uint64_t worth_telling_once = 64 << 10;  // bytes
-constexpr std::uint64_t few = 8;                        // one of so many bytes
+constexpr std::uint64_t worth_telling = 64 << 10;      // bytes in all,
+constexpr std::uint64_t worth_telling_ns = 1'000'000;  // or so much time
+constexpr std::uint64_t mostly = 10;                   // what a line does but for one time of so many
+constexpr std::uint64_t few = 8;                       // one of so many bytes
 constexpr std::uint64_t small_transfer = 64 << 10;
 constexpr std::size_t many_transfers = 16;
 constexpr std::size_t many_buffers = 8;
 constexpr std::size_t some_round_trips = 3;
 constexpr std::uint64_t worth_pinning = 1 << 20;  // bytes in all
-constexpr std::uint64_t long_wait = 1'000'000;    // ns in all
+constexpr std::uint64_t long_lease = 1'000'000;   // ns
 
 /// A transfer, until some fault explains it.
 struct candidate {
@@ -49,9 +51,11 @@ std::string ns_text(std::uint64_t ns) {
 /// What is seen of one fault at one place.
 struct seen_fault {
     finding told;
-    std::uint64_t whole = 0;  // bytes of what was moved in all
+    std::uint64_t whole = 0;  // bytes of what was moved in all; the longest lease
+    std::uint64_t of = 0;     // how often the line did the like of it, faulty or not
+    bool is_by_news = false;  // it is known by what has changed, and not by what was used
+    bool is_of_one = true;    // buffer
     const event* first = nullptr;
-    std::vector<std::uint64_t> buffers;
 };
 
 class diagnosis {
@@ -71,10 +75,9 @@ public:
     }
 
     std::vector<finding> make() {
-        find_false_news();
+        find_no_news();
         find_thrash();
         find_unused();
-        find_few_news();
         find_ping_pong();
         find_many_small();
         find_pageable();
@@ -82,7 +85,7 @@ public:
         find_long_leases();
         std::vector<finding> result;
         for (auto& [key, seen] : seen_) {
-            if (is_worth_telling(seen.told)) result.push_back(tell(seen));
+            if (is_worth_telling(seen)) result.push_back(tell(seen));
         }
         std::ranges::sort(result, std::ranges::greater{},
                           [](const finding& each) { return std::tuple(each.took, each.bytes, each.kind, each.site); });
@@ -120,19 +123,45 @@ private:
         of.is_explained = true;
     }
 
+    /// Returns whether the program has said that it writes what is there: by a lease, or a mark. A device that a buffer
+    /// is bound to has to say so in any case.
     static bool is_declared(const event* writer) {
-        return writer && ((writer->kind == event_kind::access && writer->what == access::read_write) ||
-                          writer->kind == event_kind::mark || writer->kind == event_kind::assumed);
+        if (!writer) return false;
+        const bool by_lease = writer->kind == event_kind::access && writer->what == access::read_write &&
+                              writer->why == cause::read_write;
+        return by_lease || writer->kind == event_kind::mark || writer->kind == event_kind::assumed;
     }
 
-    /// Finds what came back as it had gone, because somebody has said that it was written.
-    void find_false_news() {
+    /// Finds what was said to be written, of which nothing had changed, or little. A line that does so now and then
+    /// does no more than its program needs.
+    void find_no_news() {
+        struct written {
+            std::vector<candidate*> unchanged;
+            std::vector<candidate*> hardly_changed;
+            std::uint64_t all = 0;
+        };
+        std::map<std::pair<std::uint64_t, event_kind>, written> by_line;
         for_each_open([&](candidate& each) {
-            const event* const writer = each.writer;
-            if (!each.what.is_back || !is_declared(writer)) return;
-            const fault kind = writer->kind == event_kind::mark ? fault::mark_without_write : fault::round_trip;
-            explain(each, kind, writer->site, each.made->bytes);
+            const std::optional<std::uint64_t> news = news_of(*each.made);
+            if (!news || !is_declared(each.writer)) return;
+            written& of = by_line[{each.writer->site, each.writer->kind}];
+            ++of.all;
+            if (each.what.is_back) of.unchanged.push_back(&each);
+            if (*news != 0 && *news * few <= each.made->bytes) of.hardly_changed.push_back(&each);
         });
+        for (const auto& [line, of] : by_line) {
+            const fault kind = line.second == event_kind::mark ? fault::mark_without_write : fault::round_trip;
+            if (of.unchanged.size() > 1 && of.unchanged.size() * mostly >= of.all * (mostly - 1)) {
+                for (candidate* const each : of.unchanged) explain(*each, kind, line.first, each->made->bytes);
+                seen_[{kind, line.first}].of = of.all;
+            }
+            if (of.hardly_changed.size() > 1 && of.hardly_changed.size() * mostly >= of.all * (mostly - 1)) {
+                for (candidate* const each : of.hardly_changed) {
+                    explain(*each, fault::whole_for_part, line.first, each->made->bytes - *news_of(*each->made));
+                }
+                seen_[{fault::whole_for_part, line.first}].is_by_news = true;
+            }
+        }
     }
 
     void find_thrash() {
@@ -156,18 +185,6 @@ private:
                 explain(each, fault::overwritten_fetch, made.site, what.overwritten);
             } else if (wasted * 2 >= made.bytes) {
                 explain(each, fault::unread_copy, made.site, wasted);
-            }
-        });
-    }
-
-    /// Finds where a whole part was said to be written, of which little was.
-    void find_few_news() {
-        for_each_open([&](candidate& each) {
-            const event& made = *each.made;
-            const std::optional<std::uint64_t> news = news_of(made);
-            if (!news || !is_declared(each.writer)) return;
-            if (*news != 0 && *news * few <= made.bytes) {
-                explain(each, fault::whole_for_part, each.writer->site, made.bytes - *news);
             }
         });
     }
@@ -202,39 +219,56 @@ private:
         }
     }
 
-    /// Finds accesses of one line, one after the other, that bring little each, and not what they brought before.
+    /// Transfers of one line, one after the other, that one call could make: small pieces at equal distances, or of
+    /// different buffers.
+    struct row_of_transfers {
+        std::vector<candidate*> all;
+        std::set<std::pair<std::uint32_t, std::uint64_t>> buffers;
+
+        /// Returns whether the transfer goes on where the others have ended. `written` is when its bytes were written.
+        bool is_continued_by(const event& made, std::uint64_t written) const {
+            const event& last = *all.back()->made;
+            const event& first = *all.front()->made;
+            const bool is_later = made.time - made.took >= last.time;  // else one call made both
+            const bool was_there = written <= first.time - first.took;
+            if (!is_later || !was_there || made.bytes != last.bytes) return false;
+            if (made.buffer != last.buffer) {
+                return buffers.size() == all.size() && !buffers.contains({made.process, made.buffer});
+            }
+            if (buffers.size() != 1 || made.begin <= last.begin) return false;
+            return all.size() == 1 || made.begin - last.begin == last.begin - all[all.size() - 2]->made->begin;
+        }
+    };
+
     void find_many_small() {
-        struct run {
-            std::vector<const event*> all;
-            std::set<std::tuple<std::uint32_t, std::uint64_t, std::uint64_t>> parts;
-        };
-        std::map<std::tuple<std::uint32_t, std::uint32_t, std::uint64_t, std::uint8_t>, run> runs;
-        const auto end = [&](run& of) {
+        std::map<std::tuple<std::uint32_t, std::uint32_t, std::uint64_t, std::uint8_t>, row_of_transfers> rows;
+        const auto end = [&](row_of_transfers& of) {
             if (of.all.size() >= many_transfers) {
-                seen_fault& seen = at(fault::many_small, of.all.front()->site, *of.all.front());
-                std::uint64_t shortest = of.all.front()->took;
-                for (const event* const each : of.all) {
-                    shortest = std::min(shortest, each->took);
-                    seen.whole += each->bytes;
-                    seen.buffers.push_back(each->buffer);
+                const event& first = *of.all.front()->made;
+                seen_fault& seen = at(fault::many_small, first.site, first);
+                std::uint64_t shortest = first.took;
+                for (candidate* const each : of.all) {
+                    shortest = std::min(shortest, each->made->took);
+                    seen.whole += each->made->bytes;
+                    each->is_explained = true;
                 }
+                seen.is_of_one = of.buffers.size() == 1;
                 seen.told.times += of.all.size();
                 seen.told.took += shortest * (of.all.size() - 1);
             }
             of = {};
         };
-        for (const event& each : events_) {
-            if (each.kind != event_kind::access || each.bytes == 0) continue;
-            run& of = runs[{each.process, each.thread, each.site, each.to}];
-            const bool follows =
-                of.all.empty() || each.time - each.took >= of.all.back()->time;  // else one call made both
-            const bool is_small = each.bytes <= small_transfer && each.why != cause::eviction && each.site != 0;
-            if (!is_small || !follows || of.parts.contains({each.process, each.buffer, each.begin})) end(of);
-            if (!is_small || !follows) continue;
-            of.parts.insert({each.process, each.buffer, each.begin});
+        for_each_open([&](candidate& each) {
+            const event& made = *each.made;
+            if (made.site == 0) return;
+            row_of_transfers& of = rows[{made.process, made.thread, made.site, made.to}];
+            const std::uint64_t written = each.writer ? each.writer->time : 0;
+            if (!of.all.empty() && !of.is_continued_by(made, written)) end(of);
+            if (made.bytes > small_transfer || made.why == cause::eviction || made.is_batched) return;
             of.all.push_back(&each);
-        }
-        for (auto& [key, of] : runs) end(of);
+            of.buffers.insert({made.process, made.buffer});
+        });
+        for (auto& [key, of] : rows) end(of);
     }
 
     void find_pageable() {
@@ -259,49 +293,44 @@ private:
         });
     }
 
-    /// Finds places that make copies for one buffer after the other, of which hardly two live at a time.
+    /// Finds lines at which one buffer after the other gets its copies, of which hardly two live at a time.
     void find_churn() {
-        struct place {
-            std::vector<const event*> made;
-            std::set<std::uint64_t> alive;
-            std::size_t most = 0;
+        struct life {
+            const event* begin = nullptr;
+            std::uint64_t bytes = 0;
+            std::uint64_t took = 0;
+            std::uint64_t end = 0;  // 0 where it has not ended
         };
-        std::map<std::tuple<std::uint32_t, std::uint64_t, std::uint8_t, std::uint64_t>, place> places;
+        std::map<std::pair<std::uint32_t, std::uint64_t>, std::vector<life>> lines;  // by process and site
         for (const auto& [key, of] : buffers_) {
-            std::map<std::uint8_t, place*> made_by;
+            life its;
+            bool was_evicted = false;
             for (const event* const each : of.events) {
-                if (each->kind == event_kind::allocation && each->bytes != 0) {
-                    places[{each->process, each->site, each->to, each->bytes}].made.push_back(each);
-                }
+                was_evicted |= each->kind == event_kind::eviction;
+                if (each->kind == event_kind::release) its.end = each->time;
+                if (each->kind != event_kind::allocation || each->bytes == 0) continue;
+                if (!its.begin) its.begin = each;
+                its.bytes += each->bytes;
+                its.took += each->took;
             }
+            if (its.begin && !was_evicted) lines[{key.first, its.begin->site}].push_back(its);
         }
-        for (auto& [key, of] : places) {
-            if (of.made.size() < many_buffers) continue;
+        for (auto& [line, lives] : lines) {
             std::vector<std::pair<std::uint64_t, int>> changes;  // when one more lived, or one less
-            std::size_t gone = 0;
-            for (const event* const each : of.made) {
-                changes.emplace_back(each->time, 1);
-                const auto& its = buffers_.at({each->process, each->buffer}).events;
-                const auto end = std::ranges::find_if(its, [&](const event* other) {
-                    return other->kind == event_kind::release && other->to == each->to && other->time >= each->time;
-                });
-                if (end == its.end()) continue;
-                changes.emplace_back((*end)->time, -1);
-                ++gone;
+            std::erase_if(lives, [](const life& each) { return each.end == 0; });
+            for (const life& each : lives) {
+                changes.emplace_back(each.begin->time, 1);
+                changes.emplace_back(each.end, -1);
             }
             std::ranges::sort(changes);
             int alive = 0, most = 0;
             for (const auto& [time, change] : changes) most = std::max(most, alive += change);
-            const bool is_evicted = std::ranges::any_of(of.made, [&](const event* each) {
-                return std::ranges::any_of(buffers_.at({each->process, each->buffer}).events,
-                                           [](const event* other) { return other->kind == event_kind::eviction; });
-            });
-            if (most > 2 || gone + 1 < of.made.size() || is_evicted) continue;
-            seen_fault& seen = at(fault::churn, of.made.front()->site, *of.made.front());
-            seen.told.times += of.made.size();
-            for (const event* const each : of.made) {
-                seen.told.bytes += each->bytes;
-                seen.told.took += each->took;
+            if (lives.size() < many_buffers || most > 2) continue;
+            seen_fault& seen = at(fault::churn, line.second, *lives.front().begin);
+            seen.told.times += lives.size();
+            for (const life& each : lives) {
+                seen.told.bytes += each.bytes;
+                seen.told.took += each.took;
             }
         }
     }
@@ -338,7 +367,7 @@ private:
                 if (each->kind != event_kind::wait) continue;
                 const event* const end = awaited_by(of, *each);
                 const event* const begin = end ? begin_of(of, *end) : nullptr;
-                if (!begin) continue;
+                if (!begin || end->took < long_lease) continue;
                 seen_fault& seen = at(fault::long_lease, begin->site, *begin);
                 ++seen.told.times;
                 seen.told.took += each->took;
@@ -347,18 +376,9 @@ private:
         }
     }
 
-    static bool is_worth_telling(const finding& of) {
-        switch (of.kind) {
-            case fault::long_lease:
-                return of.took >= long_wait;
-            case fault::pageable:
-            case fault::churn:
-            case fault::many_small:
-            case fault::ping_pong:
-                return true;
-            default:
-                return of.times > 1 || of.bytes >= worth_telling_once;
-        }
+    static bool is_worth_telling(const seen_fault& of) {
+        const std::uint64_t bytes = of.told.kind == fault::many_small ? of.whole : of.told.bytes;
+        return bytes >= worth_telling || of.told.took >= worth_telling_ns;
     }
 
     std::string name(std::uint8_t space) const { return names_.space_name(space); }
@@ -375,15 +395,16 @@ private:
         switch (result.kind) {
             case fault::round_trip:
                 result.evidence = fmt::format(
-                    "{} a lease for writing ended, and {} bytes went from {} to {}, where they had come "
-                    "from: not one had changed",
-                    often, bytes, from, to);
+                    "{} of {} times bytes that a lease for writing had had went from {} to {}, where they had "
+                    "come from, {} in all: not one had changed",
+                    result.times, of.of, from, to, bytes);
                 result.change = "take `read` here, or write less";
                 break;
             case fault::mark_without_write:
-                result.evidence =
-                    fmt::format("{} bytes were said to be new, and {} went from {} to {}: not one had changed", often,
-                                bytes, from, to);
+                result.evidence = fmt::format(
+                    "{} of {} times bytes were said to be new, and went from {} to {}, {} in all: not one had "
+                    "changed",
+                    result.times, of.of, from, to, bytes);
                 result.change = "mark what was written alone";
                 break;
             case fault::overwritten_fetch:
@@ -407,20 +428,22 @@ private:
                     "`write` here");
                 break;
             case fault::whole_for_part:
-                result.evidence = fmt::format("{} {} bytes went from {} to {}, of which {} were used, or had changed",
-                                              often, of.whole, from, to, of.whole - bytes);
-                result.change = "name the part that is used: an offset and a count, or a view";
+                result.evidence = fmt::format("{} {} bytes went from {} to {}, of which {} {}", often, of.whole, from,
+                                              to, of.whole - bytes, of.is_by_news ? "had changed" : "were used");
+                result.change = of.is_by_news ? "write the part alone: an offset and a count, or a view"
+                                              : "bring the part alone: an offset and a count, or a view";
                 break;
             case fault::many_small:
-                result.evidence = fmt::format("{} accesses, one after the other, brought {} bytes to {}: {} each",
+                result.evidence = fmt::format("{} transfers, one after the other, brought {} bytes to {}: {} each",
                                               result.times, of.whole, to, of.whole / result.times);
-                result.change = is_of_one(of.buffers) ? "take all in one access: a rectangle, or the whole range"
-                                                      : "take all in one batch";
+                result.change =
+                    of.is_of_one ? "take all in one access: a rectangle, or the whole range" : "take all in one batch";
                 break;
             case fault::churn:
-                result.evidence =
-                    fmt::format("{} buffers were made and destroyed, one after the other, with {} bytes each at {}",
-                                result.times, bytes / result.times, to);
+                result.evidence = fmt::format(
+                    "{} buffers got their first copies here and were destroyed, one after the other, with {} bytes "
+                    "each",
+                    result.times, bytes / result.times);
                 result.change = "make it once, or take it from a pool";
                 break;
             case fault::pageable:
@@ -442,10 +465,6 @@ private:
                 break;
         }
         return result;
-    }
-
-    static bool is_of_one(const std::vector<std::uint64_t>& buffers) {
-        return std::ranges::all_of(buffers, [&](std::uint64_t each) { return each == buffers.front(); });
     }
 
     std::span<const event> events_;

@@ -3,6 +3,7 @@
 #include <array>
 #include <limits>
 #include <map>
+#include <span>
 #include <utility>
 
 #include "trace/byte_map.hpp"
@@ -31,10 +32,22 @@ struct memory_bytes {
     byte_map<presence> are;
 };
 
+/// All events that there are, and what is among them: maps that nothing needs are left alone.
+struct all_events {
+    explicit all_events(std::span<const event> all)
+        : events(all),
+          any_news(std::ranges::any_of(all, [](const event& each) { return each.news != 0; })),
+          any_eviction(std::ranges::any_of(all, [](const event& each) { return each.kind == event_kind::eviction; })) {}
+
+    std::span<const event> events;
+    bool any_news;
+    bool any_eviction;
+};
+
 /// What the events before have said of a buffer.
 class buffer_fates {
 public:
-    explicit buffer_fates(std::vector<transfer_fate>& all) : all_(all) {
+    buffer_fates(const all_events& known, std::vector<transfer_fate>& all) : known_(known), all_(all) {
         for (std::size_t id = 0; id < memory_.size(); ++id) memory_[id] = static_cast<std::uint8_t>(id);
         memory_[host_as_device.id()] = host.id();
     }
@@ -51,26 +64,27 @@ public:
                 break;
             case event_kind::access:
                 if (!made.is_demand) break;
-                settle(made, made.to, made.what == access::write ? &transfer_fate::overwritten : &transfer_fate::used);
+                settle(made, at(made.to),
+                       made.what == access::write ? &transfer_fate::overwritten : &transfer_fate::used);
                 break;
             case event_kind::fill:
-                settle(made, made.to, &transfer_fate::overwritten);
+                settle(made, at(made.to), &transfer_fate::overwritten);
                 break;
             case event_kind::found:
             case event_kind::assumed:
             case event_kind::mark:
-                settle(made, made.to, &transfer_fate::used);
+                settle(made, at(made.to), &transfer_fate::used);
                 break;
             case event_kind::discard:
                 settle_elsewhere(made, max_spaces);
                 break;
             case event_kind::eviction:
-                settle(made, made.to, &transfer_fate::unread);
+                settle(made, at(made.to), &transfer_fate::unread);
                 change(made, at(made.to).are,
                        [](presence& is) { is = is == presence::stale ? presence::stale : presence::evicted; });
                 break;
             case event_kind::release:
-                settle(made, made.to, &transfer_fate::unread);
+                settle(made, at(made.to), &transfer_fate::unread);
                 break;
             case event_kind::none:
             case event_kind::wait:
@@ -83,7 +97,7 @@ public:
 
     /// What is not used now will not be.
     void end() {
-        for (memory_bytes& each : bytes_) {
+        for (auto& [memory, each] : bytes_) {
             each.unused.for_each([&](number by, std::uint64_t bytes) {
                 if (by != 0) all_[by - 1].unread += bytes;
             });
@@ -91,7 +105,7 @@ public:
     }
 
 private:
-    memory_bytes& at(std::uint8_t space) { return bytes_[memory_[space]]; }
+    memory_bytes& at(std::uint8_t space) { return bytes_[memory_[space]]; }  // made when it is asked for
 
     template <class T, class Change>
     static void change(const event& of, byte_map<T>& bytes, Change change) {
@@ -101,9 +115,9 @@ private:
     }
 
     /// Says what became of bytes at a space that nobody had used since they were brought.
-    void settle(const event& of, std::uint8_t space, std::uint64_t transfer_fate::* what) {
+    void settle(const event& of, memory_bytes& in, std::uint64_t transfer_fate::* what) {
         for_each_row(of, [&](std::uint64_t begin, std::uint64_t end) {
-            at(space).unused.change(begin, end, [&](number& by, std::uint64_t bytes) {
+            in.unused.change(begin, end, [&](number& by, std::uint64_t bytes) {
                 if (by == 0) return;
                 transfer_fate& its = all_[by - 1];
                 its.*what += bytes;
@@ -114,24 +128,22 @@ private:
     }
 
     void settle_elsewhere(const event& of, std::size_t memory) {
-        for (std::size_t other = 0; other < max_spaces; ++other) {
-            if (memory_[other] == other && other != memory) {
-                settle(of, static_cast<std::uint8_t>(other), &transfer_fate::unread);
-            }
+        for (auto& [other, bytes] : bytes_) {
+            if (other != memory) settle(of, bytes, &transfer_fate::unread);
         }
     }
 
     void write(const event& made) {
+        memory_bytes& here = at(made.to);
         settle_elsewhere(made, memory_[made.to]);
         const bool is_whole =
             made.kind == event_kind::fill || (made.kind == event_kind::access && made.what == access::write);
-        if (is_whole) change(made, at(made.to).brought_by, [](number& by) { by = 0; });
-        change(made, at(made.to).written, [&](number& by) { by = now_; });
+        if (is_whole) change(made, here.brought_by, [](number& by) { by = 0; });
+        if (known_.any_news) change(made, here.written, [&](number& by) { by = now_; });
         change(made, writers_, [&](number& by) { by = now_; });
-        change(made, written_at_, [&](std::uint8_t& where) { where = memory_[made.to]; });
-        for (memory_bytes& each : bytes_) {
-            change(made, each.are,
-                   [&](presence& is) { is = &each == &at(made.to) ? presence::current : presence::stale; });
+        if (!known_.any_eviction) return;
+        for (auto& [memory, each] : bytes_) {
+            change(made, each.are, [&](presence& is) { is = &each == &here ? presence::current : presence::stale; });
         }
     }
 
@@ -143,35 +155,44 @@ private:
         const number writer = writers_.at(made.begin);
         if (writer != 0) arrived.writer = writer - 1;
         if (const number before = from.brought_by.at(made.begin); before != 0) {
-            const bool is_answer =
-                senders_[before] == memory_[made.to] && writer != 0 && written_at_.at(made.begin) == memory_[made.from];
+            const bool is_answer = memory_[known_.events[all_[before - 1].transfer].from] == memory_[made.to] &&
+                                   writer != 0 && memory_[known_.events[writer - 1].to] == memory_[made.from];
             if (is_answer) arrived.answers = before - 1;
             change(made, from.brought_by, [](number& by) { by = 0; });  // each is answered once
         }
-        senders_[index] = memory_[made.from];
-        // What has passed between a device and the host is noted at the device.
-        memory_bytes& device = made.to == host.id() ? from : to;
-        number written = 0;
-        number passed = std::numeric_limits<number>::max();
-        change(made, to.written, [&](number by) { written = std::max(written, by); });
-        change(made, device.passed, [&](number& by) { passed = std::min(passed, std::exchange(by, now_)); });
-        arrived.is_back = made.news == 1 && written < passed;
-        for_each_row(made, [&](std::uint64_t begin, std::uint64_t end) {
-            to.are.change(begin, end, [&](presence& is, std::uint64_t bytes) {
-                if (std::exchange(is, presence::current) == presence::evicted) arrived.evicted += bytes;
-            });
-        });
+        if (known_.any_news) arrived.is_back = passes_back(made, made.to == host.id() ? from : to, to);
+        if (known_.any_eviction) arrived.evicted = return_of_evicted(made, to);
         all_.push_back(arrived);
-        settle(made, made.to, &transfer_fate::unread);
+        settle(made, at(made.to), &transfer_fate::unread);
         change(made, to.unused, [&](number& by) { by = index; });
         change(made, to.brought_by, [&](number& by) { by = index; });
     }
 
+    /// Returns whether bytes that had passed between the host and a device pass again unchanged. What passes is noted
+    /// at the device.
+    bool passes_back(const event& made, memory_bytes& device, memory_bytes& to) {
+        number written = 0;
+        number passed = std::numeric_limits<number>::max();
+        change(made, to.written, [&](number by) { written = std::max(written, by); });
+        change(made, device.passed, [&](number& by) { passed = std::min(passed, std::exchange(by, now_)); });
+        return made.news == 1 && written < passed;
+    }
+
+    /// Returns how many of the bytes that arrive were there and had been evicted.
+    static std::uint64_t return_of_evicted(const event& made, memory_bytes& to) {
+        std::uint64_t result = 0;
+        for_each_row(made, [&](std::uint64_t begin, std::uint64_t end) {
+            to.are.change(begin, end, [&](presence& is, std::uint64_t bytes) {
+                if (std::exchange(is, presence::current) == presence::evicted) result += bytes;
+            });
+        });
+        return result;
+    }
+
+    const all_events& known_;
     std::array<std::uint8_t, max_spaces> memory_{};  // whose memory a space uses
-    std::array<memory_bytes, max_spaces> bytes_{};
+    std::map<std::uint8_t, memory_bytes> bytes_;
     byte_map<number> writers_;
-    byte_map<std::uint8_t> written_at_;
-    std::map<number, std::uint8_t> senders_;  // the memories that transfers came from
     std::vector<transfer_fate>& all_;
     number now_ = 0;
 };
@@ -181,10 +202,11 @@ private:
 
 std::vector<transfer_fate> fates_of(std::span<const event> events) {
     std::vector<transfer_fate> result;
+    const trace::all_events known(events);
     std::map<std::pair<std::uint32_t, std::uint64_t>, trace::buffer_fates> buffers;  // by process and buffer
     for (std::size_t i = 0; i < events.size(); ++i) {
         const event& each = events[i];
-        buffers.try_emplace({each.process, each.buffer}, result).first->second.add(each, i);
+        buffers.try_emplace({each.process, each.buffer}, known, result).first->second.add(each, i);
     }
     for (auto& [key, each] : buffers) each.end();
     return result;

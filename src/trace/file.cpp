@@ -5,16 +5,18 @@
 #include <fmt/format.h>
 #include <sys/file.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <bit>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
 #include <mutex>
-#include <span>
+#include <new>
 
 #include "process/forks.hpp"
 #include "trace/recorder.hpp"
@@ -25,14 +27,38 @@ namespace {
 
 constexpr int closed = -1;
 
-std::atomic<int> file = closed;
-std::atomic<std::uint64_t> opened;  // counts files, so that no thread goes on in the piece of an earlier one
-std::atomic<off_t> next_piece;
-std::atomic<int> forks_when_opened;
+/// A file that is written, or none.
+struct sink {
+    std::atomic<int> file = closed;
+    std::atomic<std::uint64_t> opened = 0;  // counts files, so that no thread goes on in the piece of an earlier one
+    std::atomic<int> forks_when_opened = 0;
+    off_t next_piece = 0;  // the lock guards it
 
-/// The piece of the file that a thread writes.
+    bool is_open() const noexcept {
+        return file.load(std::memory_order_acquire) != closed &&
+               forks_when_opened.load(std::memory_order_relaxed) == process::fork_count.load(std::memory_order_relaxed);
+    }
+};
+
+constinit std::array<sink, 2> sinks{};
+
+sink& of(asked_by who) noexcept { return sinks[static_cast<std::size_t>(who)]; }
+
+/// Returns the lock. A process that was forked off has one of its own: another thread may have had that of the parent.
+std::mutex& files() {
+    alignas(std::mutex) static unsigned char place[sizeof(std::mutex)];
+    static std::mutex* made = new (place) std::mutex;
+    static int forks = process::forks();
+    if (const int now = process::forks(); now != forks) {  // its one thread
+        made = new (place) std::mutex;
+        forks = now;
+    }
+    return *made;
+}
+
+/// The piece of a file that a thread writes.
 struct piece {
-    std::uint64_t of = 0;  // number of the file, as `opened` counts
+    std::uint64_t of = 0;  // number of the file, as sink::opened counts
     event* next = nullptr;
     event* end = nullptr;
 
@@ -42,111 +68,164 @@ struct piece {
     }
 };
 
-thread_local constinit piece my_piece;
+thread_local constinit std::array<piece, 2> my_pieces{};
 
-/// Unmaps the piece of a thread at its end.
+/// Unmaps the pieces of a thread at its end.
 struct at_end_of_thread {
-    ~at_end_of_thread() { my_piece.unmap(); }
+    ~at_end_of_thread() {
+        for (piece& each : my_pieces) each.unmap();
+    }
 };
 
-void give_up(int why) noexcept {
-    const int was = file.exchange(closed);
+/// Maps the piece of a file that begins at `begin`. Returns 0, or what went wrong.
+int map_piece(int into, off_t begin, piece& to) noexcept {
+    static thread_local const at_end_of_thread ends;
+    static_cast<void>(ends);
+    // Room that is promised now: to store into a mapped hole on a full disk would end the program.
+    if (const int failed = ::posix_fallocate(into, begin, piece_bytes)) return failed;
+    void* const mapped = ::mmap(nullptr, piece_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, into, begin);
+    if (mapped == MAP_FAILED) return errno;
+    to.next = static_cast<event*>(mapped);
+    to.end = to.next + piece_bytes / sizeof(event);
+    return 0;
+}
+
+/// Ends a file. Pieces stay mapped where threads are writing to them, and with them the lock on the file would stay.
+void let_go_of(sink& ended) noexcept {
+    const int was = ended.file.exchange(closed);
     if (was == closed) return;
-    std::fprintf(stderr, "unibuf: the trace ends here: %s\n", std::strerror(why));
+    ::flock(was, LOCK_UN);
+    ::close(was);
 }
 
 /// Gives the thread the next piece of the file. Returns false where there is no room.
-bool take_piece() noexcept {
-    static thread_local const at_end_of_thread ends;
-    static_cast<void>(ends);
-    my_piece.unmap();
-    const int into = file.load(std::memory_order_acquire);
-    if (into == closed) return false;
-    my_piece.of = opened.load(std::memory_order_relaxed);
-    const off_t begin = next_piece.fetch_add(piece_bytes, std::memory_order_relaxed);
-    // Room that is promised now: to store into a mapped hole on a full disk would end the program.
-    if (const int failed = ::posix_fallocate(into, begin, piece_bytes)) {
-        give_up(failed);
-        return false;
-    }
-    void* const mapped = ::mmap(nullptr, piece_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, into, begin);
-    if (mapped == MAP_FAILED) {
-        give_up(errno);
-        return false;
-    }
-    my_piece.next = static_cast<event*>(mapped);
-    my_piece.end = my_piece.next + piece_bytes / sizeof(event);
-    return true;
+bool take_piece(sink& from, piece& to) noexcept {
+    to.unmap();
+    const std::scoped_lock lock(files());
+    if (!from.is_open()) return false;
+    to.of = from.opened.load(std::memory_order_relaxed);
+    const off_t begin = from.next_piece;
+    from.next_piece += static_cast<off_t>(piece_bytes);
+    const int failed = map_piece(from.file.load(std::memory_order_relaxed), begin, to);
+    if (failed == 0) return true;
+    let_go_of(from);
+    std::fprintf(stderr, "unibuf: the trace ends here: %s\n", std::strerror(failed));
+    return false;
 }
 
-int open_for_writing(const std::string& name) {
-    const int result = ::open(name.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
-    if (result < 0) {
-        throw error(error_code::invalid_argument,
-                    fmt::format("a trace was to be written to {}: {}", name, std::strerror(errno)));
+/// Returns an event that holds the part of a text that has room in it, which is taken from the text.
+event text_event(named what, std::uint64_t key, std::uint8_t number, std::string_view& text) noexcept {
+    event part{.time = now(), .kind = event_kind::text, .from = static_cast<std::uint8_t>(what), .buffer = key};
+    part.to = number;
+    part.process = static_cast<std::uint32_t>(::getpid());
+    auto bytes = std::bit_cast<std::array<char, sizeof(event)>>(part);
+    const std::string_view now = text.substr(0, text_bytes);
+    std::ranges::copy(now, bytes.begin() + offsetof(event, begin));
+    text.remove_prefix(now.size());
+    return std::bit_cast<event>(bytes);
+}
+
+[[noreturn]] void refuse(const std::string& name, int why) {
+    throw error(error_code::invalid_argument,
+                fmt::format("a trace was to be written to {}: {}", name, std::strerror(why)));
+}
+
+/// Opens a file that nobody else writes. Returns its descriptor, or `closed` where somebody does.
+int open_alone(const std::string& name, int flags) {
+    const int result = ::open(name.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | flags, 0666);
+    if (result < 0 && (flags & O_EXCL) && errno == EEXIST) return closed;
+    if (result < 0) refuse(name, errno);
+    if (::flock(result, LOCK_EX | LOCK_NB) == 0) return result;
+    ::close(result);
+    return closed;
+}
+
+/// Opens an empty file of that name, which replaces one that is there, or returns `closed`.
+int open_empty(const std::string& name) {
+    const int old = open_alone(name, 0);
+    if (old == closed) return closed;
+    struct stat about{};
+    const bool is_known = ::fstat(old, &about) == 0;
+    if (is_known && S_ISREG(about.st_mode) && about.st_size == 0) return old;
+    // Threads of this process may have mapped what is there. While it is locked, no other process replaces it too.
+    if (is_known && S_ISREG(about.st_mode) && ::unlink(name.c_str()) == 0) {
+        const int result = open_alone(name, O_EXCL);
+        ::close(old);
+        return result;
     }
-    return result;
+    const int why = ::ftruncate(old, 0) != 0 ? errno : 0;
+    if (why == 0) return old;
+    ::close(old);
+    refuse(name, why);
+}
+
+/// Opens the file, or one with a number behind its name. Returns the name.
+std::pair<int, std::string> open_one_of(const std::string& name, existing other) {
+    if (other == existing::replaced) {
+        int made = open_empty(name);
+        if (made != closed) return {made, name};
+        const std::string own = fmt::format("{}.{}", name, ::getpid());  // this process may be a child of the writer
+        made = open_empty(own);
+        if (made != closed) return {made, own};
+        refuse(own, EWOULDBLOCK);
+    }
+    std::string free = name;
+    for (int number = 1;; ++number) {
+        const int made = open_alone(free, O_EXCL);
+        if (made != closed) return {made, free};
+        free = fmt::format("{}.{}", name, number);
+    }
 }
 
 }  // namespace
 
-std::string open_file(const std::string& name) {
-    static std::mutex one_at_a_time;
-    const std::scoped_lock lock(one_at_a_time);
-    if (is_file_open()) throw error(error_code::invalid_argument, "a trace is being written: stop_trace() ends it");
-    std::string used = name;
-    int made = open_for_writing(used);
-    if (::flock(made, LOCK_EX | LOCK_NB) != 0) {  // another process has it, and this one may be its child
+std::string open_file(asked_by who, const std::string& name, existing other) {
+    const std::scoped_lock lock(files());
+    sink& to = of(who);
+    if (to.is_open()) throw error(error_code::invalid_argument, "a trace is being written: stop_trace() ends it");
+    const auto [made, used] = open_one_of(name, other);
+    piece& mine = my_pieces[static_cast<std::size_t>(who)];
+    mine.unmap();
+    if (const int failed = map_piece(made, 0, mine)) {
         ::close(made);
-        used = fmt::format("{}.{}", name, ::getpid());
-        made = open_for_writing(used);
-        ::flock(made, LOCK_EX | LOCK_NB);
+        refuse(used, failed);
     }
-    if (::ftruncate(made, 0) != 0) {
-        const int why = errno;
-        ::close(made);
-        throw error(error_code::invalid_argument,
-                    fmt::format("a trace was to be written to {}: {}", used, std::strerror(why)));
-    }
-    next_piece.store(0, std::memory_order_relaxed);
-    forks_when_opened.store(process::forks(), std::memory_order_relaxed);
-    opened.fetch_add(1, std::memory_order_relaxed);
-    file.store(made, std::memory_order_release);
-    write_text(named::file, 0, magic);
+    std::string_view text = magic;
+    *mine.next++ = text_event(named::file, 0, 0, text);
+    to.next_piece = piece_bytes;
+    to.forks_when_opened.store(process::forks(), std::memory_order_relaxed);
+    mine.of = to.opened.fetch_add(1, std::memory_order_relaxed) + 1;
+    to.file.store(made, std::memory_order_release);
     return used;
 }
 
-void close_file() noexcept {
-    const int was = file.exchange(closed);
-    if (was == closed) return;
-    ::close(was);  // pieces stay mapped where threads are writing to them
+void close_file(asked_by who) noexcept {
+    const std::scoped_lock lock(files());
+    let_go_of(of(who));
 }
 
-bool is_file_open() noexcept {
-    return file.load(std::memory_order_acquire) != closed &&
-           forks_when_opened.load(std::memory_order_relaxed) == process::fork_count.load(std::memory_order_relaxed);
-}
+bool is_file_open(asked_by who) noexcept { return of(who).is_open(); }
 
-std::uint64_t number_of_file() noexcept { return opened.load(std::memory_order_relaxed); }
+std::uint64_t number_of_files() noexcept {
+    std::uint64_t result = 0;
+    for (const sink& each : sinks) result += each.opened.load(std::memory_order_relaxed);
+    return result;
+}
 
 void append(const event& made) noexcept {
-    if (!is_file_open()) return;
-    if ((my_piece.next == my_piece.end || my_piece.of != opened.load(std::memory_order_relaxed)) && !take_piece())
-        return;
-    *my_piece.next++ = made;
+    for (std::size_t i = 0; i < sinks.size(); ++i) {
+        sink& to = sinks[i];
+        piece& mine = my_pieces[i];
+        if (!to.is_open()) continue;
+        const bool has_room = mine.next != mine.end && mine.of == to.opened.load(std::memory_order_relaxed);
+        if (has_room || take_piece(to, mine)) *mine.next++ = made;
+    }
 }
 
 void write_text(named what, std::uint64_t key, std::string_view text) noexcept {
     std::uint8_t number = 0;
     do {
-        event part{.time = now(), .kind = event_kind::text, .from = static_cast<std::uint8_t>(what), .buffer = key};
-        part.to = number++;
-        part.process = static_cast<std::uint32_t>(::getpid());
-        auto bytes = std::bit_cast<std::array<char, sizeof(event)>>(part);
-        const std::string_view now = text.substr(0, text_bytes);
-        std::ranges::copy(now, bytes.begin() + offsetof(event, begin));
-        text.remove_prefix(now.size());
-        append(std::bit_cast<event>(bytes));
+        append(text_event(what, key, number++, text));
     } while (!text.empty());
 }
 

@@ -1,7 +1,12 @@
-// trace/file.hpp: a file that events are written to, as an array of them; what is 0 is not written yet.
+// trace/file.hpp: files that events are written to, as an array of them; what is 0 is not written yet.
 //
-// The file is mapped, in pieces of which each thread has one of its own, so an event that was written is in the file
-// also where the program crashes right after.
+// A file is mapped, in pieces of which each thread has one of its own, so an event that was written is in the file also
+// where the program crashes right after. There may be two: one that the environment names, and one of the program's
+// own.
+//
+// What always holds:
+//  1. A file that is mapped is never truncated by this process: a file that is there is replaced by a new one.
+//  2. Files are opened and closed, and pieces are taken, under one lock; events are written without.
 #pragma once
 
 #include <cstddef>
@@ -19,15 +24,25 @@ inline constexpr std::size_t piece_bytes = std::size_t{64} << 10;
 /// The first event of a file is of the kind `text`, and says what the file is.
 inline constexpr std::string_view magic = "unibuf trace 1";
 
-/// Opens the file, and returns its name, which may be another. Throws error(invalid_argument).
-std::string open_file(const std::string& name);
-void close_file() noexcept;
-bool is_file_open() noexcept;
+/// Who has asked for a file.
+enum class asked_by : std::uint8_t { environment, program };
+
+/// Whether there may be a file of that name already that stays.
+enum class existing : std::uint8_t { replaced, kept };
+
+/// Opens the file, and returns its name, which may be another: where another process writes it, or it is to be kept.
+/// Throws error(invalid_argument).
+std::string open_file(asked_by who, const std::string& name, existing other = existing::replaced);
+void close_file(asked_by who) noexcept;
+
+/// Returns whether this process writes a file.
+bool is_file_open(asked_by who) noexcept;
+inline bool is_file_open() noexcept { return is_file_open(asked_by::environment) || is_file_open(asked_by::program); }
 
 /// Returns how many files have been opened.
-std::uint64_t number_of_file() noexcept;
+std::uint64_t number_of_files() noexcept;
 
-/// Writes an event, where a file is open.
+/// Writes an event to the files that are open.
 void append(const event& made) noexcept;
 
 /// What a text names.

@@ -213,8 +213,8 @@ void name_parts_of(const event& made) noexcept {
     static thread_local constinit std::array<std::uint64_t, places> sites_named{};
     static thread_local constinit std::uint32_t spaces_named = 0;
     static thread_local constinit std::uint64_t file = 0;
-    if (file != number_of_file()) {
-        file = number_of_file();
+    if (file != number_of_files()) {
+        file = number_of_files();
         sites_named = {};
         spaces_named = 0;
     }
@@ -232,9 +232,59 @@ void name_parts_of(const event& made) noexcept {
     }
 }
 
+/// The details that the files which are open want, by who has asked for them.
+std::array<std::atomic<trace_detail>, 2> details{};
+
 void want_events() noexcept {
+    bool wants_close = false;
+    for (const asked_by who : {asked_by::environment, asked_by::program}) {
+        wants_close |= is_file_open(who) && details[static_cast<std::size_t>(who)].load() == trace_detail::close;
+    }
     wanted.store(ring_size.load() != 0 || is_file_open(), std::memory_order_relaxed);
-    if (!is_file_open()) close.store(false, std::memory_order_relaxed);
+    close.store(wants_close, std::memory_order_relaxed);
+}
+
+std::string write_trace_of(asked_by who, const std::string& file, trace_detail detail, existing other) {
+    std::string name = open_file(who, file, other);
+    details[static_cast<std::size_t>(who)].store(detail);
+    want_events();
+    buffer_names::instance().write_all();
+    return name;
+}
+
+/// What the environment asks for. The file may have %p in its name, for the number of the process: then processes that
+/// are forked off have one too, and no file is replaced.
+struct asked_of_environment {
+    std::string file;
+    trace_detail detail = trace_detail::events;
+
+    void begin() const {
+        const std::size_t place = file.find("%p");
+        std::string name = file;
+        if (place != std::string::npos) name.replace(place, 2, std::to_string(::getpid()));
+        write_trace_of(asked_by::environment, name, detail,
+                       place == std::string::npos ? existing::replaced : existing::kept);
+    }
+
+    /// Begins, and says on stderr where that fails.
+    void try_to_begin() const noexcept {
+        try {
+            begin();
+        } catch (const std::exception& failure) {
+            std::fprintf(stderr, "unibuf: UNIBUF_TRACE: %s\n", failure.what());
+        }
+    }
+};
+
+/// Null where the processes that are forked off have no file.
+std::atomic<const asked_of_environment*> begins_when_forked = nullptr;
+std::atomic<int> forks_when_begun = 0;
+
+/// Begins a file of its own in a process that was forked off, where there is to be one.
+void follow_fork() noexcept {
+    const asked_of_environment* const asked = begins_when_forked.load(std::memory_order_acquire);
+    if (!asked || forks_when_begun.exchange(process::forks()) == process::forks()) return;
+    asked->try_to_begin();
 }
 
 /// Does what the environment asks for, while the library is loaded.
@@ -250,13 +300,18 @@ void want_events() noexcept {
             std::fprintf(stderr, "unibuf: UNIBUF_EVENTS: '%s' is no number of events\n", events);
         }
     }
-    try {
-        const char* const close = std::getenv("UNIBUF_TRACE_CLOSE");
-        const bool closely = close && std::string_view(close) == "1";
-        if (file && *file) write_trace(file, closely ? trace_detail::close : trace_detail::events);
-    } catch (const std::exception& failure) {
-        std::fprintf(stderr, "unibuf: UNIBUF_TRACE: %s\n", failure.what());
+    const char* const close = std::getenv("UNIBUF_TRACE_CLOSE");
+    const std::string_view how = close ? close : "";
+    if (how != "" && how != "0" && how != "1") {
+        std::fprintf(stderr, "unibuf: UNIBUF_TRACE_CLOSE: '%s' is neither 0 nor 1\n", close);
     }
+    if (!file || !*file) return true;
+    static const auto* const asked =
+        new asked_of_environment{file, how == "1" ? trace_detail::close : trace_detail::events};
+    asked->try_to_begin();
+    if (asked->file.find("%p") == std::string::npos) return true;
+    forks_when_begun.store(process::forks());
+    begins_when_forked.store(asked, std::memory_order_release);
     return true;
 }();
 
@@ -277,8 +332,10 @@ void record(event made) noexcept {
     made.thread = detail::this_thread();
     made.process = this_process();
     made.site = call_site();
+    made.is_batched = in_batch;
     made.number = ++events_of_thread;
     if (ring* const kept = ring_of_thread()) kept->add(made);
+    if (begins_when_forked.load(std::memory_order_relaxed)) follow_fork();
     if (!is_file_open()) return;
     name_parts_of(made);
     append(made);
@@ -323,19 +380,15 @@ void keep_events(std::size_t each_thread) {
 }
 
 std::string write_trace(const std::string& file, trace_detail detail) {
-    std::string name = trace::open_file(file);
-    trace::close.store(detail == trace_detail::close, std::memory_order_relaxed);
-    trace::buffer_names::instance().write_all();
-    trace::want_events();
-    return name;
+    return trace::write_trace_of(trace::asked_by::program, file, detail, trace::existing::replaced);
 }
 
 bool is_tracing() noexcept { return trace::is_file_open(); }
 
 void stop_trace() {
-    trace::close_file();
-    trace::forget_contents();
+    trace::close_file(trace::asked_by::program);
     trace::want_events();
+    if (!trace::is_close()) trace::forget_contents();
 }
 
 }  // namespace unibuf

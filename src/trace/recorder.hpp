@@ -45,6 +45,18 @@ void forget_name(std::uint64_t buffer) noexcept;
 /// Returns where the program had the copy of a buffer at a space made; empty where that is not recorded, or no more.
 std::string place_of_allocation(std::uint64_t buffer, std::uint8_t space);
 
+/// Whether the calling thread submits a batch.
+inline thread_local constinit bool in_batch = false;
+
+/// Makes events those of a batch as long as it lives.
+class batched {
+public:
+    batched() noexcept { in_batch = true; }
+    ~batched() { in_batch = false; }
+    batched(const batched&) = delete;
+    batched& operator=(const batched&) = delete;
+};
+
 /// Adds the thread, the process, the place in the program, a number and, where it is 0, the time.
 void record(event made) noexcept;
 
