@@ -33,11 +33,15 @@ struct diagnosis {
     std::uint64_t least = 0;
     std::vector<named_finding> findings;
 
-    void add(const trace_file& of) {
+    /// Adds what is in a trace, of one process or of several.
+    void add(const trace_file& of, bool several) {
         const unibuf::traffic sum = unibuf::traffic_of(of.events);
         moved += sum.moved;
         least += sum.least;
-        std::ranges::move(findings_of(of), std::back_inserter(findings));
+        for (named_finding& each : findings_of(of)) {
+            if (several) each.of_buffer += fmt::format(" of process {}", of.events.front().process);
+            findings.push_back(std::move(each));
+        }
         std::ranges::sort(findings, std::ranges::greater{}, [](const named_finding& each) {
             return std::tuple(each.took, each.bytes, each.kind, each.line);
         });
@@ -53,6 +57,15 @@ void print_text(const diagnosis& of) {
                    to_string(each.kind), static_cast<double>(each.took) / 1e9, readable_bytes(each.bytes),
                    one_line(each.line), each.evidence, one_line(each.of_buffer), each.change);
     }
+}
+
+/// Says on stderr where lines are missing, and why.
+void tell_of_missing_lines(const diagnosis& of) {
+    const auto has_no_line = [](const named_finding& each) {
+        return each.line.find("+0x") != std::string::npos && each.line.find(": ") == std::string::npos;
+    };
+    if (std::ranges::none_of(of.findings, has_no_line)) return;
+    fmt::print(stderr, "unibuf: lines need debugging information (-g), and addr2line of binutils or LLVM\n");
 }
 
 void print_json(const diagnosis& of) {
@@ -92,6 +105,8 @@ private:
     fs::path folder_;
 };
 
+volatile pid_t running = 0;  // the program
+
 /// Runs a program that writes close traces. Returns its exit status; 128 and the number of the signal that has ended
 /// it.
 int run(std::vector<std::string> program, const std::string& trace, bool prints_to_stderr) {
@@ -113,12 +128,15 @@ int run(std::vector<std::string> program, const std::string& trace, bool prints_
                                       pointers(environment).data());
     ::posix_spawn_file_actions_destroy(&actions);
     if (failed != 0) throw std::system_error(failed, std::generic_category(), program.front());
-    // Ctrl-C is for the program; what it has done until then is told.
+    // Ctrl-C is for the program, and so is SIGTERM; what it has done until then is told.
+    running = child;
     const auto interrupted = std::signal(SIGINT, SIG_IGN);
+    const auto terminated = std::signal(SIGTERM, [](int signal) { ::kill(running, signal); });
     int status = 0;
     while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {
     }
     std::signal(SIGINT, interrupted);
+    std::signal(SIGTERM, terminated);
     return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
@@ -143,14 +161,16 @@ void add_doctor(CLI::App& app, const std::vector<std::string>& program) {
         diagnosis found;
         int status = 0;
         if (program.empty()) {
-            found.add(trace_with_lines(*file));
+            found.add(trace_with_lines(*file), false);
         } else {
             const trace_folder traces;
             status = run(program, traces.pattern(), *as_json);
             if (traces.all().empty()) fmt::print(stderr, "unibuf: {} has not used unibuf\n", program.front());
-            for (const fs::path& each : traces.all()) found.add(trace_with_lines(each.string()));
+            const std::vector<fs::path> all = traces.all();
+            for (const fs::path& each : all) found.add(trace_with_lines(each.string()), all.size() > 1);
         }
         *as_json ? print_json(found) : print_text(found);
+        tell_of_missing_lines(found);
         if (status == 0 && !found.findings.empty()) status = found_something;
         if (status != 0) throw CLI::RuntimeError(status);
     });

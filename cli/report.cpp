@@ -4,6 +4,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cerrno>
+#include <filesystem>
 #include <fstream>
 #include <memory>
 #include <system_error>
@@ -13,6 +14,7 @@
 #include "page.hpp"
 #include "summary.hpp"
 #include "trace.hpp"
+#include "unibuf/error.hpp"
 
 namespace unibuf_cli {
 namespace {
@@ -58,6 +60,10 @@ void print_report(const summary& of, std::size_t most) {
 
 /// Writes the page, and prints the headline and where the page is.
 void write_page(const trace_file& of, const std::string& trace, const std::string& page) {
+    std::error_code ignored;
+    if (std::filesystem::equivalent(trace, page, ignored)) {
+        throw unibuf::error(unibuf::error_code::invalid_argument, page + " is the trace itself");
+    }
     errno = 0;
     std::ofstream out(page, std::ios::binary);
     out << page_of(of, trace);

@@ -40,7 +40,7 @@ bool names_spaces(std::string_view text) {
 std::optional<std::uint64_t> size_in(std::string text) {
     static const CLI::AsSizeValue in_bytes(true);
     try {
-        if (!text.empty() && in_bytes(text).empty()) return std::stoull(text);
+        if (!text.empty() && text[0] != '-' && in_bytes(text).empty()) return std::stoull(text);
     } catch (const CLI::ValidationError&) {  // the caller says what is wrong
     }
     return std::nullopt;

@@ -4,6 +4,9 @@
 #include <cxxabi.h>
 #include <dlfcn.h>
 #include <fmt/format.h>
+#include <link.h>
+#include <sys/auxv.h>
+#include <unistd.h>
 
 #include <array>
 #include <cstdlib>
@@ -81,6 +84,24 @@ bool is_ours(const void* address) noexcept {
     return place.ours;
 }
 
+/// Returns the path of a program or a library. Programs are known by the name that they were called by, which the
+/// folder of that moment, or PATH, gives a meaning.
+std::string path_of(const Dl_info& of) {
+    const std::string name(of.dli_fname);
+    if (name.starts_with('/')) return name;
+    std::array<char, 4096> path{};
+    const bool is_program = ::getauxval(AT_PHDR) - reinterpret_cast<std::uintptr_t>(of.dli_fbase) < path.size();
+    if (is_program && ::readlink("/proc/self/exe", path.data(), path.size() - 1) > 0) return path.data();
+    return name;
+}
+
+/// Returns an address as the file has it: that of a program which is not position-independent is as it is in memory.
+std::uintptr_t address_in_file(const char* address, const Dl_info& of) {
+    const auto* const header = static_cast<const ElfW(Ehdr)*>(of.dli_fbase);
+    const auto begin = header->e_type == ET_EXEC ? 0 : reinterpret_cast<std::uintptr_t>(of.dli_fbase);
+    return reinterpret_cast<std::uintptr_t>(address) - begin;
+}
+
 }  // namespace
 
 std::uint64_t call_site() noexcept {
@@ -107,8 +128,7 @@ std::string describe_site(std::uint64_t site) {
     // The address is that behind the call, which may belong to the next function.
     const auto* const call = reinterpret_cast<const char*>(site) - 1;
     if (site == 0 || dladdr(call, &found) == 0 || !found.dli_fname) return fmt::format("{:#x}", site);
-    const auto offset = call - static_cast<const char*>(found.dli_fbase);
-    std::string where = fmt::format("{}+{:#x}", found.dli_fname, offset);
+    std::string where = fmt::format("{}+{:#x}", path_of(found), address_in_file(call, found));
     if (!found.dli_sname) return where;
     int failed = 0;
     const std::unique_ptr<char, decltype(&std::free)> name(

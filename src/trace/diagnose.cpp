@@ -395,15 +395,15 @@ private:
         switch (result.kind) {
             case fault::round_trip:
                 result.evidence = fmt::format(
-                    "{} of {} times bytes that a lease for writing had had went from {} to {}, where they had "
-                    "come from, {} in all: not one had changed",
+                    "{} of {} times bytes went from {} to {}, {} in all, after a lease for writing "
+                    "that had changed none of them",
                     result.times, of.of, from, to, bytes);
                 result.change = "take `read` here, or write less";
                 break;
             case fault::mark_without_write:
                 result.evidence = fmt::format(
-                    "{} of {} times bytes were said to be new, and went from {} to {}, {} in all: not one had "
-                    "changed",
+                    "{} of {} times bytes went from {} to {}, {} in all, after a mark, and none of "
+                    "them had changed",
                     result.times, of.of, from, to, bytes);
                 result.change = "mark what was written alone";
                 break;

@@ -52,7 +52,9 @@ std::string_view to_string(fault kind) noexcept {
 
 std::string trace_file::space_name(std::uint8_t id) const {
     const auto found = spaces.find(id);
-    return found != spaces.end() ? found->second : space::from_id(id).name();
+    if (found != spaces.end()) return found->second;
+    const std::optional<space> known = space::numbered(id);
+    return known ? known->name() : fmt::format("space {}", id);
 }
 
 std::string trace_file::buffer_name(std::uint64_t id) const {

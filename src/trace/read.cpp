@@ -10,6 +10,7 @@
 #include "trace/file.hpp"
 #include "trace/recorder.hpp"
 #include "unibuf/error.hpp"
+#include "unibuf/space.hpp"
 
 namespace unibuf {
 namespace {
@@ -22,13 +23,29 @@ std::string_view text_of(const event& of) noexcept {
     return {begin, ::strnlen(begin, trace::text_bytes)};
 }
 
+/// Returns whether an event can be one: a program that ends while it writes one leaves a part of it, and a file may be
+/// damaged.
+bool is_whole(const event& of) noexcept {
+    if (of.kind > event_kind::text || of.why > cause::eviction || of.what > access::read_write) return false;
+    if (of.from >= max_spaces || of.to >= max_spaces || of.route > transfer_route::by_host) return false;
+    if (of.axes > hull_only || of.begin > of.end) return false;
+    if (of.axes == 0 || of.axes == hull_only) return true;
+    const std::uint64_t inner = of.axes == 2 ? of.counts[1] : 1;
+    std::uint64_t rows = 0, bytes = 0, first = 0, second = 0, last = 0;
+    return !__builtin_mul_overflow(std::uint64_t{of.counts[0]}, inner, &rows) && rows != 0 &&
+           !__builtin_mul_overflow(rows, of.row_bytes, &bytes) && bytes <= of.end - of.begin &&
+           !__builtin_mul_overflow(of.counts[0] - 1, of.pitches[0], &first) &&
+           !__builtin_mul_overflow(inner - 1, of.pitches[1], &second) &&
+           !__builtin_add_overflow(first, second, &last) && last <= of.end - of.begin;
+}
+
 /// Adds the names, of which each thread writes its own in turn.
 void add_text(const event& of, trace_file& to) {
     const auto append = [&](std::string& name) {
         if (of.to == 0) name.clear();
         if (name.size() == of.to * trace::text_bytes) name += text_of(of);
     };
-    switch (static_cast<named>(of.from)) {
+    switch (static_cast<named>(of.from)) {  // what is none of these is damaged
         case named::file:
             break;
         case named::buffer:
@@ -57,11 +74,12 @@ trace_file read_trace(const std::string& file) {
         }
         if (each.kind == event_kind::text) {
             add_text(each, result);
-        } else if (each.kind != event_kind::none && each.kind < event_kind::text) {
+        } else if (each.kind != event_kind::none && is_whole(each)) {
             result.events.push_back(each);
         }
     }
-    if (first) refuse("it is empty");
+    if (in.bad()) refuse(std::strerror(errno));
+    if (first) refuse(in.gcount() == 0 ? "it is empty" : "it is no trace: UNIBUF_TRACE=file writes one");
     trace::sort(result.events);
     return result;
 }

@@ -69,6 +69,26 @@ TEST(the_doctor, tells_people_what_to_change) {
     EXPECT_NE(examine({"round_trip", "mended"}).out.find("nothing to change was found"), std::string::npos);
 }
 
+TEST(the_doctor, looks_into_processes_that_are_forked_off_and_beside_traces_of_the_programs_own) {
+    for (const char* const way : {"forked", "own_trace"}) {
+        const outcome got = examine({way}, {"--json"});
+        EXPECT_EQ(got.status, 3) << way << got.err;
+        const auto found = nlohmann::json::parse(got.out).at("findings");
+        ASSERT_EQ(found.size(), 1) << way << got.out;
+        EXPECT_EQ(found.at(0).at("kind"), "round_trip");
+    }
+}
+
+TEST(the_doctor, looks_into_all_programs_of_a_shell) {
+    const std::string program = (std::filesystem::path(UNIBUF_BUILD_DIR) / "tests/faults").string();
+    const std::string script = program + " round_trip; " + program + " unread_copy; exec " + program + " churn";
+    const auto found = nlohmann::json::parse(run("cli/unibuf", {"doctor", "--json", "--", "/bin/sh", "-c", script}).out)
+                           .at("findings");
+    EXPECT_EQ(found.size(), 3) << found.dump(2);
+    for (const auto& each : found)
+        EXPECT_NE(each.at("name").get<std::string>().find(" of process "), std::string::npos);
+}
+
 TEST(the_doctor, reads_traces_that_were_written_before) {
     const scratch folder;
     const std::string file = folder.file("trace");

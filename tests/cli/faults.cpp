@@ -2,7 +2,10 @@
 //
 // faults NAME [mended]: the line that causes the fault is the one that ends with its name. Unmended, a program with a
 // twin differs from it in as little as the mending takes.
+#include <sys/wait.h>
+#include <unistd.h>
 #include <unibuf/memory_pool.hpp>
+#include <unibuf/trace.hpp>
 #include <unibuf/unibuf.hpp>
 
 #include <algorithm>
@@ -202,6 +205,29 @@ void pageable() {
     }
 }
 
+/// A process that is forked off has the fault.
+void forked() {
+    unified_buffer<float> before({count});
+    sum(before);
+    const pid_t child = ::fork();
+    if (child == 0) {
+        round_trip();
+        ::_exit(0);
+    }
+    ::waitpid(child, nullptr, 0);
+}
+
+/// The program writes a trace of its own, and ends it before it has the fault.
+void own_trace() {
+    const std::string file = "/tmp/unibuf_own_" + std::to_string(::getpid()) + ".trace";
+    unibuf::write_trace(file);
+    unified_buffer<float> before({count});
+    sum(before);
+    unibuf::stop_trace();
+    std::remove(file.c_str());
+    round_trip();
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -215,7 +241,9 @@ int main(int argc, char** argv) {
                                                                 {"thrash", thrash},
                                                                 {"long_lease", long_lease},
                                                                 {"mark_without_write", mark_without_write},
-                                                                {"pageable", pageable}};
+                                                                {"pageable", pageable},
+                                                                {"forked", forked},
+                                                                {"own_trace", own_trace}};
     const auto found = all.find(argc > 1 ? argv[1] : "");
     if (found == all.end()) {
         std::fputs("faults NAME [mended]\n", stderr);

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "unibuf/trace.hpp"
@@ -177,6 +178,58 @@ TEST(diagnose, tells_nothing_of_a_program_that_moves_what_it_needs) {
     all.erase(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(before));
     std::erase_if(all, [&](const event& each) { return each.buffer != field.bytes().id(); });
     for (const finding& each : diagnose(all)) ADD_FAILURE() << to_string(each.kind) << ": " << each.evidence;
+}
+
+/// Returns the kinds of what is found in a close trace of some work.
+template <class Work>
+std::vector<fault> found_in(const Work& work) {
+    const std::string file = testing::TempDir() + "unibuf_found_" + std::to_string(::getpid());
+    write_trace(file, trace_detail::close);
+    work();
+    stop_trace();
+    const trace_file read = read_trace(file);
+    std::filesystem::remove(file);
+    std::vector<fault> result;
+    for (const finding& each : diagnose(read.events, read)) result.push_back(each.kind);
+    return result;
+}
+
+TEST(diagnose, tells_nothing_of_what_now_and_then_changes_nothing) {
+    EXPECT_EQ(found_in([] {
+                  unified_buffer<float> field({100'000});
+                  for (int step = 0; step < 30; ++step) {
+                      for (float& each : field.read_write("debug:0")) each = step < 20 ? static_cast<float>(step) : 20;
+                      EXPECT_GE(field.read(host)[7], 0);
+                  }
+              }),
+              std::vector<fault>());
+}
+
+TEST(diagnose, tells_nothing_of_a_batch_whose_buffers_have_no_copies_yet) {
+    EXPECT_EQ(found_in([] {
+                  std::vector<unified_buffer<float>> all;
+                  for (int i = 0; i < 50; ++i) all.emplace_back(shape(1000));
+                  batch up("debug:0");
+                  const std::vector<float> content(1000, 1.0F);
+                  for (unified_buffer<float>& each : all) up.write<float>(each, content);
+                  up.submit();
+                  for (const unified_buffer<float>& each : all) EXPECT_EQ(each.read("debug:0")[7], 1.0F);
+              }),
+              std::vector<fault>());
+}
+
+TEST(diagnose, tells_nothing_of_leases_that_are_short) {
+    EXPECT_EQ(found_in([] {
+                  unified_buffer<float> counters({16});
+                  std::vector<std::thread> threads;
+                  for (int i = 0; i < 4; ++i) {
+                      threads.emplace_back([&] {
+                          for (int k = 0; k < 500; ++k) counters.read_write(host)[3] += 1;
+                      });
+                  }
+                  for (std::thread& each : threads) each.join();
+              }),
+              std::vector<fault>());
 }
 
 TEST(diagnose, takes_no_events) { EXPECT_TRUE(diagnose({}).empty()); }

@@ -148,7 +148,10 @@ TEST_F(recorder, notes_the_first_use_of_what_was_fetched_ahead_and_no_other) {
     buffer mine(bytes);
     write_at(mine, space("debug:0"));
     mine.prefetch(host);
-    const auto uses = [&] { return std::ranges::count(events_of(mine, event_kind::access), true, &event::is_demand); };
+    const auto uses = [&] {
+        return std::ranges::count(events_of(mine, event_kind::access), true,
+                                  [](const event& each) { return each.is_demand; });
+    };
     EXPECT_EQ(uses(), 1);
     read_at(mine, host);
     EXPECT_EQ(uses(), 2);
@@ -262,6 +265,55 @@ TEST_F(recorder, leaves_what_it_has_written_where_the_program_crashes) {
     int status = 0;
     ::waitpid(child, &status, 0);
     EXPECT_EQ(traffic_of(read_trace(name).events).moved, bytes);
+}
+
+TEST_F(recorder, begins_and_ends_files_while_threads_use_buffers) {
+    std::atomic<bool> done = false;
+    const auto work = [&] {
+        buffer mine(bytes);
+        while (!done) {
+            write_at(mine, space("debug:0"));
+            read_at(mine, host);
+        }
+    };
+    std::thread one(work), other(work);
+    for (int round = 0; round < 40; ++round) {
+        const std::string name = write_trace(file(round % 2 == 0 ? "same" : "trace" + std::to_string(round)));
+        while (read_trace(name).events.empty()) std::this_thread::yield();
+        stop_trace();
+        EXPECT_GT(read_trace(name).events.size(), 0u);
+    }
+    done = true;
+    one.join();
+    other.join();
+}
+
+TEST_F(recorder, leaves_out_what_cannot_be_an_event) {
+    const std::string name = file("trace");
+    write_trace(name);
+    buffer mine(bytes);
+    write_at(mine, host);
+    read_at(mine, space("debug:0"));
+    stop_trace();
+    const std::size_t whole = read_trace(name).events.size();
+    const auto damage = [&](std::size_t byte, char value) {
+        std::fstream at(name, std::ios::in | std::ios::out | std::ios::binary);
+        event each;
+        for (std::streamoff place = 0; at.read(reinterpret_cast<char*>(&each), sizeof each);
+             place += static_cast<std::streamoff>(sizeof each)) {
+            if (each.kind != event_kind::transfer) continue;
+            at.seekp(place + static_cast<std::streamoff>(byte));
+            at.put(value);
+            return;
+        }
+    };
+    for (const std::size_t byte : {offsetof(event, to), offsetof(event, from), offsetof(event, axes)}) {
+        damage(byte, 127);
+        const trace_file got = read_trace(name);
+        EXPECT_EQ(got.events.size(), whole - 1);
+        EXPECT_FALSE(why(got.events, mine.id(), got).empty());
+        damage(byte, 0);
+    }
 }
 
 TEST_F(recorder, writes_beside_the_file_of_another_process) {
