@@ -78,7 +78,7 @@ void find_lines(std::map<std::uint64_t, std::string>& places) {
         std::string arguments = " -a -i -e " + quoted_for_shell(program);
         for (const place& each : all) arguments += " " + each.address;
         std::vector<std::vector<std::string>> found;
-        for (const char* const tool : {"addr2line", "llvm-addr2line"}) {
+        for (const char* const tool : {"llvm-addr2line", "addr2line"}) {
             if (found.size() != all.size()) found = grouped(lines_of(tool + arguments + " 2>/dev/null"));
         }
         for (std::size_t i = 0; i != all.size() && found.size() == all.size(); ++i) {

@@ -2,7 +2,6 @@
 #include "trace/tools.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cstddef>
 #include <cstdio>
 #include <cstdlib>
@@ -12,18 +11,20 @@
 
 #include "backends/loader.hpp"
 
+/// What tools for Kokkos call a space. They declare it themselves, by this name, and take it by value.
+struct Kokkos_Profiling_SpaceHandle {
+    char name[64];
+};
+
 namespace unibuf::trace {
 namespace {
 
-/// What tools for Kokkos call a space, by value.
-struct space_handle {
-    std::array<char, 64> name{};
-};
+using space_handle = Kokkos_Profiling_SpaceHandle;
 
 space_handle handle_of(space where) {
-    space_handle result;
+    space_handle result{};
     const std::string name = where.name();
-    std::copy_n(name.begin(), std::min(name.size(), result.name.size() - 1), result.name.begin());
+    std::copy_n(name.begin(), std::min(name.size(), sizeof result.name - 1), result.name);
     return result;
 }
 

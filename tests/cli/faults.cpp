@@ -186,12 +186,9 @@ void mark_without_write() {
     set(field, 1);
     for (int step = 0; step < steps; ++step) {
         sum(field);
-        if (mended) {
-            field.host()[step] = 7;
-            field.mark_host_dirty(static_cast<std::size_t>(step), 1);
-        } else {
-            field.mark_host_dirty();  // mark_without_write
-        }
+        if (mended) field.host()[step] = 7;
+        const std::size_t written = mended ? 1 : unibuf::rest;
+        field.mark_host_dirty(mended ? static_cast<std::size_t>(step) : 0, written);  // mark_without_write
     }
 }
 

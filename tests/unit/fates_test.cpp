@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <filesystem>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include "unibuf/trace.hpp"
@@ -218,18 +217,41 @@ TEST(diagnose, tells_nothing_of_a_batch_whose_buffers_have_no_copies_yet) {
               std::vector<fault>());
 }
 
-TEST(diagnose, tells_nothing_of_leases_that_are_short) {
-    EXPECT_EQ(found_in([] {
-                  unified_buffer<float> counters({16});
-                  std::vector<std::thread> threads;
-                  for (int i = 0; i < 4; ++i) {
-                      threads.emplace_back([&] {
-                          for (int k = 0; k < 500; ++k) counters.read_write(host)[3] += 1;
-                      });
-                  }
-                  for (std::thread& each : threads) each.join();
-              }),
-              std::vector<fault>());
+TEST(diagnose, tells_of_a_wait_where_the_lease_was_long) {
+    constexpr std::uint64_t ms = 1'000'000;
+    const auto found = [&](std::uint64_t held) {
+        // One thread takes a lease at 1 ms; another asks for the bytes, and waits for 20 ms.
+        const std::uint64_t end = 21 * ms;
+        return diagnose(std::vector<event>{
+            {.time = end - held,
+             .kind = event_kind::access,
+             .what = access::write,
+             .thread = 1,
+             .buffer = 1,
+             .end = 8,
+             .site = 7},
+            {.time = end,
+             .kind = event_kind::lease_end,
+             .what = access::write,
+             .thread = 1,
+             .buffer = 1,
+             .end = 8,
+             .took = held},
+            {.time = end,
+             .kind = event_kind::wait,
+             .what = access::read,
+             .thread = 2,
+             .buffer = 1,
+             .end = 8,
+             .took = 20 * ms},
+        });
+    };
+    EXPECT_TRUE(found(ms / 10).empty()) << "the wait was for somebody else, or for a turn";
+    const std::vector<finding> told = found(20 * ms);
+    ASSERT_EQ(told.size(), 1u);
+    EXPECT_EQ(told[0].kind, fault::long_lease);
+    EXPECT_EQ(told[0].site, 7u);
+    EXPECT_EQ(told[0].took, 20 * ms);
 }
 
 TEST(diagnose, takes_no_events) { EXPECT_TRUE(diagnose({}).empty()); }

@@ -3,13 +3,11 @@
 #include <cstdint>
 #include <cstdio>
 
-namespace {
-
-struct space_handle {
+struct Kokkos_Profiling_SpaceHandle {
     char name[64];
 };
 
-}  // namespace
+using space_handle = Kokkos_Profiling_SpaceHandle;
 
 extern "C" {
 
