@@ -27,7 +27,7 @@ int run(int argc, const char* const* argv) {
     // Behind -- is the program that the doctor runs, with options of its own.
     std::vector<std::string> program;
     if (argc > 1 && std::string_view(argv[1]) == "doctor") {
-        const auto dashes = std::find(argv + 1, argv + argc, std::string_view("--"));
+        const auto* const dashes = std::find(argv + 1, argv + argc, std::string_view("--"));
         if (dashes != argv + argc) program.assign(dashes + 1, argv + argc);
         argc = static_cast<int>(dashes - argv);
     }

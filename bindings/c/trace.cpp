@@ -48,9 +48,7 @@ trace_detail detail_of(bool close) { return close ? trace_detail::close : trace_
 using namespace unibuf::c;
 
 unibuf_status unibuf_trace_begin(const char* file, bool close) {
-    return attempt([&] {
-        unibuf::write_trace(&given(file, "the name of a file"), detail_of(close));
-    });
+    return attempt([&] { unibuf::write_trace(&given(file, "the name of a file"), detail_of(close)); });
 }
 
 void unibuf_trace_end() { unibuf::stop_trace(); }
