@@ -17,12 +17,12 @@ public:
     template <class Change>
     void change(std::uint64_t begin, std::uint64_t end, Change change) {
         if (begin >= end) return;
-        const iterator first = cut(begin);
-        const iterator behind = cut(end);
+        const auto first = cut(begin);
+        const auto behind = cut(end);
         for (auto each = first; each != behind; ++each) change(each->second, std::next(each)->first - each->first);
         auto each = first == all_.begin() ? first : std::prev(first);
         while (each != behind) {
-            const iterator next = std::next(each);
+            const auto next = std::next(each);
             if (next == all_.end()) break;
             if (next->second == each->second) {
                 const bool was_behind = next == behind;
@@ -47,7 +47,7 @@ private:
 
     /// Returns the entry that begins at a byte, which it makes.
     iterator cut(std::uint64_t at) {
-        const iterator next = all_.lower_bound(at);
+        const auto next = all_.lower_bound(at);
         if (next != all_.end() && next->first == at) return next;
         return all_.emplace_hint(next, at, std::prev(next)->second);
     }

@@ -57,37 +57,44 @@ private:
     std::vector<const std::string*> names_;
 };
 
-/// Returns whether the code at `address` is in a library of unibuf's.
-bool is_in_unibuf(const void* address) noexcept {
+enum class owner : std::uint8_t {
+    program,
+    unibuf,
+    interpreter,  // of Python, whose addresses say nothing of the program that it runs
+};
+
+/// Returns whose code there is at `address`.
+owner owner_of(const void* address) noexcept {
     Dl_info found{};
-    if (dladdr(address, &found) == 0 || !found.dli_fname) return false;
+    if (dladdr(address, &found) == 0 || !found.dli_fname) return owner::program;
     const std::string_view file(found.dli_fname);
     const std::string_view name = file.substr(file.rfind('/') + 1);
-    return name.starts_with("libunibuf") || file.find("/unibuf/_native.") != std::string_view::npos;
+    if (name.starts_with("libunibuf") || file.find("/unibuf/_native.") != std::string_view::npos) return owner::unibuf;
+    return name.starts_with("python") || name.starts_with("libpython") ? owner::interpreter : owner::program;
 }
 
 /// Whether the library is a shared one: else its frames and the program's cannot be told apart.
 bool is_shared() noexcept {
-    static const bool result = is_in_unibuf(reinterpret_cast<const void*>(&call_site));
+    static const bool result = owner_of(reinterpret_cast<const void*>(&call_site)) == owner::unibuf;
     return result;
 }
 
-/// Remembers for some addresses whether they are unibuf's, as it takes long to find out.
-bool is_ours(const void* address) noexcept {
+/// Remembers for some addresses whose they are, as it takes long to find out.
+owner known_owner_of(const void* address) noexcept {
     struct known {
         const void* address;
-        bool ours;
+        owner whose;
     };
     static thread_local constinit std::array<known, 256> all{};
     known& place = all[reinterpret_cast<std::uintptr_t>(address) / 4 % all.size()];
-    if (place.address != address) place = {address, is_in_unibuf(address)};
-    return place.ours;
+    if (place.address != address) place = {address, owner_of(address)};
+    return place.whose;
 }
 
 /// Returns the path of a program or a library. Programs are known by the name that they were called by, which the
 /// folder of that moment, or PATH, gives a meaning.
 std::string path_of(const Dl_info& of) {
-    const std::string name(of.dli_fname);
+    std::string name(of.dli_fname);
     if (name.starts_with('/')) return name;
     std::array<char, 4096> path{};
     const bool is_program = ::getauxval(AT_PHDR) - reinterpret_cast<std::uintptr_t>(of.dli_fbase) < path.size();
@@ -115,7 +122,9 @@ std::uint64_t call_site() noexcept {
         std::array<char*, 2> links;
         std::memcpy(links.data(), frame, sizeof links);
         const auto [before, back] = links;
-        if (!is_ours(back)) return reinterpret_cast<std::uintptr_t>(back);
+        const owner whose = known_owner_of(back);
+        if (whose == owner::program) return reinterpret_cast<std::uintptr_t>(back);
+        if (whose == owner::interpreter) return 0;
         if (before <= frame || before - frame > widest) return 0;
         frame = before;
     }

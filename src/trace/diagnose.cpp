@@ -157,7 +157,8 @@ private:
             }
             if (of.hardly_changed.size() > 1 && of.hardly_changed.size() * mostly >= of.all * (mostly - 1)) {
                 for (candidate* const each : of.hardly_changed) {
-                    explain(*each, fault::whole_for_part, line.first, each->made->bytes - *news_of(*each->made));
+                    explain(*each, fault::whole_for_part, line.first,
+                            each->made->bytes - news_of(*each->made).value_or(0));
                 }
                 seen_[{fault::whole_for_part, line.first}].is_by_news = true;
             }
@@ -194,24 +195,25 @@ private:
         for (auto& [key, of] : buffers_) {
             std::uint64_t size = 0;
             for (const event* const each : of.events) size = std::max(size, each->end);
-            std::map<std::pair<std::uint8_t, std::uint8_t>, std::vector<candidate*>> between;
+            std::map<std::pair<std::uint8_t, std::uint8_t>, std::vector<std::pair<candidate*, candidate*>>>
+                between;  // what came, and what goes
             for (candidate* const each : of.transfers) {
                 const event& made = *each->made;
                 if (each->is_explained || made.bytes * 2 < size || !each->what.answers) continue;
-                if (transfers_[*each->what.answers].is_explained) continue;
+                candidate& answered = transfers_[*each->what.answers];
+                if (answered.is_explained) continue;
                 if (!is_declared(each->writer) && each->writer->kind != event_kind::found) continue;
-                between[std::minmax(made.from, made.to)].push_back(each);
+                between[std::minmax(made.from, made.to)].emplace_back(&answered, each);
             }
             for (const auto& [spaces, answers] : between) {
                 // What goes one way made from what came, and comes back made from something new, is a stream.
                 const auto up = static_cast<std::size_t>(std::ranges::count_if(
-                    answers, [](const candidate* each) { return each->made->to > each->made->from; }));
+                    answers, [](const auto& each) { return each.second->made->to > each.second->made->from; }));
                 if (std::min(up, answers.size() - up) + 1 < some_round_trips) continue;
-                for (candidate* const there : answers) {
-                    candidate& back = transfers_[*there->what.answers];
+                for (const auto& [came, goes] : answers) {
                     // The line to change is the one that brings the bytes to the host, or else to the lower space.
-                    const event& down = there->made->to < there->made->from ? *there->made : *back.made;
-                    for (candidate* const each : {&back, there}) {
+                    const event& down = goes->made->to < goes->made->from ? *goes->made : *came->made;
+                    for (candidate* const each : {came, goes}) {
                         if (!each->is_explained) explain(*each, fault::ping_pong, down.site, each->made->bytes);
                     }
                 }

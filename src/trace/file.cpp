@@ -47,7 +47,7 @@ sink& of(asked_by who) noexcept { return sinks[static_cast<std::size_t>(who)]; }
 /// Returns the lock. A process that was forked off has one of its own: another thread may have had that of the parent.
 std::mutex& files() {
     alignas(std::mutex) static unsigned char place[sizeof(std::mutex)];
-    static std::mutex* made = new (place) std::mutex;
+    static auto* made = new (place) std::mutex;
     static int forks = process::forks();
     if (const int now = process::forks(); now != forks) {  // its one thread
         made = new (place) std::mutex;

@@ -302,7 +302,7 @@ void follow_fork() noexcept {
     }
     const char* const close = std::getenv("UNIBUF_TRACE_CLOSE");
     const std::string_view how = close ? close : "";
-    if (how != "" && how != "0" && how != "1") {
+    if (!how.empty() && how != "0" && how != "1") {
         std::fprintf(stderr, "unibuf: UNIBUF_TRACE_CLOSE: '%s' is neither 0 nor 1\n", close);
     }
     if (!file || !*file) return true;

@@ -23,10 +23,11 @@ std::string told_of_last_writes(std::uint64_t buffer, byte_range part) {
         if (before.time < each.time) before = each;
     });
     std::vector<event> in_order;
+    in_order.reserve(last.size());
     for (const auto& [where, each] : last) in_order.push_back(each);
     sort(in_order);
     std::string result;
-    for (const std::string& each : why(in_order, buffer)) result += (result.empty() ? "; last: " : "; ") + each;
+    for (const event& each : in_order) result += (result.empty() ? "; last: " : "; ") + sentence_of(each);
     return result;
 }
 

@@ -12,7 +12,7 @@
 #include "backends/loader.hpp"
 
 /// What tools for Kokkos call a space. They declare it themselves, by this name, and take it by value.
-struct Kokkos_Profiling_SpaceHandle {
+struct Kokkos_Profiling_SpaceHandle {  // NOLINT(readability-identifier-naming)
     char name[64];
 };
 
@@ -23,7 +23,7 @@ using space_handle = Kokkos_Profiling_SpaceHandle;
 
 space_handle handle_of(space where) {
     space_handle result{};
-    const std::string name = where.name();
+    const std::string& name = where.name();
     std::copy_n(name.begin(), std::min(name.size(), sizeof result.name - 1), result.name);
     return result;
 }

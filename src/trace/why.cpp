@@ -8,6 +8,7 @@
 
 #include "trace/byte_map.hpp"
 #include "trace/rows.hpp"
+#include "trace/told.hpp"
 #include "unibuf/error.hpp"
 #include "unibuf/trace.hpp"
 
@@ -22,11 +23,11 @@ public:
 
     std::string tell(const event& of) const {
         const std::uint64_t after = of.time - begin_;
-        std::string result =
-            fmt::format("{:.6f} s, thread {}: {}", static_cast<double>(after) / 1e9, of.thread, what(of));
-        if (of.site != 0) result += ", in " + site(of.site);
-        return result;
+        return fmt::format("{:.6f} s, thread {}: {}", static_cast<double>(after) / 1e9, of.thread, sentence(of));
     }
+
+    /// Returns what happened, and where the program asked for it.
+    std::string sentence(const event& of) const { return of.site == 0 ? what(of) : what(of) + ", in " + site(of.site); }
 
     void remember(const event& of) {
         if (!trace::writes(of)) return;
@@ -141,6 +142,8 @@ private:
 };
 
 }  // namespace
+
+std::string trace::sentence_of(const event& of) { return story(trace_file{}, {&of, 1}).sentence(of); }
 
 std::vector<std::string> why(std::span<const event> events, std::uint64_t buffer, const trace_file& names) {
     std::vector<event> its;
