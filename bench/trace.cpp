@@ -6,6 +6,7 @@
 #include <cstddef>
 
 #include "race.hpp"
+#include "trace/recorder.hpp"
 
 namespace {
 
@@ -44,6 +45,30 @@ bench::figures round_trip(unibuf::space where) {
     }));
 }
 
+/// Measures the look at whether anybody wants events, which is all that is left where nobody does.
+bench::figures look() {
+    constexpr int times = 64;
+    const auto many = [](auto each) {
+        return bench::repeat([=] {
+            for (int i = 0; i < times; ++i) {
+                each();
+                benchmark::DoNotOptimize(i);
+            }
+        });
+    };
+    const bool before = unibuf::trace::wanted.exchange(false);
+    const auto event_if_on = [] {
+        if (unibuf::trace::is_on()) unibuf::recorded_events();
+    };
+    const bench::figures all = bench::in_ns(bench::race(many(event_if_on), many([] {})));
+    unibuf::trace::wanted = before;
+    return {all.measured / times, all.limit / times};
+}
+
+const bench::declared off({.name = "trace.off",
+                           .unit = "ns",
+                           .goal = bench::more_at_most(1),
+                           .cases = {{"the look at whether events are wanted", look}}});
 const bench::declared event({.name = "trace.event",
                              .unit = "ns",
                              .goal = bench::more_at_most(100),

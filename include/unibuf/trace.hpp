@@ -107,6 +107,22 @@ UNIBUF_API std::string write_trace(const std::string& file, trace_detail detail 
 UNIBUF_API void stop_trace();
 UNIBUF_API bool is_tracing() noexcept;
 
+/// Writes all events of this process to a file as long as it lives: see write_trace.
+class trace_scope {
+public:
+    explicit trace_scope(const std::string& file, trace_detail detail = trace_detail::events)
+        : name_(write_trace(file, detail)) {}
+    ~trace_scope() { stop_trace(); }
+    trace_scope(const trace_scope&) = delete;
+    trace_scope& operator=(const trace_scope&) = delete;
+
+    /// Returns the name of the file, which may be another than was asked for.
+    const std::string& name() const noexcept { return name_; }
+
+private:
+    std::string name_;
+};
+
 // For bindings of languages whose calls have no address of their own.
 /// Returns a number for a place in a program, which has no address: "solver.py:12 in step".
 UNIBUF_API std::uint64_t site_of(std::string_view place);

@@ -27,7 +27,12 @@ public:
     }
 
     /// Returns what happened, and where the program asked for it.
-    std::string sentence(const event& of) const { return of.site == 0 ? what(of) : what(of) + ", in " + site(of.site); }
+    std::string sentence(const event& of) const {
+        std::string result = what(of);
+        if (of.is_batched) result += ", in a batch";
+        if (of.site != 0) result += ", in " + site(of.site);
+        return result;
+    }
 
     void remember(const event& of) {
         if (!trace::writes(of)) return;

@@ -290,11 +290,14 @@ TEST_F(recorder, begins_and_ends_files_while_threads_use_buffers) {
 
 TEST_F(recorder, leaves_out_what_cannot_be_an_event) {
     const std::string name = file("trace");
-    write_trace(name);
     buffer mine(bytes);
-    write_at(mine, host);
-    read_at(mine, space("debug:0"));
-    stop_trace();
+    {
+        const trace_scope written(name);
+        EXPECT_TRUE(is_tracing() && written.name() == name);
+        write_at(mine, host);
+        read_at(mine, space("debug:0"));
+    }
+    EXPECT_FALSE(is_tracing());
     const std::size_t whole = read_trace(name).events.size();
     const auto damage = [&](std::size_t byte, char value) {
         std::fstream at(name, std::ios::in | std::ios::out | std::ios::binary);
