@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import tempfile
 import weakref
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -92,6 +91,8 @@ def trace(file: str | os.PathLike[str] | None = None, *, close: bool = False) ->
     if file is not None:
         made = Trace(_native.write_trace(os.fspath(file), close))
     else:
+        import tempfile  # takes as long as a fifth of the package
+
         handle, name = tempfile.mkstemp(prefix="unibuf-", suffix=".trace")
         os.close(handle)
         made = Trace(name)
