@@ -25,7 +25,8 @@ void forget(lock& through) {
     through->any_exposed = through->any_lost = false;
     through->directory = coherence::directory(through.of().bytes);
     for (const copy& each : through->copies) each.memory->forget_content();
-    if (!through->copies.empty()) record(event_kind::discard, through.of(), through->whole(), host);
+    // A release takes no longer than an event: those that are kept do without.
+    if (is_tracing()) record(event_kind::discard, through.of(), through->whole(), host);
     poison_all(*through.operator->());
 }
 

@@ -8,6 +8,7 @@
 #include <sys/auxv.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cstdlib>
 #include <cstring>
@@ -79,8 +80,44 @@ bool is_shared() noexcept {
     return result;
 }
 
-/// Remembers for some addresses whose they are, as it takes long to find out.
+/// The addresses of the library that this is in, from the first to behind the last.
+struct own_addresses {
+    std::uintptr_t begin = 0;
+    std::uintptr_t end = 0;
+
+    own_addresses() noexcept {
+        ::dl_iterate_phdr(
+            [](dl_phdr_info* of, std::size_t, void* found) {
+                const auto here = reinterpret_cast<std::uintptr_t>(&call_site);
+                own_addresses all(no_addresses{});
+                bool has_this = false;
+                for (int i = 0; i < of->dlpi_phnum; ++i) {
+                    const auto& segment = of->dlpi_phdr[i];
+                    if (segment.p_type != PT_LOAD) continue;
+                    const std::uintptr_t first = of->dlpi_addr + segment.p_vaddr;
+                    all.begin = all.end == 0 ? first : std::min(all.begin, first);
+                    all.end = std::max(all.end, first + segment.p_memsz);
+                    has_this |= here - first < segment.p_memsz;
+                }
+                if (has_this) *static_cast<own_addresses*>(found) = all;
+                return has_this ? 1 : 0;
+            },
+            this);
+    }
+
+    bool have(const void* address) const noexcept {
+        return reinterpret_cast<std::uintptr_t>(address) - begin < end - begin;
+    }
+
+private:
+    struct no_addresses {};
+    explicit own_addresses(no_addresses) noexcept {}
+};
+
+/// Returns whose code there is at an address. Of others than this library's it remembers some: to find out takes long.
 owner known_owner_of(const void* address) noexcept {
+    static const own_addresses own;
+    if (own.have(address)) return owner::unibuf;
     struct known {
         const void* address;
         owner whose;
