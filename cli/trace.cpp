@@ -5,8 +5,10 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <functional>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -14,6 +16,7 @@
 #include "lines.hpp"
 #include "output.hpp"
 #include "unibuf/error.hpp"
+#include "unibuf/space.hpp"
 #include "unibuf/trace.hpp"
 
 namespace unibuf_cli {
@@ -25,15 +28,24 @@ using unibuf::trace_file;
 
 constexpr int exceeded = 3;
 
+/// Returns the kinds of spaces, of this machine or not: "cuda", "debug", "host", ...
+const std::set<std::string, std::less<>>& kinds() {
+    static const std::set<std::string, std::less<>> all = [] {
+        std::set<std::string, std::less<>> result{"host"};
+        for (const unibuf::device_info& each : unibuf::devices())
+            result.insert(each.name.substr(0, each.name.find(':')));
+        return result;
+    }();
+    return all;
+}
+
 /// Returns whether a text may be that of some spaces: "*", "cuda", "cuda:0".
 bool names_spaces(std::string_view text) {
     if (text == "*") return true;
     const std::string_view kind = text.substr(0, text.find(':'));
     const std::string_view number = kind == text ? "0" : text.substr(kind.size() + 1);
     const auto is_digit = [](char c) { return c >= '0' && c <= '9'; };
-    const auto is_letter = [](char c) { return (c >= 'a' && c <= 'z') || c == '_'; };
-    return !kind.empty() && !number.empty() && std::ranges::all_of(kind, is_letter) &&
-           std::ranges::all_of(number, is_digit);
+    return kinds().contains(kind) && !number.empty() && std::ranges::all_of(number, is_digit);
 }
 
 /// Reads "1GB"; nothing where it is no size.
@@ -64,7 +76,9 @@ struct limit {
             const std::string_view from = spaces.substr(0, colon), to = spaces.substr(colon + 1);
             if (names_spaces(from) && names_spaces(to)) return {text, std::string(from), std::string(to), *bytes};
         }
-        throw CLI::ValidationError("--max", "'" + text + "' is not FROM:TO=BYTES, such as host:cuda=1GB");
+        throw CLI::ValidationError(
+            "--max", "'" + text + "' is not FROM:TO=BYTES, such as host:cuda=1GB; spaces are of the kinds " +
+                         CLI::detail::join(kinds(), ", "));
     }
 
     bool is_about(const std::string& one, const std::string& other) const {

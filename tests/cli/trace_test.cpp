@@ -56,8 +56,8 @@ TEST_F(a_trace, is_checked_against_limits) {
     EXPECT_EQ(got.status, 3);
     EXPECT_NE(got.out.find("EXCEEDED"), std::string::npos) << got.out;
     EXPECT_NE(got.out.find("kept"), std::string::npos) << got.out;
-    for (const char* const nonsense :
-         {"host", "host:*", "host:*=", "host:*=many", "=1", "host=1GB", "host:cuda:x=1", "0:1=1"}) {
+    for (const char* const nonsense : {"host", "host:*", "host:*=", "host:*=many", "=1", "host=1GB", "host:cuda:x=1",
+                                       "0:1=1", "nospace:host=1", "host:*=-5"}) {
         const outcome refused = tool({"check", "--max", nonsense});
         EXPECT_EQ(refused.status, 2) << nonsense;
         expect_one_clear_line(refused, "unibuf", "FROM:TO=BYTES");
