@@ -48,7 +48,7 @@ nlohmann::ordered_json memory_over_time(const trace_file& of, std::uint64_t begi
     }
     nlohmann::ordered_json result = nlohmann::ordered_json::object();
     for (const auto& [space, all] : steps) {
-        // Of many steps that follow each other the highest is kept.
+        // The chart has room for the highest step of each run of them.
         const std::size_t each_stands_for = all.size() / most_steps + 1;
         std::vector<std::pair<double, std::uint64_t>> kept;
         for (std::size_t i = 0; i < all.size(); i += each_stands_for) {

@@ -213,9 +213,9 @@ struct finding {
     std::string change;        // what to change, as a sentence
 };
 
-/// Returns what could be better, what took longest first. Some faults show in close traces alone: round_trip,
-/// long_lease, mark_without_write, and whole_for_part where all was used but little had changed. A fault that was seen
-/// once, and is small, is none.
+/// Returns what could be better, what took longest first. round_trip, mark_without_write and long_lease show in close
+/// traces alone, and so does whole_for_part where all was used but little had changed. What costs less than 64 KiB and
+/// 1 ms in all is left out, and so is a lease or a mark that changes something more than one time in ten.
 UNIBUF_API std::vector<finding> diagnose(std::span<const event> events, const trace_file& names = {});
 
 /// Returns sentences about a buffer, oldest first: who wrote and used which bytes where, what was moved for that and

@@ -3,7 +3,8 @@
 // What always holds:
 //  1. A thread writes to its own ring alone. Others read it meanwhile: the time of an event is 0 while it changes.
 //  2. To record waits for nobody and touches no device. A thread's first event needs memory for its ring. In a trace
-//     each 512th event needs a piece more of the file, and the first from a place asks the loader for its name.
+//     each 512th event takes a piece more of the file, under the lock of the files, and the first event from a place
+//     asks the loader for its name.
 //  3. Nothing is recorded where memory or the disk is full; a trace says so, once, on stderr.
 #pragma once
 

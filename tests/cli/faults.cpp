@@ -1,7 +1,7 @@
 // tests/cli/faults.cpp: programs that each have one fault that the doctor finds, and twins of them without it.
 //
-// faults NAME [mended]: the line that causes the fault is the one that ends with its name. Unmended, a program with a
-// twin differs from it in as little as the mending takes.
+// faults NAME [mended]: the line that causes the fault is the one that ends with its name. A program and its mended
+// twin are one function, so that they differ in nothing but what mends it.
 #include <sys/wait.h>
 #include <unistd.h>
 #include <unibuf/memory_pool.hpp>
