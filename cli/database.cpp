@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <bit>
-#include <cerrno>
 #include <filesystem>
 #include <memory>
 #include <string_view>

@@ -4,13 +4,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cerrno>
-#include <fstream>
 #include <memory>
-#include <system_error>
+#include <ostream>
 
 #include "database.hpp"
 #include "lines.hpp"
+#include "output.hpp"
 #include "summary.hpp"
 #include "unibuf/trace.hpp"
 
@@ -26,7 +25,7 @@ using unibuf::trace_file;
 /// some bytes to what moved them, and on to who used them first.
 class timeline {
 public:
-    timeline(const trace_file& of, std::ofstream& to) : of_(of), to_(to) {
+    timeline(const trace_file& of, std::ostream& to) : of_(of), to_(to) {
         for (const event& each : of.events) origin_ = std::min(origin_, each.time - each.took);
     }
 
@@ -115,20 +114,12 @@ private:
     }
 
     const trace_file& of_;
-    std::ofstream& to_;
+    std::ostream& to_;
     std::map<std::pair<std::uint32_t, std::string>, std::uint64_t> tracks_;
     std::uint64_t origin_ = ~std::uint64_t{0};
     std::size_t leases_ = 0;
     bool is_first_ = true;
 };
-
-void write_timeline(const trace_file& of, const std::string& name) {
-    errno = 0;
-    std::ofstream out(name, std::ios::binary);
-    timeline(of, out).write();
-    out.close();
-    if (!out) throw std::system_error(errno, std::generic_category(), name);
-}
 
 }  // namespace
 
@@ -144,7 +135,8 @@ void add_export(CLI::App& app) {
         });
     command->final_callback([=] {
         const trace_file read = trace_with_lines(*file);
-        out->ends_with(".json") ? write_timeline(read, *out) : write_database(read, *out);
+        if (out->ends_with(".sqlite")) return write_database(read, *out);
+        write_file(*out, [&](std::ostream& to) { timeline(read, to).write(); });
     });
 }
 

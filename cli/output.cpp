@@ -7,6 +7,7 @@
 #include <array>
 #include <cerrno>
 #include <cstdio>
+#include <fstream>
 #include <system_error>
 
 namespace unibuf_cli {
@@ -27,6 +28,14 @@ std::string readable_bytes(std::uint64_t bytes) {
         ++unit;
     }
     return fmt::format("{:.1f} {}", amount, units[unit]);
+}
+
+void write_file(const std::string& name, const std::function<void(std::ostream&)>& write) {
+    errno = 0;
+    std::ofstream out(name, std::ios::binary);
+    write(out);
+    out.close();
+    if (!out) throw std::system_error(errno, std::generic_category(), name);
 }
 
 void finish_output() {

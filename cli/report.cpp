@@ -3,10 +3,9 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <cerrno>
 #include <filesystem>
-#include <fstream>
 #include <memory>
+#include <ostream>
 #include <system_error>
 
 #include "lines.hpp"
@@ -64,11 +63,7 @@ void write_page(const trace_file& of, const std::string& trace, const std::strin
     if (std::filesystem::equivalent(trace, page, ignored)) {
         throw unibuf::error(unibuf::error_code::invalid_argument, page + " is the trace itself");
     }
-    errno = 0;
-    std::ofstream out(page, std::ios::binary);
-    out << page_of(of, trace);
-    out.close();
-    if (!out) throw std::system_error(errno, std::generic_category(), page);
+    write_file(page, [&](std::ostream& out) { out << page_of(of, trace); });
     print_headline(unibuf::traffic_of(of.events));
     fmt::print("{}\n", page);
 }

@@ -36,34 +36,33 @@ void look_closely(lock& through, const coherence::step& of, const region& part, 
 }
 
 void record_transfer(lock& through, const coherence::step& of, const transfer& counted, const region& part,
-                     bool arrived) noexcept {
+                     const carried_out& how) noexcept {
     if (!trace::is_on()) return;
     event made = event_of(event_kind::transfer, counted.buffer, part);
     made.why = counted.why;
     made.from = of.from;
     made.to = of.to;
+    made.queue = reinterpret_cast<std::uintptr_t>(how.on.native);
     made.took = static_cast<std::uint64_t>((counted.end - counted.begin) / std::chrono::nanoseconds(1));
-    if (is_tracing()) look_closely(through, of, part, arrived, made);
+    if (is_tracing()) look_closely(through, of, part, how.arrived, made);
     trace::record(made);
 }
 
 }  // namespace
 
-void count_transfers(lock& through, const coherence::step& of, cause why, std::span<const region> moved,
-                     std::chrono::steady_clock::time_point begin, std::chrono::steady_clock::time_point end,
-                     bool arrived) {
+void count_transfers(lock& through, const coherence::step& of, std::span<const region> moved, const carried_out& how) {
     transfer made{.buffer = through.of().id(),
                   .from = space::from_id(of.from),
                   .to = space::from_id(of.to),
-                  .why = why,
-                  .begin = begin,
-                  .end = end};
+                  .why = how.why,
+                  .begin = how.begin,
+                  .end = how.end};
     const std::uint64_t sum = bytes_in(moved);
     trace::count_transfers(made.from, made.to, made.why, moved.size(), sum);
     transfer_count& same = of_kind(through->transfers, made);
     same.transfers += moved.size();
     same.bytes += sum;
-    for (const region& each : moved) record_transfer(through, of, made, each, arrived);
+    for (const region& each : moved) record_transfer(through, of, made, each, how);
     transfer_observer* const observer = trace::observer();
     if (!observer) return;
     for (const region& each : moved) {

@@ -9,10 +9,16 @@
 
 namespace unibuf::detail {
 
-/// Counts that the step `of` was carried out on the parts `moved`, and tells the observer of each. `arrived` says
-/// whether the bytes are there.
-void count_transfers(lock& through, const coherence::step& of, cause why, std::span<const region> moved,
-                     std::chrono::steady_clock::time_point begin, std::chrono::steady_clock::time_point end,
-                     bool arrived);
+/// How a step was carried out.
+struct carried_out {
+    cause why = cause::read;
+    queue on = {};
+    std::chrono::steady_clock::time_point begin{};
+    std::chrono::steady_clock::time_point end{};
+    bool arrived = false;  // the bytes are there
+};
+
+/// Counts that the step `of` was carried out on the parts `moved`, and tells the observer of each.
+void count_transfers(lock& through, const coherence::step& of, std::span<const region> moved, const carried_out& how);
 
 }  // namespace unibuf::detail

@@ -72,7 +72,8 @@ void leave(core& of, std::uint64_t claim, const coherence::step& like, std::span
         for (const backends::move_of& each : moved) {
             parts.emplace_back(byte_range{each.offset, each.offset + each.host.size()});
         }
-        count_transfers(through, like, cause::sync, parts, begin, clock::now(), true);
+        count_transfers(through, like, parts,
+                        {.why = cause::sync, .begin = begin, .end = clock::now(), .arrived = true});
         coherence::complete(through->directory, through->copies.memories(), like, parts);
         note_access(through,
                     {.part = byte_range{parts.front().begin(), parts.back().hull().end},

@@ -171,7 +171,9 @@ void transfers::start_moves(std::span<const step> group) {
     leave_queued();
     if (!done.empty()) {
         const std::span moved = std::span(parts).first(done.size());
-        count_transfers(lock_, first, asked_.why, moved, begin, std::chrono::steady_clock::now(), awaits);
+        count_transfers(
+            lock_, first, moved,
+            {.why = asked_.why, .on = on, .begin = begin, .end = std::chrono::steady_clock::now(), .arrived = awaits});
     }
     if (failure) std::rethrow_exception(failure);
 }

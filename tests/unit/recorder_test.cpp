@@ -11,6 +11,7 @@
 #include <thread>
 #include <vector>
 
+#include "support/fake_device.hpp"
 #include "unibuf/trace.hpp"
 #include "unibuf/unibuf.hpp"
 
@@ -236,6 +237,17 @@ TEST_F(recorder, writes_a_file_that_has_all_events) {
     EXPECT_TRUE(tells("debug:0 was to read bytes [0, 4096), and lacked 4096 bytes")) << told.back();
     EXPECT_TRUE(tells("went from host to debug:0")) << told.back();
     EXPECT_TRUE(why(got.events, mine.id() + 1, got).empty());
+}
+
+TEST_F(recorder, tells_the_queue_that_a_transfer_was_put_on) {
+    const space there = fake_device::get({.asynchronous = true}).where();
+    buffer mine(bytes, {.hint = memory_hint::gpu_preferred});
+    write_at(mine, host);
+    int named = 0;
+    mine.prefetch(there, {.on = {&named}});
+    const std::vector<event> moved = events_of(mine, event_kind::transfer);
+    ASSERT_EQ(moved.size(), 1u);
+    EXPECT_EQ(moved[0].queue, reinterpret_cast<std::uintptr_t>(&named));
 }
 
 TEST_F(recorder, has_the_names_of_registered_buffers) {
