@@ -1,6 +1,4 @@
 // trace/diagnose.cpp: what a program does that costs it time or traffic, from the events of a trace.
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <functional>
 #include <map>
@@ -9,7 +7,7 @@
 #include <tuple>
 #include <utility>
 
-#include "trace/rows.hpp"
+#include "trace/seen_fault.hpp"
 #include "unibuf/trace.hpp"
 
 namespace unibuf {
@@ -42,22 +40,6 @@ struct buffer_events {
     std::vector<candidate*> transfers;
 };
 
-std::string ns_text(std::uint64_t ns) {
-    if (ns < 1'000'000) return fmt::format("{:.1f} us", static_cast<double>(ns) / 1e3);
-    if (ns < 1'000'000'000) return fmt::format("{:.1f} ms", static_cast<double>(ns) / 1e6);
-    return fmt::format("{:.2f} s", static_cast<double>(ns) / 1e9);
-}
-
-/// What is seen of one fault at one place.
-struct seen_fault {
-    finding told;
-    std::uint64_t whole = 0;  // bytes of what was moved in all; the longest lease
-    std::uint64_t of = 0;     // how often the line did the like of it, faulty or not
-    bool is_by_news = false;  // it is known by what has changed, and not by what was used
-    bool is_of_one = true;    // buffer
-    const event* first = nullptr;
-};
-
 class diagnosis {
 public:
     diagnosis(std::span<const event> events, const trace_file& names) : events_(events), names_(names) {
@@ -85,7 +67,7 @@ public:
         find_long_leases();
         std::vector<finding> result;
         for (auto& [key, seen] : seen_) {
-            if (is_worth_telling(seen)) result.push_back(tell(seen));
+            if (is_worth_telling(seen)) result.push_back(with_sentences(seen, names_));
         }
         std::ranges::sort(result, std::ranges::greater{},
                           [](const finding& each) { return std::tuple(each.took, each.bytes, each.kind, each.site); });
@@ -105,9 +87,9 @@ private:
         seen_fault& seen = seen_[{kind, site}];
         if (!seen.first) {
             seen.first = &first;
-            seen.told.kind = kind;
-            seen.told.site = site;
-            seen.told.buffer = first.buffer;
+            seen.so_far.kind = kind;
+            seen.so_far.site = site;
+            seen.so_far.buffer = first.buffer;
         }
         return seen;
     }
@@ -116,9 +98,9 @@ private:
     void explain(candidate& of, fault kind, std::uint64_t site, std::uint64_t bytes) {
         const event& made = *of.made;
         seen_fault& seen = at(kind, site, made);
-        ++seen.told.times;
-        seen.told.bytes += bytes;
-        seen.told.took += made.took * bytes / std::max<std::uint64_t>(made.bytes, 1);
+        ++seen.so_far.times;
+        seen.so_far.bytes += bytes;
+        seen.so_far.took += made.took * bytes / std::max<std::uint64_t>(made.bytes, 1);
         seen.whole += made.bytes;
         of.is_explained = true;
     }
@@ -255,8 +237,8 @@ private:
                     each->is_explained = true;
                 }
                 seen.is_of_one = of.buffers.size() == 1;
-                seen.told.times += of.all.size();
-                seen.told.took += shortest * (of.all.size() - 1);
+                seen.so_far.times += of.all.size();
+                seen.so_far.took += shortest * (of.all.size() - 1);
             }
             of = {};
         };
@@ -288,10 +270,10 @@ private:
             if (made.route != transfer_route::staged || bytes_of[made.site] < worth_pinning) return;
             explain(each, fault::pageable, made.site, made.bytes);
             seen_fault& seen = at(fault::pageable, made.site, made);
-            seen.told.took -= made.took;
+            seen.so_far.took -= made.took;
             const auto least =
                 best == 0 ? made.took : static_cast<std::uint64_t>(static_cast<double>(made.bytes) / best);
-            seen.told.took += made.took - std::min(made.took, least);
+            seen.so_far.took += made.took - std::min(made.took, least);
         });
     }
 
@@ -329,10 +311,10 @@ private:
             for (const auto& [time, change] : changes) most = std::max(most, alive += change);
             if (lives.size() < many_buffers || most > 2) continue;
             seen_fault& seen = at(fault::churn, line.second, *lives.front().begin);
-            seen.told.times += lives.size();
+            seen.so_far.times += lives.size();
             for (const life& each : lives) {
-                seen.told.bytes += each.bytes;
-                seen.told.took += each.took;
+                seen.so_far.bytes += each.bytes;
+                seen.so_far.took += each.took;
             }
         }
     }
@@ -371,102 +353,16 @@ private:
                 const event* const begin = end ? begin_of(of, *end) : nullptr;
                 if (!begin || end->took < long_lease) continue;
                 seen_fault& seen = at(fault::long_lease, begin->site, *begin);
-                ++seen.told.times;
-                seen.told.took += each->took;
+                ++seen.so_far.times;
+                seen.so_far.took += each->took;
                 seen.whole = std::max(seen.whole, end->took);
             }
         }
     }
 
     static bool is_worth_telling(const seen_fault& of) {
-        const std::uint64_t bytes = of.told.kind == fault::many_small ? of.whole : of.told.bytes;
-        return bytes >= worth_telling || of.told.took >= worth_telling_ns;
-    }
-
-    std::string name(std::uint8_t space) const { return names_.space_name(space); }
-
-    /// Returns "12 times", or "once".
-    static std::string times(std::uint64_t number) { return number == 1 ? "once" : fmt::format("{} times", number); }
-
-    /// Returns a finding with its sentences.
-    finding tell(const seen_fault& of) const {
-        finding result = of.told;
-        const event& first = *of.first;
-        const std::string from = name(first.from), to = name(first.to), often = times(result.times);
-        const std::uint64_t bytes = result.bytes;
-        switch (result.kind) {
-            case fault::round_trip:
-                result.evidence = fmt::format(
-                    "{} of {} times bytes went from {} to {}, {} in all, after a lease for writing "
-                    "that had changed none of them",
-                    result.times, of.of, from, to, bytes);
-                result.change = "take `read` here, or write less";
-                break;
-            case fault::mark_without_write:
-                result.evidence = fmt::format(
-                    "{} of {} times bytes went from {} to {}, {} in all, after a mark, and none of "
-                    "them had changed",
-                    result.times, of.of, from, to, bytes);
-                result.change = "mark what was written alone";
-                break;
-            case fault::overwritten_fetch:
-                result.evidence = fmt::format(
-                    "{} {} bytes were brought from {} to {}, and overwritten there before "
-                    "anybody used them",
-                    often, bytes, from, to);
-                result.change = "leave this out: who takes `write` needs nothing to be brought";
-                break;
-            case fault::unread_copy:
-                result.evidence = fmt::format("{} {} bytes were brought from {} to {}, and nobody used them there",
-                                              often, bytes, from, to);
-                result.change = "leave this out, or bring the bytes when they are used";
-                break;
-            case fault::ping_pong:
-                result.evidence =
-                    fmt::format("{} bytes went to and fro between {} and {}, {} in all, written at both ends", bytes,
-                                from, to, often);
-                result.change = fmt::format(
-                    "do this step where the others are done; where it does not need what comes, take "
-                    "`write` here");
-                break;
-            case fault::whole_for_part:
-                result.evidence = fmt::format("{} {} bytes went from {} to {}, of which {} {}", often, of.whole, from,
-                                              to, of.whole - bytes, of.is_by_news ? "had changed" : "were used");
-                result.change = of.is_by_news ? "write the part alone: an offset and a count, or a view"
-                                              : "bring the part alone: an offset and a count, or a view";
-                break;
-            case fault::many_small:
-                result.evidence = fmt::format("{} transfers, one after the other, brought {} bytes to {}: {} each",
-                                              result.times, of.whole, to, of.whole / result.times);
-                result.change =
-                    of.is_of_one ? "take all in one access: a rectangle, or the whole range" : "take all in one batch";
-                break;
-            case fault::churn:
-                result.evidence = fmt::format(
-                    "{} buffers got their first copies here and were destroyed, one after the other, with {} bytes "
-                    "each",
-                    result.times, bytes / result.times);
-                result.change = "make it once, or take it from a pool";
-                break;
-            case fault::pageable:
-                result.evidence = fmt::format("{} {} bytes went between {} and {} by way of unibuf's own pinned memory",
-                                              often, bytes, from, to);
-                result.change = "make the buffer `pinned`";
-                break;
-            case fault::thrash:
-                result.evidence =
-                    fmt::format("{} bytes were evicted at {}, and brought there again as they had been: {} bytes",
-                                often, to, bytes);
-                result.change = "use less memory at a time there, or finish with one buffer before the next";
-                break;
-            case fault::long_lease:
-                result.evidence =
-                    fmt::format("{} others waited for a lease at {} to end, {} in all; it was held for up to {}", often,
-                                to, ns_text(result.took), ns_text(of.whole));
-                result.change = "end the lease sooner, or lease the part that is used";
-                break;
-        }
-        return result;
+        const std::uint64_t bytes = of.so_far.kind == fault::many_small ? of.whole : of.so_far.bytes;
+        return bytes >= worth_telling || of.so_far.took >= worth_telling_ns;
     }
 
     std::span<const event> events_;
