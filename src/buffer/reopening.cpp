@@ -25,8 +25,9 @@ byte_ranges to_open(guarded& state, const standing& of, const region& within, by
         add_where(free, [](const coherence::knowledge& k) { return !k.open && !k.contested; });
         return result;
     }
-    add_where(free,
-              [&](const coherence::knowledge& k) { return !coherence::has(k.current, of.where.id()) && !k.contested; });
+    add_where(free, [&](const coherence::knowledge& k) {
+        return (!coherence::has(k.current, of.where.id()) || k.lost) && !k.contested;
+    });
     if (!state.any_exposed) return result;
     // Writes are found when the bytes are brought.
     byte_ranges written_later = state.holds.writers_of_host().of(of.part.hull());

@@ -97,6 +97,24 @@ TEST_F(queued_fault, of_a_fill_stays_told_where_it_came_half_the_way_to_another)
     visible.failures.clear();
 }
 
+TEST_F(queued_fault, of_a_fill_is_told_where_a_standing_hold_that_reads_is_resumed) {
+    int told_to_go_on = 0;
+    const auto writes = tried_.bind(where_, access::read_write);
+    auto reads = tried_.bind(where_, access::read,
+                             {.opens = reopening::told, .pause = [] {}, .resume = [&] { ++told_to_go_on; }});
+    reads.pause();
+    tried_.fill(bytes(1));
+    faults::all().arm(2, error_code::transfer_failed);  // the first call is healed
+    EXPECT_THROW(tried_.read(host), error);
+    EXPECT_THROW(reads.resume(), error) << "its bytes are lost";
+    EXPECT_EQ(told_to_go_on, 0);
+    EXPECT_THROW(tried_.copy_from(of(2)), error) << "the writer could not have its bytes again, either";
+    tried_.copy_from(of(2));
+    reads.resume();
+    EXPECT_EQ(told_to_go_on, 1);
+    EXPECT_EQ(seen_now(reads.native()), of(2));
+}
+
 // Found by histories, and not failures of a device.
 
 TEST_F(queued_fault, or_not_a_publication_is_waited_for_by_readers) {

@@ -140,6 +140,22 @@ TEST(history, vouches_for_no_copy_in_memory_that_a_pointer_shows) {
     EXPECT_EQ(play(what), "");
 }
 
+/// A fill fails after the call, on a device whose holds of the bytes are resumed then: neither may use what is lost.
+TEST(history, lets_no_device_go_on_over_lost_bytes) {
+    const history what{
+        .arrangement = 6,
+        .size = 1,
+        .operations = {{.does = verb::bind, .where = 1, .count = 63, .value = 1, .flags = operation::hold},
+                       {.does = verb::bind, .where = 1, .count = 7, .flags = operation::partly},
+                       {.does = verb::host_write_and_mark, .count = 1, .flags = operation::give_up},
+                       {.does = verb::fail, .count = 234},
+                       {.does = verb::resume_hold, .flags = operation::give_up},
+                       {.does = verb::fill, .value = 1, .flags = operation::hold | operation::on_queue},
+                       {.does = verb::device_read}}};
+    ASSERT_STREQ(arrangements()[what.arrangement].name, "asynchronous_addressable_and_separate");
+    EXPECT_EQ(play(what), "");
+}
+
 TEST(history, survives_its_encoding) {
     EXPECT_TRUE(rc::check(
         [](const history& what) { RC_ASSERT(history::decode(what.encode()).operations == what.operations); }));
