@@ -187,6 +187,11 @@ void oracle::lose(byte_range range, place where) {
     doubt(range);  // bytes that were copied on from there are as bad
 }
 
+void oracle::suspect(byte_range range) {
+    for (cell& each : of(range)) each.suspect = true;
+    doubt(range);
+}
+
 void oracle::doubt(byte_range range) {
     for (cell& each : of(range)) each.current = 0;
 }

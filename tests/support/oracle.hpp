@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "coherence/byte_range.hpp"
+#include "coherence/region.hpp"
 #include "support/standing_rules.hpp"
 
 namespace unibuf::test {
@@ -65,8 +66,8 @@ public:
     /// leases it.
     void give_back(const std::vector<bool>& leased);
 
-    /// Returns how many bytes standing holds take at most after an access to `range`.
-    std::size_t to_give_back(byte_range range, bool writes) const;
+    /// Returns how many bytes standing holds take at most after an access to `asked`, which may be empty.
+    std::size_t to_give_back(const region& asked, bool writes) const;
 
     /// Notes that an operation has failed half way: standing holds may lack any bytes.
     void doubt_standing();
@@ -77,6 +78,9 @@ public:
 
     /// Notes that queued work of the buffer's own has failed at `where`.
     void lose(byte_range range, place where);
+
+    /// Notes that the buffer may take the bytes for lost, too, as it has waited for all of them with one fence.
+    void suspect(byte_range range);
 
     /// Returns how `got` is not what a reader may see; "" where it is. Content that nobody knew is known afterwards.
     std::string compare(byte_range range, std::span<const std::byte> got);

@@ -23,13 +23,13 @@ void oracle::give_back(const std::vector<bool>& leased) {
     }
 }
 
-std::size_t oracle::to_give_back(byte_range range, bool writes) const {
+std::size_t oracle::to_give_back(const region& asked, bool writes) const {
     std::size_t bytes = 0;
     for (const standing_rules& each : standing_) {
         for (std::size_t at = each.range().begin; at < each.range().end; ++at) {
-            const bool asked = range.begin <= at && at < range.end;
-            const bool written_unseen = cells_[at].blurred && (asked || each.only_reads());
-            if (each.is_unsure(at) || written_unseen || (asked && writes)) ++bytes;
+            const bool is_asked = asked.overlaps(region(at, at + 1));
+            const bool written_unseen = cells_[at].blurred && (is_asked || each.only_reads());
+            if (each.is_unsure(at) || written_unseen || (is_asked && writes)) ++bytes;
         }
     }
     return bytes;

@@ -162,6 +162,15 @@ bool player::is_refusal(const error& thrown) {
     return false;
 }
 
+/// Tells the oracle that a transfer of `range` has failed. The rows of a rectangle are waited for as one, so the buffer
+/// takes all of them for lost where one is.
+void player::lose(byte_range range, place where) {
+    oracle_.lose(range, where);
+    for (const byte_range& hull : rectangles_) {
+        if (hull.overlaps(range)) oracle_.suspect(hull);
+    }
+}
+
 /// Tells the oracle which failures were injected, what they lost, and which memory the devices share by now.
 void player::settle() {
     const unsigned now = faults::all().fired();
@@ -174,7 +183,7 @@ void player::settle() {
     std::uint8_t host_group = 1;
     for (const place where : {at_first, at_second}) {
         if (fake_device* const fake = device_at(where).fake) {
-            for (const failed_work& each : fake->failures) oracle_.lose({each.begin, each.end}, where);
+            for (const failed_work& each : fake->failures) lose({each.begin, each.end}, where);
             fake->failures.clear();
         }
         if (shares(where) && !borrows(where)) host_group |= static_cast<std::uint8_t>(1u << where);
@@ -196,13 +205,9 @@ void player::settle() {
 void player::expect_moves(const region& bytes, place where, bool fetches, bool gives_back) {
     if (!tried_once_) return;
     const std::uint64_t moved = whole().handle->bytes_moved() - moved_before_;
-    std::size_t given_back = 0;
-    std::size_t needed = 0;
-    for (const byte_range& run : runs_of(bytes)) {
-        given_back += before_.to_give_back(run, gives_back);
-        needed += fetches ? before_.stale(run, where) : 0;
-    }
-    needed += given_back;
+    const std::size_t given_back = before_.to_give_back(bytes, gives_back);
+    std::size_t needed = given_back;
+    for (const byte_range& run : runs_of(bytes)) needed += fetches ? before_.stale(run, where) : 0;
     if (joins_parts_ && needed > 0) needed = bytes.hull().size();
     if (joins_parts_ && given_back > 0) needed += before_.standing().size() * whole().range.size();
     if (moved > needed) throw difference(fmt::format("moved {} bytes, of which {} were needed", moved, needed));

@@ -121,6 +121,7 @@ private:
 
     void take_lease(const operation& op);
     void take_lease_at(const operation& op, place where, byte_range range, access what);
+    void lose(byte_range range, place where);
     void use_rectangle(const operation& op);
     void lease_rectangle(const operation& op, face& of, const region& bytes);
     void point_into_rectangle(const operation& op, face& of, const region& bytes);
@@ -172,7 +173,8 @@ private:
     std::vector<pointer> pointers_;
     std::vector<held_copy> copies_;
     std::vector<standing> standing_;
-    std::vector<bool> leased_;  // for each byte, whether somebody leases it
+    std::vector<byte_range> rectangles_;  // from the first byte to the last of each rectangle that was used
+    std::vector<bool> leased_;            // for each byte, whether somebody leases it
     std::uint64_t names_ = 0;
     place default_ = at_host_as_device;
     std::array<bool, places> asked_{};  // spaces that may have a copy

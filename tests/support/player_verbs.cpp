@@ -117,6 +117,7 @@ void player::use_rectangle(const operation& op) {
     const lattice on{.pitch = {of->extents[1], 1}, .axes = 2};
     const region bytes(box{.on = on, .begin = {of->begin[0], of->begin[1]}, .end = {of->end[0], of->end[1]}});
     const auto handle = whole().handle->rectangle(of->extents[0], of->extents[1], of->begin, of->end);
+    rectangles_.push_back(bytes.hull());
     const place where = explicit_places[op.where % 3];
     const auto for_runs = [&](const auto& visit) { bytes.for_each_run(visit); };
     const auto allocates = [&](place at) { asked_[at] = asked_[at_host] = true; };
