@@ -302,6 +302,18 @@ public:
     void copy_from(std::span<const std::byte> data, std::size_t offset = 0);
     void copy_to(std::span<std::byte> data, std::size_t offset = 0) const;
 
+    // These copy between the program's memory and the copy at `where`, by its driver, past the host's copy: it is
+    // neither made nor made current, so bytes that are copied out twice move twice. They are for data that the host
+    // passes on, as messages and files are. A rectangle goes as one copy of the driver. Both return when the bytes are
+    // there, and throw what leases at `where` throw, and error(out_of_range). Where `where` is the host, or uses its
+    // memory, they do what the two above do.
+    void copy_from(std::span<const std::byte> data, space where, std::size_t offset = 0);
+    void copy_to(std::span<std::byte> data, space where, std::size_t offset = 0) const;
+
+    /// Returns a space where all bytes of the handle are current: the host if it is one, else a device; the host, too,
+    /// where no space has all of them. copy_to at that space moves no byte that lies elsewhere.
+    space current_at() const;
+
     // These copy all of `source` to `offset` in this one, or what is there to all of `target`. That is done where the
     // bytes are current, and counts as no transfer: a device copies within its own memory, where it has room for both,
     // after the work that is queued on them, and the call does not wait for the copy. Where several spaces have the

@@ -1,8 +1,9 @@
 // unibuf/mpi.hpp: buffers between machines, by the program's own MPI. Nothing else in unibuf knows MPI.
 //
-// What is sent is packed under a short lease, and what has come is unpacked under one: just these bytes move, and no
-// lease is held while a message is under way. Messages lie in host memory of their own; MPI sees neither device memory
-// nor derived datatypes. Every call of MPI is made on the caller's thread, with no lock of unibuf held.
+// What is sent is packed under a short lease, and what has come is unpacked under one: just these bytes move, between
+// the message and the place where they are newest, and no lease is held while a message is under way. Messages lie in
+// host memory of their own; MPI sees neither device memory nor derived datatypes. Every call of MPI is made on the
+// caller's thread, with no lock of unibuf held.
 //
 // Errors are unibuf::error: transfer_failed with what MPI says, where its error handler returns; invalid_argument where
 // MPI may not be called now, or not on this thread; and what the lease of the bytes throws.
@@ -66,6 +67,22 @@ auto packed_as(const View& view) {
     return packed<typename element_of<std::remove_cvref_t<View>>::type>(view.size());
 }
 
+/// Copies out what is newest, wherever that is. A view with steps goes by way of the host.
+template <class View, class T>
+void copy_out(const View& view, std::span<T> message) {
+    const buffer& bytes = view.bytes();
+    if (bytes.size_bytes() != message.size_bytes()) return view.copy_to(message);
+    bytes.copy_to(std::as_writable_bytes(message), bytes.current_at());
+}
+
+/// Copies to where the bytes that are overwritten are newest.
+template <class View, class T>
+void copy_in(View& view, std::span<T> message) {
+    buffer& bytes = view.bytes();
+    if (bytes.size_bytes() != message.size_bytes()) return view.copy_from(message);
+    bytes.copy_from(std::as_bytes(message), bytes.current_at());
+}
+
 }  // namespace detail
 
 /// Sends the newest content of a buffer or a view, wherever it is. Returns when the buffer may be written again; waits
@@ -76,7 +93,7 @@ void send(const View& view, int to, int tag, MPI_Comm comm) {
     failed.must(unibuf_mpi_usable(failed.text, sizeof failed.text));
     if (to == MPI_PROC_NULL) return;
     auto message = detail::packed_as(view);
-    view.copy_to(message.span());
+    detail::copy_out(view, message.span());
     failed.must(
         unibuf_message_send(message.bytes(), message.size_bytes(), to, tag, comm, failed.text, sizeof failed.text));
 }
@@ -94,7 +111,7 @@ void recv(View&& view, int from, int tag, MPI_Comm comm, std::chrono::nanosecond
     auto message = detail::packed_as(view);
     failed.must(unibuf_message_receive(message.bytes(), message.size_bytes(), from, tag, comm, timeout.count(),
                                        failed.text, sizeof failed.text));
-    view.copy_from(message.span());
+    detail::copy_in(view, message.span());
 }
 
 /// Gives all processes of `comm` what `root` has in a buffer or a view. All call it, with views of the same size; where
@@ -108,7 +125,7 @@ void bcast(View&& view, int root, MPI_Comm comm) {
     MPI_Comm_rank(comm, &rank);
     std::exception_ptr unread;
     try {
-        if (rank == root) view.copy_to(message.span());
+        if (rank == root) detail::copy_out(view, message.span());
     } catch (...) {
         unread = std::current_exception();
     }
@@ -117,7 +134,7 @@ void bcast(View&& view, int root, MPI_Comm comm) {
                                  unread ? UNIBUF_TRANSFER_FAILED : UNIBUF_OK, failed.text, sizeof failed.text);
     if (unread) std::rethrow_exception(unread);
     failed.must(status);
-    if (rank != root) view.copy_from(message.span());
+    if (rank != root) detail::copy_in(view, message.span());
 }
 
 /// How a grid is cut among processes, axis by axis; an axis that a list does not reach has 0 there.
@@ -178,7 +195,10 @@ public:
     void begin() {
         check(unibuf_messages_may_begin(messages_.get()));
         if (strips_.empty()) cut_strips();
-        for (const strip& each : strips_) each.out.copy_to(each.outgoing);
+        for (strip& each : strips_) {
+            each.newest_at = each.out.current_at();
+            each.out.copy_to(each.outgoing, each.newest_at);
+        }
         check(unibuf_messages_start(messages_.get()));
     }
 
@@ -196,7 +216,7 @@ public:
     void finish() { finish(timeout_); }
     void finish(std::chrono::nanoseconds timeout) {
         check(unibuf_messages_wait(messages_.get(), timeout.count()));
-        for (strip& each : strips_) each.in.copy_from(each.incoming);
+        for (strip& each : strips_) each.in.copy_from(each.incoming, each.newest_at);
         unibuf_messages_finished(messages_.get());
     }
 
@@ -236,6 +256,7 @@ private:
         buffer in;
         std::span<std::byte> outgoing;
         std::span<const std::byte> incoming;
+        space newest_at = host;  // where the side was that has gone: its ghosts are put there
     };
     struct closing {
         void operator()(unibuf_halo_messages* messages) const noexcept {

@@ -15,10 +15,12 @@
 #include "buffer/leases.hpp"
 #include "buffer/letting_go.hpp"
 #include "buffer/moves.hpp"
+#include "buffer/past_host.hpp"
 #include "buffer/pointers.hpp"
 #include "buffer/rectangle.hpp"
 #include "buffer/standing.hpp"
 #include "buffer/verbs.hpp"
+#include "trace/guards.hpp"
 #include "unibuf/batch.hpp"
 #include "unibuf/error.hpp"
 
@@ -279,23 +281,71 @@ void buffer::fill(std::span<const std::byte> pattern) {
     if (bytes_ != 0) detail::fill(core_of(gate_), filled, pattern);
 }
 
+namespace {
+
+/// Copies up to so many bytes are done under a lease of the whole buffer where the gate gives one, as it costs less
+/// than one of just these bytes: nobody waits long for it.
+constexpr std::size_t few_at_gate = std::size_t{64} << 10;
+
+/// Calls `act` with the host's copy, where that is current and `what` changes nothing. Returns whether it did.
+template <class Act>
+bool pass_gate(detail::gate& of, access what, const Act& act) {
+    const std::uint64_t ticket = of.take_solo(what);
+    if (ticket == 0) return false;
+    std::byte* const data = of.host_address.load(std::memory_order_relaxed);
+    const byte_lease held(of, ticket, what, data, {});
+    act(data);
+    return true;
+}
+
+}  // namespace
+
 void buffer::copy_from(std::span<const std::byte> data, std::size_t offset) {
     constexpr std::size_t small = 4096;
     check_no_gaps("to copy to");
     const region to = part(offset, data.size());
     if (data.empty()) return acquire(unibuf::host, access::write, {.offset = offset, .count = 0}).end();
+    const auto put = [&](std::byte* at) { detail::scatter(to, at, data.data()); };
+    if (data.size() <= few_at_gate && pass_gate(*gate_, access::write, put)) return;
     if (data.size() <= small) return detail::put(core_of(gate_), to, data.data());
     const byte_lease held = acquire(unibuf::host, access::write, {.offset = offset, .count = data.size()});
-    detail::scatter(to, held.data() - to.begin(), data.data());
+    put(held.data() - to.begin());
 }
 
 void buffer::copy_to(std::span<std::byte> data, std::size_t offset) const {
     check_no_gaps("to copy from");
+    const region from = part(offset, data.size());
+    const auto get = [&](const std::byte* at) { detail::gather(from, at, data.data()); };
+    if (!data.empty() && data.size() <= few_at_gate && pass_gate(*gate_, access::read, get)) return;
     detail::request asked = request_of(unibuf::host, access::read, {.offset = offset, .count = data.size()});
     asked.why = cause::copy_to;
     asked.verb = "to copy from";
-    const byte_lease from = detail::take_lease(core_of(gate_), asked);
-    detail::gather(asked.part, from.data() - asked.part.begin(), data.data());
+    const byte_lease held = detail::take_lease(core_of(gate_), asked);
+    get(held.data() - from.begin());
+}
+
+void buffer::copy_from(std::span<const std::byte> data, space where, std::size_t offset) {
+    if (where == unibuf::host || data.empty()) return copy_from(data, offset);
+    check_no_gaps("to copy to");
+    detail::request asked = request_of(where, access::write, {.offset = offset, .count = data.size()});
+    asked.verb = "to copy to";
+    const trace::asked_by_name unguarded;
+    if (!detail::copy_in(core_of(gate_), asked, data.data())) copy_from(data, offset);
+}
+
+void buffer::copy_to(std::span<std::byte> data, space where, std::size_t offset) const {
+    if (where == unibuf::host || data.empty()) return copy_to(data, offset);
+    check_no_gaps("to copy from");
+    detail::request asked = request_of(where, access::read, {.offset = offset, .count = data.size()});
+    asked.why = cause::copy_to;
+    asked.verb = "to copy from";
+    const trace::asked_by_name unguarded;
+    if (!detail::copy_out(core_of(gate_), asked, data.data())) copy_to(data, offset);
+}
+
+space buffer::current_at() const {
+    if (gate_->is_current_at(unibuf::host.id())) return unibuf::host;
+    return detail::current_at(core_of(gate_), part(0, rest));
 }
 
 buffer_state buffer::state() const { return core_of(gate_).state(); }

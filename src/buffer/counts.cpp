@@ -20,18 +20,21 @@ transfer_count& of_kind(transfer_counts& all, const transfer& made) {
 }
 
 /// Says what only traces in files have: how the bytes went, and, of those of the host that are there, what is news.
-void look_closely(lock& through, const coherence::step& of, const region& part, bool arrived, event& made) noexcept {
+void look_closely(lock& through, const coherence::step& of, const region& part, const carried_out& how,
+                  event& made) noexcept {
     const backends::memory& device = *through->copies.find(executor_of(of))->memory;
     if (of.from != coherence::host && of.to != coherence::host) {
         const bool reaches = device.takes_from(*through->copies.find(of.from)->memory);
         made.route = reaches ? transfer_route::direct : transfer_route::by_host;
         return;
     }
-    const std::byte* const at_host = through->copies.find(coherence::host)->memory->host_address();
     const byte_range hull = part.hull();
-    made.route = device.route_of({at_host + hull.begin, hull.size()});
-    if (!trace::is_close() || (of.to == coherence::host && !arrived)) return;
-    const auto news = trace::news_in(made.buffer, executor_of(of), part, at_host, through.of().bytes);
+    const bool is_packed = how.program != nullptr;
+    const std::byte* const first =
+        is_packed ? how.program : through->copies.find(coherence::host)->memory->host_address() + hull.begin;
+    made.route = device.route_of({first, is_packed ? part.size() : hull.size()});
+    if (!trace::is_close() || (of.to == coherence::host && !how.arrived)) return;
+    const auto news = trace::news_in(made.buffer, executor_of(of), part, first, is_packed, through.of().bytes);
     made.news = news ? *news + 1 : 0;
 }
 
@@ -44,7 +47,7 @@ void record_transfer(lock& through, const coherence::step& of, const transfer& c
     made.to = of.to;
     made.queue = reinterpret_cast<std::uintptr_t>(how.on.native);
     made.took = static_cast<std::uint64_t>((counted.end - counted.begin) / std::chrono::nanoseconds(1));
-    if (is_tracing()) look_closely(through, of, part, how.arrived, made);
+    if (is_tracing()) look_closely(through, of, part, how, made);
     trace::record(made);
 }
 

@@ -15,7 +15,8 @@ struct carried_out {
     queue on = {};
     std::chrono::steady_clock::time_point begin{};
     std::chrono::steady_clock::time_point end{};
-    bool arrived = false;  // the bytes are there
+    bool arrived = false;                // the bytes are there
+    const std::byte* program = nullptr;  // where the bytes lie one behind the other, if not in the host's copy
 };
 
 /// Counts that the step `of` was carried out on the parts `moved`, and tells the observer of each.

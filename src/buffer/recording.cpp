@@ -49,7 +49,7 @@ std::uint64_t lacked_by(const guarded& state, const request& asked, std::span<co
 }
 
 void record_access(lock& through, const request& asked, std::uint64_t lacked, std::uint64_t begun) noexcept {
-    if (!trace::is_on()) return;
+    if (!asked.is_recorded || !trace::is_on()) return;
     event made = event_of(event_kind::access, through.of().id(), asked.part);
     made.time = trace::now();
     made.why = asked.why;

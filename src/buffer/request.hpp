@@ -32,6 +32,7 @@ struct request {
     const char* verb = nullptr;   // its name in messages where it is no lease: "to fill", of bytes [0, 64) at host
     bool keeps_to_mode = true;    // where false, buffer_options::access is not asked: no bytes are for the program
     bool asks_holders = true;     // where false, the holders of views have been asked to let go before
+    bool is_recorded = true;      // where false, traces have the access as a part of another
     bool is_guarded = true;       // where false, guards are not asked: the thread that has them asked for nothing
     bool waits_for_holds = true;  // where false, the request is refused where holds of others are in the way
 

@@ -21,17 +21,17 @@ class kept {
 public:
     explicit kept(std::size_t size) : bytes_(size) {}
 
-    /// Returns how many bytes of the run are news, and keeps them.
-    std::uint64_t keep(byte_range run, const std::byte* host) {
+    /// Returns how many bytes of the run, which lie at `now`, are news, and keeps them.
+    std::uint64_t keep(byte_range run, const std::byte* now) {
         if (run.end > bytes_.size()) bytes_.resize(run.end);
         std::uint64_t news = 0;
         for (byte_range each{run.begin, run.begin}; each.begin < run.end; each.begin = each.end) {
             each.end = std::min(each.begin + line, run.end);
             const bool same = known_.bytes_in(each) == each.size() &&
-                              std::memcmp(&bytes_[each.begin], host + each.begin, each.size()) == 0;
+                              std::memcmp(&bytes_[each.begin], now + (each.begin - run.begin), each.size()) == 0;
             if (!same) news += each.size();
         }
-        std::copy(host + run.begin, host + run.end, bytes_.begin() + static_cast<std::ptrdiff_t>(run.begin));
+        std::copy(now, now + run.size(), bytes_.begin() + static_cast<std::ptrdiff_t>(run.begin));
         known_.add(run);
         return news;
     }
@@ -48,12 +48,16 @@ public:
         return *only;
     }
 
-    std::uint64_t keep(std::uint64_t buffer, coherence::space_id device, const region& part, const std::byte* host,
-                       std::size_t size) {
+    std::uint64_t keep(std::uint64_t buffer, coherence::space_id device, const region& part, const std::byte* first,
+                       bool is_packed, std::size_t size) {
         const std::scoped_lock lock(mutex_);
         kept& last = all_.try_emplace({buffer, device}, size).first->second;
         std::uint64_t news = 0;
-        part.for_each_run([&](byte_range run) { news += last.keep(run, host); });
+        std::size_t before = 0;
+        part.for_each_run([&](byte_range run) {
+            news += last.keep(run, first + (is_packed ? before : run.begin - part.begin()));
+            before += run.size();
+        });
         return news;
     }
 
@@ -75,9 +79,9 @@ private:
 }  // namespace
 
 std::optional<std::uint64_t> news_in(std::uint64_t buffer, coherence::space_id device, const region& part,
-                                     const std::byte* host, std::size_t size) noexcept {
+                                     const std::byte* first, bool is_packed, std::size_t size) noexcept {
     try {
-        return all_contents::instance().keep(buffer, device, part, host, size);
+        return all_contents::instance().keep(buffer, device, part, first, is_packed, size);
     } catch (const std::bad_alloc&) {
         return std::nullopt;
     }

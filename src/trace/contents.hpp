@@ -11,10 +11,11 @@
 namespace unibuf::trace {
 
 /// Returns how many bytes of `part`, in lines, are other than those that went between the host and the device the last
-/// time, and keeps them for the next. `host` is where the host's copy, of `size` bytes, begins. Nothing where there is
-/// no memory for that.
+/// time, and keeps them for the next. `first` is where the first of them lies at the host, and the others behind it:
+/// one behind the other where they are packed, else as in the buffer, which has `size` bytes. Nothing where there is no
+/// memory for that.
 std::optional<std::uint64_t> news_in(std::uint64_t buffer, coherence::space_id device, const region& part,
-                                     const std::byte* host, std::size_t size) noexcept;
+                                     const std::byte* first, bool is_packed, std::size_t size) noexcept;
 
 /// Forgets what was kept of a buffer, or of all.
 void forget_contents(std::uint64_t buffer) noexcept;
