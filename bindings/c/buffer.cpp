@@ -168,3 +168,22 @@ unibuf_status unibuf_copy_to(unibuf_buffer* buffer, void* data, size_t size, siz
         from.copy_to(bytes_beside<std::byte>(from, data, size, offset), offset);
     });
 }
+
+unibuf_status unibuf_copy_from_at(unibuf_buffer* buffer, const void* data, size_t size, size_t offset,
+                                  unibuf_space where) {
+    return attempt([&] {
+        unibuf::buffer& to = bytes_of(buffer);
+        to.copy_from(bytes_beside<const std::byte>(to, data, size, offset), space_of(where), offset);
+    });
+}
+
+unibuf_status unibuf_copy_to_at(unibuf_buffer* buffer, void* data, size_t size, size_t offset, unibuf_space where) {
+    return attempt([&] {
+        const unibuf::buffer& from = bytes_of(buffer);
+        from.copy_to(bytes_beside<std::byte>(from, data, size, offset), space_of(where), offset);
+    });
+}
+
+unibuf_status unibuf_current_at(unibuf_buffer* buffer, unibuf_space* where) {
+    return answer(where, "a place for the space", [&] { return bytes_of(buffer).current_at().id(); });
+}

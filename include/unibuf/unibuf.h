@@ -469,6 +469,18 @@ UNIBUF_C_API unibuf_status unibuf_fill(unibuf_buffer* buffer, const void* patter
 UNIBUF_C_API unibuf_status unibuf_copy_from(unibuf_buffer* buffer, const void* data, size_t size, size_t offset);
 UNIBUF_C_API unibuf_status unibuf_copy_to(unibuf_buffer* buffer, void* data, size_t size, size_t offset);
 
+/// These copy between the program's memory and the copy at a space, by its driver, past the host's copy: it is neither
+/// made nor made current, so bytes that are copied out twice move twice. They are for data that the host passes on, as
+/// messages and files are. They return when the bytes are there, and fail as leases at that space do.
+UNIBUF_C_API unibuf_status unibuf_copy_from_at(unibuf_buffer* buffer, const void* data, size_t size, size_t offset,
+                                               unibuf_space where);
+UNIBUF_C_API unibuf_status unibuf_copy_to_at(unibuf_buffer* buffer, void* data, size_t size, size_t offset,
+                                             unibuf_space where);
+
+/// Writes a space where all bytes of the handle are current: the host if it is one, else a device; the host, too, where
+/// no space has all of them.
+UNIBUF_C_API unibuf_status unibuf_current_at(unibuf_buffer* buffer, unibuf_space* where);
+
 // ---- What became of it ----------------------------------------------------------------------------------------------
 
 typedef UNIBUF_C_ENUM(unibuf_buffer_state){

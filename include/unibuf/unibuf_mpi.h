@@ -30,6 +30,18 @@ static inline unibuf_status unibuf_mpi_told(unibuf_status status, const char* te
 
 // ---- Messages -------------------------------------------------------------------------------------------------------
 
+/// Copies out what is newest, wherever that is, or to where the bytes that are overwritten are newest.
+static inline unibuf_status unibuf_mpi_copy(unibuf_buffer* buffer, char* bytes, bool goes) {
+    const size_t size = unibuf_size(buffer);
+    unibuf_space where = UNIBUF_HOST;
+    unibuf_status status = unibuf_current_at(buffer, &where);
+    if (status == UNIBUF_OK) {
+        status = goes ? unibuf_copy_to_at(buffer, bytes, size, 0, where)
+                      : unibuf_copy_from_at(buffer, bytes, size, 0, where);
+    }
+    return unibuf_mpi_told(status, unibuf_message());
+}
+
 /// Sends the newest content of a buffer or a view, wherever it is. Waits as MPI_Send does.
 static inline unibuf_status unibuf_mpi_send(unibuf_buffer* buffer, int to, int tag, MPI_Comm comm) {
     const size_t size = unibuf_size(buffer);
@@ -37,7 +49,7 @@ static inline unibuf_status unibuf_mpi_send(unibuf_buffer* buffer, int to, int t
     if (status != UNIBUF_OK || to == MPI_PROC_NULL) return status;
     char* const bytes = malloc(size + 1);
     if (!bytes) return unibuf_mpi_told(UNIBUF_OUT_OF_MEMORY, "memory for a message was asked for");
-    status = unibuf_mpi_told(unibuf_copy_to(buffer, bytes, size, 0), unibuf_message());
+    status = unibuf_mpi_copy(buffer, bytes, true);
     if (status == UNIBUF_OK) status = unibuf_message_send(bytes, size, to, tag, comm, unibuf_mpi_message(), 512);
     free(bytes);
     return status;
@@ -54,7 +66,7 @@ static inline unibuf_status unibuf_mpi_recv(unibuf_buffer* buffer, int from, int
     char* const bytes = malloc(size + 1);
     if (!bytes) return unibuf_mpi_told(UNIBUF_OUT_OF_MEMORY, "memory for a message was asked for");
     status = unibuf_message_receive(bytes, size, from, tag, comm, timeout_ns, unibuf_mpi_message(), 512);
-    if (status == UNIBUF_OK) status = unibuf_mpi_told(unibuf_copy_from(buffer, bytes, size, 0), unibuf_message());
+    if (status == UNIBUF_OK) status = unibuf_mpi_copy(buffer, bytes, false);
     free(bytes);
     return status;
 }
@@ -70,11 +82,11 @@ static inline unibuf_status unibuf_mpi_bcast(unibuf_buffer* buffer, int root, MP
     char* const bytes = malloc(size + 1);
     if (!bytes) status = unibuf_mpi_told(UNIBUF_OUT_OF_MEMORY, "memory for a message was asked for");
     if (status == UNIBUF_OK && rank == root) {
-        status = unibuf_mpi_told(unibuf_copy_to(buffer, bytes, size, 0), unibuf_message());
+        status = unibuf_mpi_copy(buffer, bytes, true);
     }
     status = unibuf_message_broadcast(bytes, size, root, comm, status, unibuf_mpi_message(), 512);
     if (status == UNIBUF_OK && rank != root) {
-        status = unibuf_mpi_told(unibuf_copy_from(buffer, bytes, size, 0), unibuf_message());
+        status = unibuf_mpi_copy(buffer, bytes, false);
     }
     free(bytes);
     return status;
@@ -98,6 +110,12 @@ typedef struct unibuf_halo_options {
     bool corners;                      // whether ghosts at edges and corners are exchanged too
 } unibuf_halo_options;
 
+/// What goes to one neighbour of one field, and what comes.
+typedef struct unibuf_halo_strip {
+    unibuf_buffer* boxes[2];  // what comes, what goes; made when they are needed first
+    unibuf_space newest_at;   // where the side was that has gone: its ghosts are put there
+} unibuf_halo_strip;
+
 /// The ghosts of one or several fields, which are the cells of neighbours. Ends by unibuf_halo_destroy.
 ///
 /// Up to three axes of a grid are cut among the processes of a communicator, by its own Cartesian topology where it has
@@ -107,15 +125,17 @@ typedef struct unibuf_halo_options {
 typedef struct unibuf_halo {
     unibuf_halo_messages messages;
     unibuf_buffer* buffers[UNIBUF_HALO_FIELDS];
-    unibuf_buffer** boxes;  // of each side, of each field: what comes, then what goes; made when they are needed first
+    unibuf_halo_strip* strips;  // of each side, of each field
 } unibuf_halo;
 
 /// Ends a halo, before MPI_Finalize; after that it leaves MPI alone.
 static inline void unibuf_halo_destroy(unibuf_halo* halo) {
     if (!halo) return;
-    const size_t boxes = halo->boxes ? 2 * UNIBUF_HALO_SIDES * halo->messages.shape.fields : 0;
-    for (size_t box = 0; box < boxes; ++box) unibuf_destroy(halo->boxes[box]);
-    free(halo->boxes);
+    const size_t strips = halo->strips ? UNIBUF_HALO_SIDES * halo->messages.shape.fields : 0;
+    for (size_t strip = 0; strip < strips; ++strip) {
+        for (int goes = 0; goes < 2; ++goes) unibuf_destroy(halo->strips[strip].boxes[goes]);
+    }
+    free(halo->strips);
     for (size_t field = 0; field < UNIBUF_HALO_FIELDS; ++field) unibuf_destroy(halo->buffers[field]);
     unibuf_messages_close(&halo->messages);
     free(halo);
@@ -154,8 +174,8 @@ static inline unibuf_status unibuf_halo_create(MPI_Comm comm, const unibuf_halo_
         }
     }
     if (status == UNIBUF_OK && count > 0 && count <= UNIBUF_HALO_FIELDS) {
-        halo->boxes = calloc(2 * UNIBUF_HALO_SIDES * count, sizeof *halo->boxes);
-        if (!halo->boxes) {
+        halo->strips = calloc(UNIBUF_HALO_SIDES * count, sizeof *halo->strips);
+        if (!halo->strips) {
             snprintf(halo->messages.message, sizeof halo->messages.message, "memory for a halo was asked for");
             status = UNIBUF_OUT_OF_MEMORY;
         }
@@ -170,22 +190,17 @@ static inline unibuf_status unibuf_halo_create(MPI_Comm comm, const unibuf_halo_
     return status;
 }
 
-/// Gives the box of a field that goes to a side, or comes from it.
-static inline unibuf_status unibuf_halo_box(unibuf_halo* halo, size_t side, size_t field, bool goes,
-                                            unibuf_buffer** box) {
+/// Makes the box of a field that goes to a side, or comes from it, where it has not been made.
+static inline unibuf_status unibuf_halo_box(unibuf_halo* halo, size_t side, size_t field, bool goes) {
     const unibuf_halo_shape* shape = &halo->messages.shape;
     const unibuf_halo_side* of = &halo->messages.sides[side];
     const size_t* const begin = goes ? of->out : of->in;
-    unibuf_buffer** const kept = &halo->boxes[2 * (side * shape->fields + field) + goes];
-    unibuf_status status = UNIBUF_OK;
-    if (!*kept) {
-        size_t end[UNIBUF_HALO_AXES];
-        for (size_t axis = 0; axis < shape->axes; ++axis) end[axis] = begin[axis] + of->count[axis];
-        status = unibuf_view_rect(halo->buffers[field], shape->element_sizes[field], shape->axes, shape->extents, begin,
-                                  end, kept);
-    }
-    *box = *kept;
-    return status;
+    unibuf_buffer** const box = &halo->strips[side * shape->fields + field].boxes[goes];
+    if (*box) return UNIBUF_OK;
+    size_t end[UNIBUF_HALO_AXES];
+    for (size_t axis = 0; axis < shape->axes; ++axis) end[axis] = begin[axis] + of->count[axis];
+    return unibuf_view_rect(halo->buffers[field], shape->element_sizes[field], shape->axes, shape->extents, begin, end,
+                            box);
 }
 
 /// Packs what goes, or unpacks what came.
@@ -195,11 +210,14 @@ static inline unibuf_status unibuf_halo_copy(unibuf_halo* halo, bool goes) {
         const unibuf_halo_side* side = &halo->messages.sides[i];
         char* bytes = goes ? side->outgoing : side->incoming;
         for (size_t field = 0; field < shape->fields; ++field) {
-            unibuf_buffer* box = NULL;
-            unibuf_status status = unibuf_halo_box(halo, i, field, goes, &box);
+            unibuf_halo_strip* const strip = &halo->strips[i * shape->fields + field];
+            unibuf_status status = unibuf_halo_box(halo, i, field, goes);
+            unibuf_buffer* const box = strip->boxes[goes];
             const size_t size = unibuf_size(box);
+            if (status == UNIBUF_OK && goes) status = unibuf_current_at(box, &strip->newest_at);
             if (status == UNIBUF_OK) {
-                status = goes ? unibuf_copy_to(box, bytes, size, 0) : unibuf_copy_from(box, bytes, size, 0);
+                status = goes ? unibuf_copy_to_at(box, bytes, size, 0, strip->newest_at)
+                              : unibuf_copy_from_at(box, bytes, size, 0, strip->newest_at);
             }
             if (status != UNIBUF_OK) return unibuf_mpi_told(status, unibuf_message());
             bytes += size;

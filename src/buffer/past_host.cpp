@@ -127,7 +127,7 @@ space current_at(core& of, const region& part) {
     if (complete == 0 || coherence::has(complete, coherence::host)) return host;
     space found = host;
     coherence::for_each_space(complete, [&](coherence::space_id each) {
-        if (found == host) found = space::from_id(each);
+        if (found == host && each != host_as_device.id()) found = space::from_id(each);
     });
     return found;
 }

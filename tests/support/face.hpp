@@ -65,6 +65,9 @@ public:
     virtual void fill(std::span<const std::byte> pattern) = 0;
     virtual void copy_from(std::span<const std::byte> data, std::size_t offset) = 0;
     virtual void copy_to(std::span<std::byte> data, std::size_t offset) const = 0;
+    virtual void copy_from(std::span<const std::byte> data, space where, std::size_t offset) = 0;
+    virtual void copy_to(std::span<std::byte> data, space where, std::size_t offset) const = 0;
+    virtual space current_at() const = 0;
 
     /// Makes `first` and then this one current at `to`, in one batch.
     virtual void sync_together(space to, face& first) = 0;

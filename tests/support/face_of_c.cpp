@@ -213,6 +213,17 @@ public:
     void copy_to(std::span<std::byte> data, std::size_t offset) const override {
         must(unibuf_copy_to(of_, data.data(), data.size(), offset));
     }
+    void copy_from(std::span<const std::byte> data, space where, std::size_t offset) override {
+        must(unibuf_copy_from_at(of_, data.data(), data.size(), offset, where.id()));
+    }
+    void copy_to(std::span<std::byte> data, space where, std::size_t offset) const override {
+        must(unibuf_copy_to_at(of_, data.data(), data.size(), offset, where.id()));
+    }
+    space current_at() const override {
+        unibuf_space where = UNIBUF_NO_SPACE;
+        must(unibuf_current_at(of_, &where));
+        return space::from_id(static_cast<std::uint8_t>(where));
+    }
 
     void sync_together(space to, face& first) override {
         unibuf_batch* made = nullptr;

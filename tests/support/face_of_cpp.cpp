@@ -98,6 +98,13 @@ public:
     void fill(std::span<const std::byte> pattern) override { of_.fill(pattern); }
     void copy_from(std::span<const std::byte> data, std::size_t offset) override { of_.copy_from(data, offset); }
     void copy_to(std::span<std::byte> data, std::size_t offset) const override { of_.copy_to(data, offset); }
+    void copy_from(std::span<const std::byte> data, space where, std::size_t offset) override {
+        of_.copy_from(data, where, offset);
+    }
+    void copy_to(std::span<std::byte> data, space where, std::size_t offset) const override {
+        of_.copy_to(data, where, offset);
+    }
+    space current_at() const override { return of_.current_at(); }
 
     void sync_together(space to, face& first) override {
         batch all(to);

@@ -201,8 +201,8 @@ void player::settle() {
 }
 
 /// Checks that the operation that has just succeeded moved no byte that was current at `where`, and none at all where
-/// it fetches nothing. It may have given back to standing holds what it had taken.
-void player::expect_moves(const region& bytes, place where, bool fetches, bool gives_back) {
+/// it fetches nothing, but for `others`. It may have given back to standing holds what it had taken.
+void player::expect_moves(const region& bytes, place where, bool fetches, bool gives_back, std::size_t others) {
     if (!tried_once_) return;
     const std::uint64_t moved = whole().handle->bytes_moved() - moved_before_;
     const std::size_t given_back = before_.to_give_back(bytes, gives_back);
@@ -210,6 +210,7 @@ void player::expect_moves(const region& bytes, place where, bool fetches, bool g
     for (const byte_range& run : runs_of(bytes)) needed += fetches ? before_.stale(run, where) : 0;
     if (joins_parts_ && needed > 0) needed = bytes.hull().size();
     if (joins_parts_ && given_back > 0) needed += before_.standing().size() * whole().range.size();
+    needed += others;
     if (moved > needed) throw difference(fmt::format("moved {} bytes, of which {} were needed", moved, needed));
 }
 

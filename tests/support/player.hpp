@@ -116,7 +116,7 @@ private:
     bool attempt(const operation& op, const std::vector<error_code>& must_fail, const std::function<void()>& call);
     bool is_refusal(const error& thrown);
     void settle();
-    void expect_moves(const region& bytes, place where, bool fetches, bool gives_back = false);
+    void expect_moves(const region& bytes, place where, bool fetches, bool gives_back = false, std::size_t others = 0);
     void expect_content(const region& bytes, place where, const native_memory& at, bool queued);
 
     void take_lease(const operation& op);
@@ -137,6 +137,8 @@ private:
     void discard(const operation& op);
     void fill(const operation& op);
     void copy(const operation& op);
+    void copy_content(const operation& op, face& of, std::size_t offset, const region& bytes, bool from,
+                      std::span<std::byte> content, const std::vector<error_code>& must_fail);
     void make_view(const operation& op);
     void make_room(const operation& op);
     void recycle(operation op);

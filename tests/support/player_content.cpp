@@ -78,25 +78,51 @@ void player::copy(const operation& op) {
     auto content = content_of(op, count);
     std::vector<error_code> must_fail = conflicts(range, from ? access::write : access::read);
     if (beyond) must_fail = {error_code::out_of_range};
-    asked_[at_host] = true;
+    copy_content(op, *of.handle, offset, range, from, content, must_fail);
+}
+
+/// Copies content to bytes of a handle, or out of them. With operation::partly that goes past the host's copy, between
+/// the program and a space that the operation names, or the buffer for one that has the bytes.
+void player::copy_content(const operation& op, face& of, std::size_t offset, const region& bytes, bool from,
+                          std::span<std::byte> content, const std::vector<error_code>& must_fail) {
+    const bool passes = (op.flags & operation::partly) != 0;
+    place where = passes ? explicit_places[op.where % 3] : at_host;
+    if (passes && op.value % 2 != 0) {
+        const space found = of.current_at();
+        where = found == devices_[0].where ? at_first : found == devices_[1].where ? at_second : at_host;
+    }
+    const bool was_there = where != at_host && allocated(where);
+    asked_[where] = asked_[at_host] = true;
     if (!attempt(op, must_fail, [&] {
-            if (from) {
-                of.handle->copy_from(content, offset);
-            } else {
-                of.handle->copy_to(content, offset);
-            }
+            const space at = space_of(where);
+            if (!passes) return from ? of.copy_from(content, offset) : of.copy_to(content, offset);
+            from ? of.copy_from(content, at, offset) : of.copy_to(content, at, offset);
         })) {
+        if (from && passes && must_fail.empty()) bytes.for_each_run([&](byte_range run) { oracle_.fill_in_part(run); });
         return;
     }
-    expect_moves(range, at_host, !from, from);
-    if (from) {
-        oracle_.write(range, at_host);
-        oracle_.put(range, content);
+    const bool at_device = where != at_host && !shares(where);
+    const bool also_leased = where != at_host && !at_device && !was_there;  // that the two share memory was found then
+    if (also_leased) {
+        for (standing_rules& each : oracle_.standing()) {
+            bytes.for_each_run([&](byte_range run) { each.take(run, where); });
+        }
     } else {
-        oracle_.read(range, at_host);
-        const std::string wrong = oracle_.compare(range, content);
-        if (!wrong.empty()) throw difference("copied " + wrong);
+        expect_moves(bytes, at_device ? where : at_host, !from, from, at_device ? bytes.size() : 0);
     }
+    const place used = at_device ? where : at_host;
+    std::span<std::byte> left = content;
+    bytes.for_each_run([&](byte_range run) {
+        const std::span<std::byte> here = left.first(run.size());
+        left = left.subspan(run.size());
+        if (from) {
+            oracle_.write(run, used);
+            return oracle_.put(run, here);
+        }
+        oracle_.read(run, used);
+        const std::string wrong = oracle_.compare(run, here);
+        if (!wrong.empty()) throw difference("copied out " + wrong);
+    });
 }
 
 void player::make_view(const operation& op) {

@@ -156,26 +156,10 @@ void player::use_rectangle(const operation& op) {
             return;
         }
         case 6: {
-            const bool from = (op.flags & operation::partly) != 0;
+            const bool from = op.handle % 2 != 0;
             auto content = content_of(op, bytes.size());
-            allocates(at_host);
-            if (!attempt(op, conflicts(bytes, from ? access::write : access::read),
-                         [&] { from ? handle->copy_from(content, 0) : handle->copy_to(content, 0); })) {
-                return;
-            }
-            expect_moves(bytes, at_host, !from, from);
-            std::span<const std::byte> left = content;
-            return for_runs([&](byte_range run) {
-                if (from) {
-                    oracle_.write(run, at_host);
-                    oracle_.put(run, left.first(run.size()));
-                } else {
-                    oracle_.read(run, at_host);
-                    const std::string wrong = oracle_.compare(run, left.first(run.size()));
-                    if (!wrong.empty()) throw difference("copied of a rectangle " + wrong);
-                }
-                left = left.subspan(run.size());
-            });
+            return copy_content(op, *handle, 0, bytes, from, content,
+                                conflicts(bytes, from ? access::write : access::read));
         }
         default:
             return point_into_rectangle(op, *handle, bytes);
