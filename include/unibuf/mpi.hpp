@@ -1,7 +1,7 @@
 // unibuf/mpi.hpp: buffers between machines, by the program's own MPI. Nothing else in unibuf knows MPI.
 //
-// What is sent is packed under a short lease, and what has come is unpacked under one: just these bytes move, between
-// the message and the place where they are newest, and no lease is held while a message is under way. Messages lie in
+// What is sent is packed under a short lease, from where it is newest, and what has come is unpacked under one: just
+// these bytes move, and no lease is held while a message is under way. Messages lie in
 // host memory of their own; MPI sees neither device memory nor derived datatypes. Every call of MPI is made on the
 // caller's thread, with no lock of unibuf held.
 //
@@ -75,14 +75,6 @@ void copy_out(const View& view, std::span<T> message) {
     bytes.copy_to(std::as_writable_bytes(message), bytes.current_at());
 }
 
-/// Copies to where the bytes that are overwritten are newest.
-template <class View, class T>
-void copy_in(View& view, std::span<T> message) {
-    buffer& bytes = view.bytes();
-    if (bytes.size_bytes() != message.size_bytes()) return view.copy_from(message);
-    bytes.copy_from(std::as_bytes(message), bytes.current_at());
-}
-
 }  // namespace detail
 
 /// Sends the newest content of a buffer or a view, wherever it is. Returns when the buffer may be written again; waits
@@ -111,7 +103,7 @@ void recv(View&& view, int from, int tag, MPI_Comm comm, std::chrono::nanosecond
     auto message = detail::packed_as(view);
     failed.must(unibuf_message_receive(message.bytes(), message.size_bytes(), from, tag, comm, timeout.count(),
                                        failed.text, sizeof failed.text));
-    detail::copy_in(view, message.span());
+    view.copy_from(message.span());
 }
 
 /// Gives all processes of `comm` what `root` has in a buffer or a view. All call it, with views of the same size; where
@@ -134,7 +126,7 @@ void bcast(View&& view, int root, MPI_Comm comm) {
                                  unread ? UNIBUF_TRANSFER_FAILED : UNIBUF_OK, failed.text, sizeof failed.text);
     if (unread) std::rethrow_exception(unread);
     failed.must(status);
-    if (rank != root) detail::copy_in(view, message.span());
+    if (rank != root) view.copy_from(message.span());
 }
 
 /// How a grid is cut among processes, axis by axis; an axis that a list does not reach has 0 there.
@@ -196,8 +188,9 @@ public:
         check(unibuf_messages_may_begin(messages_.get()));
         if (strips_.empty()) cut_strips();
         for (strip& each : strips_) {
-            each.newest_at = each.out.current_at();
-            each.out.copy_to(each.outgoing, each.newest_at);
+            // With corners, cells go to several neighbours: they come to the host's copy once, for all of these.
+            if (!messages_->shape.corners) each.by = each.out.current_at();
+            each.out.copy_to(each.outgoing, each.by);
         }
         check(unibuf_messages_start(messages_.get()));
     }
@@ -216,7 +209,7 @@ public:
     void finish() { finish(timeout_); }
     void finish(std::chrono::nanoseconds timeout) {
         check(unibuf_messages_wait(messages_.get(), timeout.count()));
-        for (strip& each : strips_) each.in.copy_from(each.incoming, each.newest_at);
+        for (strip& each : strips_) each.in.copy_from(each.incoming, each.by);
         unibuf_messages_finished(messages_.get());
     }
 
@@ -256,7 +249,7 @@ private:
         buffer in;
         std::span<std::byte> outgoing;
         std::span<const std::byte> incoming;
-        space newest_at = host;  // where the side was that has gone: its ghosts are put there
+        space by = host;  // where the cells were that have gone: the ghosts are put there
     };
     struct closing {
         void operator()(unibuf_halo_messages* messages) const noexcept {

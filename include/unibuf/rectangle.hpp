@@ -180,6 +180,15 @@ public:
         read(unibuf::host).elements().for_each([&](const T& each) { *next++ = each; });
     }
 
+    // These copy all elements past the host's copy; throw error(unsupported), too, for a rectangle with steps.
+    UNIBUF_INLINED void copy_from(std::span<const T> data, space where) {
+        bytes_.copy_from(std::as_bytes(data), where);
+    }
+    UNIBUF_INLINED void copy_to(std::span<T> data, space where) const {
+        bytes_.copy_to(std::as_writable_bytes(data), where);
+    }
+    space current_at() const { return bytes_.current_at(); }
+
     // These copy all elements where they are: see buffer::copy_from.
     UNIBUF_INLINED void copy_from(const buffer& source) { bytes_.copy_from(source); }
     UNIBUF_INLINED void copy_to(buffer& target) const { bytes_.copy_to(target); }

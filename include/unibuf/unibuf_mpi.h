@@ -30,15 +30,11 @@ static inline unibuf_status unibuf_mpi_told(unibuf_status status, const char* te
 
 // ---- Messages -------------------------------------------------------------------------------------------------------
 
-/// Copies out what is newest, wherever that is, or to where the bytes that are overwritten are newest.
-static inline unibuf_status unibuf_mpi_copy(unibuf_buffer* buffer, char* bytes, bool goes) {
-    const size_t size = unibuf_size(buffer);
+/// Copies out what is newest, wherever that is.
+static inline unibuf_status unibuf_mpi_copy_out(unibuf_buffer* buffer, char* bytes) {
     unibuf_space where = UNIBUF_HOST;
     unibuf_status status = unibuf_current_at(buffer, &where);
-    if (status == UNIBUF_OK) {
-        status = goes ? unibuf_copy_to_at(buffer, bytes, size, 0, where)
-                      : unibuf_copy_from_at(buffer, bytes, size, 0, where);
-    }
+    if (status == UNIBUF_OK) status = unibuf_copy_to_at(buffer, bytes, unibuf_size(buffer), 0, where);
     return unibuf_mpi_told(status, unibuf_message());
 }
 
@@ -49,7 +45,7 @@ static inline unibuf_status unibuf_mpi_send(unibuf_buffer* buffer, int to, int t
     if (status != UNIBUF_OK || to == MPI_PROC_NULL) return status;
     char* const bytes = malloc(size + 1);
     if (!bytes) return unibuf_mpi_told(UNIBUF_OUT_OF_MEMORY, "memory for a message was asked for");
-    status = unibuf_mpi_copy(buffer, bytes, true);
+    status = unibuf_mpi_copy_out(buffer, bytes);
     if (status == UNIBUF_OK) status = unibuf_message_send(bytes, size, to, tag, comm, unibuf_mpi_message(), 512);
     free(bytes);
     return status;
@@ -66,7 +62,7 @@ static inline unibuf_status unibuf_mpi_recv(unibuf_buffer* buffer, int from, int
     char* const bytes = malloc(size + 1);
     if (!bytes) return unibuf_mpi_told(UNIBUF_OUT_OF_MEMORY, "memory for a message was asked for");
     status = unibuf_message_receive(bytes, size, from, tag, comm, timeout_ns, unibuf_mpi_message(), 512);
-    if (status == UNIBUF_OK) status = unibuf_mpi_copy(buffer, bytes, false);
+    if (status == UNIBUF_OK) status = unibuf_mpi_told(unibuf_copy_from(buffer, bytes, size, 0), unibuf_message());
     free(bytes);
     return status;
 }
@@ -82,11 +78,11 @@ static inline unibuf_status unibuf_mpi_bcast(unibuf_buffer* buffer, int root, MP
     char* const bytes = malloc(size + 1);
     if (!bytes) status = unibuf_mpi_told(UNIBUF_OUT_OF_MEMORY, "memory for a message was asked for");
     if (status == UNIBUF_OK && rank == root) {
-        status = unibuf_mpi_copy(buffer, bytes, true);
+        status = unibuf_mpi_copy_out(buffer, bytes);
     }
     status = unibuf_message_broadcast(bytes, size, root, comm, status, unibuf_mpi_message(), 512);
     if (status == UNIBUF_OK && rank != root) {
-        status = unibuf_mpi_copy(buffer, bytes, false);
+        status = unibuf_mpi_told(unibuf_copy_from(buffer, bytes, size, 0), unibuf_message());
     }
     free(bytes);
     return status;
@@ -113,7 +109,7 @@ typedef struct unibuf_halo_options {
 /// What goes to one neighbour of one field, and what comes.
 typedef struct unibuf_halo_strip {
     unibuf_buffer* boxes[2];  // what comes, what goes; made when they are needed first
-    unibuf_space newest_at;   // where the side was that has gone: its ghosts are put there
+    unibuf_space by;          // where the cells were that have gone: the ghosts are put there
 } unibuf_halo_strip;
 
 /// The ghosts of one or several fields, which are the cells of neighbours. Ends by unibuf_halo_destroy.
@@ -214,10 +210,12 @@ static inline unibuf_status unibuf_halo_copy(unibuf_halo* halo, bool goes) {
             unibuf_status status = unibuf_halo_box(halo, i, field, goes);
             unibuf_buffer* const box = strip->boxes[goes];
             const size_t size = unibuf_size(box);
-            if (status == UNIBUF_OK && goes) status = unibuf_current_at(box, &strip->newest_at);
+            // With corners, cells go to several neighbours: they come to the host's copy once, for all of these.
+            const bool passes_host = goes && !shape->corners;
+            if (status == UNIBUF_OK && passes_host) status = unibuf_current_at(box, &strip->by);
             if (status == UNIBUF_OK) {
-                status = goes ? unibuf_copy_to_at(box, bytes, size, 0, strip->newest_at)
-                              : unibuf_copy_from_at(box, bytes, size, 0, strip->newest_at);
+                status = goes ? unibuf_copy_to_at(box, bytes, size, 0, strip->by)
+                              : unibuf_copy_from_at(box, bytes, size, 0, strip->by);
             }
             if (status != UNIBUF_OK) return unibuf_mpi_told(status, unibuf_message());
             bytes += size;

@@ -165,6 +165,13 @@ public:
     UNIBUF_INLINED void copy_to(std::span<T> data, std::size_t offset = 0) const {
         bytes_.copy_to(std::as_writable_bytes(data), scaled(offset));
     }
+    UNIBUF_INLINED void copy_from(std::span<const T> data, space where, std::size_t offset = 0) {
+        bytes_.copy_from(std::as_bytes(data), where, scaled(offset));
+    }
+    UNIBUF_INLINED void copy_to(std::span<T> data, space where, std::size_t offset = 0) const {
+        bytes_.copy_to(std::as_writable_bytes(data), where, scaled(offset));
+    }
+    space current_at() const { return bytes_.current_at(); }
     UNIBUF_INLINED void copy_from(const unified_buffer& source, std::size_t offset = 0) {
         bytes_.copy_from(source.bytes_, scaled(offset));
     }

@@ -1,5 +1,6 @@
 // tests/contract/copy_contract.cpp: copies from one buffer to another are made where the bytes are.
 #include <algorithm>
+#include <array>
 
 #include "contract/contract.hpp"
 
@@ -60,6 +61,36 @@ TEST_P(buffer_contract, copies_a_part_to_and_fro) {
     large.view(100, 500).copy_from(large.view(7000, 500));
     std::copy_n(wanted.begin() + 7000, 500, wanted.begin() + 100);
     EXPECT_TRUE(same(content_of(large), wanted));
+}
+
+TEST_P(buffer_contract, copies_past_the_host_in_and_out) {
+    buffer array = apart(size);
+    device_fills(array, where_, std::byte{7});
+    array.discard(host);
+    bytes wanted(size, std::byte{7});
+    bytes got(3001);
+    array.copy_to(got, array.current_at(), 4099);
+    EXPECT_TRUE(same(got, {wanted.data() + 4099, got.size()}));
+    got = noise(got.size(), 4);
+    array.copy_from(got, where_, 17);
+    std::ranges::copy(got, wanted.begin() + 17);
+    EXPECT_EQ(code_of([&] { array.placement(host); }), error_code::not_allocated);
+
+    // A rectangle of four axes: no driver copies it in one call.
+    const std::array<std::size_t, 5> extents{4, 5, 10, 10, 10};
+    const std::array<slice, 5> along{slice{1, 3}, slice{1, 4}, slice{2, 9}, slice{0, 5}, slice{3, 4}};
+    buffer part = array.view(shape::of(extents), 1, along);
+    bytes content = noise(part.size_bytes(), 5);
+    part.copy_from(content, where_);
+    bytes back(content.size());
+    part.copy_to(back, where_);
+    EXPECT_TRUE(same(back, content));
+    const std::byte* next = content.data();
+    for (std::size_t a = 1; a < 3; ++a)
+        for (std::size_t b = 1; b < 4; ++b)
+            for (std::size_t c = 2; c < 9; ++c)
+                for (std::size_t d = 0; d < 5; ++d) wanted[(((a * 5 + b) * 10 + c) * 10 + d) * 10 + 3] = *next++;
+    EXPECT_TRUE(same(content_of(array), wanted));
 }
 
 TEST_P(buffer_contract, copies_at_the_host_what_the_host_has) {

@@ -58,7 +58,7 @@ static void exchange(int rank, int size) {
     CHECK(unibuf_halo_finish(halo, UNIBUF_FOREVER) == UNIBUF_OK);
 
     const uint64_t row = columns * sizeof(double);
-    CHECK(moved(first) == 2 * row && moved(second) == 2 * row);
+    CHECK(moved(first) == 4 * row && moved(second) == 4 * row);
     CHECK(unibuf_halo_neighbours(halo) == 2);
     CHECK(unibuf_halo_neighbour_at(halo, 0).rank == above);
     CHECK(unibuf_halo_neighbour_at(halo, 0).direction[0] == -1);

@@ -60,7 +60,7 @@ def test_the_boundary_alone_moves():
     rows = field((6, 100))
     with mpi.Halo(WORLD, rows, periodic=[True]) as edges:
         edges.exchange()
-        assert rows.statistics.bytes_moved == 2 * 400
+        assert rows.statistics.bytes_moved == 4 * 400
         with rows.read("debug:0") as array:
             assert array[0, 0] == 1000 * LEFT + 400
             assert array[5, 99] == 1000 * RIGHT + 199

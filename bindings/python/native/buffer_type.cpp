@@ -17,16 +17,18 @@ namespace unibuf::python {
 
 namespace {
 
-void copy_bytes_from(typed_buffer& self, nb::handle source, nb::handle offset) {
+void copy_bytes_from(typed_buffer& self, nb::handle source, nb::handle offset, nb::handle at) {
     const bytes_of_object data(source);
     const access_options range = range_of(offset, nb::none(), self.element().bytes);
-    self.access([&](unibuf::buffer& of) { of.copy_from(data.span(), range.offset); });
+    const space where = named_space_of(at);
+    self.access([&](unibuf::buffer& of) { of.copy_from(data.span(), where, range.offset); });
 }
 
-void copy_bytes_to(typed_buffer& self, nb::handle target, nb::handle offset) {
+void copy_bytes_to(typed_buffer& self, nb::handle target, nb::handle offset, nb::handle at) {
     const bytes_of_object data(target, PyBUF_WRITABLE);
     const access_options range = range_of(offset, nb::none(), self.element().bytes);
-    self.access([&](unibuf::buffer& of) { of.copy_to(data.span(), range.offset); });
+    const space where = named_space_of(at);
+    self.access([&](unibuf::buffer& of) { of.copy_to(data.span(), where, range.offset); });
 }
 
 /// Returns the handle to the array that `of` is a rectangle of, or to all of it.
@@ -100,8 +102,14 @@ void define_buffer(nb::module_& in) {
             "_has_steps", [](const typed_buffer& self) { return self.has_steps(); }, nb::lock_self())
         .def("_make_range", range, "offset"_a, "shape"_a, nb::lock_self())
         .def("_make_rectangle", rectangle, "which"_a, "shape"_a, "strides"_a, nb::lock_self())
-        .def("_copy_bytes_from", copy_bytes_from, "source"_a, "offset"_a = 0, nb::lock_self())
-        .def("_copy_bytes_to", copy_bytes_to, "target"_a, "offset"_a = 0, nb::lock_self())
+        .def("_copy_bytes_from", copy_bytes_from, "source"_a, "offset"_a = 0, "at"_a = "host", nb::lock_self())
+        .def("_copy_bytes_to", copy_bytes_to, "target"_a, "offset"_a = 0, "at"_a = "host", nb::lock_self())
+        .def(
+            "_current_at",
+            [](typed_buffer& self) {
+                return self.access([](const unibuf::buffer& of) { return of.current_at().name(); });
+            },
+            nb::lock_self())
         .def(
             "_statistics", [](typed_buffer& self) { return statistics_as_dict(self.bytes().statistics()); },
             nb::lock_self())

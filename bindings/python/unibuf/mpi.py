@@ -1,8 +1,8 @@
 """Buffers between machines, by mpi4py.
 
-What is sent is packed in a short block, and what has come is unpacked in one: just these bytes move, and no block is
-open while a message is under way. MPI sees host memory of this module's own. What MPI refuses raises
-TransferFailedError, where its error handler returns; a call after MPI has ended, InvalidArgumentError.
+What is sent is packed in a short block, from where it is newest, and what has come is unpacked in one: just these bytes
+move, and no block is open while a message is under way. MPI sees host memory of this module's own. What MPI refuses
+raises TransferFailedError, where its error handler returns; a call after MPI has ended, InvalidArgumentError.
 """
 
 from __future__ import annotations
@@ -33,7 +33,9 @@ def send(buffer: UnifiedBuffer[Any], to: int, tag: int, comm: Any) -> None:
     """Sends the newest content of a buffer or a view, wherever it is. Waits as MPI_Send does."""
     with _mpi("a message was to be sent"):
         if to != _MPI.PROC_NULL:
-            for piece in _pieces(_bytes_of(buffer.to_numpy())):
+            message = np.empty(buffer.nbytes, np.uint8)
+            _copy_out(buffer, message, _place_of(buffer))
+            for piece in _pieces(message):
                 comm.Send([piece, _MPI.BYTE], to, tag)
 
 
@@ -43,11 +45,11 @@ def recv(buffer: UnifiedBuffer[Any], source: int, tag: int, comm: Any, timeout: 
 
     Raises LeaseTimeoutError where no message has come in time, and InvalidArgumentError for one of another size. Both
     leave the buffer as it was, and the message, when it comes, to the next call."""
-    message = np.empty(buffer.shape, buffer.dtype)
+    message = np.empty(buffer.nbytes, np.uint8)
     with _mpi("a message was to be received"):
         if source == _MPI.PROC_NULL:
             return
-        for piece in _pieces(_bytes_of(message)):
+        for piece in _pieces(message):
             coming = _next_message(comm, source, tag, timeout)
             source, tag, comes = coming.Get_source(), coming.Get_tag(), coming.Get_count(_MPI.BYTE)
             if comes != piece.size:
@@ -56,19 +58,19 @@ def recv(buffer: UnifiedBuffer[Any], source: int, tag: int, comm: Any, timeout: 
                     f"it has {comes}"
                 )
             comm.Recv([piece, _MPI.BYTE], source, tag)
-    buffer.copy_from(message)
+    _copy_in(buffer, message, "host")
 
 
 def bcast(buffer: UnifiedBuffer[Any], root: int, comm: Any) -> None:
     """Gives all processes of `comm` what `root` has in a buffer or a view. All call it, with parts of the same size;
     where the sizes differ, or the content cannot be read at `root`, it raises at all."""
     with _mpi("a broadcast was to be made"):
-        message = np.empty(buffer.shape, buffer.dtype)
+        message = np.empty(buffer.nbytes, np.uint8)
         here = comm.Get_rank()
         failure: UnibufError | None = None
         if here == root:
             try:
-                buffer.copy_to(message)
+                _copy_out(buffer, message, _place_of(buffer))
             except UnibufError as unread:
                 failure = unread
         all_of_them = np.array([message.nbytes, -message.nbytes, failure is not None], np.int64)
@@ -83,10 +85,10 @@ def bcast(buffer: UnifiedBuffer[Any], root: int, comm: Any) -> None:
                 f"a broadcast from rank {root} was to be made of {message.nbytes} bytes here, "
                 f"and of {fewest} to {most} at others"
             )
-        for piece in _pieces(_bytes_of(message)):
+        for piece in _pieces(message):
             comm.Bcast([piece, _MPI.BYTE], root)
         if here != root:
-            buffer.copy_from(message)
+            _copy_in(buffer, message, "host")
 
 
 class Neighbour(NamedTuple):
@@ -109,6 +111,7 @@ class _Side(NamedTuple):
     elements: int
     outgoing: NDArray[np.uint8]
     incoming: NDArray[np.uint8]
+    by: list[str]  # for each field, where the cells were that have gone: the ghosts are put there
 
 
 class Halo:
@@ -145,6 +148,7 @@ class Halo:
     ) -> None:
         self._fields = fields
         self._timeout = timeout
+        self._corners = corners
         self._state = "idle"
         self._exchanges = 0
         self._requests: list[Any] = []
@@ -178,8 +182,13 @@ class Halo:
                 raise InvalidArgumentError("an exchange was to begin, but the one before has not been finished")
             for side in self._sides:
                 at = 0
+                side.by.clear()
                 for field in self._fields:
-                    at += _pack(field, side.out, side.outgoing[at:])
+                    part = field.view[side.out]
+                    # With corners, cells go to several neighbours: they come to the host's copy once, for all of these.
+                    side.by.append("host" if self._corners else _place_of(part))
+                    _copy_out(part, side.outgoing[at : at + part.nbytes], side.by[-1])
+                    at += part.nbytes
             self._state = "started"
             if self._requests:
                 _MPI.Prequest.Startall(self._requests)
@@ -201,8 +210,10 @@ class Halo:
         _wait(self.poll, self._timeout if timeout is None else timeout, self._missing)
         for side in self._sides:
             at = 0
-            for field in self._fields:
-                at += _unpack(field, side.into, side.incoming[at:])
+            for field, by in zip(self._fields, side.by, strict=True):
+                part = field.view[side.into]
+                _copy_in(part, side.incoming[at : at + part.nbytes], by)
+                at += part.nbytes
         self._state = "idle"
         self._exchanges += 1
 
@@ -353,6 +364,7 @@ class Halo:
                 elements,
                 np.empty(elements * bytes_each, np.uint8),
                 np.empty(elements * bytes_each, np.uint8),
+                [],
             )
 
     def _unequal_side(self) -> str:
@@ -399,21 +411,27 @@ def _box(direction: int, ghosts: int, extent: int) -> tuple[slice, slice]:
     return slice(extent - 2 * ghosts, extent - ghosts), slice(extent - ghosts, extent)
 
 
-def _pack(field: UnifiedBuffer[Any], box: tuple[slice, ...], message: NDArray[np.uint8]) -> int:
-    """Copies the box to the beginning of the message, and returns its size."""
-    part = field.view[box]
-    part._copy_bytes_to(message[: part.nbytes])
-    return part.nbytes
+def _place_of(part: UnifiedBuffer[Any]) -> str:
+    """Returns the space that a part is copied out of, or into: where it is newest. One with steps goes by the host."""
+    return "host" if part._has_steps else part._current_at()
 
 
-def _unpack(field: UnifiedBuffer[Any], box: tuple[slice, ...], message: NDArray[np.uint8]) -> int:
-    part = field.view[box]
-    part._copy_bytes_from(message[: part.nbytes])
-    return part.nbytes
+def _copy_out(part: UnifiedBuffer[Any], message: NDArray[np.uint8], at: str) -> None:
+    if part._has_steps:
+        part.copy_to(_elements_of(message, part))
+    else:
+        part._copy_bytes_to(message, at=at)
 
 
-def _bytes_of(array: NDArray[Any]) -> NDArray[np.uint8]:
-    return array.reshape(-1).view(np.uint8)
+def _copy_in(part: UnifiedBuffer[Any], message: NDArray[np.uint8], at: str) -> None:
+    if part._has_steps:
+        part.copy_from(_elements_of(message, part))
+    else:
+        part._copy_bytes_from(message, at=at)
+
+
+def _elements_of(message: NDArray[np.uint8], part: UnifiedBuffer[Any]) -> NDArray[Any]:
+    return message.view(part.dtype).reshape(part.shape)
 
 
 def _pieces(message: NDArray[np.uint8]) -> Iterator[NDArray[np.uint8]]:
