@@ -106,12 +106,6 @@ typedef struct unibuf_halo_options {
     bool corners;                      // whether ghosts at edges and corners are exchanged too
 } unibuf_halo_options;
 
-/// What goes to one neighbour of one field, and what comes.
-typedef struct unibuf_halo_strip {
-    unibuf_buffer* boxes[2];  // what comes, what goes; made when they are needed first
-    unibuf_space by;          // where the cells were that have gone: the ghosts are put there
-} unibuf_halo_strip;
-
 /// The ghosts of one or several fields, which are the cells of neighbours. Ends by unibuf_halo_destroy.
 ///
 /// Up to three axes of a grid are cut among the processes of a communicator, by its own Cartesian topology where it has
@@ -121,7 +115,10 @@ typedef struct unibuf_halo_strip {
 typedef struct unibuf_halo {
     unibuf_halo_messages messages;
     unibuf_buffer* buffers[UNIBUF_HALO_FIELDS];
-    unibuf_halo_strip* strips;  // of each side, of each field
+    struct {
+        unibuf_buffer* boxes[2];  // what comes, what goes; made when they are needed first
+        unibuf_space by;          // where the cells were that have gone: the ghosts are put there
+    }* strips;                    // of each side, of each field
 } unibuf_halo;
 
 /// Ends a halo, before MPI_Finalize; after that it leaves MPI alone.
@@ -206,16 +203,17 @@ static inline unibuf_status unibuf_halo_copy(unibuf_halo* halo, bool goes) {
         const unibuf_halo_side* side = &halo->messages.sides[i];
         char* bytes = goes ? side->outgoing : side->incoming;
         for (size_t field = 0; field < shape->fields; ++field) {
-            unibuf_halo_strip* const strip = &halo->strips[i * shape->fields + field];
+            const size_t strip = i * shape->fields + field;
             unibuf_status status = unibuf_halo_box(halo, i, field, goes);
-            unibuf_buffer* const box = strip->boxes[goes];
+            unibuf_buffer* const box = halo->strips[strip].boxes[goes];
+            unibuf_space* const by = &halo->strips[strip].by;
             const size_t size = unibuf_size(box);
             // With corners, cells go to several neighbours: they come to the host's copy once, for all of these.
             const bool passes_host = goes && !shape->corners;
-            if (status == UNIBUF_OK && passes_host) status = unibuf_current_at(box, &strip->by);
+            if (status == UNIBUF_OK && passes_host) status = unibuf_current_at(box, by);
             if (status == UNIBUF_OK) {
-                status = goes ? unibuf_copy_to_at(box, bytes, size, 0, strip->by)
-                              : unibuf_copy_from_at(box, bytes, size, 0, strip->by);
+                status =
+                    goes ? unibuf_copy_to_at(box, bytes, size, 0, *by) : unibuf_copy_from_at(box, bytes, size, 0, *by);
             }
             if (status != UNIBUF_OK) return unibuf_mpi_told(status, unibuf_message());
             bytes += size;
