@@ -78,7 +78,7 @@ bench::figures overlap() {
 std::vector<bench::situation> on_each(std::size_t axis) {
     std::vector<bench::situation> cases;
     for (const char* where : {"host", "opencl:0"}) {
-        for (const std::size_t side : {256U, 2048U}) {
+        for (const std::size_t side : {1024U, 2048U}) {
             cases.push_back({fmt::format("{} of {} doubles, {}", axis == 0 ? "a row" : "a column", side, where),
                              [=] { return along(axis, where, side); }});
         }
