@@ -31,7 +31,7 @@ enum class event_kind : std::uint8_t {
     fill,        // a pattern was repeated at `to`
     mark,        // the program said that the bytes at `to` are the newest
     found,       // the program had written the bytes at the host through a pointer, which was found
-    assumed,     // the program may have written the bytes at the host through a pointer
+    assumed,     // the program, or another that shares the buffer, may have written the bytes at the host
     discard,     // the content was given up: nobody has written the bytes
     allocation,  // a copy was made at `to`; it shares the memory of `from` where the two differ
     release,     // the copy at `to` went
@@ -54,7 +54,9 @@ struct event {
     std::uint8_t to = 0;
     bool is_demand : 1 = true;    // somebody used the bytes, or may have: no prefetch, and no eviction
     bool is_batched : 1 = false;  // made by batch::submit
-    std::uint8_t spare : 6 = 0;
+    bool is_pooled : 1 = false;   // of an allocation: the buffer belongs to a pool
+    bool by_others : 1 = false;   // of what is assumed: another process may have written
+    std::uint8_t spare : 4 = 0;
     std::uint8_t axes = 0;  // of a rectangle: how many counts and pitches there are; `hull_only` where not enough
     transfer_route route = transfer_route::direct;
     std::uint32_t thread = 0;  // threads are numbered as they come

@@ -77,7 +77,7 @@ bool make_copy(lock& through, const request& asked) {
     } catch (const std::bad_alloc&) {
         throw error(error_code::out_of_memory, fmt::format("{}: the host has no memory for bookkeeping", text()));
     }
-    record_allocations(of, made, begun);
+    record_allocations(through, made, begun);
     through->copies.add(std::move(made));
     return true;
 }

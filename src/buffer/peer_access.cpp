@@ -35,7 +35,7 @@ copy_list used_in_place(const std::shared_ptr<process::shared_memory>& memory) {
 void install(lock& through, copy_list made, std::unique_ptr<process::peers> with) {
     through->with_seldom_used().peers = std::move(with);
     trace::hold_anyway(host, through->copies.bytes());
-    record_allocations(through.of(), made);
+    record_allocations(through, made);
     through->copies.add(std::move(made));
     now_written(through, through->whole(), host);
     record(event_kind::mark, through.of(), through->whole(), host);
@@ -123,7 +123,10 @@ void follow_peers(lock& through, const request& asked) {
     if (is_leased(part)) return;
     byte_ranges overtaken = through->directory.where(part, &coherence::knowledge::at_host);
     if (asked.what == access::write) overtaken.take_out(runs_of(asked.part));  // these are about to be written
-    for (const byte_range& each : overtaken) now_written(through, each, host);
+    for (const byte_range& each : overtaken) {
+        record_overtaken(through.of(), each);
+        now_written(through, each, host);
+    }
 }
 
 void drop_overruled(lock& through) {

@@ -268,7 +268,7 @@ void adopt(core& of, std::unique_ptr<backends::memory> memory) {
     lock through(of);
     copy_list made = host_copy_of(std::move(memory));
     trace::hold_anyway(host, of.bytes);  // nothing fails between this and the copy that it is counted for
-    record_allocations(of, made);
+    record_allocations(through, made);
     through->copies.add(std::move(made));
     now_written(through, through->whole(), host);
     record(event_kind::mark, of, through->whole(), host);

@@ -76,6 +76,15 @@ void record(event_kind kind, const core& of, const region& part, space where) no
     trace::record(made);
 }
 
+void record_overtaken(const core& of, byte_range range) noexcept {
+    if (!trace::is_on()) return;
+    event made = event_of(event_kind::assumed, of.id(), range);
+    made.what = access::write;
+    made.to = host.id();
+    made.by_others = true;
+    trace::record(made);
+}
+
 void record_wait(lock& through, const request& asked, std::uint64_t begun) noexcept {
     if (begun == 0 || !trace::is_on()) return;
     event made = event_of(event_kind::wait, through.of().id(), asked.part);
@@ -103,7 +112,8 @@ void record_release(const core& of, const copy& gone) noexcept {
     if (trace::any_tool) trace::tell_freed(of.id(), where, memory_of(gone), of.room());
 }
 
-void record_allocations(const core& of, const copy_list& made, std::uint64_t begun) noexcept {
+void record_allocations(lock& through, const copy_list& made, std::uint64_t begun) noexcept {
+    const core& of = through.of();
     for (const copy& each : made) {
         if (trace::any_tool) trace::tell_allocated(of.id(), space::from_id(each.where), memory_of(each), of.room());
         if (!trace::is_on()) continue;
@@ -111,6 +121,7 @@ void record_allocations(const core& of, const copy_list& made, std::uint64_t beg
         allocated.to = each.where;
         allocated.from = each.placed == placement::shared ? each.lender : each.where;
         allocated.bytes = each.placed == placement::shared ? 0 : of.room();
+        allocated.is_pooled = through->seldom && through->seldom->pooled;
         allocated.time = trace::now();
         if (begun != 0 && &each == &made.front()) allocated.took = allocated.time - begun;  // of all of them
         trace::record(allocated);

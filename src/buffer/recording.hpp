@@ -14,6 +14,9 @@ namespace unibuf::detail {
 event event_of(event_kind kind, std::uint64_t buffer, const region& part) noexcept;
 
 /// Records that an access was granted, which lacked so many bytes. `begun` is when it began to move or wait, if it did.
+/// Records that another process, which has the buffer too, may have written these bytes at the host.
+void record_overtaken(const core& of, byte_range range) noexcept;
+
 void record_access(lock& through, const request& asked, std::uint64_t lacked = 0, std::uint64_t begun = 0) noexcept;
 
 /// Does so, and notes whether somebody uses what has come: see guarded::unasked.
@@ -39,6 +42,6 @@ void record_end(const core& of, const hold& ended) noexcept;
 void record_release(const core& of, const copy& gone) noexcept;
 
 /// Records copies that were made, since `begun` where that is known.
-void record_allocations(const core& of, const copy_list& made, std::uint64_t begun = 0) noexcept;
+void record_allocations(lock& through, const copy_list& made, std::uint64_t begun = 0) noexcept;
 
 }  // namespace unibuf::detail

@@ -113,7 +113,9 @@ void registry::add(std::string_view name, buffer& of, const shape& extents, std:
         for (std::size_t axis = 0; axis < extents.rank(); ++axis) {
             told += (axis == 0 ? "" : " x ") + std::to_string(extents[axis]);
         }
-        return trace::name_buffer(core.id(), fmt::format("{} ({}, {})", name, told, element));
+        const bool is_view = of.bytes_ != core.bytes;
+        const std::string where = is_view ? fmt::format(", bytes [{}, {})", of.begin_, of.begin_ + of.bytes_) : "";
+        return trace::name_buffer(core.id(), fmt::format("{} ({}, {}{})", name, told, element, where));
     }
     throw error(
         error_code::invalid_argument,

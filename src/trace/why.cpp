@@ -54,6 +54,13 @@ private:
         return result;
     }
 
+    /// Returns why the bytes took no better way.
+    static std::string_view detour(transfer_route taken) {
+        if (taken == transfer_route::staged) return " by a staging buffer, as those of the host are not pinned";
+        if (taken == transfer_route::by_host) return " by way of the host, as neither of the two reaches the other";
+        return {};
+    }
+
     static std::string moved(const event& of) {
         if (of.took == 0) return fmt::format("{} bytes", of.bytes);
         return fmt::format("{} bytes in {:.1f} us", of.bytes, static_cast<double>(of.took) / 1e3);
@@ -90,8 +97,8 @@ private:
             case event_kind::access:
                 return accessed(of);
             case event_kind::transfer: {
-                std::string result =
-                    fmt::format("{} went from {} to {}: {}", moved(of), name(of.from), name(of.to), bytes(of));
+                std::string result = fmt::format("{} went from {} to {}{}: {}", moved(of), name(of.from), name(of.to),
+                                                 detour(of.route), bytes(of));
                 if (const event* const by = writers_.at(of.begin)) {
                     result += fmt::format("; the first of them was written last at {}", name(by->to));
                     if (by->site != 0) result += " in " + site(by->site);
@@ -105,14 +112,16 @@ private:
             case event_kind::found:
                 return fmt::format("{} had been written at the host through a pointer", bytes(of));
             case event_kind::assumed:
-                return fmt::format("{} may have been written at the host through a pointer", bytes(of));
+                return fmt::format("{} may have been written at the host {}", bytes(of),
+                                   of.by_others ? "by another process" : "through a pointer");
             case event_kind::discard:
                 return fmt::format("the content of {} was discarded", bytes(of));
             case event_kind::allocation:
                 if (of.from != of.to) {
                     return fmt::format("a copy was made at {}, in the memory of {}", name(of.to), name(of.from));
                 }
-                return fmt::format("a copy of {} bytes was made at {}", of.bytes, name(of.to));
+                return fmt::format("a copy of {} bytes was made at {}{}", of.bytes, name(of.to),
+                                   of.is_pooled ? ", for a pool" : "");
             case event_kind::release:
                 return fmt::format("the copy at {} was freed", name(of.to));
             case event_kind::eviction:

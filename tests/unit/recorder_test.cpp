@@ -264,6 +264,45 @@ TEST_F(recorder, has_the_names_of_registered_buffers) {
     EXPECT_EQ(got.buffer_name(1'000'000'007), "buffer #1000000007");
 }
 
+TEST_F(recorder, names_a_view_as_a_part_of_its_buffer) {
+    unified_buffer<float> whole({20, 30});
+    auto edge = whole.view(30, 60);
+    const std::string name = file("trace");
+    write_trace(name);
+    get_registry().add("edge", edge);
+    const trace_file got = read_trace(name);
+    EXPECT_TRUE(get_registry().remove("edge"));
+    const std::string called = got.buffer_name(whole.bytes().id());
+    EXPECT_TRUE(called.ends_with(": edge (60, <f4, bytes [120, 360))")) << called;
+}
+
+TEST_F(recorder, tells_which_copies_are_made_for_pools) {
+    memory_pool pool;
+    buffer pooled = pool.acquire(bytes);
+    buffer alone(bytes);
+    write_at(pooled, host);
+    write_at(alone, host);
+    const std::vector<event> of_pool = events_of(pooled, event_kind::allocation);
+    const std::vector<event> of_none = events_of(alone, event_kind::allocation);
+    ASSERT_EQ(of_pool.size(), 1u);
+    ASSERT_EQ(of_none.size(), 1u);
+    EXPECT_TRUE(of_pool[0].is_pooled);
+    EXPECT_FALSE(of_none[0].is_pooled);
+    const std::vector<std::string> told = why(of_pool, pooled.id());
+    EXPECT_NE(told.at(0).find("was made at host, for a pool"), std::string::npos) << told[0];
+}
+
+TEST_F(recorder, tells_why_a_transfer_took_no_better_way) {
+    event moved{.kind = event_kind::transfer, .to = space("debug:0").id(), .buffer = 1, .end = 8, .bytes = 8};
+    const auto told = [&](transfer_route route) {
+        moved.route = route;
+        return why({&moved, 1}, 1).at(0);
+    };
+    EXPECT_NE(told(transfer_route::staged).find("to debug:0 by a staging buffer, as"), std::string::npos);
+    EXPECT_NE(told(transfer_route::by_host).find("by way of the host, as"), std::string::npos);
+    EXPECT_EQ(told(transfer_route::direct).find(" by "), std::string::npos);
+}
+
 TEST_F(recorder, leaves_what_it_has_written_where_the_program_crashes) {
     const std::string name = file("trace");
     const pid_t child = ::fork();

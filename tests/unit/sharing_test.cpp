@@ -3,6 +3,7 @@
 #include <optional>
 
 #include "support/other_process.hpp"
+#include "unibuf/trace.hpp"
 #include "unit/common.hpp"
 
 namespace unibuf::test {
@@ -43,6 +44,11 @@ int drop(const std::string&) {
     return 0;
 }
 
+std::vector<event> mine_only(std::vector<event> all, std::uint64_t buffer) {
+    std::erase_if(all, [&](const event& each) { return each.buffer != buffer; });
+    return all;
+}
+
 unified_buffer<int> ones(const buffer_options& options = {}) {
     unified_buffer<int> result({count}, options);
     result.fill(1);
@@ -74,6 +80,30 @@ TEST(sharing, finds_at_a_device_what_the_other_has_written_at_the_host) {
     EXPECT_EQ(mine.state(), buffer_state::synchronized);
     mine.write(host)[0] = 7;
     EXPECT_EQ(other.next(), 7);
+}
+
+TEST(sharing, is_told_in_traces_where_bytes_move_again_as_the_other_may_have_written) {
+    other_process other({attach, write_host});
+    auto mine = ones();
+    other.next(mine.share());
+    mine.read("debug:0").release();
+    other.next();
+    mine.read("debug:0").release();
+    const std::vector<event> all = recorded_events();
+    std::uint64_t assumed = 0;
+    for (const event& each : all) {
+        if (each.buffer != mine.bytes().id() || each.kind != event_kind::assumed) continue;
+        EXPECT_TRUE(each.by_others);
+        assumed += each.bytes;
+    }
+    EXPECT_EQ(assumed, 2 * mine.size_bytes()) << "of each of the two reads";
+    const std::vector<std::string> told = why(all, mine.bytes().id());
+    const auto is_about = [](const std::string& line) {
+        return line.find("bytes [0, 80000) may have been written at the host by another process") != std::string::npos;
+    };
+    EXPECT_EQ(std::ranges::count_if(told, is_about), 2);
+    const traffic made = traffic_of(mine_only(all, mine.bytes().id()));
+    EXPECT_EQ(made.moved, made.least) << "what others may have written had to move";
 }
 
 TEST(sharing, keeps_what_a_mark_tells_of) {
