@@ -21,6 +21,7 @@
 #include <string>
 #include <vector>
 
+#include "system/pages.hpp"
 #include "tracking/kernel.hpp"
 #include "tracking/shadow.hpp"
 
@@ -30,7 +31,7 @@ using unibuf::byte_range;
 using unibuf::tracking::kernel;
 using ranges = std::vector<byte_range>;
 
-const std::size_t page = kernel::page();
+const std::size_t page = unibuf::system::page_size();
 constexpr std::size_t line = 64;
 constexpr std::size_t huge_page = std::size_t{2} << 20;
 

@@ -6,7 +6,13 @@ if(NOT fmt_FOUND)
     message(FATAL_ERROR "{fmt} was not found. On Debian:\n  sudo apt-get install libfmt-dev")
 endif()
 
+# What only one system has is in files that are named for it.
 file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/*.cpp)
+if(APPLE)
+    list(FILTER sources EXCLUDE REGEX "_linux\\.cpp$")
+else()
+    list(FILTER sources EXCLUDE REGEX "_macos\\.cpp$")
+endif()
 
 # The calls that an access of current bytes makes are between these.
 set(access_path buffer/buffer buffer/core buffer/holds buffer/leases buffer/lock buffer/passage buffer/usual_answer buffer/work_list

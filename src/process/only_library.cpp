@@ -3,15 +3,13 @@
 
 #include <dlfcn.h>
 #include <fmt/format.h>
-#include <link.h>
 
 #include <algorithm>
-#include <cstddef>
-#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "system/images.hpp"
 #include "unibuf/error.hpp"
 
 namespace unibuf::process {
@@ -23,23 +21,19 @@ struct libraries {
     std::string own;
 };
 
-bool holds(const dl_phdr_info& library, std::uintptr_t address) noexcept {
-    for (std::size_t i = 0; i < library.dlpi_phnum; ++i) {
-        const ElfW(Phdr)& part = library.dlpi_phdr[i];
-        if (part.p_type == PT_LOAD && address - (library.dlpi_addr + part.p_vaddr) < part.p_memsz) return true;
-    }
-    return false;
-}
-
-/// Is called for each library in the order in which they were loaded, until it returns 1.
-int look_at(dl_phdr_info* library, std::size_t, void* found) {
-    auto& seen = *static_cast<libraries*>(found);
-    if (holds(*library, reinterpret_cast<std::uintptr_t>(&refuse_second_library))) {
-        seen.own = library->dlpi_name;
-        return 1;
-    }
-    seen.earlier.emplace_back(library->dlpi_name);
-    return 0;
+/// Returns this library, and those that were loaded before it.
+libraries loaded() {
+    libraries result;
+    system::for_each_image([&](const system::image& each) {
+        const bool is_own = each.has(reinterpret_cast<const void*>(&refuse_second_library));
+        if (is_own) {
+            result.own = each.path;
+        } else {
+            result.earlier.emplace_back(each.path);
+        }
+        return !is_own;
+    });
+    return result;
 }
 
 /// Returns whether the Python module that was loaded from `path` has a library inside, as it says by this symbol.
@@ -54,7 +48,7 @@ bool has_library_inside(const std::string& path) {
 bool is_unibuf(const std::string& path) {
     const std::string_view name = std::string_view(path).substr(path.rfind('/') + 1);
     // Packagers put a hash before the version: libunibuf-1a2b.so.0.1.
-    if (name.starts_with("libunibuf.so") || name.starts_with("libunibuf-")) return true;
+    if (name.starts_with("libunibuf.") || name.starts_with("libunibuf-")) return true;
     return name.starts_with("_native.") && has_library_inside(path);
 }
 
@@ -62,8 +56,7 @@ bool is_unibuf(const std::string& path) {
 
 void refuse_second_library() {
     static const bool is_first = [] {
-        libraries seen;
-        ::dl_iterate_phdr(look_at, &seen);
+        const libraries seen = loaded();
         const auto first = std::ranges::find_if(seen.earlier, is_unibuf);
         if (first == seen.earlier.end()) return true;
         throw error(

@@ -17,6 +17,7 @@
 #include <tuple>
 #include <utility>
 
+#include "system/files.hpp"
 #include "unibuf/error.hpp"
 
 namespace unibuf::process {
@@ -25,7 +26,6 @@ namespace {
 
 constexpr std::size_t page = 4096;
 constexpr std::uint64_t magic = 0x32667562696e75;  // "unibuf2"
-constexpr int sealed = F_SEAL_SHRINK | F_SEAL_GROW;
 
 [[noreturn]] void fail(const std::string& what) {
     const int why = errno;
@@ -106,12 +106,8 @@ std::shared_ptr<shared_memory> shared_memory::create(std::size_t bytes, std::siz
     if (room > static_cast<std::size_t>(std::numeric_limits<off_t>::max()) - page) {
         throw error(error_code::out_of_memory, fmt::format("{} bytes that processes share cannot be had", room));
     }
-    descriptor file(::memfd_create("unibuf", MFD_CLOEXEC | MFD_ALLOW_SEALING));
-    if (file.get() < 0) fail("memory that processes share cannot be had");
-    if (::ftruncate(file.get(), static_cast<off_t>(page + room)) != 0 ||
-        ::fcntl(file.get(), F_ADD_SEALS, sealed) != 0) {
-        fail(fmt::format("{} bytes that processes share cannot be had", room));
-    }
+    descriptor file(system::make_shared(page + room));
+    if (file.get() < 0) fail(fmt::format("{} bytes that processes share cannot be had", room));
     std::shared_ptr<shared_memory> made(new shared_memory(file.take(), page + room));
     made->bytes_ = bytes;
     made->description_ = description;
@@ -125,15 +121,14 @@ std::shared_ptr<shared_memory> shared_memory::create(std::size_t bytes, std::siz
 std::shared_ptr<shared_memory> shared_memory::attach(std::string_view name) {
     const std::optional<parts_of_name> parts = parts_of(name);
     if (!parts) refuse(name, "is no name that sharing gives");
-    const std::string path = fmt::format("/proc/{}/fd/{}", parts->process, parts->file);
-    descriptor file(::open(path.c_str(), O_RDWR | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
+    descriptor file(system::open_shared(parts->process, parts->file));
     if (file.get() < 0)
         refuse(name, "the process that gave it has ended, has dropped the buffer, or is not this user's");
-    // A file without seals could shrink at any time, so its size counts only after they were seen.
-    const int seals = ::fcntl(file.get(), F_GET_SEALS);  // -1 where it can have none
+    // Another file could shrink at any time, so the size counts only after this was seen.
+    const bool is_fixed = system::is_of_fixed_size(file.get());
     struct stat about{};
     const bool same = ::fstat(file.get(), &about) == 0 && S_ISREG(about.st_mode) && about.st_ino == parts->inode;
-    if (!same || seals < 0 || (seals & sealed) != sealed) refuse(name, "its buffer has gone");
+    if (!same || !is_fixed) refuse(name, "its buffer has gone");
     if (about.st_size < static_cast<off_t>(page)) refuse(name, "it is no memory that was shared");
     std::shared_ptr<shared_memory> made(new shared_memory(file.take(), static_cast<std::size_t>(about.st_size)));
     const header& head = *made->head_;

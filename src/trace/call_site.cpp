@@ -4,9 +4,6 @@
 #include <cxxabi.h>
 #include <dlfcn.h>
 #include <fmt/format.h>
-#include <link.h>
-#include <sys/auxv.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -20,6 +17,7 @@
 #include <utility>
 #include <vector>
 
+#include "system/images.hpp"
 #include "unibuf/trace.hpp"
 
 namespace unibuf::trace {
@@ -80,44 +78,20 @@ bool is_shared() noexcept {
     return result;
 }
 
-/// The addresses of the library that this is in, from the first to behind the last.
-struct own_addresses {
-    std::uintptr_t begin = 0;
-    std::uintptr_t end = 0;
-
-    own_addresses() noexcept {
-        ::dl_iterate_phdr(
-            [](dl_phdr_info* of, std::size_t, void* found) {
-                const auto here = reinterpret_cast<std::uintptr_t>(&call_site);
-                own_addresses all(no_addresses{});
-                bool has_this = false;
-                for (int i = 0; i < of->dlpi_phnum; ++i) {
-                    const auto& segment = of->dlpi_phdr[i];
-                    if (segment.p_type != PT_LOAD) continue;
-                    const std::uintptr_t first = of->dlpi_addr + segment.p_vaddr;
-                    all.begin = all.end == 0 ? first : std::min(all.begin, first);
-                    all.end = std::max(all.end, first + segment.p_memsz);
-                    has_this |= here - first < segment.p_memsz;
-                }
-                if (has_this) *static_cast<own_addresses*>(found) = all;
-                return has_this ? 1 : 0;
-            },
-            this);
-    }
-
-    bool have(const void* address) const noexcept {
-        return reinterpret_cast<std::uintptr_t>(address) - begin < end - begin;
-    }
-
-private:
-    struct no_addresses {};
-    explicit own_addresses(no_addresses) noexcept {}
-};
+/// Returns the library that this is in.
+system::image own_image() {
+    system::image result{};
+    system::for_each_image([&](const system::image& each) {
+        if (each.has(reinterpret_cast<const void*>(&call_site))) result = each;
+        return result.end == 0;
+    });
+    return result;
+}
 
 /// Returns whose code there is at an address. Of others than this library's it remembers some: to find out takes long.
 owner known_owner_of(const void* address) noexcept {
-    static const own_addresses own;
-    if (own.have(address)) return owner::unibuf;
+    static const system::image own = own_image();
+    if (own.has(address)) return owner::unibuf;
     struct known {
         const void* address;
         owner whose;
@@ -133,17 +107,8 @@ owner known_owner_of(const void* address) noexcept {
 std::string path_of(const Dl_info& of) {
     std::string name(of.dli_fname);
     if (name.starts_with('/')) return name;
-    std::array<char, 4096> path{};
-    const bool is_program = ::getauxval(AT_PHDR) - reinterpret_cast<std::uintptr_t>(of.dli_fbase) < path.size();
-    if (is_program && ::readlink("/proc/self/exe", path.data(), path.size() - 1) > 0) return path.data();
-    return name;
-}
-
-/// Returns an address as the file has it: that of a program which is not position-independent is as it is in memory.
-std::uintptr_t address_in_file(const char* address, const Dl_info& of) {
-    const auto* const header = static_cast<const ElfW(Ehdr)*>(of.dli_fbase);
-    const auto begin = header->e_type == ET_EXEC ? 0 : reinterpret_cast<std::uintptr_t>(of.dli_fbase);
-    return reinterpret_cast<std::uintptr_t>(address) - begin;
+    const std::string program = system::program();
+    return program.empty() ? name : program;
 }
 
 }  // namespace
@@ -174,7 +139,7 @@ std::string describe_site(std::uint64_t site) {
     // The address is that behind the call, which may belong to the next function.
     const auto* const call = reinterpret_cast<const char*>(site) - 1;
     if (site == 0 || dladdr(call, &found) == 0 || !found.dli_fname) return fmt::format("{:#x}", site);
-    std::string where = fmt::format("{}+{:#x}", path_of(found), address_in_file(call, found));
+    std::string where = fmt::format("{}+{:#x}", path_of(found), system::address_in_file(call, found.dli_fbase));
     if (!found.dli_sname) return where;
     int failed = 0;
     const std::unique_ptr<char, decltype(&std::free)> name(

@@ -19,6 +19,7 @@
 #include <new>
 
 #include "process/forks.hpp"
+#include "system/files.hpp"
 #include "trace/recorder.hpp"
 #include "unibuf/error.hpp"
 
@@ -82,7 +83,7 @@ int map_piece(int into, off_t begin, piece& to) noexcept {
     static thread_local const at_end_of_thread ends;
     static_cast<void>(ends);
     // Room that is promised now: to store into a mapped hole on a full disk would end the program.
-    if (const int failed = ::posix_fallocate(into, begin, piece_bytes)) return failed;
+    if (const int failed = system::reserve(into, begin, piece_bytes)) return failed;
     void* const mapped = ::mmap(nullptr, piece_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, into, begin);
     if (mapped == MAP_FAILED) return errno;
     to.next = static_cast<event*>(mapped);

@@ -1,12 +1,13 @@
 // tracking/edged.cpp
 #include "tracking/edged.hpp"
+#include "system/pages.hpp"
 
 #include <cstdint>
 
 namespace unibuf::tracking {
 
 byte_range edged_watch::whole_pages_of(std::span<std::byte> memory) noexcept {
-    const std::size_t page = kernel::page();
+    const std::size_t page = system::page_size();
     const std::size_t before = -reinterpret_cast<std::uintptr_t>(memory.data()) % page;
     if (memory.size() < before) return {};
     return {before, before + (memory.size() - before) / page * page};
@@ -20,7 +21,7 @@ edged_watch::edged_watch(std::span<std::byte> memory, byte_range pages)
       after_(memory, {pages.end, memory.size()}) {}
 
 units edged_watch::in_units() const noexcept {
-    return {.each = kernel::page(), .memory = bytes_, .lead = pages_.begin};
+    return {.each = system::page_size(), .memory = bytes_, .lead = pages_.begin};
 }
 
 byte_ranges edged_watch::compared() const {

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "system/pages.hpp"
 #include "tracking/kernel.hpp"
 #include "tracking/units.hpp"
 
@@ -91,13 +92,13 @@ byte_ranges hot_pages::learn(byte_range range, std::span<const byte_range> found
     byte_ranges result;
     std::vector<candidate> seen;
     std::size_t left = most() - hot_.size();
-    const std::size_t most_found = left * kernel::page();
+    const std::size_t most_found = left * system::page_size();
     std::size_t bytes = 0;
     for (const byte_range& each : found) bytes += each.size();
     if (bytes <= most_found) {
         for (const byte_range& each : found) {
-            for (std::size_t at = each.begin; at < each.end; at += kernel::page()) {
-                seen.push_back({{at, std::min(at + kernel::page(), each.end)}, 1});
+            for (std::size_t at = each.begin; at < each.end; at += system::page_size()) {
+                seen.push_back({{at, std::min(at + system::page_size(), each.end)}, 1});
             }
         }
     }

@@ -1,81 +1,12 @@
-// tracking/kernel.cpp
+// tracking/kernel.cpp: what is the same on all systems.
 #include "tracking/kernel.hpp"
 
-#include <fcntl.h>
-#include <fmt/format.h>
-#include <linux/userfaultfd.h>
-#include <sys/ioctl.h>
-#include <sys/syscall.h>
-#include <unistd.h>
-
-#include <array>
-#include <cerrno>
 #include <cstdlib>
-#include <cstring>
-#include <fstream>
-#include <limits>
+#include <string_view>
 
 #include "process/forks.hpp"
-#include "unibuf/error.hpp"
 
 namespace unibuf::tracking {
-namespace {
-
-// These two are newer than the headers of many systems: <linux/userfaultfd.h> and <linux/fs.h> of Linux 6.7 have them.
-constexpr int user_mode_only = 1;
-constexpr std::uint64_t feature_unpopulated = 1U << 13;
-constexpr std::uint64_t feature_asynchronous = 1U << 15;
-
-struct scan_request {
-    std::uint64_t size = sizeof(scan_request);
-    std::uint64_t flags = 0;
-    std::uint64_t start = 0;
-    std::uint64_t end = 0;
-    std::uint64_t walk_end = 0;
-    std::uint64_t regions = 0;
-    std::uint64_t regions_count = 0;
-    std::uint64_t most_pages = 0;
-    std::uint64_t inverted = 0;
-    std::uint64_t all_of = 0;
-    std::uint64_t any_of = 0;
-    std::uint64_t tell = 0;
-};
-static_assert(sizeof(scan_request) == 96);
-
-struct scan_region {
-    std::uint64_t start;
-    std::uint64_t end;
-    std::uint64_t categories;
-};
-
-constexpr unsigned long pagemap_scan = _IOWR('f', 16, scan_request);
-constexpr std::uint64_t protect_what_matches = 1;
-constexpr std::uint64_t check_protection = 2;
-constexpr std::uint64_t is_written = 2;
-constexpr std::uint64_t is_present = 8;
-constexpr std::uint64_t is_swapped = 16;
-constexpr std::uint64_t is_zero_page = 32;
-
-std::uint64_t address_of(std::span<std::byte> pages) noexcept {
-    return static_cast<std::uint64_t>(reinterpret_cast<std::uintptr_t>(pages.data()));
-}
-
-uffdio_range range_of(std::span<std::byte> pages) noexcept {
-    return {.start = address_of(pages), .len = static_cast<std::uint64_t>(pages.size())};
-}
-
-std::size_t mappings_of_a_process() {
-    std::size_t most = 65530;  // Linux's own limit, where the system does not say
-    std::ifstream("/proc/sys/vm/max_map_count") >> most;
-    return most;
-}
-
-[[noreturn]] void refuse(const char* what) {
-    throw error(error_code::unsupported,
-                fmt::format("writes are not found any more: {}: {}", what, std::strerror(errno)));
-}
-
-}  // namespace
 
 kernel& kernel::instance() {
     static auto* const only = new kernel;  // buffers may go when static objects do
@@ -90,109 +21,6 @@ bool kernel::is_off() noexcept {
     return off;
 }
 
-std::size_t kernel::page() noexcept {
-    static const auto size = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
-    return size;
-}
-
-kernel::kernel() : forks_(process::forks()), missing_(open()), most_(mappings_of_a_process() / 4) {}
-
-std::string kernel::open() {
-    if (is_off()) return "UNIBUF_TRACKING is off";
-    const auto failed = [](const char* what) { return fmt::format("{}: {}", what, std::strerror(errno)); };
-    faults_ = static_cast<int>(::syscall(SYS_userfaultfd, O_CLOEXEC | O_NONBLOCK | user_mode_only));
-    if (faults_ < 0) return failed("userfaultfd is refused");
-    uffdio_api wanted{};
-    wanted.api = UFFD_API;
-    wanted.features = feature_unpopulated | feature_asynchronous;
-    if (::ioctl(faults_, UFFDIO_API, &wanted) != 0) {
-        std::string why = failed("userfaultfd has no asynchronous write protection (Linux 6.7)");
-        ::close(faults_);
-        return why;
-    }
-    pagemap_ = ::open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC);
-    if (pagemap_ < 0) return failed("/proc/self/pagemap cannot be opened");
-    scan_request nothing;
-    nothing.all_of = nothing.tell = is_written;
-    if (::ioctl(pagemap_, pagemap_scan, &nothing) != 0) return failed("PAGEMAP_SCAN is refused");
-    return {};
-}
-
 bool kernel::usable() const noexcept { return missing_.empty() && forks_ == process::forks(); }
-
-bool kernel::add_common(std::span<std::byte> mapping) const noexcept {
-    if (!usable()) return false;
-    uffdio_register wanted{};
-    wanted.range = range_of(mapping);
-    wanted.mode = UFFDIO_REGISTER_MODE_WP;
-    return ::ioctl(faults_, UFFDIO_REGISTER, &wanted) == 0;
-}
-
-bool kernel::add(std::span<std::byte> pages) noexcept {
-    if (added_.fetch_add(1, std::memory_order_relaxed) < most_ && add_common(pages)) return true;
-    added_.fetch_sub(1, std::memory_order_relaxed);
-    return false;
-}
-
-void kernel::remove(std::span<std::byte> pages) noexcept {
-    added_.fetch_sub(1, std::memory_order_relaxed);
-    if (!usable()) return;
-    uffdio_range range = range_of(pages);
-    ::ioctl(faults_, UFFDIO_UNREGISTER, &range);
-}
-
-bool kernel::set_protection(std::span<std::byte> pages, bool against_writes) const noexcept {
-    uffdio_writeprotect wanted{};
-    wanted.range = range_of(pages);
-    wanted.mode = against_writes ? UFFDIO_WRITEPROTECT_MODE_WP : 0;
-    return ::ioctl(faults_, UFFDIO_WRITEPROTECT, &wanted) == 0;
-}
-
-void kernel::protect(std::span<std::byte> pages, bool against_writes) const {
-    if (pages.empty()) return;
-    errno = ENOTSUP;
-    if (!usable()) refuse("this process was forked");
-    if (!set_protection(pages, against_writes)) refuse("UFFDIO_WRITEPROTECT");
-}
-
-void kernel::unprotect(std::span<std::byte> pages) const noexcept {
-    if (usable()) set_protection(pages, false);
-}
-
-void kernel::scan(std::span<std::byte> pages, look_for what, std::vector<region>& found, std::size_t most) const {
-    std::array<scan_region, 256> regions;
-    scan_request request;
-    request.start = address_of(pages);
-    request.end = request.start + pages.size();
-    request.regions = static_cast<std::uint64_t>(reinterpret_cast<std::uintptr_t>(regions.data()));
-    request.regions_count = regions.size();
-    request.most_pages = most / page() == std::numeric_limits<std::size_t>::max() / page() ? 0 : most / page();
-    if (what == look_for::touched || what == look_for::present) {
-        request.any_of = what == look_for::touched ? is_present | is_swapped : is_present;
-        request.inverted = request.all_of = is_zero_page;
-        request.tell = is_present;
-    } else {
-        // The mask is no richer, as kernels before 2026 take pages that were dropped for clean under a richer one.
-        request.all_of = request.tell = is_written;
-        request.flags = check_protection;
-        if (what == look_for::written_and_protect) request.flags |= protect_what_matches;
-    }
-    errno = ENOTSUP;
-    if (!usable()) refuse("this process was forked");
-    while (request.start < request.end) {
-        const int count = ::ioctl(pagemap_, pagemap_scan, &request);
-        if (count < 0) refuse("PAGEMAP_SCAN");
-        for (int i = 0; i < count; ++i) {
-            const scan_region& each = regions[static_cast<std::size_t>(i)];
-            if (!found.empty() && found.back().end == each.start) {
-                found.back().end = each.end;
-            } else {
-                found.push_back({each.start, each.end});
-            }
-        }
-        request.start = request.walk_end;
-        if (count > 0 && request.most_pages != 0) return;
-    }
-}
 
 }  // namespace unibuf::tracking

@@ -17,8 +17,6 @@ public:
     /// Returns what the process has, which is opened at the first call and never closed.
     static kernel& instance();
 
-    static std::size_t page() noexcept;
-
     /// Returns whether the environment turns tracking off: UNIBUF_TRACKING=off.
     static bool is_off() noexcept;
 

@@ -1,5 +1,6 @@
 // tracking/pages.cpp
 #include "tracking/pages.hpp"
+#include "system/pages.hpp"
 
 #include <cstring>
 #include <limits>
@@ -7,8 +8,8 @@
 namespace unibuf::tracking {
 namespace {
 
-std::size_t down(std::size_t offset) noexcept { return offset / kernel::page() * kernel::page(); }
-std::size_t up(std::size_t offset) noexcept { return down(offset + kernel::page() - 1); }
+std::size_t down(std::size_t offset) noexcept { return offset / system::page_size() * system::page_size(); }
+std::size_t up(std::size_t offset) noexcept { return down(offset + system::page_size() - 1); }
 
 }  // namespace
 
@@ -78,14 +79,14 @@ bool page_watch::any_written(byte_range range) {
     const byte_range pages = bytes_of(around(range));
     if (hot_.any_written(pages)) return true;
     std::vector<byte_range> first;
-    for (const byte_range& each : hot_.beside(pages)) look(each, kernel::look_for::written, first, kernel::page());
+    for (const byte_range& each : hot_.beside(pages)) look(each, kernel::look_for::written, first, system::page_size());
     return !first.empty();
 }
 
 /// Adds the pages that are not all zero. Mostly their first bytes tell.
 void page_watch::not_zero(byte_range range, std::vector<byte_range>& found) const {
-    for (std::size_t i = range.begin; i < range.end; i += kernel::page()) {
-        const byte_range piece = byte_range{i, i + kernel::page()}.clipped_to(range);
+    for (std::size_t i = range.begin; i < range.end; i += system::page_size()) {
+        const byte_range piece = byte_range{i, i + system::page_size()}.clipped_to(range);
         const std::byte* const at = memory_.data() + piece.begin;
         // All bytes are zero where the first is, and each is as the one before it.
         if (*at == std::byte{0} && std::memcmp(at, at + 1, piece.size() - 1) == 0) continue;

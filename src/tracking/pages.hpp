@@ -1,6 +1,7 @@
 // tracking/pages.hpp: a watch by the kernel, over whole pages. The few that are written all the time are compared.
 #pragma once
 
+#include "system/pages.hpp"
 #include "tracking/hot_pages.hpp"
 #include "tracking/kernel.hpp"
 #include "tracking/watch.hpp"
@@ -15,7 +16,7 @@ public:
     page_watch(std::span<std::byte> memory, of kind) noexcept : memory_(memory), kind_(kind), hot_(memory) {}
     ~page_watch() override;
 
-    units in_units() const noexcept override { return {.each = kernel::page(), .memory = memory_.size()}; }
+    units in_units() const noexcept override { return {.each = system::page_size(), .memory = memory_.size()}; }
     bool compares() const noexcept override { return false; }
     byte_ranges compared() const override { return hot_.all(); }
     void arm(byte_range range) override;

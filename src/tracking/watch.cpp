@@ -1,6 +1,7 @@
 // tracking/watch.cpp
 #include "tracking/watch.hpp"
 
+#include "system/pages.hpp"
 #include "tracking/edged.hpp"
 #include "tracking/kernel.hpp"
 #include "tracking/pages.hpp"
@@ -14,7 +15,7 @@ constexpr std::size_t least_pages = 4;
 
 std::unique_ptr<watch> watch_inside(std::span<std::byte> memory) {
     const byte_range pages = edged_watch::whole_pages_of(memory);
-    if (pages.size() < least_pages * kernel::page()) return std::make_unique<shadow_watch>(memory);
+    if (pages.size() < least_pages * system::page_size()) return std::make_unique<shadow_watch>(memory);
     if (!kernel::instance().add(memory.subspan(pages.begin, pages.size()))) return nullptr;
     return std::make_unique<edged_watch>(memory);
 }
@@ -22,7 +23,7 @@ std::unique_ptr<watch> watch_inside(std::span<std::byte> memory) {
 }  // namespace
 
 std::unique_ptr<watch> make_watch(std::span<std::byte> memory, own_pages own, std::span<std::byte> mapping) {
-    const std::size_t page = kernel::page();
+    const std::size_t page = system::page_size();
     if (memory.empty() || kernel::is_off()) return nullptr;
     if (memory.size() <= most_compared || (own != own_pages::all && memory.size() < page))
         return std::make_unique<shadow_watch>(memory);

@@ -10,6 +10,7 @@
 #include <span>
 #include <vector>
 
+#include "system/pages.hpp"
 #include "tracking/kernel.hpp"
 #include "tracking/watch.hpp"
 
@@ -25,7 +26,7 @@ namespace unibuf::tracking::test {
 
 using ranges = std::vector<byte_range>;
 
-inline const std::size_t page = kernel::page();
+inline const std::size_t page = system::page_size();
 
 /// Pages of the process's own, which start as zero.
 class mapping {

@@ -6,6 +6,7 @@
 #include <random>
 #include <vector>
 
+#include "system/pages.hpp"
 #include "tracking/kernel.hpp"
 #include "tracking/watch.hpp"
 
@@ -54,7 +55,7 @@ protected:
 byte_range lines(std::size_t first, std::size_t count) { return {first * line, (first + count) * line}; }
 
 TEST_F(shadow_watch, is_for_a_small_page_and_less) {
-    std::vector<std::byte> page(std::max(kernel::page(), most_compared) + 1);
+    std::vector<std::byte> page(std::max(system::page_size(), most_compared) + 1);
     EXPECT_EQ(make_watch(page, own_pages::none), nullptr);
     EXPECT_NE(make_watch(std::span(page).first(page.size() - 1), own_pages::none), nullptr);
     EXPECT_EQ(make_watch({}, own_pages::none), nullptr);

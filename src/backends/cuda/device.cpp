@@ -2,7 +2,6 @@
 #include "backends/cuda/device.hpp"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
 
@@ -10,6 +9,7 @@
 #include "backends/cuda/opengl_buffer.hpp"
 #include "backends/cuda/properties.hpp"
 #include "backends/host/pinned_blocks.hpp"
+#include "system/pages.hpp"
 
 namespace unibuf::backends::cuda {
 namespace {
@@ -34,8 +34,7 @@ pool_handle make_pool(context& in, device_ordinal ordinal, std::uint64_t total) 
 
 /// Returns whether the memory is whole pages, which can be pinned: a page with two parts would be pinned twice.
 bool whole_pages(std::span<const std::byte> host) noexcept {
-    static const auto page = static_cast<std::uintptr_t>(::sysconf(_SC_PAGESIZE));
-    return reinterpret_cast<std::uintptr_t>(host.data()) % page == 0;
+    return reinterpret_cast<std::uintptr_t>(host.data()) % system::page_size() == 0;
 }
 
 }  // namespace

@@ -9,6 +9,7 @@
 #include "backends/host/sizes.hpp"
 #include "backends/spaces.hpp"
 #include "coherence/byte_range.hpp"
+#include "system/pages.hpp"
 
 namespace unibuf::backends {
 
@@ -42,6 +43,7 @@ poisoned_memory::poisoned_memory(const request& what) {
         pages_->poison_stale(0, what.bytes);
         return;
     }
+    const std::size_t page = system::page_size();
     const std::size_t content = (what.bytes + page - 1) / page * page;
     request more = what;
     more.bytes = content + sizeof(chunks) + chunks::count(what.bytes);

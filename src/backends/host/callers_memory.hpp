@@ -7,7 +7,8 @@
 
 #include "backends/host/addressed_memory.hpp"
 #include "backends/host/sizes.hpp"
-#include "process/mappings.hpp"
+#include "system/mappings.hpp"
+#include "system/pages.hpp"
 
 namespace unibuf::backends {
 
@@ -16,8 +17,8 @@ public:
     callers_memory(std::span<std::byte> of, std::shared_ptr<void> keep)
         : addressed_memory(of.data()), bytes_(of.size()), keep_(std::move(keep)) {}
 
-    bool whole_pages() const noexcept override { return is_multiple_of(page); }
-    bool own_pages_inside() const override { return process::is_private({host_address(), bytes_}); }
+    bool whole_pages() const noexcept override { return is_multiple_of(system::page_size()); }
+    bool own_pages_inside() const override { return system::is_private({host_address(), bytes_}); }
     bool has_whole_lines() const noexcept override { return is_multiple_of(cache_line); }
 
 private:

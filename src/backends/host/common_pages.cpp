@@ -10,6 +10,7 @@
 
 #include <fmt/format.h>
 
+#include "system/pages.hpp"
 #include "unibuf/error.hpp"
 
 namespace unibuf::backends {
@@ -30,7 +31,7 @@ public:
         if (before != 0) ::munmap(begin, before);
         ::munmap(at_ + bytes, bytes - before);
         // Whoever touches one buffer would touch its neighbours in a huge page.
-        ::madvise(at_, bytes, MADV_NOHUGEPAGE);
+        system::ask_for_no_huge_pages({at_, bytes});
     }
     ~mapped_block() override { ::munmap(at_, bytes_); }
     mapped_block(const mapped_block&) = delete;
@@ -56,9 +57,14 @@ common_pages& common_pages::instance() {
     return *only;
 }
 
+arena::measures common_pages::measures() noexcept {
+    return {.block = block, .granule = system::page_size(), .largest = largest};
+}
+
 /// Nothing is ever freed that work may use, so nothing has to be marked.
 common_pages::common_pages()
-    : parts_(of, [](std::size_t bytes) { return std::make_unique<mapped_block>(bytes); }, [] {}) {}
+
+    : parts_(measures(), [](std::size_t bytes) { return std::make_unique<mapped_block>(bytes); }, [] {}) {}
 
 std::byte* common_pages::allocate(std::size_t bytes) {
     const std::scoped_lock lock(mutex_);
@@ -66,9 +72,7 @@ std::byte* common_pages::allocate(std::size_t bytes) {
 }
 
 void common_pages::free(std::byte* address, std::size_t bytes) noexcept {
-    constexpr int dont_need_locked = 24;  // Linux 5.18 has this, for a program that has its memory locked
-    const bool zero = ::madvise(address, bytes, MADV_DONTNEED) == 0 || ::madvise(address, bytes, dont_need_locked) == 0;
-    if (!zero) return;  // the memory is not given out again
+    if (!system::empty({address, bytes})) return;  // the memory is not given out again
     const std::scoped_lock lock(mutex_);
     parts_.free(reinterpret_cast<std::uintptr_t>(address), bytes, false);
 }

@@ -19,7 +19,7 @@ public:
     /// Returns the one object, which is never destroyed, as buffers may go when static objects do.
     static common_pages& instance();
 
-    static constexpr bool serves(std::size_t bytes) noexcept { return bytes <= of.largest; }
+    static constexpr bool serves(std::size_t bytes) noexcept { return bytes <= largest; }
 
     /// Returns pages that are zero, and untouched. Throws error(out_of_memory).
     std::byte* allocate(std::size_t bytes);
@@ -29,12 +29,13 @@ public:
 
     /// Returns the mapping that an allocation at `address` is a part of.
     static std::span<std::byte> mapping_around(std::byte* address) noexcept {
-        return {address - reinterpret_cast<std::uintptr_t>(address) % of.block, of.block};
+        return {address - reinterpret_cast<std::uintptr_t>(address) % block, block};
     }
 
 private:
-    static constexpr arena::measures of{
-        .block = std::size_t{16} << 20, .granule = 4096, .largest = std::size_t{512} << 10};
+    static constexpr std::size_t block = std::size_t{16} << 20;
+    static constexpr std::size_t largest = std::size_t{512} << 10;
+    static arena::measures measures() noexcept;
 
     common_pages();
 

@@ -12,6 +12,7 @@
 #include "backends/host/available_memory.hpp"
 #include "backends/host/common_pages.hpp"
 #include "backends/host/sizes.hpp"
+#include "system/pages.hpp"
 #include "tracking/watch.hpp"
 #include "unibuf/error.hpp"
 
@@ -94,13 +95,14 @@ private:
     static std::byte* map(std::size_t asked, std::size_t bytes) {
         void* const pages = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
         if (pages == MAP_FAILED) refuse(asked);
-        if (bytes >= huge_page) ::madvise(pages, bytes, MADV_HUGEPAGE);
-        return static_cast<std::byte*>(pages);
+        auto* const begin = static_cast<std::byte*>(pages);
+        if (bytes >= huge_page) system::ask_for_huge_pages({begin, bytes});
+        return begin;
     }
 };
 
 std::unique_ptr<memory> allocate_pages(std::size_t asked) {
-    const std::size_t bytes = rounded(asked, page);
+    const std::size_t bytes = rounded(asked, system::page_size());
     if (common_pages::serves(bytes)) {
         try {
             return std::make_unique<part_of_mapping>(bytes);

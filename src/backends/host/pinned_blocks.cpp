@@ -8,9 +8,9 @@
 #include <utility>
 
 #include "backends/host/available_memory.hpp"
-#include "backends/host/sizes.hpp"
 #include "backends/spaces.hpp"
 #include "process/forks.hpp"
+#include "system/pages.hpp"
 
 namespace unibuf::backends {
 namespace {
@@ -20,7 +20,7 @@ constexpr std::size_t waste_share = 64;
 
 /// Returns the least size that blocks have which has room for `bytes`.
 std::size_t size_for(std::size_t bytes) noexcept {
-    const std::size_t step = std::max(page, std::bit_floor(bytes) / waste_share);
+    const std::size_t step = std::max(system::page_size(), std::bit_floor(bytes) / waste_share);
     const std::size_t rounded = (bytes + step - 1) / step * step;
     return rounded < bytes ? bytes : rounded;  // sizes that nothing has room for stay as they are
 }

@@ -6,7 +6,6 @@
 namespace unibuf::backends {
 
 inline constexpr std::size_t cache_line = 64;
-inline constexpr std::size_t page = 4096;
 inline constexpr std::size_t huge_page = std::size_t{2} << 20;
 
 }  // namespace unibuf::backends

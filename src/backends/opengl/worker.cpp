@@ -11,6 +11,7 @@
 
 #include "backends/backend.hpp"
 #include "backends/poll.hpp"
+#include "system/processes.hpp"
 #include "unibuf/error.hpp"
 
 namespace unibuf::backends {
@@ -23,9 +24,11 @@ worker& worker::start(const char* name) {
     ::sigfillset(&all);
     ::pthread_sigmask(SIG_SETMASK, &all, &before);
     try {
-        std::thread thread([&started] { started.loop(); });
+        std::thread thread([&started, name] {
+            system::name_this_thread(name);
+            started.loop();
+        });
         started.thread_ = thread.get_id();
-        ::pthread_setname_np(thread.native_handle(), name);
         thread.detach();
     } catch (...) {
         ::pthread_sigmask(SIG_SETMASK, &before, nullptr);

@@ -1,5 +1,5 @@
-// process/mappings.cpp
-#include "process/mappings.hpp"
+// system/mappings_linux.cpp
+#include "system/mappings.hpp"
 
 #include <fcntl.h>
 #include <sys/ioctl.h>
@@ -11,7 +11,7 @@
 #include <optional>
 #include <string>
 
-namespace unibuf::process {
+namespace unibuf::system {
 namespace {
 
 // This is newer than the headers of many systems: <linux/fs.h> of Linux 6.11 has it.
@@ -78,4 +78,4 @@ bool is_private(std::span<const std::byte> memory) {
     return at >= end || (!found && reads_as_private(at, end));
 }
 
-}  // namespace unibuf::process
+}  // namespace unibuf::system

@@ -1,0 +1,15 @@
+// system/processes.hpp: what is asked of the operating system about processes and threads.
+#pragma once
+
+#include <cstdint>
+#include <thread>
+
+namespace unibuf::system {
+
+/// Returns when a process began, in some unit of the system's; 0 where none of that number lives.
+std::uint64_t begin_of(std::uint32_t process);
+
+/// Gives the calling thread a name, of at most 15 characters, for debuggers and lists of threads.
+void name_this_thread(const char* name) noexcept;
+
+}  // namespace unibuf::system

@@ -1,0 +1,23 @@
+// tracking/kernel_macos.cpp: there is no such tracking. A write to a protected page is told of by an exception only,
+// which the program may handle itself. So small buffers are compared, and of others all is assumed to be written.
+#include "process/forks.hpp"
+#include "tracking/kernel.hpp"
+
+namespace unibuf::tracking {
+
+kernel::kernel() : forks_(process::forks()), missing_(open()) {}
+
+std::string kernel::open() {
+    return is_off() ? "UNIBUF_TRACKING is off" : "macOS tells of writes by exceptions alone, which are the program's";
+}
+
+bool kernel::add_common(std::span<std::byte>) const noexcept { return false; }
+bool kernel::add(std::span<std::byte>) noexcept { return false; }
+
+// Nothing was added that these could be called for.
+void kernel::remove(std::span<std::byte>) noexcept {}
+void kernel::protect(std::span<std::byte>, bool) const {}
+void kernel::unprotect(std::span<std::byte>) const noexcept {}
+void kernel::scan(std::span<std::byte>, look_for, std::vector<region>&, std::size_t) const {}
+
+}  // namespace unibuf::tracking
