@@ -19,6 +19,8 @@
 #include "summary.hpp"
 #include "unibuf/trace.hpp"
 
+extern "C" char** environ;  // no header of macOS has it
+
 namespace unibuf_cli {
 namespace {
 

@@ -17,6 +17,11 @@ endif()
 
 # exports(TARGET MAP): what the library exports is in MAP, a version script in which @compatible@ stands for the version.
 function(exports target map)
+    if(APPLE)  # exports what is not hidden
+        set_target_properties(${target} PROPERTIES VERSION ${PROJECT_VERSION} SOVERSION ${compatible}
+                                                   INSTALL_RPATH @loader_path)
+        return()
+    endif()
     set(script ${PROJECT_BINARY_DIR}/${target}.map)
     configure_file(${PROJECT_SOURCE_DIR}/cmake/${map} ${script} @ONLY)
     target_link_options(${target} PRIVATE LINKER:--version-script=${script} LINKER:--as-needed)

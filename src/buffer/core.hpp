@@ -131,7 +131,7 @@ public:
     void drop_handle() noexcept;
 
     /// Only drop_handle() and end() destroy a core.
-    virtual ~core();
+    ~core();
     core(const core&) = delete;
     core& operator=(const core&) = delete;
 

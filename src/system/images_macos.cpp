@@ -28,7 +28,7 @@ image image_of(const mach_header_64& header, std::intptr_t slide, const char* pa
             const std::uintptr_t first = segment.vmaddr + static_cast<std::uintptr_t>(slide);
             if (name != linked && name != unmapped) {
                 result.begin = result.end == 0 ? first : std::min(result.begin, first);
-                result.end = std::max(result.end, first + segment.vmsize);
+                result.end = std::max<std::uintptr_t>(result.end, first + segment.vmsize);
             }
         }
         next += command.cmdsize;

@@ -1,6 +1,6 @@
 // system/mappings_macos.cpp
 #include <mach/mach.h>
-#include <mach/mach_vm.h>
+#include <mach/vm_map.h>
 
 #include <cstdint>
 
@@ -9,16 +9,16 @@
 namespace unibuf::system {
 
 bool is_private(std::span<const std::byte> memory) {
-    const auto begin = static_cast<mach_vm_address_t>(reinterpret_cast<std::uintptr_t>(memory.data()));
-    const mach_vm_address_t end = begin + memory.size();
-    for (mach_vm_address_t at = begin; at < end;) {
-        mach_vm_address_t first = at;
-        mach_vm_size_t bytes = 0;
+    const auto begin = static_cast<vm_address_t>(reinterpret_cast<std::uintptr_t>(memory.data()));
+    const vm_address_t end = begin + memory.size();
+    for (vm_address_t at = begin; at < end;) {
+        vm_address_t first = at;
+        vm_size_t bytes = 0;
         vm_region_top_info_data_t about{};
         mach_msg_type_number_t count = VM_REGION_TOP_INFO_COUNT;
         mach_port_t object = MACH_PORT_NULL;
-        if (::mach_vm_region(::mach_task_self(), &first, &bytes, VM_REGION_TOP_INFO,
-                             reinterpret_cast<vm_region_info_t>(&about), &count, &object) != KERN_SUCCESS) {
+        if (::vm_region_64(mach_task_self(), &first, &bytes, VM_REGION_TOP_INFO,
+                           reinterpret_cast<vm_region_info_t>(&about), &count, &object) != KERN_SUCCESS) {
             return false;
         }
         const bool is_shared = about.share_mode == SM_SHARED || about.share_mode == SM_TRUESHARED;

@@ -173,7 +173,8 @@ void player::end_device_pointers() {
 }
 
 void player::recycle(operation op) {
-    const bool has_views = std::ranges::any_of(parts_.begin() + 1, parts_.end(), &std::optional<part>::has_value);
+    const bool has_views =
+        std::any_of(parts_.begin() + 1, parts_.end(), [](const auto& each) { return each.has_value(); });
     if (has_views || !leases_.empty() || !copies_.empty() || !standing_.empty()) return;
     op.flags &= static_cast<std::uint8_t>(~operation::give_up);  // there is no buffer in between
     bool recycled = false;

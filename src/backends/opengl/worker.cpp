@@ -21,7 +21,7 @@ worker& worker::start(const char* name) {
     // The program's signals are for the program's threads; the new thread inherits the mask.
     sigset_t all;
     sigset_t before;
-    ::sigfillset(&all);
+    sigfillset(&all);  // a macro on some systems
     ::pthread_sigmask(SIG_SETMASK, &all, &before);
     try {
         std::thread thread([&started, name] {

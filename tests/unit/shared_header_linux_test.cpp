@@ -1,4 +1,4 @@
-// tests/unit/shared_header_test.cpp: other processes that write what they like where processes tell each other.
+// tests/unit/shared_header_linux_test.cpp: other processes that write what they like where processes tell each other.
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>

@@ -1,0 +1,32 @@
+#!/bin/bash
+# cross.sh SYSTEM PROCESSOR TARGET FOLDER: the library, the C API, the tool, the examples and the tests for another system,
+# into FOLDER. SYSTEM and PROCESSOR are as CMake has them, TARGET as zig has it.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+. scripts/zig.sh
+
+system=$1 processor=$2 target=$3 folder=$(realpath -m "$4")
+tools=$PWD/build/cross-tools
+scripts/python-environment.sh "$tools" scripts/cross-requirements.txt
+zig=$(realpath "$tools"/lib/python3*/site-packages)/ziglang/zig
+
+headers=$folder/headers
+headers_of "$headers" libfmt-dev libfmt9 libcli11-dev nlohmann-json3-dev libstb-dev opencl-c-headers libjs-chart.js
+compilers_for "$target" "$folder/compilers"
+at=$folder/compilers
+flags=
+# In its headers for macOS, math.h takes a part of float.h, after which there is no other.
+if [[ $system == Darwin ]]; then flags="-U__STRICT_ANSI__ -include float.h"; fi
+cmake -G Ninja -S . -B "$folder" --log-level=WARNING \
+    -D CMAKE_BUILD_TYPE=Release -D UNIBUF_UNITY=ON -D UNIBUF_TESTS=ON \
+    -D CMAKE_SYSTEM_NAME="$system" -D CMAKE_SYSTEM_PROCESSOR="$processor" \
+    -D CMAKE_C_COMPILER="$at/cc" -D CMAKE_CXX_COMPILER="$at/c++" -D CMAKE_AR="$at/ar" -D CMAKE_RANLIB="$at/ranlib" \
+    -D CMAKE_CXX_FLAGS="$flags" -D CMAKE_INSTALL_NAME_TOOL=false -D CMAKE_LIBRARY_OUTPUT_DIRECTORY="$folder/lib" \
+    -D fmt_DIR="$(config_in "$headers" fmt-config)" -D CLI11_DIR="$(config_in "$headers" CLI11Config)" \
+    -D nlohmann_json_DIR="$(config_in "$headers" nlohmann_jsonConfig)" \
+    -D STB_INCLUDE_DIR="$headers/usr/include/stb" \
+    -D UNIBUF_CHART_JS="$headers/usr/share/javascript/chart.js/chart.min.js" \
+    -D CMAKE_DISABLE_FIND_PACKAGE_SQLite3=ON
+cmake --build "$folder"
+mkdir -p "$folder/bin"
+cp "$folder/cli/unibuf" "$folder/bin/unibuf"

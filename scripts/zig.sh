@@ -1,0 +1,23 @@
+# zig.sh: functions of scripts that compile for other systems; to be sourced. zig is at $zig.
+
+# headers_of FOLDER PACKAGE...: the files of Debian's packages, alone: the headers beside them are this machine's own.
+headers_of() {
+    local folder=$1
+    shift
+    mkdir -p "$folder"
+    dpkg -L "$@" | tar --no-recursion -cT - 2>/dev/null | tar -xC "$folder"
+}
+
+# config_in FOLDER NAME: where there is NAME.cmake.
+config_in() { dirname "$(find "$1" -name "$2.cmake")"; }
+
+# compilers_for TARGET FOLDER: what CMake takes for the compiler, in a folder.
+compilers_for() {
+    local target=$1 folder=$2
+    mkdir -p "$folder"
+    # shellcheck disable=SC2016  # for sh
+    printf '#!/bin/sh\nexec %q "${0##*/}" "$@"\n' "$zig" | tee "$folder/ar" >"$folder/ranlib"
+    # shellcheck disable=SC2016
+    printf '#!/bin/sh\nexec %q "${0##*/}" -target %q "$@"\n' "$zig" "$target" | tee "$folder/cc" >"$folder/c++"
+    chmod +x "$folder"/*
+}
