@@ -46,6 +46,16 @@ wheels: needs-demo-test-wheels build/venv ## Python wheels for glibc, musl, x86-
 test-wheels: ## Install and test what is in build/wheels
 	scripts/test-wheels.sh build/wheels
 
+macos: needs-demo-cross ## What a Mac gets, compiled and linked by zig, and inspected: build/macos-arm64, build/macos-x86_64
+	scripts/cross.sh Darwin arm64 aarch64-macos.11.0 build/macos-arm64
+	scripts/inspect-macos.sh build/macos-arm64 arm64
+	scripts/cross.sh Darwin x86_64 x86_64-macos.11.0 build/macos-x86_64
+	scripts/inspect-macos.sh build/macos-x86_64 x86_64
+
+aarch64: needs-demo-cross ## Linux on 64-bit ARM, by zig, and its tests under qemu: build/linux-aarch64
+	scripts/cross.sh Linux aarch64 aarch64-linux-gnu.2.36 build/linux-aarch64
+	scripts/test-aarch64.sh build/linux-aarch64
+
 sanitize: needs-demo-test-lint ## All tests under ASan and UBSan, then threads under TSan, then a minute of fuzzing
 	$(call check,asan)
 	$(call check,tsan)
@@ -97,7 +107,7 @@ lint: needs-demo-test-lint build/venv ## Layout, clang-tidy, scripts
 clean: ## Remove build/
 	rm -rf build
 
-.PHONY: help all build demo test test-interop test-python wheels test-wheels sanitize sanitize-python bench gpu-check gpu-parts install format lint clean build/venv
+.PHONY: help all build demo test test-interop test-python wheels test-wheels macos aarch64 sanitize sanitize-python bench gpu-check gpu-parts install format lint clean build/venv
 
 # The Python that the package is built for and tested with.
 build/venv: needs-test

@@ -19,7 +19,7 @@ endif()
 function(exports target map)
     if(APPLE)  # exports what is not hidden
         set_target_properties(${target} PROPERTIES VERSION ${PROJECT_VERSION} SOVERSION ${compatible}
-                                                   INSTALL_RPATH @loader_path)
+                                                   INSTALL_NAME_DIR @rpath INSTALL_RPATH @loader_path)
         return()
     endif()
     set(script ${PROJECT_BINARY_DIR}/${target}.map)

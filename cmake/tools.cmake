@@ -14,8 +14,12 @@ if(UNIBUF_TOOLS)
     complete_tool(unibuf_cli)
     # In a folder of its own: the build tree's name `unibuf` is the library.
     file(RELATIVE_PATH lib_from_bin "/${CMAKE_INSTALL_BINDIR}" "/${CMAKE_INSTALL_LIBDIR}")
+    set(here $ORIGIN)
+    if(APPLE)
+        set(here @loader_path)
+    endif()
     set_target_properties(unibuf_cli PROPERTIES OUTPUT_NAME unibuf RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/cli
-                                                INSTALL_RPATH "$ORIGIN/${lib_from_bin}")
+                                                INSTALL_RPATH "${here}/${lib_from_bin}")
     target_compile_definitions(unibuf_cli PRIVATE UNIBUF_VERSION="${PROJECT_VERSION}")
     install(TARGETS unibuf_cli)
 endif()

@@ -14,14 +14,20 @@ headers=$folder/headers
 headers_of "$headers" libfmt-dev libfmt9 libcli11-dev nlohmann-json3-dev libstb-dev opencl-c-headers libjs-chart.js
 compilers_for "$target" "$folder/compilers"
 at=$folder/compilers
-flags=
-# In its headers for macOS, math.h takes a part of float.h, after which there is no other.
-if [[ $system == Darwin ]]; then flags="-U__STRICT_ANSI__ -include float.h"; fi
+# The programs find the libraries in the folder lib beside theirs.
+of_system=(-D "CMAKE_INSTALL_RPATH=\$ORIGIN/../lib")
+if [[ $system == Darwin ]]; then
+    # In zig's headers for macOS, math.h takes a part of float.h, after which there is no other.
+    of_system=(-D CMAKE_INSTALL_RPATH=@loader_path/../lib -D "CMAKE_CXX_FLAGS=-U__STRICT_ANSI__ -include float.h"
+        -D CMAKE_INSTALL_NAME_TOOL=false -D CMAKE_USER_MAKE_RULES_OVERRIDE="$PWD/cmake/zig_macos.cmake")
+fi
 cmake -G Ninja -S . -B "$folder" --log-level=WARNING \
-    -D CMAKE_BUILD_TYPE=Release -D UNIBUF_UNITY=ON -D UNIBUF_TESTS=ON \
+    -D CMAKE_BUILD_TYPE=Release -D CMAKE_C_FLAGS_RELEASE="-O1 -DNDEBUG" -D CMAKE_CXX_FLAGS_RELEASE="-O1 -DNDEBUG" \
+    -D UNIBUF_UNITY=ON -D UNIBUF_TESTS=ON \
     -D CMAKE_SYSTEM_NAME="$system" -D CMAKE_SYSTEM_PROCESSOR="$processor" \
     -D CMAKE_C_COMPILER="$at/cc" -D CMAKE_CXX_COMPILER="$at/c++" -D CMAKE_AR="$at/ar" -D CMAKE_RANLIB="$at/ranlib" \
-    -D CMAKE_CXX_FLAGS="$flags" -D CMAKE_INSTALL_NAME_TOOL=false -D CMAKE_LIBRARY_OUTPUT_DIRECTORY="$folder/lib" \
+    -D CMAKE_BUILD_WITH_INSTALL_RPATH=ON -D CMAKE_BUILD_WITH_INSTALL_NAME_DIR=ON "${of_system[@]}" \
+    -D CMAKE_LIBRARY_OUTPUT_DIRECTORY="$folder/lib" \
     -D fmt_DIR="$(config_in "$headers" fmt-config)" -D CLI11_DIR="$(config_in "$headers" CLI11Config)" \
     -D nlohmann_json_DIR="$(config_in "$headers" nlohmann_jsonConfig)" \
     -D STB_INCLUDE_DIR="$headers/usr/include/stb" \

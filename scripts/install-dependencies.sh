@@ -1,5 +1,5 @@
 #!/bin/bash
-# install-dependencies.sh TIER...: installs the Debian packages that the tiers (demo, test, wheels, lint) lack.
+# install-dependencies.sh TIER...: installs the Debian packages that the tiers (demo, test, wheels, cross, lint) lack.
 # Without root or passwordless sudo it prints the one command to run, and fails.
 set -euo pipefail
 
@@ -10,6 +10,7 @@ declare -A packages=(
     [test]="gcc git python3 python3-dev python3-venv binutils pkg-config libgtest-dev libgmock-dev librapidcheck-dev libbenchmark-dev libmimalloc-dev
             valgrind chromium-headless-shell flang-19 libmpich-dev mpich"
     [wheels]="zlib1g-dev libffi-dev libssl-dev qemu-user-static musl-tools"
+    [cross]="googletest llvm-19 qemu-user-static libc6-arm64-cross"
     [lint]="clang-19 libclang-rt-19-dev llvm-19 clang-format-19 clang-tidy-19 shellcheck"
 )
 
