@@ -15,9 +15,14 @@ run() {
         failed=1
         return
     fi
-    echo "$program: $(grep -E '^\[  PASSED|tests? ran|^One logical' "$folder/${program##*/}.log" | tail -1)"
+    echo "$program: $(grep -E '^\[  (PASSED|SKIPPED).* tests?|^One logical' "$folder/${program##*/}.log" | xargs)"
 }
-run tests/unit_tests
+# Under qemu a program cannot run itself once more, and other processes see qemu's times instead of its own.
+left_out=an_accelerator.loads_no_driver_but_its_own:tracking.is_off_where_the_environment_says_so
+left_out+=:sharing.refuses_every_access_while_the_other_has_newer_content_on_a_device
+left_out+=:sharing.brings_back_what_a_device_has_newer_before_the_last_handle_goes
+echo "Left out: ${left_out//:/ }"
+run tests/unit_tests --gtest_filter="-$left_out"
 run tests/fault_tests
 run tests/contract_host
 run tests/contract_debug

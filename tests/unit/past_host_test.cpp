@@ -125,11 +125,15 @@ TEST_F(past_host, at_a_device_that_uses_the_hosts_memory_it_is_the_host_that_cop
 TEST_F(past_host, traces_have_it_as_a_transfer_to_a_reader_at_the_host) {
     kernel_write(tried_.write(there_).native(), 0, of(size, 3));
     bytes got(size);
-    const std::size_t before = recorded_events().size();
+    const auto events = [&] {
+        std::vector<event> result = recorded_events();
+        std::erase_if(result, [&](const event& each) { return each.buffer != tried_.id(); });
+        return result;
+    };
+    const auto before = static_cast<std::ptrdiff_t>(events().size());
     tried_.copy_to(got, there_);
-    std::vector<event> since = recorded_events();
-    since.erase(since.begin(), since.begin() + static_cast<std::ptrdiff_t>(before));
-    std::erase_if(since, [&](const event& each) { return each.buffer != tried_.id(); });
+    std::vector<event> since = events();
+    since.erase(since.begin(), since.begin() + before);
     ASSERT_EQ(since.size(), 2u);
     EXPECT_EQ(since[0].kind, event_kind::transfer);
     EXPECT_EQ(since[0].from, there_.id());
