@@ -12,6 +12,7 @@ endfunction()
 if(UNIBUF_TOOLS)
     add_tool(unibuf_cli ${PROJECT_SOURCE_DIR}/cli/*.cpp)
     complete_tool(unibuf_cli)
+    unite(unibuf_cli)
     # In a folder of its own: the build tree's name `unibuf` is the library.
     file(RELATIVE_PATH lib_from_bin "/${CMAKE_INSTALL_BINDIR}" "/${CMAKE_INSTALL_LIBDIR}")
     set(here $ORIGIN)

@@ -10,6 +10,8 @@ file(GLOB support CONFIGURE_DEPENDS support/*.cpp ../bindings/c/*.cpp)
 add_library(test_support STATIC ${support})
 target_include_directories(test_support PUBLIC ${CMAKE_CURRENT_SOURCE_DIR})
 target_link_libraries(test_support PUBLIC unibuf_static gtest gmock fmt::fmt-header-only nlohmann_json::nlohmann_json)
+set(usual_headers <gtest/gtest.h> <algorithm> <string> <thread> <vector> <unibuf/unibuf.hpp>)
+target_precompile_headers(test_support PRIVATE ${usual_headers})
 
 # add_tests(NAME PATTERN...): a program of the sources that need nothing of RapidCheck's.
 function(add_tests name)
@@ -26,6 +28,7 @@ function(add_tests name)
     endforeach()
     add_executable(${name} ${sources})
     target_link_libraries(${name} PRIVATE test_support gtest_main)
+    target_precompile_headers(${name} PRIVATE ${usual_headers})
 endfunction()
 
 add_tests(unit_tests unit/*_test.cpp)
