@@ -12,7 +12,7 @@ zig=$(realpath "$tools"/lib/python3*/site-packages)/ziglang/zig
 
 headers=$folder/headers
 headers_of "$headers" libfmt-dev libfmt9 libcli11-dev nlohmann-json3-dev libstb-dev opencl-c-headers libjs-chart.js
-compilers_for "$target" "$folder/compilers"
+compilers_for "$zig" "$target" "$folder/compilers"
 at=$folder/compilers
 # The programs find the libraries in the folder lib beside theirs.
 of_system=(-D "CMAKE_INSTALL_RPATH=\$ORIGIN/../lib")

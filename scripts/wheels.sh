@@ -5,6 +5,7 @@
 # module, and so is unibuf: nothing is loaded with it but the C library and, with glibc, that library's unwinder.
 set -euo pipefail
 cd "$(dirname "$0")/.."
+. scripts/zig.sh
 
 folder=$(realpath -m "$1") stub=$(realpath "$2")
 work=$folder/work
@@ -32,19 +33,13 @@ tar -xmf "$folder"/*.tar.gz -C "$work/source" --strip-components=1
 
 # Of Debian's headers only those of these libraries: the others are of this machine's C library.
 headers=$work/headers
-mkdir -p "$headers"
-dpkg -L libfmt-dev libfmt9 libcli11-dev nlohmann-json3-dev libjs-chart.js | tar --no-recursion -cT - 2>/dev/null | tar -xC "$headers"
+headers_of "$headers" libfmt-dev libfmt9 libcli11-dev nlohmann-json3-dev libjs-chart.js
 
 # compilers TARGET: what CMake takes for the compiler, in a folder that it prints.
 compilers() {
     local target=$1 at=$work/compilers-$1
     if [[ ! -f $at/libgcc_s.so ]]; then
-        mkdir -p "$at"
-        # shellcheck disable=SC2016  # for sh
-        printf '#!/bin/sh\nexec %q "${0##*/}" "$@"\n' "$site/ziglang/zig" | tee "$at/ar" >"$at/ranlib"
-        # shellcheck disable=SC2016
-        printf '#!/bin/sh\nexec %q "${0##*/}" -target %q "$@"\n' "$site/ziglang/zig" "$target" | tee "$at/cc" >"$at/c++"
-        chmod +x "$at"/*
+        compilers_for "$site/ziglang/zig" "$target" "$at"
         "$at/cc" -shared -nostdlib -Wl,-soname,libgcc_s.so.1 -o "$at/libgcc_s.so" cmake/libgcc_s.c
     fi
     echo "$at"
@@ -71,9 +66,9 @@ build() {
             cmake.define.CMAKE_SYSTEM_NAME=Linux cmake.define.CMAKE_SYSTEM_PROCESSOR="$processor" \
             cmake.define.CMAKE_C_COMPILER="$at/cc" cmake.define.CMAKE_CXX_COMPILER="$at/c++" \
             cmake.define.CMAKE_AR="$at/ar" cmake.define.CMAKE_RANLIB="$at/ranlib" \
-            cmake.define.fmt_DIR="$(config fmt-config)" cmake.define.CLI11_DIR="$(config CLI11Config)" \
+            cmake.define.fmt_DIR="$(config_in "$headers" fmt-config)" cmake.define.CLI11_DIR="$(config_in "$headers" CLI11Config)" \
             "cmake.define.UNIBUF_CHART_JS=$headers/usr/share/javascript/chart.js/chart.min.js" \
-            cmake.define.nlohmann_json_DIR="$(config nlohmann_jsonConfig)"
+            cmake.define.nlohmann_json_DIR="$(config_in "$headers" nlohmann_jsonConfig)"
     ) >"$tree.log" 2>&1 || { tail -40 "$tree.log" >&2; return 1; }
     if [[ $c_library == musl ]]; then
         # zig calls musl libc.so, and distributions have it by the name that they load it by.
@@ -89,8 +84,6 @@ build() {
     "$tools/bin/auditwheel" repair --plat auto --only-plat --wheel-dir "$folder" "$tree"/raw/*.whl >>"$tree.log" 2>&1 ||
         { tail -20 "$tree.log" >&2; return 1; }
 }
-
-config() { dirname "$(find "$headers" -name "$1.cmake")"; }
 
 missing=()
 for version in ${UNIBUF_WHEEL_PYTHONS:-3.11 3.13 3.14t}; do

@@ -1,4 +1,5 @@
-# zig.sh: functions of scripts that compile for other systems; to be sourced. zig is at $zig.
+# shellcheck shell=bash
+# zig.sh: functions of scripts that compile for other systems, which source it.
 
 # headers_of FOLDER PACKAGE...: the files of Debian's packages, alone: the headers beside them are this machine's own.
 headers_of() {
@@ -11,9 +12,9 @@ headers_of() {
 # config_in FOLDER NAME: where there is NAME.cmake.
 config_in() { dirname "$(find "$1" -name "$2.cmake")"; }
 
-# compilers_for TARGET FOLDER: what CMake takes for the compiler, in a folder.
+# compilers_for ZIG TARGET FOLDER: what CMake takes for the compiler, in a folder.
 compilers_for() {
-    local target=$1 folder=$2
+    local zig=$1 target=$2 folder=$3
     mkdir -p "$folder"
     # shellcheck disable=SC2016  # for sh
     printf '#!/bin/sh\nexec %q "${0##*/}" "$@"\n' "$zig" | tee "$folder/ar" >"$folder/ranlib"

@@ -1,4 +1,5 @@
-// tests/unit/tracking_process_linux_test.cpp: who else there is: watches, userfaultfds of the program's, forked children.
+// tests/unit/tracking_process_linux_test.cpp: who else there is: watches, userfaultfds of the program's, forked
+// children.
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <linux/userfaultfd.h>
