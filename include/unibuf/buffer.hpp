@@ -305,8 +305,9 @@ public:
     // These copy between the program's memory and the copy at `where`, by its driver, past the host's copy: it is
     // neither made nor made current, so bytes that are copied out twice move twice. They are for data that the host
     // passes on, as messages and files are. A rectangle goes as one copy of the driver. Both return when the bytes are
-    // there, and throw what leases at `where` throw, and error(out_of_range). Where `where` is the host, or uses its
-    // memory, they do what the two above do.
+    // there, and throw what leases at `where` throw, and error(out_of_range). Where the driver fails half way, bytes
+    // that no other space had hold the old content or the new. Where `where` is the host, or uses its memory, they do
+    // what the two above do.
     void copy_from(std::span<const std::byte> data, space where, std::size_t offset = 0);
     void copy_to(std::span<std::byte> data, space where, std::size_t offset = 0) const;
 

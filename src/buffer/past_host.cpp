@@ -11,7 +11,7 @@
 namespace unibuf::detail {
 namespace {
 
-/// Returns the memory of the copy at `where`, which has a copy; null where that is the host's, or used in turns.
+/// Returns the memory of the copy at `where`, which has one; null where that memory is the host's, or used in turns.
 backends::memory* own_memory_at(lock& through, space where) {
     const copy& there = *through->copies.find(where.id());
     return there.on_host() || there.placed == placement::shared ? nullptr : there.memory.get();
@@ -36,7 +36,8 @@ public:
     /// The device's memory; null where it has none of its own.
     backends::memory* memory() const noexcept { return memory_; }
 
-    /// Calls start(rectangle_copy) or start(), which begin to move the bytes, and waits for them.
+    /// Calls `start` with the bytes as a rectangle, or with nothing where they are a range: it begins to move them, and
+    /// returns the fence that is waited for.
     template <class Start>
     void move(const Start& start) {
         const auto begin = std::chrono::steady_clock::now();
@@ -46,10 +47,11 @@ public:
                                          : rectangle_between(asked_.part, byte_range{0, asked_.part.size()}))
                 .wait();
         } catch (const error& failure) {
-            // Where others have the content, nobody relies on what a failed copy has left.
-            const lock through(of_);
-            if (!reads()) coherence::drop_where_others(through->directory, asked_.part, asked_.where.id());
+            give_up();
             tell_of_access(of_, asked_, failure);
+        } catch (...) {
+            give_up();
+            throw;
         }
         const auto end = std::chrono::steady_clock::now();
         if (!reads()) begin_lease(of_, at_device());
@@ -63,6 +65,13 @@ private:
     bool reads() const noexcept { return asked_.what == access::read; }
     space from() const noexcept { return reads() ? asked_.where : host; }
     space to() const noexcept { return reads() ? host : asked_.where; }
+
+    /// Where others have the content, nobody relies on what a failed copy has left.
+    void give_up() {
+        if (reads()) return;
+        const lock through(of_);
+        coherence::drop_where_others(through->directory, asked_.part, asked_.where.id());
+    }
 
     /// The lease of the device's side, which is no access of the program's. What it writes is newest once it is there.
     request at_device() const {
