@@ -3,8 +3,9 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <array>
 #include <cerrno>
-#include <string>
+#include <cstdio>
 
 #include "system/files.hpp"
 
@@ -30,8 +31,9 @@ int make_shared(std::size_t bytes) noexcept {
 }
 
 int open_shared(int process, int number) noexcept {
-    const std::string path = "/proc/" + std::to_string(process) + "/fd/" + std::to_string(number);
-    return ::open(path.c_str(), O_RDWR | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    std::array<char, 48> path{};  // memory may be short
+    std::snprintf(path.data(), path.size(), "/proc/%d/fd/%d", process, number);
+    return ::open(path.data(), O_RDWR | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 }
 
 bool is_of_fixed_size(int file) noexcept {
