@@ -131,7 +131,7 @@ public:
     void drop_handle() noexcept;
 
     /// Only drop_handle() and end() destroy a core.
-    ~core();
+    virtual ~core();
     core(const core&) = delete;
     core& operator=(const core&) = delete;
 
