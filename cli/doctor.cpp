@@ -19,7 +19,8 @@
 #include "summary.hpp"
 #include "unibuf/trace.hpp"
 
-extern "C" char** environ;  // no header of macOS has it
+// No header of macOS has it.
+extern "C" char** environ;  // NOLINT(readability-redundant-declaration)
 
 namespace unibuf_cli {
 namespace {

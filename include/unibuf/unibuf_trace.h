@@ -1,7 +1,7 @@
 // unibuf/unibuf_trace.h: the part of the C API about what was copied, and what must not be. unibuf.h includes it.
 #pragma once
 
-#include "unibuf.h"
+#include "unibuf.h"  // NOLINT(misc-header-include-cycle): for programs that include this one first
 
 #ifdef __cplusplus
 extern "C" {
