@@ -22,13 +22,11 @@
 #include <vector>
 
 #include "system/pages.hpp"
-#include "tracking/kernel.hpp"
 #include "tracking/shadow.hpp"
 
 namespace {
 
 using unibuf::byte_range;
-using unibuf::tracking::kernel;
 using ranges = std::vector<byte_range>;
 
 const std::size_t page = unibuf::system::page_size();
