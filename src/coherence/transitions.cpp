@@ -107,7 +107,8 @@ void drop(directory& known, const region& part, space_id where) {
 
 void drop_where_others(directory& known, const region& part, space_id where) {
     known.update(part, [&](knowledge& k) {
-        if (const space_set others = k.current & ~set_of(where)) k.current = others;
+        const space_set others = k.current & ~set_of(where);
+        if (others != 0 || k.what == content::unwritten) k.current = others;
     });
 }
 

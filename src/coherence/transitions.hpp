@@ -51,7 +51,8 @@ void settle_without(directory& known, const region& part, space_id where);
 /// Notes that the space `where` no longer holds `part`. Before this, only_at is empty there.
 void drop(directory& known, const region& part, space_id where);
 
-/// Drops what the space `where` holds of `part` where another space is current, too.
+/// Drops what the space `where` holds of `part` where another space is current, too, and where nobody has written:
+/// those bytes are zero anywhere.
 void drop_where_others(directory& known, const region& part, space_id where);
 
 /// Notes that a memory that two spaces use by turns was `from`'s and is `to`'s now, with all that is current in it.

@@ -156,6 +156,17 @@ TEST(history, lets_no_device_go_on_over_lost_bytes) {
     EXPECT_EQ(play(what), "");
 }
 
+/// A fill of bytes that nobody has written fails when it has filled a row, at the only copy that was made zero.
+TEST(history, shows_zeros_everywhere_where_nothing_but_a_failed_fill_wrote) {
+    const history what{
+        .arrangement = 5,
+        .size = 4,
+        .operations = {{.does = verb::read, .flags = operation::look},
+                       {.does = verb::fail, .count = 1},
+                       {.does = verb::rectangle, .offset = 110, .value = 61, .flags = operation::give_up}}};
+    EXPECT_EQ(play(what), "");
+}
+
 TEST(history, survives_its_encoding) {
     EXPECT_TRUE(rc::check(
         [](const history& what) { RC_ASSERT(history::decode(what.encode()).operations == what.operations); }));
