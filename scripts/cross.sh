@@ -7,7 +7,9 @@ cd "$(dirname "$0")/.."
 
 system=$1 processor=$2 target=$3 folder=$(realpath -m "$4")
 tools=$PWD/build/cross-tools
-scripts/python-environment.sh "$tools" scripts/cross-requirements.txt
+mkdir -p build
+grep '^ziglang==' scripts/wheel-requirements.txt >build/cross-requirements.txt
+scripts/python-environment.sh "$tools" build/cross-requirements.txt
 zig=$(realpath "$tools"/lib/python3*/site-packages)/ziglang/zig
 
 headers=$folder/headers

@@ -15,7 +15,9 @@ run() {
         failed=1
         return
     fi
-    echo "$program: $(grep -E '^\[  (PASSED|SKIPPED).* tests?|^One logical' "$folder/${program##*/}.log" | xargs)"
+    grep -E '^\[  PASSED|^One logical' "$folder/${program##*/}.log" | sed "s|^|$program: |"
+    # GoogleTest says why in the line below each "Skipped".
+    awk '/: Skipped$/ { getline; print "    skipped: " $0 }' "$folder/${program##*/}.log" | sort | uniq -c
 }
 # Under qemu a program cannot run itself once more, and other processes see qemu's times instead of its own.
 left_out=an_accelerator.loads_no_driver_but_its_own:tracking.is_off_where_the_environment_says_so

@@ -1,9 +1,9 @@
 // unibuf/mpi.hpp: buffers between machines, by the program's own MPI. Nothing else in unibuf knows MPI.
 //
 // What is sent is packed under a short lease, from where it is newest, and what has come is unpacked under one: just
-// these bytes move, and no lease is held while a message is under way. Messages lie in
-// host memory of their own; MPI sees neither device memory nor derived datatypes. Every call of MPI is made on the
-// caller's thread, with no lock of unibuf held.
+// these bytes move, and no lease is held while a message is under way. Messages lie in host memory of their own; MPI
+// sees neither device memory nor derived datatypes. Every call of MPI is made on the caller's thread, with no lock of
+// unibuf held.
 //
 // Errors are unibuf::error: transfer_failed with what MPI says, where its error handler returns; invalid_argument where
 // MPI may not be called now, or not on this thread; and what the lease of the bytes throws.

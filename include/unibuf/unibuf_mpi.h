@@ -209,8 +209,8 @@ static inline unibuf_status unibuf_halo_copy(unibuf_halo* halo, bool goes) {
             unibuf_space* const by = &halo->strips[strip].by;
             const size_t size = unibuf_size(box);
             // With corners, cells go to several neighbours: they come to the host's copy once, for all of these.
-            const bool passes_host = goes && !shape->corners;
-            if (status == UNIBUF_OK && passes_host) status = unibuf_current_at(box, by);
+            const bool may_pass_host = goes && !shape->corners;
+            if (status == UNIBUF_OK && may_pass_host) status = unibuf_current_at(box, by);
             if (status == UNIBUF_OK) {
                 status =
                     goes ? unibuf_copy_to_at(box, bytes, size, 0, *by) : unibuf_copy_from_at(box, bytes, size, 0, *by);

@@ -15,6 +15,6 @@ void ask_for_no_huge_pages(std::span<std::byte> pages) noexcept;
 
 /// Gives the memory under private whole pages back to the system, so that they read as zero. Returns false where it
 /// keeps them.
-bool empty(std::span<std::byte> pages) noexcept;
+bool give_back(std::span<std::byte> pages) noexcept;
 
 }  // namespace unibuf::system

@@ -11,7 +11,7 @@ void ask_for_no_huge_pages(std::span<std::byte> pages) noexcept {
     ::madvise(pages.data(), pages.size(), MADV_NOHUGEPAGE);
 }
 
-bool empty(std::span<std::byte> pages) noexcept {
+bool give_back(std::span<std::byte> pages) noexcept {
     constexpr int dont_need_locked = 24;  // Linux 5.18 has this, for a program that has its memory locked
     return ::madvise(pages.data(), pages.size(), MADV_DONTNEED) == 0 ||
            ::madvise(pages.data(), pages.size(), dont_need_locked) == 0;

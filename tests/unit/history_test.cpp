@@ -164,6 +164,7 @@ TEST(history, shows_zeros_everywhere_where_nothing_but_a_failed_fill_wrote) {
         .operations = {{.does = verb::read, .flags = operation::look},
                        {.does = verb::fail, .count = 1},
                        {.does = verb::rectangle, .offset = 110, .value = 61, .flags = operation::give_up}}};
+    ASSERT_STREQ(arrangements()[what.arrangement].name, "asynchronous_and_separate");
     EXPECT_EQ(play(what), "");
 }
 

@@ -72,7 +72,7 @@ std::byte* common_pages::allocate(std::size_t bytes) {
 }
 
 void common_pages::free(std::byte* address, std::size_t bytes) noexcept {
-    if (!system::empty({address, bytes})) return;  // the memory is not given out again
+    if (!system::give_back({address, bytes})) return;  // the memory is not given out again
     const std::scoped_lock lock(mutex_);
     parts_.free(reinterpret_cast<std::uintptr_t>(address), bytes, false);
 }
