@@ -11,18 +11,20 @@ if(NOT SQLite3_FOUND)
     message(STATUS "`unibuf export` writes no databases: SQLite is missing (libsqlite3-dev)")
 endif()
 
+# The page, as C++. Tools that only read the sources have this target built.
+set(embedded_page ${PROJECT_BINARY_DIR}/embedded_page.cpp)
+add_custom_command(OUTPUT ${embedded_page}
+                   DEPENDS ${PROJECT_SOURCE_DIR}/cli/page.html ${PROJECT_SOURCE_DIR}/cmake/embed.cmake
+                           $<$<BOOL:${UNIBUF_CHART_JS}>:${UNIBUF_CHART_JS}>
+                   COMMAND ${CMAKE_COMMAND} -D "OUTPUT=${embedded_page}" -D "PAGE=${PROJECT_SOURCE_DIR}/cli/page.html"
+                           -D "CHARTS=$<$<BOOL:${UNIBUF_CHART_JS}>:${UNIBUF_CHART_JS}>"
+                           -P ${PROJECT_SOURCE_DIR}/cmake/embed.cmake VERBATIM)
+add_custom_target(embedded_page DEPENDS ${embedded_page})
+
 # Adds to a target that has the sources of the tool what these are compiled with.
 function(complete_tool target)
-    set(made ${PROJECT_BINARY_DIR}/embedded_page.cpp)
-    set(sources ${PROJECT_SOURCE_DIR}/cli/page.html)
-    if(UNIBUF_CHART_JS)
-        list(APPEND sources ${UNIBUF_CHART_JS})
-    endif()
-    add_custom_command(OUTPUT ${made} DEPENDS ${sources} ${PROJECT_SOURCE_DIR}/cmake/embed.cmake
-                       COMMAND ${CMAKE_COMMAND} -D "OUTPUT=${made}" -D "PAGE=${PROJECT_SOURCE_DIR}/cli/page.html"
-                               -D "CHARTS=$<$<BOOL:${UNIBUF_CHART_JS}>:${UNIBUF_CHART_JS}>"
-                               -P ${PROJECT_SOURCE_DIR}/cmake/embed.cmake VERBATIM)
-    target_sources(${target} PRIVATE ${made})
+    target_sources(${target} PRIVATE ${embedded_page})
+    add_dependencies(${target} embedded_page)
     target_include_directories(${target} PRIVATE ${PROJECT_SOURCE_DIR}/cli)
     if(SQLite3_FOUND AND NOT UNIBUF_PYTHON_STANDALONE)
         target_link_libraries(${target} PRIVATE SQLite::SQLite3)
