@@ -1,0 +1,74 @@
+// backends/metal/queues.hpp: one device's command queues, and the order of work on them.
+#pragma once
+
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "backends/metal/committed_work.hpp"
+#include "unibuf/fence.hpp"
+
+namespace unibuf::backends::metal {
+
+/// A queue of unibuf's own, or the caller's, and all that leases have named. Any thread may call these functions.
+///
+/// Metal orders work within a queue, and has no way to ask a device for its queues. So the queues that leases name are
+/// kept as long as the process lives, as programs do with theirs, and work that names none is put behind all of them.
+/// The end of each command buffer of unibuf is a value of its queue's shared event, for which other queues can wait.
+class queues {
+public:
+    /// `own` is where work goes that names no queue. `description` names the device in errors.
+    queues(id device, owned own, std::string description);
+
+    id device() const noexcept { return device_; }
+    id own() const noexcept { return own_->native.get(); }
+
+    /// Makes the queue known. Throws error(invalid_argument) where it is of another device.
+    void add(id queue) { find(queue); }
+
+    /// Calls encode(commands) with a new command buffer on `on`, or, where it names none, on the own queue, after all
+    /// work that was put on any known queue before; and commits it. Returns its fence, which stands for `earlier`, work
+    /// on the same queue, too.
+    template <class Encode>
+    fence submit(queue on, const Encode& encode, std::vector<fence> earlier = {}) {
+        const pool drained;
+        known& to = on ? find(on.native) : *own_;
+        if (!on) join();
+        const id commands = new_commands(to);
+        encode(commands);
+        return commit(to, commands, std::move(earlier));
+    }
+
+    fence record(queue on) {
+        return submit(on, [](id) {});
+    }
+
+    /// Makes work that is put on `on` from now on wait for `before`. Returns false where that is no work of this
+    /// device.
+    bool order(const fence& before, queue on);
+
+private:
+    struct known {
+        owned native;
+        owned event;
+        std::mutex mutex;  // values are committed in order
+        std::uint64_t last = 0;
+    };
+
+    std::unique_ptr<known> make_known(owned native) const;
+    known& find(id queue);
+    std::vector<known*> others();
+    void join();
+    id new_commands(const known& on) const;
+    static fence commit(known& to, id commands, std::vector<fence> earlier);
+    static place commit_on(known& to, id commands);
+
+    const id device_;
+    const std::string description_;
+    const std::unique_ptr<known> own_;
+    std::mutex mutex_;
+    std::vector<std::unique_ptr<known>> named_;
+};
+
+}  // namespace unibuf::backends::metal
