@@ -1,11 +1,13 @@
-// native.cpp: native handles: addresses, and the functions of unibuf/cuda.h, opencl.h and opengl.h.
+// native.cpp: native handles: addresses, and the functions of unibuf/cuda.h, metal.h, opencl.h and opengl.h.
 #include <unibuf/cuda.h>
+#include <unibuf/metal.h>
 #include <unibuf/opencl.h>
 #include <unibuf/opengl.h>
 
 #include <cstddef>
 #include <cstdint>
 #include <unibuf/cuda.hpp>
+#include <unibuf/metal.hpp>
 #include <unibuf/opencl.hpp>
 #include <unibuf/opengl.hpp>
 
@@ -65,6 +67,35 @@ void unibuf_cuda_pinned_memory(uint64_t* held, uint64_t* limit) {
 }
 
 void unibuf_cuda_limit_pinned_memory(uint64_t bytes) { unibuf::cuda::limit_pinned_memory(bytes); }
+
+unibuf_status unibuf_metal_handles(unibuf_space where, void** device, void** queue) {
+    return attempt([&] {
+        const unibuf::metal::handles found = unibuf::metal::handles_of(space_of(where));
+        put_if(device, found.device);
+        put_if(queue, found.queue);
+    });
+}
+
+unibuf_status unibuf_metal_use(void* device, void* queue, unibuf_space* where) {
+    return attempt([&] {
+        if (!device) refuse_null("an MTLDevice");
+        unibuf_space& result = given(where, "a place for the space");
+        result = unibuf::metal::use(device, queue).id();
+    });
+}
+
+unibuf_status unibuf_metal_add_queue(unibuf_space where, void* queue) {
+    return attempt([&] {
+        if (!queue) refuse_null("an MTLCommandQueue");
+        unibuf::metal::add_queue(space_of(where), queue);
+    });
+}
+
+unibuf_queue unibuf_metal_queue(void* queue) { return noted(unibuf::metal::queue_of(queue)); }
+
+unibuf_status unibuf_metal_buffer(const unibuf_native* copy, void** buffer) {
+    return answer(buffer, "a place for the MTLBuffer", [&] { return unibuf::metal::memory(copy_of(copy)); });
+}
 
 unibuf_status unibuf_opencl_handles(unibuf_space where, struct _cl_context** context, struct _cl_device_id** device,
                                     struct _cl_command_queue** queue) {

@@ -37,8 +37,8 @@ queue queue_of(unibuf_queue given) {
     const std::shared_lock lock(mutex);
     if (!all().contains(given)) {
         throw error(error_code::invalid_argument,
-                    "what was named is no queue: unibuf_opencl_queue, unibuf_cuda_queue and unibuf_opengl_queue make "
-                    "them");
+                    "what was named is no queue: unibuf_opencl_queue, unibuf_cuda_queue, unibuf_metal_queue and "
+                    "unibuf_opengl_queue make them");
     }
     return {given};
 }

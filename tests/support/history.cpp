@@ -44,6 +44,8 @@ constexpr std::array all{
     arrangement{"debug_and_opencl", {}, {}, {"debug:0", "opencl:0"}},
     arrangement{"debug_and_opengl", {}, {}, {"debug:0", "opengl:0"}},
     arrangement{"opencl_and_opengl", {}, {}, {"opencl:0", "opengl:0"}},
+    arrangement{"debug_and_metal", {}, {}, {"debug:0", "metal:0"}},
+    arrangement{"metal_and_opencl", {}, {}, {"metal:0", "opencl:0"}},
 };
 // Histories of the fuzzer are played on fakes alone, which fail when they are told to, and leave nothing behind.
 constexpr auto fakes =

@@ -8,6 +8,9 @@
 #include <stdexcept>
 #include <string_view>
 
+#include "backends/metal/calls.hpp"
+#include "doubles/metal/loaded.hpp"
+#include "unibuf/metal.hpp"
 #include "unibuf/opencl.hpp"
 #include "unibuf/opengl.hpp"
 
@@ -57,6 +60,41 @@ void copy_in_opengl(space where, std::uint32_t from, std::size_t from_offset, st
     opengl_function<void()>(where, "glFinish")();
 }
 
+namespace mtl = backends::metal;
+
+/// Memory that the host and a Metal device share, for the whole words around a part of a buffer: commands take no less.
+class metal_words {
+public:
+    metal_words(const native_memory& at, std::size_t offset, std::size_t bytes)
+        : at_(at),
+          begin_((at.offset + offset) / mtl::blit_word * mtl::blit_word),
+          words_((at.offset + offset + bytes + mtl::blit_word - 1) / mtl::blit_word * mtl::blit_word - begin_),
+          shared_(mtl::new_buffer(metal::handles_of(at.where).device, words_, mtl::storage_shared)),
+          part_(static_cast<std::byte*>(mtl::contents_of(shared_.get())) + (at.offset + offset - begin_), bytes) {
+        copy(metal::memory(at_), begin_, shared_.get(), 0);
+    }
+
+    std::span<std::byte> part() const { return part_; }
+    void write_back() const { copy(shared_.get(), 0, metal::memory(at_), begin_); }
+
+private:
+    void copy(mtl::id from, std::size_t from_offset, mtl::id to, std::size_t to_offset) const {
+        const mtl::pool drained;
+        const mtl::id commands = mtl::command_buffer_on(metal::handles_of(at_.where).queue);
+        const mtl::id encoder = mtl::blit_encoder(commands);
+        mtl::copy(encoder, from, from_offset, to, to_offset, words_);
+        mtl::end_encoding(encoder);
+        mtl::commit(commands);
+        mtl::wait_until_completed(commands);
+    }
+
+    const native_memory& at_;
+    std::size_t begin_;
+    std::size_t words_;
+    mtl::owned shared_;
+    std::span<std::byte> part_;
+};
+
 bool is(std::string_view api, space where) { return where.name().starts_with(api); }
 
 }  // namespace
@@ -75,6 +113,10 @@ void device_writes(const native_memory& at, std::size_t offset, std::span<const 
             const staging from(at.where, content.size(), content.data());
             copy_in_opengl(at.where, from.name(), 0, opengl::name(at), at.offset + offset, content.size());
         });
+    } else if (is("metal", at.where)) {
+        const metal_words words(at, offset, content.size());
+        std::ranges::copy(content, words.part().begin());
+        words.write_back();
     } else {
         std::ranges::copy(content, at.as<std::byte>() + offset);
     }
@@ -97,6 +139,8 @@ std::vector<std::byte> device_reads(const native_memory& at) {
             opengl_function<void(std::uint32_t, std::intptr_t, std::intptr_t, void*)>(
                 at.where, "glGetNamedBufferSubData")(to.name(), 0, static_cast<std::intptr_t>(at.bytes), result.data());
         });
+    } else if (is("metal", at.where)) {
+        std::ranges::copy(metal_words(at, 0, at.bytes).part(), result.begin());
     } else {
         result.assign(at.as<const std::byte>(), at.as<const std::byte>() + at.bytes);
     }
