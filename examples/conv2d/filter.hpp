@@ -22,7 +22,7 @@ std::span<const filter> filters() noexcept;
 /// Returns a filter by its name. Throws std::invalid_argument where there is none.
 const filter& filter_named(std::string_view name);
 
-/// Writes the weights as CUDA C++, OpenCL C and GLSL write them in a list.
+/// Writes the weights as CUDA C++, OpenCL C, Metal and GLSL write them in a list.
 std::string literals(const filter& of);
 
 }  // namespace conv2d

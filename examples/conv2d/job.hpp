@@ -91,6 +91,7 @@ std::unique_ptr<job> make_job_of(const order& of) {
 
 std::unique_ptr<job> make_host_job(const order& of);
 std::unique_ptr<job> make_cuda_job(const order& of);
+std::unique_ptr<job> make_metal_job(const order& of);
 std::unique_ptr<job> make_opencl_job(const order& of);
 std::unique_ptr<job> make_opengl_job(const order& of);
 

@@ -63,12 +63,13 @@ std::optional<options> parse(int argc, char** argv, int& status) {
     std::string size;
     made.repeat = 10;
 
-    CLI::App app("Convolves a picture on the host, CUDA, OpenCL and OpenGL: copying against zero-copy.", "conv2d");
+    CLI::App app("Convolves a picture on the host, CUDA, Metal, OpenCL and OpenGL: copying against zero-copy.",
+                 "conv2d");
     app.add_option("--picture", made.picture, "What to convolve")->required()->type_name("FILE");
     app.add_option("--output", made.output, "Where to write the picture after, and the one before beside it")
         ->type_name("FILE.png")
         ->check(check_output);
-    app.add_option("--space", space, "host, cuda:0, opencl:0, opengl:0 or all of them")->capture_default_str();
+    app.add_option("--space", space, "host, cuda:0, metal:0, opencl:0, opengl:0 or all of them")->capture_default_str();
     app.add_option("--mode", how, "How bytes reach the device")
         ->check(CLI::IsMember({"copying", "careful", "zero-copy", "all"}))
         ->capture_default_str();
@@ -89,8 +90,8 @@ std::optional<options> parse(int argc, char** argv, int& status) {
         return std::nullopt;
     }
     made.any_space = space == "all";
-    made.spaces =
-        made.any_space ? std::vector<std::string>{"host", "cuda:0", "opencl:0", "opengl:0"} : std::vector{space};
+    made.spaces = made.any_space ? std::vector<std::string>{"host", "cuda:0", "metal:0", "opencl:0", "opengl:0"}
+                                 : std::vector{space};
     made.modes = modes_named(how);
     made.by = &filter_named(by);
     if (!size.empty()) made.size = to_extent(size);

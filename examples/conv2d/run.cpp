@@ -24,6 +24,7 @@ std::unique_ptr<job> make_job(const order& of) {
     const std::string name = of.where.name();
     if (name == "host") return make_host_job(of);
     if (name.starts_with("cuda:")) return make_cuda_job(of);
+    if (name.starts_with("metal:")) return make_metal_job(of);
     if (name.starts_with("opencl:")) return make_opencl_job(of);
     if (name.starts_with("opengl:")) return make_opengl_job(of);
     throw std::runtime_error("there is no convolution for " + name);
