@@ -75,7 +75,7 @@ def test_no_timeout(timeout, error):
         ones().read("host", timeout=timeout)
 
 
-@pytest.mark.parametrize("space", ["nope", "", "host:0", "cuda", "metal:0"])
+@pytest.mark.parametrize("space", ["nope", "", "host:0", "cuda", "vulkan:0"])
 def test_no_space(space):
     with pytest.raises(ValueError, match="space"):
         ones().read(space)

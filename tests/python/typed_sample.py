@@ -19,6 +19,7 @@ from unibuf import (
     DeviceInfo,
     Finding,
     MemoryPool,
+    MetalView,
     OpenCLView,
     Placement,
     PoolStatistics,
@@ -152,8 +153,12 @@ def dropped(buffer: UnifiedBuffer[np.float32]) -> None:
 def at_metal(buffer: UnifiedBuffer[np.float32]) -> None:
     try:
         assert_type(buffer.metal, Any)
+        view = buffer.metal_view()
+        assert_type(view, MetalView)
+        assert_type(view.handle + view.offset, int)
+        assert_type(view.mlx(), Any)
         buffer.mark_metal_dirty()
-    except (unibuf.UnsupportedError, unibuf.BufferNotAllocatedError) as failure:
+    except (unibuf.UnsupportedError, unibuf.DeviceUnavailableError, unibuf.BufferNotAllocatedError) as failure:
         assert_type(str(failure), str)
 
 

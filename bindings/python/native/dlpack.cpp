@@ -68,6 +68,7 @@ void destroy_unused(PyObject* capsule, const char* name) {
 }
 
 constexpr int opencl_device = 4;
+constexpr int metal_device = 8;
 constexpr const char* plain_name = "dltensor";
 constexpr const char* versioned_name = "dltensor_versioned";
 
@@ -87,9 +88,10 @@ nb::object export_as(const char* name, PyCapsule_Destructor destructor, nb::hand
             told ? nb::cast<std::int64_t>(strides[axis]) / static_cast<std::int64_t>(item_bytes) : stride;
         stride *= whole->extents[axis];
     }
-    // The offset is part of the pointer, as not every consumer adds byte_offset; a cl_mem is no pointer to add to.
+    // The offset is part of the pointer, as not every consumer adds byte_offset; a cl_mem or an MTLBuffer is no
+    // pointer to add to.
     const std::size_t offset = of.native().offset;
-    const std::size_t apart = device_type == opencl_device ? offset : 0;
+    const std::size_t apart = device_type == opencl_device || device_type == metal_device ? offset : 0;
     whole->head.tensor = {.data = reinterpret_cast<void*>(of.native().handle + offset - apart),
                           .device_type = device_type,
                           .device_id = device_id,

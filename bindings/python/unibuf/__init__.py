@@ -39,7 +39,7 @@ from .registry import Registry, registry
 from .sharing import attach, from_dlpack, from_numpy
 from .state import BufferState
 from .statistics import Statistics, TransferCount, reset_statistics, total_statistics
-from .views import CudaView, OpenCLView
+from .views import CudaView, MetalView, OpenCLView
 
 __all__ = [
     "Accelerator",
@@ -56,6 +56,7 @@ __all__ = [
     "InvalidArgumentError",
     "LeaseTimeoutError",
     "MemoryPool",
+    "MetalView",
     "OpenCLView",
     "OutOfMemoryError",
     "OutOfRangeError",

@@ -1,4 +1,4 @@
-"""Arrays of CuPy and PyOpenCL over memory that unibuf holds; both are imported when they are first needed."""
+"""Arrays of CuPy, PyOpenCL and MLX over memory that unibuf holds; these are imported when they are first needed."""
 
 from __future__ import annotations
 
@@ -135,7 +135,20 @@ def _part_of(memory: Any, offset: int, nbytes: int, unit: int, space: str) -> An
     return result
 
 
-_makers = {"cuda": _cupy_array, "opencl": _opencl_array}
+def mlx_of(space: str) -> ModuleType:
+    """The module mlx.core. Raises DeviceUnavailableError where it cannot be imported."""
+    return needed("mlx.core", "mlx", space, "buffer.metal_view() works without it")
+
+
+def _metal_array(memory: _native.Memory, shape: tuple[int, ...], dtype: Any, _: Any, strides: Any) -> Any:
+    if not mlx_of(memory.space).metal.is_available():
+        return memory
+    from .views import MetalView  # which needs this module
+
+    return MetalView(memory, shape, dtype, strides).mlx()
+
+
+_makers = {"cuda": _cupy_array, "metal": _metal_array, "opencl": _opencl_array}
 
 
 def wrap(

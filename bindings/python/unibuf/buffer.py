@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import warnings
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypedDict, overload
 
@@ -12,7 +13,7 @@ from . import _native
 from ._array_likes import as_array, bytes_of
 from ._as_array import ArrayBuffer
 from ._base import READ, READ_WRITE, WRITE, T
-from ._device_arrays import copy_at_device, cuda_array
+from ._device_arrays import copy_at_device, cuda_array, mlx_of
 from ._dtypes import description_of
 from ._opencl_copies import opencl_bytes
 from ._pickle import reduce, token
@@ -24,7 +25,7 @@ from .errors import (
     MissingAttributeError,
     UnsupportedError,
 )
-from .views import CudaView, DeviceView, ExportDeviceError, ExportError, OpenCLView
+from .views import CudaView, DeviceView, ExportDeviceError, ExportError, MetalView, OpenCLView
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, DTypeLike, NDArray
@@ -108,10 +109,23 @@ class UnifiedBuffer(ArrayBuffer[T]):
         """The copy at an OpenCL device, current now, for whoever takes a cl_mem or DLPack."""
         return OpenCLView(self._hold(f"opencl:{index}"), self.shape, self.dtype, self._strides)
 
+    def metal_view(self, index: int = 0) -> MetalView:
+        """The copy at a Metal device, current now, for whoever takes an id<MTLBuffer> or DLPack."""
+        return MetalView(self._hold(f"metal:{index}"), self.shape, self.dtype, self._strides)
+
     @property
     def metal(self) -> Any:
-        """An mlx.core.array over the buffer's memory; macOS only."""
-        raise MissingAttributeError(_no_metal())
+        """An mlx.core.array over the buffer's memory at the first Metal device, current now; macOS only. What a kernel
+        writes through it, mark_metal_dirty tells. An MLX without Metal takes a copy, with a RuntimeWarning."""
+        try:
+            view = self.metal_view()
+            mlx = mlx_of(view.space)
+        except DeviceUnavailableError as failure:
+            raise MissingAttributeError(_no_metal(failure)) from failure
+        if mlx.metal.is_available():
+            return view.mlx()
+        warnings.warn("this MLX has no Metal, so that `metal` is a copy", RuntimeWarning, stacklevel=2)
+        return mlx.array(self.host)
 
     def allocate(self, *, host: bool = True, device: bool = True) -> Self:
         """Makes the copies now that the first accesses would make. Returns the buffer."""
@@ -215,7 +229,10 @@ class UnifiedBuffer(ArrayBuffer[T]):
             raise BufferNotAllocatedError(
                 "to mark the copy at metal dirty was asked for, but the buffer has no copy yet"
             )
-        raise UnsupportedError(_no_metal())
+        try:
+            self.mark_dirty("metal:0")
+        except DeviceUnavailableError as failure:
+            raise UnsupportedError(_no_metal(failure)) from failure
 
     def synchronize(self) -> None:
         """Makes the host and the default device current, whichever lacks something."""
@@ -329,8 +346,8 @@ class UnifiedBuffer(ArrayBuffer[T]):
         dl_device: tuple[Any, int] | None = None,
         copy: bool | None = None,
     ) -> Any:
-        """Of the host's copy, or, for a `dl_device` of CUDA or OpenCL, of the one there. Raises BufferError where that
-        cannot be."""
+        """Of the host's copy, or, for a `dl_device` of CUDA, OpenCL or Metal, of the one there. Raises BufferError where
+        that cannot be."""
         if dl_device is not None and (int(dl_device[0]), dl_device[1]) != _DLPACK_HOST:
             return self._view_for(*dl_device).__dlpack__(stream=stream, max_version=max_version, copy=copy)
         if stream is not None:
@@ -341,11 +358,15 @@ class UnifiedBuffer(ArrayBuffer[T]):
         return host.__dlpack__(**{name: value for name, value in asked.items() if value is not None})
 
     def _view_for(self, kind: Any, index: int) -> DeviceView:
-        makers: dict[int, Callable[[int], DeviceView]] = {CudaView.DLPACK: self.cuda, OpenCLView.DLPACK: self.opencl}
+        makers: dict[int, Callable[[int], DeviceView]] = {
+            CudaView.DLPACK: self.cuda,
+            OpenCLView.DLPACK: self.opencl,
+            MetalView.DLPACK: self.metal_view,
+        }
         if int(kind) not in makers:
             raise ExportError(
-                f"a buffer exports the host's copy, {_DLPACK_HOST}, that of CUDA, (2, N), or that of OpenCL, (4, N), "
-                f"not to {(kind, index)}"
+                f"a buffer exports the host's copy, {_DLPACK_HOST}, that of CUDA, (2, N), of OpenCL, (4, N), or of Metal, "
+                f"(8, N), not to {(kind, index)}"
             )
         try:
             return makers[int(kind)](index)
@@ -380,5 +401,5 @@ async def _aside(call: Callable[..., object], *arguments: Any) -> None:
         is_over = True
 
 
-def _no_metal() -> str:
-    return "metal is not available here: it needs macOS, and a unibuf that was built for it"
+def _no_metal(why: Exception) -> str:
+    return f"metal is not available here: {why}"

@@ -10,7 +10,7 @@ from math import prod
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from . import _native
-from ._device_arrays import index_of, needed, wrap
+from ._device_arrays import index_of, mlx_of, needed, wrap
 from .errors import DeviceUnavailableError, UnsupportedError
 
 if TYPE_CHECKING:
@@ -141,6 +141,30 @@ class OpenCLView(DeviceView):
     def pyopencl(self, queue: Any = None) -> Any:
         """A pyopencl.array.Array over the same memory, on `queue` or on the space's own."""
         return wrap(self._memory, self.shape, self.dtype, queue, self._strides)
+
+
+class MetalView(DeviceView):
+    """The copy at a Metal device, with DLPack alone: there the data is the id<MTLBuffer>."""
+
+    DLPACK = 8
+    __slots__ = ()
+
+    @property
+    def handle(self) -> int:
+        """The id<MTLBuffer>, which begins `offset` bytes before the first byte."""
+        return self._memory.handle
+
+    @property
+    def offset(self) -> int:
+        return self._memory.offset
+
+    def _check_stream(self, stream: Any) -> None:
+        if stream not in (None, -1):
+            raise ExportError(f"Metal has no streams in DLPack: None and -1 are allowed; {stream!r} was given")
+
+    def mlx(self) -> Any:
+        """An mlx.core.array over the same memory."""
+        return mlx_of(self.space).from_dlpack(self, copy=False)
 
 
 def _dlpack_type(dtype: np.dtype[Any]) -> tuple[int, int]:
