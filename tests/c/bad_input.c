@@ -2,6 +2,7 @@
 #include <pthread.h>
 #include <string.h>
 #include <unibuf/cuda.h>
+#include <unibuf/metal.h>
 #include <unibuf/opencl.h>
 #include <unibuf/opengl.h>
 
@@ -227,6 +228,12 @@ static void native_handles(void) {
     INVALID("place", unibuf_opencl_use((void*)0x10, (void*)0x10, (void*)0x10, NULL));
     INVALID("cl_command_queue", unibuf_opencl_add_queue(UNIBUF_HOST, NULL));
     CHECK(unibuf_opencl_queue(NULL) == NULL);
+    void* object = &name;
+    INVALID("handle", unibuf_metal_buffer(NULL, &object));
+    INVALID("MTLDevice", unibuf_metal_use(NULL, NULL, &where));
+    INVALID("place", unibuf_metal_use((void*)0x10, NULL, NULL));
+    INVALID("MTLCommandQueue", unibuf_metal_add_queue(UNIBUF_HOST, NULL));
+    CHECK(unibuf_metal_queue(NULL) == NULL && object == &name);
     INVALID("work", unibuf_opengl_run(UNIBUF_HOST, NULL, NULL));
     INVALID("place", unibuf_opengl_use_current_context(NULL));
     INVALID("place", unibuf_opengl_queue(UNIBUF_HOST, NULL));

@@ -1,6 +1,7 @@
 // tests/c/contract_native.c: the handles that an API's own functions take: what they read is what the host wrote.
 #include <stdlib.h>
 #include <unibuf/cuda.h>
+#include <unibuf/metal.h>
 #include <unibuf/opencl.h>
 #include <unibuf/opengl.h>
 
@@ -69,6 +70,59 @@ static void check_opencl(unibuf_space where, unibuf_buffer* buffer) {
     CHECK(address == NULL);
     unibuf_release(&lease);
     check_fence(where, context, queue);
+}
+
+#ifdef __APPLE__
+#define OBJECTIVE_C "/usr/lib/libobjc.A.dylib"
+#else
+#define OBJECTIVE_C "libMetal.so"  // what stands in for it
+#endif
+
+static void check_metal(unibuf_space where, unibuf_buffer* buffer) {
+    void* device = NULL;
+    void* queue = NULL;
+    CHECK_OK(unibuf_metal_handles(where, &device, &queue));
+    CHECK(device && queue);
+    CHECK_OK(unibuf_metal_handles(where, NULL, NULL));
+    unibuf_space same = 77;
+    CHECK_OK(unibuf_metal_use(device, queue, &same));
+    CHECK(same == where);
+    CHECK_OK(unibuf_metal_add_queue(where, queue));
+
+    void* const library = load(OBJECTIVE_C);
+    void* (*sel_registerName)(const char* name);
+    void (*objc_msgSend)(void);
+    void* (*objc_autoreleasePoolPush)(void);
+    void (*objc_autoreleasePoolPop)(void* pushed);
+    void (*objc_release)(void* object);
+    FUNCTION(library, sel_registerName);
+    FUNCTION(library, objc_msgSend);
+    FUNCTION(library, objc_autoreleasePoolPush);
+    FUNCTION(library, objc_autoreleasePoolPop);
+    FUNCTION(library, objc_release);
+    // A message is sent as its method is declared.
+    void* (*const get)(void* to, void* name) = (void* (*)(void*, void*))objc_msgSend;
+    void* (*const make)(void* to, void* name, unsigned long, unsigned long) =
+        (void* (*)(void*, void*, unsigned long, unsigned long))objc_msgSend;
+    void (*const copy)(void* to, void* name, void*, unsigned long, void*, unsigned long, unsigned long) =
+        (void (*)(void*, void*, void*, unsigned long, void*, unsigned long, unsigned long))objc_msgSend;
+    void (*const tell)(void* to, void* name) = (void (*)(void*, void*))objc_msgSend;
+    void* const pool = objc_autoreleasePoolPush();
+    unibuf_lease lease = part_on(buffer, where, unibuf_metal_queue(queue));
+    void* from = NULL;
+    CHECK_OK(unibuf_metal_buffer(&lease.native, &from));
+    void* const to = make(device, sel_registerName("newBufferWithLength:options:"), part_bytes, 0);
+    void* const commands = get(queue, sel_registerName("commandBuffer"));
+    void* const encoder = get(commands, sel_registerName("blitCommandEncoder"));
+    copy(encoder, sel_registerName("copyFromBuffer:sourceOffset:toBuffer:destinationOffset:size:"), from,
+         lease.native.offset, to, 0, part_bytes);
+    tell(encoder, sel_registerName("endEncoding"));
+    tell(commands, sel_registerName("commit"));
+    tell(commands, sel_registerName("waitUntilCompleted"));
+    CHECK(is_noise(get(to, sel_registerName("contents")), first_byte, part_bytes, 1));
+    unibuf_release(&lease);
+    objc_release(to);
+    objc_autoreleasePoolPop(pool);
 }
 
 struct gl_read {
@@ -222,6 +276,13 @@ static void check_others(unibuf_space where, unibuf_buffer* buffer, const char* 
         CHECK_STATUS(UNIBUF_INVALID_ARGUMENT, unibuf_opencl_add_queue(where, (void*)&lease));
         CHECK(memory == (void*)&lease);
     }
+    if (strcmp(own, "metal") != 0) {
+        void* memory = &lease;
+        CHECK_STATUS(UNIBUF_INVALID_ARGUMENT, unibuf_metal_handles(where, NULL, NULL));
+        CHECK_STATUS(UNIBUF_INVALID_ARGUMENT, unibuf_metal_buffer(&lease.native, &memory));
+        CHECK_STATUS(UNIBUF_INVALID_ARGUMENT, unibuf_metal_add_queue(where, &lease));
+        CHECK(memory == &lease);
+    }
     if (strcmp(own, "opengl") != 0) {
         uint32_t name = 77;
         void* function = &name;
@@ -241,6 +302,7 @@ void contract_of_native_handles(unibuf_space where) {
     host_writes(buffer, 1);
     char own[16] = {0};
     strncpy(own, unibuf_space_name(where), strcspn(unibuf_space_name(where), ":"));
+    if (strcmp(own, "metal") == 0) check_metal(where, buffer);
     if (strcmp(own, "opencl") == 0) check_opencl(where, buffer);
     if (strcmp(own, "opengl") == 0) check_opengl(where, buffer);
     if (strcmp(own, "cuda") == 0) check_cuda(where, buffer);

@@ -6,9 +6,9 @@ import dataclasses
 import enum
 import os
 import re
-import warnings
 import typing
 import uuid
+import warnings
 from pathlib import Path
 
 import numpy as np

@@ -346,8 +346,8 @@ class UnifiedBuffer(ArrayBuffer[T]):
         dl_device: tuple[Any, int] | None = None,
         copy: bool | None = None,
     ) -> Any:
-        """Of the host's copy, or, for a `dl_device` of CUDA, OpenCL or Metal, of the one there. Raises BufferError where
-        that cannot be."""
+        """Of the host's copy, or, for a `dl_device` of CUDA, OpenCL or Metal, of the one there. Raises BufferError
+        where that cannot be."""
         if dl_device is not None and (int(dl_device[0]), dl_device[1]) != _DLPACK_HOST:
             return self._view_for(*dl_device).__dlpack__(stream=stream, max_version=max_version, copy=copy)
         if stream is not None:
@@ -365,8 +365,8 @@ class UnifiedBuffer(ArrayBuffer[T]):
         }
         if int(kind) not in makers:
             raise ExportError(
-                f"a buffer exports the host's copy, {_DLPACK_HOST}, that of CUDA, (2, N), of OpenCL, (4, N), or of Metal, "
-                f"(8, N), not to {(kind, index)}"
+                f"a buffer exports the host's copy, {_DLPACK_HOST}, that of CUDA, (2, N), of OpenCL, (4, N), or of "
+                f"Metal, (8, N), not to {(kind, index)}"
             )
         try:
             return makers[int(kind)](index)
