@@ -4,8 +4,8 @@ PRESET ?= release
 PREFIX ?= /usr/local
 VERSION ?= 3.14t
 PICTURE ?= $(shell dpkg -L python-matplotlib-data | grep '/grace_hopper.jpg$$')
-export CMAKE_BUILD_PARALLEL_LEVEL ?= $(shell nproc)
-export CTEST_PARALLEL_LEVEL ?= $(shell nproc)
+export CMAKE_BUILD_PARALLEL_LEVEL ?= $(shell getconf _NPROCESSORS_ONLN)
+export CTEST_PARALLEL_LEVEL ?= $(shell getconf _NPROCESSORS_ONLN)
 
 code := $(wildcard include src bindings cli examples bench tests)
 python := $(wildcard bindings/python compat examples bench/python tests/docs tests/fortran tests/mpi tests/python tests/doubles/cupy)
@@ -82,6 +82,9 @@ gpu-check: ## On a machine with an NVIDIA card: tests, interop and figures (PART
 gpu-parts: needs-demo-test ## What gpu-check needs of Debian, into build/gpu-parts, to carry to such a machine
 	scripts/gpu-parts.sh build/gpu-parts
 
+metal-check: ## On a Mac: build, tests, conv2d, MLX and figures on its GPU; fetches what it needs
+	scripts/metal-check.sh
+
 install: export PREFIX := $(PREFIX)
 install: ## Install the libraries and the tool into PREFIX (COMPONENTS="c fortran tool")
 	$(if $(filter-out c++ c fortran tool,$(COMPONENTS)),$(error COMPONENTS is some of: c++ c fortran tool))
@@ -108,7 +111,7 @@ lint: needs-demo-test-lint build/venv ## Layout, clang-tidy, scripts
 clean: ## Remove build/
 	rm -rf build
 
-.PHONY: help all build demo test test-interop test-python wheels test-wheels macos aarch64 sanitize sanitize-python bench gpu-check gpu-parts install format lint clean build/venv
+.PHONY: help all build demo test test-interop test-python wheels test-wheels macos aarch64 sanitize sanitize-python bench gpu-check gpu-parts metal-check install format lint clean build/venv
 
 # The Python that the package is built for and tested with.
 build/venv: needs-test

@@ -17,12 +17,14 @@ set_target_properties(unibuf_python PROPERTIES OUTPUT_NAME _native LIBRARY_OUTPU
 if(UNIBUF_PYTHON_STANDALONE)
     target_link_libraries(unibuf_python PRIVATE unibuf_static)
     target_compile_definitions(unibuf_python PRIVATE UNIBUF_PYTHON_STANDALONE)
-    target_link_options(unibuf_python PRIVATE LINKER:-z,nodelete
-                                              LINKER:--version-script=${PROJECT_SOURCE_DIR}/cmake/python.map)
+    if(NOT APPLE)  # whose loader never unloads a module, and which exports what is not hidden
+        target_link_options(unibuf_python PRIVATE LINKER:-z,nodelete
+                                                  LINKER:--version-script=${PROJECT_SOURCE_DIR}/cmake/python.map)
+    endif()
 else()
     exports(unibuf_python python_beside.map)
     target_link_libraries(unibuf_python PRIVATE unibuf)
-    set_target_properties(unibuf_python PROPERTIES INSTALL_RPATH $ORIGIN)
+    set_target_properties(unibuf_python PROPERTIES INSTALL_RPATH $<IF:$<BOOL:${APPLE}>,@loader_path,$ORIGIN>)
 endif()
 
 # `python -m unibuf` is the command-line tool, where what it is written with is there.

@@ -12,32 +12,8 @@ python=${PYTHON:-python3}
 picture=${PICTURE:-$parts/picture.jpg}
 if [[ ! -f $picture ]]; then picture=$(dpkg -L python-matplotlib-data 2>/dev/null | grep '/grace_hopper.jpg$'); fi
 jobs=$(nproc)
-rows=()
-failed=0
-
-title() { printf '\n== %s\n' "$1"; }
-
-# row VERDICT PART WORDS: of the last table.
-row() {
-    rows+=("$(printf '%-6s  %-17s  %s' "$1" "$2" "$3")")
-    [[ $1 != FAIL ]] || failed=1
-}
-
-# run PART COMMAND...: its output is shown; a row says how it ended, with its last line.
-run() {
-    local part=$1 log=$build/$1.log status=0
-    shift
-    title "$part"
-    "$@" 2>&1 | tee "$log" || status=$?
-    if ((status == 0)); then row OK "$part" "$(tail -n 1 "$log")"; else row FAIL "$part" "$(tail -n 1 "$log")"; fi
-    return "$status"
-}
-
-finish() {
-    title summary
-    printf '%s\n' "${rows[@]}"
-    exit "$failed"
-}
+# shellcheck source-path=SCRIPTDIR
+. scripts/checks.sh
 
 has_python() { "$python" -c 'import nanobind, numpy, pytest' 2>/dev/null; }
 
