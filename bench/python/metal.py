@@ -42,28 +42,22 @@ def in_turns(nbytes):
     return took, (unibuf.total_statistics().bytes_moved - moved) / 200
 
 
+def against_a_copy(nbytes):
+    turn, moved = in_turns(nbytes)
+    source, target = np.ones(nbytes, np.uint8), np.empty(nbytes, np.uint8)
+    copy = seconds(lambda: np.copyto(target, source), 20)
+    print(
+        f"{nbytes:>10,} bytes: one element, then the device: {turn * 1e6:8.1f} us, {moved:,.0f} bytes moved; "
+        f"a copy of all by the host: {copy * 1e6:8.1f} us"
+    )
+    return {"bytes": nbytes, "turn": turn, "bytes_moved": moved, "host_copy": copy, "ratio": turn / copy}
+
+
 def main():
     arguments = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     arguments.add_argument("--json", help="where to write the figures")
     given = arguments.parse_args()
-    figures = []
-    for nbytes in (4096, MIB, 64 * MIB):
-        took, moved = in_turns(nbytes)
-        from_, to = np.ones(nbytes, np.uint8), np.empty(nbytes, np.uint8)
-        copy = seconds(lambda: np.copyto(to, from_), 20)
-        figures.append(
-            {
-                "bytes": nbytes,
-                "turn_seconds": took,
-                "bytes_moved": moved,
-                "host_copy_seconds": copy,
-                "ratio": took / copy,
-            }
-        )
-        print(
-            f"{nbytes:>10,} bytes: one element, then the device: {took * 1e6:8.1f} us, {moved:,.0f} bytes moved; "
-            f"a copy of all by the host: {copy * 1e6:8.1f} us"
-        )
+    figures = [against_a_copy(nbytes) for nbytes in (4096, MIB, 64 * MIB)]
     if given.json:
         with open(given.json, "w") as file:
             json.dump(figures, file, indent=1)
