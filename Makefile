@@ -54,7 +54,12 @@ macos: needs-demo-cross ## What a Mac gets, compiled and linked by zig, and insp
 
 aarch64: needs-demo-cross ## Linux on 64-bit ARM, by zig, and its tests under qemu: build/linux-aarch64
 	scripts/cross.sh Linux aarch64 aarch64-linux-gnu.2.36 build/linux-aarch64
-	scripts/test-aarch64.sh build/linux-aarch64
+	LEFT_OUT=$(not_by_qemu) QEMU_LD_PREFIX=/usr/aarch64-linux-gnu \
+	    scripts/test-elsewhere.sh build/linux-aarch64 qemu-aarch64-static
+
+musl: needs-demo-cross ## Linux with musl in the place of glibc, by zig, and its tests: build/linux-musl
+	scripts/cross.sh Linux x86_64 x86_64-linux-musl build/linux-musl
+	scripts/test-elsewhere.sh build/linux-musl
 
 sanitize: needs-demo-test-lint ## All tests under ASan and UBSan, then threads under TSan, then a minute of fuzzing
 	$(call check,asan)
@@ -111,7 +116,7 @@ lint: needs-demo-test-lint build/venv ## Layout, clang-tidy, scripts
 clean: ## Remove build/
 	rm -rf build
 
-.PHONY: help all build demo test test-interop test-python wheels test-wheels macos aarch64 sanitize sanitize-python bench gpu-check gpu-parts metal-check install format lint clean build/venv
+.PHONY: help all build demo test test-interop test-python wheels test-wheels macos aarch64 musl sanitize sanitize-python bench gpu-check gpu-parts metal-check install format lint clean build/venv
 
 # The Python that the package is built for and tested with.
 build/venv: needs-test
@@ -120,6 +125,11 @@ build/venv: needs-test
 build/peers: bench/python/requirements.txt | build/venv
 	build/venv/bin/python -m pip install --quiet --no-deps --upgrade --target $@ --requirement $<
 	@touch $@
+
+# Under qemu a program cannot run itself once more, and other processes see qemu's times instead of its own.
+not_by_qemu := an_accelerator.loads_no_driver_but_its_own:tracking.is_off_where_the_environment_says_so$\
+    :sharing.refuses_every_access_while_the_other_has_newer_content_on_a_device$\
+    :sharing.brings_back_what_a_device_has_newer_before_the_last_handle_goes
 
 # $(call part,OPTION,COMPONENT,USUALLY): ON or OFF as COMPONENTS names it, or as usual where COMPONENTS is empty.
 part = -D UNIBUF_$(1)=$(if $(COMPONENTS),$(if $(filter $(2),$(COMPONENTS)),ON,OFF),$(3))

@@ -10,7 +10,7 @@ declare -A packages=(
     [test]="gcc git python3 python3-dev python3-venv binutils pkg-config libgtest-dev libgmock-dev librapidcheck-dev libbenchmark-dev libmimalloc-dev
             valgrind chromium-headless-shell flang-19 libmpich-dev mpich"
     [wheels]="zlib1g-dev libffi-dev libssl-dev qemu-user-static musl-tools"
-    [cross]="python3 python3-venv googletest llvm-19 qemu-user-static libc6-arm64-cross"
+    [cross]="python3 python3-venv googletest llvm-19 qemu-user-static libc6-arm64-cross musl"
     [lint]="clang-19 libclang-rt-19-dev llvm-19 clang-format-19 clang-tidy-19 shellcheck"
 )
 
