@@ -18,8 +18,11 @@ endif()
 # exports(TARGET MAP): what the library exports is in MAP, a version script in which @compatible@ stands for the version.
 function(exports target map)
     if(APPLE)  # exports what is not hidden
-        set_target_properties(${target} PROPERTIES VERSION ${PROJECT_VERSION} SOVERSION ${compatible}
-                                                   INSTALL_NAME_DIR @rpath INSTALL_RPATH @loader_path)
+        set_target_properties(${target} PROPERTIES INSTALL_NAME_DIR @rpath INSTALL_RPATH @loader_path)
+        get_target_property(kind ${target} TYPE)
+        if(kind STREQUAL "SHARED_LIBRARY")  # modules have no version there
+            set_target_properties(${target} PROPERTIES VERSION ${PROJECT_VERSION} SOVERSION ${compatible})
+        endif()
         return()
     endif()
     set(script ${PROJECT_BINARY_DIR}/${target}.map)

@@ -8,7 +8,7 @@ cd "$(dirname "$0")/.."
 system=$1 processor=$2 target=$3 folder=$(realpath -m "$4")
 tools=$PWD/build/cross-tools
 mkdir -p build
-grep '^ziglang==' scripts/wheel-requirements.txt >build/cross-requirements.txt
+grep -E '^(ziglang|nanobind)==' scripts/wheel-requirements.txt >build/cross-requirements.txt
 scripts/python-environment.sh "$tools" build/cross-requirements.txt
 zig=$(realpath "$tools"/lib/python3*/site-packages)/ziglang/zig
 
@@ -22,6 +22,14 @@ if [[ $system == Darwin ]]; then
     # In zig's headers for macOS, math.h takes a part of float.h, after which there is no other.
     of_system=(-D CMAKE_INSTALL_RPATH=@loader_path/../lib -D "CMAKE_CXX_FLAGS=-U__STRICT_ANSI__ -include float.h"
         -D CMAKE_INSTALL_NAME_TOOL=false -D CMAKE_USER_MAKE_RULES_OVERRIDE="$PWD/cmake/zig_macos.cmake")
+    # The Python module as well, by Python's own headers, which are the same on all 64-bit systems in what a module needs.
+    # nanobind lists what Python will have in a file for the linker, which zig's does not read.
+    python_headers "$headers/python"
+    sed -i '2i for each; do shift; case $each in -Wl,@*) each=-Wl,-undefined,dynamic_lookup ;; esac; set -- "$@" "$each"; done' "$at/c++"
+    SETUPTOOLS_EXT_SUFFIX=.$(python3 -c 'import sys; print(sys.implementation.cache_tag)')-darwin.so
+    export SETUPTOOLS_EXT_SUFFIX
+    of_system+=(-D UNIBUF_PYTHON=ON -D UNIBUF_PYTHON_STUB="$PWD/bindings/python/unibuf/py.typed"
+        -D Python_EXECUTABLE="$tools/bin/python" -D Python_INCLUDE_DIR="$headers/python")
 fi
 cmake -G Ninja -S . -B "$folder" --log-level=WARNING \
     -D CMAKE_BUILD_TYPE=Release -D CMAKE_C_FLAGS_RELEASE="-O1 -DNDEBUG" -D CMAKE_CXX_FLAGS_RELEASE="-O1 -DNDEBUG" \

@@ -21,7 +21,7 @@ headers_of() { llvm-objdump-19 --macho --private-headers "$1"; }
 exported_by() { llvm-nm-19 --extern-only --defined-only --just-symbol-name "$1" | sed 's/^_//'; }
 
 for file in lib/libunibuf.dylib lib/libunibuf_c.dylib bin/unibuf examples/conv2d examples/heat tests/unit_tests tests/fault_tests \
-    tests/contract_host tests/contract_debug; do
+    tests/contract_host tests/contract_debug tests/contract_metal; do
     path=$folder/$file
     if [[ ! -f $path ]]; then
         complain "$file is missing"

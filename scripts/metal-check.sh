@@ -1,6 +1,6 @@
 #!/bin/bash
 # metal-check.sh: proves on this Mac what a double of Metal cannot: see docs/metal.md. What it needs beside Xcode's command
-# line tools and Python 3.10 it fetches from PyPI, and by Conan, into build/metal. UNIBUF_METAL_DOUBLE=1 takes the test
+# line tools and Python 3.11 (PYTHON names it) it fetches from PyPI, and by Conan, into build/metal. UNIBUF_METAL_DOUBLE=1 takes the test
 # double in the place of Metal, with this machine's own packages, which proves this script. Ends with 1 where something
 # failed. It runs in the bash 3.2 of macOS.
 # shellcheck disable=SC2317  # functions are called by name
@@ -15,8 +15,12 @@ jobs=$(getconf _NPROCESSORS_ONLN)
 
 # The packages of Python, as the tests have them; MLX with Metal.
 fetch_python() {
+    export PYTHON=${PYTHON:-python3}
+    "$PYTHON" -c 'import sys; sys.exit(sys.version_info < (3, 11))' ||
+        { echo "$("$PYTHON" --version 2>&1), and 3.11 is needed: PYTHON names one"; return 1; }
     grep -E '^(nanobind|numpy|pytest|matplotlib)==' tests/python/requirements.txt >"$build/requirements.txt"
-    sed -n 's/^mlx\[cpu\]==/mlx==/p' tests/python/requirements.txt >>"$build/requirements.txt"
+    # There is no MLX for Intel.
+    [[ $(uname -m) != arm64 ]] || sed -n 's/^mlx\[cpu\]==/mlx==/p' tests/python/requirements.txt >>"$build/requirements.txt"
     printf '%s\n' 'cmake>=3.25' ninja 'conan>=2' >>"$build/requirements.txt"
     scripts/python-environment.sh "$build/venv" "$build/requirements.txt" && echo "$("$build/venv/bin/python" --version), $(
         "$build/venv/bin/python" -m pip list 2>/dev/null | awk '$1 ~ /^(mlx|numpy|nanobind)$/ { printf "%s %s ", $1, $2 }')"
@@ -45,7 +49,7 @@ tests() {
     local program=$build/tree/tests/$1 log=$build/$1.log.all status=0
     shift
     "$program" "$@" >"$log" 2>&1 || status=$?
-    ((status == 0)) || grep -E 'Failure|FAILED' -A 8 "$log" | head -n 100
+    ((status == 0)) || grep -A 8 -E 'Failure|FAILED' "$log" | head -n 100
     awk '/: Skipped$/ { getline; print "skipped: " $0 }' "$log" | sort | uniq -c
     grep -E '^\[  PASSED' "$log" || tail -n 5 "$log"
     return "$status"

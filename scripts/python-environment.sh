@@ -1,9 +1,10 @@
 #!/bin/bash
-# python-environment.sh FOLDER REQUIREMENTS: a virtual environment with these packages, from PyPI. Made anew where they changed.
+# python-environment.sh FOLDER REQUIREMENTS: a virtual environment with these packages, from PyPI, of PYTHON (python3). Made anew
+# where they changed.
 set -euo pipefail
 
 folder=$1 requirements=$2
 if cmp -s "$requirements" "$folder/requirements.txt"; then exit 0; fi
-python3 -m venv --clear "$folder"
+"${PYTHON:-python3}" -m venv --clear "$folder"
 "$folder/bin/python" -m pip install --quiet --disable-pip-version-check --requirement "$requirements"
 cp "$requirements" "$folder/requirements.txt"

@@ -16,7 +16,7 @@ run() {
     local log=$folder/${program##*/}.log
     if ! "${launcher[@]}" "$folder/$program" "$@" >"$log" 2>&1; then
         echo "$program has failed:"
-        grep -E 'Failure|FAILED' -A 6 "$log" | tail -n 40 || tail -n 40 "$log"
+        grep -A 6 -E 'Failure|FAILED' "$log" | tail -n 40 || tail -n 40 "$log"
         failed=1
         return
     fi

@@ -9,6 +9,17 @@ headers_of() {
     dpkg -L "$@" | tar --no-recursion -cT - 2>/dev/null | tar -xC "$folder"
 }
 
+# python_headers FOLDER: those of this machine's Python, alone.
+python_headers() {
+    local from own
+    from=$(python3 -c 'import sysconfig; print(sysconfig.get_path("include"))')
+    own=$(python3 -c 'import sysconfig; print(sysconfig.get_config_h_filename())')
+    rm -rf "$1"
+    cp -rL "$from" "$1"
+    # Debian's is one line, which includes that of the processor.
+    find "/usr/include/$(gcc -print-multiarch)" -path "*${own#/usr/include}" -exec cp {} "$1/pyconfig.h" \;
+}
+
 # config_in FOLDER NAME: where there is NAME.cmake.
 config_in() { dirname "$(find "$1" -name "$2.cmake")"; }
 

@@ -61,14 +61,17 @@ private:
 class shared_buffer {
 public:
     shared_buffer(tally& count, object device, std::size_t bytes)
-        : held_(count, bytes),
-          native_(method<object(unsigned long, unsigned long)>::send(device, "newBufferWithLength:options:", bytes, 0),
-                  "buffer") {}
+        : held_(count, bytes), native_(made_by(device, bytes), "buffer") {}
 
     object native() const noexcept { return native_.native(); }
     void* contents() const { return method<void*()>::send(native(), "contents"); }
 
 private:
+    static object made_by(object device, std::size_t bytes) {
+        const mtl::pool drained;
+        return method<object(unsigned long, unsigned long)>::send(device, "newBufferWithLength:options:", bytes, 0);
+    }
+
     held_bytes held_;
     mtl::made native_;
 };
@@ -80,6 +83,8 @@ void there_and_back(tally& counts, const program& kernel, std::span<const float>
     std::memcpy(from.contents(), input.data(), input.size_bytes());
     const object done = kernel.commit(from.native(), 0, to.native(), 0);
     method<void()>::send(done, "waitUntilCompleted");
+    constexpr unsigned long completed = 4;  // MTLCommandBufferStatusCompleted
+    if (method<unsigned long()>::send(done, "status") != completed) throw std::runtime_error("the kernel has failed");
     std::memcpy(output.data(), to.contents(), output.size_bytes());
     counts.copied += input.size_bytes() + output.size_bytes();
     ++counts.waits;

@@ -58,7 +58,10 @@ private:
 class made {
 public:
     made(object made_object, const char* what);
-    ~made() { api().objc_release(object_); }
+    ~made() {
+        const pool drained;
+        api().objc_release(object_);
+    }
     made(const made&) = delete;
     made& operator=(const made&) = delete;
 

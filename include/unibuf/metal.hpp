@@ -25,11 +25,13 @@ UNIBUF_API space use(void* device, void* command_queue = nullptr);
 
 /// Tells unibuf of an id<MTLCommandQueue> of the caller's own, which is retained as long as the process lives. Metal
 /// does not say which queues there are: an access that names no queue waits only for work on the space's own queue, and
-/// on queues that a lease or this function has named before. Throws error(invalid_argument).
+/// on queues that a lease or this function has named before; and it waits for all of those, so commit what you have
+/// enqueued there. Throws error(invalid_argument).
 UNIBUF_API void add_queue(space where, void* command_queue);
 
 /// Returns an id<MTLCommandQueue> of the space's device as the queue that a lease's work is on. That work is what is
-/// committed before the lease ends.
+/// committed before the lease ends. A lease may need two command buffers of the queue, which Metal gives when fewer than its
+/// maximum (64) are uncompleted: do not hold all of them.
 inline queue queue_of(void* command_queue) noexcept { return {command_queue}; }
 
 /// Returns the id<MTLBuffer> of a copy. The copy's first byte is at `copy.offset` inside it.

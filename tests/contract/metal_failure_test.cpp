@@ -7,6 +7,8 @@
 namespace unibuf::contract {
 namespace {
 
+using namespace std::chrono_literals;
+
 void host_writes(buffer& to, const bytes& content) {
     const auto lease = to.write(host);
     std::ranges::copy(content, lease.begin());
@@ -97,7 +99,7 @@ TEST_F(metal_failures, of_any_call_lose_nothing) {
 TEST_F(metal_failures, of_work_are_told) {
     constexpr long page_fault = 3;
     std::size_t told = 0;
-    for (std::uint64_t n = 0; n < 12; ++n) {
+    for (std::uint64_t n = 0; n < 20; ++n) {
         buffer used = made(8190, memory_hint::gpu_preferred);
         bytes content = noise(8190, 2);
         host_writes(used, content);
@@ -142,7 +144,7 @@ TEST_F(metal_failures, of_a_part_of_a_long_transfer_are_told) {
     const auto memory = device().allocate({.bytes = std::size_t{20} << 20});
     const bytes content = noise(std::size_t{20} << 20);
     for (std::uint64_t part = 0; part < 5; ++part) {
-        control().fail_work(part, 1, 3);
+        control().fail_work(2 * part, 1, 3);  // a signal is behind each
         EXPECT_EQ(code_of([&] { memory->write(0, content, {}).wait(); }), error_code::transfer_failed) << part;
     }
 }
@@ -156,6 +158,31 @@ TEST_F(metal_failures, for_want_of_memory_say_what_was_asked) {
     EXPECT_NE(message.find("100000 bytes"), std::string::npos) << message;
     control().reset();
     used.read(where_).release();
+    EXPECT_TRUE(same(host_reads(used), noise(100'000)));
+}
+
+/// A command buffer that fails signals nothing. What waits for its end goes on all the same.
+TEST_F(metal_failures, stop_no_other_queue) {
+    const mtl::owned first = mtl::new_queue(native(), 64);
+    const mtl::owned second = mtl::new_queue(native(), 64);
+    const auto memory = device().allocate({.bytes = 100});
+    control().fail_work(0, 1, 3);
+    const fence failed = memory->write(0, noise(100), metal::queue_of(first.get()));
+    ASSERT_TRUE(device().order(failed, metal::queue_of(second.get())));
+    EXPECT_TRUE(record_fence(where_, metal::queue_of(second.get())).wait(10min));
+    EXPECT_TRUE(record_fence(where_).wait(10min));
+    EXPECT_EQ(code_of([&] { failed.wait(); }), error_code::transfer_failed);
+}
+
+TEST_F(metal_failures, to_use_pages_leave_a_copy_of_its_own_and_say_so) {
+    if (!device().about().aliases_host) GTEST_SKIP() << "the device has memory of its own";
+    control().spoil_pages(true);
+    buffer used = made(100'000, memory_hint::none);
+    host_writes(used, noise(100'000));
+    used.read(where_).release();
+    const placement_info where = used.placement(where_);
+    EXPECT_EQ(where.placement, placement::mirrored);
+    EXPECT_NE(where.reason.find("bytes of the host's memory in place"), std::string::npos) << where.reason;
     EXPECT_TRUE(same(host_reads(used), noise(100'000)));
 }
 

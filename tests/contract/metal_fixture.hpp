@@ -49,7 +49,7 @@ class held_metal_queue final : public held_queue {
 public:
     explicit held_metal_queue(space where)
         : queue_(mtl::new_queue(metal::handles_of(where).device, 256)),
-          event_(mtl::new_shared_event(metal::handles_of(where).device)) {
+          event_(mtl::send<"newSharedEvent", mtl::id()>(metal::handles_of(where).device)) {
         const mtl::pool drained;
         const mtl::id commands = mtl::command_buffer_on(native());
         mtl::encode_wait(commands, event_.get(), 1);

@@ -88,6 +88,7 @@ private:
         mtl::wait_until_completed(commands);
     }
 
+    const mtl::pool drained_;
     const native_memory& at_;
     std::size_t begin_;
     std::size_t words_;

@@ -30,8 +30,9 @@ inline constexpr ns_uinteger storage_private = 2u << 4;
 inline constexpr ns_uinteger status_completed = 4;
 inline constexpr ns_uinteger status_error = 5;
 
-// These are an MTLCommandBufferError: the process may use the GPU no more, and the GPU is gone.
+// These are an MTLCommandBufferError: the process may use the GPU no more, may not now, and the GPU is gone.
 inline constexpr long error_access_revoked = 4;
+inline constexpr long error_not_permitted = 7;
 inline constexpr long error_device_removed = 11;
 
 // A blit takes whole words of this size, at multiples of it.
@@ -48,13 +49,14 @@ inline id object_at(id array, ns_uinteger index) { return send<"objectAtIndex:",
 inline id name_of(id device) { return send<"name", id()>(device); }
 inline bool has_unified_memory(id device) { return send<"hasUnifiedMemory", signed char()>(device) != 0; }
 inline bool is_low_power(id device) { return send<"isLowPower", signed char()>(device) != 0; }
+inline std::uint64_t registry_id_of(id device) { return send<"registryID", std::uint64_t()>(device); }
 inline std::uint64_t working_set_of(id device) { return send<"recommendedMaxWorkingSetSize", std::uint64_t()>(device); }
 inline ns_uinteger longest_buffer_of(id device) { return send<"maxBufferLength", ns_uinteger()>(device); }
 inline ns_uinteger allocated_by(id device) { return send<"currentAllocatedSize", ns_uinteger()>(device); }
 inline owned new_queue(id device, ns_uinteger most_uncompleted) {
     return owned(send<"newCommandQueueWithMaxCommandBufferCount:", id(ns_uinteger)>(device, most_uncompleted));
 }
-inline owned new_shared_event(id device) { return owned(send<"newSharedEvent", id()>(device)); }
+inline owned new_event(id device) { return owned(send<"newEvent", id()>(device)); }
 inline owned new_buffer(id device, ns_uinteger bytes, ns_uinteger options) {
     return owned(send<"newBufferWithLength:options:", id(ns_uinteger, ns_uinteger)>(device, bytes, options));
 }
@@ -69,10 +71,14 @@ inline owned new_pipeline(id device, id function, id* error) {
     return owned(send<"newComputePipelineStateWithFunction:error:", id(id, id*)>(device, function, error));
 }
 
+/// Returns whether both are the same GPU: tools put objects of their own before devices.
+inline bool is_same_device(id one, id other) { return one == other || registry_id_of(one) == registry_id_of(other); }
+
 // MTLLibrary
 inline owned new_function(id library, id name) { return owned(send<"newFunctionWithName:", id(id)>(library, name)); }
 
 // MTLBuffer
+inline ns_uinteger length_of(id buffer) { return send<"length", ns_uinteger()>(buffer); }
 inline void* contents_of(id buffer) { return send<"contents", void*()>(buffer); }
 
 // MTLCommandQueue

@@ -13,7 +13,7 @@ bool committed_work::is_done() const {
     if (status != status_error) return status == status_completed;
     const id failure = error_of(commands_.get());
     const long code = failure ? code_of(failure) : 0;
-    const bool lost = code == error_access_revoked || code == error_device_removed;
+    const bool lost = code == error_access_revoked || code == error_not_permitted || code == error_device_removed;
     throw error(lost ? error_code::device_lost : error_code::transfer_failed,
                 "work that was queued on a Metal device failed: " + description_of(failure, "no reason was given"));
 }

@@ -9,7 +9,7 @@
 
 namespace unibuf::backends::metal {
 
-/// A place on a queue: the queue's shared event has this value, or a greater one, when the work before it is done.
+/// A place on a queue: the queue's event has this value, or a greater one, when the work before it has ended.
 struct place {
     id queue = nullptr;
     id event = nullptr;  // lives as long as the process: see queues.hpp

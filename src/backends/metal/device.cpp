@@ -27,7 +27,6 @@ metal_device::metal_device(owned native, owned queue) : native_(std::move(native
     about_.asynchronous = true;
     about_.ends_with_fork = true;
     about_.retains_queues = true;
-    about_.frees_behind_work = true;  // command buffers retain the buffers that they use
     about_.memory_bytes = working_set_of(of);
     longest_buffer_ = longest_buffer_of(of);
     about_.properties = {
@@ -39,6 +38,7 @@ metal_device::metal_device(owned native, owned queue) : native_(std::move(native
 
 context& metal_device::in() {
     if (context* made = in_use()) return *made;
+    const pool drained;
     const std::lock_guard lock(mutex_);
     if (context* made = in_use()) return *made;
     if (!queue_) queue_ = new_queue(native(), most_uncompleted);
@@ -56,6 +56,7 @@ context& metal_device::in() {
 
 /// What Metal recommends is all of it; the system gives more, and slows everything down then.
 memory_info metal_device::memory_now() {
+    const pool drained;
     const std::uint64_t total = about_.memory_bytes;
     const std::uint64_t taken = allocated_by(native());
     return {.total = total, .free = total > taken ? total - taken : 0};
@@ -85,7 +86,8 @@ std::unique_ptr<memory> metal_device::allocate(const request& what) {
     return std::make_unique<buffer_memory>(used, std::move(made), bytes);
 }
 
-/// Metal takes whole pages. The last may hold something else behind these bytes: no work touches that.
+/// Metal takes whole pages. The last may hold something else behind these bytes: no work touches that. On some virtual
+/// machines it makes a buffer of nothing.
 std::unique_ptr<memory> metal_device::alias(std::span<std::byte> host, const request& what) {
     if (!about_.aliases_host) return device::alias(host, what);
     const pool drained;
@@ -100,9 +102,9 @@ std::unique_ptr<memory> metal_device::alias(std::span<std::byte> host, const req
     const std::size_t bytes = rounded(host.size(), page);
     context& used = in();
     owned made = new_buffer_of(native(), host.data(), bytes);
-    if (!made) {
-        throw error(error_code::out_of_memory,
-                    fmt::format("{} did not take {} bytes of the host's memory", about_.description, bytes));
+    if (!made || contents_of(made.get()) != host.data() || length_of(made.get()) < host.size()) {
+        throw error(error_code::unsupported,
+                    fmt::format("{} does not use {} bytes of the host's memory in place", about_.description, bytes));
     }
     return std::make_unique<page_memory>(used, std::move(made), host);
 }

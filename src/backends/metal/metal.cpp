@@ -34,7 +34,7 @@ std::optional<space> adopted(const unibuf::metal::handles& callers) {
     for (std::size_t id = 0; id < count_of_spaces(); ++id) {
         const space each = space::from_id(static_cast<std::uint8_t>(id));
         auto* const known = dynamic_cast<metal_device*>(&device_of(each));
-        if (!known || known->native() != callers.device) continue;
+        if (!known || !is_same_device(known->native(), callers.device)) continue;
         if (!callers.queue || (known->in_use() && known->in_use()->work.own() == callers.queue)) return each;
     }
     return std::nullopt;
@@ -63,7 +63,8 @@ handles handles_of(space where) {
 space use(void* device, void* command_queue) {
     const handles callers{device, command_queue};
     if (!device) throw error(error_code::invalid_argument, "a space is made of a Metal device; it is null");
-    if (command_queue && device_of_queue(command_queue) != device) {
+    const pool drained;
+    if (command_queue && !is_same_device(device_of_queue(command_queue), device)) {
         throw error(error_code::invalid_argument, "the Metal command queue belongs to another device");
     }
     static std::mutex& mutex = *new std::mutex;

@@ -95,7 +95,9 @@ public:
         return *this;
     }
     ~owned() {
-        if (object_ && usable()) api().objc_release(object_);
+        if (!object_ || !usable()) return;
+        const pool drained;  // for what the object's own end leaves behind
+        api().objc_release(object_);
     }
 
     id get() const noexcept { return object_; }

@@ -13,18 +13,18 @@ queues::queues(id device, owned own, std::string description)
 std::unique_ptr<queues::known> queues::make_known(owned native) const {
     auto made = std::make_unique<known>();
     made->native = std::move(native);
-    made->event = new_shared_event(device_);
+    made->event = new_event(device_);
     if (made->event) return made;
-    throw error(error_code::device_unavailable, fmt::format("{}: no shared event can be made", description_));
+    throw error(error_code::device_unavailable, fmt::format("{}: no event can be made", description_));
 }
 
 queues::known& queues::find(id queue) {
-    api();  // throws in a forked child, where the mutex may be locked for good
+    const pool drained;  // throws in a forked child, where the mutex may be locked for good
     const std::lock_guard lock(mutex_);
     if (queue == own()) return *own_;
     const auto is_it = [&](const auto& each) { return each->native.get() == queue; };
     if (const auto found = std::ranges::find_if(named_, is_it); found != named_.end()) return **found;
-    if (device_of_queue(queue) != device_) {
+    if (!is_same_device(device_of_queue(queue), device_)) {
         throw error(error_code::invalid_argument,
                     fmt::format("the queue belongs to another Metal device than {}", description_));
     }
@@ -38,49 +38,74 @@ std::vector<queues::known*> queues::others() {
     return result;
 }
 
-/// Puts the own queue behind all others.
-void queues::join() {
-    api();
-    const std::vector<known*> before = others();
-    if (before.empty()) return;
-    const id waiting = new_commands(*own_);
-    for (known* const each : before) {
-        const place end = commit_on(*each, new_commands(*each));
-        encode_wait(waiting, end.event, end.value);
+/// Lets a command buffer of the own queue wait for what is on all others.
+void queues::join(id commands) {
+    for (known* const each : others()) {
+        const id marker = plain_commands(*each);
+        const std::lock_guard lock(each->mutex);
+        const place end = signal(*each, marker);
+        encode_wait(commands, end.event, end.value);
     }
-    commit_on(*own_, waiting);
 }
 
-id queues::new_commands(const known& on) const {
+id queues::plain_commands(const known& on) const {
     if (const id made = command_buffer_on(on.native.get())) return made;
     throw error(error_code::transfer_failed, fmt::format("{}: no command buffer can be made", description_));
 }
 
-place queues::commit_on(known& to, id commands) {
-    const std::lock_guard lock(to.mutex);
-    const place end{to.native.get(), to.event.get(), ++to.last};
+/// Makes a command buffer for work of unibuf, which waits for what order() has said.
+id queues::new_commands(known& on) const {
+    const id made = plain_commands(on);
+    const std::lock_guard lock(on.mutex);
+    for (const place& each : on.awaited) encode_wait(made, each.event, each.value);
+    on.awaited.clear();
+    return made;
+}
+
+/// Commits a command buffer that signals the end of what is on the queue. The caller has locked it.
+place queues::signal(known& of, id commands) {
+    const place end{of.native.get(), of.event.get(), ++of.last};
     encode_signal(commands, end.event, end.value);
     metal::commit(commands);
     return end;
 }
 
-fence queues::commit(known& to, id commands, std::vector<fence> earlier) {
+fence queues::commit(known& to, id commands, std::vector<fence> earlier) const {
+    const id marker = plain_commands(to);  // before anything is committed, as it may fail
     owned kept = owned::retained(commands);
-    const place end = commit_on(to, commands);
+    const std::lock_guard lock(to.mutex);
+    metal::commit(commands);
+    const place end = signal(to, marker);
     return fence(std::make_shared<committed_work>(std::move(kept), end, std::move(earlier)));
 }
 
+fence queues::record(queue on) {
+    const pool drained;
+    known& to = on ? find(on.native) : *own_;
+    const id commands = new_commands(to);
+    if (!on) join(commands);
+    owned kept = owned::retained(commands);
+    const std::lock_guard lock(to.mutex);
+    return fence(std::make_shared<committed_work>(std::move(kept), signal(to, commands), std::vector<fence>()));
+}
+
+/// The program's next command buffers on the queue wait by one that only waits, as Metal's documents have it; unibuf's
+/// own wait by themselves as well, whatever a driver lets overlap.
 bool queues::order(const fence& before, queue on) {
     if (!before.native()) return true;
     const auto* const work = dynamic_cast<const committed_work*>(before.native());
-    if (!work || device_of_queue(work->end().queue) != device_) return false;
+    if (!work) return false;
     const pool drained;
-    known& to = on ? find(on.native) : *own_;
-    if (!on) join();
-    if (work->end().queue == to.native.get()) return true;
-    const id waiting = new_commands(to);
-    encode_wait(waiting, work->end().event, work->end().value);
-    commit_on(to, waiting);
+    const place& end = work->end();
+    if (!is_same_device(device_of_queue(end.queue), device_)) return false;
+    if (!on) return true;  // such work is put behind all known queues
+    known& to = find(on.native);
+    if (end.queue == to.native.get()) return true;
+    const id waiting = plain_commands(to);
+    encode_wait(waiting, end.event, end.value);
+    const std::lock_guard lock(to.mutex);
+    metal::commit(waiting);
+    to.awaited.push_back(end);
     return true;
 }
 

@@ -15,7 +15,8 @@ namespace unibuf::backends::metal {
 ///
 /// Metal orders work within a queue, and has no way to ask a device for its queues. So the queues that leases name are
 /// kept as long as the process lives, as programs do with theirs, and work that names none is put behind all of them.
-/// The end of each command buffer of unibuf is a value of its queue's shared event, for which other queues can wait.
+/// Behind each command buffer of unibuf its queue's event gets a new value, for which other queues can wait: in a
+/// command buffer of its own, as one that fails signals nothing.
 class queues {
 public:
     /// `own` is where work goes that names no queue. `description` names the device in errors.
@@ -34,15 +35,14 @@ public:
     fence submit(queue on, const Encode& encode, std::vector<fence> earlier = {}) {
         const pool drained;
         known& to = on ? find(on.native) : *own_;
-        if (!on) join();
         const id commands = new_commands(to);
+        if (!on) join(commands);
         encode(commands);
         return commit(to, commands, std::move(earlier));
     }
 
-    fence record(queue on) {
-        return submit(on, [](id) {});
-    }
+    /// Returns a fence behind the work on `on`, or, where it names none, on all known queues.
+    fence record(queue on);
 
     /// Makes work that is put on `on` from now on wait for `before`. Returns false where that is no work of this
     /// device.
@@ -52,17 +52,19 @@ private:
     struct known {
         owned native;
         owned event;
-        std::mutex mutex;  // values are committed in order
+        std::mutex mutex;  // guards what follows; values are committed in order
         std::uint64_t last = 0;
+        std::vector<place> awaited;  // by the next command buffer of unibuf
     };
 
     std::unique_ptr<known> make_known(owned native) const;
     known& find(id queue);
     std::vector<known*> others();
-    void join();
-    id new_commands(const known& on) const;
-    static fence commit(known& to, id commands, std::vector<fence> earlier);
-    static place commit_on(known& to, id commands);
+    void join(id commands);
+    id plain_commands(const known& on) const;
+    id new_commands(known& on) const;
+    fence commit(known& to, id commands, std::vector<fence> earlier) const;
+    static place signal(known& of, id commands);
 
     const id device_;
     const std::string description_;

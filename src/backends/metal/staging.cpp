@@ -16,6 +16,7 @@ constexpr std::size_t most_kept = 8 * staging::block_bytes;
 }  // namespace
 
 staging::block staging::take(std::size_t bytes) {
+    const pool drained;
     {
         const std::lock_guard lock(mutex_);
         for (auto each = kept_.begin(); each != kept_.end(); ++each) {

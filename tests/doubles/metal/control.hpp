@@ -16,9 +16,12 @@ struct control {
     /// pipelines, return null: `times` of them after the next `after`.
     void (*fail_calls)(std::uint64_t after, std::uint64_t times);
 
-    /// Lets command buffers that are committed end with an MTLCommandBufferError of this code, and do nothing: `times`
-    /// of them after the next `after`.
+    /// Lets command buffers that are committed end with an MTLCommandBufferError of this code, and do nothing, not
+    /// even signal: `times` of them after the next `after`.
     void (*fail_work)(std::uint64_t after, std::uint64_t times, long code);
+
+    /// Lets buffers of the program's pages come without any memory, as on some virtual machines.
+    void (*spoil_pages)(bool);
 
     /// Returns how many calls that may fail there were since the last reset.
     std::uint64_t (*calls)();

@@ -30,6 +30,7 @@ std::uint64_t calls = 0;
 std::uint64_t copied = 0;
 std::size_t taken = 0;
 std::size_t limit = usual_limit;
+bool spoilt = false;
 
 const control functions{
     .reset =
@@ -40,6 +41,7 @@ const control functions{
             calls = 0;
             copied = 0;
             limit = usual_limit;
+            spoilt = false;
         },
     .fail_calls =
         [](std::uint64_t after, std::uint64_t times) {
@@ -51,6 +53,11 @@ const control functions{
             const std::lock_guard lock(mutex);
             of_work = {after, times};
             work_code = code;
+        },
+    .spoil_pages =
+        [](bool on) {
+            const std::lock_guard lock(mutex);
+            spoilt = on;
         },
     .calls =
         [] {
@@ -103,6 +110,11 @@ std::size_t memory_taken() {
 std::size_t memory_limit() {
     const std::lock_guard lock(mutex);
     return limit;
+}
+
+bool are_pages_spoilt() {
+    const std::lock_guard lock(mutex);
+    return spoilt;
 }
 
 void count_copied(std::size_t bytes) {

@@ -27,6 +27,7 @@ bool is_unified() {
 object* name(device*, selector*) { return autoreleased(new_string("Apple M0 (unibuf's test double of Metal)")); }
 signed char has_unified_memory(device*, selector*) { return is_unified(); }
 signed char is_low_power(device*, selector*) { return 0; }
+std::uint64_t registry_id(device* self, selector*) { return self->number; }
 std::uint64_t working_set(device*, selector*) { return memory_limit(); }
 ns_uinteger max_buffer_length(device*, selector*) { return longest_buffer; }
 ns_uinteger current_allocated_size(device*, selector*) { return memory_taken(); }
@@ -37,14 +38,21 @@ object* new_queue_of(device* self, selector*, ns_uinteger most) {
 object* new_queue(device* self, selector* name) { return new_queue_of(self, name, 64); }
 object* new_shared_event(device*, selector*) { return call_fails() ? nullptr : new shared_event; }
 
-object* new_buffer(device*, selector*, ns_uinteger bytes, ns_uinteger options) {
+/// To make a buffer, and to give one back, leaves something to the thread's pool, as it does with Metal.
+object* with_traces(object* made, device* by) {
+    by->retain();
+    autoreleased(by);
+    return made;
+}
+
+object* new_buffer(device* self, selector*, ns_uinteger bytes, ns_uinteger options) {
     if (options != 0 && options != storage_private) stop("a buffer with options %lu is asked for", options);
     if (call_fails() || bytes == 0 || bytes > longest_buffer || !take_memory(bytes)) return nullptr;
-    return new buffer(bytes, options == 0, nullptr);
+    return with_traces(new buffer(bytes, options == 0, nullptr), self);
 }
 
 /// As Metal does, it takes whole pages that are there, and nothing else.
-object* new_buffer_no_copy(device*, selector*, std::byte* pages, ns_uinteger bytes, ns_uinteger options,
+object* new_buffer_no_copy(device* self, selector*, std::byte* pages, ns_uinteger bytes, ns_uinteger options,
                            void* deallocator) {
     if (options != 0) stop("a buffer of the program's pages with options %lu is asked for", options);
     if (deallocator) stop("the double knows no blocks");
@@ -52,7 +60,7 @@ object* new_buffer_no_copy(device*, selector*, std::byte* pages, ns_uinteger byt
     const auto page = static_cast<std::uintptr_t>(::sysconf(_SC_PAGESIZE));
     if (reinterpret_cast<std::uintptr_t>(pages) % page != 0 || bytes % page != 0) return nullptr;
     if (::msync(pages, bytes, MS_ASYNC) != 0) return nullptr;
-    return new buffer(bytes, true, pages);
+    return with_traces(are_pages_spoilt() ? new buffer(0, true, nullptr) : new buffer(bytes, true, pages), self);
 }
 
 object* new_library(device*, selector*, object* source, void* options, object** error) {
@@ -93,11 +101,13 @@ const type device::about{"MTLDevice",
                          {{"name", method_of(name)},
                           {"hasUnifiedMemory", method_of(has_unified_memory)},
                           {"isLowPower", method_of(is_low_power)},
+                          {"registryID", method_of(registry_id)},
                           {"recommendedMaxWorkingSetSize", method_of(working_set)},
                           {"maxBufferLength", method_of(max_buffer_length)},
                           {"currentAllocatedSize", method_of(current_allocated_size)},
                           {"newCommandQueue", method_of(new_queue)},
                           {"newCommandQueueWithMaxCommandBufferCount:", method_of(new_queue_of)},
+                          {"newEvent", method_of(new_shared_event)},
                           {"newSharedEvent", method_of(new_shared_event)},
                           {"newBufferWithLength:options:", method_of(new_buffer)},
                           {"newBufferWithBytesNoCopy:length:options:deallocator:", method_of(new_buffer_no_copy)},
@@ -114,7 +124,7 @@ extern "C" __attribute__((visibility("default"))) object* MTLCopyAllDevices() {
         const char* const chosen = std::getenv("UNIBUF_METAL_DOUBLE_DEVICES");
         auto* const made = new std::vector<reference<object>>;
         for (int i = 0; i < (chosen ? std::atoi(chosen) : 1); ++i) {
-            auto* const each = new device;
+            auto* const each = new device(static_cast<std::uint64_t>(i));
             made->emplace_back(each);
             each->release();
         }

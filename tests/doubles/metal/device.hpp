@@ -1,6 +1,8 @@
 // doubles/metal/device.hpp
 #pragma once
 
+#include <cstdint>
+
 #include "doubles/metal/runtime.hpp"
 
 namespace metal_double {
@@ -9,7 +11,9 @@ namespace metal_double {
 class device final : public object {
 public:
     static const type about;
-    device() : object(about) {}
+    explicit device(std::uint64_t index) : object(about), number(index + 1) {}
+
+    const std::uint64_t number;
 };
 
 }  // namespace metal_double

@@ -9,6 +9,11 @@
 #include "doubles/metal/stop.hpp"
 
 namespace metal_double {
+namespace {
+
+thread_local bool is_gpu = false;
+
+}  // namespace
 
 buffer::buffer(std::size_t bytes, bool is_shared, std::byte* pages)
     : object(about), own_(pages == nullptr), host_(pages), gpu_(bytes, std::byte{0xA5}) {
@@ -19,8 +24,13 @@ buffer::buffer(std::size_t bytes, bool is_shared, std::byte* pages)
     seen_ = gpu_;
 }
 
+/// The end of a buffer leaves something to the thread's pool, as it does with Metal; not on the GPU's own thread.
 buffer::~buffer() {
     if (own_) give_memory(size());
+    if (!gpu::is_this_thread()) {
+        object* const left = new_string("left by a buffer");
+        autoreleased(left);
+    }
 }
 
 std::vector<buffer::piece> buffer::written_by_host() {
@@ -73,11 +83,11 @@ void commands::has_written(buffer& to, std::size_t offset, std::size_t bytes) {
 
 void commands::fail(long code) {
     failure_ = code;
-    std::erase_if(todo_, [](const auto& each) { return !each.second; });
+    todo_.clear();
 }
 
 bool commands::step() {
-    if (!todo_.front().first()) return false;
+    if (!todo_.front()()) return false;
     todo_.pop_front();
     return true;
 }
@@ -90,7 +100,7 @@ void commands::see_host() {
             for (const buffer::piece& one : pieces) to->see(one);
             return true;
         };
-        todo_.push_front({see, true});
+        todo_.push_front(see);
     }
 }
 
@@ -173,7 +183,10 @@ bool gpu::step(commands& first) {
     return true;
 }
 
+bool gpu::is_this_thread() { return is_gpu; }
+
 void gpu::work() {
+    is_gpu = true;
     std::vector<reference<commands>> done;
     for (;;) {
         done.clear();

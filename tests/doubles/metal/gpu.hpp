@@ -83,10 +83,7 @@ public:
     /// Returns false where it cannot be done yet.
     using command = std::function<bool()>;
 
-    void add(command next) { todo_.push_back({std::move(next), false}); }
-
-    /// Adds a signal of an event, or a wait for one, which are done also where the work fails.
-    void add_event(command next) { todo_.push_back({std::move(next), true}); }
+    void add(command next) { todo_.push_back(std::move(next)); }
 
     /// Lets the work fail with this code when its turn comes.
     void fail(long code);
@@ -121,7 +118,7 @@ private:
         std::size_t offset;
         std::size_t bytes;
     };
-    std::deque<std::pair<command, bool>> todo_;
+    std::deque<command> todo_;
     std::vector<reference<buffer>> buffers_;
     std::vector<written> results_;
     long failure_ = 0;
@@ -131,6 +128,9 @@ private:
 class gpu {
 public:
     static gpu& only();
+
+    /// Returns whether this is the thread that does the work.
+    static bool is_this_thread();
 
     void commit(commands& what);
     void wait(commands& what);

@@ -47,7 +47,7 @@ TEST_F(metal_double_test, gives_back_all_objects) {
 
 TEST_F(metal_double_test, sees_what_the_host_wrote_before_a_commit_and_nothing_later) {
     const owned queue = new_queue(device_, 8);
-    const owned event = new_shared_event(device_);
+    const owned event(send<"newSharedEvent", id()>(device_));
     const owned from = new_buffer(device_, 4, storage_shared);
     const owned to = new_buffer(device_, 4, storage_shared);
     std::memset(contents_of(from.get()), 1, 4);
@@ -67,7 +67,7 @@ TEST_F(metal_double_test, sees_what_the_host_wrote_before_a_commit_and_nothing_l
 TEST_F(metal_double_test, orders_nothing_between_queues) {
     const owned first = new_queue(device_, 8);
     const owned second = new_queue(device_, 8);
-    const owned event = new_shared_event(device_);
+    const owned event(send<"newSharedEvent", id()>(device_));
     const id held = command_buffer_on(first.get());
     encode_wait(held, event.get(), 1);
     commit(held);
@@ -106,7 +106,7 @@ TEST_F(metal_double_deathtest, objects_without_a_pool_end_the_program) {
 }
 
 TEST_F(metal_double_deathtest, released_objects_end_the_program) {
-    const id gone = [&] { return new_shared_event(device_).get(); }();
+    const id gone = [&] { return new_event(device_).get(); }();
     EXPECT_DEATH((send<"signaledValue", std::uint64_t()>(gone)), "no object, or was one");
 }
 

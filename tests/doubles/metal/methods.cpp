@@ -94,7 +94,7 @@ void check_between(const commands& of) {
 
 void encode_signal(commands* self, selector*, shared_event* event, std::uint64_t value) {
     check_between(*self);
-    self->add_event([to = reference<shared_event>(event), value] {
+    self->add([to = reference<shared_event>(event), value] {
         to->value = std::max(to->value, value);
         return true;
     });
@@ -102,7 +102,7 @@ void encode_signal(commands* self, selector*, shared_event* event, std::uint64_t
 
 void encode_wait(commands* self, selector*, shared_event* event, std::uint64_t value) {
     check_between(*self);
-    self->add_event([of = reference<shared_event>(event), value] { return of->value >= value; });
+    self->add([of = reference<shared_event>(event), value] { return of->value >= value; });
 }
 
 void commit(commands* self, selector*) {

@@ -142,9 +142,13 @@ METAL_DOUBLE_CALL void objc_autoreleasePoolPop(void* pushed) {
     if (pools.empty() || pushed != reinterpret_cast<void*>(pools.size())) {
         stop("a pool is popped on another thread than it was pushed on, or before a newer one");
     }
-    const std::vector<object*> all = std::move(pools.back());
+    // The end of an object may hand others to the pool.
+    while (!pools.back().empty()) {
+        object* const last = pools.back().back();
+        pools.back().pop_back();
+        last->release();
+    }
     pools.pop_back();
-    for (object* const each : all) each->release();
 }
 
 /// Returns the method for a message. Only objc_msgSend calls this.
