@@ -23,13 +23,11 @@ if [[ $system == Darwin ]]; then
     of_system=(-D CMAKE_INSTALL_RPATH=@loader_path/../lib -D "CMAKE_CXX_FLAGS=-U__STRICT_ANSI__ -include float.h"
         -D CMAKE_INSTALL_NAME_TOOL=false -D CMAKE_USER_MAKE_RULES_OVERRIDE="$PWD/cmake/zig_macos.cmake")
     # The Python module as well, by Python's own headers, which are the same on all 64-bit systems in what a module needs.
-    # nanobind lists what Python will have in a file for the linker, which zig's does not read.
     python_headers "$headers/python"
-    sed -i '2i for each; do shift; case $each in -Wl,@*) each=-Wl,-undefined,dynamic_lookup ;; esac; set -- "$@" "$each"; done' "$at/c++"
-    SETUPTOOLS_EXT_SUFFIX=.$(python3 -c 'import sys; print(sys.implementation.cache_tag)')-darwin.so
-    export SETUPTOOLS_EXT_SUFFIX
+    links_modules "$at/c++"
     of_system+=(-D UNIBUF_PYTHON=ON -D UNIBUF_PYTHON_STUB="$PWD/bindings/python/unibuf/py.typed"
-        -D Python_EXECUTABLE="$tools/bin/python" -D Python_INCLUDE_DIR="$headers/python")
+        -D Python_EXECUTABLE="$tools/bin/python" -D Python_INCLUDE_DIR="$headers/python"
+        -D "NB_SUFFIX=.$(python3 -c 'import sys; print(sys.implementation.cache_tag)')-darwin.so")
 fi
 cmake -G Ninja -S . -B "$folder" --log-level=WARNING \
     -D CMAKE_BUILD_TYPE=Release -D CMAKE_C_FLAGS_RELEASE="-O1 -DNDEBUG" -D CMAKE_CXX_FLAGS_RELEASE="-O1 -DNDEBUG" \
@@ -44,5 +42,11 @@ cmake -G Ninja -S . -B "$folder" --log-level=WARNING \
     -D UNIBUF_CHART_JS="$headers/usr/share/javascript/chart.js/chart.min.js" \
     -D CMAKE_DISABLE_FIND_PACKAGE_SQLite3=ON
 cmake --build "$folder"
+# Of the Fortran API what is C++: no Fortran compiler for another system is here.
+mkdir -p "$headers/fortran" "$folder/fortran"
+cp "$(gfortran -print-file-name=include/ISO_Fortran_binding.h)" "$headers/fortran"
+printf '%s\n' "$PWD"/bindings/fortran/native/*.cpp | (cd "$folder/fortran" && xargs -n 1 -P "$(nproc)" "$at/c++" \
+    -std=c++20 -U__STRICT_ANSI__ -include float.h -Wno-return-type-c-linkage -D FMT_HEADER_ONLY=1 \
+    -I "$OLDPWD/include" -I "$OLDPWD/bindings/fortran/native" -I "$headers/fortran" -I "$headers/usr/include" -c)
 mkdir -p "$folder/bin"
 cp "$folder/cli/unibuf" "$folder/bin/unibuf"

@@ -21,7 +21,8 @@ headers_of() { llvm-objdump-19 --macho --private-headers "$1"; }
 exported_by() { llvm-nm-19 --extern-only --defined-only --just-symbol-name "$1" | sed 's/^_//'; }
 
 for file in lib/libunibuf.dylib lib/libunibuf_c.dylib bin/unibuf examples/conv2d examples/heat tests/unit_tests tests/fault_tests \
-    tests/contract_host tests/contract_debug tests/contract_metal; do
+    tests/contract_host tests/contract_debug tests/contract_metal \
+    "python/unibuf/_native.$(python3 -c 'import sys; print(sys.implementation.cache_tag)')-darwin.so"; do
     path=$folder/$file
     if [[ ! -f $path ]]; then
         complain "$file is missing"
@@ -31,7 +32,7 @@ for file in lib/libunibuf.dylib lib/libunibuf_c.dylib bin/unibuf examples/conv2d
     expect "$file runs from macOS" "$oldest" "$(headers_of "$path" | awk '$1 == "minos" { print $2 }')"
     while read -r loaded; do
         case $loaded in
-            /usr/lib/libSystem.B.dylib | @rpath/libunibuf.*.dylib | @rpath/libunibuf_c.*.dylib) ;;
+            "$file" | /usr/lib/libSystem.B.dylib | @rpath/libunibuf.*.dylib | @rpath/libunibuf_c.*.dylib) ;;
             *) complain "$file loads $loaded" ;;
         esac
     done < <(llvm-objdump-19 --macho --dylibs-used "$path" | awk 'NR > 1 { print $1 }')

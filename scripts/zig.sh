@@ -33,3 +33,10 @@ compilers_for() {
     printf '#!/bin/sh\nexec %q "${0##*/}" -target %q "$@"\n' "$zig" "$target" | tee "$folder/cc" >"$folder/c++"
     chmod +x "$folder"/*
 }
+
+# links_modules COMPILER: lets it link modules for macOS. zig's linker makes no bundles, in whose place Python takes a library
+# too, and does not read the file in which nanobind lists what Python will have.
+links_modules() {
+    # shellcheck disable=SC2016  # for sh
+    sed -i '2i for each; do shift; case $each in -bundle) each=-shared ;; -Wl,@*) each=-Wl,-undefined,dynamic_lookup ;; esac; set -- "$@" "$each"; done' "$1"
+}
