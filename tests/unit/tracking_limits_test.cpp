@@ -3,6 +3,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <cstring>
 #include <fstream>
 #include <string>
@@ -124,7 +125,7 @@ TEST(tracking_limits, without_a_descriptor_left_the_host_is_taken_for_written) {
         return run_alone(variable, "1");
     }
     const no_more_descriptors none;
-    EXPECT_EQ(tracking::about().description, "userfaultfd is refused: Too many open files");
+    EXPECT_EQ(tracking::about().description, std::string("userfaultfd is refused: ") + std::strerror(EMFILE));
     const space device("debug:0");
     buffer b(64 * page);
     std::byte* const pointer = b.host();
