@@ -6,6 +6,8 @@
 #include <string>
 #include <utility>
 
+struct objc_selector;
+
 namespace conv2d::mtl {
 
 /// This is an `id`.
@@ -20,7 +22,7 @@ struct size {
 
 struct functions {
     object (*objc_getClass)(const char*);
-    object (*sel_registerName)(const char*);
+    objc_selector* (*sel_registerName)(const char*);
     void (*objc_msgSend)();
     void* (*objc_autoreleasePoolPush)();
     void (*objc_autoreleasePoolPop)(void*);
@@ -37,7 +39,7 @@ struct method;
 template <class Result, class... Arguments>
 struct method<Result(Arguments...)> {
     static Result send(object to, const char* name, Arguments... arguments) {
-        using function = Result(object, object, Arguments...);
+        using function = Result(object, objc_selector*, Arguments...);
         return reinterpret_cast<function*>(api().objc_msgSend)(to, api().sel_registerName(name), arguments...);
     }
 };

@@ -78,6 +78,8 @@ static void check_opencl(unibuf_space where, unibuf_buffer* buffer) {
 #define OBJECTIVE_C "libMetal.so"  // what stands in for it
 #endif
 
+struct objc_selector;
+
 static void check_metal(unibuf_space where, unibuf_buffer* buffer) {
     void* device = NULL;
     void* queue = NULL;
@@ -90,7 +92,7 @@ static void check_metal(unibuf_space where, unibuf_buffer* buffer) {
     CHECK_OK(unibuf_metal_add_queue(where, queue));
 
     void* const library = load(OBJECTIVE_C);
-    void* (*sel_registerName)(const char* name);
+    struct objc_selector* (*sel_registerName)(const char* name);
     void (*objc_msgSend)(void);
     void* (*objc_autoreleasePoolPush)(void);
     void (*objc_autoreleasePoolPop)(void* pushed);
@@ -101,12 +103,13 @@ static void check_metal(unibuf_space where, unibuf_buffer* buffer) {
     FUNCTION(library, objc_autoreleasePoolPop);
     FUNCTION(library, objc_release);
     // A message is sent as its method is declared.
-    void* (*const get)(void* to, void* name) = (void* (*)(void*, void*))objc_msgSend;
-    void* (*const make)(void* to, void* name, unsigned long, unsigned long) =
-        (void* (*)(void*, void*, unsigned long, unsigned long))objc_msgSend;
-    void (*const copy)(void* to, void* name, void*, unsigned long, void*, unsigned long, unsigned long) =
-        (void (*)(void*, void*, void*, unsigned long, void*, unsigned long, unsigned long))objc_msgSend;
-    void (*const tell)(void* to, void* name) = (void (*)(void*, void*))objc_msgSend;
+    void* (*const get)(void* to, struct objc_selector* name) = (void* (*)(void*, struct objc_selector*))objc_msgSend;
+    void* (*const make)(void* to, struct objc_selector* name, unsigned long, unsigned long) =
+        (void* (*)(void*, struct objc_selector*, unsigned long, unsigned long))objc_msgSend;
+    void (*const copy)(void* to, struct objc_selector* name, void*, unsigned long, void*, unsigned long,
+                       unsigned long) =
+        (void (*)(void*, struct objc_selector*, void*, unsigned long, void*, unsigned long, unsigned long))objc_msgSend;
+    void (*const tell)(void* to, struct objc_selector* name) = (void (*)(void*, struct objc_selector*))objc_msgSend;
     void* const pool = objc_autoreleasePoolPush();
     unibuf_lease lease = part_on(buffer, where, unibuf_metal_queue(queue));
     void* from = NULL;

@@ -17,7 +17,7 @@ struct context {
     metal::staging staging;
 };
 
-/// Memory of the GPU alone.
+/// Memory that only the GPU touches, though the host could where it has no memory of its own.
 class buffer_memory : public memory {
 public:
     /// Takes `native`, which is a multiple of blit_word bytes long.

@@ -119,7 +119,7 @@ const type device::about{"MTLDevice",
 using namespace metal_double;
 
 /// UNIBUF_METAL_DOUBLE_DEVICES says how many devices there are: one where it says nothing.
-extern "C" __attribute__((visibility("default"))) object* MTLCopyAllDevices() {
+extern "C" __attribute__((visibility("default"))) void* MTLCopyAllDevices() {
     static auto* const all = [] {
         const char* const chosen = std::getenv("UNIBUF_METAL_DOUBLE_DEVICES");
         auto* const made = new std::vector<reference<object>>;

@@ -115,22 +115,22 @@ METAL_DOUBLE_CALL selector* sel_registerName(const char* name) {
     return &all->try_emplace(name, selector{name}).first->second;
 }
 
-METAL_DOUBLE_CALL object* objc_getClass(const char* name) {
+METAL_DOUBLE_CALL void* objc_getClass(const char* name) {
     static auto* const strings = new object(string_class);
     return std::strcmp(name, "NSString") == 0 ? strings : nullptr;
 }
 
-METAL_DOUBLE_CALL object* objc_retain(object* of) {
+METAL_DOUBLE_CALL void* objc_retain(void* of) {
     if (!of) return nullptr;
     check_alive(of);
-    of->retain();
+    static_cast<object*>(of)->retain();
     return of;
 }
 
-METAL_DOUBLE_CALL void objc_release(object* of) {
+METAL_DOUBLE_CALL void objc_release(void* of) {
     if (!of) return;
     check_alive(of);
-    of->release();
+    static_cast<object*>(of)->release();
 }
 
 METAL_DOUBLE_CALL void* objc_autoreleasePoolPush() {

@@ -6,14 +6,17 @@
 #include <string>
 #include <utility>
 
+/// What a SEL points to.
+struct objc_selector {
+    std::string name;
+};
+
 namespace metal_double {
+
+using selector = objc_selector;
 
 /// A method is called with the object, its own name, and its arguments.
 using method = void();
-
-struct selector {
-    std::string name;
-};
 
 struct type {
     const char* name;
