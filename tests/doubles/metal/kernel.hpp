@@ -9,6 +9,7 @@ namespace metal_double {
 
 struct compiled_kernel {
     std::size_t buffers;
+    const bool* are_written;  // each buffer
     void (*run)(void* const* buffers, grid_size threads);
 };
 

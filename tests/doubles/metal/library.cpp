@@ -45,7 +45,7 @@ public:
         if (call_fails()) return nullptr;
         const std::string symbol = kernel_prefix + text_of(name);
         const auto* const found = static_cast<const compiled_kernel*>(::dlsym(self->loaded_, symbol.c_str()));
-        return found ? new kernel_function(found->run, found->buffers) : nullptr;
+        return found ? new kernel_function(found->run, found->buffers, found->are_written) : nullptr;
     }
 
 private:

@@ -18,13 +18,16 @@ public:
     /// Runs all threads, one after the other. A buffer is its address at the GPU.
     using runner = void(void* const* buffers, grid_size threads);
 
-    kernel_function(runner* all, std::size_t buffers) : object(about), run_(all), buffers_(buffers) {}
+    kernel_function(runner* all, std::size_t buffers, const bool* are_written)
+        : object(about), run_(all), buffers_(buffers), are_written_(are_written) {}
 
+    bool writes(std::size_t buffer) const { return buffer < buffers_ && are_written_[buffer]; }
     void run(const std::vector<void*>& buffers, grid_size threads) const;
 
 private:
     runner* run_;
     std::size_t buffers_;
+    const bool* are_written_;
 };
 
 /// Returns an MTLLibrary; null, with an NSError, where the source is wrong. A kernel is what is declared as

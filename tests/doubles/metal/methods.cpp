@@ -1,6 +1,7 @@
 // doubles/metal/methods.cpp: the methods of queues, command buffers, their encoders, buffers and events.
 #include <algorithm>
 #include <cstring>
+#include <functional>
 #include <thread>
 
 #include "doubles/metal/counts.hpp"
@@ -198,21 +199,26 @@ void dispatch_threadgroups(encoder* self, selector*, grid_size groups, grid_size
     if (count == 0 || count > 1024) stop("a dispatch of groups of %zu threads; up to 1024 are taken", count);
     in.add([&in, pipeline = self->pipeline, arguments = self->arguments, groups, threads] {
         std::vector<void*> addresses;
-        std::vector<std::vector<std::byte>> before;  // of each buffer
+        std::vector<std::vector<std::byte>> before;  // of each buffer that is written
         for (const encoder::argument& each : arguments) {
             addresses.push_back(each.of ? static_cast<void*>(each.of->at_gpu() + each.offset)
                                         : const_cast<std::byte*>(each.bytes.data()));
             before.emplace_back();
-            if (each.of) before.back().assign(each.of->at_gpu(), each.of->at_gpu() + each.of->size());
+            if (pipeline->writes(addresses.size() - 1))
+                before.back().assign(each.of->at_gpu(), each.of->at_gpu() + each.of->size());
         }
         pipeline->run(addresses,
                       {groups.width * threads.width, groups.height * threads.height, groups.depth * threads.depth});
         for (std::size_t i = 0; i < arguments.size(); ++i) {
-            const std::vector<std::byte>& old = before[i];
-            for (std::size_t at = 0; at < old.size(); ++at) {
-                const std::size_t begin = at;
-                while (at < old.size() && old[at] != arguments[i].of->at_gpu()[at]) ++at;
-                if (at > begin) in.has_written(*arguments[i].of.get(), begin, at - begin);
+            const std::byte* const old = before[i].data();
+            const std::byte* const now = before[i].empty() ? nullptr : arguments[i].of->at_gpu();
+            const std::size_t end = before[i].size();
+            const std::byte* at = std::mismatch(old, old + end, now).first;
+            while (at != old + end) {
+                const auto begin = static_cast<std::size_t>(at - old);
+                const std::byte* const same = std::mismatch(at, old + end, now + begin, std::not_equal_to()).first;
+                in.has_written(*arguments[i].of.get(), begin, static_cast<std::size_t>(same - at));
+                at = std::mismatch(same, old + end, now + (same - old)).first;
             }
         }
         return true;

@@ -45,6 +45,11 @@ struct compiled<Kernel> {
     static constexpr std::size_t buffers = (std::size_t{is_buffer<Parameters>} + ... + 0);
 
     template <class Parameter>
+    static constexpr bool is_written =
+        is_buffer<Parameter> && !std::is_const_v<std::remove_pointer_t<std::remove_reference_t<Parameter>>>;
+    static constexpr bool are_written[] = {is_written<Parameters>..., false};
+
+    template <class Parameter>
     static Parameter argument(void* const*& buffer, const uint3& at) {
         if constexpr (std::is_pointer_v<Parameter>) {
             return static_cast<Parameter>(*buffer++);
@@ -76,7 +81,7 @@ struct compiled<Kernel> {
         }
     }
 
-    static constexpr compiled_kernel value = {buffers, &run};
+    static constexpr compiled_kernel value = {buffers, are_written, &run};
 };
 
 }  // namespace metal_double
