@@ -8,9 +8,9 @@
 extern "C" {
 #endif
 
-/// Writes the id<MTLDevice> and the id<MTLCommandQueue> that a space works with. Either pointer may be NULL. They live as
-/// long as the process; those that the caller brought are retained. UNIBUF_INVALID_ARGUMENT where `where` is no Metal
-/// space.
+/// Writes the id<MTLDevice> and the id<MTLCommandQueue> that a space works with. Either pointer may be NULL. They live
+/// as long as the process; those that the caller brought are retained. UNIBUF_INVALID_ARGUMENT where `where` is no
+/// Metal space.
 UNIBUF_C_API unibuf_status unibuf_metal_handles(unibuf_space where, void** device, void** queue);
 
 /// Makes a space of the caller's own id<MTLDevice> and id<MTLCommandQueue>, which are retained. Without a queue it is

@@ -30,8 +30,8 @@ UNIBUF_API space use(void* device, void* command_queue = nullptr);
 UNIBUF_API void add_queue(space where, void* command_queue);
 
 /// Returns an id<MTLCommandQueue> of the space's device as the queue that a lease's work is on. That work is what is
-/// committed before the lease ends. A lease may need two command buffers of the queue, which Metal gives when fewer than its
-/// maximum (64) are uncompleted: do not hold all of them.
+/// committed before the lease ends. A lease may need two command buffers of the queue, which Metal gives when fewer
+/// than its maximum (64) are uncompleted: do not hold all of them.
 inline queue queue_of(void* command_queue) noexcept { return {command_queue}; }
 
 /// Returns the id<MTLBuffer> of a copy. The copy's first byte is at `copy.offset` inside it.

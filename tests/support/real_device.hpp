@@ -1,4 +1,5 @@
-// support/real_device.hpp: what a program does with memory of debug, Metal, OpenCL and OpenGL devices by their own APIs.
+// support/real_device.hpp: what a program does with memory of debug, Metal, OpenCL and OpenGL devices by their own
+// APIs.
 #pragma once
 
 #include <cstddef>

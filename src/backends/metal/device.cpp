@@ -77,7 +77,8 @@ std::unique_ptr<memory> metal_device::allocate(const request& what) {
     check_length(what.bytes);
     const std::size_t bytes = rounded(what.bytes, 16);
     context& used = in();
-    // Where the memory is the host's own, private storage has no advantage, and libraries such as MLX look into buffers.
+    // Where the memory is the host's own, private storage has no advantage, and libraries such as MLX look into
+    // buffers.
     const ns_uinteger storage = about_.own_memory ? storage_private : storage_shared;
     owned made = new_buffer(native(), bytes, storage);
     if (!made && used.staging.clear()) made = new_buffer(native(), bytes, storage);
