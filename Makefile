@@ -90,6 +90,9 @@ gpu-parts: needs-demo-test ## What gpu-check needs of Debian, into build/gpu-par
 metal-check: ## On a Mac: build, tests, conv2d, MLX and figures on its GPU; fetches what it needs
 	scripts/metal-check.sh
 
+deb: needs-demo-test-deb build/venv ## Debian packages, checked by lintian and used, in build/deb
+	scripts/deb.sh build/deb
+
 install: export PREFIX := $(PREFIX)
 install: ## Install the libraries and the tool into PREFIX (COMPONENTS="c fortran tool")
 	$(if $(filter-out c++ c fortran tool,$(COMPONENTS)),$(error COMPONENTS is some of: c++ c fortran tool))
@@ -116,7 +119,7 @@ lint: needs-demo-test-lint build/venv ## Layout, clang-tidy, scripts
 clean: ## Remove build/
 	rm -rf build
 
-.PHONY: help all build demo test test-interop test-python wheels test-wheels macos aarch64 musl sanitize sanitize-python bench gpu-check gpu-parts metal-check install format lint clean build/venv
+.PHONY: help all build demo test test-interop test-python wheels test-wheels macos aarch64 musl sanitize sanitize-python bench gpu-check gpu-parts metal-check deb install format lint clean build/venv
 
 # The Python that the package is built for and tested with.
 build/venv: needs-test

@@ -1,5 +1,5 @@
 #!/bin/bash
-# install-dependencies.sh TIER...: installs the Debian packages that the tiers (demo, test, wheels, cross, lint) lack.
+# install-dependencies.sh TIER...: installs the Debian packages that the tiers (demo, test, wheels, cross, deb, lint) lack.
 # Without root or passwordless sudo it prints the one command to run, and fails.
 set -euo pipefail
 
@@ -11,6 +11,7 @@ declare -A packages=(
             valgrind chromium-headless-shell flang-19 libmpich-dev mpich"
     [wheels]="zlib1g-dev libffi-dev libssl-dev qemu-user-static musl-tools"
     [cross]="python3 python3-venv googletest llvm-19 qemu-user-static libc6-arm64-cross musl"
+    [deb]="debhelper dh-python lintian fakeroot dpkg-dev python3-numpy"
     [lint]="clang-19 libclang-rt-19-dev llvm-19 clang-format-19 clang-tidy-19 shellcheck"
 )
 

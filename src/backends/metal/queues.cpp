@@ -34,6 +34,7 @@ queues::known& queues::find(id queue) {
 std::vector<queues::known*> queues::others() {
     const std::lock_guard lock(mutex_);
     std::vector<known*> result;
+    result.reserve(named_.size());
     for (const auto& each : named_) result.push_back(each.get());
     return result;
 }
