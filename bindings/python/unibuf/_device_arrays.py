@@ -140,15 +140,7 @@ def mlx_of(space: str) -> ModuleType:
     return needed("mlx.core", "mlx", space, "buffer.metal_view() works without it")
 
 
-def _metal_array(memory: _native.Memory, shape: tuple[int, ...], dtype: Any, _: Any, strides: Any) -> Any:
-    if not mlx_of(memory.space).metal.is_available():
-        return memory
-    from .views import MetalView  # which needs this module
-
-    return MetalView(memory, shape, dtype, strides).mlx()
-
-
-_makers = {"cuda": _cupy_array, "metal": _metal_array, "opencl": _opencl_array}
+makers: dict[str, Callable[..., Any]] = {"cuda": _cupy_array, "opencl": _opencl_array}
 
 
 def wrap(
@@ -156,5 +148,5 @@ def wrap(
 ) -> Any:
     """An array over memory that the host cannot address; where nobody has arrays for it, the memory itself. PyOpenCL's
     work on theirs goes to `stream`, or to unibuf's own queue."""
-    make = _makers.get(memory.space.partition(":")[0])
+    make = makers.get(memory.space.partition(":")[0])
     return make(memory, shape, dtype, stream, strides) if make else memory

@@ -10,7 +10,7 @@ from math import prod
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from . import _native
-from ._device_arrays import index_of, mlx_of, needed, wrap
+from ._device_arrays import index_of, makers, mlx_of, needed, wrap
 from .errors import DeviceUnavailableError, UnsupportedError
 
 if TYPE_CHECKING:
@@ -165,6 +165,14 @@ class MetalView(DeviceView):
     def mlx(self) -> Any:
         """An mlx.core.array over the same memory."""
         return mlx_of(self.space).from_dlpack(self, copy=False)
+
+
+def _metal_array(memory: _native.Memory, shape: tuple[int, ...], dtype: Any, _: Any, strides: Any) -> Any:
+    has_metal = mlx_of(memory.space).metal.is_available()
+    return MetalView(memory, shape, dtype, strides).mlx() if has_metal else memory
+
+
+makers["metal"] = _metal_array
 
 
 def _dlpack_type(dtype: np.dtype[Any]) -> tuple[int, int]:

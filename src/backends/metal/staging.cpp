@@ -3,14 +3,12 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-
 #include "backends/poll.hpp"
 
 namespace unibuf::backends::metal {
 namespace {
 
-constexpr std::size_t smallest_block = std::size_t{16} << 10;
+constexpr std::size_t unit = std::size_t{16} << 10;
 constexpr std::size_t most_kept = 8 * staging::block_bytes;
 
 }  // namespace
@@ -28,7 +26,7 @@ staging::block staging::take(std::size_t bytes) {
         }
     }
     block made;
-    made.size = std::max(bytes, smallest_block);
+    made.size = (bytes + unit - 1) / unit * unit;  // so that it serves transfers of about that size
     made.buffer = new_buffer(device_, made.size, storage_shared);
     if (!made.buffer) {
         throw error(error_code::out_of_memory,
