@@ -6,6 +6,7 @@
 
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <regex>
 #include <stdexcept>
 
@@ -30,10 +31,18 @@ std::string as_cpp(const std::string& source) {
     return result;
 }
 
-/// Where compiled libraries are kept: each process of the tests would compile the same ones.
+std::string text_in(const std::filesystem::path& file) {
+    std::ifstream stream(file, std::ios::binary);
+    return {std::istreambuf_iterator<char>(stream), {}};
+}
+
+/// Returns where a compiled library is kept, by all that it is made of: each process of the tests would compile the
+/// same ones.
 std::filesystem::path file_for(const std::string& source) {
+    const std::filesystem::path parts = std::filesystem::path(UNIBUF_KERNEL_INCLUDES) / "doubles" / "metal";
+    const std::string all = source + text_in(parts / "prelude.hpp") + text_in(parts / "kernel.hpp");
     return std::filesystem::path(UNIBUF_KERNEL_CACHE) /
-           ("metal-" + std::to_string(std::hash<std::string>()(source)) + ".so");
+           ("metal-" + std::to_string(std::hash<std::string>()(all)) + ".so");
 }
 
 class library final : public object {
