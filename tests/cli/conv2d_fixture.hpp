@@ -68,6 +68,17 @@ protected:
         expect_png("out-before.png");
     }
 
+    /// Expects all modes, and what each copies where the zero-copy one has nothing to copy.
+    void expect_copies_of(const std::string& space, const std::string& filter) const {
+        expect_all_modes(space, filter);
+        if (HasFatalFailure()) return;
+        constexpr int picture_bytes = width * height * static_cast<int>(sizeof(float));
+        const nlohmann::json rows = table();
+        EXPECT_EQ(rows[0].at("bytes_copied"), 4 * picture_bytes);
+        EXPECT_EQ(rows[1].at("bytes_copied"), 2 * picture_bytes);
+        EXPECT_EQ(rows[2].at("bytes_copied"), 0);
+    }
+
     void expect_png(const std::string& name) const {
         const std::string content = text_of(folder_.file(name));
         ASSERT_GT(content.size(), 24u) << name;

@@ -140,6 +140,7 @@ def mlx_of(space: str) -> ModuleType:
     return needed("mlx.core", "mlx", space, "buffer.metal_view() works without it")
 
 
+# What makes arrays at the spaces of each kind; `views` adds Metal's, whose arrays are made of a view.
 makers: dict[str, Callable[..., Any]] = {"cuda": _cupy_array, "opencl": _opencl_array}
 
 

@@ -119,15 +119,16 @@ class CudaView(DeviceView):
         return needed("cupy", "CuPy", self.space, "DLPack and the CUDA array interface need none").asarray(self)
 
 
-class OpenCLView(DeviceView):
-    """The copy at an OpenCL device, with DLPack alone: there the data is the cl_mem."""
+class _ObjectView(DeviceView):
+    """The copy at a device whose API has objects in the place of addresses: with DLPack alone, where the data is the
+    object."""
 
-    DLPACK = 4
+    API: ClassVar[str]
     __slots__ = ()
 
     @property
     def handle(self) -> int:
-        """The cl_mem, which begins `offset` bytes before the first byte."""
+        """The API's object, which begins `offset` bytes before the first byte."""
         return self._memory.handle
 
     @property
@@ -136,31 +137,27 @@ class OpenCLView(DeviceView):
 
     def _check_stream(self, stream: Any) -> None:
         if stream not in (None, -1):
-            raise ExportError(f"OpenCL has no streams in DLPack: None and -1 are allowed; {stream!r} was given")
+            raise ExportError(f"{self.API} has no streams in DLPack: None and -1 are allowed; {stream!r} was given")
+
+
+class OpenCLView(_ObjectView):
+    """The copy at an OpenCL device, with DLPack alone: `handle` and the data are the cl_mem."""
+
+    DLPACK = 4
+    API = "OpenCL"
+    __slots__ = ()
 
     def pyopencl(self, queue: Any = None) -> Any:
         """A pyopencl.array.Array over the same memory, on `queue` or on the space's own."""
         return wrap(self._memory, self.shape, self.dtype, queue, self._strides)
 
 
-class MetalView(DeviceView):
-    """The copy at a Metal device, with DLPack alone: there the data is the id<MTLBuffer>."""
+class MetalView(_ObjectView):
+    """The copy at a Metal device, with DLPack alone: `handle` and the data are the id<MTLBuffer>."""
 
     DLPACK = 8
+    API = "Metal"
     __slots__ = ()
-
-    @property
-    def handle(self) -> int:
-        """The id<MTLBuffer>, which begins `offset` bytes before the first byte."""
-        return self._memory.handle
-
-    @property
-    def offset(self) -> int:
-        return self._memory.offset
-
-    def _check_stream(self, stream: Any) -> None:
-        if stream not in (None, -1):
-            raise ExportError(f"Metal has no streams in DLPack: None and -1 are allowed; {stream!r} was given")
 
     def mlx(self) -> Any:
         """An mlx.core.array over the same memory."""
