@@ -25,6 +25,7 @@ if [[ $system == Darwin ]]; then
     # The Python module as well, by Python's own headers, which are the same on all 64-bit systems in what a module needs.
     python_headers "$headers/python"
     links_modules "$at/c++"
+    # Any file stands in the place of the module's types, which this machine cannot ask it for: nothing is installed.
     of_system+=(-D UNIBUF_PYTHON=ON -D UNIBUF_PYTHON_STUB="$PWD/bindings/python/unibuf/py.typed"
         -D Python_EXECUTABLE="$tools/bin/python" -D Python_INCLUDE_DIR="$headers/python"
         -D "NB_SUFFIX=.$(python3 -c 'import sys; print(sys.implementation.cache_tag)')-darwin.so")

@@ -8,6 +8,11 @@ UNIBUF_PYTHON=$PWD/build/venv/bin/python
 DEB_BUILD_OPTIONS="nocheck parallel=$(nproc)"
 export UNIBUF_PYTHON DEB_BUILD_OPTIONS
 
+packaged=$(dpkg-parsechangelog -l packaging/debian/changelog -S Version)
+if ! grep -qF "project(unibuf VERSION $packaged " CMakeLists.txt; then
+    echo "packaging/debian/changelog is of version $packaged, and CMakeLists.txt of another" >&2
+    exit 1
+fi
 rm -rf "$folder"
 tree=$folder/unibuf
 mkdir -p "$tree"
@@ -18,7 +23,7 @@ cp -r packaging/debian "$tree"
     { tail -n 40 "$folder/build.log" >&2; exit 1; }
 lintian --fail-on error "$folder"/*.changes
 
-# The packages are used where they are unpacked: the tool, Python, and programs in C++, C and Fortran.
+# The packages are used where they are unpacked: the tool, Python, and programs in C++ and C.
 root=$folder/root
 for package in "$folder"/*.deb; do
     case $package in *-dbgsym_*) continue ;; esac
@@ -39,5 +44,6 @@ PYTHON
 for consumer in consumer c_consumer; do
     cmake -S "tests/package/$consumer" -B "$folder/$consumer" -D CMAKE_PREFIX_PATH="$root/usr" >/dev/null
     cmake --build "$folder/$consumer" >/dev/null
+    "$folder/$consumer/consumer"
 done
 ls "$folder"/*.deb

@@ -38,9 +38,6 @@ inline constexpr long error_device_removed = 11;
 // A blit takes whole words of this size, at multiples of it.
 inline constexpr std::size_t blit_word = 4;
 
-// Bytes that setBytes takes at the most.
-inline constexpr std::size_t most_inline_bytes = 4096;
-
 // NSArray
 inline ns_uinteger count_of(id array) { return send<"count", ns_uinteger()>(array); }
 inline id object_at(id array, ns_uinteger index) { return send<"objectAtIndex:", id(ns_uinteger)>(array, index); }

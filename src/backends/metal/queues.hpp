@@ -22,7 +22,6 @@ public:
     /// `own` is where work goes that names no queue. `description` names the device in errors.
     queues(id device, owned own, std::string description);
 
-    id device() const noexcept { return device_; }
     id own() const noexcept { return own_->native.get(); }
 
     /// Makes the queue known. Throws error(invalid_argument) where it is of another device.

@@ -31,9 +31,6 @@ struct control {
 
     /// Returns how many objects of a class there are, "MTLBuffer" for instance; null: of all classes.
     std::size_t (*objects)(const char* name);
-
-    /// Returns the bytes that were copied by the GPU since the last reset.
-    std::uint64_t (*bytes_copied)();
 };
 
 /// The one name that the library exports for tests.

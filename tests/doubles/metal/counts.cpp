@@ -27,7 +27,6 @@ failures of_calls;
 failures of_work;
 long work_code = 0;
 std::uint64_t calls = 0;
-std::uint64_t copied = 0;
 std::size_t taken = 0;
 std::size_t limit = usual_limit;
 bool spoilt = false;
@@ -39,7 +38,6 @@ const control functions{
             of_calls = {};
             of_work = {};
             calls = 0;
-            copied = 0;
             limit = usual_limit;
             spoilt = false;
         },
@@ -70,11 +68,6 @@ const control functions{
             limit = bytes;
         },
     .objects = [](const char* name) { return count_objects(name); },
-    .bytes_copied =
-        [] {
-            const std::lock_guard lock(mutex);
-            return copied;
-        },
 };
 
 }  // namespace
@@ -115,11 +108,6 @@ std::size_t memory_limit() {
 bool are_pages_spoilt() {
     const std::lock_guard lock(mutex);
     return spoilt;
-}
-
-void count_copied(std::size_t bytes) {
-    const std::lock_guard lock(mutex);
-    copied += bytes;
 }
 
 }  // namespace metal_double

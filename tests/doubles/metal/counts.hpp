@@ -21,8 +21,6 @@ std::size_t memory_limit();
 /// Returns whether buffers of pages come without memory.
 bool are_pages_spoilt();
 
-void count_copied(std::size_t bytes);
-
 std::size_t count_objects(const char* name);
 
 }  // namespace metal_double

@@ -35,7 +35,6 @@ ns_uinteger current_allocated_size(device*, selector*) { return memory_taken(); 
 object* new_queue_of(device* self, selector*, ns_uinteger most) {
     return call_fails() ? nullptr : new queue(*self, most);
 }
-object* new_queue(device* self, selector* name) { return new_queue_of(self, name, 64); }
 object* new_shared_event(device*, selector*) { return call_fails() ? nullptr : new shared_event; }
 
 /// To make a buffer, and to give one back, leaves something to the thread's pool, as it does with Metal.
@@ -51,7 +50,7 @@ object* new_buffer(device* self, selector*, ns_uinteger bytes, ns_uinteger optio
     return with_traces(new buffer(bytes, options == 0, nullptr), self);
 }
 
-/// As Metal does, it takes whole pages that are there, and nothing else.
+/// Makes a buffer of the program's pages. It takes whole pages that are there, and nothing else, as Metal does.
 object* new_buffer_no_copy(device* self, selector*, std::byte* pages, ns_uinteger bytes, ns_uinteger options,
                            void* deallocator) {
     if (options != 0) stop("a buffer of the program's pages with options %lu is asked for", options);
@@ -105,7 +104,6 @@ const type device::about{"MTLDevice",
                           {"recommendedMaxWorkingSetSize", method_of(working_set)},
                           {"maxBufferLength", method_of(max_buffer_length)},
                           {"currentAllocatedSize", method_of(current_allocated_size)},
-                          {"newCommandQueue", method_of(new_queue)},
                           {"newCommandQueueWithMaxCommandBufferCount:", method_of(new_queue_of)},
                           {"newEvent", method_of(new_shared_event)},
                           {"newSharedEvent", method_of(new_shared_event)},

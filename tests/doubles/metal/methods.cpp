@@ -152,7 +152,6 @@ void copy_from_buffer(encoder* self, selector*, buffer* from, ns_uinteger from_o
     in.add([&in, from, from_offset, to, to_offset, bytes] {
         std::memcpy(to->at_gpu() + to_offset, from->at_gpu() + from_offset, bytes);
         in.has_written(*to, to_offset, bytes);
-        count_copied(bytes);
         return true;
     });
 }
