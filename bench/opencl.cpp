@@ -34,6 +34,8 @@ struct functions {
                                 void* const*, void**);
     status (*enqueue_fill)(queue, memory, const void* pattern, std::size_t pattern_bytes, std::size_t offset,
                            std::size_t bytes, waits, void* const*, void**);
+    status (*enqueue_copy)(queue, memory from, memory to, std::size_t, std::size_t, std::size_t bytes, waits,
+                           void* const*, void**);
     memory (*create_buffer)(_cl_context*, std::uint64_t flags, std::size_t bytes, void* host, status*);
     status (*release)(memory);
     void* (*enqueue_map)(queue, memory, std::uint32_t blocking, std::uint64_t flags, std::size_t offset,
@@ -57,6 +59,7 @@ const functions& api() {
         find(found.enqueue_write_rect, "clEnqueueWriteBufferRect");
         find(found.enqueue_read_rect, "clEnqueueReadBufferRect");
         find(found.enqueue_fill, "clEnqueueFillBuffer");
+        find(found.enqueue_copy, "clEnqueueCopyBuffer");
         find(found.create_buffer, "clCreateBuffer");
         find(found.release, "clReleaseMemObject");
         find(found.enqueue_map, "clEnqueueMapBuffer");
@@ -101,8 +104,12 @@ void read_rectangle(queue on, memory from, std::byte* host, const rectangle& of)
           "a read of a rectangle");
 }
 
-void fill(queue on, memory to, std::size_t offset, std::size_t bytes, float value) {
-    check(api().enqueue_fill(on, to, &value, sizeof value, offset, bytes, 0, nullptr, nullptr), "a fill");
+void fill(queue on, memory to, std::size_t offset, std::size_t bytes, std::span<const std::byte> pattern) {
+    check(api().enqueue_fill(on, to, pattern.data(), pattern.size(), offset, bytes, 0, nullptr, nullptr), "a fill");
+}
+
+void copy(queue on, memory from, memory to, std::size_t bytes) {
+    check(api().enqueue_copy(on, from, to, 0, 0, bytes, 0, nullptr, nullptr), "a copy");
 }
 
 memory create(_cl_context* in, std::size_t bytes, void* host) {

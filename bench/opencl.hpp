@@ -33,7 +33,14 @@ void write_rectangle(queue on, memory to, const std::byte* host, const rectangle
 void read_rectangle(queue on, memory from, std::byte* host, const rectangle& of);
 
 /// Calls clEnqueueFillBuffer, and does not wait.
-void fill(queue on, memory to, std::size_t offset, std::size_t bytes, float value);
+void fill(queue on, memory to, std::size_t offset, std::size_t bytes, std::span<const std::byte> pattern);
+template <class T>
+void fill(queue on, memory to, std::size_t offset, std::size_t bytes, const T& value) {
+    fill(on, to, offset, bytes, std::as_bytes(std::span(&value, 1)));
+}
+
+/// Calls clEnqueueCopyBuffer, and does not wait.
+void copy(queue on, memory from, memory to, std::size_t bytes);
 
 /// Makes a cl_mem, of `host` where that is not null, by CL_MEM_USE_HOST_PTR.
 memory create(_cl_context* in, std::size_t bytes, void* host = nullptr);

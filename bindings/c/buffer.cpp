@@ -155,6 +155,11 @@ unibuf_status unibuf_fill(unibuf_buffer* buffer, const void* pattern, size_t pat
     return attempt([&] { bytes_of(buffer).fill(bytes_at<const std::byte>(pattern, pattern_size)); });
 }
 
+unibuf_status unibuf_fill_at(unibuf_buffer* buffer, const void* pattern, size_t pattern_size, unibuf_space where) {
+    return attempt(
+        [&] { bytes_of(buffer).fill(bytes_at<const std::byte>(pattern, pattern_size), space_of(where)); });
+}
+
 unibuf_status unibuf_copy_from(unibuf_buffer* buffer, const void* data, size_t size, size_t offset) {
     return attempt([&] {
         unibuf::buffer& to = bytes_of(buffer);

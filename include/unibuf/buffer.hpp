@@ -298,6 +298,9 @@ public:
     /// a rectangle, some of its rows may be filled.
     void fill(std::span<const std::byte> pattern);
 
+    /// Does so at `where`, which is where the newest content is then: for what a device uses first.
+    void fill(std::span<const std::byte> pattern, space where);
+
     // The host makes both copies. copy_from throws error(out_of_range) where the data does not fit.
     void copy_from(std::span<const std::byte> data, std::size_t offset = 0);
     void copy_to(std::span<std::byte> data, std::size_t offset = 0) const;
@@ -342,6 +345,7 @@ private:
     void check_is_range(const char* asked) const;
     void check_no_gaps(const char* verb) const;
     void sync(space where, std::size_t offset, std::size_t bytes);
+    void fill_at(std::span<const std::byte> pattern, std::optional<space> where);
     static void copy(const buffer& source, std::size_t from, buffer& target, std::size_t to, std::size_t bytes);
     detail::request request_of(space where, access what, const access_options& options) const;
     byte_lease acquire_by_lock(space where, access what, const access_options& options) const;

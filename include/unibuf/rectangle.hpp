@@ -168,6 +168,9 @@ public:
         read_write(unibuf::host).elements().for_each([&](T& each) { each = value; });
     }
 
+    /// Throws error(unsupported) for a rectangle with steps.
+    UNIBUF_INLINED void fill(const T& value, space where) { bytes_.fill(std::as_bytes(std::span(&value, 1)), where); }
+
     // These copy all elements, in row-major order; throw error(out_of_range) or error(unsupported) for another number.
     UNIBUF_INLINED void copy_from(std::span<const T> data) {
         if (!has_steps() || data.size() != size()) return bytes_.copy_from(std::as_bytes(data));

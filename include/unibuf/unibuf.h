@@ -464,6 +464,10 @@ UNIBUF_C_API unibuf_status unibuf_discard_content(unibuf_buffer* buffer);
 /// copy is current does it, else the host.
 UNIBUF_C_API unibuf_status unibuf_fill(unibuf_buffer* buffer, const void* pattern, size_t pattern_size);
 
+/// Does so at a space, where the newest content is then: for what a device uses first. Fails as leases there do.
+UNIBUF_C_API unibuf_status unibuf_fill_at(unibuf_buffer* buffer, const void* pattern, size_t pattern_size,
+                                          unibuf_space where);
+
 /// These copy bytes at the host into the handle's range or out of it, all or none. UNIBUF_OUT_OF_RANGE where they do
 /// not fit.
 UNIBUF_C_API unibuf_status unibuf_copy_from(unibuf_buffer* buffer, const void* data, size_t size, size_t offset);

@@ -159,6 +159,7 @@ public:
     UNIBUF_INLINED void discard_content() { bytes_.discard_content(); }
 
     UNIBUF_INLINED void fill(const T& value) { bytes_.fill(std::as_bytes(std::span(&value, 1))); }
+    UNIBUF_INLINED void fill(const T& value, space where) { bytes_.fill(std::as_bytes(std::span(&value, 1)), where); }
     UNIBUF_INLINED void copy_from(std::span<const T> data, std::size_t offset = 0) {
         bytes_.copy_from(std::as_bytes(data), scaled(offset));
     }

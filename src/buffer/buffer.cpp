@@ -268,7 +268,11 @@ void buffer::discard_content() {
     detail::discard_content(core_of(gate_), part(0, rest));
 }
 
-void buffer::fill(std::span<const std::byte> pattern) {
+void buffer::fill(std::span<const std::byte> pattern) { fill_at(pattern, {}); }
+
+void buffer::fill(std::span<const std::byte> pattern, space where) { fill_at(pattern, where); }
+
+void buffer::fill_at(std::span<const std::byte> pattern, std::optional<space> where) {
     check_no_gaps("to fill");
     const region filled = part(0, rest);
     const std::size_t in_one_row = filled.size() / std::max<std::size_t>(filled.runs(), 1);
@@ -278,7 +282,7 @@ void buffer::fill(std::span<const std::byte> pattern) {
                     fmt::format("{}: to fill {} bytes with a pattern of {} was asked for: it has to divide them{}",
                                 core_of(gate_).name(), bytes_, pattern.size(), rectangle_ ? ", row by row" : ""));
     }
-    if (bytes_ != 0) detail::fill(core_of(gate_), filled, pattern);
+    if (bytes_ != 0) detail::fill(core_of(gate_), filled, pattern, where);
 }
 
 namespace {

@@ -85,9 +85,13 @@ void mark(core& of, request asked) {
     if (asked.settles_for_all(of.bytes) && through->peers()) through->peers()->settle_for_all();
 }
 
-void fill(core& of, const region& part, std::span<const std::byte> pattern) {
+void fill(core& of, const region& part, std::span<const std::byte> pattern, std::optional<space> where) {
     lock through(of);
-    passage way(through, {.part = part, .where = host, .what = access::write, .to = purpose::fill, .verb = "to fill"});
+    passage way(through, {.part = part,
+                          .where = where.value_or(host),
+                          .what = access::write,
+                          .to = where ? purpose::use : purpose::fill,
+                          .verb = "to fill"});
     way.bring();
     way.fill(pattern);
     now_written(through, part, way.where());

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <span>
 
 #include "buffer/lock.hpp"
@@ -13,7 +14,7 @@ namespace unibuf::detail {
 void bring(core& of, const request& asked);
 
 void mark(core& of, request asked);
-void fill(core& of, const region& part, std::span<const std::byte> pattern);
+void fill(core& of, const region& part, std::span<const std::byte> pattern, std::optional<space> where);
 
 /// Writes at the host, in one go.
 void put(core& of, const region& part, const std::byte* from);

@@ -192,6 +192,13 @@ def test_fill(device):
             ones().fill(value)
     assert UnifiedBuffer(2, "M8[s]").fill("2020-01-01").host[1] == np.datetime64("2020-01-01")
     assert UnifiedBuffer(2, "i4,f4").fill((1, 2.5)).host[1].item() == (1, 2.5)
+    there = UnifiedBuffer(1000).fill(2, at="debug:0")
+    assert there.state == BufferState.DEVICE_DIRTY and there.host[999] == 2
+    with pytest.raises(unibuf.DeviceUnavailableError):
+        there.fill(3, at="cuda:77")
+    with pytest.raises(unibuf.UnsupportedError):
+        there.view[::2].fill(3, at="debug:0")
+    assert there.host[0] == 2
     padded = np.dtype("i1,i8", align=True)
     assert UnifiedBuffer(2, padded).fill((1, 2)).host[1:].tobytes() == b"\1" + bytes(7) + b"\2" + bytes(7)
 

@@ -248,6 +248,27 @@ TEST_F(a_buffer, looks_at_pointers_as_before_where_its_content_was_not_dropped) 
     EXPECT_EQ(content(b, device)[100], p[100]);
 }
 
+TEST_F(a_buffer, is_filled_where_the_caller_says) {
+    for (const space where : {host, device}) {
+        buffer fresh(1000);
+        fresh.fill(noise(4), where);
+        EXPECT_EQ(fresh.current_at(), where);
+        EXPECT_EQ(fresh.statistics().bytes_moved(), 0u);
+
+        buffer elsewhere(1000);
+        put(elsewhere, noise(1000, 9), where == host ? device : host);
+        elsewhere.view(400, 200).fill(noise(4), where);
+        EXPECT_EQ(elsewhere.statistics().bytes_moved(), 0u) << "what is filled is not fetched";
+        bytes expected = noise(1000, 9);
+        for (std::size_t i = 400; i < 600; ++i) expected[i] = noise(4)[i % 4];
+        EXPECT_TRUE(same(content(elsewhere), expected));
+    }
+    buffer held(1000);
+    const auto reader = held.read(host);
+    EXPECT_EQ(failure_of([&] { held.fill(noise(4), device); }).code, error_code::access_conflict);
+    EXPECT_EQ(failure_of([&] { held.fill(noise(7), device); }).code, error_code::invalid_argument);
+}
+
 TEST_F(a_buffer, is_filled_where_its_content_is) {
     for (std::size_t length = 1; length <= 16; ++length) {
         for (const space where : {host, device}) {

@@ -80,11 +80,13 @@ void define_buffer(nb::module_& in) {
             "A number that no other buffer of this process has had.")
         .def(
             "_fill",
-            [](typed_buffer& self, const nb::bytes& pattern) {
+            [](typed_buffer& self, const nb::bytes& pattern, nb::handle at) {
                 const std::span data(reinterpret_cast<const std::byte*>(pattern.c_str()), pattern.size());
-                self.access([&](unibuf::buffer& of) { of.fill(data); });
+                if (at.is_none()) return self.access([&](unibuf::buffer& of) { of.fill(data); });
+                const space where = named_space_of(at);
+                self.access([&](unibuf::buffer& of) { of.fill(data, where); });
             },
-            nb::lock_self())
+            "pattern"_a, "at"_a = nb::none(), nb::lock_self())
         .def(
             "_share",
             [](typed_buffer& self, const std::string& description) {

@@ -253,11 +253,12 @@ class UnifiedBuffer(ArrayBuffer[T]):
 
     # Whole arrays
 
-    def fill(self, value: Any) -> Self:
-        """Sets every element, on a device if one is current, and moves nothing. Returns the buffer."""
+    def fill(self, value: Any, at: str | None = None) -> Self:
+        """Sets every element, on a device if one is current, and moves nothing. With `at`, a space such as "opencl:0",
+        the content is made there: for what a device uses first. Returns the buffer."""
         pattern = np.zeros((), self.dtype)  # also between fields
         pattern[()] = value
-        self._repeat(pattern)
+        self._repeat(pattern, at)
         return self
 
     def zeros(self) -> Self:
@@ -265,13 +266,13 @@ class UnifiedBuffer(ArrayBuffer[T]):
         self._repeat(np.zeros((), self.dtype))
         return self
 
-    def _repeat(self, pattern: NDArray[Any]) -> None:
-        if self._has_steps:
+    def _repeat(self, pattern: NDArray[Any], at: str | None = None) -> None:
+        if self._has_steps and at is None:
             with self.read_write("host") as array:
                 array[...] = pattern
                 del array
         elif self.nbytes:
-            self._fill(pattern.tobytes())
+            self._fill(pattern.tobytes(), at)
 
     def copy_from(self, data: ArrayLike | UnifiedBuffer[Any] | OpenCLArray | OpenCLMemory) -> Self:
         """Copies an array of the same shape, as numpy.copyto does: safe casts, and those within a kind; TypeError for

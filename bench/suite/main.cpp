@@ -1,0 +1,158 @@
+// suite/main.cpp: unibuf_suite, which runs the suite's programs in all their versions: are the results the same, how
+// many bytes moved, and how long did it take?
+#include <unibuf/options.hpp>
+#include <unibuf/statistics.hpp>
+#include <unibuf/trace.hpp>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "program.hpp"
+
+namespace suite {
+namespace {
+
+constexpr unibuf::buffer_options with(unibuf::memory_hint hint) {
+    unibuf::buffer_options options;
+    options.hint = hint;
+    return options;
+}
+
+/// A version of a program's host part.
+struct version {
+    const char* name;
+    std::function<void(program&)> run;
+    bool is_timed = true;  // in each round
+};
+
+const std::vector<version>& versions() {
+    static const std::vector<version> all{
+        {"expert", [](program& of) { of.expert(); }},
+        {"unibuf", [](program& of) { of.by_unibuf(with(unibuf::memory_hint::gpu_preferred)); }},
+        {"unibuf shared", [](program& of) { of.by_unibuf(with(unibuf::memory_hint::coherent)); }},
+        {"published", [](program& of) { of.published(); }},
+        {"copy all", [](program& of) { of.copy_all(); }, false},
+    };
+    return all;
+}
+
+/// What one run has moved, and taken.
+struct run_figures {
+    std::uint64_t bytes = 0;
+    double seconds = 0;
+};
+
+run_figures one_run(program& of, const version& which) {
+    using clock = std::chrono::steady_clock;
+    unibuf::reset_statistics();
+    const std::uint64_t before = moved_by_hand();
+    const clock::time_point begin = clock::now();
+    which.run(of);
+    const double seconds = std::chrono::duration<double>(clock::now() - begin).count();
+    return {moved_by_hand() - before + unibuf::total_statistics().bytes_moved(), seconds};
+}
+
+double median(std::vector<double> of) {
+    const auto middle = of.begin() + static_cast<std::ptrdiff_t>(of.size() / 2);
+    std::ranges::nth_element(of, middle);
+    return *middle;
+}
+
+/// Runs all versions of a program, which come in turns in each round, and returns a row for each. Throws
+/// std::runtime_error where their results differ.
+nlohmann::ordered_json rows_of(const entry& of, unibuf::space where, scale size, int rounds) {
+    const std::unique_ptr<program> made = of.make(where, size);
+    std::vector<std::vector<double>> taken(versions().size());
+    std::vector<std::uint64_t> moved(versions().size());
+    std::vector<std::byte> expected;
+    for (int round = -1; round < rounds; ++round) {  // the first one is not timed: it compiles kernels
+        for (std::size_t i = 0; i < versions().size(); ++i) {
+            const version& each = versions()[i];
+            if (!each.is_timed && round > 0) continue;
+            const run_figures found = one_run(*made, each);
+            const std::vector<std::byte> result = made->take_result();
+            if (expected.empty()) expected = result;
+            if (result != expected) {
+                throw std::runtime_error(of.name + ": version '" + each.name + "' has another result than the expert's");
+            }
+            moved[i] = found.bytes;
+            if (round >= 0) taken[i].push_back(found.seconds);
+        }
+    }
+    ledger told;
+    made->touches(told);
+    nlohmann::ordered_json rows = nlohmann::ordered_json::array();
+    for (std::size_t i = 0; i < versions().size(); ++i) {
+        std::vector<double> ratios;
+        for (std::size_t round = 0; round < taken[i].size(); ++round) ratios.push_back(taken[i][round] / taken[0][round]);
+        rows.push_back({{"program", of.name},
+                        {"origin", of.origin},
+                        {"problem", of.problem},
+                        {"version", versions()[i].name},
+                        {"bytes", moved[i]},
+                        {"least", told.least()},
+                        {"seconds", median(taken[i])},
+                        {"against_expert", median(ratios)}});
+    }
+    return rows;
+}
+
+int run_all(int argc, char** argv) {
+    CLI::App app("Runs the programs of the suite in all their versions.");
+    std::string only;
+    std::string json;
+    std::string where = "opencl:0";
+    int rounds = 7;
+    bool is_small = false;
+    bool is_list = false;
+    app.add_option("--json", json, "Where to write the figures")->type_name("FILE");
+    app.add_option("--program", only, "Only this one")->type_name("NAME");
+    app.add_option("--device", where, "An OpenCL device")->type_name("SPACE")->capture_default_str();
+    app.add_option("--rounds", rounds, "How often each version is timed")->check(CLI::Range(1, 1000));
+    app.add_flag("--small", is_small, "Small problems: for tests");
+    app.add_flag("--list", is_list, "Only show the names");
+    CLI11_PARSE(app, argc, argv);
+
+    nlohmann::ordered_json all = nlohmann::ordered_json::array();
+    bool any = false;
+    for (const entry& each : programs()) {
+        if (!only.empty() && each.name != only) continue;
+        any = true;
+        if (is_list) {
+            std::puts(each.name.c_str());
+            continue;
+        }
+        for (const auto& row : rows_of(each, unibuf::space(where), is_small ? scale::small : scale::full, rounds)) {
+            std::printf("%-16s %-14s %12llu bytes, %5.2f of the least %9.4f s, %5.2f of the expert's\n",
+                        each.name.c_str(), row["version"].get<std::string>().c_str(),
+                        row["bytes"].get<unsigned long long>(),
+                        row["bytes"].get<double>() / row["least"].get<double>(), row["seconds"].get<double>(),
+                        row["against_expert"].get<double>());
+            all.push_back(row);
+        }
+        std::fflush(stdout);
+    }
+    if (!any) throw std::invalid_argument("the suite has no program '" + only + "': --list shows them");
+    if (!json.empty() && !(std::ofstream(json) << all.dump(4) << '\n')) throw std::runtime_error("cannot write " + json);
+    return 0;
+}
+
+}  // namespace
+}  // namespace suite
+
+int main(int argc, char** argv) {
+    try {
+        return suite::run_all(argc, argv);
+    } catch (const std::exception& failure) {
+        std::fprintf(stderr, "unibuf_suite: %s\n", failure.what());
+        return 1;
+    }
+}
