@@ -86,12 +86,12 @@ void bfs::published() {
     device_cost.write(cost_);
     levels_ = 0;
     do {
+        ++levels_;
         more[0] = 0;
         device_more.write(more);
         run(on_, expand_, count_, device_nodes, device_edges, device_front, device_next, device_seen, device_cost);
         run(on_, advance_, count_, device_front, device_next, device_seen, device_more);
         device_more.read(more);
-        ++levels_;
     } while (more[0] != 0);
     device_cost.read(cost_);
 }
@@ -106,7 +106,9 @@ void bfs::copy_all() {
     device_array<int> device_edges(on_, edges_.size());
     device_array<char> device_front(on_, count_), device_next(on_, count_), device_seen(on_, count_);
     device_array<int> device_cost(on_, count_), device_more(on_, 1);
+    levels_ = 0;
     do {
+        ++levels_;
         device_nodes.write(nodes_);
         device_edges.write(edges_);
         device_front.write(front);
@@ -145,7 +147,9 @@ void bfs::expert() {
     front.fill(1, 0, 1);
     seen.fill(1, 0, 1);
     cost.fill(0, 0, 1);
+    levels_ = 0;
     do {
+        ++levels_;
         more.fill(0);
         run(on_, expand_, count_, nodes, edges, front, next, seen, cost);
         run(on_, advance_, count_, front, next, seen, more);
@@ -166,7 +170,9 @@ void bfs::by_unibuf(const unibuf::buffer_options& options) {
     front.view(0, 1).fill(1, where_);
     seen.view(0, 1).fill(1, where_);
     cost.view(0, 1).fill(0, where_);
+    levels_ = 0;
     do {
+        ++levels_;
         more.fill(0, where_);
         opencl::enqueue(expand_, count_, read(nodes), read(edges), read_write(front), read_write(next), read(seen),
                         read_write(cost));

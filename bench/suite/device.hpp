@@ -1,5 +1,5 @@
-// suite/device.hpp: the device that the suite's programs run on, and what those that move their data by hand have around
-// the driver's calls: as short as it gets, so that their code is compared at its best.
+// suite/device.hpp: the device that the suite's programs run on, and what those that move their data by hand have
+// around the driver's calls: as short as it gets, so that their code is compared at its best.
 #pragma once
 
 #include <unibuf/opencl.hpp>
@@ -74,7 +74,8 @@ void run(const unibuf::opencl::handles& on, _cl_kernel* kernel, const unibuf::op
          const Arguments&... arguments) {
     std::uint32_t index = 0;
     const auto set = [&](auto value) {
-        examples::cl::check(examples::cl::api().clSetKernelArg(kernel, index++, sizeof value, &value), "clSetKernelArg");
+        examples::cl::check(examples::cl::api().clSetKernelArg(kernel, index++, sizeof value, &value),
+                            "clSetKernelArg");
     };
     (set(as_argument(arguments)), ...);
     start(on, kernel, items);

@@ -4,6 +4,8 @@
 #include <unibuf/statistics.hpp>
 #include <unibuf/trace.hpp>
 
+#include <fmt/format.h>
+
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <chrono>
@@ -60,6 +62,20 @@ run_figures one_run(program& of, const version& which) {
     return {moved_by_hand() - before + unibuf::total_statistics().bytes_moved(), seconds};
 }
 
+/// Runs the version that unibuf serves, and throws std::runtime_error where it moves another number of bytes than the
+/// ledger says, or its own trace.
+void check_moves_the_least(const entry& of, program& made) {
+    const version& ours = versions()[1];
+    unibuf::keep_events(std::size_t{1} << 16U);
+    const std::uint64_t bytes = one_run(made, ours).bytes;
+    const unibuf::traffic traced = unibuf::traffic_of(unibuf::recorded_events());
+    ledger told;
+    made.touches(told);
+    if (bytes == told.least() && bytes == traced.least) return;
+    throw std::runtime_error(fmt::format("{}: '{}' moves {} bytes; the least is {}, and {} by its trace", of.name,
+                                         ours.name, bytes, told.least(), traced.least));
+}
+
 double median(std::vector<double> of) {
     const auto middle = of.begin() + static_cast<std::ptrdiff_t>(of.size() / 2);
     std::ranges::nth_element(of, middle);
@@ -81,7 +97,8 @@ nlohmann::ordered_json rows_of(const entry& of, unibuf::space where, scale size,
             const std::vector<std::byte> result = made->take_result();
             if (expected.empty()) expected = result;
             if (result != expected) {
-                throw std::runtime_error(of.name + ": version '" + each.name + "' has another result than the expert's");
+                throw std::runtime_error(of.name + ": version '" + each.name +
+                                         "' has another result than the expert's");
             }
             moved[i] = found.bytes;
             if (round >= 0) taken[i].push_back(found.seconds);
@@ -92,7 +109,8 @@ nlohmann::ordered_json rows_of(const entry& of, unibuf::space where, scale size,
     nlohmann::ordered_json rows = nlohmann::ordered_json::array();
     for (std::size_t i = 0; i < versions().size(); ++i) {
         std::vector<double> ratios;
-        for (std::size_t round = 0; round < taken[i].size(); ++round) ratios.push_back(taken[i][round] / taken[0][round]);
+        for (std::size_t round = 0; round < taken[i].size(); ++round)
+            ratios.push_back(taken[i][round] / taken[0][round]);
         rows.push_back({{"program", of.name},
                         {"origin", of.origin},
                         {"problem", of.problem},
@@ -112,12 +130,14 @@ int run_all(int argc, char** argv) {
     std::string where = "opencl:0";
     int rounds = 7;
     bool is_small = false;
+    bool is_check = false;
     bool is_list = false;
     app.add_option("--json", json, "Where to write the figures")->type_name("FILE");
     app.add_option("--program", only, "Only this one")->type_name("NAME");
     app.add_option("--device", where, "An OpenCL device")->type_name("SPACE")->capture_default_str();
     app.add_option("--rounds", rounds, "How often each version is timed")->check(CLI::Range(1, 1000));
     app.add_flag("--small", is_small, "Small problems: for tests");
+    app.add_flag("--check", is_check, "Fail where unibuf moves more than the least");
     app.add_flag("--list", is_list, "Only show the names");
     CLI11_PARSE(app, argc, argv);
 
@@ -130,18 +150,20 @@ int run_all(int argc, char** argv) {
             std::puts(each.name.c_str());
             continue;
         }
-        for (const auto& row : rows_of(each, unibuf::space(where), is_small ? scale::small : scale::full, rounds)) {
+        const scale size = is_small ? scale::small : scale::full;
+        if (is_check) check_moves_the_least(each, *each.make(unibuf::space(where), size));
+        for (const auto& row : rows_of(each, unibuf::space(where), size, rounds)) {
             std::printf("%-16s %-14s %12llu bytes, %5.2f of the least %9.4f s, %5.2f of the expert's\n",
                         each.name.c_str(), row["version"].get<std::string>().c_str(),
-                        row["bytes"].get<unsigned long long>(),
-                        row["bytes"].get<double>() / row["least"].get<double>(), row["seconds"].get<double>(),
-                        row["against_expert"].get<double>());
+                        row["bytes"].get<unsigned long long>(), row["bytes"].get<double>() / row["least"].get<double>(),
+                        row["seconds"].get<double>(), row["against_expert"].get<double>());
             all.push_back(row);
         }
         std::fflush(stdout);
     }
     if (!any) throw std::invalid_argument("the suite has no program '" + only + "': --list shows them");
-    if (!json.empty() && !(std::ofstream(json) << all.dump(4) << '\n')) throw std::runtime_error("cannot write " + json);
+    if (!json.empty() && !(std::ofstream(json) << all.dump(4) << '\n'))
+        throw std::runtime_error("cannot write " + json);
     return 0;
 }
 
