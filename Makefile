@@ -8,7 +8,7 @@ export CMAKE_BUILD_PARALLEL_LEVEL ?= $(shell getconf _NPROCESSORS_ONLN)
 export CTEST_PARALLEL_LEVEL ?= $(shell getconf _NPROCESSORS_ONLN)
 
 code := $(wildcard include src bindings cli examples bench tests)
-python := $(wildcard bindings/python compat examples bench/python tests/docs tests/fortran tests/mpi tests/python tests/doubles/cupy)
+python := $(wildcard bindings/python compat examples bench tests/docs tests/fortran tests/mpi tests/python tests/doubles/cupy)
 cpp = $(shell find $(code) -name '*.[ch]pp' -o -name '*.[ch]')
 
 help: ## This list
@@ -81,6 +81,12 @@ bench: needs-demo-test build/venv build/peers ## Measure, into build/bench/summa
 	cmake --build --preset release --target bench_mpi
 	PYTHONPATH=build/release/python:build/peers build/venv/bin/python bench/python/benchmarks.py --json build/bench/summary.json
 
+suite: needs-demo-test build/venv ## Known programs against experts' code and peers: build/suite, docs/suite.md
+	cmake --preset release
+	cmake --build --preset release --target unibuf_suite
+	build/venv/bin/python bench/suite/run.py build/release/bench/unibuf_suite build/suite/summary.json
+	build/venv/bin/python bench/suite/page.py build/suite/summary.json build/suite/peers.json docs
+
 gpu-check: ## On a machine with an NVIDIA card: tests, interop and figures (PARTS=build/gpu-parts)
 	scripts/gpu-check.sh $(PARTS)
 
@@ -119,7 +125,7 @@ lint: needs-demo-test-lint build/venv ## Layout, clang-tidy, scripts
 clean: ## Remove build/
 	rm -rf build
 
-.PHONY: help all build demo test test-interop test-python wheels test-wheels macos aarch64 musl sanitize sanitize-python bench gpu-check gpu-parts metal-check deb install format lint clean build/venv
+.PHONY: help all build demo suite test test-interop test-python wheels test-wheels macos aarch64 musl sanitize sanitize-python bench gpu-check gpu-parts metal-check deb install format lint clean build/venv
 
 # The Python that the package is built for and tested with.
 build/venv: needs-test

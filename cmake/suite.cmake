@@ -1,10 +1,26 @@
-# cmake/suite.cmake: unibuf_suite, known programs whose data are moved by hand and by unibuf.
+# cmake/suite.cmake: unibuf_suite, known programs whose data are moved by hand, as the Khronos C++ bindings have it, and by
+# unibuf.
 
-if(NOT UNIBUF_SANITIZE)
-    file(GLOB sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/bench/suite/*.cpp)
-    list(APPEND sources ${PROJECT_SOURCE_DIR}/bench/opencl.cpp ${PROJECT_SOURCE_DIR}/examples/common/opencl_api.cpp)
-    add_executable(unibuf_suite ${sources})
-    target_include_directories(unibuf_suite PRIVATE ${PROJECT_SOURCE_DIR}/bench ${PROJECT_SOURCE_DIR}/examples)
-    target_link_libraries(unibuf_suite PRIVATE unibuf CLI11::CLI11 fmt::fmt-header-only nlohmann_json::nlohmann_json)
-    set_target_properties(unibuf_suite PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/bench)
+find_path(OPENCL_HPP_INCLUDE_DIR CL/opencl.hpp)
+find_library(OPENCL_LIBRARY OpenCL)
+if(UNIBUF_SANITIZE)
+    return()
+elseif(NOT OPENCL_HPP_INCLUDE_DIR OR NOT OPENCL_LIBRARY)
+    message(STATUS "The suite is left out: Debian has opencl-clhpp-headers and ocl-icd-opencl-dev")
+    return()
 endif()
+file(GLOB sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/bench/suite/*.cpp)
+file(GLOB programs CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/bench/suite/programs/*.cpp)
+add_executable(unibuf_suite ${sources} ${programs})
+target_include_directories(unibuf_suite PRIVATE ${PROJECT_SOURCE_DIR}/bench/suite)
+target_include_directories(unibuf_suite SYSTEM PRIVATE ${OPENCL_HPP_INCLUDE_DIR})
+target_link_libraries(unibuf_suite PRIVATE unibuf ${OPENCL_LIBRARY} CLI11::CLI11 fmt::fmt-header-only
+                                           nlohmann_json::nlohmann_json)
+set_target_properties(unibuf_suite PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/bench)
+
+# All versions of each program have the same result, and unibuf moves just the least.
+foreach(program IN LISTS programs)
+    cmake_path(GET program STEM name)
+    add_test(NAME suite.${name} COMMAND unibuf_suite --program ${name} --small --rounds 1 --check)
+    set_tests_properties(suite.${name} PROPERTIES LABELS "opencl;suite" SKIP_RETURN_CODE 77)
+endforeach()

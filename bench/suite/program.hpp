@@ -45,9 +45,13 @@ public:
     /// Returns the result of the last run, and forgets it.
     virtual std::vector<std::byte> take_result() = 0;
 
+    /// Returns how many bytes the versions by hand have moved so far.
+    std::uint64_t moved_by_hand() const noexcept { return queue_.moved(); }
+
 protected:
-    program(unibuf::space where, const char* source)
-        : where_(where), on_(unibuf::opencl::handles_of(where)), kernels_(on_, source) {}
+    program(unibuf::space where, const char* source);
+
+    cl::Kernel kernel(const char* name) { return {built_, name}; }
 
     /// Returns the bytes of a result, and overwrites it.
     template <class T>
@@ -59,8 +63,11 @@ protected:
     }
 
     unibuf::space where_;
-    unibuf::opencl::handles on_;
-    kernels kernels_;
+    cl::Context context_;
+    counting_queue queue_;
+
+private:
+    cl::Program built_;
 };
 
 /// A program that the suite has.
