@@ -87,6 +87,9 @@ suite: needs-demo-test build/venv ## Known programs against experts' code and pe
 	build/venv/bin/python bench/suite/run.py build/release/bench/unibuf_suite build/suite/summary.json
 	build/venv/bin/python bench/suite/page.py build/suite/summary.json build/suite/peers.json docs
 
+gallery: build ## Run the examples, and draw their pictures anew
+	PYTHONPATH=build/release/python build/venv/bin/python examples/gallery.py build/release $(PICTURE)
+
 gpu-check: ## On a machine with an NVIDIA card: tests, interop and figures (PARTS=build/gpu-parts)
 	scripts/gpu-check.sh $(PARTS)
 
@@ -125,7 +128,7 @@ lint: needs-demo-test-lint build/venv ## Layout, clang-tidy, scripts
 clean: ## Remove build/
 	rm -rf build
 
-.PHONY: help all build demo suite test test-interop test-python wheels test-wheels macos aarch64 musl sanitize sanitize-python bench gpu-check gpu-parts metal-check deb install format lint clean build/venv
+.PHONY: help all build demo suite gallery test test-interop test-python wheels test-wheels macos aarch64 musl sanitize sanitize-python bench gpu-check gpu-parts metal-check deb install format lint clean build/venv
 
 # The Python that the package is built for and tested with.
 build/venv: needs-test

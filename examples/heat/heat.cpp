@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "common/opencl_api.hpp"
+#include "conv2d/picture.hpp"
 #include "unibuf/unibuf.hpp"
 
 namespace {
@@ -168,6 +169,15 @@ void check(const measured& run, const std::vector<float>& wanted, std::size_t fi
     }
 }
 
+/// Writes a picture of the plate: white is 100 degrees.
+void draw(const std::vector<float>& cells, const plate& of, const std::string& file) {
+    conv2d::picture drawn{{of.width, of.rows}, std::vector<std::uint8_t>(cells.size())};
+    std::ranges::transform(cells, drawn.pixels.begin(), [](float degrees) {
+        return static_cast<std::uint8_t>(std::clamp(degrees, 0.0F, 100.0F) * 2.55F);
+    });
+    conv2d::save(drawn, file);
+}
+
 void print(const plate& of, const std::string& where, const std::vector<measured>& runs) {
     fmt::print("{} x {} cells, {} steps, on {}\n", of.width, of.rows, of.steps, where);
     for (const measured& each : runs) {
@@ -192,17 +202,20 @@ int main(int argc, char** argv) {
         CLI::App app("Heat on a plate: the host writes its edge through an old pointer, the device does the rest");
         plate of;
         std::string where = "opencl:0";
+        std::string output;
         bool as_json = false;
         app.add_option("--width", of.width)->check(CLI::Range(1, 1 << 15))->capture_default_str();
         app.add_option("--rows", of.rows)->check(CLI::Range(3, 1 << 15))->capture_default_str();
         app.add_option("--steps", of.steps)->check(CLI::Range(3, 1 << 20))->capture_default_str();
         app.add_option("--space", where, "An OpenCL device")->capture_default_str();
+        app.add_option("--output", output, "Where to write a picture of the plate")->type_name("PNG");
         app.add_flag("--json", as_json);
         CLI11_PARSE(app, argc, argv);
         const std::vector<measured> runs = {run<tracked>("writes found", where, of),
                                             run<whole>("whole arrays", where, of)};
         const std::vector<float> wanted = expected(of);
         for (const measured& each : runs) check(each, wanted, of.row());
+        if (!output.empty()) draw(wanted, of, output);
         if (as_json) {
             print_json(runs);
         } else {
