@@ -63,6 +63,7 @@ public:
     virtual void discard(space where) = 0;
     virtual void discard_content() = 0;
     virtual void fill(std::span<const std::byte> pattern) = 0;
+    virtual void fill(std::span<const std::byte> pattern, space where) = 0;
     virtual void copy_from(std::span<const std::byte> data, std::size_t offset) = 0;
     virtual void copy_to(std::span<std::byte> data, std::size_t offset) const = 0;
     virtual void copy_from(std::span<const std::byte> data, space where, std::size_t offset) = 0;

@@ -207,6 +207,9 @@ public:
     void discard(space where) override { must(unibuf_discard(of_, where.id())); }
     void discard_content() override { must(unibuf_discard_content(of_)); }
     void fill(std::span<const std::byte> pattern) override { must(unibuf_fill(of_, pattern.data(), pattern.size())); }
+    void fill(std::span<const std::byte> pattern, space where) override {
+        must(unibuf_fill_at(of_, pattern.data(), pattern.size(), where.id()));
+    }
     void copy_from(std::span<const std::byte> data, std::size_t offset) override {
         must(unibuf_copy_from(of_, data.data(), data.size(), offset));
     }

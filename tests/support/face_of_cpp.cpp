@@ -96,6 +96,7 @@ public:
     void discard(space where) override { of_.discard(where); }
     void discard_content() override { of_.discard_content(); }
     void fill(std::span<const std::byte> pattern) override { of_.fill(pattern); }
+    void fill(std::span<const std::byte> pattern, space where) override { of_.fill(pattern, where); }
     void copy_from(std::span<const std::byte> data, std::size_t offset) override { of_.copy_from(data, offset); }
     void copy_to(std::span<std::byte> data, std::size_t offset) const override { of_.copy_to(data, offset); }
     void copy_from(std::span<const std::byte> data, space where, std::size_t offset) override {

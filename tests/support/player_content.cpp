@@ -50,6 +50,7 @@ void player::discard(const operation& op) {
     }
 }
 
+/// Fills a part; with operation::partly at the space that the operation names.
 void player::fill(const operation& op) {
     part& of = part_of(op);
     std::size_t period = 1 + op.count % 5u;
@@ -59,9 +60,12 @@ void player::fill(const operation& op) {
     std::vector<error_code> must_fail = conflicts(of.range, access::write);
     if (!fits && !of.range.empty()) must_fail = {error_code::invalid_argument};
     if (!fits && of.range.empty()) return;
-    asked_[at_host] = true;
-    if (attempt(op, must_fail, [&] { of.handle->fill(pattern); })) {
-        expect_moves(of.range, at_host, false, true);
+    const bool named = (op.flags & operation::partly) != 0;
+    const place where = named ? explicit_places[op.where % 3] : at_host;
+    asked_[where] = asked_[at_host] = true;
+    const auto act = [&] { return named ? of.handle->fill(pattern, space_of(where)) : of.handle->fill(pattern); };
+    if (attempt(op, must_fail, act)) {
+        expect_moves(of.range, where, false, true);
         oracle_.fill(of.range, pattern);
     } else if (must_fail.empty()) {
         oracle_.doubt(of.range);
