@@ -1,5 +1,7 @@
 #!/usr/bin/env python3
-"""extract.py OUTPUT DOCUMENT...: writes the code blocks of Markdown documents to files, and OUTPUT/blocks.cmake.
+"""extract.py OUTPUT ROOT DOCUMENT...: writes the code blocks of Markdown documents to files, and OUTPUT/blocks.cmake.
+
+Files and tests are named by the document's path below ROOT, without docs/; a README.md by its folder.
 
 A ```cpp, ```c, ```fortran or ```python block is a program; one of C++ or C without `int main` or a namespace of its own
 is put into a main, in C after a function `must` that ends the program where a call failed, if the block uses that. A
@@ -104,12 +106,21 @@ def write(path, text):
         path.write_text(text)
 
 
-def main(output, *documents):
+def name_of(document, root):
+    parts = document.relative_to(root).with_suffix("").parts
+    if len(parts) > 1 and parts[-1] == "README":
+        parts = parts[:-1]
+    if len(parts) > 1 and parts[0] == "docs":
+        parts = parts[1:]
+    return "_".join(parts)
+
+
+def main(output, root, *documents):
     calls = []
     for document in map(Path, documents):
         programs = {}  # by the name that ```sh blocks have them by
         for number, (kind, suffix, text, given) in enumerate(blocks(document), 1):
-            name = f"{document.stem}_{number}"
+            name = f"{name_of(document, root)}_{number}"
             if suffix in ("c", "cpp"):
                 kind, text = program(kind, suffix, text)
             path = Path(output, f"{name}.{suffix}")
