@@ -156,8 +156,7 @@ unibuf_status unibuf_fill(unibuf_buffer* buffer, const void* pattern, size_t pat
 }
 
 unibuf_status unibuf_fill_at(unibuf_buffer* buffer, const void* pattern, size_t pattern_size, unibuf_space where) {
-    return attempt(
-        [&] { bytes_of(buffer).fill(bytes_at<const std::byte>(pattern, pattern_size), space_of(where)); });
+    return attempt([&] { bytes_of(buffer).fill(bytes_at<const std::byte>(pattern, pattern_size), space_of(where)); });
 }
 
 unibuf_status unibuf_copy_from(unibuf_buffer* buffer, const void* data, size_t size, size_t offset) {

@@ -59,6 +59,23 @@ bool drop_content(core& of, const region& part) {
     return true;
 }
 
+/// Throws where the host is the default device, and bytes are newest at a device that the caller may have meant.
+void check_host_is_meant(lock& through, const region& part) {
+    const coherence::space_set allocated = through->copies.allocated();
+    const coherence::space_set complete = coherence::complete_at(through->directory, part, allocated);
+    if (coherence::has(complete, coherence::host)) return;
+    space newest = host;
+    coherence::for_each_space(allocated, [&](coherence::space_id each) {
+        const space at = space::from_id(each);
+        if (!backends::is_host(at) && !coherence::only_at(through->directory, part, each).empty()) newest = at;
+    });
+    if (newest == host) return;
+    throw error(error_code::access_conflict,
+                fmt::format("{}: to mark {} dirty at the default device was asked for, which is the host, but the "
+                            "newest are at {}: name that space, or make it the default device",
+                            through.of().name(), describe(part), newest.name()));
+}
+
 }  // namespace
 
 void bring(core& of, const request& asked) {
@@ -72,6 +89,7 @@ void mark(core& of, request asked) {
     asked.verb = "to mark dirty";
     lock through(of);
     passage way(through, asked);
+    if (asked.where == host_as_device) check_host_is_meant(through, asked.part);
     space where = way.where();
     reserve_queued_work(through, where);
     queue_work_of(through, where, asked.part, true, asked.on);

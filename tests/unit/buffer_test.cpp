@@ -248,6 +248,20 @@ TEST_F(a_buffer, looks_at_pointers_as_before_where_its_content_was_not_dropped) 
     EXPECT_EQ(content(b, device)[100], p[100]);
 }
 
+/// Where there is no default device, mark_device_dirty means the host: the program may have meant the space that it
+/// names.
+TEST_F(a_buffer, refuses_a_mark_of_the_default_device_that_would_lose_what_another_has) {
+    put(b, noise(size), device);
+    const default_device_is none{host};
+    const failure refused = failure_of([&] { b.mark_device_dirty(); });
+    EXPECT_EQ(refused.code, error_code::access_conflict);
+    EXPECT_NE(refused.message.find("the newest are at debug:0"), std::string::npos) << refused.message;
+    EXPECT_TRUE(same(content(b), noise(size)));
+    b.mark_device_dirty();  // the host has all of it now
+    b.mark_dirty(device);
+    EXPECT_TRUE(same(content(b), noise(size)));
+}
+
 TEST_F(a_buffer, is_filled_where_the_caller_says) {
     for (const space where : {host, device}) {
         buffer fresh(1000);
