@@ -13,6 +13,7 @@
 
 #include "devices.hpp"
 #include "doctor.hpp"
+#include "explain.hpp"
 #include "export.hpp"
 #include "output.hpp"
 #include "trace.hpp"
@@ -39,6 +40,7 @@ int run(int argc, const char* const* argv) {
     add_check(app);
     add_doctor(app, program);
     add_export(app);
+    add_explain(app);
     try {
         app.parse(argc, argv);
     } catch (const CLI::RuntimeError& found) {  // a subcommand chose the status

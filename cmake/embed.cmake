@@ -1,7 +1,7 @@
-# cmake/embed.cmake: writes OUTPUT, a source file with the bytes of PAGE and of CHARTS, which may be none.
+# cmake/embed.cmake: writes OUTPUT, a source file with the bytes of PAGE, of ERRORS, and of CHARTS, which may be none.
 
-set(text "// Made of files by cmake/embed.cmake.\n#include \"page.hpp\"\n\nnamespace {\n\n")
-foreach(name PAGE CHARTS)
+set(text "// Made of files by cmake/embed.cmake.\n#include \"explain.hpp\"\n#include \"page.hpp\"\n\nnamespace {\n\n")
+foreach(name PAGE ERRORS CHARTS)
     set(bytes "")
     if(${name})
         file(READ ${${name}} hex HEX)
@@ -11,6 +11,7 @@ foreach(name PAGE CHARTS)
 endforeach()
 string(APPEND text "\n}  // namespace\n\nnamespace unibuf_cli {\n
 const std::string_view page_template(reinterpret_cast<const char*>(PAGE), sizeof PAGE - 1);
+const std::string_view errors_page(reinterpret_cast<const char*>(ERRORS), sizeof ERRORS - 1);
 const std::string_view chart_library(reinterpret_cast<const char*>(CHARTS), sizeof CHARTS - 1);
 
 }  // namespace unibuf_cli\n")

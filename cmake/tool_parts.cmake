@@ -11,12 +11,14 @@ if(NOT SQLite3_FOUND)
     message(STATUS "`unibuf export` writes no databases: SQLite is missing (libsqlite3-dev)")
 endif()
 
-# The page, as C++. Tools that only read the sources have this target built.
+# The pages, as C++. Tools that only read the sources have this target built.
 set(embedded_page ${PROJECT_BINARY_DIR}/embedded_page.cpp)
 add_custom_command(OUTPUT ${embedded_page}
-                   DEPENDS ${PROJECT_SOURCE_DIR}/cli/page.html ${PROJECT_SOURCE_DIR}/cmake/embed.cmake
+                   DEPENDS ${PROJECT_SOURCE_DIR}/cli/page.html ${PROJECT_SOURCE_DIR}/docs/errors.md
+                           ${PROJECT_SOURCE_DIR}/cmake/embed.cmake
                            $<$<BOOL:${UNIBUF_CHART_JS}>:${UNIBUF_CHART_JS}>
                    COMMAND ${CMAKE_COMMAND} -D "OUTPUT=${embedded_page}" -D "PAGE=${PROJECT_SOURCE_DIR}/cli/page.html"
+                           -D "ERRORS=${PROJECT_SOURCE_DIR}/docs/errors.md"
                            -D "CHARTS=$<$<BOOL:${UNIBUF_CHART_JS}>:${UNIBUF_CHART_JS}>"
                            -P ${PROJECT_SOURCE_DIR}/cmake/embed.cmake VERBATIM)
 add_custom_target(embedded_page DEPENDS ${embedded_page})

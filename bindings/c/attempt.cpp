@@ -24,7 +24,7 @@ static_assert(status_of(error_code::transfer_failed) == UNIBUF_TRANSFER_FAILED);
 static_assert(status_of(error_code::timeout) == UNIBUF_TIMEOUT);
 static_assert(status_of(error_code::unsupported) == UNIBUF_UNSUPPORTED);
 
-constexpr const char* no_memory = "the host has no memory for bookkeeping";
+constexpr const char* no_memory = "the host has no memory for bookkeeping [unibuf explain out_of_memory]";
 
 /// The message of a thread's last failure, which can be kept also where there is no memory.
 struct kept_message {

@@ -27,14 +27,17 @@ UNIBUF_API std::string_view to_string(error_code code) noexcept;
 
 /// Every function of unibuf throws errors of this class.
 ///
-/// what() says what was asked, of which buffer, and what is allowed. After an error the buffer holds what it held
-/// before; nothing that was newest is lost.
+/// message() says what was asked, of which buffer, and what is allowed. what() says where more is to be read, too: it
+/// ends with " [unibuf explain CODE]", unless there was no memory for that. After an error the buffer holds what it
+/// held before; nothing that was newest is lost.
 class UNIBUF_API error : public std::runtime_error {
 public:
-    error(error_code code, const std::string& message);
+    /// `message` may end with the what() of another error, whose last words are then replaced by those of this one.
+    error(error_code code, std::string message);
     ~error() override;
 
     error_code code() const noexcept { return code_; }
+    std::string_view message() const noexcept;
 
 private:
     error_code code_;

@@ -155,6 +155,8 @@ private:
             discovery found = which.discover();
             which.unavailable = std::move(found.unavailable);
             for (auto& each : found.devices) add_locked(which.name, std::move(each));
+        } catch (const error& failure) {
+            which.unavailable = failure.message();
         } catch (const std::exception& failure) {
             which.unavailable = failure.what();
         }

@@ -40,7 +40,7 @@ bool hand_over(lock& through, const request& asked, std::string& why) {
                                   : memory.publish_to_host(0, bytes, access::read_write, on);
     } catch (const error& failure) {
         if (now != device) tell_of_access(through.of(), asked, failure);
-        why = fmt::format("sharing failed: {}", failure.what());
+        why = fmt::format("sharing failed: {}", failure.message());
         return false;
     }
     trace::count_publication();

@@ -27,7 +27,7 @@ std::exception_ptr named(const joint_transfer::one_way& what, const std::excepti
             return std::make_exception_ptr(error(
                 thrown.code(),
                 fmt::format("{} and {} others: to synchronize {} was asked for: {}", what.members.front().of->name(),
-                            what.members.size() - 1, space::from_id(what.like.to).name(), thrown.what())));
+                            what.members.size() - 1, space::from_id(what.like.to).name(), thrown.message())));
         } catch (...) {
             return std::current_exception();
         }

@@ -73,7 +73,7 @@ bool make_copy(lock& through, const request& asked) {
     try {
         if (failure) std::rethrow_exception(failure);
     } catch (const error& thrown) {
-        throw error(thrown.code(), fmt::format("{}: {}", text(), thrown.what()));
+        throw error(thrown.code(), fmt::format("{}: {}", text(), thrown.message()));
     } catch (const std::bad_alloc&) {
         throw error(error_code::out_of_memory, fmt::format("{}: the host has no memory for bookkeeping", text()));
     }

@@ -5,6 +5,8 @@
 #include <exception>
 #include <initializer_list>
 #include <new>
+#include <string>
+#include <string_view>
 #include <utility>
 
 #include "buffer/passage.hpp"
@@ -163,13 +165,13 @@ void open_all(lock& through, std::uint64_t ticket) {
 namespace {
 
 /// Notes why bytes stay elsewhere that the device should have been given. They are paused until the hold is resumed.
-void note_broken(lock& through, std::uint64_t ticket, error_code code, const char* why) noexcept {
+void note_broken(lock& through, std::uint64_t ticket, error_code code, std::string_view why) noexcept {
     try {
         standing* const broken = through->holds.find_standing(ticket);
         if (!broken) return;
         broken->paused.add(to_open(*through.operator->(), *broken, broken->part, broken->shown_last));
         broken->shown_last = {};
-        broken->broken = error(code, why);
+        broken->broken = error(code, std::string(why));
         broken->resume_failed = true;
     } catch (const std::bad_alloc&) {  // the next access tries again
     }
@@ -183,7 +185,7 @@ bool attempt(lock& through, std::uint64_t ticket, void (*act)(lock&, std::uint64
         return true;
     } catch (const error& failure) {
         if (std::ranges::find(passing, failure.code()) == passing.end()) {
-            note_broken(through, ticket, failure.code(), failure.what());
+            note_broken(through, ticket, failure.code(), failure.message());
         }
     } catch (const std::bad_alloc&) {
         note_broken(through, ticket, error_code::out_of_memory, "the host has no memory for bookkeeping");

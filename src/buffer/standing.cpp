@@ -147,7 +147,7 @@ void resume_standing(core& of, std::uint64_t ticket) {
     throw error(failed_before->code(),
                 fmt::format("{}: the device has all of its standing hold of {} now, but some could not be given "
                             "back before: {}",
-                            of.name(), unibuf::describe(all), failed_before->what()));
+                            of.name(), unibuf::describe(all), failed_before->message()));
 }
 
 void pause_standing(core& of, std::uint64_t ticket) {
@@ -271,7 +271,7 @@ void check_not_broken(lock& through, const request& asked) {
         throw error(failed->code(),
                     fmt::format("{}: bytes of {} could not be given back to it, and are newest elsewhere until it is "
                                 "resumed: {}",
-                                through.of().name(), describe(each), failed->what()));
+                                through.of().name(), describe(each), failed->message()));
     }
 }
 

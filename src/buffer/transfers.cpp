@@ -349,7 +349,7 @@ queue queue_at(const request& asked, space_id executor) noexcept {
 }
 
 void tell_of_access(const core& of, const request& asked, const error& failure) {
-    throw error(failure.code(), fmt::format("{}: {} was asked for: {}", of.name(), describe(asked), failure.what()));
+    throw error(failure.code(), fmt::format("{}: {} was asked for: {}", of.name(), describe(asked), failure.message()));
 }
 
 }  // namespace unibuf::detail

@@ -22,7 +22,7 @@ bool lends(const backends::traits& device, memory_hint hint) noexcept {
     return device.host_visible && (!device.aliases_host || (device.write_combines && hint == memory_hint::streaming));
 }
 
-std::string remark_on(const char* what, const error& failure) { return fmt::format("{}: {}", what, failure.what()); }
+std::string remark_on(const char* what, const error& failure) { return fmt::format("{}: {}", what, failure.message()); }
 
 }  // namespace
 

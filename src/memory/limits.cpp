@@ -135,7 +135,7 @@ residents::outcome residents::make_room(space where, std::uint64_t bytes, const 
                 result.freed += freed;
                 result.busy |= freed == 0;  // somebody has taken it in between, and will end
             } catch (const error& failure) {
-                result.failure = failure.what();
+                result.failure = failure.message();
                 if (failure.code() == error_code::timeout) continue;
             }
             each.of.reset();

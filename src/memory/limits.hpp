@@ -133,7 +133,7 @@ public:
                 return made;
             } catch (const error& failure) {
                 if (failure.code() != error_code::out_of_memory) throw;
-                if (!make(bytes_)) refuse(failure.what());
+                if (!make(bytes_)) refuse(std::string(failure.message()));
             }
         }
     }

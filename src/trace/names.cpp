@@ -81,9 +81,6 @@ std::uint64_t statistics::transfers_made() const noexcept {
     return result;
 }
 
-error::error(error_code code, const std::string& message) : std::runtime_error(message), code_(code) {}
-error::~error() = default;
-
 fence::work::~work() = default;
 
 void fence::refuse(std::chrono::nanoseconds timeout) {

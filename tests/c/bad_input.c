@@ -255,6 +255,8 @@ static void messages(void) {
     char kept[200] = {0};
     INVALID("here", unibuf_find_space("here", &where));
     strncpy(kept, unibuf_message(), sizeof kept - 1);
+    const char* const page = strstr(kept, " [unibuf explain invalid_argument]");
+    CHECK(page && strcmp(strchr(page, ']'), "]") == 0);
     char name[] = "elsewhere";
     pthread_t thread;
     CHECK(pthread_create(&thread, NULL, fail_elsewhere, name) == 0);

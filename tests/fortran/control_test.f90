@@ -60,6 +60,7 @@ contains
     call check(status == STATUS_INVALID_ARGUMENT .and. index(message, 'contiguous') /= 0, trim(message))
     buffer = create_buffer_over(field(1:0, :), BUFFER_READ_WRITE, stat=status, errmsg=message)
     call check(status == STATUS_INVALID_ARGUMENT .and. index(message, 'a size of 0') /= 0, trim(message))
+    call check(index(trim(message) // '.', ' [unibuf explain invalid_argument].') /= 0, 'it names its section')
     deallocate (field)
   end subroutine over
 

@@ -95,7 +95,7 @@ def test_arrays_that_are_left_of_a_block(size, default_device):
     assert buffer.state is BufferState.HOST_DIRTY and buffer.device[6] == 7
     raw[7] = 8
     assert buffer.device[7] == 8
-    with pytest.raises(AccessConflictError, match="arrays or views of the host's copy are held.*: drop them$"):
+    with pytest.raises(AccessConflictError, match=r"arrays or views of the host's copy are held.*: drop them \[unibuf"):
         buffer.discard_content()
     del array, part, raw
     buffer.discard_content()
@@ -127,7 +127,7 @@ def test_discard():
     with pytest.raises(BufferError, match="current nowhere else"):
         buffer.discard("debug:0")
     array = buffer.host
-    with pytest.raises(BufferError, match="arrays or views of the host's copy are held.*: drop them$"):
+    with pytest.raises(BufferError, match=r"arrays or views of the host's copy are held.*: drop them \[unibuf"):
         buffer.discard("host")
     assert (array == 1).all()
     view.host.sum()

@@ -35,9 +35,13 @@ MESSAGES = {
         r"number of its first row, .* or an index, view\[1:3\]; None was given",
     ),
     "b.view(i4)": (lambda b: b.view("i4"), TypeError, r"; 'i4' was given: .* `host.view\(dtype\)`"),
-    "discard_content": (lambda b: (b.host, b.discard_content()), unibuf.AccessConflictError, "arrays .*: drop them$"),
-    "share": (lambda b: (b.host, b.share()), unibuf.AccessConflictError, "arrays .*: drop them$"),
-    "discard": (lambda b: (b.host, b.discard("host")), unibuf.AccessConflictError, "arrays .*: drop them$"),
+    "discard_content": (
+        lambda b: (b.host, b.discard_content()),
+        unibuf.AccessConflictError,
+        r"arrays .*: drop them \[",
+    ),
+    "share": (lambda b: (b.host, b.share()), unibuf.AccessConflictError, r"arrays .*: drop them \["),
+    "discard": (lambda b: (b.host, b.discard("host")), unibuf.AccessConflictError, r"arrays .*: drop them \["),
 }
 
 
@@ -54,5 +58,5 @@ def test_a_message(what, device):
 
 
 def test_a_device_that_is_missing_is_told_from_those_that_are_there():
-    with pytest.raises(unibuf.DeviceUnavailableError, match="there is debug:0$"):
+    with pytest.raises(unibuf.DeviceUnavailableError, match=r"there is debug:0 \[unibuf"):
         unibuf.set_default_device("debug:3")

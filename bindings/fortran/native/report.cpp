@@ -42,8 +42,9 @@ std::string_view message() noexcept {
             const std::size_t at = text.find(elsewhere);
             if (at != std::string::npos) text.replace(at, std::strlen(elsewhere), here);
         }
-        if (text.find(standing) != std::string::npos && text.ends_with(ending)) {
-            text.replace(text.size() - ending.size(), ending.size(), "release_gpu_handle ends that one");
+        const std::size_t at = text.find(ending);
+        if (at != std::string::npos && text.find(standing) != std::string::npos) {
+            text.replace(at, ending.size(), "release_gpu_handle ends that one");
         }
         return text;
     } catch (const std::exception&) {

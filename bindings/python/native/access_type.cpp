@@ -155,8 +155,8 @@ private:
     }
 
     static void warn(const char* what, const error& failure) {
-        const std::string why =
-            std::string("arrays of a `with` block are used after it, and ") + what + ": " + failure.what();
+        const std::string why = std::string("arrays of a `with` block are used after it, and ") + what + ": " +
+                                std::string(failure.message());
         in_python([&] { return PyErr_WarnEx(PyExc_RuntimeWarning, why.c_str(), 1); });
         PyErr_Clear();
     }

@@ -22,7 +22,7 @@ void raise(const error& failure) {
     static constinit imported by_code("unibuf.errors", "by_code");
     const std::string code(to_string(failure.code()));
     const nb::object type = by_code.get()[code.c_str()];
-    PyErr_SetString(type.ptr(), failure.what());
+    PyErr_SetString(type.ptr(), std::string(failure.message()).c_str());
 }
 
 }  // namespace

@@ -210,7 +210,7 @@ class BufferBase(_native.Buffer, Generic[T]):
             about += f", strides={self._strides}" if self._strides else ""
             return f"{type(self).__name__}({about}, state={self.state})"
         except InvalidArgumentError as failure:
-            return f"{type(self).__name__}({about}: {failure})"
+            return f"{type(self).__name__}({about}: {failure.args[0]})"
 
 
 _native.add_properties(BufferBase)

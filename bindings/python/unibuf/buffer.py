@@ -372,9 +372,9 @@ class UnifiedBuffer(ArrayBuffer[T]):
         try:
             return makers[int(kind)](index)
         except DeviceUnavailableError as failure:
-            raise ExportDeviceError(str(failure)) from failure
+            raise ExportDeviceError(*failure.args) from failure
         except InvalidArgumentError as failure:
-            raise ExportError(str(failure)) from failure
+            raise ExportError(*failure.args) from failure
 
     def __reduce_ex__(self, protocol: Any) -> Any:
         return reduce(self, int(protocol))
@@ -403,4 +403,4 @@ async def _aside(call: Callable[..., object], *arguments: Any) -> None:
 
 
 def _no_metal(why: Exception) -> str:
-    return f"metal is not available here: {why}"
+    return f"metal is not available here: {why.args[0]}"

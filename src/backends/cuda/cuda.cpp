@@ -25,7 +25,7 @@ discovery discover() {
             if (known != success) fail(known, fmt::format("CUDA device {}", ordinal), error_code::device_unavailable);
             found.devices.push_back(std::make_unique<compute_device>(device));
         } catch (const error& failed) {  // the other devices may work
-            found.unavailable += (found.unavailable.empty() ? "" : "; ") + std::string(failed.what());
+            found.unavailable += (found.unavailable.empty() ? "" : "; ") + std::string(failed.message());
         }
     }
     if (count == 0) found.unavailable = "the CUDA driver knows no device";
@@ -46,7 +46,7 @@ discovery discover_cuda() {
     try {
         return cuda::discover();
     } catch (const error& failed) {
-        return {.devices = {}, .unavailable = failed.what()};
+        return {.devices = {}, .unavailable = std::string(failed.message())};
     }
 }
 

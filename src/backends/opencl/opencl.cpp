@@ -53,7 +53,7 @@ discovery discover() {
             try {
                 result.devices.push_back(std::make_unique<compute_device>(device, facts_of(device, name)));
             } catch (const error& refused) {
-                reasons.emplace_back(refused.what());
+                reasons.emplace_back(refused.message());
             }
         }
     }
@@ -130,7 +130,7 @@ discovery discover_opencl() {
     try {
         return cl::discover();
     } catch (const error& failed) {
-        return {.devices = {}, .unavailable = failed.what()};
+        return {.devices = {}, .unavailable = std::string(failed.message())};
     }
 }
 
