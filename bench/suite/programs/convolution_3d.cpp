@@ -47,34 +47,39 @@ public:
 private:
     std::size_t side_;
     std::size_t plane_ = side_ * side_;
-    _cl_kernel* convolve_ = kernels_["convolve"];
+    cl::Kernel convolve_ = kernel("convolve");
     std::vector<float> from_;
     std::vector<float> to_ = std::vector<float>(from_.size());
 };
 
 void convolution_3d::published() {
-    device_array<float> from(on_, from_.size()), to(on_, to_.size());
-    from.write(from_);
-    to.write(to_);
-    for (std::size_t plane = 0; plane < planes; ++plane) run(on_, convolve_, {side_, side_}, from, to, plane, planes);
-    to.read(to_);
+    cl::Buffer from(context_, CL_MEM_READ_WRITE, from_.size() * sizeof(float)),
+        to(context_, CL_MEM_READ_WRITE, to_.size() * sizeof(float));
+    queue_.enqueueWriteBuffer(from, CL_TRUE, 0, from_.size() * sizeof(float), from_.data());
+    queue_.enqueueWriteBuffer(to, CL_TRUE, 0, to_.size() * sizeof(float), to_.data());
+    for (std::size_t plane = 0; plane < planes; ++plane)
+        run(queue_, convolve_, {side_, side_}, from, to, plane, planes);
+    queue_.enqueueReadBuffer(to, CL_TRUE, 0, to_.size() * sizeof(float), to_.data());
 }
 
 void convolution_3d::copy_all() {
-    device_array<float> from(on_, from_.size()), to(on_, to_.size());
+    cl::Buffer from(context_, CL_MEM_READ_WRITE, from_.size() * sizeof(float)),
+        to(context_, CL_MEM_READ_WRITE, to_.size() * sizeof(float));
     for (std::size_t plane = 0; plane < planes; ++plane) {
-        from.write(from_);
-        to.write(to_);
-        run(on_, convolve_, {side_, side_}, from, to, plane, planes);
-        to.read(to_);
+        queue_.enqueueWriteBuffer(from, CL_TRUE, 0, from_.size() * sizeof(float), from_.data());
+        queue_.enqueueWriteBuffer(to, CL_TRUE, 0, to_.size() * sizeof(float), to_.data());
+        run(queue_, convolve_, {side_, side_}, from, to, plane, planes);
+        queue_.enqueueReadBuffer(to, CL_TRUE, 0, to_.size() * sizeof(float), to_.data());
     }
 }
 
 void convolution_3d::expert() {
-    device_array<float> from(on_, from_.size()), to(on_, to_.size());
-    from.write(from_);
-    for (std::size_t plane = 0; plane < planes; ++plane) run(on_, convolve_, {side_, side_}, from, to, plane, planes);
-    to.read(to_);
+    cl::Buffer from(context_, CL_MEM_READ_WRITE, from_.size() * sizeof(float)),
+        to(context_, CL_MEM_READ_WRITE, to_.size() * sizeof(float));
+    queue_.enqueueWriteBuffer(from, CL_TRUE, 0, from_.size() * sizeof(float), from_.data());
+    for (std::size_t plane = 0; plane < planes; ++plane)
+        run(queue_, convolve_, {side_, side_}, from, to, plane, planes);
+    queue_.enqueueReadBuffer(to, CL_TRUE, 0, to_.size() * sizeof(float), to_.data());
 }
 
 void convolution_3d::by_unibuf(const unibuf::buffer_options& options) {
@@ -82,7 +87,7 @@ void convolution_3d::by_unibuf(const unibuf::buffer_options& options) {
     unified_buffer<float> from({from_.size()}, options), to({to_.size()}, options);
     from.copy_from(from_, where_);
     for (std::size_t plane = 0; plane < planes; ++plane) {
-        opencl::enqueue(convolve_, {side_, side_}, read(from), write(to, {.offset = plane * plane_, .count = plane_}),
+        opencl::enqueue(convolve_(), {side_, side_}, read(from), write(to, {.offset = plane * plane_, .count = plane_}),
                         plane, planes);
     }
     to.copy_to(to_, where_);

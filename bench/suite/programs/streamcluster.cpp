@@ -61,28 +61,30 @@ private:
 
     std::size_t count_;
     center_search search_;
-    _cl_kernel* change_ = kernels_["change"];
+    cl::Kernel change_ = kernel("change");
     std::vector<point> points_ = std::vector<point>(count_);
 };
 
 void streamcluster::published() {
-    device_array<float> coordinates(on_, count_ * center_search::dimensions), changes(on_, count_ * most_columns);
-    device_array<point> points(on_, count_);
-    device_array<int> columns(on_, count_);
-    device_array<char> switches(on_, count_);
+    cl::Buffer coordinates(context_, CL_MEM_READ_WRITE, count_ * center_search::dimensions * sizeof(float)),
+        changes(context_, CL_MEM_READ_WRITE, count_ * most_columns * sizeof(float));
+    cl::Buffer points(context_, CL_MEM_READ_WRITE, count_ * sizeof(point));
+    cl::Buffer columns(context_, CL_MEM_READ_WRITE, count_ * sizeof(int));
+    cl::Buffer switches(context_, CL_MEM_READ_WRITE, count_);
     std::vector<float> found(count_ * most_columns);
     std::vector<int> column_of(count_);
     std::vector<char> switching(count_);
-    coordinates.write(search_.coordinates());
+    queue_.enqueueWriteBuffer(coordinates, CL_TRUE, 0, count_ * center_search::dimensions * sizeof(float),
+                              search_.coordinates().data());
     search_.begin(points_, column_of);
     search_.run([&](int candidate) {
-        columns.write(column_of);
-        points.write(points_);
-        changes.fill(0, 0, used());
-        run(on_, change_, count_, points, coordinates, columns, changes, switches, dimensions, candidate,
+        queue_.enqueueWriteBuffer(columns, CL_TRUE, 0, count_ * sizeof(int), column_of.data());
+        queue_.enqueueWriteBuffer(points, CL_TRUE, 0, count_ * sizeof(point), points_.data());
+        queue_.enqueueFillBuffer(changes, 0.0F, 0, used() * sizeof(float));
+        run(queue_, change_, count_, points, coordinates, columns, changes, switches, dimensions, candidate,
             search_.centers());
-        switches.read(switching);
-        changes.read(std::span(found).first(used()));
+        queue_.enqueueReadBuffer(switches, CL_TRUE, 0, count_, switching.data());
+        queue_.enqueueReadBuffer(changes, CL_TRUE, 0, used() * sizeof(float), found.data());
         const float saved = search_.saved_by(found);
         if (saved > 0) search_.accept(candidate, switching, points_, column_of);
         return saved;
@@ -90,10 +92,11 @@ void streamcluster::published() {
 }
 
 void streamcluster::copy_all() {
-    device_array<float> coordinates(on_, count_ * center_search::dimensions), changes(on_, count_ * most_columns);
-    device_array<point> points(on_, count_);
-    device_array<int> columns(on_, count_);
-    device_array<char> switches(on_, count_);
+    cl::Buffer coordinates(context_, CL_MEM_READ_WRITE, count_ * center_search::dimensions * sizeof(float)),
+        changes(context_, CL_MEM_READ_WRITE, count_ * most_columns * sizeof(float));
+    cl::Buffer points(context_, CL_MEM_READ_WRITE, count_ * sizeof(point));
+    cl::Buffer columns(context_, CL_MEM_READ_WRITE, count_ * sizeof(int));
+    cl::Buffer switches(context_, CL_MEM_READ_WRITE, count_);
     std::vector<float> found(count_ * most_columns);
     std::vector<int> column_of(count_);
     std::vector<char> switching(count_);
@@ -101,15 +104,16 @@ void streamcluster::copy_all() {
     search_.run([&](int candidate) {
         const std::span all(found.data(), used());
         std::ranges::fill(all, 0.0F);
-        points.write(points_);
-        coordinates.write(search_.coordinates());
-        columns.write(column_of);
-        changes.write(all);
-        switches.write(switching);
-        run(on_, change_, count_, points, coordinates, columns, changes, switches, dimensions, candidate,
+        queue_.enqueueWriteBuffer(points, CL_TRUE, 0, count_ * sizeof(point), points_.data());
+        queue_.enqueueWriteBuffer(coordinates, CL_TRUE, 0, count_ * center_search::dimensions * sizeof(float),
+                                  search_.coordinates().data());
+        queue_.enqueueWriteBuffer(columns, CL_TRUE, 0, count_ * sizeof(int), column_of.data());
+        queue_.enqueueWriteBuffer(changes, CL_TRUE, 0, count_ * most_columns * sizeof(float), all.data());
+        queue_.enqueueWriteBuffer(switches, CL_TRUE, 0, count_, switching.data());
+        run(queue_, change_, count_, points, coordinates, columns, changes, switches, dimensions, candidate,
             search_.centers());
-        changes.read(all);
-        switches.read(switching);
+        queue_.enqueueReadBuffer(changes, CL_TRUE, 0, count_ * most_columns * sizeof(float), all.data());
+        queue_.enqueueReadBuffer(switches, CL_TRUE, 0, count_, switching.data());
         const float saved = search_.saved_by(found);
         if (saved > 0) search_.accept(candidate, switching, points_, column_of);
         return saved;
@@ -117,29 +121,31 @@ void streamcluster::copy_all() {
 }
 
 void streamcluster::expert() {
-    device_array<float> coordinates(on_, count_ * center_search::dimensions), changes(on_, count_ * most_columns);
-    device_array<point> points(on_, count_);
-    device_array<int> columns(on_, count_);
-    device_array<char> switches(on_, count_);
+    cl::Buffer coordinates(context_, CL_MEM_READ_WRITE, count_ * center_search::dimensions * sizeof(float)),
+        changes(context_, CL_MEM_READ_WRITE, count_ * most_columns * sizeof(float));
+    cl::Buffer points(context_, CL_MEM_READ_WRITE, count_ * sizeof(point));
+    cl::Buffer columns(context_, CL_MEM_READ_WRITE, count_ * sizeof(int));
+    cl::Buffer switches(context_, CL_MEM_READ_WRITE, count_);
     std::vector<float> found(count_ * most_columns);
     std::vector<int> column_of(count_);
     std::vector<char> switching(count_);
-    coordinates.write(search_.coordinates());
+    queue_.enqueueWriteBuffer(coordinates, CL_TRUE, 0, count_ * center_search::dimensions * sizeof(float),
+                              search_.coordinates().data());
     search_.begin(points_, column_of);
     bool has_changed = true;
     search_.run([&](int candidate) {
         if (has_changed) {
-            points.write(points_);
-            columns.write(column_of);
+            queue_.enqueueWriteBuffer(points, CL_TRUE, 0, count_ * sizeof(point), points_.data());
+            queue_.enqueueWriteBuffer(columns, CL_TRUE, 0, count_ * sizeof(int), column_of.data());
         }
-        changes.fill(0, 0, used());
-        run(on_, change_, count_, points, coordinates, columns, changes, switches, dimensions, candidate,
+        queue_.enqueueFillBuffer(changes, 0.0F, 0, used() * sizeof(float));
+        run(queue_, change_, count_, points, coordinates, columns, changes, switches, dimensions, candidate,
             search_.centers());
-        changes.read(std::span(found).first(used()));
+        queue_.enqueueReadBuffer(changes, CL_TRUE, 0, used() * sizeof(float), found.data());
         const float saved = search_.saved_by(found);
         has_changed = saved > 0;
         if (has_changed) {
-            switches.read(switching);
+            queue_.enqueueReadBuffer(switches, CL_TRUE, 0, count_, switching.data());
             search_.accept(candidate, switching, points_, column_of);
         }
         return saved;
@@ -158,7 +164,7 @@ void streamcluster::by_unibuf(const unibuf::buffer_options& options) {
     search_.run([&](int candidate) {
         auto changes = all_changes.view(0, used());
         changes.fill(0, where_);
-        opencl::enqueue(change_, count_, read(points), read(coordinates), read(columns), read_write(changes),
+        opencl::enqueue(change_(), count_, read(points), read(coordinates), read(columns), read_write(changes),
                         write(switches), dimensions, candidate, search_.centers());
         const float saved = search_.saved_by(changes.read(host).span());
         if (saved > 0) {

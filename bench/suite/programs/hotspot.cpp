@@ -56,46 +56,50 @@ private:
                       (heat_factor * specific_heat * thickness * cell_ * cell_);
     float aside_ = 2 * conductivity * thickness;
     float outside_ = conductivity * cell_ * cell_ / thickness;
-    _cl_kernel* heat_ = kernels_["heat"];
+    cl::Kernel heat_ = kernel("heat");
     std::vector<float> temperatures_;
     std::vector<float> power_;
     std::vector<float> result_ = std::vector<float>(cells_);
 };
 
 void hotspot::published() {
-    std::array<device_array<float>, 2> grids{{{on_, cells_}, {on_, cells_}}};
-    device_array<float> power(on_, cells_);
-    grids[0].write(temperatures_);
-    power.write(power_);
+    std::array<cl::Buffer, 2> grids{
+        {{context_, CL_MEM_READ_WRITE, cells_ * sizeof(float)}, {context_, CL_MEM_READ_WRITE, cells_ * sizeof(float)}}};
+    cl::Buffer power(context_, CL_MEM_READ_WRITE, cells_ * sizeof(float));
+    queue_.enqueueWriteBuffer(grids[0], CL_TRUE, 0, cells_ * sizeof(float), temperatures_.data());
+    queue_.enqueueWriteBuffer(power, CL_TRUE, 0, cells_ * sizeof(float), power_.data());
     for (std::size_t i = 0; i < steps_; ++i) {
-        run(on_, heat_, {side_, side_}, power, grids[i % 2], grids[(i + 1) % 2], per_heat_, aside_, outside_);
+        run(queue_, heat_, {side_, side_}, power, grids[i % 2], grids[(i + 1) % 2], per_heat_, aside_, outside_);
     }
-    grids[steps_ % 2].read(result_);
+    queue_.enqueueReadBuffer(grids[steps_ % 2], CL_TRUE, 0, cells_ * sizeof(float), result_.data());
 }
 
 void hotspot::copy_all() {
-    device_array<float> from(on_, cells_), to(on_, cells_), power(on_, cells_);
+    cl::Buffer from(context_, CL_MEM_READ_WRITE, cells_ * sizeof(float)),
+        to(context_, CL_MEM_READ_WRITE, cells_ * sizeof(float)),
+        power(context_, CL_MEM_READ_WRITE, cells_ * sizeof(float));
     std::vector<float> next(cells_);
     result_ = temperatures_;
     for (std::size_t i = 0; i < steps_; ++i) {
-        power.write(power_);
-        from.write(result_);
-        to.write(next);
-        run(on_, heat_, {side_, side_}, power, from, to, per_heat_, aside_, outside_);
-        to.read(next);
+        queue_.enqueueWriteBuffer(power, CL_TRUE, 0, cells_ * sizeof(float), power_.data());
+        queue_.enqueueWriteBuffer(from, CL_TRUE, 0, cells_ * sizeof(float), result_.data());
+        queue_.enqueueWriteBuffer(to, CL_TRUE, 0, cells_ * sizeof(float), next.data());
+        run(queue_, heat_, {side_, side_}, power, from, to, per_heat_, aside_, outside_);
+        queue_.enqueueReadBuffer(to, CL_TRUE, 0, cells_ * sizeof(float), next.data());
         std::swap(result_, next);
     }
 }
 
 void hotspot::expert() {
-    std::array<device_array<float>, 2> grids{{{on_, cells_}, {on_, cells_}}};
-    device_array<float> power(on_, cells_);
-    grids[0].write(temperatures_);
-    power.write(power_);
+    std::array<cl::Buffer, 2> grids{
+        {{context_, CL_MEM_READ_WRITE, cells_ * sizeof(float)}, {context_, CL_MEM_READ_WRITE, cells_ * sizeof(float)}}};
+    cl::Buffer power(context_, CL_MEM_READ_WRITE, cells_ * sizeof(float));
+    queue_.enqueueWriteBuffer(grids[0], CL_TRUE, 0, cells_ * sizeof(float), temperatures_.data());
+    queue_.enqueueWriteBuffer(power, CL_TRUE, 0, cells_ * sizeof(float), power_.data());
     for (std::size_t i = 0; i < steps_; ++i) {
-        run(on_, heat_, {side_, side_}, power, grids[i % 2], grids[(i + 1) % 2], per_heat_, aside_, outside_);
+        run(queue_, heat_, {side_, side_}, power, grids[i % 2], grids[(i + 1) % 2], per_heat_, aside_, outside_);
     }
-    grids[steps_ % 2].read(result_);
+    queue_.enqueueReadBuffer(grids[steps_ % 2], CL_TRUE, 0, cells_ * sizeof(float), result_.data());
 }
 
 void hotspot::by_unibuf(const unibuf::buffer_options& options) {
@@ -104,7 +108,7 @@ void hotspot::by_unibuf(const unibuf::buffer_options& options) {
     from.copy_from(temperatures_, where_);
     power.copy_from(power_, where_);
     for (std::size_t i = 0; i < steps_; ++i) {
-        opencl::enqueue(heat_, {side_, side_}, read(power), read(from), write(to), per_heat_, aside_, outside_);
+        opencl::enqueue(heat_(), {side_, side_}, read(power), read(from), write(to), per_heat_, aside_, outside_);
         std::swap(from, to);
     }
     from.copy_to(result_, where_);

@@ -84,63 +84,69 @@ private:
     std::span<const float> first_points() const { return std::span(points_).first(centers_.size()); }
 
     std::size_t count_;
-    _cl_kernel* transpose_ = kernels_["transpose"];
-    _cl_kernel* assign_ = kernels_["assign"];
+    cl::Kernel transpose_ = kernel("transpose");
+    cl::Kernel assign_ = kernel("assign");
     std::vector<float> points_;
     std::vector<float> centers_ = std::vector<float>(std::size_t{clusters} * features);
     int rounds_ = 0;  // of the last run
 };
 
 void kmeans::published() {
-    device_array<float> points(on_, points_.size()), columns(on_, points_.size()), centers(on_, centers_.size());
-    device_array<int> nearest(on_, count_);
+    cl::Buffer points(context_, CL_MEM_READ_WRITE, points_.size() * sizeof(float)),
+        columns(context_, CL_MEM_READ_WRITE, points_.size() * sizeof(float)),
+        centers(context_, CL_MEM_READ_WRITE, centers_.size() * sizeof(float));
+    cl::Buffer nearest(context_, CL_MEM_READ_WRITE, count_ * sizeof(int));
     std::vector<int> found(count_), membership(count_, -1);
     std::ranges::copy(first_points(), centers_.begin());
-    points.write(points_);
-    run(on_, transpose_, count_, points, columns, features);
+    queue_.enqueueWriteBuffer(points, CL_TRUE, 0, points_.size() * sizeof(float), points_.data());
+    run(queue_, transpose_, count_, points, columns, features);
     rounds_ = 0;
     do {
         ++rounds_;
-        centers.write(centers_);
-        run(on_, assign_, count_, columns, centers, nearest, features, clusters);
-        nearest.read(found);
+        queue_.enqueueWriteBuffer(centers, CL_TRUE, 0, centers_.size() * sizeof(float), centers_.data());
+        run(queue_, assign_, count_, columns, centers, nearest, features, clusters);
+        queue_.enqueueReadBuffer(nearest, CL_TRUE, 0, count_ * sizeof(int), found.data());
     } while (move_centers(points_, found, membership, centers_) > 0 && rounds_ <= most_rounds);
 }
 
 void kmeans::copy_all() {
-    device_array<float> points(on_, points_.size()), columns(on_, points_.size()), centers(on_, centers_.size());
-    device_array<int> nearest(on_, count_);
+    cl::Buffer points(context_, CL_MEM_READ_WRITE, points_.size() * sizeof(float)),
+        columns(context_, CL_MEM_READ_WRITE, points_.size() * sizeof(float)),
+        centers(context_, CL_MEM_READ_WRITE, centers_.size() * sizeof(float));
+    cl::Buffer nearest(context_, CL_MEM_READ_WRITE, count_ * sizeof(int));
     std::vector<float> turned(points_.size());
     std::vector<int> found(count_), membership(count_, -1);
     std::ranges::copy(first_points(), centers_.begin());
-    points.write(points_);
-    columns.write(turned);
-    run(on_, transpose_, count_, points, columns, features);
-    columns.read(turned);
+    queue_.enqueueWriteBuffer(points, CL_TRUE, 0, points_.size() * sizeof(float), points_.data());
+    queue_.enqueueWriteBuffer(columns, CL_TRUE, 0, points_.size() * sizeof(float), turned.data());
+    run(queue_, transpose_, count_, points, columns, features);
+    queue_.enqueueReadBuffer(columns, CL_TRUE, 0, points_.size() * sizeof(float), turned.data());
     rounds_ = 0;
     do {
         ++rounds_;
-        columns.write(turned);
-        centers.write(centers_);
-        nearest.write(found);
-        run(on_, assign_, count_, columns, centers, nearest, features, clusters);
-        nearest.read(found);
+        queue_.enqueueWriteBuffer(columns, CL_TRUE, 0, points_.size() * sizeof(float), turned.data());
+        queue_.enqueueWriteBuffer(centers, CL_TRUE, 0, centers_.size() * sizeof(float), centers_.data());
+        queue_.enqueueWriteBuffer(nearest, CL_TRUE, 0, count_ * sizeof(int), found.data());
+        run(queue_, assign_, count_, columns, centers, nearest, features, clusters);
+        queue_.enqueueReadBuffer(nearest, CL_TRUE, 0, count_ * sizeof(int), found.data());
     } while (move_centers(points_, found, membership, centers_) > 0 && rounds_ <= most_rounds);
 }
 
 void kmeans::expert() {
-    device_array<float> points(on_, points_.size()), columns(on_, points_.size()), centers(on_, centers_.size());
-    device_array<int> nearest(on_, count_);
+    cl::Buffer points(context_, CL_MEM_READ_WRITE, points_.size() * sizeof(float)),
+        columns(context_, CL_MEM_READ_WRITE, points_.size() * sizeof(float)),
+        centers(context_, CL_MEM_READ_WRITE, centers_.size() * sizeof(float));
+    cl::Buffer nearest(context_, CL_MEM_READ_WRITE, count_ * sizeof(int));
     std::vector<int> found(count_), membership(count_, -1);
     std::ranges::copy(first_points(), centers_.begin());
-    points.write(points_);
-    run(on_, transpose_, count_, points, columns, features);
+    queue_.enqueueWriteBuffer(points, CL_TRUE, 0, points_.size() * sizeof(float), points_.data());
+    run(queue_, transpose_, count_, points, columns, features);
     rounds_ = 0;
     do {
         ++rounds_;
-        centers.write(centers_);
-        run(on_, assign_, count_, columns, centers, nearest, features, clusters);
-        nearest.read(found);
+        queue_.enqueueWriteBuffer(centers, CL_TRUE, 0, centers_.size() * sizeof(float), centers_.data());
+        run(queue_, assign_, count_, columns, centers, nearest, features, clusters);
+        queue_.enqueueReadBuffer(nearest, CL_TRUE, 0, count_ * sizeof(int), found.data());
     } while (move_centers(points_, found, membership, centers_) > 0 && rounds_ <= most_rounds);
 }
 
@@ -152,11 +158,11 @@ void kmeans::by_unibuf(const unibuf::buffer_options& options) {
     std::vector<int> membership(count_, -1);
     points.copy_from(points_, where_);
     centers.copy_from(first_points());
-    opencl::enqueue(transpose_, count_, read(points), write(columns), features);
+    opencl::enqueue(transpose_(), count_, read(points), write(columns), features);
     rounds_ = 0;
     do {
         ++rounds_;
-        opencl::enqueue(assign_, count_, read(columns), read(centers), write(nearest), features, clusters);
+        opencl::enqueue(assign_(), count_, read(columns), read(centers), write(nearest), features, clusters);
     } while (move_centers(points_, nearest.read(host).span(), membership, centers.read_write(host).span()) > 0 &&
              rounds_ <= most_rounds);
     centers.copy_to(centers_);

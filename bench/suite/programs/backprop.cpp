@@ -61,8 +61,8 @@ private:
 
     std::size_t inputs_;
     std::size_t blocks_;
-    _cl_kernel* forward_ = kernels_["forward"];
-    _cl_kernel* adjust_ = kernels_["adjust"];
+    cl::Kernel forward_ = kernel("forward");
+    cl::Kernel adjust_ = kernel("adjust");
     std::vector<float> input_;
     std::vector<float> weights_;
     std::vector<float> changes_;  // that an earlier step has made to the weights, which go on for a while
@@ -92,51 +92,63 @@ std::array<float, hidden> backprop::errors_from(std::span<const float> partial_s
 }
 
 void backprop::published() {
-    device_array<float> input(on_, input_.size()), weights(on_, weights_.size()), changes(on_, changes_.size());
-    device_array<float> partial_sums(on_, blocks_ * hidden), errors(on_, hidden);
+    cl::Buffer input(context_, CL_MEM_READ_WRITE, input_.size() * sizeof(float)),
+        weights(context_, CL_MEM_READ_WRITE, weights_.size() * sizeof(float)),
+        changes(context_, CL_MEM_READ_WRITE, changes_.size() * sizeof(float));
+    cl::Buffer partial_sums(context_, CL_MEM_READ_WRITE, blocks_ * hidden * sizeof(float)),
+        errors(context_, CL_MEM_READ_WRITE, hidden * sizeof(float));
     std::vector<float> sums(blocks_ * hidden);
-    input.write(input_);
-    weights.write(weights_);
-    run(on_, forward_, {hidden, blocks_}, input, weights, partial_sums);
-    partial_sums.read(sums);
-    errors.write(errors_from(sums));
-    changes.write(changes_);
-    weights.write(weights_);
-    run(on_, adjust_, {hidden, inputs_ + 1}, input, errors, weights, changes);
-    input.read(input_);
-    weights.read(trained_);
+    queue_.enqueueWriteBuffer(input, CL_TRUE, 0, input_.size() * sizeof(float), input_.data());
+    queue_.enqueueWriteBuffer(weights, CL_TRUE, 0, weights_.size() * sizeof(float), weights_.data());
+    run(queue_, forward_, {hidden, blocks_}, input, weights, partial_sums);
+    queue_.enqueueReadBuffer(partial_sums, CL_TRUE, 0, blocks_ * hidden * sizeof(float), sums.data());
+    const auto found = errors_from(sums);
+    queue_.enqueueWriteBuffer(errors, CL_TRUE, 0, hidden * sizeof(float), found.data());
+    queue_.enqueueWriteBuffer(changes, CL_TRUE, 0, changes_.size() * sizeof(float), changes_.data());
+    queue_.enqueueWriteBuffer(weights, CL_TRUE, 0, weights_.size() * sizeof(float), weights_.data());
+    run(queue_, adjust_, {hidden, inputs_ + 1}, input, errors, weights, changes);
+    queue_.enqueueReadBuffer(input, CL_TRUE, 0, input_.size() * sizeof(float), input_.data());
+    queue_.enqueueReadBuffer(weights, CL_TRUE, 0, weights_.size() * sizeof(float), trained_.data());
 }
 
 void backprop::copy_all() {
-    device_array<float> input(on_, input_.size()), weights(on_, weights_.size()), changes(on_, changes_.size());
-    device_array<float> partial_sums(on_, blocks_ * hidden), errors(on_, hidden);
+    cl::Buffer input(context_, CL_MEM_READ_WRITE, input_.size() * sizeof(float)),
+        weights(context_, CL_MEM_READ_WRITE, weights_.size() * sizeof(float)),
+        changes(context_, CL_MEM_READ_WRITE, changes_.size() * sizeof(float));
+    cl::Buffer partial_sums(context_, CL_MEM_READ_WRITE, blocks_ * hidden * sizeof(float)),
+        errors(context_, CL_MEM_READ_WRITE, hidden * sizeof(float));
     std::vector<float> sums(blocks_ * hidden), last_changes(changes_.size());
-    input.write(input_);
-    weights.write(weights_);
-    partial_sums.write(sums);
-    run(on_, forward_, {hidden, blocks_}, input, weights, partial_sums);
-    partial_sums.read(sums);
-    input.write(input_);
-    errors.write(errors_from(sums));
-    weights.write(weights_);
-    changes.write(changes_);
-    run(on_, adjust_, {hidden, inputs_ + 1}, input, errors, weights, changes);
-    weights.read(trained_);
-    changes.read(last_changes);
+    queue_.enqueueWriteBuffer(input, CL_TRUE, 0, input_.size() * sizeof(float), input_.data());
+    queue_.enqueueWriteBuffer(weights, CL_TRUE, 0, weights_.size() * sizeof(float), weights_.data());
+    queue_.enqueueWriteBuffer(partial_sums, CL_TRUE, 0, blocks_ * hidden * sizeof(float), sums.data());
+    run(queue_, forward_, {hidden, blocks_}, input, weights, partial_sums);
+    queue_.enqueueReadBuffer(partial_sums, CL_TRUE, 0, blocks_ * hidden * sizeof(float), sums.data());
+    queue_.enqueueWriteBuffer(input, CL_TRUE, 0, input_.size() * sizeof(float), input_.data());
+    const auto found = errors_from(sums);
+    queue_.enqueueWriteBuffer(errors, CL_TRUE, 0, hidden * sizeof(float), found.data());
+    queue_.enqueueWriteBuffer(weights, CL_TRUE, 0, weights_.size() * sizeof(float), weights_.data());
+    queue_.enqueueWriteBuffer(changes, CL_TRUE, 0, changes_.size() * sizeof(float), changes_.data());
+    run(queue_, adjust_, {hidden, inputs_ + 1}, input, errors, weights, changes);
+    queue_.enqueueReadBuffer(weights, CL_TRUE, 0, weights_.size() * sizeof(float), trained_.data());
+    queue_.enqueueReadBuffer(changes, CL_TRUE, 0, changes_.size() * sizeof(float), last_changes.data());
 }
 
 void backprop::expert() {
-    device_array<float> input(on_, input_.size()), weights(on_, weights_.size()), changes(on_, changes_.size());
-    device_array<float> partial_sums(on_, blocks_ * hidden), errors(on_, hidden);
+    cl::Buffer input(context_, CL_MEM_READ_WRITE, input_.size() * sizeof(float)),
+        weights(context_, CL_MEM_READ_WRITE, weights_.size() * sizeof(float)),
+        changes(context_, CL_MEM_READ_WRITE, changes_.size() * sizeof(float));
+    cl::Buffer partial_sums(context_, CL_MEM_READ_WRITE, blocks_ * hidden * sizeof(float)),
+        errors(context_, CL_MEM_READ_WRITE, hidden * sizeof(float));
     std::vector<float> sums(blocks_ * hidden);
-    input.write(input_);
-    weights.write(weights_);
-    run(on_, forward_, {hidden, blocks_}, input, weights, partial_sums);
-    partial_sums.read(sums);
-    errors.write(errors_from(sums));
-    changes.write(changes_);
-    run(on_, adjust_, {hidden, inputs_ + 1}, input, errors, weights, changes);
-    weights.read(trained_);
+    queue_.enqueueWriteBuffer(input, CL_TRUE, 0, input_.size() * sizeof(float), input_.data());
+    queue_.enqueueWriteBuffer(weights, CL_TRUE, 0, weights_.size() * sizeof(float), weights_.data());
+    run(queue_, forward_, {hidden, blocks_}, input, weights, partial_sums);
+    queue_.enqueueReadBuffer(partial_sums, CL_TRUE, 0, blocks_ * hidden * sizeof(float), sums.data());
+    const auto found = errors_from(sums);
+    queue_.enqueueWriteBuffer(errors, CL_TRUE, 0, hidden * sizeof(float), found.data());
+    queue_.enqueueWriteBuffer(changes, CL_TRUE, 0, changes_.size() * sizeof(float), changes_.data());
+    run(queue_, adjust_, {hidden, inputs_ + 1}, input, errors, weights, changes);
+    queue_.enqueueReadBuffer(weights, CL_TRUE, 0, weights_.size() * sizeof(float), trained_.data());
 }
 
 void backprop::by_unibuf(const unibuf::buffer_options& options) {
@@ -147,9 +159,9 @@ void backprop::by_unibuf(const unibuf::buffer_options& options) {
     input.copy_from(input_, where_);
     weights.copy_from(weights_, where_);
     changes.copy_from(changes_, where_);
-    opencl::enqueue(forward_, {hidden, blocks_}, read(input), read(weights), write(partial_sums));
+    opencl::enqueue(forward_(), {hidden, blocks_}, read(input), read(weights), write(partial_sums));
     errors.copy_from(errors_from(partial_sums.read(host).span()), where_);
-    opencl::enqueue(adjust_, {hidden, inputs_ + 1}, read(input), read(errors), read_write(weights),
+    opencl::enqueue(adjust_(), {hidden, inputs_ + 1}, read(input), read(errors), read_write(weights),
                     read_write(changes));
     weights.copy_to(trained_, where_);
 }

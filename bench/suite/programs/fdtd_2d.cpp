@@ -51,62 +51,70 @@ public:
 private:
     std::size_t side_;
     int steps_;
-    _cl_kernel* step_ey_ = kernels_["step_ey"];
-    _cl_kernel* step_ex_ = kernels_["step_ex"];
-    _cl_kernel* step_hz_ = kernels_["step_hz"];
+    cl::Kernel step_ey_ = kernel("step_ey");
+    cl::Kernel step_ex_ = kernel("step_ex");
+    cl::Kernel step_hz_ = kernel("step_hz");
     std::vector<float> pulse_, ex_, ey_, hz_;
     std::vector<float> result_ = std::vector<float>(side_ * side_);
 };
 
 void fdtd_2d::published() {
-    device_array<float> pulse(on_, pulse_.size()), ex(on_, ex_.size()), ey(on_, ey_.size()), hz(on_, hz_.size());
-    pulse.write(pulse_);
-    ex.write(ex_);
-    ey.write(ey_);
-    hz.write(hz_);
+    cl::Buffer pulse(context_, CL_MEM_READ_WRITE, pulse_.size() * sizeof(float)),
+        ex(context_, CL_MEM_READ_WRITE, ex_.size() * sizeof(float)),
+        ey(context_, CL_MEM_READ_WRITE, ey_.size() * sizeof(float)),
+        hz(context_, CL_MEM_READ_WRITE, hz_.size() * sizeof(float));
+    queue_.enqueueWriteBuffer(pulse, CL_TRUE, 0, pulse_.size() * sizeof(float), pulse_.data());
+    queue_.enqueueWriteBuffer(ex, CL_TRUE, 0, ex_.size() * sizeof(float), ex_.data());
+    queue_.enqueueWriteBuffer(ey, CL_TRUE, 0, ey_.size() * sizeof(float), ey_.data());
+    queue_.enqueueWriteBuffer(hz, CL_TRUE, 0, hz_.size() * sizeof(float), hz_.data());
     for (int step = 0; step < steps_; ++step) {
-        run(on_, step_ey_, {side_, side_}, pulse, ey, hz, step);
-        run(on_, step_ex_, {side_, side_}, ex, hz);
-        run(on_, step_hz_, {side_, side_}, ex, ey, hz);
+        run(queue_, step_ey_, {side_, side_}, pulse, ey, hz, step);
+        run(queue_, step_ex_, {side_, side_}, ex, hz);
+        run(queue_, step_hz_, {side_, side_}, ex, ey, hz);
     }
-    hz.read(result_);
+    queue_.enqueueReadBuffer(hz, CL_TRUE, 0, hz_.size() * sizeof(float), result_.data());
 }
 
 void fdtd_2d::copy_all() {
     std::vector<float> ex = ex_, ey = ey_;
     result_ = hz_;
-    device_array<float> device_pulse(on_, pulse_.size()), device_ex(on_, ex.size()), device_ey(on_, ey.size());
-    device_array<float> device_hz(on_, result_.size());
+    cl::Buffer device_pulse(context_, CL_MEM_READ_WRITE, pulse_.size() * sizeof(float)),
+        device_ex(context_, CL_MEM_READ_WRITE, ex.size() * sizeof(float)),
+        device_ey(context_, CL_MEM_READ_WRITE, ey.size() * sizeof(float));
+    cl::Buffer device_hz(context_, CL_MEM_READ_WRITE, result_.size() * sizeof(float));
     for (int step = 0; step < steps_; ++step) {
-        device_pulse.write(pulse_);
-        device_ey.write(ey);
-        device_hz.write(result_);
-        run(on_, step_ey_, {side_, side_}, device_pulse, device_ey, device_hz, step);
-        device_ey.read(ey);
-        device_ex.write(ex);
-        device_hz.write(result_);
-        run(on_, step_ex_, {side_, side_}, device_ex, device_hz);
-        device_ex.read(ex);
-        device_ex.write(ex);
-        device_ey.write(ey);
-        device_hz.write(result_);
-        run(on_, step_hz_, {side_, side_}, device_ex, device_ey, device_hz);
-        device_hz.read(result_);
+        queue_.enqueueWriteBuffer(device_pulse, CL_TRUE, 0, pulse_.size() * sizeof(float), pulse_.data());
+        queue_.enqueueWriteBuffer(device_ey, CL_TRUE, 0, ey.size() * sizeof(float), ey.data());
+        queue_.enqueueWriteBuffer(device_hz, CL_TRUE, 0, result_.size() * sizeof(float), result_.data());
+        run(queue_, step_ey_, {side_, side_}, device_pulse, device_ey, device_hz, step);
+        queue_.enqueueReadBuffer(device_ey, CL_TRUE, 0, ey.size() * sizeof(float), ey.data());
+        queue_.enqueueWriteBuffer(device_ex, CL_TRUE, 0, ex.size() * sizeof(float), ex.data());
+        queue_.enqueueWriteBuffer(device_hz, CL_TRUE, 0, result_.size() * sizeof(float), result_.data());
+        run(queue_, step_ex_, {side_, side_}, device_ex, device_hz);
+        queue_.enqueueReadBuffer(device_ex, CL_TRUE, 0, ex.size() * sizeof(float), ex.data());
+        queue_.enqueueWriteBuffer(device_ex, CL_TRUE, 0, ex.size() * sizeof(float), ex.data());
+        queue_.enqueueWriteBuffer(device_ey, CL_TRUE, 0, ey.size() * sizeof(float), ey.data());
+        queue_.enqueueWriteBuffer(device_hz, CL_TRUE, 0, result_.size() * sizeof(float), result_.data());
+        run(queue_, step_hz_, {side_, side_}, device_ex, device_ey, device_hz);
+        queue_.enqueueReadBuffer(device_hz, CL_TRUE, 0, result_.size() * sizeof(float), result_.data());
     }
 }
 
 void fdtd_2d::expert() {
-    device_array<float> pulse(on_, pulse_.size()), ex(on_, ex_.size()), ey(on_, ey_.size()), hz(on_, hz_.size());
-    pulse.write(pulse_);
-    ex.write(ex_);
-    ey.write(std::span(ey_).subspan(side_), side_);
-    hz.write(hz_);
+    cl::Buffer pulse(context_, CL_MEM_READ_WRITE, pulse_.size() * sizeof(float)),
+        ex(context_, CL_MEM_READ_WRITE, ex_.size() * sizeof(float)),
+        ey(context_, CL_MEM_READ_WRITE, ey_.size() * sizeof(float)),
+        hz(context_, CL_MEM_READ_WRITE, hz_.size() * sizeof(float));
+    queue_.enqueueWriteBuffer(pulse, CL_TRUE, 0, pulse_.size() * sizeof(float), pulse_.data());
+    queue_.enqueueWriteBuffer(ex, CL_TRUE, 0, ex_.size() * sizeof(float), ex_.data());
+    queue_.enqueueWriteBuffer(ey, CL_TRUE, side_ * sizeof(float), (count_ - side_) * sizeof(float), &ey_[side_]);
+    queue_.enqueueWriteBuffer(hz, CL_TRUE, 0, hz_.size() * sizeof(float), hz_.data());
     for (int step = 0; step < steps_; ++step) {
-        run(on_, step_ey_, {side_, side_}, pulse, ey, hz, step);
-        run(on_, step_ex_, {side_, side_}, ex, hz);
-        run(on_, step_hz_, {side_, side_}, ex, ey, hz);
+        run(queue_, step_ey_, {side_, side_}, pulse, ey, hz, step);
+        run(queue_, step_ex_, {side_, side_}, ex, hz);
+        run(queue_, step_hz_, {side_, side_}, ex, ey, hz);
     }
-    hz.read(result_);
+    queue_.enqueueReadBuffer(hz, CL_TRUE, 0, hz_.size() * sizeof(float), result_.data());
 }
 
 void fdtd_2d::by_unibuf(const unibuf::buffer_options& options) {
@@ -118,9 +126,9 @@ void fdtd_2d::by_unibuf(const unibuf::buffer_options& options) {
     ey.copy_from(std::span(ey_).subspan(side_), where_, side_);
     hz.copy_from(hz_, where_);
     for (int step = 0; step < steps_; ++step) {
-        opencl::enqueue(step_ey_, {side_, side_}, read(pulse), read_write(ey), read(hz), step);
-        opencl::enqueue(step_ex_, {side_, side_}, read_write(ex), read(hz));
-        opencl::enqueue(step_hz_, {side_, side_}, read(ex), read(ey), read_write(hz));
+        opencl::enqueue(step_ey_(), {side_, side_}, read(pulse), read_write(ey), read(hz), step);
+        opencl::enqueue(step_ex_(), {side_, side_}, read_write(ex), read(hz));
+        opencl::enqueue(step_hz_(), {side_, side_}, read(ex), read(ey), read_write(hz));
     }
     hz.copy_to(result_, where_);
 }

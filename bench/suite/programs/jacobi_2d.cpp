@@ -38,48 +38,51 @@ public:
 
 private:
     std::size_t side_;
-    _cl_kernel* smooth_ = kernels_["smooth"];
+    cl::Kernel smooth_ = kernel("smooth");
     std::vector<float> start_;
     std::vector<float> result_ = std::vector<float>(start_.size());
 };
 
 void jacobi_2d::published() {
     std::vector<float> b = start_;
-    device_array<float> device_a(on_, start_.size()), device_b(on_, start_.size());
-    device_a.write(start_);
-    device_b.write(b);
+    cl::Buffer device_a(context_, CL_MEM_READ_WRITE, start_.size() * sizeof(float)),
+        device_b(context_, CL_MEM_READ_WRITE, start_.size() * sizeof(float));
+    queue_.enqueueWriteBuffer(device_a, CL_TRUE, 0, start_.size() * sizeof(float), start_.data());
+    queue_.enqueueWriteBuffer(device_b, CL_TRUE, 0, start_.size() * sizeof(float), b.data());
     for (int step = 0; step < steps; ++step) {
-        run(on_, smooth_, {side_, side_}, device_a, device_b);
-        run(on_, smooth_, {side_, side_}, device_b, device_a);
+        run(queue_, smooth_, {side_, side_}, device_a, device_b);
+        run(queue_, smooth_, {side_, side_}, device_b, device_a);
     }
-    device_a.read(result_);
-    device_b.read(b);
+    queue_.enqueueReadBuffer(device_a, CL_TRUE, 0, start_.size() * sizeof(float), result_.data());
+    queue_.enqueueReadBuffer(device_b, CL_TRUE, 0, start_.size() * sizeof(float), b.data());
 }
 
 void jacobi_2d::copy_all() {
     std::vector<float> b(start_.size());
-    device_array<float> device_a(on_, start_.size()), device_b(on_, start_.size());
+    cl::Buffer device_a(context_, CL_MEM_READ_WRITE, start_.size() * sizeof(float)),
+        device_b(context_, CL_MEM_READ_WRITE, start_.size() * sizeof(float));
     result_ = start_;
     for (int step = 0; step < steps; ++step) {
-        device_a.write(result_);
-        device_b.write(b);
-        run(on_, smooth_, {side_, side_}, device_a, device_b);
-        device_b.read(b);
-        device_a.write(result_);
-        device_b.write(b);
-        run(on_, smooth_, {side_, side_}, device_b, device_a);
-        device_a.read(result_);
+        queue_.enqueueWriteBuffer(device_a, CL_TRUE, 0, start_.size() * sizeof(float), result_.data());
+        queue_.enqueueWriteBuffer(device_b, CL_TRUE, 0, start_.size() * sizeof(float), b.data());
+        run(queue_, smooth_, {side_, side_}, device_a, device_b);
+        queue_.enqueueReadBuffer(device_b, CL_TRUE, 0, start_.size() * sizeof(float), b.data());
+        queue_.enqueueWriteBuffer(device_a, CL_TRUE, 0, start_.size() * sizeof(float), result_.data());
+        queue_.enqueueWriteBuffer(device_b, CL_TRUE, 0, start_.size() * sizeof(float), b.data());
+        run(queue_, smooth_, {side_, side_}, device_b, device_a);
+        queue_.enqueueReadBuffer(device_a, CL_TRUE, 0, start_.size() * sizeof(float), result_.data());
     }
 }
 
 void jacobi_2d::expert() {
-    device_array<float> a(on_, start_.size()), b(on_, start_.size());
-    a.write(start_);
+    cl::Buffer a(context_, CL_MEM_READ_WRITE, start_.size() * sizeof(float)),
+        b(context_, CL_MEM_READ_WRITE, start_.size() * sizeof(float));
+    queue_.enqueueWriteBuffer(a, CL_TRUE, 0, start_.size() * sizeof(float), start_.data());
     for (int step = 0; step < steps; ++step) {
-        run(on_, smooth_, {side_, side_}, a, b);
-        run(on_, smooth_, {side_, side_}, b, a);
+        run(queue_, smooth_, {side_, side_}, a, b);
+        run(queue_, smooth_, {side_, side_}, b, a);
     }
-    a.read(result_);
+    queue_.enqueueReadBuffer(a, CL_TRUE, 0, start_.size() * sizeof(float), result_.data());
 }
 
 void jacobi_2d::by_unibuf(const unibuf::buffer_options& options) {
@@ -87,8 +90,8 @@ void jacobi_2d::by_unibuf(const unibuf::buffer_options& options) {
     unified_buffer<float> a({start_.size()}, options), b({start_.size()}, options);
     a.copy_from(start_, where_);
     for (int step = 0; step < steps; ++step) {
-        opencl::enqueue(smooth_, {side_, side_}, read(a), write(b));
-        opencl::enqueue(smooth_, {side_, side_}, read(b), write(a));
+        opencl::enqueue(smooth_(), {side_, side_}, read(a), write(b));
+        opencl::enqueue(smooth_(), {side_, side_}, read(b), write(a));
     }
     a.copy_to(result_, where_);
 }

@@ -49,44 +49,47 @@ public:
 private:
     int side_;
     std::size_t count_ = static_cast<std::size_t>(side_) * static_cast<std::size_t>(side_);
-    _cl_kernel* eliminate_ = kernels_["eliminate"];
-    _cl_kernel* substitute_ = kernels_["substitute"];
+    cl::Kernel eliminate_ = kernel("eliminate");
+    cl::Kernel substitute_ = kernel("substitute");
     std::vector<float> x_, a_, b_;
     std::vector<float> result_ = std::vector<float>(count_);
 };
 
 void adi::published() {
     std::vector<float> b_result(count_);
-    device_array<float> x(on_, count_), a(on_, count_), b(on_, count_);
-    a.write(a_);
-    b.write(b_);
-    x.write(x_);
+    cl::Buffer x(context_, CL_MEM_READ_WRITE, count_ * sizeof(float)),
+        a(context_, CL_MEM_READ_WRITE, count_ * sizeof(float)), b(context_, CL_MEM_READ_WRITE, count_ * sizeof(float));
+    queue_.enqueueWriteBuffer(a, CL_TRUE, 0, count_ * sizeof(float), a_.data());
+    queue_.enqueueWriteBuffer(b, CL_TRUE, 0, count_ * sizeof(float), b_.data());
+    queue_.enqueueWriteBuffer(x, CL_TRUE, 0, count_ * sizeof(float), x_.data());
     for (int step = 0; step < steps; ++step) {
-        run(on_, eliminate_, side_, x, a, b, side_, next_in_row);
-        run(on_, substitute_, side_, x, a, b, side_, next_in_row);
-        run(on_, eliminate_, side_, x, a, b, next_in_row, side_);
-        run(on_, substitute_, side_, x, a, b, next_in_row, side_);
+        run(queue_, eliminate_, side_, x, a, b, side_, next_in_row);
+        run(queue_, substitute_, side_, x, a, b, side_, next_in_row);
+        run(queue_, eliminate_, side_, x, a, b, next_in_row, side_);
+        run(queue_, substitute_, side_, x, a, b, next_in_row, side_);
     }
-    b.read(b_result);
-    x.read(result_);
+    queue_.enqueueReadBuffer(b, CL_TRUE, 0, count_ * sizeof(float), b_result.data());
+    queue_.enqueueReadBuffer(x, CL_TRUE, 0, count_ * sizeof(float), result_.data());
 }
 
 void adi::copy_all() {
     std::vector<float> b = b_;
     result_ = x_;
-    device_array<float> device_x(on_, count_), device_a(on_, count_), device_b(on_, count_);
+    cl::Buffer device_x(context_, CL_MEM_READ_WRITE, count_ * sizeof(float)),
+        device_a(context_, CL_MEM_READ_WRITE, count_ * sizeof(float)),
+        device_b(context_, CL_MEM_READ_WRITE, count_ * sizeof(float));
     const auto sweep = [&](int line, int next) {
-        device_x.write(result_);
-        device_a.write(a_);
-        device_b.write(b);
-        run(on_, eliminate_, side_, device_x, device_a, device_b, line, next);
-        device_x.read(result_);
-        device_b.read(b);
-        device_x.write(result_);
-        device_a.write(a_);
-        device_b.write(b);
-        run(on_, substitute_, side_, device_x, device_a, device_b, line, next);
-        device_x.read(result_);
+        queue_.enqueueWriteBuffer(device_x, CL_TRUE, 0, count_ * sizeof(float), result_.data());
+        queue_.enqueueWriteBuffer(device_a, CL_TRUE, 0, count_ * sizeof(float), a_.data());
+        queue_.enqueueWriteBuffer(device_b, CL_TRUE, 0, count_ * sizeof(float), b.data());
+        run(queue_, eliminate_, side_, device_x, device_a, device_b, line, next);
+        queue_.enqueueReadBuffer(device_x, CL_TRUE, 0, count_ * sizeof(float), result_.data());
+        queue_.enqueueReadBuffer(device_b, CL_TRUE, 0, count_ * sizeof(float), b.data());
+        queue_.enqueueWriteBuffer(device_x, CL_TRUE, 0, count_ * sizeof(float), result_.data());
+        queue_.enqueueWriteBuffer(device_a, CL_TRUE, 0, count_ * sizeof(float), a_.data());
+        queue_.enqueueWriteBuffer(device_b, CL_TRUE, 0, count_ * sizeof(float), b.data());
+        run(queue_, substitute_, side_, device_x, device_a, device_b, line, next);
+        queue_.enqueueReadBuffer(device_x, CL_TRUE, 0, count_ * sizeof(float), result_.data());
     };
     for (int step = 0; step < steps; ++step) {
         sweep(side_, next_in_row);
@@ -95,17 +98,18 @@ void adi::copy_all() {
 }
 
 void adi::expert() {
-    device_array<float> x(on_, count_), a(on_, count_), b(on_, count_);
-    x.write(x_);
-    a.write(a_);
-    b.write(b_);
+    cl::Buffer x(context_, CL_MEM_READ_WRITE, count_ * sizeof(float)),
+        a(context_, CL_MEM_READ_WRITE, count_ * sizeof(float)), b(context_, CL_MEM_READ_WRITE, count_ * sizeof(float));
+    queue_.enqueueWriteBuffer(x, CL_TRUE, 0, count_ * sizeof(float), x_.data());
+    queue_.enqueueWriteBuffer(a, CL_TRUE, 0, count_ * sizeof(float), a_.data());
+    queue_.enqueueWriteBuffer(b, CL_TRUE, 0, count_ * sizeof(float), b_.data());
     for (int step = 0; step < steps; ++step) {
-        run(on_, eliminate_, side_, x, a, b, side_, next_in_row);
-        run(on_, substitute_, side_, x, a, b, side_, next_in_row);
-        run(on_, eliminate_, side_, x, a, b, next_in_row, side_);
-        run(on_, substitute_, side_, x, a, b, next_in_row, side_);
+        run(queue_, eliminate_, side_, x, a, b, side_, next_in_row);
+        run(queue_, substitute_, side_, x, a, b, side_, next_in_row);
+        run(queue_, eliminate_, side_, x, a, b, next_in_row, side_);
+        run(queue_, substitute_, side_, x, a, b, next_in_row, side_);
     }
-    x.read(result_);
+    queue_.enqueueReadBuffer(x, CL_TRUE, 0, count_ * sizeof(float), result_.data());
 }
 
 void adi::by_unibuf(const unibuf::buffer_options& options) {
@@ -115,10 +119,10 @@ void adi::by_unibuf(const unibuf::buffer_options& options) {
     a.copy_from(a_, where_);
     b.copy_from(b_, where_);
     for (int step = 0; step < steps; ++step) {
-        opencl::enqueue(eliminate_, side_, read_write(x), read(a), read_write(b), side_, next_in_row);
-        opencl::enqueue(substitute_, side_, read_write(x), read(a), read(b), side_, next_in_row);
-        opencl::enqueue(eliminate_, side_, read_write(x), read(a), read_write(b), next_in_row, side_);
-        opencl::enqueue(substitute_, side_, read_write(x), read(a), read(b), next_in_row, side_);
+        opencl::enqueue(eliminate_(), side_, read_write(x), read(a), read_write(b), side_, next_in_row);
+        opencl::enqueue(substitute_(), side_, read_write(x), read(a), read(b), side_, next_in_row);
+        opencl::enqueue(eliminate_(), side_, read_write(x), read(a), read_write(b), next_in_row, side_);
+        opencl::enqueue(substitute_(), side_, read_write(x), read(a), read(b), next_in_row, side_);
     }
     x.copy_to(result_, where_);
 }

@@ -164,88 +164,103 @@ private:
     std::size_t count_ = mesh_.elements;
     // The gas far away has a density of 1.4, a pressure of 1, and flows along x with 1.2 times the speed of sound.
     std::vector<float> far_{1.4F, 1.4F * 1.2F, 0, 0, 0.5F * 1.4F * 1.2F * 1.2F + 1 / 0.4F};
-    _cl_kernel* start_ = kernels_["start"];
-    _cl_kernel* find_steps_ = kernels_["find_steps"];
-    _cl_kernel* find_fluxes_ = kernels_["find_fluxes"];
-    _cl_kernel* advance_ = kernels_["advance"];
+    cl::Kernel start_ = kernel("start");
+    cl::Kernel find_steps_ = kernel("find_steps");
+    cl::Kernel find_fluxes_ = kernel("find_fluxes");
+    cl::Kernel advance_ = kernel("advance");
     std::vector<float> result_ = std::vector<float>(count_ * variables);
 };
 
 void cfd::published() {
-    device_array<float> far(on_, variables), areas(on_, count_), normals(on_, count_ * faces * 3), steps(on_, count_);
-    device_array<int> neighbours(on_, count_ * faces);
-    device_array<float> values(on_, count_ * variables), old(on_, count_ * variables), fluxes(on_, count_ * variables);
-    far.write(far_);
-    areas.write(mesh_.areas);
-    neighbours.write(mesh_.neighbours);
-    normals.write(mesh_.normals);
-    run(on_, start_, count_, values, far);
-    run(on_, start_, count_, old, far);
-    run(on_, start_, count_, fluxes, far);
-    steps.fill(0);
+    cl::Buffer far(context_, CL_MEM_READ_WRITE, variables * sizeof(float)),
+        areas(context_, CL_MEM_READ_WRITE, count_ * sizeof(float)),
+        normals(context_, CL_MEM_READ_WRITE, count_ * faces * 3 * sizeof(float)),
+        steps(context_, CL_MEM_READ_WRITE, count_ * sizeof(float));
+    cl::Buffer neighbours(context_, CL_MEM_READ_WRITE, count_ * faces * sizeof(int));
+    cl::Buffer values(context_, CL_MEM_READ_WRITE, count_ * variables * sizeof(float)),
+        old(context_, CL_MEM_READ_WRITE, count_ * variables * sizeof(float)),
+        fluxes(context_, CL_MEM_READ_WRITE, count_ * variables * sizeof(float));
+    queue_.enqueueWriteBuffer(far, CL_TRUE, 0, variables * sizeof(float), far_.data());
+    queue_.enqueueWriteBuffer(areas, CL_TRUE, 0, count_ * sizeof(float), mesh_.areas.data());
+    queue_.enqueueWriteBuffer(neighbours, CL_TRUE, 0, count_ * faces * sizeof(int), mesh_.neighbours.data());
+    queue_.enqueueWriteBuffer(normals, CL_TRUE, 0, count_ * faces * 3 * sizeof(float), mesh_.normals.data());
+    run(queue_, start_, count_, values, far);
+    run(queue_, start_, count_, old, far);
+    run(queue_, start_, count_, fluxes, far);
+    queue_.enqueueFillBuffer(steps, float{0}, 0, count_ * sizeof(float));
     for (int round = 0; round < rounds_; ++round) {
-        copy(on_, values, old, count_ * variables);
-        run(on_, find_steps_, count_, values, areas, steps);
+        queue_.enqueueCopyBuffer(values, old, 0, 0, count_ * variables * sizeof(float));
+        run(queue_, find_steps_, count_, values, areas, steps);
         for (int stage = 0; stage < stages; ++stage) {
-            run(on_, find_fluxes_, count_, neighbours, normals, values, far, fluxes);
-            run(on_, advance_, count_, old, steps, fluxes, values, stage);
+            run(queue_, find_fluxes_, count_, neighbours, normals, values, far, fluxes);
+            run(queue_, advance_, count_, old, steps, fluxes, values, stage);
         }
     }
-    values.read(result_);
+    queue_.enqueueReadBuffer(values, CL_TRUE, 0, count_ * variables * sizeof(float), result_.data());
 }
 
 void cfd::copy_all() {
-    device_array<float> far(on_, variables), areas(on_, count_), normals(on_, count_ * faces * 3), steps(on_, count_);
-    device_array<int> neighbours(on_, count_ * faces);
-    device_array<float> values(on_, count_ * variables), old(on_, count_ * variables), fluxes(on_, count_ * variables);
+    cl::Buffer far(context_, CL_MEM_READ_WRITE, variables * sizeof(float)),
+        areas(context_, CL_MEM_READ_WRITE, count_ * sizeof(float)),
+        normals(context_, CL_MEM_READ_WRITE, count_ * faces * 3 * sizeof(float)),
+        steps(context_, CL_MEM_READ_WRITE, count_ * sizeof(float));
+    cl::Buffer neighbours(context_, CL_MEM_READ_WRITE, count_ * faces * sizeof(int));
+    cl::Buffer values(context_, CL_MEM_READ_WRITE, count_ * variables * sizeof(float)),
+        old(context_, CL_MEM_READ_WRITE, count_ * variables * sizeof(float)),
+        fluxes(context_, CL_MEM_READ_WRITE, count_ * variables * sizeof(float));
     std::vector<float> all_steps(count_), all_fluxes(count_ * variables), old_values(count_ * variables);
-    values.write(result_);
-    far.write(far_);
-    run(on_, start_, count_, values, far);
-    values.read(result_);
+    queue_.enqueueWriteBuffer(values, CL_TRUE, 0, count_ * variables * sizeof(float), result_.data());
+    queue_.enqueueWriteBuffer(far, CL_TRUE, 0, variables * sizeof(float), far_.data());
+    run(queue_, start_, count_, values, far);
+    queue_.enqueueReadBuffer(values, CL_TRUE, 0, count_ * variables * sizeof(float), result_.data());
     for (int round = 0; round < rounds_; ++round) {
         old_values = result_;
-        values.write(result_);
-        areas.write(mesh_.areas);
-        steps.write(all_steps);
-        run(on_, find_steps_, count_, values, areas, steps);
-        steps.read(all_steps);
+        queue_.enqueueWriteBuffer(values, CL_TRUE, 0, count_ * variables * sizeof(float), result_.data());
+        queue_.enqueueWriteBuffer(areas, CL_TRUE, 0, count_ * sizeof(float), mesh_.areas.data());
+        queue_.enqueueWriteBuffer(steps, CL_TRUE, 0, count_ * sizeof(float), all_steps.data());
+        run(queue_, find_steps_, count_, values, areas, steps);
+        queue_.enqueueReadBuffer(steps, CL_TRUE, 0, count_ * sizeof(float), all_steps.data());
         for (int stage = 0; stage < stages; ++stage) {
-            neighbours.write(mesh_.neighbours);
-            normals.write(mesh_.normals);
-            values.write(result_);
-            far.write(far_);
-            fluxes.write(all_fluxes);
-            run(on_, find_fluxes_, count_, neighbours, normals, values, far, fluxes);
-            fluxes.read(all_fluxes);
-            old.write(old_values);
-            steps.write(all_steps);
-            fluxes.write(all_fluxes);
-            values.write(result_);
-            run(on_, advance_, count_, old, steps, fluxes, values, stage);
-            values.read(result_);
+            queue_.enqueueWriteBuffer(neighbours, CL_TRUE, 0, count_ * faces * sizeof(int), mesh_.neighbours.data());
+            queue_.enqueueWriteBuffer(normals, CL_TRUE, 0, count_ * faces * 3 * sizeof(float), mesh_.normals.data());
+            queue_.enqueueWriteBuffer(values, CL_TRUE, 0, count_ * variables * sizeof(float), result_.data());
+            queue_.enqueueWriteBuffer(far, CL_TRUE, 0, variables * sizeof(float), far_.data());
+            queue_.enqueueWriteBuffer(fluxes, CL_TRUE, 0, count_ * variables * sizeof(float), all_fluxes.data());
+            run(queue_, find_fluxes_, count_, neighbours, normals, values, far, fluxes);
+            queue_.enqueueReadBuffer(fluxes, CL_TRUE, 0, count_ * variables * sizeof(float), all_fluxes.data());
+            queue_.enqueueWriteBuffer(old, CL_TRUE, 0, count_ * variables * sizeof(float), old_values.data());
+            queue_.enqueueWriteBuffer(steps, CL_TRUE, 0, count_ * sizeof(float), all_steps.data());
+            queue_.enqueueWriteBuffer(fluxes, CL_TRUE, 0, count_ * variables * sizeof(float), all_fluxes.data());
+            queue_.enqueueWriteBuffer(values, CL_TRUE, 0, count_ * variables * sizeof(float), result_.data());
+            run(queue_, advance_, count_, old, steps, fluxes, values, stage);
+            queue_.enqueueReadBuffer(values, CL_TRUE, 0, count_ * variables * sizeof(float), result_.data());
         }
     }
 }
 
 void cfd::expert() {
-    device_array<float> far(on_, variables), areas(on_, count_), normals(on_, count_ * faces * 3), steps(on_, count_);
-    device_array<int> neighbours(on_, count_ * faces);
-    device_array<float> values(on_, count_ * variables), old(on_, count_ * variables), fluxes(on_, count_ * variables);
-    far.write(far_);
-    areas.write(mesh_.areas);
-    neighbours.write(mesh_.neighbours);
-    normals.write(mesh_.normals);
-    run(on_, start_, count_, values, far);
+    cl::Buffer far(context_, CL_MEM_READ_WRITE, variables * sizeof(float)),
+        areas(context_, CL_MEM_READ_WRITE, count_ * sizeof(float)),
+        normals(context_, CL_MEM_READ_WRITE, count_ * faces * 3 * sizeof(float)),
+        steps(context_, CL_MEM_READ_WRITE, count_ * sizeof(float));
+    cl::Buffer neighbours(context_, CL_MEM_READ_WRITE, count_ * faces * sizeof(int));
+    cl::Buffer values(context_, CL_MEM_READ_WRITE, count_ * variables * sizeof(float)),
+        old(context_, CL_MEM_READ_WRITE, count_ * variables * sizeof(float)),
+        fluxes(context_, CL_MEM_READ_WRITE, count_ * variables * sizeof(float));
+    queue_.enqueueWriteBuffer(far, CL_TRUE, 0, variables * sizeof(float), far_.data());
+    queue_.enqueueWriteBuffer(areas, CL_TRUE, 0, count_ * sizeof(float), mesh_.areas.data());
+    queue_.enqueueWriteBuffer(neighbours, CL_TRUE, 0, count_ * faces * sizeof(int), mesh_.neighbours.data());
+    queue_.enqueueWriteBuffer(normals, CL_TRUE, 0, count_ * faces * 3 * sizeof(float), mesh_.normals.data());
+    run(queue_, start_, count_, values, far);
     for (int round = 0; round < rounds_; ++round) {
-        copy(on_, values, old, count_ * variables);
-        run(on_, find_steps_, count_, values, areas, steps);
+        queue_.enqueueCopyBuffer(values, old, 0, 0, count_ * variables * sizeof(float));
+        run(queue_, find_steps_, count_, values, areas, steps);
         for (int stage = 0; stage < stages; ++stage) {
-            run(on_, find_fluxes_, count_, neighbours, normals, values, far, fluxes);
-            run(on_, advance_, count_, old, steps, fluxes, values, stage);
+            run(queue_, find_fluxes_, count_, neighbours, normals, values, far, fluxes);
+            run(queue_, advance_, count_, old, steps, fluxes, values, stage);
         }
     }
-    values.read(result_);
+    queue_.enqueueReadBuffer(values, CL_TRUE, 0, count_ * variables * sizeof(float), result_.data());
 }
 
 void cfd::by_unibuf(const unibuf::buffer_options& options) {
@@ -258,14 +273,14 @@ void cfd::by_unibuf(const unibuf::buffer_options& options) {
     areas.copy_from(mesh_.areas, where_);
     neighbours.copy_from(mesh_.neighbours, where_);
     normals.copy_from(mesh_.normals, where_);
-    opencl::enqueue(start_, count_, write(values), read(far));
+    opencl::enqueue(start_(), count_, write(values), read(far));
     for (int round = 0; round < rounds_; ++round) {
         old.copy_from(values);
-        opencl::enqueue(find_steps_, count_, read(values), read(areas), write(steps));
+        opencl::enqueue(find_steps_(), count_, read(values), read(areas), write(steps));
         for (int stage = 0; stage < stages; ++stage) {
-            opencl::enqueue(find_fluxes_, count_, read(neighbours), read(normals), read(values), read(far),
+            opencl::enqueue(find_fluxes_(), count_, read(neighbours), read(normals), read(values), read(far),
                             write(fluxes));
-            opencl::enqueue(advance_, count_, read(old), read(steps), read(fluxes), write(values), stage);
+            opencl::enqueue(advance_(), count_, read(old), read(steps), read(fluxes), write(values), stage);
         }
     }
     values.copy_to(result_, where_);
