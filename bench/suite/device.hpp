@@ -36,12 +36,18 @@ private:
     std::uint64_t moved_ = 0;
 };
 
+inline cl::NDRange as_range(const unibuf::opencl::nd_range::extent& of) {
+    if (of.dimensions == 1) return cl::NDRange(of.in[0]);
+    return of.dimensions == 2 ? cl::NDRange(of.in[0], of.in[1]) : cl::NDRange(of.in[0], of.in[1], of.in[2]);
+}
+
 /// Sets the arguments of a kernel, buffers and numbers, and queues it.
 template <class... Arguments>
-void run(const cl::CommandQueue& on, cl::Kernel& kernel, const cl::NDRange& items, const Arguments&... arguments) {
+void run(const cl::CommandQueue& on, cl::Kernel& kernel, const unibuf::opencl::nd_range& items,
+         const Arguments&... arguments) {
     cl_uint index = 0;
     (kernel.setArg(index++, arguments), ...);
-    on.enqueueNDRangeKernel(kernel, cl::NullRange, items);
+    on.enqueueNDRangeKernel(kernel, cl::NullRange, as_range(items.items()));
 }
 
 }  // namespace suite

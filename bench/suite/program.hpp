@@ -51,7 +51,10 @@ public:
 protected:
     program(unibuf::space where, const char* source);
 
-    cl::Kernel kernel(const char* name) { return {built_, name}; }
+    unibuf::space where() const noexcept { return where_; }
+    const cl::Context& context() const noexcept { return context_; }
+    counting_queue& queue() noexcept { return queue_; }
+    cl::Kernel kernel(const char* name) const { return {built_, name}; }
 
     /// Returns the bytes of a result, and overwrites it.
     template <class T>
@@ -62,11 +65,10 @@ protected:
         return copy;
     }
 
+private:
     unibuf::space where_;
     cl::Context context_;
     counting_queue queue_;
-
-private:
     cl::Program built_;
 };
 

@@ -7,8 +7,8 @@
 namespace suite {
 namespace {
 
-// The elements of line i begin at i * line, and are `next` apart. B is the diagonal of the systems, A what is beside
-// it.
+// Line i, a row or a column, begins at i * line, and its elements are `next` apart. Each line is a system, whose
+// diagonal is b, and what stands beside it a: a[i] couples i with i - 1.
 constexpr const char* source = R"(
 kernel void eliminate(global float* x, global const float* a, global float* b, int line, int next) {
     const int begin = get_global_id(0) * line;
@@ -33,6 +33,7 @@ constexpr int next_in_row = 1;
 
 class adi final : public program {
 public:
+    // Rows a power of two apart would share their cache lines' places: they took twice the time.
     adi(unibuf::space where, scale size) : program(where, source), side_(size == scale::full ? 2000 : 32) {
         random_numbers random;
         for (auto* each : {&x_, &a_, &b_}) *each = random.take(count_);
@@ -57,39 +58,40 @@ private:
 
 void adi::published() {
     std::vector<float> b_result(count_);
-    cl::Buffer x(context_, CL_MEM_READ_WRITE, count_ * sizeof(float)),
-        a(context_, CL_MEM_READ_WRITE, count_ * sizeof(float)), b(context_, CL_MEM_READ_WRITE, count_ * sizeof(float));
-    queue_.enqueueWriteBuffer(a, CL_TRUE, 0, count_ * sizeof(float), a_.data());
-    queue_.enqueueWriteBuffer(b, CL_TRUE, 0, count_ * sizeof(float), b_.data());
-    queue_.enqueueWriteBuffer(x, CL_TRUE, 0, count_ * sizeof(float), x_.data());
+    cl::Buffer x(context(), CL_MEM_READ_WRITE, count_ * sizeof(float)),
+        a(context(), CL_MEM_READ_WRITE, count_ * sizeof(float)),
+        b(context(), CL_MEM_READ_WRITE, count_ * sizeof(float));
+    queue().enqueueWriteBuffer(a, CL_TRUE, 0, count_ * sizeof(float), a_.data());
+    queue().enqueueWriteBuffer(b, CL_TRUE, 0, count_ * sizeof(float), b_.data());
+    queue().enqueueWriteBuffer(x, CL_TRUE, 0, count_ * sizeof(float), x_.data());
     for (int step = 0; step < steps; ++step) {
-        run(queue_, eliminate_, side_, x, a, b, side_, next_in_row);
-        run(queue_, substitute_, side_, x, a, b, side_, next_in_row);
-        run(queue_, eliminate_, side_, x, a, b, next_in_row, side_);
-        run(queue_, substitute_, side_, x, a, b, next_in_row, side_);
+        run(queue(), eliminate_, side_, x, a, b, side_, next_in_row);
+        run(queue(), substitute_, side_, x, a, b, side_, next_in_row);
+        run(queue(), eliminate_, side_, x, a, b, next_in_row, side_);
+        run(queue(), substitute_, side_, x, a, b, next_in_row, side_);
     }
-    queue_.enqueueReadBuffer(b, CL_TRUE, 0, count_ * sizeof(float), b_result.data());
-    queue_.enqueueReadBuffer(x, CL_TRUE, 0, count_ * sizeof(float), result_.data());
+    queue().enqueueReadBuffer(b, CL_TRUE, 0, count_ * sizeof(float), b_result.data());
+    queue().enqueueReadBuffer(x, CL_TRUE, 0, count_ * sizeof(float), result_.data());
 }
 
 void adi::copy_all() {
     std::vector<float> b = b_;
     result_ = x_;
-    cl::Buffer device_x(context_, CL_MEM_READ_WRITE, count_ * sizeof(float)),
-        device_a(context_, CL_MEM_READ_WRITE, count_ * sizeof(float)),
-        device_b(context_, CL_MEM_READ_WRITE, count_ * sizeof(float));
+    cl::Buffer device_x(context(), CL_MEM_READ_WRITE, count_ * sizeof(float)),
+        device_a(context(), CL_MEM_READ_WRITE, count_ * sizeof(float)),
+        device_b(context(), CL_MEM_READ_WRITE, count_ * sizeof(float));
     const auto sweep = [&](int line, int next) {
-        queue_.enqueueWriteBuffer(device_x, CL_TRUE, 0, count_ * sizeof(float), result_.data());
-        queue_.enqueueWriteBuffer(device_a, CL_TRUE, 0, count_ * sizeof(float), a_.data());
-        queue_.enqueueWriteBuffer(device_b, CL_TRUE, 0, count_ * sizeof(float), b.data());
-        run(queue_, eliminate_, side_, device_x, device_a, device_b, line, next);
-        queue_.enqueueReadBuffer(device_x, CL_TRUE, 0, count_ * sizeof(float), result_.data());
-        queue_.enqueueReadBuffer(device_b, CL_TRUE, 0, count_ * sizeof(float), b.data());
-        queue_.enqueueWriteBuffer(device_x, CL_TRUE, 0, count_ * sizeof(float), result_.data());
-        queue_.enqueueWriteBuffer(device_a, CL_TRUE, 0, count_ * sizeof(float), a_.data());
-        queue_.enqueueWriteBuffer(device_b, CL_TRUE, 0, count_ * sizeof(float), b.data());
-        run(queue_, substitute_, side_, device_x, device_a, device_b, line, next);
-        queue_.enqueueReadBuffer(device_x, CL_TRUE, 0, count_ * sizeof(float), result_.data());
+        queue().enqueueWriteBuffer(device_x, CL_TRUE, 0, count_ * sizeof(float), result_.data());
+        queue().enqueueWriteBuffer(device_a, CL_TRUE, 0, count_ * sizeof(float), a_.data());
+        queue().enqueueWriteBuffer(device_b, CL_TRUE, 0, count_ * sizeof(float), b.data());
+        run(queue(), eliminate_, side_, device_x, device_a, device_b, line, next);
+        queue().enqueueReadBuffer(device_x, CL_TRUE, 0, count_ * sizeof(float), result_.data());
+        queue().enqueueReadBuffer(device_b, CL_TRUE, 0, count_ * sizeof(float), b.data());
+        queue().enqueueWriteBuffer(device_x, CL_TRUE, 0, count_ * sizeof(float), result_.data());
+        queue().enqueueWriteBuffer(device_a, CL_TRUE, 0, count_ * sizeof(float), a_.data());
+        queue().enqueueWriteBuffer(device_b, CL_TRUE, 0, count_ * sizeof(float), b.data());
+        run(queue(), substitute_, side_, device_x, device_a, device_b, line, next);
+        queue().enqueueReadBuffer(device_x, CL_TRUE, 0, count_ * sizeof(float), result_.data());
     };
     for (int step = 0; step < steps; ++step) {
         sweep(side_, next_in_row);
@@ -98,33 +100,34 @@ void adi::copy_all() {
 }
 
 void adi::expert() {
-    cl::Buffer x(context_, CL_MEM_READ_WRITE, count_ * sizeof(float)),
-        a(context_, CL_MEM_READ_WRITE, count_ * sizeof(float)), b(context_, CL_MEM_READ_WRITE, count_ * sizeof(float));
-    queue_.enqueueWriteBuffer(x, CL_TRUE, 0, count_ * sizeof(float), x_.data());
-    queue_.enqueueWriteBuffer(a, CL_TRUE, 0, count_ * sizeof(float), a_.data());
-    queue_.enqueueWriteBuffer(b, CL_TRUE, 0, count_ * sizeof(float), b_.data());
+    cl::Buffer x(context(), CL_MEM_READ_WRITE, count_ * sizeof(float)),
+        a(context(), CL_MEM_READ_WRITE, count_ * sizeof(float)),
+        b(context(), CL_MEM_READ_WRITE, count_ * sizeof(float));
+    queue().enqueueWriteBuffer(x, CL_TRUE, 0, count_ * sizeof(float), x_.data());
+    queue().enqueueWriteBuffer(a, CL_TRUE, 0, count_ * sizeof(float), a_.data());
+    queue().enqueueWriteBuffer(b, CL_TRUE, 0, count_ * sizeof(float), b_.data());
     for (int step = 0; step < steps; ++step) {
-        run(queue_, eliminate_, side_, x, a, b, side_, next_in_row);
-        run(queue_, substitute_, side_, x, a, b, side_, next_in_row);
-        run(queue_, eliminate_, side_, x, a, b, next_in_row, side_);
-        run(queue_, substitute_, side_, x, a, b, next_in_row, side_);
+        run(queue(), eliminate_, side_, x, a, b, side_, next_in_row);
+        run(queue(), substitute_, side_, x, a, b, side_, next_in_row);
+        run(queue(), eliminate_, side_, x, a, b, next_in_row, side_);
+        run(queue(), substitute_, side_, x, a, b, next_in_row, side_);
     }
-    queue_.enqueueReadBuffer(x, CL_TRUE, 0, count_ * sizeof(float), result_.data());
+    queue().enqueueReadBuffer(x, CL_TRUE, 0, count_ * sizeof(float), result_.data());
 }
 
 void adi::by_unibuf(const unibuf::buffer_options& options) {
     using namespace unibuf;
     unified_buffer<float> x({count_}, options), a({count_}, options), b({count_}, options);
-    x.copy_from(x_, where_);
-    a.copy_from(a_, where_);
-    b.copy_from(b_, where_);
+    x.copy_from(x_, where());
+    a.copy_from(a_, where());
+    b.copy_from(b_, where());
     for (int step = 0; step < steps; ++step) {
         opencl::enqueue(eliminate_(), side_, read_write(x), read(a), read_write(b), side_, next_in_row);
         opencl::enqueue(substitute_(), side_, read_write(x), read(a), read(b), side_, next_in_row);
         opencl::enqueue(eliminate_(), side_, read_write(x), read(a), read_write(b), next_in_row, side_);
         opencl::enqueue(substitute_(), side_, read_write(x), read(a), read(b), next_in_row, side_);
     }
-    x.copy_to(result_, where_);
+    x.copy_to(result_, where());
 }
 
 void adi::touches(ledger& told) const {

@@ -38,7 +38,7 @@ float sigmoid(float of) { return 1 / (1 + std::exp(-of)); }
 class backprop final : public program {
 public:
     backprop(unibuf::space where, scale size)
-        : program(where, source), inputs_(size == scale::full ? 1'048'576 : 1'024), blocks_(inputs_ / block) {
+        : program(where, source), inputs_(size == scale::full ? 2'097'152 : 1'024), blocks_(inputs_ / block) {
         random_numbers random;
         input_ = random.take(inputs_ + 1);
         input_[0] = 1;
@@ -92,63 +92,63 @@ std::array<float, hidden> backprop::errors_from(std::span<const float> partial_s
 }
 
 void backprop::published() {
-    cl::Buffer input(context_, CL_MEM_READ_WRITE, input_.size() * sizeof(float)),
-        weights(context_, CL_MEM_READ_WRITE, weights_.size() * sizeof(float)),
-        changes(context_, CL_MEM_READ_WRITE, changes_.size() * sizeof(float));
-    cl::Buffer partial_sums(context_, CL_MEM_READ_WRITE, blocks_ * hidden * sizeof(float)),
-        errors(context_, CL_MEM_READ_WRITE, hidden * sizeof(float));
+    cl::Buffer input(context(), CL_MEM_READ_WRITE, input_.size() * sizeof(float)),
+        weights(context(), CL_MEM_READ_WRITE, weights_.size() * sizeof(float)),
+        changes(context(), CL_MEM_READ_WRITE, changes_.size() * sizeof(float));
+    cl::Buffer partial_sums(context(), CL_MEM_READ_WRITE, blocks_ * hidden * sizeof(float)),
+        errors(context(), CL_MEM_READ_WRITE, hidden * sizeof(float));
     std::vector<float> sums(blocks_ * hidden);
-    queue_.enqueueWriteBuffer(input, CL_TRUE, 0, input_.size() * sizeof(float), input_.data());
-    queue_.enqueueWriteBuffer(weights, CL_TRUE, 0, weights_.size() * sizeof(float), weights_.data());
-    run(queue_, forward_, {hidden, blocks_}, input, weights, partial_sums);
-    queue_.enqueueReadBuffer(partial_sums, CL_TRUE, 0, blocks_ * hidden * sizeof(float), sums.data());
+    queue().enqueueWriteBuffer(input, CL_TRUE, 0, input_.size() * sizeof(float), input_.data());
+    queue().enqueueWriteBuffer(weights, CL_TRUE, 0, weights_.size() * sizeof(float), weights_.data());
+    run(queue(), forward_, {hidden, blocks_}, input, weights, partial_sums);
+    queue().enqueueReadBuffer(partial_sums, CL_TRUE, 0, blocks_ * hidden * sizeof(float), sums.data());
     const auto found = errors_from(sums);
-    queue_.enqueueWriteBuffer(errors, CL_TRUE, 0, hidden * sizeof(float), found.data());
-    queue_.enqueueWriteBuffer(changes, CL_TRUE, 0, changes_.size() * sizeof(float), changes_.data());
-    queue_.enqueueWriteBuffer(weights, CL_TRUE, 0, weights_.size() * sizeof(float), weights_.data());
-    run(queue_, adjust_, {hidden, inputs_ + 1}, input, errors, weights, changes);
-    queue_.enqueueReadBuffer(input, CL_TRUE, 0, input_.size() * sizeof(float), input_.data());
-    queue_.enqueueReadBuffer(weights, CL_TRUE, 0, weights_.size() * sizeof(float), trained_.data());
+    queue().enqueueWriteBuffer(errors, CL_TRUE, 0, hidden * sizeof(float), found.data());
+    queue().enqueueWriteBuffer(changes, CL_TRUE, 0, changes_.size() * sizeof(float), changes_.data());
+    queue().enqueueWriteBuffer(weights, CL_TRUE, 0, weights_.size() * sizeof(float), weights_.data());
+    run(queue(), adjust_, {hidden, inputs_ + 1}, input, errors, weights, changes);
+    queue().enqueueReadBuffer(input, CL_TRUE, 0, input_.size() * sizeof(float), input_.data());
+    queue().enqueueReadBuffer(weights, CL_TRUE, 0, weights_.size() * sizeof(float), trained_.data());
 }
 
 void backprop::copy_all() {
-    cl::Buffer input(context_, CL_MEM_READ_WRITE, input_.size() * sizeof(float)),
-        weights(context_, CL_MEM_READ_WRITE, weights_.size() * sizeof(float)),
-        changes(context_, CL_MEM_READ_WRITE, changes_.size() * sizeof(float));
-    cl::Buffer partial_sums(context_, CL_MEM_READ_WRITE, blocks_ * hidden * sizeof(float)),
-        errors(context_, CL_MEM_READ_WRITE, hidden * sizeof(float));
+    cl::Buffer input(context(), CL_MEM_READ_WRITE, input_.size() * sizeof(float)),
+        weights(context(), CL_MEM_READ_WRITE, weights_.size() * sizeof(float)),
+        changes(context(), CL_MEM_READ_WRITE, changes_.size() * sizeof(float));
+    cl::Buffer partial_sums(context(), CL_MEM_READ_WRITE, blocks_ * hidden * sizeof(float)),
+        errors(context(), CL_MEM_READ_WRITE, hidden * sizeof(float));
     std::vector<float> sums(blocks_ * hidden), last_changes(changes_.size());
-    queue_.enqueueWriteBuffer(input, CL_TRUE, 0, input_.size() * sizeof(float), input_.data());
-    queue_.enqueueWriteBuffer(weights, CL_TRUE, 0, weights_.size() * sizeof(float), weights_.data());
-    queue_.enqueueWriteBuffer(partial_sums, CL_TRUE, 0, blocks_ * hidden * sizeof(float), sums.data());
-    run(queue_, forward_, {hidden, blocks_}, input, weights, partial_sums);
-    queue_.enqueueReadBuffer(partial_sums, CL_TRUE, 0, blocks_ * hidden * sizeof(float), sums.data());
-    queue_.enqueueWriteBuffer(input, CL_TRUE, 0, input_.size() * sizeof(float), input_.data());
+    queue().enqueueWriteBuffer(input, CL_TRUE, 0, input_.size() * sizeof(float), input_.data());
+    queue().enqueueWriteBuffer(weights, CL_TRUE, 0, weights_.size() * sizeof(float), weights_.data());
+    queue().enqueueWriteBuffer(partial_sums, CL_TRUE, 0, blocks_ * hidden * sizeof(float), sums.data());
+    run(queue(), forward_, {hidden, blocks_}, input, weights, partial_sums);
+    queue().enqueueReadBuffer(partial_sums, CL_TRUE, 0, blocks_ * hidden * sizeof(float), sums.data());
+    queue().enqueueWriteBuffer(input, CL_TRUE, 0, input_.size() * sizeof(float), input_.data());
     const auto found = errors_from(sums);
-    queue_.enqueueWriteBuffer(errors, CL_TRUE, 0, hidden * sizeof(float), found.data());
-    queue_.enqueueWriteBuffer(weights, CL_TRUE, 0, weights_.size() * sizeof(float), weights_.data());
-    queue_.enqueueWriteBuffer(changes, CL_TRUE, 0, changes_.size() * sizeof(float), changes_.data());
-    run(queue_, adjust_, {hidden, inputs_ + 1}, input, errors, weights, changes);
-    queue_.enqueueReadBuffer(weights, CL_TRUE, 0, weights_.size() * sizeof(float), trained_.data());
-    queue_.enqueueReadBuffer(changes, CL_TRUE, 0, changes_.size() * sizeof(float), last_changes.data());
+    queue().enqueueWriteBuffer(errors, CL_TRUE, 0, hidden * sizeof(float), found.data());
+    queue().enqueueWriteBuffer(weights, CL_TRUE, 0, weights_.size() * sizeof(float), weights_.data());
+    queue().enqueueWriteBuffer(changes, CL_TRUE, 0, changes_.size() * sizeof(float), changes_.data());
+    run(queue(), adjust_, {hidden, inputs_ + 1}, input, errors, weights, changes);
+    queue().enqueueReadBuffer(weights, CL_TRUE, 0, weights_.size() * sizeof(float), trained_.data());
+    queue().enqueueReadBuffer(changes, CL_TRUE, 0, changes_.size() * sizeof(float), last_changes.data());
 }
 
 void backprop::expert() {
-    cl::Buffer input(context_, CL_MEM_READ_WRITE, input_.size() * sizeof(float)),
-        weights(context_, CL_MEM_READ_WRITE, weights_.size() * sizeof(float)),
-        changes(context_, CL_MEM_READ_WRITE, changes_.size() * sizeof(float));
-    cl::Buffer partial_sums(context_, CL_MEM_READ_WRITE, blocks_ * hidden * sizeof(float)),
-        errors(context_, CL_MEM_READ_WRITE, hidden * sizeof(float));
+    cl::Buffer input(context(), CL_MEM_READ_WRITE, input_.size() * sizeof(float)),
+        weights(context(), CL_MEM_READ_WRITE, weights_.size() * sizeof(float)),
+        changes(context(), CL_MEM_READ_WRITE, changes_.size() * sizeof(float));
+    cl::Buffer partial_sums(context(), CL_MEM_READ_WRITE, blocks_ * hidden * sizeof(float)),
+        errors(context(), CL_MEM_READ_WRITE, hidden * sizeof(float));
     std::vector<float> sums(blocks_ * hidden);
-    queue_.enqueueWriteBuffer(input, CL_TRUE, 0, input_.size() * sizeof(float), input_.data());
-    queue_.enqueueWriteBuffer(weights, CL_TRUE, 0, weights_.size() * sizeof(float), weights_.data());
-    run(queue_, forward_, {hidden, blocks_}, input, weights, partial_sums);
-    queue_.enqueueReadBuffer(partial_sums, CL_TRUE, 0, blocks_ * hidden * sizeof(float), sums.data());
+    queue().enqueueWriteBuffer(input, CL_TRUE, 0, input_.size() * sizeof(float), input_.data());
+    queue().enqueueWriteBuffer(weights, CL_TRUE, 0, weights_.size() * sizeof(float), weights_.data());
+    run(queue(), forward_, {hidden, blocks_}, input, weights, partial_sums);
+    queue().enqueueReadBuffer(partial_sums, CL_TRUE, 0, blocks_ * hidden * sizeof(float), sums.data());
     const auto found = errors_from(sums);
-    queue_.enqueueWriteBuffer(errors, CL_TRUE, 0, hidden * sizeof(float), found.data());
-    queue_.enqueueWriteBuffer(changes, CL_TRUE, 0, changes_.size() * sizeof(float), changes_.data());
-    run(queue_, adjust_, {hidden, inputs_ + 1}, input, errors, weights, changes);
-    queue_.enqueueReadBuffer(weights, CL_TRUE, 0, weights_.size() * sizeof(float), trained_.data());
+    queue().enqueueWriteBuffer(errors, CL_TRUE, 0, hidden * sizeof(float), found.data());
+    queue().enqueueWriteBuffer(changes, CL_TRUE, 0, changes_.size() * sizeof(float), changes_.data());
+    run(queue(), adjust_, {hidden, inputs_ + 1}, input, errors, weights, changes);
+    queue().enqueueReadBuffer(weights, CL_TRUE, 0, weights_.size() * sizeof(float), trained_.data());
 }
 
 void backprop::by_unibuf(const unibuf::buffer_options& options) {
@@ -156,14 +156,14 @@ void backprop::by_unibuf(const unibuf::buffer_options& options) {
     unified_buffer<float> input({input_.size()}, options), weights({weights_.size()}, options);
     unified_buffer<float> changes({changes_.size()}, options);
     unified_buffer<float> partial_sums({blocks_ * hidden}, options), errors({hidden}, options);
-    input.copy_from(input_, where_);
-    weights.copy_from(weights_, where_);
-    changes.copy_from(changes_, where_);
+    input.copy_from(input_, where());
+    weights.copy_from(weights_, where());
+    changes.copy_from(changes_, where());
     opencl::enqueue(forward_(), {hidden, blocks_}, read(input), read(weights), write(partial_sums));
-    errors.copy_from(errors_from(partial_sums.read(host).span()), where_);
+    errors.copy_from(errors_from(partial_sums.read(host).span()), where());
     opencl::enqueue(adjust_(), {hidden, inputs_ + 1}, read(input), read(errors), read_write(weights),
                     read_write(changes));
-    weights.copy_to(trained_, where_);
+    weights.copy_to(trained_, where());
 }
 
 void backprop::touches(ledger& told) const {
@@ -185,7 +185,7 @@ void backprop::touches(ledger& told) const {
 const registered entry_of_backprop(
     {.name = "backprop",
      .origin = "Rodinia",
-     .problem = "one step of training of a network of 1,048,576 input and 16 hidden units",
+     .problem = "one step of training of a network of 2,097,152 input and 16 hidden units",
      .make = made<backprop>});
 
 }  // namespace

@@ -74,28 +74,28 @@ void bfs::published() {
     front[0] = seen[0] = 1;
     std::ranges::fill(cost_, -1);
     cost_[0] = 0;
-    cl::Buffer device_nodes(context_, CL_MEM_READ_WRITE, count_ * sizeof(node));
-    cl::Buffer device_edges(context_, CL_MEM_READ_WRITE, edges_.size() * sizeof(int));
-    cl::Buffer device_front(context_, CL_MEM_READ_WRITE, count_), device_next(context_, CL_MEM_READ_WRITE, count_),
-        device_seen(context_, CL_MEM_READ_WRITE, count_);
-    cl::Buffer device_cost(context_, CL_MEM_READ_WRITE, count_ * sizeof(int)),
-        device_more(context_, CL_MEM_READ_WRITE, sizeof(int));
-    queue_.enqueueWriteBuffer(device_nodes, CL_TRUE, 0, count_ * sizeof(node), nodes_.data());
-    queue_.enqueueWriteBuffer(device_edges, CL_TRUE, 0, edges_.size() * sizeof(int), edges_.data());
-    queue_.enqueueWriteBuffer(device_front, CL_TRUE, 0, count_, front.data());
-    queue_.enqueueWriteBuffer(device_next, CL_TRUE, 0, count_, next.data());
-    queue_.enqueueWriteBuffer(device_seen, CL_TRUE, 0, count_, seen.data());
-    queue_.enqueueWriteBuffer(device_cost, CL_TRUE, 0, count_ * sizeof(int), cost_.data());
+    cl::Buffer device_nodes(context(), CL_MEM_READ_WRITE, count_ * sizeof(node));
+    cl::Buffer device_edges(context(), CL_MEM_READ_WRITE, edges_.size() * sizeof(int));
+    cl::Buffer device_front(context(), CL_MEM_READ_WRITE, count_), device_next(context(), CL_MEM_READ_WRITE, count_),
+        device_seen(context(), CL_MEM_READ_WRITE, count_);
+    cl::Buffer device_cost(context(), CL_MEM_READ_WRITE, count_ * sizeof(int)),
+        device_more(context(), CL_MEM_READ_WRITE, sizeof(int));
+    queue().enqueueWriteBuffer(device_nodes, CL_TRUE, 0, count_ * sizeof(node), nodes_.data());
+    queue().enqueueWriteBuffer(device_edges, CL_TRUE, 0, edges_.size() * sizeof(int), edges_.data());
+    queue().enqueueWriteBuffer(device_front, CL_TRUE, 0, count_, front.data());
+    queue().enqueueWriteBuffer(device_next, CL_TRUE, 0, count_, next.data());
+    queue().enqueueWriteBuffer(device_seen, CL_TRUE, 0, count_, seen.data());
+    queue().enqueueWriteBuffer(device_cost, CL_TRUE, 0, count_ * sizeof(int), cost_.data());
     levels_ = 0;
     do {
         ++levels_;
         more[0] = 0;
-        queue_.enqueueWriteBuffer(device_more, CL_TRUE, 0, sizeof(int), more.data());
-        run(queue_, expand_, count_, device_nodes, device_edges, device_front, device_next, device_seen, device_cost);
-        run(queue_, advance_, count_, device_front, device_next, device_seen, device_more);
-        queue_.enqueueReadBuffer(device_more, CL_TRUE, 0, sizeof(int), more.data());
+        queue().enqueueWriteBuffer(device_more, CL_TRUE, 0, sizeof(int), more.data());
+        run(queue(), expand_, count_, device_nodes, device_edges, device_front, device_next, device_seen, device_cost);
+        run(queue(), advance_, count_, device_front, device_next, device_seen, device_more);
+        queue().enqueueReadBuffer(device_more, CL_TRUE, 0, sizeof(int), more.data());
     } while (more[0] != 0);
-    queue_.enqueueReadBuffer(device_cost, CL_TRUE, 0, count_ * sizeof(int), cost_.data());
+    queue().enqueueReadBuffer(device_cost, CL_TRUE, 0, count_ * sizeof(int), cost_.data());
 }
 
 void bfs::copy_all() {
@@ -104,63 +104,64 @@ void bfs::copy_all() {
     front[0] = seen[0] = 1;
     std::ranges::fill(cost_, -1);
     cost_[0] = 0;
-    cl::Buffer device_nodes(context_, CL_MEM_READ_WRITE, count_ * sizeof(node));
-    cl::Buffer device_edges(context_, CL_MEM_READ_WRITE, edges_.size() * sizeof(int));
-    cl::Buffer device_front(context_, CL_MEM_READ_WRITE, count_), device_next(context_, CL_MEM_READ_WRITE, count_),
-        device_seen(context_, CL_MEM_READ_WRITE, count_);
-    cl::Buffer device_cost(context_, CL_MEM_READ_WRITE, count_ * sizeof(int)),
-        device_more(context_, CL_MEM_READ_WRITE, sizeof(int));
+    cl::Buffer device_nodes(context(), CL_MEM_READ_WRITE, count_ * sizeof(node));
+    cl::Buffer device_edges(context(), CL_MEM_READ_WRITE, edges_.size() * sizeof(int));
+    cl::Buffer device_front(context(), CL_MEM_READ_WRITE, count_), device_next(context(), CL_MEM_READ_WRITE, count_),
+        device_seen(context(), CL_MEM_READ_WRITE, count_);
+    cl::Buffer device_cost(context(), CL_MEM_READ_WRITE, count_ * sizeof(int)),
+        device_more(context(), CL_MEM_READ_WRITE, sizeof(int));
     levels_ = 0;
     do {
         ++levels_;
-        queue_.enqueueWriteBuffer(device_nodes, CL_TRUE, 0, count_ * sizeof(node), nodes_.data());
-        queue_.enqueueWriteBuffer(device_edges, CL_TRUE, 0, edges_.size() * sizeof(int), edges_.data());
-        queue_.enqueueWriteBuffer(device_front, CL_TRUE, 0, count_, front.data());
-        queue_.enqueueWriteBuffer(device_next, CL_TRUE, 0, count_, next.data());
-        queue_.enqueueWriteBuffer(device_seen, CL_TRUE, 0, count_, seen.data());
-        queue_.enqueueWriteBuffer(device_cost, CL_TRUE, 0, count_ * sizeof(int), cost_.data());
-        run(queue_, expand_, count_, device_nodes, device_edges, device_front, device_next, device_seen, device_cost);
-        queue_.enqueueReadBuffer(device_front, CL_TRUE, 0, count_, front.data());
-        queue_.enqueueReadBuffer(device_next, CL_TRUE, 0, count_, next.data());
-        queue_.enqueueReadBuffer(device_cost, CL_TRUE, 0, count_ * sizeof(int), cost_.data());
+        queue().enqueueWriteBuffer(device_nodes, CL_TRUE, 0, count_ * sizeof(node), nodes_.data());
+        queue().enqueueWriteBuffer(device_edges, CL_TRUE, 0, edges_.size() * sizeof(int), edges_.data());
+        queue().enqueueWriteBuffer(device_front, CL_TRUE, 0, count_, front.data());
+        queue().enqueueWriteBuffer(device_next, CL_TRUE, 0, count_, next.data());
+        queue().enqueueWriteBuffer(device_seen, CL_TRUE, 0, count_, seen.data());
+        queue().enqueueWriteBuffer(device_cost, CL_TRUE, 0, count_ * sizeof(int), cost_.data());
+        run(queue(), expand_, count_, device_nodes, device_edges, device_front, device_next, device_seen, device_cost);
+        queue().enqueueReadBuffer(device_front, CL_TRUE, 0, count_, front.data());
+        queue().enqueueReadBuffer(device_next, CL_TRUE, 0, count_, next.data());
+        queue().enqueueReadBuffer(device_cost, CL_TRUE, 0, count_ * sizeof(int), cost_.data());
         more[0] = 0;
-        queue_.enqueueWriteBuffer(device_front, CL_TRUE, 0, count_, front.data());
-        queue_.enqueueWriteBuffer(device_next, CL_TRUE, 0, count_, next.data());
-        queue_.enqueueWriteBuffer(device_seen, CL_TRUE, 0, count_, seen.data());
-        queue_.enqueueWriteBuffer(device_more, CL_TRUE, 0, sizeof(int), more.data());
-        run(queue_, advance_, count_, device_front, device_next, device_seen, device_more);
-        queue_.enqueueReadBuffer(device_front, CL_TRUE, 0, count_, front.data());
-        queue_.enqueueReadBuffer(device_next, CL_TRUE, 0, count_, next.data());
-        queue_.enqueueReadBuffer(device_seen, CL_TRUE, 0, count_, seen.data());
-        queue_.enqueueReadBuffer(device_more, CL_TRUE, 0, sizeof(int), more.data());
+        queue().enqueueWriteBuffer(device_front, CL_TRUE, 0, count_, front.data());
+        queue().enqueueWriteBuffer(device_next, CL_TRUE, 0, count_, next.data());
+        queue().enqueueWriteBuffer(device_seen, CL_TRUE, 0, count_, seen.data());
+        queue().enqueueWriteBuffer(device_more, CL_TRUE, 0, sizeof(int), more.data());
+        run(queue(), advance_, count_, device_front, device_next, device_seen, device_more);
+        queue().enqueueReadBuffer(device_front, CL_TRUE, 0, count_, front.data());
+        queue().enqueueReadBuffer(device_next, CL_TRUE, 0, count_, next.data());
+        queue().enqueueReadBuffer(device_seen, CL_TRUE, 0, count_, seen.data());
+        queue().enqueueReadBuffer(device_more, CL_TRUE, 0, sizeof(int), more.data());
     } while (more[0] != 0);
 }
 
 void bfs::expert() {
     std::array<int, 1> found{};
-    cl::Buffer nodes(context_, CL_MEM_READ_WRITE, count_ * sizeof(node));
-    cl::Buffer edges(context_, CL_MEM_READ_WRITE, edges_.size() * sizeof(int));
-    cl::Buffer front(context_, CL_MEM_READ_WRITE, count_), next(context_, CL_MEM_READ_WRITE, count_),
-        seen(context_, CL_MEM_READ_WRITE, count_);
-    cl::Buffer cost(context_, CL_MEM_READ_WRITE, count_ * sizeof(int)), more(context_, CL_MEM_READ_WRITE, sizeof(int));
-    queue_.enqueueWriteBuffer(nodes, CL_TRUE, 0, count_ * sizeof(node), nodes_.data());
-    queue_.enqueueWriteBuffer(edges, CL_TRUE, 0, edges_.size() * sizeof(int), edges_.data());
-    queue_.enqueueFillBuffer(front, char{0}, 0, count_);
-    queue_.enqueueFillBuffer(next, char{0}, 0, count_);
-    queue_.enqueueFillBuffer(seen, char{0}, 0, count_);
-    queue_.enqueueFillBuffer(cost, int{-1}, 0, count_ * sizeof(int));
-    queue_.enqueueFillBuffer(front, char{1}, 0, 1);
-    queue_.enqueueFillBuffer(seen, char{1}, 0, 1);
-    queue_.enqueueFillBuffer(cost, int{0}, 0, sizeof(int));
+    cl::Buffer nodes(context(), CL_MEM_READ_WRITE, count_ * sizeof(node));
+    cl::Buffer edges(context(), CL_MEM_READ_WRITE, edges_.size() * sizeof(int));
+    cl::Buffer front(context(), CL_MEM_READ_WRITE, count_), next(context(), CL_MEM_READ_WRITE, count_),
+        seen(context(), CL_MEM_READ_WRITE, count_);
+    cl::Buffer cost(context(), CL_MEM_READ_WRITE, count_ * sizeof(int)),
+        more(context(), CL_MEM_READ_WRITE, sizeof(int));
+    queue().enqueueWriteBuffer(nodes, CL_TRUE, 0, count_ * sizeof(node), nodes_.data());
+    queue().enqueueWriteBuffer(edges, CL_TRUE, 0, edges_.size() * sizeof(int), edges_.data());
+    queue().enqueueFillBuffer(front, char{0}, 0, count_);
+    queue().enqueueFillBuffer(next, char{0}, 0, count_);
+    queue().enqueueFillBuffer(seen, char{0}, 0, count_);
+    queue().enqueueFillBuffer(cost, int{-1}, 0, count_ * sizeof(int));
+    queue().enqueueFillBuffer(front, char{1}, 0, 1);
+    queue().enqueueFillBuffer(seen, char{1}, 0, 1);
+    queue().enqueueFillBuffer(cost, int{0}, 0, sizeof(int));
     levels_ = 0;
     do {
         ++levels_;
-        queue_.enqueueFillBuffer(more, int{0}, 0, sizeof(int));
-        run(queue_, expand_, count_, nodes, edges, front, next, seen, cost);
-        run(queue_, advance_, count_, front, next, seen, more);
-        queue_.enqueueReadBuffer(more, CL_TRUE, 0, sizeof(int), found.data());
+        queue().enqueueFillBuffer(more, int{0}, 0, sizeof(int));
+        run(queue(), expand_, count_, nodes, edges, front, next, seen, cost);
+        run(queue(), advance_, count_, front, next, seen, more);
+        queue().enqueueReadBuffer(more, CL_TRUE, 0, sizeof(int), found.data());
     } while (found[0] != 0);
-    queue_.enqueueReadBuffer(cost, CL_TRUE, 0, count_ * sizeof(int), cost_.data());
+    queue().enqueueReadBuffer(cost, CL_TRUE, 0, count_ * sizeof(int), cost_.data());
 }
 
 void bfs::by_unibuf(const unibuf::buffer_options& options) {
@@ -169,21 +170,21 @@ void bfs::by_unibuf(const unibuf::buffer_options& options) {
     unified_buffer<int> edges({edges_.size()}, options);
     unified_buffer<char> front({count_}, options), next({count_}, options), seen({count_}, options);
     unified_buffer<int> cost({count_}, options), more({1}, options);
-    nodes.copy_from(nodes_, where_);
-    edges.copy_from(edges_, where_);
-    cost.fill(-1, where_);
-    front.view(0, 1).fill(1, where_);
-    seen.view(0, 1).fill(1, where_);
-    cost.view(0, 1).fill(0, where_);
+    nodes.copy_from(nodes_, where());
+    edges.copy_from(edges_, where());
+    cost.fill(-1, where());
+    front.view(0, 1).fill(1, where());
+    seen.view(0, 1).fill(1, where());
+    cost.view(0, 1).fill(0, where());
     levels_ = 0;
     do {
         ++levels_;
-        more.fill(0, where_);
+        more.fill(0, where());
         opencl::enqueue(expand_(), count_, read(nodes), read(edges), read_write(front), read_write(next), read(seen),
                         read_write(cost));
         opencl::enqueue(advance_(), count_, read_write(front), read_write(next), read_write(seen), read_write(more));
     } while (more.read(host)[0] != 0);
-    cost.copy_to(cost_, where_);
+    cost.copy_to(cost_, where());
 }
 
 void bfs::touches(ledger& told) const {

@@ -53,44 +53,44 @@ private:
 };
 
 void convolution_3d::published() {
-    cl::Buffer from(context_, CL_MEM_READ_WRITE, from_.size() * sizeof(float)),
-        to(context_, CL_MEM_READ_WRITE, to_.size() * sizeof(float));
-    queue_.enqueueWriteBuffer(from, CL_TRUE, 0, from_.size() * sizeof(float), from_.data());
-    queue_.enqueueWriteBuffer(to, CL_TRUE, 0, to_.size() * sizeof(float), to_.data());
+    cl::Buffer from(context(), CL_MEM_READ_WRITE, from_.size() * sizeof(float)),
+        to(context(), CL_MEM_READ_WRITE, to_.size() * sizeof(float));
+    queue().enqueueWriteBuffer(from, CL_TRUE, 0, from_.size() * sizeof(float), from_.data());
+    queue().enqueueWriteBuffer(to, CL_TRUE, 0, to_.size() * sizeof(float), to_.data());
     for (std::size_t plane = 0; plane < planes; ++plane)
-        run(queue_, convolve_, {side_, side_}, from, to, plane, planes);
-    queue_.enqueueReadBuffer(to, CL_TRUE, 0, to_.size() * sizeof(float), to_.data());
+        run(queue(), convolve_, {side_, side_}, from, to, plane, planes);
+    queue().enqueueReadBuffer(to, CL_TRUE, 0, to_.size() * sizeof(float), to_.data());
 }
 
 void convolution_3d::copy_all() {
-    cl::Buffer from(context_, CL_MEM_READ_WRITE, from_.size() * sizeof(float)),
-        to(context_, CL_MEM_READ_WRITE, to_.size() * sizeof(float));
+    cl::Buffer from(context(), CL_MEM_READ_WRITE, from_.size() * sizeof(float)),
+        to(context(), CL_MEM_READ_WRITE, to_.size() * sizeof(float));
     for (std::size_t plane = 0; plane < planes; ++plane) {
-        queue_.enqueueWriteBuffer(from, CL_TRUE, 0, from_.size() * sizeof(float), from_.data());
-        queue_.enqueueWriteBuffer(to, CL_TRUE, 0, to_.size() * sizeof(float), to_.data());
-        run(queue_, convolve_, {side_, side_}, from, to, plane, planes);
-        queue_.enqueueReadBuffer(to, CL_TRUE, 0, to_.size() * sizeof(float), to_.data());
+        queue().enqueueWriteBuffer(from, CL_TRUE, 0, from_.size() * sizeof(float), from_.data());
+        queue().enqueueWriteBuffer(to, CL_TRUE, 0, to_.size() * sizeof(float), to_.data());
+        run(queue(), convolve_, {side_, side_}, from, to, plane, planes);
+        queue().enqueueReadBuffer(to, CL_TRUE, 0, to_.size() * sizeof(float), to_.data());
     }
 }
 
 void convolution_3d::expert() {
-    cl::Buffer from(context_, CL_MEM_READ_WRITE, from_.size() * sizeof(float)),
-        to(context_, CL_MEM_READ_WRITE, to_.size() * sizeof(float));
-    queue_.enqueueWriteBuffer(from, CL_TRUE, 0, from_.size() * sizeof(float), from_.data());
+    cl::Buffer from(context(), CL_MEM_READ_WRITE, from_.size() * sizeof(float)),
+        to(context(), CL_MEM_READ_WRITE, to_.size() * sizeof(float));
+    queue().enqueueWriteBuffer(from, CL_TRUE, 0, from_.size() * sizeof(float), from_.data());
     for (std::size_t plane = 0; plane < planes; ++plane)
-        run(queue_, convolve_, {side_, side_}, from, to, plane, planes);
-    queue_.enqueueReadBuffer(to, CL_TRUE, 0, to_.size() * sizeof(float), to_.data());
+        run(queue(), convolve_, {side_, side_}, from, to, plane, planes);
+    queue().enqueueReadBuffer(to, CL_TRUE, 0, to_.size() * sizeof(float), to_.data());
 }
 
 void convolution_3d::by_unibuf(const unibuf::buffer_options& options) {
     using namespace unibuf;
     unified_buffer<float> from({from_.size()}, options), to({to_.size()}, options);
-    from.copy_from(from_, where_);
+    from.copy_from(from_, where());
     for (std::size_t plane = 0; plane < planes; ++plane) {
         opencl::enqueue(convolve_(), {side_, side_}, read(from), write(to, {.offset = plane * plane_, .count = plane_}),
                         plane, planes);
     }
-    to.copy_to(to_, where_);
+    to.copy_to(to_, where());
 }
 
 void convolution_3d::touches(ledger& told) const {

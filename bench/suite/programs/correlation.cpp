@@ -75,71 +75,71 @@ private:
 void correlation::published() {
     std::vector<float> mean(columns_), deviation(columns_);
     const std::array<float, 1> one{1};
-    cl::Buffer device_data(context_, CL_MEM_READ_WRITE, data_.size() * sizeof(float)),
-        device_matrix(context_, CL_MEM_READ_WRITE, matrix_.size() * sizeof(float));
-    cl::Buffer device_mean(context_, CL_MEM_READ_WRITE, columns_ * sizeof(float)),
-        device_deviation(context_, CL_MEM_READ_WRITE, columns_ * sizeof(float));
-    queue_.enqueueWriteBuffer(device_data, CL_TRUE, 0, data_.size() * sizeof(float), data_.data());
-    queue_.enqueueWriteBuffer(device_matrix, CL_TRUE, 0, matrix_.size() * sizeof(float), matrix_.data());
-    queue_.enqueueWriteBuffer(device_deviation, CL_TRUE, 0, columns_ * sizeof(float), deviation.data());
-    queue_.enqueueWriteBuffer(device_mean, CL_TRUE, 0, columns_ * sizeof(float), mean.data());
-    run(queue_, average_, columns_, device_data, device_mean, rows_);
-    run(queue_, spread_, columns_, device_data, device_mean, device_deviation, rows_);
-    run(queue_, standardize_, {columns_, rows_}, device_data, device_mean, device_deviation);
-    run(queue_, correlate_, {columns_, columns_}, device_data, device_matrix, rows_);
-    queue_.enqueueWriteBuffer(device_matrix, CL_TRUE, (matrix_.size() - 1) * sizeof(float), sizeof(float), one.data());
-    queue_.enqueueReadBuffer(device_matrix, CL_TRUE, 0, matrix_.size() * sizeof(float), matrix_.data());
+    cl::Buffer device_data(context(), CL_MEM_READ_WRITE, data_.size() * sizeof(float)),
+        device_matrix(context(), CL_MEM_READ_WRITE, matrix_.size() * sizeof(float));
+    cl::Buffer device_mean(context(), CL_MEM_READ_WRITE, columns_ * sizeof(float)),
+        device_deviation(context(), CL_MEM_READ_WRITE, columns_ * sizeof(float));
+    queue().enqueueWriteBuffer(device_data, CL_TRUE, 0, data_.size() * sizeof(float), data_.data());
+    queue().enqueueWriteBuffer(device_matrix, CL_TRUE, 0, matrix_.size() * sizeof(float), matrix_.data());
+    queue().enqueueWriteBuffer(device_deviation, CL_TRUE, 0, columns_ * sizeof(float), deviation.data());
+    queue().enqueueWriteBuffer(device_mean, CL_TRUE, 0, columns_ * sizeof(float), mean.data());
+    run(queue(), average_, columns_, device_data, device_mean, rows_);
+    run(queue(), spread_, columns_, device_data, device_mean, device_deviation, rows_);
+    run(queue(), standardize_, {columns_, rows_}, device_data, device_mean, device_deviation);
+    run(queue(), correlate_, {columns_, columns_}, device_data, device_matrix, rows_);
+    queue().enqueueWriteBuffer(device_matrix, CL_TRUE, (matrix_.size() - 1) * sizeof(float), sizeof(float), one.data());
+    queue().enqueueReadBuffer(device_matrix, CL_TRUE, 0, matrix_.size() * sizeof(float), matrix_.data());
 }
 
 void correlation::copy_all() {
     std::vector<float> data = data_, mean(columns_), deviation(columns_);
-    cl::Buffer device_data(context_, CL_MEM_READ_WRITE, data_.size() * sizeof(float)),
-        device_matrix(context_, CL_MEM_READ_WRITE, matrix_.size() * sizeof(float));
-    cl::Buffer device_mean(context_, CL_MEM_READ_WRITE, columns_ * sizeof(float)),
-        device_deviation(context_, CL_MEM_READ_WRITE, columns_ * sizeof(float));
-    queue_.enqueueWriteBuffer(device_data, CL_TRUE, 0, data_.size() * sizeof(float), data.data());
-    queue_.enqueueWriteBuffer(device_mean, CL_TRUE, 0, columns_ * sizeof(float), mean.data());
-    run(queue_, average_, columns_, device_data, device_mean, rows_);
-    queue_.enqueueReadBuffer(device_mean, CL_TRUE, 0, columns_ * sizeof(float), mean.data());
-    queue_.enqueueWriteBuffer(device_data, CL_TRUE, 0, data_.size() * sizeof(float), data.data());
-    queue_.enqueueWriteBuffer(device_mean, CL_TRUE, 0, columns_ * sizeof(float), mean.data());
-    queue_.enqueueWriteBuffer(device_deviation, CL_TRUE, 0, columns_ * sizeof(float), deviation.data());
-    run(queue_, spread_, columns_, device_data, device_mean, device_deviation, rows_);
-    queue_.enqueueReadBuffer(device_deviation, CL_TRUE, 0, columns_ * sizeof(float), deviation.data());
-    queue_.enqueueWriteBuffer(device_data, CL_TRUE, 0, data_.size() * sizeof(float), data.data());
-    queue_.enqueueWriteBuffer(device_mean, CL_TRUE, 0, columns_ * sizeof(float), mean.data());
-    queue_.enqueueWriteBuffer(device_deviation, CL_TRUE, 0, columns_ * sizeof(float), deviation.data());
-    run(queue_, standardize_, {columns_, rows_}, device_data, device_mean, device_deviation);
-    queue_.enqueueReadBuffer(device_data, CL_TRUE, 0, data_.size() * sizeof(float), data.data());
-    queue_.enqueueWriteBuffer(device_data, CL_TRUE, 0, data_.size() * sizeof(float), data.data());
-    queue_.enqueueWriteBuffer(device_matrix, CL_TRUE, 0, matrix_.size() * sizeof(float), matrix_.data());
-    run(queue_, correlate_, {columns_, columns_}, device_data, device_matrix, rows_);
-    queue_.enqueueReadBuffer(device_matrix, CL_TRUE, 0, matrix_.size() * sizeof(float), matrix_.data());
+    cl::Buffer device_data(context(), CL_MEM_READ_WRITE, data_.size() * sizeof(float)),
+        device_matrix(context(), CL_MEM_READ_WRITE, matrix_.size() * sizeof(float));
+    cl::Buffer device_mean(context(), CL_MEM_READ_WRITE, columns_ * sizeof(float)),
+        device_deviation(context(), CL_MEM_READ_WRITE, columns_ * sizeof(float));
+    queue().enqueueWriteBuffer(device_data, CL_TRUE, 0, data_.size() * sizeof(float), data.data());
+    queue().enqueueWriteBuffer(device_mean, CL_TRUE, 0, columns_ * sizeof(float), mean.data());
+    run(queue(), average_, columns_, device_data, device_mean, rows_);
+    queue().enqueueReadBuffer(device_mean, CL_TRUE, 0, columns_ * sizeof(float), mean.data());
+    queue().enqueueWriteBuffer(device_data, CL_TRUE, 0, data_.size() * sizeof(float), data.data());
+    queue().enqueueWriteBuffer(device_mean, CL_TRUE, 0, columns_ * sizeof(float), mean.data());
+    queue().enqueueWriteBuffer(device_deviation, CL_TRUE, 0, columns_ * sizeof(float), deviation.data());
+    run(queue(), spread_, columns_, device_data, device_mean, device_deviation, rows_);
+    queue().enqueueReadBuffer(device_deviation, CL_TRUE, 0, columns_ * sizeof(float), deviation.data());
+    queue().enqueueWriteBuffer(device_data, CL_TRUE, 0, data_.size() * sizeof(float), data.data());
+    queue().enqueueWriteBuffer(device_mean, CL_TRUE, 0, columns_ * sizeof(float), mean.data());
+    queue().enqueueWriteBuffer(device_deviation, CL_TRUE, 0, columns_ * sizeof(float), deviation.data());
+    run(queue(), standardize_, {columns_, rows_}, device_data, device_mean, device_deviation);
+    queue().enqueueReadBuffer(device_data, CL_TRUE, 0, data_.size() * sizeof(float), data.data());
+    queue().enqueueWriteBuffer(device_data, CL_TRUE, 0, data_.size() * sizeof(float), data.data());
+    queue().enqueueWriteBuffer(device_matrix, CL_TRUE, 0, matrix_.size() * sizeof(float), matrix_.data());
+    run(queue(), correlate_, {columns_, columns_}, device_data, device_matrix, rows_);
+    queue().enqueueReadBuffer(device_matrix, CL_TRUE, 0, matrix_.size() * sizeof(float), matrix_.data());
 }
 
 void correlation::expert() {
-    cl::Buffer data(context_, CL_MEM_READ_WRITE, data_.size() * sizeof(float)),
-        matrix(context_, CL_MEM_READ_WRITE, matrix_.size() * sizeof(float));
-    cl::Buffer mean(context_, CL_MEM_READ_WRITE, columns_ * sizeof(float)),
-        deviation(context_, CL_MEM_READ_WRITE, columns_ * sizeof(float));
-    queue_.enqueueWriteBuffer(data, CL_TRUE, 0, data_.size() * sizeof(float), data_.data());
-    run(queue_, average_, columns_, data, mean, rows_);
-    run(queue_, spread_, columns_, data, mean, deviation, rows_);
-    run(queue_, standardize_, {columns_, rows_}, data, mean, deviation);
-    run(queue_, correlate_, {columns_, columns_}, data, matrix, rows_);
-    queue_.enqueueReadBuffer(matrix, CL_TRUE, 0, matrix_.size() * sizeof(float), matrix_.data());
+    cl::Buffer data(context(), CL_MEM_READ_WRITE, data_.size() * sizeof(float)),
+        matrix(context(), CL_MEM_READ_WRITE, matrix_.size() * sizeof(float));
+    cl::Buffer mean(context(), CL_MEM_READ_WRITE, columns_ * sizeof(float)),
+        deviation(context(), CL_MEM_READ_WRITE, columns_ * sizeof(float));
+    queue().enqueueWriteBuffer(data, CL_TRUE, 0, data_.size() * sizeof(float), data_.data());
+    run(queue(), average_, columns_, data, mean, rows_);
+    run(queue(), spread_, columns_, data, mean, deviation, rows_);
+    run(queue(), standardize_, {columns_, rows_}, data, mean, deviation);
+    run(queue(), correlate_, {columns_, columns_}, data, matrix, rows_);
+    queue().enqueueReadBuffer(matrix, CL_TRUE, 0, matrix_.size() * sizeof(float), matrix_.data());
 }
 
 void correlation::by_unibuf(const unibuf::buffer_options& options) {
     using namespace unibuf;
     unified_buffer<float> data({data_.size()}, options), matrix({matrix_.size()}, options);
     unified_buffer<float> mean({columns_}, options), deviation({columns_}, options);
-    data.copy_from(data_, where_);
+    data.copy_from(data_, where());
     opencl::enqueue(average_(), columns_, read(data), write(mean), rows_);
     opencl::enqueue(spread_(), columns_, read(data), read(mean), write(deviation), rows_);
     opencl::enqueue(standardize_(), {columns_, rows_}, read_write(data), read(mean), read(deviation));
     opencl::enqueue(correlate_(), {columns_, columns_}, read(data), write(matrix), rows_);
-    matrix.copy_to(matrix_, where_);
+    matrix.copy_to(matrix_, where());
 }
 
 void correlation::touches(ledger& told) const {

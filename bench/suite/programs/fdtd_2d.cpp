@@ -59,78 +59,78 @@ private:
 };
 
 void fdtd_2d::published() {
-    cl::Buffer pulse(context_, CL_MEM_READ_WRITE, pulse_.size() * sizeof(float)),
-        ex(context_, CL_MEM_READ_WRITE, ex_.size() * sizeof(float)),
-        ey(context_, CL_MEM_READ_WRITE, ey_.size() * sizeof(float)),
-        hz(context_, CL_MEM_READ_WRITE, hz_.size() * sizeof(float));
-    queue_.enqueueWriteBuffer(pulse, CL_TRUE, 0, pulse_.size() * sizeof(float), pulse_.data());
-    queue_.enqueueWriteBuffer(ex, CL_TRUE, 0, ex_.size() * sizeof(float), ex_.data());
-    queue_.enqueueWriteBuffer(ey, CL_TRUE, 0, ey_.size() * sizeof(float), ey_.data());
-    queue_.enqueueWriteBuffer(hz, CL_TRUE, 0, hz_.size() * sizeof(float), hz_.data());
+    cl::Buffer pulse(context(), CL_MEM_READ_WRITE, pulse_.size() * sizeof(float)),
+        ex(context(), CL_MEM_READ_WRITE, ex_.size() * sizeof(float)),
+        ey(context(), CL_MEM_READ_WRITE, ey_.size() * sizeof(float)),
+        hz(context(), CL_MEM_READ_WRITE, hz_.size() * sizeof(float));
+    queue().enqueueWriteBuffer(pulse, CL_TRUE, 0, pulse_.size() * sizeof(float), pulse_.data());
+    queue().enqueueWriteBuffer(ex, CL_TRUE, 0, ex_.size() * sizeof(float), ex_.data());
+    queue().enqueueWriteBuffer(ey, CL_TRUE, 0, ey_.size() * sizeof(float), ey_.data());
+    queue().enqueueWriteBuffer(hz, CL_TRUE, 0, hz_.size() * sizeof(float), hz_.data());
     for (int step = 0; step < steps_; ++step) {
-        run(queue_, step_ey_, {side_, side_}, pulse, ey, hz, step);
-        run(queue_, step_ex_, {side_, side_}, ex, hz);
-        run(queue_, step_hz_, {side_, side_}, ex, ey, hz);
+        run(queue(), step_ey_, {side_, side_}, pulse, ey, hz, step);
+        run(queue(), step_ex_, {side_, side_}, ex, hz);
+        run(queue(), step_hz_, {side_, side_}, ex, ey, hz);
     }
-    queue_.enqueueReadBuffer(hz, CL_TRUE, 0, hz_.size() * sizeof(float), result_.data());
+    queue().enqueueReadBuffer(hz, CL_TRUE, 0, hz_.size() * sizeof(float), result_.data());
 }
 
 void fdtd_2d::copy_all() {
     std::vector<float> ex = ex_, ey = ey_;
     result_ = hz_;
-    cl::Buffer device_pulse(context_, CL_MEM_READ_WRITE, pulse_.size() * sizeof(float)),
-        device_ex(context_, CL_MEM_READ_WRITE, ex.size() * sizeof(float)),
-        device_ey(context_, CL_MEM_READ_WRITE, ey.size() * sizeof(float));
-    cl::Buffer device_hz(context_, CL_MEM_READ_WRITE, result_.size() * sizeof(float));
+    cl::Buffer device_pulse(context(), CL_MEM_READ_WRITE, pulse_.size() * sizeof(float)),
+        device_ex(context(), CL_MEM_READ_WRITE, ex.size() * sizeof(float)),
+        device_ey(context(), CL_MEM_READ_WRITE, ey.size() * sizeof(float));
+    cl::Buffer device_hz(context(), CL_MEM_READ_WRITE, result_.size() * sizeof(float));
     for (int step = 0; step < steps_; ++step) {
-        queue_.enqueueWriteBuffer(device_pulse, CL_TRUE, 0, pulse_.size() * sizeof(float), pulse_.data());
-        queue_.enqueueWriteBuffer(device_ey, CL_TRUE, 0, ey.size() * sizeof(float), ey.data());
-        queue_.enqueueWriteBuffer(device_hz, CL_TRUE, 0, result_.size() * sizeof(float), result_.data());
-        run(queue_, step_ey_, {side_, side_}, device_pulse, device_ey, device_hz, step);
-        queue_.enqueueReadBuffer(device_ey, CL_TRUE, 0, ey.size() * sizeof(float), ey.data());
-        queue_.enqueueWriteBuffer(device_ex, CL_TRUE, 0, ex.size() * sizeof(float), ex.data());
-        queue_.enqueueWriteBuffer(device_hz, CL_TRUE, 0, result_.size() * sizeof(float), result_.data());
-        run(queue_, step_ex_, {side_, side_}, device_ex, device_hz);
-        queue_.enqueueReadBuffer(device_ex, CL_TRUE, 0, ex.size() * sizeof(float), ex.data());
-        queue_.enqueueWriteBuffer(device_ex, CL_TRUE, 0, ex.size() * sizeof(float), ex.data());
-        queue_.enqueueWriteBuffer(device_ey, CL_TRUE, 0, ey.size() * sizeof(float), ey.data());
-        queue_.enqueueWriteBuffer(device_hz, CL_TRUE, 0, result_.size() * sizeof(float), result_.data());
-        run(queue_, step_hz_, {side_, side_}, device_ex, device_ey, device_hz);
-        queue_.enqueueReadBuffer(device_hz, CL_TRUE, 0, result_.size() * sizeof(float), result_.data());
+        queue().enqueueWriteBuffer(device_pulse, CL_TRUE, 0, pulse_.size() * sizeof(float), pulse_.data());
+        queue().enqueueWriteBuffer(device_ey, CL_TRUE, 0, ey.size() * sizeof(float), ey.data());
+        queue().enqueueWriteBuffer(device_hz, CL_TRUE, 0, result_.size() * sizeof(float), result_.data());
+        run(queue(), step_ey_, {side_, side_}, device_pulse, device_ey, device_hz, step);
+        queue().enqueueReadBuffer(device_ey, CL_TRUE, 0, ey.size() * sizeof(float), ey.data());
+        queue().enqueueWriteBuffer(device_ex, CL_TRUE, 0, ex.size() * sizeof(float), ex.data());
+        queue().enqueueWriteBuffer(device_hz, CL_TRUE, 0, result_.size() * sizeof(float), result_.data());
+        run(queue(), step_ex_, {side_, side_}, device_ex, device_hz);
+        queue().enqueueReadBuffer(device_ex, CL_TRUE, 0, ex.size() * sizeof(float), ex.data());
+        queue().enqueueWriteBuffer(device_ex, CL_TRUE, 0, ex.size() * sizeof(float), ex.data());
+        queue().enqueueWriteBuffer(device_ey, CL_TRUE, 0, ey.size() * sizeof(float), ey.data());
+        queue().enqueueWriteBuffer(device_hz, CL_TRUE, 0, result_.size() * sizeof(float), result_.data());
+        run(queue(), step_hz_, {side_, side_}, device_ex, device_ey, device_hz);
+        queue().enqueueReadBuffer(device_hz, CL_TRUE, 0, result_.size() * sizeof(float), result_.data());
     }
 }
 
 void fdtd_2d::expert() {
-    cl::Buffer pulse(context_, CL_MEM_READ_WRITE, pulse_.size() * sizeof(float)),
-        ex(context_, CL_MEM_READ_WRITE, ex_.size() * sizeof(float)),
-        ey(context_, CL_MEM_READ_WRITE, ey_.size() * sizeof(float)),
-        hz(context_, CL_MEM_READ_WRITE, hz_.size() * sizeof(float));
-    queue_.enqueueWriteBuffer(pulse, CL_TRUE, 0, pulse_.size() * sizeof(float), pulse_.data());
-    queue_.enqueueWriteBuffer(ex, CL_TRUE, 0, ex_.size() * sizeof(float), ex_.data());
-    queue_.enqueueWriteBuffer(ey, CL_TRUE, side_ * sizeof(float), (count_ - side_) * sizeof(float), &ey_[side_]);
-    queue_.enqueueWriteBuffer(hz, CL_TRUE, 0, hz_.size() * sizeof(float), hz_.data());
+    cl::Buffer pulse(context(), CL_MEM_READ_WRITE, pulse_.size() * sizeof(float)),
+        ex(context(), CL_MEM_READ_WRITE, ex_.size() * sizeof(float)),
+        ey(context(), CL_MEM_READ_WRITE, ey_.size() * sizeof(float)),
+        hz(context(), CL_MEM_READ_WRITE, hz_.size() * sizeof(float));
+    queue().enqueueWriteBuffer(pulse, CL_TRUE, 0, pulse_.size() * sizeof(float), pulse_.data());
+    queue().enqueueWriteBuffer(ex, CL_TRUE, 0, ex_.size() * sizeof(float), ex_.data());
+    queue().enqueueWriteBuffer(ey, CL_TRUE, side_ * sizeof(float), (ey_.size() - side_) * sizeof(float), &ey_[side_]);
+    queue().enqueueWriteBuffer(hz, CL_TRUE, 0, hz_.size() * sizeof(float), hz_.data());
     for (int step = 0; step < steps_; ++step) {
-        run(queue_, step_ey_, {side_, side_}, pulse, ey, hz, step);
-        run(queue_, step_ex_, {side_, side_}, ex, hz);
-        run(queue_, step_hz_, {side_, side_}, ex, ey, hz);
+        run(queue(), step_ey_, {side_, side_}, pulse, ey, hz, step);
+        run(queue(), step_ex_, {side_, side_}, ex, hz);
+        run(queue(), step_hz_, {side_, side_}, ex, ey, hz);
     }
-    queue_.enqueueReadBuffer(hz, CL_TRUE, 0, hz_.size() * sizeof(float), result_.data());
+    queue().enqueueReadBuffer(hz, CL_TRUE, 0, hz_.size() * sizeof(float), result_.data());
 }
 
 void fdtd_2d::by_unibuf(const unibuf::buffer_options& options) {
     using namespace unibuf;
     unified_buffer<float> pulse({pulse_.size()}, options), ex({ex_.size()}, options), ey({ey_.size()}, options);
     unified_buffer<float> hz({hz_.size()}, options);
-    pulse.copy_from(pulse_, where_);
-    ex.copy_from(ex_, where_);
-    ey.copy_from(std::span(ey_).subspan(side_), where_, side_);
-    hz.copy_from(hz_, where_);
+    pulse.copy_from(pulse_, where());
+    ex.copy_from(ex_, where());
+    ey.copy_from(std::span(ey_).subspan(side_), where(), side_);
+    hz.copy_from(hz_, where());
     for (int step = 0; step < steps_; ++step) {
         opencl::enqueue(step_ey_(), {side_, side_}, read(pulse), read_write(ey), read(hz), step);
         opencl::enqueue(step_ex_(), {side_, side_}, read_write(ex), read(hz));
         opencl::enqueue(step_hz_(), {side_, side_}, read(ex), read(ey), read_write(hz));
     }
-    hz.copy_to(result_, where_);
+    hz.copy_to(result_, where());
 }
 
 void fdtd_2d::touches(ledger& told) const {

@@ -34,7 +34,7 @@ constexpr float precision = 0.001F;
 class hotspot final : public program {
 public:
     hotspot(unibuf::space where, scale size)
-        : program(where, source), side_(size == scale::full ? 1'024 : 64), steps_(size == scale::full ? 300 : 10) {
+        : program(where, source), side_(size == scale::full ? 1'024 : 64), steps_(size == scale::full ? 600 : 10) {
         random_numbers random;
         for (std::size_t i = 0; i < cells_; ++i) temperatures_.push_back(320 + 20 * random.next());
         for (std::size_t i = 0; i < cells_; ++i) power_.push_back(0.01F * random.next());
@@ -63,55 +63,55 @@ private:
 };
 
 void hotspot::published() {
-    std::array<cl::Buffer, 2> grids{
-        {{context_, CL_MEM_READ_WRITE, cells_ * sizeof(float)}, {context_, CL_MEM_READ_WRITE, cells_ * sizeof(float)}}};
-    cl::Buffer power(context_, CL_MEM_READ_WRITE, cells_ * sizeof(float));
-    queue_.enqueueWriteBuffer(grids[0], CL_TRUE, 0, cells_ * sizeof(float), temperatures_.data());
-    queue_.enqueueWriteBuffer(power, CL_TRUE, 0, cells_ * sizeof(float), power_.data());
+    std::array<cl::Buffer, 2> grids{{{context(), CL_MEM_READ_WRITE, cells_ * sizeof(float)},
+                                     {context(), CL_MEM_READ_WRITE, cells_ * sizeof(float)}}};
+    cl::Buffer power(context(), CL_MEM_READ_WRITE, cells_ * sizeof(float));
+    queue().enqueueWriteBuffer(grids[0], CL_TRUE, 0, cells_ * sizeof(float), temperatures_.data());
+    queue().enqueueWriteBuffer(power, CL_TRUE, 0, cells_ * sizeof(float), power_.data());
     for (std::size_t i = 0; i < steps_; ++i) {
-        run(queue_, heat_, {side_, side_}, power, grids[i % 2], grids[(i + 1) % 2], per_heat_, aside_, outside_);
+        run(queue(), heat_, {side_, side_}, power, grids[i % 2], grids[(i + 1) % 2], per_heat_, aside_, outside_);
     }
-    queue_.enqueueReadBuffer(grids[steps_ % 2], CL_TRUE, 0, cells_ * sizeof(float), result_.data());
+    queue().enqueueReadBuffer(grids[steps_ % 2], CL_TRUE, 0, cells_ * sizeof(float), result_.data());
 }
 
 void hotspot::copy_all() {
-    cl::Buffer from(context_, CL_MEM_READ_WRITE, cells_ * sizeof(float)),
-        to(context_, CL_MEM_READ_WRITE, cells_ * sizeof(float)),
-        power(context_, CL_MEM_READ_WRITE, cells_ * sizeof(float));
+    cl::Buffer from(context(), CL_MEM_READ_WRITE, cells_ * sizeof(float)),
+        to(context(), CL_MEM_READ_WRITE, cells_ * sizeof(float)),
+        power(context(), CL_MEM_READ_WRITE, cells_ * sizeof(float));
     std::vector<float> next(cells_);
     result_ = temperatures_;
     for (std::size_t i = 0; i < steps_; ++i) {
-        queue_.enqueueWriteBuffer(power, CL_TRUE, 0, cells_ * sizeof(float), power_.data());
-        queue_.enqueueWriteBuffer(from, CL_TRUE, 0, cells_ * sizeof(float), result_.data());
-        queue_.enqueueWriteBuffer(to, CL_TRUE, 0, cells_ * sizeof(float), next.data());
-        run(queue_, heat_, {side_, side_}, power, from, to, per_heat_, aside_, outside_);
-        queue_.enqueueReadBuffer(to, CL_TRUE, 0, cells_ * sizeof(float), next.data());
+        queue().enqueueWriteBuffer(power, CL_TRUE, 0, cells_ * sizeof(float), power_.data());
+        queue().enqueueWriteBuffer(from, CL_TRUE, 0, cells_ * sizeof(float), result_.data());
+        queue().enqueueWriteBuffer(to, CL_TRUE, 0, cells_ * sizeof(float), next.data());
+        run(queue(), heat_, {side_, side_}, power, from, to, per_heat_, aside_, outside_);
+        queue().enqueueReadBuffer(to, CL_TRUE, 0, cells_ * sizeof(float), next.data());
         std::swap(result_, next);
     }
 }
 
 void hotspot::expert() {
-    std::array<cl::Buffer, 2> grids{
-        {{context_, CL_MEM_READ_WRITE, cells_ * sizeof(float)}, {context_, CL_MEM_READ_WRITE, cells_ * sizeof(float)}}};
-    cl::Buffer power(context_, CL_MEM_READ_WRITE, cells_ * sizeof(float));
-    queue_.enqueueWriteBuffer(grids[0], CL_TRUE, 0, cells_ * sizeof(float), temperatures_.data());
-    queue_.enqueueWriteBuffer(power, CL_TRUE, 0, cells_ * sizeof(float), power_.data());
+    std::array<cl::Buffer, 2> grids{{{context(), CL_MEM_READ_WRITE, cells_ * sizeof(float)},
+                                     {context(), CL_MEM_READ_WRITE, cells_ * sizeof(float)}}};
+    cl::Buffer power(context(), CL_MEM_READ_WRITE, cells_ * sizeof(float));
+    queue().enqueueWriteBuffer(grids[0], CL_TRUE, 0, cells_ * sizeof(float), temperatures_.data());
+    queue().enqueueWriteBuffer(power, CL_TRUE, 0, cells_ * sizeof(float), power_.data());
     for (std::size_t i = 0; i < steps_; ++i) {
-        run(queue_, heat_, {side_, side_}, power, grids[i % 2], grids[(i + 1) % 2], per_heat_, aside_, outside_);
+        run(queue(), heat_, {side_, side_}, power, grids[i % 2], grids[(i + 1) % 2], per_heat_, aside_, outside_);
     }
-    queue_.enqueueReadBuffer(grids[steps_ % 2], CL_TRUE, 0, cells_ * sizeof(float), result_.data());
+    queue().enqueueReadBuffer(grids[steps_ % 2], CL_TRUE, 0, cells_ * sizeof(float), result_.data());
 }
 
 void hotspot::by_unibuf(const unibuf::buffer_options& options) {
     using namespace unibuf;
     unified_buffer<float> from({cells_}, options), to({cells_}, options), power({cells_}, options);
-    from.copy_from(temperatures_, where_);
-    power.copy_from(power_, where_);
+    from.copy_from(temperatures_, where());
+    power.copy_from(power_, where());
     for (std::size_t i = 0; i < steps_; ++i) {
         opencl::enqueue(heat_(), {side_, side_}, read(power), read(from), write(to), per_heat_, aside_, outside_);
         std::swap(from, to);
     }
-    from.copy_to(result_, where_);
+    from.copy_to(result_, where());
 }
 
 void hotspot::touches(ledger& told) const {
@@ -130,7 +130,7 @@ void hotspot::touches(ledger& told) const {
 
 const registered entry_of_hotspot({.name = "hotspot",
                                    .origin = "Rodinia",
-                                   .problem = "300 steps of the temperatures of 1024 x 1024 cells",
+                                   .problem = "600 steps of the temperatures of 1024 x 1024 cells",
                                    .make = made<hotspot>});
 
 }  // namespace

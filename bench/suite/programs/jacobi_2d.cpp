@@ -45,55 +45,55 @@ private:
 
 void jacobi_2d::published() {
     std::vector<float> b = start_;
-    cl::Buffer device_a(context_, CL_MEM_READ_WRITE, start_.size() * sizeof(float)),
-        device_b(context_, CL_MEM_READ_WRITE, start_.size() * sizeof(float));
-    queue_.enqueueWriteBuffer(device_a, CL_TRUE, 0, start_.size() * sizeof(float), start_.data());
-    queue_.enqueueWriteBuffer(device_b, CL_TRUE, 0, start_.size() * sizeof(float), b.data());
+    cl::Buffer device_a(context(), CL_MEM_READ_WRITE, start_.size() * sizeof(float)),
+        device_b(context(), CL_MEM_READ_WRITE, start_.size() * sizeof(float));
+    queue().enqueueWriteBuffer(device_a, CL_TRUE, 0, start_.size() * sizeof(float), start_.data());
+    queue().enqueueWriteBuffer(device_b, CL_TRUE, 0, start_.size() * sizeof(float), b.data());
     for (int step = 0; step < steps; ++step) {
-        run(queue_, smooth_, {side_, side_}, device_a, device_b);
-        run(queue_, smooth_, {side_, side_}, device_b, device_a);
+        run(queue(), smooth_, {side_, side_}, device_a, device_b);
+        run(queue(), smooth_, {side_, side_}, device_b, device_a);
     }
-    queue_.enqueueReadBuffer(device_a, CL_TRUE, 0, start_.size() * sizeof(float), result_.data());
-    queue_.enqueueReadBuffer(device_b, CL_TRUE, 0, start_.size() * sizeof(float), b.data());
+    queue().enqueueReadBuffer(device_a, CL_TRUE, 0, start_.size() * sizeof(float), result_.data());
+    queue().enqueueReadBuffer(device_b, CL_TRUE, 0, start_.size() * sizeof(float), b.data());
 }
 
 void jacobi_2d::copy_all() {
     std::vector<float> b(start_.size());
-    cl::Buffer device_a(context_, CL_MEM_READ_WRITE, start_.size() * sizeof(float)),
-        device_b(context_, CL_MEM_READ_WRITE, start_.size() * sizeof(float));
+    cl::Buffer device_a(context(), CL_MEM_READ_WRITE, start_.size() * sizeof(float)),
+        device_b(context(), CL_MEM_READ_WRITE, start_.size() * sizeof(float));
     result_ = start_;
     for (int step = 0; step < steps; ++step) {
-        queue_.enqueueWriteBuffer(device_a, CL_TRUE, 0, start_.size() * sizeof(float), result_.data());
-        queue_.enqueueWriteBuffer(device_b, CL_TRUE, 0, start_.size() * sizeof(float), b.data());
-        run(queue_, smooth_, {side_, side_}, device_a, device_b);
-        queue_.enqueueReadBuffer(device_b, CL_TRUE, 0, start_.size() * sizeof(float), b.data());
-        queue_.enqueueWriteBuffer(device_a, CL_TRUE, 0, start_.size() * sizeof(float), result_.data());
-        queue_.enqueueWriteBuffer(device_b, CL_TRUE, 0, start_.size() * sizeof(float), b.data());
-        run(queue_, smooth_, {side_, side_}, device_b, device_a);
-        queue_.enqueueReadBuffer(device_a, CL_TRUE, 0, start_.size() * sizeof(float), result_.data());
+        queue().enqueueWriteBuffer(device_a, CL_TRUE, 0, start_.size() * sizeof(float), result_.data());
+        queue().enqueueWriteBuffer(device_b, CL_TRUE, 0, start_.size() * sizeof(float), b.data());
+        run(queue(), smooth_, {side_, side_}, device_a, device_b);
+        queue().enqueueReadBuffer(device_b, CL_TRUE, 0, start_.size() * sizeof(float), b.data());
+        queue().enqueueWriteBuffer(device_a, CL_TRUE, 0, start_.size() * sizeof(float), result_.data());
+        queue().enqueueWriteBuffer(device_b, CL_TRUE, 0, start_.size() * sizeof(float), b.data());
+        run(queue(), smooth_, {side_, side_}, device_b, device_a);
+        queue().enqueueReadBuffer(device_a, CL_TRUE, 0, start_.size() * sizeof(float), result_.data());
     }
 }
 
 void jacobi_2d::expert() {
-    cl::Buffer a(context_, CL_MEM_READ_WRITE, start_.size() * sizeof(float)),
-        b(context_, CL_MEM_READ_WRITE, start_.size() * sizeof(float));
-    queue_.enqueueWriteBuffer(a, CL_TRUE, 0, start_.size() * sizeof(float), start_.data());
+    cl::Buffer a(context(), CL_MEM_READ_WRITE, start_.size() * sizeof(float)),
+        b(context(), CL_MEM_READ_WRITE, start_.size() * sizeof(float));
+    queue().enqueueWriteBuffer(a, CL_TRUE, 0, start_.size() * sizeof(float), start_.data());
     for (int step = 0; step < steps; ++step) {
-        run(queue_, smooth_, {side_, side_}, a, b);
-        run(queue_, smooth_, {side_, side_}, b, a);
+        run(queue(), smooth_, {side_, side_}, a, b);
+        run(queue(), smooth_, {side_, side_}, b, a);
     }
-    queue_.enqueueReadBuffer(a, CL_TRUE, 0, start_.size() * sizeof(float), result_.data());
+    queue().enqueueReadBuffer(a, CL_TRUE, 0, start_.size() * sizeof(float), result_.data());
 }
 
 void jacobi_2d::by_unibuf(const unibuf::buffer_options& options) {
     using namespace unibuf;
     unified_buffer<float> a({start_.size()}, options), b({start_.size()}, options);
-    a.copy_from(start_, where_);
+    a.copy_from(start_, where());
     for (int step = 0; step < steps; ++step) {
         opencl::enqueue(smooth_(), {side_, side_}, read(a), write(b));
         opencl::enqueue(smooth_(), {side_, side_}, read(b), write(a));
     }
-    a.copy_to(result_, where_);
+    a.copy_to(result_, where());
 }
 
 void jacobi_2d::touches(ledger& told) const {

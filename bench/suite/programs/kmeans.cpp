@@ -92,61 +92,61 @@ private:
 };
 
 void kmeans::published() {
-    cl::Buffer points(context_, CL_MEM_READ_WRITE, points_.size() * sizeof(float)),
-        columns(context_, CL_MEM_READ_WRITE, points_.size() * sizeof(float)),
-        centers(context_, CL_MEM_READ_WRITE, centers_.size() * sizeof(float));
-    cl::Buffer nearest(context_, CL_MEM_READ_WRITE, count_ * sizeof(int));
+    cl::Buffer points(context(), CL_MEM_READ_WRITE, points_.size() * sizeof(float)),
+        columns(context(), CL_MEM_READ_WRITE, points_.size() * sizeof(float)),
+        centers(context(), CL_MEM_READ_WRITE, centers_.size() * sizeof(float));
+    cl::Buffer nearest(context(), CL_MEM_READ_WRITE, count_ * sizeof(int));
     std::vector<int> found(count_), membership(count_, -1);
     std::ranges::copy(first_points(), centers_.begin());
-    queue_.enqueueWriteBuffer(points, CL_TRUE, 0, points_.size() * sizeof(float), points_.data());
-    run(queue_, transpose_, count_, points, columns, features);
+    queue().enqueueWriteBuffer(points, CL_TRUE, 0, points_.size() * sizeof(float), points_.data());
+    run(queue(), transpose_, count_, points, columns, features);
     rounds_ = 0;
     do {
         ++rounds_;
-        queue_.enqueueWriteBuffer(centers, CL_TRUE, 0, centers_.size() * sizeof(float), centers_.data());
-        run(queue_, assign_, count_, columns, centers, nearest, features, clusters);
-        queue_.enqueueReadBuffer(nearest, CL_TRUE, 0, count_ * sizeof(int), found.data());
+        queue().enqueueWriteBuffer(centers, CL_TRUE, 0, centers_.size() * sizeof(float), centers_.data());
+        run(queue(), assign_, count_, columns, centers, nearest, features, clusters);
+        queue().enqueueReadBuffer(nearest, CL_TRUE, 0, count_ * sizeof(int), found.data());
     } while (move_centers(points_, found, membership, centers_) > 0 && rounds_ <= most_rounds);
 }
 
 void kmeans::copy_all() {
-    cl::Buffer points(context_, CL_MEM_READ_WRITE, points_.size() * sizeof(float)),
-        columns(context_, CL_MEM_READ_WRITE, points_.size() * sizeof(float)),
-        centers(context_, CL_MEM_READ_WRITE, centers_.size() * sizeof(float));
-    cl::Buffer nearest(context_, CL_MEM_READ_WRITE, count_ * sizeof(int));
+    cl::Buffer points(context(), CL_MEM_READ_WRITE, points_.size() * sizeof(float)),
+        columns(context(), CL_MEM_READ_WRITE, points_.size() * sizeof(float)),
+        centers(context(), CL_MEM_READ_WRITE, centers_.size() * sizeof(float));
+    cl::Buffer nearest(context(), CL_MEM_READ_WRITE, count_ * sizeof(int));
     std::vector<float> turned(points_.size());
     std::vector<int> found(count_), membership(count_, -1);
     std::ranges::copy(first_points(), centers_.begin());
-    queue_.enqueueWriteBuffer(points, CL_TRUE, 0, points_.size() * sizeof(float), points_.data());
-    queue_.enqueueWriteBuffer(columns, CL_TRUE, 0, points_.size() * sizeof(float), turned.data());
-    run(queue_, transpose_, count_, points, columns, features);
-    queue_.enqueueReadBuffer(columns, CL_TRUE, 0, points_.size() * sizeof(float), turned.data());
+    queue().enqueueWriteBuffer(points, CL_TRUE, 0, points_.size() * sizeof(float), points_.data());
+    queue().enqueueWriteBuffer(columns, CL_TRUE, 0, points_.size() * sizeof(float), turned.data());
+    run(queue(), transpose_, count_, points, columns, features);
+    queue().enqueueReadBuffer(columns, CL_TRUE, 0, points_.size() * sizeof(float), turned.data());
     rounds_ = 0;
     do {
         ++rounds_;
-        queue_.enqueueWriteBuffer(columns, CL_TRUE, 0, points_.size() * sizeof(float), turned.data());
-        queue_.enqueueWriteBuffer(centers, CL_TRUE, 0, centers_.size() * sizeof(float), centers_.data());
-        queue_.enqueueWriteBuffer(nearest, CL_TRUE, 0, count_ * sizeof(int), found.data());
-        run(queue_, assign_, count_, columns, centers, nearest, features, clusters);
-        queue_.enqueueReadBuffer(nearest, CL_TRUE, 0, count_ * sizeof(int), found.data());
+        queue().enqueueWriteBuffer(columns, CL_TRUE, 0, points_.size() * sizeof(float), turned.data());
+        queue().enqueueWriteBuffer(centers, CL_TRUE, 0, centers_.size() * sizeof(float), centers_.data());
+        queue().enqueueWriteBuffer(nearest, CL_TRUE, 0, count_ * sizeof(int), found.data());
+        run(queue(), assign_, count_, columns, centers, nearest, features, clusters);
+        queue().enqueueReadBuffer(nearest, CL_TRUE, 0, count_ * sizeof(int), found.data());
     } while (move_centers(points_, found, membership, centers_) > 0 && rounds_ <= most_rounds);
 }
 
 void kmeans::expert() {
-    cl::Buffer points(context_, CL_MEM_READ_WRITE, points_.size() * sizeof(float)),
-        columns(context_, CL_MEM_READ_WRITE, points_.size() * sizeof(float)),
-        centers(context_, CL_MEM_READ_WRITE, centers_.size() * sizeof(float));
-    cl::Buffer nearest(context_, CL_MEM_READ_WRITE, count_ * sizeof(int));
+    cl::Buffer points(context(), CL_MEM_READ_WRITE, points_.size() * sizeof(float)),
+        columns(context(), CL_MEM_READ_WRITE, points_.size() * sizeof(float)),
+        centers(context(), CL_MEM_READ_WRITE, centers_.size() * sizeof(float));
+    cl::Buffer nearest(context(), CL_MEM_READ_WRITE, count_ * sizeof(int));
     std::vector<int> found(count_), membership(count_, -1);
     std::ranges::copy(first_points(), centers_.begin());
-    queue_.enqueueWriteBuffer(points, CL_TRUE, 0, points_.size() * sizeof(float), points_.data());
-    run(queue_, transpose_, count_, points, columns, features);
+    queue().enqueueWriteBuffer(points, CL_TRUE, 0, points_.size() * sizeof(float), points_.data());
+    run(queue(), transpose_, count_, points, columns, features);
     rounds_ = 0;
     do {
         ++rounds_;
-        queue_.enqueueWriteBuffer(centers, CL_TRUE, 0, centers_.size() * sizeof(float), centers_.data());
-        run(queue_, assign_, count_, columns, centers, nearest, features, clusters);
-        queue_.enqueueReadBuffer(nearest, CL_TRUE, 0, count_ * sizeof(int), found.data());
+        queue().enqueueWriteBuffer(centers, CL_TRUE, 0, centers_.size() * sizeof(float), centers_.data());
+        run(queue(), assign_, count_, columns, centers, nearest, features, clusters);
+        queue().enqueueReadBuffer(nearest, CL_TRUE, 0, count_ * sizeof(int), found.data());
     } while (move_centers(points_, found, membership, centers_) > 0 && rounds_ <= most_rounds);
 }
 
@@ -156,7 +156,7 @@ void kmeans::by_unibuf(const unibuf::buffer_options& options) {
     unified_buffer<float> centers({centers_.size()}, options);
     unified_buffer<int> nearest({count_}, options);
     std::vector<int> membership(count_, -1);
-    points.copy_from(points_, where_);
+    points.copy_from(points_, where());
     centers.copy_from(first_points());
     opencl::enqueue(transpose_(), count_, read(points), write(columns), features);
     rounds_ = 0;

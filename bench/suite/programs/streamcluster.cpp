@@ -19,7 +19,7 @@ typedef struct {
     float cost;
 } point;
 
-// Changes are 0 before: each point has one, and switches where that is below 0.
+// Each point sets one of its changes, which are 0 before: see center_search::saved_by.
 kernel void change(global const point* points, global const float* coordinates, global const int* columns,
                   global float* changes, global char* switches, int dimensions, int candidate, int centers) {
     const int count = get_global_size(0), i = get_global_id(0);
@@ -66,25 +66,25 @@ private:
 };
 
 void streamcluster::published() {
-    cl::Buffer coordinates(context_, CL_MEM_READ_WRITE, count_ * center_search::dimensions * sizeof(float)),
-        changes(context_, CL_MEM_READ_WRITE, count_ * most_columns * sizeof(float));
-    cl::Buffer points(context_, CL_MEM_READ_WRITE, count_ * sizeof(point));
-    cl::Buffer columns(context_, CL_MEM_READ_WRITE, count_ * sizeof(int));
-    cl::Buffer switches(context_, CL_MEM_READ_WRITE, count_);
+    cl::Buffer coordinates(context(), CL_MEM_READ_WRITE, count_ * center_search::dimensions * sizeof(float)),
+        changes(context(), CL_MEM_READ_WRITE, count_ * most_columns * sizeof(float));
+    cl::Buffer points(context(), CL_MEM_READ_WRITE, count_ * sizeof(point));
+    cl::Buffer columns(context(), CL_MEM_READ_WRITE, count_ * sizeof(int));
+    cl::Buffer switches(context(), CL_MEM_READ_WRITE, count_);
     std::vector<float> found(count_ * most_columns);
     std::vector<int> column_of(count_);
     std::vector<char> switching(count_);
-    queue_.enqueueWriteBuffer(coordinates, CL_TRUE, 0, count_ * center_search::dimensions * sizeof(float),
-                              search_.coordinates().data());
+    queue().enqueueWriteBuffer(coordinates, CL_TRUE, 0, count_ * center_search::dimensions * sizeof(float),
+                               search_.coordinates().data());
     search_.begin(points_, column_of);
     search_.run([&](int candidate) {
-        queue_.enqueueWriteBuffer(columns, CL_TRUE, 0, count_ * sizeof(int), column_of.data());
-        queue_.enqueueWriteBuffer(points, CL_TRUE, 0, count_ * sizeof(point), points_.data());
-        queue_.enqueueFillBuffer(changes, 0.0F, 0, used() * sizeof(float));
-        run(queue_, change_, count_, points, coordinates, columns, changes, switches, dimensions, candidate,
+        queue().enqueueWriteBuffer(columns, CL_TRUE, 0, count_ * sizeof(int), column_of.data());
+        queue().enqueueWriteBuffer(points, CL_TRUE, 0, count_ * sizeof(point), points_.data());
+        queue().enqueueFillBuffer(changes, 0.0F, 0, used() * sizeof(float));
+        run(queue(), change_, count_, points, coordinates, columns, changes, switches, dimensions, candidate,
             search_.centers());
-        queue_.enqueueReadBuffer(switches, CL_TRUE, 0, count_, switching.data());
-        queue_.enqueueReadBuffer(changes, CL_TRUE, 0, used() * sizeof(float), found.data());
+        queue().enqueueReadBuffer(switches, CL_TRUE, 0, count_, switching.data());
+        queue().enqueueReadBuffer(changes, CL_TRUE, 0, used() * sizeof(float), found.data());
         const float saved = search_.saved_by(found);
         if (saved > 0) search_.accept(candidate, switching, points_, column_of);
         return saved;
@@ -92,11 +92,11 @@ void streamcluster::published() {
 }
 
 void streamcluster::copy_all() {
-    cl::Buffer coordinates(context_, CL_MEM_READ_WRITE, count_ * center_search::dimensions * sizeof(float)),
-        changes(context_, CL_MEM_READ_WRITE, count_ * most_columns * sizeof(float));
-    cl::Buffer points(context_, CL_MEM_READ_WRITE, count_ * sizeof(point));
-    cl::Buffer columns(context_, CL_MEM_READ_WRITE, count_ * sizeof(int));
-    cl::Buffer switches(context_, CL_MEM_READ_WRITE, count_);
+    cl::Buffer coordinates(context(), CL_MEM_READ_WRITE, count_ * center_search::dimensions * sizeof(float)),
+        changes(context(), CL_MEM_READ_WRITE, count_ * most_columns * sizeof(float));
+    cl::Buffer points(context(), CL_MEM_READ_WRITE, count_ * sizeof(point));
+    cl::Buffer columns(context(), CL_MEM_READ_WRITE, count_ * sizeof(int));
+    cl::Buffer switches(context(), CL_MEM_READ_WRITE, count_);
     std::vector<float> found(count_ * most_columns);
     std::vector<int> column_of(count_);
     std::vector<char> switching(count_);
@@ -104,16 +104,16 @@ void streamcluster::copy_all() {
     search_.run([&](int candidate) {
         const std::span all(found.data(), used());
         std::ranges::fill(all, 0.0F);
-        queue_.enqueueWriteBuffer(points, CL_TRUE, 0, count_ * sizeof(point), points_.data());
-        queue_.enqueueWriteBuffer(coordinates, CL_TRUE, 0, count_ * center_search::dimensions * sizeof(float),
-                                  search_.coordinates().data());
-        queue_.enqueueWriteBuffer(columns, CL_TRUE, 0, count_ * sizeof(int), column_of.data());
-        queue_.enqueueWriteBuffer(changes, CL_TRUE, 0, count_ * most_columns * sizeof(float), all.data());
-        queue_.enqueueWriteBuffer(switches, CL_TRUE, 0, count_, switching.data());
-        run(queue_, change_, count_, points, coordinates, columns, changes, switches, dimensions, candidate,
+        queue().enqueueWriteBuffer(points, CL_TRUE, 0, count_ * sizeof(point), points_.data());
+        queue().enqueueWriteBuffer(coordinates, CL_TRUE, 0, count_ * center_search::dimensions * sizeof(float),
+                                   search_.coordinates().data());
+        queue().enqueueWriteBuffer(columns, CL_TRUE, 0, count_ * sizeof(int), column_of.data());
+        queue().enqueueWriteBuffer(changes, CL_TRUE, 0, count_ * most_columns * sizeof(float), all.data());
+        queue().enqueueWriteBuffer(switches, CL_TRUE, 0, count_, switching.data());
+        run(queue(), change_, count_, points, coordinates, columns, changes, switches, dimensions, candidate,
             search_.centers());
-        queue_.enqueueReadBuffer(changes, CL_TRUE, 0, count_ * most_columns * sizeof(float), all.data());
-        queue_.enqueueReadBuffer(switches, CL_TRUE, 0, count_, switching.data());
+        queue().enqueueReadBuffer(changes, CL_TRUE, 0, count_ * most_columns * sizeof(float), all.data());
+        queue().enqueueReadBuffer(switches, CL_TRUE, 0, count_, switching.data());
         const float saved = search_.saved_by(found);
         if (saved > 0) search_.accept(candidate, switching, points_, column_of);
         return saved;
@@ -121,31 +121,31 @@ void streamcluster::copy_all() {
 }
 
 void streamcluster::expert() {
-    cl::Buffer coordinates(context_, CL_MEM_READ_WRITE, count_ * center_search::dimensions * sizeof(float)),
-        changes(context_, CL_MEM_READ_WRITE, count_ * most_columns * sizeof(float));
-    cl::Buffer points(context_, CL_MEM_READ_WRITE, count_ * sizeof(point));
-    cl::Buffer columns(context_, CL_MEM_READ_WRITE, count_ * sizeof(int));
-    cl::Buffer switches(context_, CL_MEM_READ_WRITE, count_);
+    cl::Buffer coordinates(context(), CL_MEM_READ_WRITE, count_ * center_search::dimensions * sizeof(float)),
+        changes(context(), CL_MEM_READ_WRITE, count_ * most_columns * sizeof(float));
+    cl::Buffer points(context(), CL_MEM_READ_WRITE, count_ * sizeof(point));
+    cl::Buffer columns(context(), CL_MEM_READ_WRITE, count_ * sizeof(int));
+    cl::Buffer switches(context(), CL_MEM_READ_WRITE, count_);
     std::vector<float> found(count_ * most_columns);
     std::vector<int> column_of(count_);
     std::vector<char> switching(count_);
-    queue_.enqueueWriteBuffer(coordinates, CL_TRUE, 0, count_ * center_search::dimensions * sizeof(float),
-                              search_.coordinates().data());
+    queue().enqueueWriteBuffer(coordinates, CL_TRUE, 0, count_ * center_search::dimensions * sizeof(float),
+                               search_.coordinates().data());
     search_.begin(points_, column_of);
     bool has_changed = true;
     search_.run([&](int candidate) {
         if (has_changed) {
-            queue_.enqueueWriteBuffer(points, CL_TRUE, 0, count_ * sizeof(point), points_.data());
-            queue_.enqueueWriteBuffer(columns, CL_TRUE, 0, count_ * sizeof(int), column_of.data());
+            queue().enqueueWriteBuffer(points, CL_TRUE, 0, count_ * sizeof(point), points_.data());
+            queue().enqueueWriteBuffer(columns, CL_TRUE, 0, count_ * sizeof(int), column_of.data());
         }
-        queue_.enqueueFillBuffer(changes, 0.0F, 0, used() * sizeof(float));
-        run(queue_, change_, count_, points, coordinates, columns, changes, switches, dimensions, candidate,
+        queue().enqueueFillBuffer(changes, 0.0F, 0, used() * sizeof(float));
+        run(queue(), change_, count_, points, coordinates, columns, changes, switches, dimensions, candidate,
             search_.centers());
-        queue_.enqueueReadBuffer(changes, CL_TRUE, 0, used() * sizeof(float), found.data());
+        queue().enqueueReadBuffer(changes, CL_TRUE, 0, used() * sizeof(float), found.data());
         const float saved = search_.saved_by(found);
         has_changed = saved > 0;
         if (has_changed) {
-            queue_.enqueueReadBuffer(switches, CL_TRUE, 0, count_, switching.data());
+            queue().enqueueReadBuffer(switches, CL_TRUE, 0, count_, switching.data());
             search_.accept(candidate, switching, points_, column_of);
         }
         return saved;
@@ -159,11 +159,11 @@ void streamcluster::by_unibuf(const unibuf::buffer_options& options) {
     unified_buffer<point> points({count_}, options);
     unified_buffer<int> columns({count_}, options);
     unified_buffer<char> switches({count_}, options);
-    coordinates.copy_from(search_.coordinates(), where_);
+    coordinates.copy_from(search_.coordinates(), where());
     search_.begin(points.write(host).span(), columns.write(host).span());
     search_.run([&](int candidate) {
         auto changes = all_changes.view(0, used());
-        changes.fill(0, where_);
+        changes.fill(0, where());
         opencl::enqueue(change_(), count_, read(points), read(coordinates), read(columns), read_write(changes),
                         write(switches), dimensions, candidate, search_.centers());
         const float saved = search_.saved_by(changes.read(host).span());
