@@ -6,7 +6,8 @@ cd "$(dirname "$0")/.."
 folder=$(realpath -m "$1")
 UNIBUF_PYTHON=$PWD/build/venv/bin/python
 DEB_BUILD_OPTIONS="nocheck parallel=$(nproc)"
-export UNIBUF_PYTHON DEB_BUILD_OPTIONS
+CCACHE_DIR=${CCACHE_DIR:-$HOME/.cache/ccache}  # debhelper gives the build a HOME that goes with it
+export UNIBUF_PYTHON DEB_BUILD_OPTIONS CCACHE_DIR
 
 packaged=$(dpkg-parsechangelog -l packaging/debian/changelog -S Version)
 if ! grep -qF "project(unibuf VERSION $packaged " CMakeLists.txt; then
