@@ -34,7 +34,7 @@ for sources in /etc/apt/sources.list.d/debian.sources /etc/apt/sources.list; do
     [[ ! -e $sources ]] || break
 done
 # shellcheck disable=SC1091,SC2016  # mmdebstrap gives hooks the root as $1
-mmdebstrap --variant=apt --include=g++,cmake,pkg-config,libunibuf-dev,python3-unibuf,unibuf-tools \
+mmdebstrap --variant=apt --include=g++,cmake,make,pkg-config,libunibuf-dev,python3-unibuf,unibuf-tools \
     --customize-hook="copy-in '$programs' /root" --customize-hook='chroot "$1" bash /root/programs/debian.sh' \
     "$(. /etc/os-release && echo "$VERSION_CODENAME")" /dev/null "$sources" "deb [trusted=yes] copy:$folder ./"
 ls "$folder"/*.deb
