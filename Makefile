@@ -8,7 +8,7 @@ export CMAKE_BUILD_PARALLEL_LEVEL ?= $(shell getconf _NPROCESSORS_ONLN)
 export CTEST_PARALLEL_LEVEL ?= $(shell getconf _NPROCESSORS_ONLN)
 
 code := $(wildcard include src bindings cli examples bench tests)
-python := $(wildcard bindings/python compat examples bench tests/docs tests/fortran tests/mpi tests/python tests/doubles/cupy)
+python := $(wildcard bindings/python compat examples bench tests/docs packaging/conan tests/package tests/fortran tests/mpi tests/python tests/doubles/cupy)
 cpp = $(shell find $(code) -name '*.[ch]pp' -o -name '*.[ch]')
 
 help: ## This list
@@ -99,8 +99,15 @@ gpu-parts: needs-demo-test ## What gpu-check needs of Debian, into build/gpu-par
 metal-check: ## On a Mac: build, tests, conv2d, MLX and figures on its GPU; fetches what it needs
 	scripts/metal-check.sh
 
-deb: needs-demo-test-deb build/venv ## Debian packages, checked by lintian and used, in build/deb
+deb: needs-demo-test-deb build/venv ## Debian packages, checked by lintian, installed into a Debian of their own and used, in build/deb
 	scripts/deb.sh build/deb
+
+conan: needs-demo-test ## A package for Conan 2, built and used, in build/conan
+	scripts/conan.sh build/conan
+
+abi: needs-demo-test build/venv ## At a release: store its ABI, which a test holds later ones against, in tests/package/abi
+	cmake --preset release
+	cmake --build --preset release --target abi
 
 install: export PREFIX := $(PREFIX)
 install: ## Install the libraries and the tool into PREFIX (COMPONENTS="c fortran tool")
@@ -128,7 +135,7 @@ lint: needs-demo-test-lint build/venv ## Layout, clang-tidy, scripts
 clean: ## Remove build/
 	rm -rf build
 
-.PHONY: help all build demo suite gallery test test-interop test-python wheels test-wheels macos aarch64 musl sanitize sanitize-python bench gpu-check gpu-parts metal-check deb install format lint clean build/venv
+.PHONY: help all build demo suite gallery test test-interop test-python wheels test-wheels macos aarch64 musl sanitize sanitize-python bench gpu-check gpu-parts metal-check deb conan abi install format lint clean build/venv
 
 # The Python that the package is built for and tested with.
 build/venv: needs-test

@@ -35,3 +35,8 @@ if(UNIBUF_TOOLS)
     find_package(nlohmann_json QUIET)
     settle(UNIBUF_TOOLS "the tool unibuf" "libcli11-dev nlohmann-json3-dev" CLI11_FOUND nlohmann_json_FOUND)
 endif()
+if(UNIBUF_TOOLS AND NOT CMAKE_CROSSCOMPILING AND NOT UNIBUF_SANITIZE)  # the tool is run for its help
+    find_program(HELP2MAN help2man)
+    set(UNIBUF_MAN_PAGES AUTO)
+    settle(UNIBUF_MAN_PAGES "the manual pages of the tool" help2man HELP2MAN)
+endif()

@@ -24,3 +24,11 @@ if(UNIBUF_TOOLS)
     target_compile_definitions(unibuf_cli PRIVATE UNIBUF_VERSION="${PROJECT_VERSION}")
     install(TARGETS unibuf_cli)
 endif()
+
+if(UNIBUF_MAN_PAGES)
+    set(pages ${PROJECT_BINARY_DIR}/man)
+    add_custom_command(OUTPUT ${pages}/unibuf.1 DEPENDS unibuf_cli ${PROJECT_SOURCE_DIR}/scripts/man-pages.sh
+                       COMMAND ${PROJECT_SOURCE_DIR}/scripts/man-pages.sh $<TARGET_FILE:unibuf_cli> ${pages} VERBATIM)
+    add_custom_target(man_pages ALL DEPENDS ${pages}/unibuf.1)
+    install(DIRECTORY ${pages}/ DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
+endif()

@@ -1,12 +1,13 @@
 #!/bin/bash
-# deb.sh FOLDER: Debian packages of this tree, into FOLDER, checked by lintian, and used from where they are unpacked.
+# deb.sh FOLDER: Debian packages of this tree, into FOLDER, checked by lintian, installed and used.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
 folder=$(realpath -m "$1")
 UNIBUF_PYTHON=$PWD/build/venv/bin/python
 DEB_BUILD_OPTIONS="nocheck parallel=$(nproc)"
-export UNIBUF_PYTHON DEB_BUILD_OPTIONS
+CCACHE_DIR=${CCACHE_DIR:-$HOME/.cache/ccache}  # debhelper gives the build a HOME that goes with it
+export UNIBUF_PYTHON DEB_BUILD_OPTIONS CCACHE_DIR
 
 packaged=$(dpkg-parsechangelog -l packaging/debian/changelog -S Version)
 if ! grep -qF "project(unibuf VERSION $packaged " CMakeLists.txt; then
@@ -23,27 +24,17 @@ cp -r packaging/debian "$tree"
     { tail -n 40 "$folder/build.log" >&2; exit 1; }
 lintian --fail-on error "$folder"/*.changes
 
-# The packages are used where they are unpacked: the tool, Python, and programs in C++ and C.
-root=$folder/root
-for package in "$folder"/*.deb; do
-    case $package in *-dbgsym_*) continue ;; esac
-    dpkg-deb -x "$package" "$root"
+# They are installed into a Debian of their own, by apt with all that they depend on, and used there.
+rm "$folder"/*-dbgsym_*.deb
+(cd "$folder" && dpkg-scanpackages --multiversion . /dev/null >Packages)
+programs=$folder/programs
+mkdir "$programs"
+cp -r tests/package/consumer tests/package/c_consumer tests/package/debian.sh "$programs"
+for sources in /etc/apt/sources.list.d/debian.sources /etc/apt/sources.list; do
+    [[ ! -e $sources ]] || break
 done
-libraries=$root/usr/lib/$(gcc -print-multiarch)
-export LD_LIBRARY_PATH=$libraries
-"$root/usr/bin/unibuf" --version
-PYTHONPATH=$root/usr/lib/python3/dist-packages "$UNIBUF_PYTHON" -c 'import unibuf
-b = unibuf.UnifiedBuffer(3, device="debug:0").fill(2)
-b.sync_to_device()
-print("python:", b.host.sum(), unibuf.__version__)'
-"$UNIBUF_PYTHON" - "$root/usr/lib/python3/dist-packages" <<'PYTHON'
-import importlib.metadata as metadata, sys
-found = next(metadata.distributions(path=[sys.argv[1]]))
-print("metadata:", found.metadata["Name"], found.version, *sorted(each.name for each in found.entry_points))
-PYTHON
-for consumer in consumer c_consumer; do
-    cmake -S "tests/package/$consumer" -B "$folder/$consumer" -D CMAKE_PREFIX_PATH="$root/usr" >/dev/null
-    cmake --build "$folder/$consumer" >/dev/null
-    "$folder/$consumer/consumer"
-done
+# shellcheck disable=SC1091,SC2016  # mmdebstrap gives hooks the root as $1
+mmdebstrap --variant=apt --include=g++,cmake,make,pkg-config,libunibuf-dev,python3-unibuf,unibuf-tools \
+    --customize-hook="copy-in '$programs' /root" --customize-hook='chroot "$1" bash /root/programs/debian.sh' \
+    "$(. /etc/os-release && echo "$VERSION_CODENAME")" /dev/null "$sources" "deb [trusted=yes] copy:$folder ./"
 ls "$folder"/*.deb

@@ -9,10 +9,10 @@ declare -A packages=(
             libopenmpi-dev openmpi-bin"
     [test]="gcc git python3 python3-dev python3-venv binutils pkg-config libgtest-dev libgmock-dev librapidcheck-dev libbenchmark-dev libmimalloc-dev
             opencl-clhpp-headers ocl-icd-opencl-dev
-            valgrind chromium-headless-shell flang-19 libmpich-dev mpich"
+            valgrind chromium-headless-shell flang-19 libmpich-dev mpich abigail-tools xz-utils help2man"
     [wheels]="zlib1g-dev libffi-dev libssl-dev qemu-user-static musl-tools"
     [cross]="python3 python3-venv googletest llvm-19 qemu-user-static libc6-arm64-cross musl"
-    [deb]="debhelper dh-python lintian fakeroot dpkg-dev python3-numpy"
+    [deb]="debhelper dh-python lintian fakeroot dpkg-dev python3-numpy help2man mmdebstrap"
     [lint]="clang-19 libclang-rt-19-dev llvm-19 clang-format-19 clang-tidy-19 shellcheck"
 )
 

@@ -39,3 +39,7 @@ if command -v gfortran && command -v fypp; then
     configure -U FYPP -D UNIBUF_TOOLS=OFF
     ! grep 'Left out' "$said" || exit 1
 fi
+
+configure -D BUILD_SHARED_LIBS=ON -D CMAKE_DISABLE_FIND_PACKAGE_fmt=OFF -D CMAKE_DISABLE_FIND_PACKAGE_CLI11=OFF \
+    -D UNIBUF_FORTRAN=OFF -D UNIBUF_TOOLS=ON -D HELP2MAN=
+says 'Left out: the manual pages of the tool. On Debian: sudo apt-get install help2man'

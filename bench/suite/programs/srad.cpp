@@ -147,8 +147,8 @@ void srad::published() {
         run(queue(), prepare_, pixels_, image, sums, squares);
         run(queue(), reduce_, parts_, sums, squares, part, 1);
         run(queue(), reduce_, 1, sums, squares, parts_, part);
-        queue().enqueueReadBuffer(sums, CL_TRUE, 0, pixels_ * sizeof(float), sum.data());
-        queue().enqueueReadBuffer(squares, CL_TRUE, 0, pixels_ * sizeof(float), square.data());
+        queue().enqueueReadBuffer(sums, CL_TRUE, 0, sizeof(float), sum.data());
+        queue().enqueueReadBuffer(squares, CL_TRUE, 0, sizeof(float), square.data());
         run(queue(), find_, {rows_, columns_}, image, north, south, west, east, to_north, to_south, to_west, to_east,
             diffusion, noise_of(sum[0], square[0]));
         run(queue(), diffuse_, {rows_, columns_}, image, south, east, to_north, to_south, to_west, to_east, diffusion,
@@ -251,8 +251,8 @@ void srad::expert() {
         run(queue(), prepare_, pixels_, image, sums, squares);
         run(queue(), reduce_, parts_, sums, squares, part, 1);
         run(queue(), reduce_, 1, sums, squares, parts_, part);
-        queue().enqueueReadBuffer(sums, CL_TRUE, 0, pixels_ * sizeof(float), sum.data());
-        queue().enqueueReadBuffer(squares, CL_TRUE, 0, pixels_ * sizeof(float), square.data());
+        queue().enqueueReadBuffer(sums, CL_TRUE, 0, sizeof(float), sum.data());
+        queue().enqueueReadBuffer(squares, CL_TRUE, 0, sizeof(float), square.data());
         run(queue(), find_, {rows_, columns_}, image, north, south, west, east, to_north, to_south, to_west, to_east,
             diffusion, noise_of(sum[0], square[0]));
         run(queue(), diffuse_, {rows_, columns_}, image, south, east, to_north, to_south, to_west, to_east, diffusion,
