@@ -8,7 +8,7 @@ export CMAKE_BUILD_PARALLEL_LEVEL ?= $(shell getconf _NPROCESSORS_ONLN)
 export CTEST_PARALLEL_LEVEL ?= $(shell getconf _NPROCESSORS_ONLN)
 
 code := $(wildcard include src bindings cli examples bench tests)
-python := $(wildcard bindings/python compat examples bench/python tests/docs tests/fortran tests/mpi tests/python tests/doubles/cupy)
+python := $(wildcard bindings/python compat examples bench/python docs/site tests/docs tests/fortran tests/mpi tests/python tests/doubles/cupy)
 cpp = $(shell find $(code) -name '*.[ch]pp' -o -name '*.[ch]')
 
 help: ## This list
@@ -93,6 +93,9 @@ metal-check: ## On a Mac: build, tests, conv2d, MLX and figures on its GPU; fetc
 deb: needs-demo-test-deb build/venv ## Debian packages, checked by lintian and used, in build/deb
 	scripts/deb.sh build/deb
 
+docs: needs-docs ## The documents and the reference as a site that needs no network, checked: build/docs/index.html
+	scripts/docs.sh
+
 install: export PREFIX := $(PREFIX)
 install: ## Install the libraries and the tool into PREFIX (COMPONENTS="c fortran tool")
 	$(if $(filter-out c++ c fortran tool,$(COMPONENTS)),$(error COMPONENTS is some of: c++ c fortran tool))
@@ -113,13 +116,13 @@ lint: needs-demo-test-lint build/venv ## Layout, clang-tidy, scripts
 	cmake --preset clang
 	cmake --build build/clang --target embedded_page
 	run-clang-tidy-19 -quiet -p build/clang -j $(CMAKE_BUILD_PARALLEL_LEVEL) '^$(CURDIR)/(cli|examples|bench)/|/Unity/'
-	PYTHONPYCACHEPREFIX=build/pycache python3 -m py_compile scripts/*.py tests/docs/*.py tests/gpu/*.py
+	PYTHONPYCACHEPREFIX=build/pycache python3 -m py_compile scripts/*.py docs/site/*.py tests/docs/*.py tests/gpu/*.py
 	shellcheck .ci/run scripts/*.sh tests/docs/*.sh tests/package/*.sh tests/fortran/*.sh
 
 clean: ## Remove build/
 	rm -rf build
 
-.PHONY: help all build demo test test-interop test-python wheels test-wheels macos aarch64 musl sanitize sanitize-python bench gpu-check gpu-parts metal-check deb install format lint clean build/venv
+.PHONY: help all build demo test test-interop test-python wheels test-wheels macos aarch64 musl sanitize sanitize-python bench gpu-check gpu-parts metal-check deb docs install format lint clean build/venv
 
 # The Python that the package is built for and tested with.
 build/venv: needs-test
