@@ -4,7 +4,6 @@ C++ and C, each Fortran module, and each part of the Python package.
 """
 
 import ast
-import importlib.util
 import re
 import subprocess
 import sys
@@ -12,15 +11,20 @@ from itertools import takewhile
 from pathlib import Path
 from xml.etree import ElementTree
 
-
-def loaded(file):
-    spec = importlib.util.spec_from_file_location(file.stem.replace("-", "_"), file)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+import doxygen_filter
 
 
-doxygen_filter = loaded(Path(__file__).with_name("doxygen-filter.py"))
+MODULES = [
+    "gpu_unified_buffers",
+    "gpu_buffer_types",
+    "gpu_buffer_contents",
+    "gpu_buffer_control",
+    "gpu_buffer_pools",
+    "gpu_buffer_queries",
+    "gpu_fence_primitives",
+    "gpu_compute_shaders",
+    "unibuf_mpi",
+]
 
 
 def page(path, title, *blocks):
@@ -91,34 +95,26 @@ def plain_fortran(text):
 
 
 def of_one_type(template):
-    """The module that is written out for eight types, for one that stands for all."""
-    template = re.sub(r"^#:set NUMBERS(.|\n)*?(?=module )", "#:set TYPES = [('any', 'type(any)')]\n\\g<0>", template)
-    template = re.sub(r"#:set (NUMBERS|TYPES = NUMBERS).*\n( +&.*\n)*", "", template)
+    """The module that is written out for many types, for one that stands for all."""
+    template = re.sub(r"\A(#:.*|.*&.*|\n)+?#:set TYPES.*\n", "#:set TYPES = [('any', 'type(any)')]\n", template)
     return subprocess.run(["fypp"], input=template, text=True, stdout=subprocess.PIPE, check=True).stdout
 
 
 def of_fortran(root, output):
     sources = root / "build/docs-parts/fortran"
     sources.mkdir(exist_ok=True)
-    modules = [
-        "gpu_unified_buffers",
-        "gpu_buffer_types",
-        "gpu_buffer_contents",
-        "gpu_buffer_control",
-        "gpu_buffer_pools",
-        "gpu_buffer_queries",
-        "gpu_fence_primitives",
-        "gpu_compute_shaders",
-        "unibuf_mpi",
-    ]
-    for module in modules:
+    entries, rows = [], []
+    for module in MODULES:
         source = next((root / "bindings/fortran").rglob(f"{module}.f*"))
         text = source.read_text()
         if source.suffix == ".fypp":
             text = of_one_type(text)
         (sources / f"{module}.f90").write_text(plain_fortran(text))
         page(output / f"fortran/{module}.md", "", directive("f:module", module))
-    page(output / "fortran.md", "Fortran", toctree(f"{each} <fortran/{each}>" for each in modules))
+        entries.append(f"{module} <fortran/{module}>")
+        about = re.search(r"^!> ([^.\n]*)", text, re.MULTILINE)[1]
+        rows.append(f"- [`{module}`](fortran/{module}.md): {about[0].lower()}{about[1:]}")
+    page(output / "fortran.md", "Fortran", toctree(entries), "\n".join(rows))
 
 
 def of_python(root, output):
@@ -126,24 +122,25 @@ def of_python(root, output):
     import unibuf
 
     package = Path(unibuf.__file__)
-    entries = []
+    entries, rows = [], []
     for each in ast.parse(package.read_text()).body:
         if not isinstance(each, ast.ImportFrom) or each.level == 0:
             continue
         public = [name.name for name in each.names if name.name in unibuf.__all__]
         if not public:
             continue
-        about = ast.get_docstring(ast.parse((package.parent / f"{each.module}.py").read_text()))
-        parts = [autodoc(f"unibuf.{name}", getattr(unibuf, name)) for name in public]
         part = each.module.strip("_")
-        page(output / f"python/{part}.md", part.capitalize(), about, rst(*parts))
+        about = ast.get_docstring(ast.parse((package.parent / f"{each.module}.py").read_text()))
+        described = [autodoc(f"unibuf.{name}", getattr(unibuf, name)) for name in public]
+        page(output / f"python/{part}.md", part.capitalize(), about, rst(*described))
         entries.append(f"python/{part}")
+        rows.append(f"- [{part.capitalize()}](python/{part}.md): " + ", ".join(f"`{name}`" for name in public))
     for module in ("dask", "mpi"):
-        page(
-            output / f"python/{module}.md", f"`unibuf.{module}`", rst(f".. automodule:: unibuf.{module}\n   :members:")
-        )
+        described = f".. automodule:: unibuf.{module}\n   :members:"
+        page(output / f"python/{module}.md", f"`unibuf.{module}`", rst(described))
         entries.append(f"unibuf.{module} <python/{module}>")
-    page(output / "python.md", "Python", toctree(entries))
+        rows.append(f"- [`unibuf.{module}`](python/{module}.md), which is imported when it is first used")
+    page(output / "python.md", "Python", toctree(sorted(entries)), "\n".join(sorted(rows)))
 
 
 def autodoc(name, value):

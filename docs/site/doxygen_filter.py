@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""doxygen-filter.py HEADER: prints the header as Doxygen should read it, which knows only comments of three slashes.
+"""doxygen_filter.py HEADER: prints the header as Doxygen should read it, which knows only comments of three slashes.
 
 A comment at the end of a line becomes its member's; one over declarations that follow each other, that of each of
 them. What a namespace of C++ has is a group, and so is what follows a line `// ---- Title ---`: pages show groups. A
