@@ -4,6 +4,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 parts=build/docs-parts
 python=build/docs-venv/bin/python
+export PYTHONDONTWRITEBYTECODE=1
 
 scripts/python-environment.sh build/docs-venv docs/site/requirements.txt
 cmake --preset docs --log-level=ERROR

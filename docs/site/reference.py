@@ -13,7 +13,6 @@ from xml.etree import ElementTree
 
 import doxygen_filter
 
-
 MODULES = [
     "gpu_unified_buffers",
     "gpu_buffer_types",
