@@ -65,7 +65,6 @@ pygments_style = "friendly"
 pygments_dark_style = "github-dark"
 maximum_signature_line_length = 80
 
-
 LINK = re.compile(r"\[([^\]]+)\]\(([\w./-]+)\)")
 
 
@@ -97,7 +96,14 @@ def no_standard_names(app, tree):
             link.replace_self(link.children)
 
 
+def sentences_of_attributes(app, what, name, value, options, lines):
+    """Napoleon would take what stands before a colon for a type."""
+    if what in ("attribute", "data", "property"):
+        lines.insert(0, "")
+
+
 def setup(app):
     app.connect("source-read", links_to_folders)
     app.connect("source-read", pages_that_are_there)
     app.connect("doctree-read", no_standard_names)
+    app.connect("autodoc-process-docstring", sentences_of_attributes, priority=400)
