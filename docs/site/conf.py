@@ -96,14 +96,19 @@ def no_standard_names(app, tree):
             link.replace_self(link.children)
 
 
-def sentences_of_attributes(app, what, name, value, options, lines):
-    """Napoleon would take what stands before a colon for a type."""
-    if what in ("attribute", "data", "property"):
-        lines.insert(0, "")
+def write_colons_of_attributes(old, new):
+    """Hides colons from Napoleon, or shows them again: it takes what stands before one for a type."""
+
+    def rewrite(app, what, name, value, options, lines):
+        if what in ("attribute", "data", "property"):
+            lines[:] = [line.replace(old, new) for line in lines]
+
+    return rewrite
 
 
 def setup(app):
     app.connect("source-read", links_to_folders)
     app.connect("source-read", pages_that_are_there)
     app.connect("doctree-read", no_standard_names)
-    app.connect("autodoc-process-docstring", sentences_of_attributes, priority=400)
+    app.connect("autodoc-process-docstring", write_colons_of_attributes(":", "\0"), priority=400)
+    app.connect("autodoc-process-docstring", write_colons_of_attributes("\0", ":"), priority=600)
