@@ -8,7 +8,7 @@ export CMAKE_BUILD_PARALLEL_LEVEL ?= $(shell getconf _NPROCESSORS_ONLN)
 export CTEST_PARALLEL_LEVEL ?= $(shell getconf _NPROCESSORS_ONLN)
 
 code := $(wildcard include src bindings cli examples bench tests)
-python := $(wildcard bindings/python compat examples bench tests/docs packaging/conan tests/package tests/fortran tests/mpi tests/python tests/doubles/cupy)
+python := $(wildcard bindings/python compat examples bench docs/site tests/docs packaging/conan tests/package tests/fortran tests/mpi tests/python tests/doubles/cupy)
 cpp = $(shell find $(code) -name '*.[ch]pp' -o -name '*.[ch]')
 
 help: ## This list
@@ -109,6 +109,9 @@ abi: needs-demo-test build/venv ## At a release: store its ABI, which a test hol
 	cmake --preset release
 	cmake --build --preset release --target abi
 
+docs: needs-docs ## The documents and the reference as a site that needs no network, checked: build/docs/index.html
+	scripts/docs.sh
+
 install: export PREFIX := $(PREFIX)
 install: ## Install the libraries and the tool into PREFIX (COMPONENTS="c fortran tool")
 	$(if $(filter-out c++ c fortran tool,$(COMPONENTS)),$(error COMPONENTS is some of: c++ c fortran tool))
@@ -129,13 +132,13 @@ lint: needs-demo-test-lint build/venv ## Layout, clang-tidy, scripts
 	cmake --preset clang
 	cmake --build build/clang --target embedded_page
 	run-clang-tidy-19 -quiet -p build/clang -j $(CMAKE_BUILD_PARALLEL_LEVEL) '^$(CURDIR)/(cli|examples|bench)/|/Unity/'
-	PYTHONPYCACHEPREFIX=build/pycache python3 -m py_compile scripts/*.py tests/docs/*.py tests/gpu/*.py
+	PYTHONPYCACHEPREFIX=build/pycache python3 -m py_compile scripts/*.py docs/site/*.py tests/docs/*.py tests/gpu/*.py
 	shellcheck .ci/run scripts/*.sh tests/docs/*.sh tests/package/*.sh tests/fortran/*.sh
 
 clean: ## Remove build/
 	rm -rf build
 
-.PHONY: help all build demo suite gallery test test-interop test-python wheels test-wheels macos aarch64 musl sanitize sanitize-python bench gpu-check gpu-parts metal-check deb conan abi install format lint clean build/venv
+.PHONY: help all build demo suite gallery test test-interop test-python wheels test-wheels macos aarch64 musl sanitize sanitize-python bench gpu-check gpu-parts metal-check deb conan abi docs install format lint clean build/venv
 
 # The Python that the package is built for and tested with.
 build/venv: needs-test
