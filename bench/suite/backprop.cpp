@@ -38,7 +38,7 @@ float sigmoid(float of) { return 1 / (1 + std::exp(-of)); }
 class backprop final : public program {
 public:
     backprop(unibuf::space where, scale size)
-        : program(where, source), inputs_(size == scale::full ? 1'048'576 : 1'024), blocks_(inputs_ / block) {
+        : program(where, source), inputs_(size == scale::full ? 2'097'152 : 1'024), blocks_(inputs_ / block) {
         random_numbers random;
         input_ = random.take(inputs_ + 1);
         input_[0] = 1;
@@ -173,7 +173,7 @@ void backprop::touches(ledger& told) const {
 const registered entry_of_backprop(
     {.name = "backprop",
      .origin = "Rodinia",
-     .problem = "one step of training of a network of 1,048,576 input and 16 hidden units",
+     .problem = "one step of training of a network of 2,097,152 input and 16 hidden units",
      .make = made<backprop>});
 
 }  // namespace

@@ -30,7 +30,7 @@ public:
     /// The coordinates of all points: first the first of each, then the second of each.
     std::span<const float> coordinates() const noexcept { return coordinates_; }
 
-    /// Begins anew, with centers at random.
+    /// Begins anew, with centers at random. `columns` gets the number of each point that is a center, here and later.
     void begin(std::span<point> points, std::span<int> columns);
 
     /// Goes on to the end. `attempt` tries a point as a center, makes it one where that saves something, and returns
@@ -42,10 +42,12 @@ public:
 
     /// Returns what a candidate would save as a center, with those centers closed that are not worth their cost then;
     /// 0 where it would save nothing. `changes` are those of costs. They have a row for each point, and in it a column
-    /// for each center, for a point that stays there and would not if it closed, and one for a point that would switch.
+    /// for each center, which has what a point there saves by staying, as a number below 0, and a last one, which has
+    /// what a point saves by a switch to the candidate, likewise.
     float saved_by(std::span<const float> changes);
 
-    /// Makes the candidate a center that saved_by was asked about last.
+    /// Makes the candidate a center that saved_by was asked about last: points go there that switch, or whose center
+    /// closes.
     void accept(int candidate, std::span<const char> switches, std::span<point> points, std::span<int> columns);
 
     struct tried {

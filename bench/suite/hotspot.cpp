@@ -34,7 +34,7 @@ constexpr float precision = 0.001F;
 class hotspot final : public program {
 public:
     hotspot(unibuf::space where, scale size)
-        : program(where, source), side_(size == scale::full ? 1'024 : 64), steps_(size == scale::full ? 300 : 10) {
+        : program(where, source), side_(size == scale::full ? 1'024 : 64), steps_(size == scale::full ? 600 : 10) {
         random_numbers random;
         for (std::size_t i = 0; i < cells_; ++i) temperatures_.push_back(320 + 20 * random.next());
         for (std::size_t i = 0; i < cells_; ++i) power_.push_back(0.01F * random.next());
@@ -126,7 +126,7 @@ void hotspot::touches(ledger& told) const {
 
 const registered entry_of_hotspot({.name = "hotspot",
                                    .origin = "Rodinia",
-                                   .problem = "300 steps of the temperatures of 1024 x 1024 cells",
+                                   .problem = "600 steps of the temperatures of 1024 x 1024 cells",
                                    .make = made<hotspot>});
 
 }  // namespace

@@ -19,7 +19,7 @@ typedef struct {
     float cost;
 } point;
 
-// Changes are 0 before: each point has one, and switches where that is below 0.
+// Each point sets one of its changes, which are 0 before: see center_search::saved_by.
 kernel void change(global const point* points, global const float* coordinates, global const int* columns,
                   global float* changes, global char* switches, int dimensions, int candidate, int centers) {
     const int count = get_global_size(0), i = get_global_id(0);
