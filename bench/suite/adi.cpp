@@ -7,8 +7,8 @@
 namespace suite {
 namespace {
 
-// The elements of line i begin at i * line, and are `next` apart. B is the diagonal of the systems, A what is beside
-// it.
+// Line i, a row or a column, begins at i * line, and its elements are `next` apart. Each line is a system, whose
+// diagonal is b, and what stands beside it a: a[i] couples i with i - 1.
 constexpr const char* source = R"(
 kernel void eliminate(global float* x, global const float* a, global float* b, int line, int next) {
     const int begin = get_global_id(0) * line;
@@ -33,6 +33,7 @@ constexpr int next_in_row = 1;
 
 class adi final : public program {
 public:
+    // Rows a power of two apart would share their cache lines' places: they took twice the time.
     adi(unibuf::space where, scale size) : program(where, source), side_(size == scale::full ? 2000 : 32) {
         random_numbers random;
         for (auto* each : {&x_, &a_, &b_}) *each = random.take(count_);
