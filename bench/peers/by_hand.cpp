@@ -1,6 +1,7 @@
 // peers/by_hand.cpp: OpenCL's own calls, by a program that knows what is where. With --shared the device uses the
 // host's memory (CL_MEM_USE_HOST_PTR), which is mapped for the host.
 #include <algorithm>
+#include <cstdlib>
 #include <cstring>
 #include <memory>
 #include <numeric>
@@ -117,6 +118,7 @@ public:
                           .offset = changed_column * sizeof(element)});
     }
     way temporary() override {
+        if (is_shared_) return missing("a temporary has nothing at the host to share");
         return {.run =
                     [this, value = element{0}]() mutable {
                         for (std::size_t i = 0; i < temporaries; ++i) {

@@ -30,7 +30,11 @@ def line_of(rows):
     columns = [f"  {first['peer']:24}{time_of(first['peer_seconds'], first['unit']):>12}"]
     for row in rows:
         columns.append(f"{row['placement']} {time_of(row['unibuf_seconds'], row['unit'])}, ratio {row['ratio']:,.3g}")
-    columns.append(f"bytes {nbytes(first)} to {first['unibuf_bytes']:,}")
+    columns.append(
+        f"moved {nbytes(first)}, unibuf mirrored {first['unibuf_bytes']:,}"
+        if first["placement"] == "mirrored"
+        else f"moved {nbytes(first)}"
+    )
     return "; ".join(columns + [first["note"]] if first["note"] else columns)
 
 
