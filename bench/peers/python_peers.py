@@ -1,0 +1,338 @@
+#!/usr/bin/env python3
+"""python_peers.py ROWS.JSON: the Python package and its peers, PyOpenCL and PyDotCompute, in turns."""
+
+import json
+import sys
+
+import numpy as np
+import pydotcompute
+import pyopencl as cl
+import pyopencl.array
+import pyopencl.tools
+import unibuf
+from python_works import (
+    ACCESSES,
+    CHANGED,
+    CHANGED_COLUMN,
+    CHANGED_ROW,
+    LARGE,
+    MIDDLE,
+    PAGE,
+    SIDE,
+    SMALL,
+    SMALL_BUFFERS,
+    TEMPORARIES,
+    Contender,
+    Way,
+    play,
+)
+
+WHERE = "opencl:0"
+
+SOURCE = """
+kernel void look(global const uint* data, global uint* seen, uint first) {
+    seen[first + get_global_id(0)] = data[get_global_id(0) * 1024];
+}
+kernel void touch(global uint* data, uint value) {
+    data[get_global_id(0) * 1024] = value;
+}
+"""
+
+
+class Device:
+    """A queue, two kernels that touch one element of each page, and what they have seen."""
+
+    def __init__(self):
+        self.queue = unibuf.get_accelerator(WHERE).queue
+        program = cl.Program(self.queue.context, SOURCE).build()
+        self.kernels = program.look, program.touch
+        self.places = np.empty(2 * SMALL_BUFFERS, np.uint32)
+        self.seen_buffer = cl.Buffer(self.queue.context, cl.mem_flags.READ_WRITE, self.places.nbytes)
+
+    def look(self, data, count, first=0):
+        self.kernels[0](self.queue, (count // PAGE,), None, data, self.seen_buffer, np.uint32(first))
+
+    def touch(self, data, count, value):
+        self.kernels[1](self.queue, (count // PAGE,), None, data, np.uint32(value))
+
+    def seen(self, count):
+        cl.enqueue_copy(self.queue, self.places, self.seen_buffer)
+        return int(self.places[:count].sum(dtype=np.uint64))
+
+
+class OnDevice(Contender):
+    """What PyOpenCL and unibuf have in common: a value that each run makes anew, and what the kernels see."""
+
+    def __init__(self):
+        self.on = Device()
+
+    def way(self, run, seen, **other):
+        """`run` gets a value, and ends when the device is done."""
+        values = iter(range(2, 1 << 31))
+
+        def whole():
+            run(next(values))
+            self.on.queue.finish()
+
+        return Way(whole, result=lambda: self.on.seen(seen), **other)
+
+    def of_square(self, touch, read, **other):
+        """`touch` gets a value, with which the device writes; `read` returns elements at the host."""
+        values = iter(range(2, 1 << 31))
+        part = []
+
+        def prepare():
+            touch(next(values))
+            self.on.queue.finish()
+
+        def run():
+            part[:] = [int(read().sum(dtype=np.uint64))]
+
+        return Way(run, result=lambda: part[0], prepare=prepare, **other)
+
+    def rewrite_middle(self):
+        return self.rewrite(MIDDLE)
+
+    def rewrite_large(self):
+        return self.rewrite(LARGE)
+
+
+class ByUnibuf(OnDevice):
+    def __init__(self, hint):
+        super().__init__()
+        self.hint = hint
+
+    def made(self, *shape):
+        buffer = unibuf.UnifiedBuffer(shape, np.uint32, hint=self.hint)
+        with buffer.write("host") as array:
+            array[...] = 1
+        self.look(buffer)
+        self.on.queue.finish()
+        return buffer
+
+    def look(self, buffer, first=0):
+        with buffer.read(WHERE, self.on.queue).memory_object() as memory:
+            self.on.look(memory, buffer.size, first)
+
+    def construct(self):
+        def run():
+            for _ in range(ACCESSES):
+                unibuf.UnifiedBuffer((LARGE,), np.uint32, hint=self.hint)
+
+        return Way(run, times=ACCESSES)
+
+    def change_named(self):
+        buffer = self.made(LARGE)
+
+        def run(value):
+            with buffer.write("host", offset=CHANGED, count=1) as part:
+                part[0] = value
+            self.look(buffer)
+
+        return self.way(run, LARGE // PAGE)
+
+    def change_unnamed(self):
+        buffer = self.made(LARGE)
+        kept = buffer.host
+
+        def run(value):
+            kept[CHANGED] = value
+            self.look(buffer)
+
+        return self.way(run, LARGE // PAGE)
+
+    def rewrite(self, count):
+        buffer = self.made(count)
+
+        def run(value):
+            with buffer.write("host") as array:
+                array.fill(value)
+            self.look(buffer)
+
+        return self.way(run, count // PAGE)
+
+    def part(self, index):
+        square = self.made(SIDE, SIDE)
+
+        def touch(value):
+            with square.read_write(WHERE, self.on.queue).memory_object() as memory:
+                self.on.touch(memory, LARGE, value)
+
+        def read():
+            with square.view[index].read("host") as array:
+                return array.copy()
+
+        return self.of_square(touch, read)
+
+    def row(self):
+        return self.part(CHANGED_ROW)
+
+    def column(self):
+        return self.part((slice(None), CHANGED_COLUMN))
+
+    def temporary(self):
+        pool = unibuf.get_memory_pool()
+
+        def run(value):
+            for _ in range(TEMPORARIES):
+                with pool.scoped((MIDDLE,), np.uint32, hint=self.hint) as buffer:
+                    with buffer.write(WHERE, self.on.queue).memory_object() as memory:
+                        self.on.touch(memory, MIDDLE, value)
+                    self.look(buffer)
+
+        return self.way(run, MIDDLE // PAGE, times=TEMPORARIES)
+
+    def many_small(self):
+        buffers = [self.made(SMALL) for _ in range(SMALL_BUFFERS)]
+
+        def run(value):
+            for i, buffer in enumerate(buffers):
+                with buffer.write("host") as array:
+                    array.fill(value)
+                self.look(buffer, i)
+
+        return self.way(run, SMALL_BUFFERS, times=SMALL_BUFFERS)
+
+
+class ByPyOpenCL(OnDevice):
+    missing = "PyOpenCL does not know what is current: the program does"
+
+    def made(self, *shape):
+        host = np.ones(shape, np.uint32)
+        return host, pyopencl.array.to_device(self.on.queue, host)
+
+    def construct(self):
+        def run():
+            for _ in range(ACCESSES):
+                pyopencl.array.empty(self.on.queue, (LARGE,), np.uint32)
+
+        return Way(run, note="no memory of the host", times=ACCESSES)
+
+    def change_named(self):
+        host, array = self.made(LARGE)
+
+        def run(value):
+            host[CHANGED] = value
+            part = host[CHANGED : CHANGED + 1]
+            cl.enqueue_copy(self.on.queue, array.data, part, dst_offset=4 * CHANGED, is_blocking=False)
+            self.on.look(array.data, LARGE)
+
+        return self.way(run, LARGE // PAGE, note="4 bytes are copied")
+
+    def change_unnamed(self):
+        host, array = self.made(LARGE)
+
+        def run(value):
+            host[CHANGED] = value
+            cl.enqueue_copy(self.on.queue, array.data, host, is_blocking=False)
+            self.on.look(array.data, LARGE)
+
+        return self.way(run, LARGE // PAGE, note="all is copied")
+
+    def rewrite(self, count):
+        host, array = self.made(count)
+
+        def run(value):
+            host.fill(value)
+            cl.enqueue_copy(self.on.queue, array.data, host, is_blocking=False)
+            self.on.look(array.data, count)
+
+        return self.way(run, count // PAGE)
+
+    def row(self):
+        _, square = self.made(SIDE, SIDE)
+        part = np.empty(SIDE, np.uint32)
+
+        def read():
+            cl.enqueue_copy(self.on.queue, part, square.data, src_offset=4 * SIDE * CHANGED_ROW)
+            return part
+
+        return self.of_square(lambda value: self.on.touch(square.data, LARGE, value), read)
+
+    def column(self):
+        _, square = self.made(SIDE, SIDE)
+        part = np.empty(SIDE, np.uint32)
+
+        def read():
+            cl.enqueue_copy(
+                self.on.queue,
+                part,
+                square.data,
+                buffer_origin=(4 * CHANGED_COLUMN, 0),
+                host_origin=(0, 0),
+                region=(4, SIDE),
+                buffer_pitches=(4 * SIDE,),
+                host_pitches=(4,),
+            )
+            return part
+
+        return self.of_square(lambda value: self.on.touch(square.data, LARGE, value), read, note="packed")
+
+    def temporary(self):
+        pool = pyopencl.tools.MemoryPool(pyopencl.tools.ImmediateAllocator(self.on.queue))
+
+        def run(value):
+            for _ in range(TEMPORARIES):
+                array = pyopencl.array.empty(self.on.queue, (MIDDLE,), np.uint32, allocator=pool)
+                self.on.touch(array.data, MIDDLE, value)
+                self.on.look(array.data, MIDDLE)
+
+        return self.way(run, MIDDLE // PAGE, note="PyOpenCL's pool", times=TEMPORARIES)
+
+    def many_small(self):
+        arrays = [self.made(SMALL) for _ in range(SMALL_BUFFERS)]
+
+        def run(value):
+            for i, (host, array) in enumerate(arrays):
+                host.fill(value)
+                cl.enqueue_copy(self.on.queue, array.data, host, is_blocking=False)
+                self.on.look(array.data, SMALL, i)
+
+        return self.way(run, SMALL_BUFFERS, times=SMALL_BUFFERS)
+
+
+class Documented(Contender):
+    """What PyDotCompute and unibuf have by the same names, where the host is the default device."""
+
+    missing = "PyDotCompute has no device without a CUDA card: nothing moves"
+
+    def __init__(self, make):
+        self.make = make
+
+    def read_at(self, side):
+        buffer = self.make()
+        buffer.fill(1)
+
+        def run():
+            for _ in range(ACCESSES):
+                getattr(buffer, side)
+
+        return Way(run, note=f".{side}", times=ACCESSES)
+
+    def read_at_host(self):
+        return self.read_at("host")
+
+    def read_at_device(self):
+        return self.read_at("device")
+
+    def construct(self):
+        def run():
+            for _ in range(ACCESSES):
+                self.make()
+
+        return Way(run, note="with allocate()", times=ACCESSES)
+
+
+def main():
+    hints = {"mirrored": "gpu_preferred", "default": None}
+    rows = play("PyOpenCL", ByPyOpenCL(), {name: ByUnibuf(hint) for name, hint in hints.items()})
+    unibuf.set_default_device("host")
+    theirs = Documented(lambda: pydotcompute.UnifiedBuffer((LARGE,), np.uint32).allocate())
+    ours = Documented(lambda: unibuf.UnifiedBuffer((LARGE,), np.uint32).allocate())
+    rows += play("PyDotCompute", theirs, {"default": ours})
+    with open(sys.argv[1], "w") as file:
+        json.dump(rows, file, indent=4)
+
+
+if __name__ == "__main__":
+    main()

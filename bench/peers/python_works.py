@@ -1,0 +1,116 @@
+"""python_works.py: works of works.hpp in Python, timed in turns in one process, and the rows that come of it."""
+
+import ctypes
+import os
+import statistics
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import unibuf
+
+SIDE = 4096
+LARGE = SIDE * SIDE  # elements of 4 bytes, as all counts here
+MIDDLE = (1 << 20) // 4
+SMALL = PAGE = 4096 // 4
+CHANGED_ROW, CHANGED_COLUMN = 1234, 2 * PAGE
+CHANGED = CHANGED_ROW * SIDE + CHANGED_COLUMN
+ACCESSES, TEMPORARIES, SMALL_BUFFERS = 1000, 100, 10_000
+
+# Name, unit, rounds, and the method of a contender.
+WORKS = [
+    ("read what is current at the host", "ns", 51, "read_at_host"),
+    ("read what is current at the device", "ns", 51, "read_at_device"),
+    ("construct and destroy, 64 MiB", "us", 11, "construct"),
+    ("change one element of 64 MiB, named", "ms", 51, "change_named"),
+    ("change one element of 64 MiB", "ms", 51, "change_unnamed"),
+    ("rewrite 1 MiB", "ms", 101, "rewrite_middle"),
+    ("rewrite 64 MiB", "ms", 31, "rewrite_large"),
+    ("read a row of 4096 x 4096", "us", 51, "row"),
+    ("read a column of 4096 x 4096", "us", 51, "column"),
+    ("a temporary of 1 MiB", "us", 31, "temporary"),
+    ("a small buffer of 10,000, 4 KiB", "us", 7, "many_small"),
+]
+
+
+@dataclass
+class Way:
+    """How somebody does a work. Without `run` it cannot, and `note` says why."""
+
+    run: Callable | None
+    result: Callable = lambda: 0  # of the last run: the same for everybody
+    prepare: Callable = lambda: None  # before each run, not timed
+    note: str = ""
+    times: int = 1  # that a run does the work
+
+
+class Contender:
+    """A peer or unibuf: `missing`, where it has no notion of a work."""
+
+    missing = "no notion of it"
+
+    def __getattr__(self, name):
+        if not any(name == each[3] for each in WORKS):
+            raise AttributeError(name)
+        return lambda: Way(None, note=self.missing)
+
+
+class Layer:
+    """The layer that counts what OpenCL moves, where OPENCL_LAYERS names it."""
+
+    def __init__(self):
+        path = os.environ.get("OPENCL_LAYERS")
+        self.count = ctypes.CDLL(path).unibuf_peers_moved if path else None
+
+    def moved(self):
+        copied, mapped = ctypes.c_uint64(), ctypes.c_uint64()
+        if self.count:
+            self.count(ctypes.byref(copied), ctypes.byref(mapped))
+        return copied.value, mapped.value
+
+
+def turn(way, layer):
+    """Seconds of one, bytes by OpenCL (copied, mapped), and those that unibuf counts."""
+    way.prepare()
+    before, counted = layer.moved(), unibuf.total_statistics().bytes_moved
+    begin = time.perf_counter()
+    way.run()
+    seconds = time.perf_counter() - begin
+    moved = [(after - first) // way.times for after, first in zip(layer.moved(), before, strict=True)]
+    return seconds / way.times, moved, (unibuf.total_statistics().bytes_moved - counted) // way.times
+
+
+def row_of(work, name, peer, ours, placement, layer):
+    title, unit, rounds, method = work
+    row = {"work": title, "peer": name, "placement": placement, "unit": unit}
+    theirs = getattr(peer, method)()
+    row["note"] = theirs.note
+    if theirs.run is None:
+        return row
+    way = getattr(ours, method)()
+    taken = []
+    for i in range(rounds + 1):  # the first one is not timed: memory is made
+        of_peer, of_unibuf = turn(theirs, layer), turn(way, layer)
+        if theirs.result() != way.result():
+            raise RuntimeError(f"{title}: {name} and unibuf have different results")
+        if i:
+            taken.append((of_peer[0], of_unibuf[0], of_peer[0] / of_unibuf[0]))
+    row["peer_seconds"], row["unibuf_seconds"], row["ratio"] = map(statistics.median, zip(*taken, strict=True))
+    if layer.count:
+        row["bytes"], row["mapped_bytes"] = of_peer[1]
+    row["unibuf_bytes"] = of_unibuf[2]
+    return row
+
+
+def play(name, peer, by_placement):
+    """The rows of a peer against unibuf, of which `by_placement` has a contender for each placement."""
+    layer = Layer()
+    rows = []
+    for work in WORKS:
+        for placement, ours in by_placement.items():
+            print(f"{name}: {work[0]}, {placement}", file=sys.stderr)
+            rows.append(row_of(work, name, peer, ours, placement, layer))
+            if "ratio" not in rows[-1]:
+                break
+    return rows
