@@ -27,7 +27,7 @@ demo: build/release/build.ninja ## Convolve a photograph on every memory (PICTUR
 	build/release/examples/conv2d_fortran $(PICTURE) 2048 2400
 	cmake --build --preset release --target demo_halo
 
-test: needs-demo-test build/venv ## Build and run all tests
+test: needs-demo-test build/venv ## Build and run all tests (QUICK=1: those of the core, in two minutes)
 	$(call check,$(PRESET))
 
 test-interop: needs-demo-test build/venv ## The Python package against JAX; torch and CuPy where they are
@@ -49,8 +49,8 @@ test-wheels: ## Install and test what is in build/wheels
 macos: needs-demo-cross ## What a Mac gets, compiled and linked by zig, and inspected: build/macos-arm64, build/macos-x86_64
 	scripts/cross.sh Darwin arm64 aarch64-macos.11.0 build/macos-arm64
 	scripts/inspect-macos.sh build/macos-arm64 arm64
-	scripts/cross.sh Darwin x86_64 x86_64-macos.11.0 build/macos-x86_64
-	scripts/inspect-macos.sh build/macos-x86_64 x86_64
+	scripts/cross.sh Darwin x86_64 x86_64-macos.11.0 build/macos-x86_64 unibuf_c unibuf_cli unibuf_python
+	scripts/inspect-macos.sh build/macos-x86_64 x86_64 without-programs
 
 aarch64: needs-demo-cross ## Linux on 64-bit ARM, by zig, and its tests under qemu: build/linux-aarch64
 	scripts/cross.sh Linux aarch64 aarch64-linux-gnu.2.36 build/linux-aarch64
@@ -130,8 +130,8 @@ lint: needs-demo-test-lint build/venv ## Layout, clang-tidy, scripts
 	build/venv/bin/ruff format --check $(python)
 	build/venv/bin/ruff check $(python)
 	cmake --preset clang
-	cmake --build build/clang --target embedded_page
-	run-clang-tidy-19 -quiet -p build/clang -j $(CMAKE_BUILD_PARALLEL_LEVEL) '^$(CURDIR)/(cli|examples|bench)/|/Unity/'
+	cmake --build build/clang --target embedded_page unibuf_bench unibuf_bench_mpi tracking_methods
+	run-clang-tidy-19 -quiet -p build/clang -j $(CMAKE_BUILD_PARALLEL_LEVEL) '^$(CURDIR)/((cli|examples|bench)/|build/clang/CMakeFiles/)'
 	PYTHONPYCACHEPREFIX=build/pycache python3 -m py_compile scripts/*.py docs/site/*.py tests/docs/*.py tests/gpu/*.py
 	shellcheck .ci/run scripts/*.sh tests/docs/*.sh tests/package/*.sh tests/fortran/*.sh
 
@@ -164,10 +164,15 @@ needs-%:
 build/release/build.ninja: CMakePresets.json | needs-demo
 	cmake --preset release -D UNIBUF_TESTS=OFF -D UNIBUF_PYTHON=OFF
 
+# What QUICK=1 builds, and the labels of the tests that it runs.
+quick_targets := unit_tests fault_tests contract_host contract_debug
+quick_labels := unit|fault|host|debug
+
 # $(call check,PRESET): builds and runs the tests. CTest's own verdict counts too: it fails where a program cannot list its tests.
 define check
 cmake --preset $(1)
-cmake --build --preset $(1)
+cmake --build --preset $(1) $(if $(QUICK),--target $(quick_targets))
 @rm -rf build/$(1)/tests.xml build/$(1)/python-tests/*
-@ctest --preset $(1); verdict=$$?; scripts/test-summary.py build/$(1)/tests.xml && exit $$verdict
+@ctest --preset $(1) $(if $(QUICK),-L '^($(quick_labels))$$'); verdict=$$?; scripts/test-summary.py build/$(1)/tests.xml && exit $$verdict
+$(if $(QUICK),@echo "Left out by QUICK=1: every test but those labelled $(quick_labels): devices but debug:0, C, Fortran, Python, MPI, programs, documents, packages")
 endef

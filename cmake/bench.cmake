@@ -1,12 +1,10 @@
-# cmake/bench.cmake: unibuf_bench, all benchmarks in one program; it measures the example conv2d too.
+# cmake/bench.cmake: unibuf_bench, all benchmarks in one program, which no test needs; it measures the example conv2d too.
 # tracking_methods compares ways to find what a program writes.
 
-if(NOT UNIBUF_SANITIZE)
+if(UNIBUF_EXAMPLES AND NOT UNIBUF_SANITIZE)
     find_package(benchmark REQUIRED)
-    file(GLOB sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/bench/*.cpp ${PROJECT_SOURCE_DIR}/examples/conv2d/*.cpp
-                                    ${PROJECT_SOURCE_DIR}/examples/common/*.cpp)
-    list(REMOVE_ITEM sources ${PROJECT_SOURCE_DIR}/examples/conv2d/main.cpp
-                             ${PROJECT_SOURCE_DIR}/bench/tracking_methods.cpp)
+    file(GLOB sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/bench/*.cpp)
+    list(REMOVE_ITEM sources ${PROJECT_SOURCE_DIR}/bench/tracking_methods.cpp)
     if(UNIBUF_FORTRAN)
         list(APPEND sources ${PROJECT_SOURCE_DIR}/bench/fortran_calls.f90)
     else()
@@ -17,11 +15,10 @@ if(NOT UNIBUF_SANITIZE)
     endif()
     # Arenas are measured without a device.
     list(APPEND sources ${PROJECT_SOURCE_DIR}/src/backends/arena.cpp ${PROJECT_SOURCE_DIR}/src/backends/holes.cpp)
-    add_executable(unibuf_bench ${sources})
-    target_include_directories(unibuf_bench PRIVATE ${PROJECT_SOURCE_DIR}/examples ${PROJECT_SOURCE_DIR}/src)
-    target_include_directories(unibuf_bench SYSTEM PRIVATE ${STB_INCLUDE_DIR})
-    target_link_libraries(unibuf_bench PRIVATE unibuf benchmark::benchmark CLI11::CLI11 fmt::fmt-header-only
-                                               nlohmann_json::nlohmann_json)
+    add_executable(unibuf_bench EXCLUDE_FROM_ALL ${sources})
+    target_include_directories(unibuf_bench PRIVATE ${PROJECT_SOURCE_DIR}/src)
+    target_link_libraries(unibuf_bench PRIVATE unibuf conv2d_parts examples_common benchmark::benchmark CLI11::CLI11
+                                               fmt::fmt-header-only nlohmann_json::nlohmann_json)
     if(UNIBUF_FORTRAN)
         target_link_libraries(unibuf_bench PRIVATE unibuf::fortran)
         target_compile_options(unibuf_bench PRIVATE $<$<COMPILE_LANGUAGE:Fortran>:-std=f2018>)
@@ -38,7 +35,7 @@ if(NOT UNIBUF_SANITIZE)
     set_source_files_properties(${PROJECT_SOURCE_DIR}/bench/pool.cpp PROPERTIES
                                 COMPILE_DEFINITIONS UNIBUF_MIMALLOC="${UNIBUF_MIMALLOC_LIBRARY}")
     # For docs/write-tracking.md. It looks inside the library.
-    add_executable(tracking_methods ${PROJECT_SOURCE_DIR}/bench/tracking_methods.cpp)
+    add_executable(tracking_methods EXCLUDE_FROM_ALL ${PROJECT_SOURCE_DIR}/bench/tracking_methods.cpp)
     target_link_libraries(tracking_methods PRIVATE unibuf_static fmt::fmt-header-only nlohmann_json::nlohmann_json)
     set_target_properties(unibuf_bench tracking_methods PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/bench)
     # The claims about MPI have a program of their own, which bench_mpi runs on two processes.
@@ -49,7 +46,7 @@ if(NOT UNIBUF_SANITIZE)
         foreach(shared claim opencl race settle summary)
             list(APPEND sources ${PROJECT_SOURCE_DIR}/bench/${shared}.cpp)
         endforeach()
-        add_executable(unibuf_bench_mpi ${sources})
+        add_executable(unibuf_bench_mpi EXCLUDE_FROM_ALL ${sources})
         target_include_directories(unibuf_bench_mpi PRIVATE ${PROJECT_SOURCE_DIR}/bench)
         target_link_libraries(unibuf_bench_mpi PRIVATE unibuf benchmark::benchmark fmt::fmt-header-only
                                                        nlohmann_json::nlohmann_json)

@@ -26,14 +26,21 @@ if(UNIBUF_WERROR)
     add_compile_options(-Werror)
 endif()
 
-# unite(TARGET [FILE...]): compiles the target in few units where UNIBUF_UNITY is on, and else, in an optimized build, the
-# files as one, so that the compiler sees through them.
+# unite(TARGET [FILE...]): in an optimized build compiles the files as one, so that the compiler sees through them; and where
+# UNIBUF_UNITY is on, the rest of the target in a unit for each folder.
 function(unite target)
+    set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP)
     if(UNIBUF_UNITY)
-        set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 16)
+        get_target_property(sources ${target} SOURCES)
+        foreach(source IN LISTS sources)
+            cmake_path(GET source PARENT_PATH folder)
+            cmake_path(RELATIVE_PATH folder BASE_DIRECTORY ${PROJECT_SOURCE_DIR})
+            string(MAKE_C_IDENTIFIER "${folder}" folder)
+            set_source_files_properties(${source} TARGET_DIRECTORY ${target} PROPERTIES UNITY_GROUP "${folder}")
+        endforeach()
         target_compile_options(${target} PRIVATE -Wno-shadow)  # names of one file may shadow another's
-    elseif(ARGN AND CMAKE_BUILD_TYPE MATCHES "^(Release|RelWithDebInfo|MinSizeRel)$")
-        set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP)
+    endif()
+    if(ARGN AND CMAKE_BUILD_TYPE MATCHES "^(Release|RelWithDebInfo|MinSizeRel)$")
         set_source_files_properties(${ARGN} PROPERTIES UNITY_GROUP one)
     endif()
 endfunction()

@@ -2,6 +2,7 @@
 
 enable_language(Fortran)
 add_subdirectory(${PROJECT_SOURCE_DIR}/bindings/fortran)
+unite(unibuf_fortran)
 set_target_properties(unibuf_fortran PROPERTIES EXPORT_NAME fortran)
 exports(unibuf_fortran fortran.map)
 

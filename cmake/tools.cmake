@@ -10,9 +10,8 @@ function(add_tool target)
 endfunction()
 
 if(UNIBUF_TOOLS)
-    add_tool(unibuf_cli ${PROJECT_SOURCE_DIR}/cli/*.cpp)
+    add_tool(unibuf_cli ${PROJECT_SOURCE_DIR}/cli/main.cpp)
     complete_tool(unibuf_cli)
-    unite(unibuf_cli)
     # In a folder of its own: the build tree's name `unibuf` is the library.
     file(RELATIVE_PATH lib_from_bin "/${CMAKE_INSTALL_BINDIR}" "/${CMAKE_INSTALL_LIBDIR}")
     set(here $ORIGIN)
@@ -21,7 +20,6 @@ if(UNIBUF_TOOLS)
     endif()
     set_target_properties(unibuf_cli PROPERTIES OUTPUT_NAME unibuf RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/cli
                                                 INSTALL_RPATH "${here}/${lib_from_bin}")
-    target_compile_definitions(unibuf_cli PRIVATE UNIBUF_VERSION="${PROJECT_VERSION}")
     install(TARGETS unibuf_cli)
 endif()
 

@@ -1,6 +1,7 @@
 #!/bin/bash
-# cross.sh SYSTEM PROCESSOR TARGET FOLDER: the library, the C API, the tool, the examples and the tests for another system,
-# into FOLDER. SYSTEM and PROCESSOR are as CMake has them, TARGET as zig has it.
+# cross.sh SYSTEM PROCESSOR TARGET FOLDER [PART...]: the library, the C API, the tool, the examples and the tests for another
+# system, or the parts of them that are named as CMake's targets, into FOLDER. SYSTEM and PROCESSOR are as CMake has them,
+# TARGET as zig has it.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 . scripts/zig.sh
@@ -42,7 +43,7 @@ cmake -G Ninja -S . -B "$folder" --log-level=WARNING \
     -D STB_INCLUDE_DIR="$headers/usr/include/stb" \
     -D UNIBUF_CHART_JS="$headers/usr/share/javascript/chart.js/chart.min.js" \
     -D CMAKE_DISABLE_FIND_PACKAGE_SQLite3=ON
-cmake --build "$folder"
+cmake --build "$folder" ${5+--target "${@:5}"}
 # Of the Fortran API what is C++: no Fortran compiler for another system is here.
 mkdir -p "$headers/fortran" "$folder/fortran"
 cp "$(gfortran -print-file-name=include/ISO_Fortran_binding.h)" "$headers/fortran"

@@ -1,6 +1,6 @@
 #!/bin/bash
-# inspect-macos.sh FOLDER ARCHITECTURE: checks what a build for macOS has left: for which machine and system it is, what it
-# loads, and what it exports.
+# inspect-macos.sh FOLDER ARCHITECTURE [without-programs]: checks what a build for macOS has left: for which machine and system
+# it is, what it loads, and what it exports.
 set -euo pipefail
 
 folder=$1 architecture=$2
@@ -20,9 +20,16 @@ headers_of() { llvm-objdump-19 --macho --private-headers "$1"; }
 # exported_by FILE: the names that others may use, without the underscore that all names have there.
 exported_by() { llvm-nm-19 --extern-only --defined-only --just-symbol-name "$1" | sed 's/^_//'; }
 
-for file in lib/libunibuf.dylib lib/libunibuf_c.dylib bin/unibuf examples/conv2d examples/heat tests/unit_tests tests/fault_tests \
-    tests/contract_host tests/contract_debug tests/contract_metal \
-    "python/unibuf/_native.$(python3 -c 'import sys; print(sys.implementation.cache_tag)')-darwin.so"; do
+files=(lib/libunibuf.dylib lib/libunibuf_c.dylib bin/unibuf
+    "python/unibuf/_native.$(python3 -c 'import sys; print(sys.implementation.cache_tag)')-darwin.so")
+programs=(bin/unibuf)
+if [[ ${3-} == without-programs ]]; then
+    echo "$folder: without examples and tests, which have no code of one processor: they are built for the other one"
+else
+    files+=(examples/conv2d examples/heat tests/unit_tests tests/fault_tests tests/contract_{host,debug,metal})
+    programs+=(examples/conv2d tests/unit_tests)
+fi
+for file in "${files[@]}"; do
     path=$folder/$file
     if [[ ! -f $path ]]; then
         complain "$file is missing"
@@ -38,7 +45,7 @@ for file in lib/libunibuf.dylib lib/libunibuf_c.dylib bin/unibuf examples/conv2d
     done < <(llvm-objdump-19 --macho --dylibs-used "$path" | awk 'NR > 1 { print $1 }')
 done
 
-for program in bin/unibuf examples/conv2d tests/unit_tests; do
+for program in "${programs[@]}"; do
     expect "$program looks for libraries in" @loader_path/../lib \
         "$(headers_of "$folder/$program" | awk '$2 == "LC_RPATH" { now = 1 } now && $1 == "path" { print $2; now = 0 }')"
 done

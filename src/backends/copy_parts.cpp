@@ -14,8 +14,8 @@ namespace unibuf::backends {
 
 namespace {
 
-constexpr std::size_t line = 64;
-constexpr std::size_t block = 4 * line;
+constexpr std::size_t cache_line = 64;
+constexpr std::size_t block = 4 * cache_line;
 
 bool is_aligned(const void* address) noexcept {
     return reinterpret_cast<std::uintptr_t>(address) % sizeof(__m128i) == 0;
@@ -24,7 +24,7 @@ bool is_aligned(const void* address) noexcept {
 /// Copies a multiple of `block` past the cache, while as much from `next` on is fetched.
 void stream(std::byte* to, const std::byte* from, std::size_t bytes, const std::byte* next) noexcept {
     for (std::size_t at = 0; at < bytes; at += block) {
-        for (std::size_t i = 0; i < block; i += line) __builtin_prefetch(next + at + i, 0, 2);
+        for (std::size_t i = 0; i < block; i += cache_line) __builtin_prefetch(next + at + i, 0, 2);
         for (std::size_t i = at; i < at + block; i += sizeof(__m128i)) {
             const __m128i loaded = _mm_loadu_si128(reinterpret_cast<const __m128i*>(from + i));
             _mm_stream_si128(reinterpret_cast<__m128i*>(to + i), loaded);
@@ -41,7 +41,7 @@ void copy_parts(std::span<const part> parts, std::byte* to, const std::byte* fro
         std::byte* const target = to + each.offset;
         const std::byte* const source = from + each.offset;
         std::size_t done = 0;
-        if (each.bytes >= 16 * line && is_aligned(target)) {
+        if (each.bytes >= 16 * cache_line && is_aligned(target)) {
             done = each.bytes / block * block;
             stream(target, source, done, from + next.offset);
         }

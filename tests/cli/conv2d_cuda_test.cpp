@@ -7,7 +7,7 @@
 #include "unibuf/error.hpp"
 #include "unibuf/space.hpp"
 
-namespace unibuf::cli {
+namespace unibuf::cli::conv2d_cuda_test {
 namespace {
 
 class conv2d_on_cuda : public conv2d {
@@ -129,4 +129,4 @@ TEST_F(conv2d_on_cuda, says_that_the_driver_or_the_device_is_missing) {
 }
 
 }  // namespace
-}  // namespace unibuf::cli
+}  // namespace unibuf::cli::conv2d_cuda_test

@@ -3,7 +3,7 @@
 
 #include "cli/conv2d_fixture.hpp"
 
-namespace unibuf::cli {
+namespace unibuf::cli::conv2d_metal_test {
 namespace {
 
 class conv2d_on_metal : public conv2d, public testing::WithParamInterface<const char*> {
@@ -32,4 +32,4 @@ TEST_F(conv2d_on_metal, moves_only_what_changed_where_the_gpu_has_memory_of_its_
 }
 
 }  // namespace
-}  // namespace unibuf::cli
+}  // namespace unibuf::cli::conv2d_metal_test

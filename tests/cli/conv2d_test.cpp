@@ -5,7 +5,7 @@
 #include "unibuf/error.hpp"
 #include "unibuf/space.hpp"
 
-namespace unibuf::cli {
+namespace unibuf::cli::conv2d_test {
 namespace {
 
 TEST_F(conv2d, works_on_the_host) { expect_all_modes("host"); }
@@ -133,4 +133,4 @@ TEST_F(conv2d, refuses_nonsense_and_leaves_nothing_behind) {
 }
 
 }  // namespace
-}  // namespace unibuf::cli
+}  // namespace unibuf::cli::conv2d_test

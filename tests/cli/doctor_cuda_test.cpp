@@ -3,7 +3,7 @@
 
 #include "cli/program.hpp"
 
-namespace unibuf::cli {
+namespace unibuf::cli::doctor_cuda_test {
 namespace {
 
 outcome examine(std::vector<std::string> arguments) {
@@ -27,4 +27,4 @@ TEST(the_doctor_on_cuda, says_nothing_of_pinned_memory) {
 }
 
 }  // namespace
-}  // namespace unibuf::cli
+}  // namespace unibuf::cli::doctor_cuda_test

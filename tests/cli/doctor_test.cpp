@@ -4,7 +4,7 @@
 
 #include "cli/program.hpp"
 
-namespace unibuf::cli {
+namespace unibuf::cli::doctor_test {
 namespace {
 
 /// Returns the line of tests/cli/faults.cpp that ends with the name of a fault.
@@ -128,4 +128,4 @@ TEST(the_doctor, refuses_what_it_cannot_examine) {
 }
 
 }  // namespace
-}  // namespace unibuf::cli
+}  // namespace unibuf::cli::doctor_test

@@ -5,7 +5,7 @@
 
 #include "cli/program.hpp"
 
-namespace unibuf::cli {
+namespace unibuf::cli::export_test {
 namespace {
 
 class an_exported_trace : public testing::Test {
@@ -72,4 +72,4 @@ TEST_F(an_exported_trace, has_a_name_that_says_the_format) {
 }
 
 }  // namespace
-}  // namespace unibuf::cli
+}  // namespace unibuf::cli::export_test

@@ -3,7 +3,7 @@
 #include "unibuf/error.hpp"
 #include "unibuf/space.hpp"
 
-namespace unibuf::cli {
+namespace unibuf::cli::fortran_examples_test {
 namespace {
 
 const std::vector<std::pair<std::string, std::string>> no_drivers = {{"OCL_ICD_VENDORS", "/nonexistent"},
@@ -113,4 +113,4 @@ TEST_F(conv2d, in_fortran_refuses_nonsense) {
 }
 
 }  // namespace
-}  // namespace unibuf::cli
+}  // namespace unibuf::cli::fortran_examples_test

@@ -6,7 +6,7 @@
 #include "cli/program.hpp"
 #include "tracking/watch.hpp"
 
-namespace unibuf::cli {
+namespace unibuf::cli::heat_test {
 namespace {
 
 TEST(heat, moves_the_edge_that_the_host_has_written) {
@@ -28,4 +28,4 @@ TEST(heat, says_where_it_cannot_run) {
 }
 
 }  // namespace
-}  // namespace unibuf::cli
+}  // namespace unibuf::cli::heat_test

@@ -6,7 +6,7 @@
 
 #include "cli/program.hpp"
 
-namespace unibuf::cli {
+namespace unibuf::cli::oversubscribe_test {
 namespace {
 
 constexpr std::uint64_t frames = 12;
@@ -79,4 +79,4 @@ TEST(oversubscribe_elsewhere, says_where_it_cannot_run) {
 }
 
 }  // namespace
-}  // namespace unibuf::cli
+}  // namespace unibuf::cli::oversubscribe_test

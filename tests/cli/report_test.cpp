@@ -3,7 +3,7 @@
 
 #include "cli/program.hpp"
 
-namespace unibuf::cli {
+namespace unibuf::cli::report_test {
 namespace {
 
 /// The page of a program with a fault, and what a browser makes of it.
@@ -99,4 +99,4 @@ TEST(a_page_that_cannot_be_written, is_told) {
 }
 
 }  // namespace
-}  // namespace unibuf::cli
+}  // namespace unibuf::cli::report_test

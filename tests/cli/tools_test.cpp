@@ -1,7 +1,7 @@
 // tests/cli/tools_test.cpp: other tools are told of transfers, where the environment names them.
 #include "cli/program.hpp"
 
-namespace unibuf::cli {
+namespace unibuf::cli::tools_test {
 namespace {
 
 std::size_t count(const std::string& text, const std::string& of) {
@@ -52,4 +52,4 @@ TEST(nvtx, is_said_to_be_missing) {
 TEST(no_tool, is_told_where_none_is_named) { EXPECT_EQ(run("tests/faults", {"unread_copy"}).err, ""); }
 
 }  // namespace
-}  // namespace unibuf::cli
+}  // namespace unibuf::cli::tools_test

@@ -3,7 +3,7 @@
 
 #include "cli/program.hpp"
 
-namespace unibuf::cli {
+namespace unibuf::cli::trace_test {
 namespace {
 
 /// The trace of examples/heat, which moves its edge in each step.
@@ -81,4 +81,4 @@ TEST(a_trace_of_a_program_with_debugging_information, names_the_lines) {
 }
 
 }  // namespace
-}  // namespace unibuf::cli
+}  // namespace unibuf::cli::trace_test

@@ -6,7 +6,7 @@
 #include "cli/program.hpp"
 #include "unibuf/space.hpp"
 
-namespace unibuf::cli {
+namespace unibuf::cli::unibuf_test {
 namespace {
 
 using arguments = std::vector<std::string>;
@@ -198,4 +198,4 @@ TEST(the_tool, works_without_drivers_and_says_what_is_missing) {
 }
 
 }  // namespace
-}  // namespace unibuf::cli
+}  // namespace unibuf::cli::unibuf_test

@@ -8,7 +8,7 @@
 #include "unibuf/memory_pool.hpp"
 #include "unibuf/unified_buffer.hpp"
 
-namespace unibuf::contract {
+namespace unibuf::contract::buffer_suite {
 namespace {
 
 constexpr std::size_t size = 100003;
@@ -373,4 +373,4 @@ TEST_P(buffer_contract, serves_threads_with_ranges_of_one_buffer) {
 }
 
 }  // namespace
-}  // namespace unibuf::contract
+}  // namespace unibuf::contract::buffer_suite

@@ -4,7 +4,7 @@
 
 #include "contract/contract.hpp"
 
-namespace unibuf::contract {
+namespace unibuf::contract::copy_suite {
 
 namespace {
 
@@ -125,4 +125,4 @@ TEST_P(buffer_contract, refuses_copies_that_overlap_or_do_not_fit) {
     source.copy_from(nothing, size);
 }
 
-}  // namespace unibuf::contract
+}  // namespace unibuf::contract::copy_suite

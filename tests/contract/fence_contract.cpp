@@ -3,7 +3,7 @@
 
 #include "contract/contract.hpp"
 
-namespace unibuf::contract {
+namespace unibuf::contract::fence_suite {
 namespace {
 
 using namespace std::chrono_literals;
@@ -83,4 +83,4 @@ TEST_P(backend_contract, orders_work_after_a_fence_or_says_that_it_cannot) {
 }
 
 }  // namespace
-}  // namespace unibuf::contract
+}  // namespace unibuf::contract::fence_suite

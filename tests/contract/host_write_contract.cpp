@@ -16,7 +16,7 @@
 #include "unibuf/buffer.hpp"
 #include "unibuf/transfer_cost.hpp"
 
-namespace unibuf::contract {
+namespace unibuf::contract::host_write_suite {
 namespace {
 
 constexpr std::size_t page = 4096;
@@ -408,4 +408,4 @@ TEST_P(host_write_contract, what_unibuf_writes_itself_is_not_found) {
 }
 
 }  // namespace
-}  // namespace unibuf::contract
+}  // namespace unibuf::contract::host_write_suite

@@ -7,7 +7,7 @@
 
 #include "contract/contract.hpp"
 
-namespace unibuf::contract {
+namespace unibuf::contract::late_work_suite {
 namespace {
 
 constexpr std::array late{std::byte{7}};
@@ -120,4 +120,4 @@ TEST_P(queued_work_contract, is_done_before_memory_that_it_uses_is_made_zero) {
 }
 
 }  // namespace
-}  // namespace unibuf::contract
+}  // namespace unibuf::contract::late_work_suite

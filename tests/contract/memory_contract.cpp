@@ -7,7 +7,7 @@
 
 #include "contract/contract.hpp"
 
-namespace unibuf::contract {
+namespace unibuf::contract::memory_suite {
 namespace {
 
 constexpr std::size_t kibibyte = 1024;
@@ -307,4 +307,4 @@ TEST_P(backend_contract, frees_memory_on_another_thread) {
 }
 
 }  // namespace
-}  // namespace unibuf::contract
+}  // namespace unibuf::contract::memory_suite

@@ -7,7 +7,7 @@
 #include "coherence/byte_ranges.hpp"
 #include "contract/contract.hpp"
 
-namespace unibuf::contract {
+namespace unibuf::contract::sharing_suite {
 namespace {
 
 constexpr std::size_t size = 64 * 1024;
@@ -307,4 +307,4 @@ TEST_P(sharing_contract, shares_parts_of_one_memory_with_threads) {
 }
 
 }  // namespace
-}  // namespace unibuf::contract
+}  // namespace unibuf::contract::sharing_suite

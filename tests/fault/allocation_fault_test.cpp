@@ -12,7 +12,7 @@
 #include "unibuf/error.hpp"
 #include "unibuf/unified_buffer.hpp"
 
-namespace unibuf::test {
+namespace unibuf::test::allocation_fault_test {
 namespace {
 
 constexpr std::size_t impossible = std::size_t{1} << 60;
@@ -94,4 +94,4 @@ TEST(sharing_that_fails, becomes_a_mirror) {
 }
 
 }  // namespace
-}  // namespace unibuf::test
+}  // namespace unibuf::test::allocation_fault_test

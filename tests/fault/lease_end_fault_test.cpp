@@ -26,7 +26,7 @@ void* operator new(std::size_t bytes) {
 void operator delete(void* of) noexcept { std::free(of); }
 void operator delete(void* of, std::size_t) noexcept { std::free(of); }
 
-namespace unibuf::test {
+namespace unibuf::test::lease_end_fault_test {
 namespace {
 
 /// While it lives, no allocation of this thread succeeds.
@@ -80,4 +80,4 @@ TEST(the_end_of_a_buffer, needs_no_memory_in_opengl) {
 }
 
 }  // namespace
-}  // namespace unibuf::test
+}  // namespace unibuf::test::lease_end_fault_test

@@ -12,7 +12,7 @@
 #include "support/faults.hpp"
 #include "unibuf/unibuf.hpp"
 
-namespace unibuf::test {
+namespace unibuf::test::memory_fault_test {
 namespace {
 
 using bytes = std::vector<std::byte>;
@@ -208,4 +208,4 @@ TEST(a_limit, of_host_and_device_together_is_told_of_once_and_loses_nothing) {
 }
 
 }  // namespace
-}  // namespace unibuf::test
+}  // namespace unibuf::test::memory_fault_test

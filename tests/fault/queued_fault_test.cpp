@@ -9,7 +9,7 @@
 #include "unibuf/buffer.hpp"
 #include "unibuf/error.hpp"
 
-namespace unibuf::test {
+namespace unibuf::test::queued_fault_test {
 namespace {
 
 using bytes = std::vector<std::byte>;
@@ -147,4 +147,4 @@ TEST_F(queued_fault, or_not_poisoned_memory_is_no_longer_zero) {
 }
 
 }  // namespace
-}  // namespace unibuf::test
+}  // namespace unibuf::test::queued_fault_test

@@ -17,7 +17,7 @@
 #include "unibuf/buffer.hpp"
 #include "unibuf/error.hpp"
 
-namespace unibuf::test {
+namespace unibuf::test::verb_fault_test {
 namespace {
 
 using bytes = std::vector<std::byte>;
@@ -276,4 +276,4 @@ TEST(a_failed_write_elsewhere, leaves_the_hosts_writes_beside_newer_bytes_alone)
 }
 
 }  // namespace
-}  // namespace unibuf::test
+}  // namespace unibuf::test::verb_fault_test

@@ -10,9 +10,9 @@ namespace unibuf::test {
 namespace {
 
 template <class Lease>
-class held_lease final : public face::held {
+class cpp_lease final : public face::held {
 public:
-    explicit held_lease(Lease lease) : lease_(std::move(lease)) {}
+    explicit cpp_lease(Lease lease) : lease_(std::move(lease)) {}
     native_memory native() const override { return lease_.native(); }
 
 private:
@@ -21,7 +21,7 @@ private:
 
 template <class Lease>
 std::unique_ptr<face::held> kept(Lease lease) {
-    return std::make_unique<held_lease<Lease>>(std::move(lease));
+    return std::make_unique<cpp_lease<Lease>>(std::move(lease));
 }
 
 class held_at_host final : public face::held {
@@ -35,9 +35,9 @@ private:
     host_view<std::byte> view_;
 };
 
-class bound_device final : public face::bound {
+class cpp_hold final : public face::bound {
 public:
-    explicit bound_device(standing_hold hold) : hold_(std::move(hold)) {}
+    explicit cpp_hold(standing_hold hold) : hold_(std::move(hold)) {}
     native_memory native() const override { return hold_.native(); }
     void pause() override { hold_.pause(); }
     void resume() override { hold_.resume(); }
@@ -72,7 +72,7 @@ public:
         return kept(of_.read_write(where, options));
     }
     std::unique_ptr<bound> bind(space where, access what, const standing_options& options) override {
-        return std::make_unique<bound_device>(of_.bind(where, what, options));
+        return std::make_unique<cpp_hold>(of_.bind(where, what, options));
     }
     std::unique_ptr<held> hold(space where, std::size_t offset, std::size_t count) override {
         if (where == unibuf::host) return std::make_unique<held_at_host>(of_.host_view(offset, count));

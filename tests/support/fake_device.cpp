@@ -17,7 +17,7 @@
 namespace unibuf::test {
 namespace {
 
-constexpr std::byte noise{0xC7};
+constexpr std::byte left_behind{0xC7};
 
 std::string name_of(const fake_traits& does) {
     std::string result = does.asynchronous ? "fake-asynchronous" : "fake";
@@ -93,14 +93,14 @@ fence fake_device::record(queue) {
 bool fake_device::order(const fence& before, queue) { return !before.native() || queue_.holds(before); }
 
 fake_memory::fake_memory(fake_device& on, std::size_t bytes, std::span<std::byte> shared, bool owns_host_side)
-    : on_(on), host_side_(shared), bytes_(bytes, on.does().starts_zero && shared.empty() ? std::byte{0} : noise) {
+    : on_(on), host_side_(shared), bytes_(bytes, on.does().starts_zero && shared.empty() ? std::byte{0} : left_behind) {
     if (owns_host_side) {
         own_host_side_ = bytes_;
         host_side_ = own_host_side_;
     }
     if (!host_side_.empty()) {
         dirty_.resize(bytes);
-        if (owns_host_side) std::ranges::fill(bytes_, noise);
+        if (owns_host_side) std::ranges::fill(bytes_, left_behind);
     }
     ++on_.counts.allocations;
     ++on_.counts.memories;
@@ -171,7 +171,7 @@ fence fake_memory::fill(std::size_t offset, std::size_t bytes, std::span<const s
 fence fake_memory::pass(const char* call, fake_memory& from, fake_memory& to) {
     if (faults::all().strikes(call)) faults::all().fail();
     from.on_.queued().run_all();
-    to.bytes_ = std::exchange(from.bytes_, std::vector<std::byte>(from.bytes_.size(), noise));
+    to.bytes_ = std::exchange(from.bytes_, std::vector<std::byte>(from.bytes_.size(), left_behind));
     from.lent_ = true;
     to.lent_ = false;
     from.on_.has_turn = false;

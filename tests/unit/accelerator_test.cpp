@@ -14,7 +14,7 @@
 #include "support/own_process.hpp"
 #include "unit/common.hpp"
 
-namespace unibuf::test {
+namespace unibuf::test::accelerator_test {
 namespace {
 
 bool is_loaded(const std::string& library) {
@@ -39,7 +39,8 @@ TEST_F(an_accelerator, is_that_of_the_default_device) {
 
 TEST_F(an_accelerator, tells_what_the_list_tells) {
     for (const device_info& each : devices()) {
-        if (!each.available) continue;
+        if (!each.available || each.name.starts_with("fake"))
+            continue;  // other tests leave fakes, which no name reaches
         const device_info got = get_accelerator(each.name).properties();
         EXPECT_EQ(got.name, each.name);
         EXPECT_TRUE(got.available);
@@ -203,4 +204,4 @@ TEST_F(an_accelerator, is_asked_while_pools_are_used) {
 }
 
 }  // namespace
-}  // namespace unibuf::test
+}  // namespace unibuf::test::accelerator_test

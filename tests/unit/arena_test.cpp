@@ -13,7 +13,7 @@
 
 #include "unibuf/error.hpp"
 
-namespace unibuf::backends {
+namespace unibuf::backends::arena_test {
 namespace {
 
 constexpr arena::measures small{.block = 4096, .granule = 64, .largest = 1024};
@@ -280,4 +280,4 @@ TEST_F(an_arena, has_no_two_allocations_in_one_place) {
 }
 
 }  // namespace
-}  // namespace unibuf::backends
+}  // namespace unibuf::backends::arena_test

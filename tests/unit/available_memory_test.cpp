@@ -11,7 +11,7 @@
 
 #include "unibuf/unibuf.hpp"
 
-namespace unibuf::test {
+namespace unibuf::test::available_memory_test {
 namespace {
 
 using backends::available;
@@ -181,4 +181,4 @@ TEST(available_memory, is_what_the_host_says) {
 }
 
 }  // namespace
-}  // namespace unibuf::test
+}  // namespace unibuf::test::available_memory_test

@@ -5,7 +5,7 @@
 
 #include "unit/common.hpp"
 
-namespace unibuf::test {
+namespace unibuf::test::bad_input_test {
 namespace {
 
 using enum error_code;
@@ -222,4 +222,4 @@ TEST_F(nonsense, memory_that_cannot_be_had) {
 }
 
 }  // namespace
-}  // namespace unibuf::test
+}  // namespace unibuf::test::bad_input_test

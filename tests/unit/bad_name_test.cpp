@@ -8,7 +8,7 @@
 
 #include "unit/common.hpp"
 
-namespace unibuf::test {
+namespace unibuf::test::bad_name_test {
 namespace {
 
 using namespace std::string_view_literals;
@@ -164,4 +164,4 @@ TEST(nonsense_of_names, counts_of_elements) {
 }
 
 }  // namespace
-}  // namespace unibuf::test
+}  // namespace unibuf::test::bad_name_test

@@ -14,7 +14,7 @@
 #include "support/faults.hpp"
 #include "unibuf/unibuf.hpp"
 
-namespace unibuf::test {
+namespace unibuf::test::batch_test {
 namespace {
 
 using bytes = std::vector<std::byte>;
@@ -293,4 +293,4 @@ TEST(batches, of_many_threads_leave_every_buffer_with_its_last_write) {
 }
 
 }  // namespace
-}  // namespace unibuf::test
+}  // namespace unibuf::test::batch_test

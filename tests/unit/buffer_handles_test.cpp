@@ -9,7 +9,7 @@
 #include "support/fake_device.hpp"
 #include "unit/common.hpp"
 
-namespace unibuf::test {
+namespace unibuf::test::buffer_handles_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -106,4 +106,4 @@ TEST(a_rectangle, is_of_an_array_that_is_one_row_of_others) {
 }
 
 }  // namespace
-}  // namespace unibuf::test
+}  // namespace unibuf::test::buffer_handles_test

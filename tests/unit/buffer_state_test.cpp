@@ -6,7 +6,7 @@
 #include "tracking/watch.hpp"
 #include "unit/common.hpp"
 
-namespace unibuf::test {
+namespace unibuf::test::buffer_state_test {
 namespace {
 
 using enum buffer_state;
@@ -216,4 +216,4 @@ TEST(buffer_states, follow_the_default_device_of_the_moment) {
 }
 
 }  // namespace
-}  // namespace unibuf::test
+}  // namespace unibuf::test::buffer_state_test

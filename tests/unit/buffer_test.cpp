@@ -5,7 +5,7 @@
 
 #include "unit/common.hpp"
 
-namespace unibuf::test {
+namespace unibuf::test::buffer_test {
 namespace {
 
 constexpr std::size_t size = 1000;
@@ -399,4 +399,4 @@ TEST_F(a_buffer, may_hold_nothing) {
 }
 
 }  // namespace
-}  // namespace unibuf::test
+}  // namespace unibuf::test::buffer_test

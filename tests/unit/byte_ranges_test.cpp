@@ -8,7 +8,7 @@
 
 #include "coherence/byte_ranges.hpp"
 
-namespace unibuf {
+namespace unibuf::byte_ranges_test {
 namespace {
 
 constexpr std::size_t size = 48;
@@ -87,4 +87,4 @@ TEST(byte_ranges, that_touch_are_one) {
 }
 
 }  // namespace
-}  // namespace unibuf
+}  // namespace unibuf::byte_ranges_test

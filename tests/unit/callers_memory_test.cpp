@@ -13,7 +13,7 @@
 #include "tracking/watch.hpp"
 #include "unit/common.hpp"
 
-namespace unibuf::test {
+namespace unibuf::test::callers_memory_test {
 namespace {
 
 TEST(callers_memory, is_the_hosts_copy_with_what_it_holds) {
@@ -191,4 +191,4 @@ INSTANTIATE_TEST_SUITE_P(places, callers_memory_anywhere,
                                          place{4095, 16386}, place{0, 20000}, place{64, 20480}, place{4000, 4200000}));
 
 }  // namespace
-}  // namespace unibuf::test
+}  // namespace unibuf::test::callers_memory_test

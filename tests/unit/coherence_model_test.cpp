@@ -19,7 +19,7 @@
 #include "coherence/state.hpp"
 #include "coherence/transitions.hpp"
 
-namespace unibuf::coherence {
+namespace unibuf::coherence::coherence_model_test {
 namespace {
 
 constexpr std::size_t most_bytes = 2;
@@ -426,4 +426,4 @@ INSTANTIATE_TEST_SUITE_P(placements, coherence_model,
                          [](const auto& each) { return each.param.name; });
 
 }  // namespace
-}  // namespace unibuf::coherence
+}  // namespace unibuf::coherence::coherence_model_test

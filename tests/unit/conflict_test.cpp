@@ -8,7 +8,7 @@
 #include "tracking/watch.hpp"
 #include "unit/common.hpp"
 
-namespace unibuf::test {
+namespace unibuf::test::conflict_test {
 namespace {
 
 /// The knowledge of one byte, kept by hand.
@@ -163,4 +163,4 @@ TEST(a_message_of_a_conflict, says_who_wrote_last_where) {
 }
 
 }  // namespace
-}  // namespace unibuf::test
+}  // namespace unibuf::test::conflict_test

@@ -9,7 +9,7 @@
 
 #include "support/bytes.hpp"
 
-namespace unibuf::test {
+namespace unibuf::test::copy_threads_test {
 namespace {
 
 using backends::cuda::copy_threads;
@@ -62,4 +62,4 @@ TEST(copy_threads_of_a_device, serve_callers_that_come_at_once) {
 }
 
 }  // namespace
-}  // namespace unibuf::test
+}  // namespace unibuf::test::copy_threads_test

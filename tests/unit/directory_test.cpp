@@ -7,7 +7,7 @@
 #include "any_region.hpp"
 #include "coherence/directory.hpp"
 
-namespace unibuf::coherence {
+namespace unibuf::coherence::directory_test {
 namespace {
 
 constexpr std::size_t size = 64;
@@ -184,4 +184,4 @@ TEST(directory, that_is_whole_everywhere_again_is_one_range) {
 }
 
 }  // namespace
-}  // namespace unibuf::coherence
+}  // namespace unibuf::coherence::directory_test

@@ -11,7 +11,7 @@
 
 #include "unit/common.hpp"
 
-namespace unibuf::test {
+namespace unibuf::test::eviction_rule_test {
 namespace {
 
 space gpu() { return space("debug:0"); }
@@ -141,4 +141,4 @@ TEST(eviction_rule, refuses_memory_only_where_those_that_stay_leave_no_room) {
 }
 
 }  // namespace
-}  // namespace unibuf::test
+}  // namespace unibuf::test::eviction_rule_test

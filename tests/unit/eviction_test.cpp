@@ -12,7 +12,7 @@
 #include "support/fake_device.hpp"
 #include "unit/common.hpp"
 
-namespace unibuf::test {
+namespace unibuf::test::eviction_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -443,4 +443,4 @@ TEST_F(eviction, of_64_threads_with_a_pool_and_batches_loses_nothing) {
 }
 
 }  // namespace
-}  // namespace unibuf::test
+}  // namespace unibuf::test::eviction_test

@@ -10,7 +10,7 @@
 #include "unibuf/trace.hpp"
 #include "unibuf/unibuf.hpp"
 
-namespace unibuf::test {
+namespace unibuf::test::fates_test {
 namespace {
 
 constexpr std::size_t bytes = 4096;
@@ -257,4 +257,4 @@ TEST(diagnose, tells_of_a_wait_where_the_lease_was_long) {
 TEST(diagnose, takes_no_events) { EXPECT_TRUE(diagnose({}).empty()); }
 
 }  // namespace
-}  // namespace unibuf::test
+}  // namespace unibuf::test::fates_test

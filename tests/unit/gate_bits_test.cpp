@@ -9,7 +9,7 @@
 #include "coherence/transitions.hpp"
 #include "unibuf/detail/gate.hpp"
 
-namespace unibuf::detail {
+namespace unibuf::detail::gate_bits_test {
 namespace {
 
 using coherence::content;
@@ -144,4 +144,4 @@ TEST(the_gate, stays_open_where_ranges_differ_but_the_host_has_them_all) {
 }
 
 }  // namespace
-}  // namespace unibuf::detail
+}  // namespace unibuf::detail::gate_bits_test

@@ -12,7 +12,7 @@
 #include "unibuf/unibuf.hpp"
 #include "unit/common.hpp"
 
-namespace unibuf::test {
+namespace unibuf::test::guard_test {
 namespace {
 
 constexpr std::size_t size = 4096;
@@ -174,4 +174,4 @@ TEST_F(guarded, counts_for_a_budget) {
 }
 
 }  // namespace
-}  // namespace unibuf::test
+}  // namespace unibuf::test::guard_test

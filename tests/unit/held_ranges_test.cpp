@@ -7,7 +7,7 @@
 #include <array>
 #include <vector>
 
-namespace unibuf::detail {
+namespace unibuf::detail::held_ranges_test {
 namespace {
 
 constexpr std::size_t size = 24;
@@ -60,4 +60,4 @@ RC_GTEST_PROP(held_ranges, agree_with_a_counter_for_each_byte, ()) {
 }
 
 }  // namespace
-}  // namespace unibuf::detail
+}  // namespace unibuf::detail::held_ranges_test

@@ -54,7 +54,7 @@ struct Arbitrary<unibuf::test::history> {
 
 }  // namespace rc
 
-namespace unibuf::test {
+namespace unibuf::test::history_test {
 namespace {
 
 class a_history : public testing::TestWithParam<std::size_t> {};
@@ -177,4 +177,4 @@ INSTANTIATE_TEST_SUITE_P(arrangements, a_history, testing::Range(std::size_t{0},
                          [](const auto& each) { return std::string(arrangements()[each.param].name); });
 
 }  // namespace
-}  // namespace unibuf::test
+}  // namespace unibuf::test::history_test

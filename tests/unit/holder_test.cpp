@@ -7,7 +7,7 @@
 
 #include "unit/common.hpp"
 
-namespace unibuf::test {
+namespace unibuf::test::holder_test {
 namespace {
 
 constexpr std::size_t size = 16 << 10;
@@ -319,4 +319,4 @@ TEST_F(a_holder, may_end_its_view_while_it_is_asked_by_another_thread) {
 }
 
 }  // namespace
-}  // namespace unibuf::test
+}  // namespace unibuf::test::holder_test

@@ -7,7 +7,7 @@
 #include "tracking/hot_pages.hpp"
 #include "unit/common.hpp"
 
-namespace unibuf::test {
+namespace unibuf::test::hot_content_test {
 namespace {
 
 constexpr std::size_t size = 5 * 4096 + 100;
@@ -96,4 +96,4 @@ std::string name_of(const testing::TestParamInfo<int>& which) {
 INSTANTIATE_TEST_SUITE_P(devices, hot_content, testing::Values(0, 1, 2), name_of);
 
 }  // namespace
-}  // namespace unibuf::test
+}  // namespace unibuf::test::hot_content_test

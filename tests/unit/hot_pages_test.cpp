@@ -4,7 +4,7 @@
 #include "tracking/hot_pages.hpp"
 #include "tracking_pages.hpp"
 
-namespace unibuf::tracking::test {
+namespace unibuf::tracking::test::hot_pages_test {
 namespace {
 
 class a_hot_page : public page_watch {
@@ -136,4 +136,4 @@ TEST_F(a_hot_page, misses_no_write_while_others_write) {
 }
 
 }  // namespace
-}  // namespace unibuf::tracking::test
+}  // namespace unibuf::tracking::test::hot_pages_test

@@ -4,7 +4,7 @@
 
 #include "unit/common.hpp"
 
-namespace unibuf::test {
+namespace unibuf::test::lease_conflict_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -114,4 +114,4 @@ TEST_F(conflicting_leases, of_other_threads_are_named_when_time_is_up) {
 }
 
 }  // namespace
-}  // namespace unibuf::test
+}  // namespace unibuf::test::lease_conflict_test

@@ -6,7 +6,7 @@
 
 #include "unit/common.hpp"
 
-namespace unibuf::test {
+namespace unibuf::test::lease_event_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -80,4 +80,4 @@ TEST_F(an_event, is_for_leases_of_devices_that_are_held) {
 }
 
 }  // namespace
-}  // namespace unibuf::test
+}  // namespace unibuf::test::lease_event_test

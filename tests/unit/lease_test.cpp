@@ -5,7 +5,7 @@
 
 #include "unit/common.hpp"
 
-namespace unibuf::test {
+namespace unibuf::test::lease_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -255,4 +255,4 @@ TEST_F(a_lease, may_outlive_its_buffer_with_others) {
 }
 
 }  // namespace
-}  // namespace unibuf::test
+}  // namespace unibuf::test::lease_test

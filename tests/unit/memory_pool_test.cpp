@@ -15,7 +15,7 @@
 #include "tracking/watch.hpp"
 #include "unit/common.hpp"
 
-namespace unibuf::test {
+namespace unibuf::test::memory_pool_test {
 namespace {
 
 error_code refused(memory_pool& by, buffer& of) {
@@ -387,4 +387,4 @@ TEST(size_classes, of_what_nothing_has_room_for_is_that) {
 }
 
 }  // namespace
-}  // namespace unibuf::test
+}  // namespace unibuf::test::memory_pool_test

@@ -5,7 +5,7 @@
 
 #include "unit/common.hpp"
 
-namespace unibuf::test {
+namespace unibuf::test::moved_from_test {
 namespace {
 
 TEST(a_moved_from_buffer, has_no_size_and_no_id) {
@@ -84,4 +84,4 @@ TEST(a_moved_from_buffer, of_elements_has_none) {
 }
 
 }  // namespace
-}  // namespace unibuf::test
+}  // namespace unibuf::test::moved_from_test

@@ -8,7 +8,7 @@
 
 #include "backends/opengl/api.hpp"
 
-namespace unibuf::backends {
+namespace unibuf::backends::opengl_flags_test {
 namespace {
 
 constexpr std::array vendors{gl_vendor::amd, gl_vendor::intel, gl_vendor::nvidia, gl_vendor::other};
@@ -156,4 +156,4 @@ TEST(opengl_flags, a_maker_has_a_name) {
 }
 
 }  // namespace
-}  // namespace unibuf::backends
+}  // namespace unibuf::backends::opengl_flags_test

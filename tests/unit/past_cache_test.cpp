@@ -6,7 +6,7 @@
 
 #include "unit/common.hpp"
 
-namespace unibuf::test {
+namespace unibuf::test::past_cache_test {
 namespace {
 
 TEST(copy_past_cache, writes_what_memcpy_does_and_nothing_else) {
@@ -27,4 +27,4 @@ TEST(copy_past_cache, writes_what_memcpy_does_and_nothing_else) {
 }
 
 }  // namespace
-}  // namespace unibuf::test
+}  // namespace unibuf::test::past_cache_test

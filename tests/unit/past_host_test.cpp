@@ -8,7 +8,7 @@
 #include "unibuf/trace.hpp"
 #include "unit/common.hpp"
 
-namespace unibuf::test {
+namespace unibuf::test::past_host_test {
 namespace {
 
 constexpr std::size_t size = 64;
@@ -154,4 +154,4 @@ TEST_F(past_host, a_guard_lets_pass_what_the_program_names) {
 }
 
 }  // namespace
-}  // namespace unibuf::test
+}  // namespace unibuf::test::past_host_test

@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-namespace unibuf::detail {
+namespace unibuf::detail::placement_policy_test {
 namespace {
 
 backends::traits device(bool own_memory, bool aliases_host, bool host_visible = false) {
@@ -38,4 +38,4 @@ TEST(placement_policy, always_says_why) {
 }
 
 }  // namespace
-}  // namespace unibuf::detail
+}  // namespace unibuf::detail::placement_policy_test

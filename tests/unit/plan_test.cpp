@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-namespace unibuf::coherence {
+namespace unibuf::coherence::plan_test {
 namespace {
 
 constexpr space_id a = 1;  // memory of its own
@@ -197,4 +197,4 @@ TEST_F(plan_of, two_newest_versions_stay_until_it_is_said_which_stands) {
 }
 
 }  // namespace
-}  // namespace unibuf::coherence
+}  // namespace unibuf::coherence::plan_test

@@ -15,7 +15,7 @@
 #include "unibuf/trace.hpp"
 #include "unibuf/unibuf.hpp"
 
-namespace unibuf::test {
+namespace unibuf::test::recorder_test {
 namespace {
 
 constexpr std::size_t bytes = 4096;
@@ -408,4 +408,4 @@ TEST_F(recorder, refuses_files_that_are_no_traces) {
 }
 
 }  // namespace
-}  // namespace unibuf::test
+}  // namespace unibuf::test::recorder_test

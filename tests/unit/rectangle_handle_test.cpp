@@ -10,7 +10,7 @@
 
 #include "unit/common.hpp"
 
-namespace unibuf::test {
+namespace unibuf::test::rectangle_handle_test {
 namespace {
 
 constexpr buffer_options mirrored{.hint = memory_hint::gpu_preferred};
@@ -300,4 +300,4 @@ TEST(rectangle_handle, says_what_is_no_rectangle) {
 }
 
 }  // namespace
-}  // namespace unibuf::test
+}  // namespace unibuf::test::rectangle_handle_test

@@ -10,7 +10,7 @@
 #include "support/faults.hpp"
 #include "unibuf/error.hpp"
 
-namespace unibuf {
+namespace unibuf::rectangle_test {
 namespace {
 
 using backends::rectangle_copy;
@@ -171,4 +171,4 @@ TEST_F(rows_of_a_fake, that_fail_leave_all_other_bytes_and_no_work) {
 }
 
 }  // namespace
-}  // namespace unibuf
+}  // namespace unibuf::rectangle_test

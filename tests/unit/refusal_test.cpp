@@ -7,7 +7,7 @@
 #include "tracking/watch.hpp"
 #include "unit/common.hpp"
 
-namespace unibuf::test {
+namespace unibuf::test::refusal_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -132,4 +132,4 @@ TEST_F(refused_leases, move_nothing_where_two_versions_are_newest) {
 }
 
 }  // namespace
-}  // namespace unibuf::test
+}  // namespace unibuf::test::refusal_test

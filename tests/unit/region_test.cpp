@@ -9,7 +9,7 @@
 #include "any_region.hpp"
 #include "coherence/region.hpp"
 
-namespace unibuf::test {
+namespace unibuf::test::region_test {
 namespace {
 
 RC_GTEST_PROP(region, of_two_tells_what_they_have_in_common, ()) {
@@ -105,4 +105,4 @@ TEST(region, of_all_columns_is_a_range) {
 }
 
 }  // namespace
-}  // namespace unibuf::test
+}  // namespace unibuf::test::region_test

@@ -8,7 +8,7 @@
 
 #include "unit/common.hpp"
 
-namespace unibuf::test {
+namespace unibuf::test::registry_test {
 namespace {
 
 TEST(registry, gives_the_same_buffer_to_whoever_knows_its_name) {
@@ -104,4 +104,4 @@ TEST(registry, finds_or_misses_a_buffer_that_goes_meanwhile) {
 }
 
 }  // namespace
-}  // namespace unibuf::test
+}  // namespace unibuf::test::registry_test

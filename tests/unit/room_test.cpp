@@ -6,7 +6,7 @@
 #include "unibuf/statistics.hpp"
 #include "unibuf/unibuf.hpp"
 
-namespace unibuf::test {
+namespace unibuf::test::room_test {
 namespace {
 
 constexpr std::uint64_t bytes = 100;
@@ -51,4 +51,4 @@ TEST(room, is_looked_for_again_where_a_copy_was_taken_in_between) { finds_room_b
 TEST(room, is_looked_for_again_where_a_buffer_is_on_its_way_out) { finds_room_beside(hesitant::kind::is_dying); }
 
 }  // namespace
-}  // namespace unibuf::test
+}  // namespace unibuf::test::room_test

@@ -12,7 +12,7 @@
 
 #include "unit/common.hpp"
 
-namespace unibuf::test {
+namespace unibuf::test::shared_header_linux_test {
 namespace {
 
 constexpr std::size_t page = 4096;
@@ -173,4 +173,4 @@ TEST(shared_header, with_any_holder_is_an_error_until_it_is_settled) {
 }
 
 }  // namespace
-}  // namespace unibuf::test
+}  // namespace unibuf::test::shared_header_linux_test

@@ -6,7 +6,7 @@
 #include "unibuf/trace.hpp"
 #include "unit/common.hpp"
 
-namespace unibuf::test {
+namespace unibuf::test::sharing_test {
 namespace {
 
 constexpr std::size_t count = 20'000;
@@ -370,4 +370,4 @@ TEST(sharing, leaves_pointers_where_the_content_could_not_be_discarded) {
 }
 
 }  // namespace
-}  // namespace unibuf::test
+}  // namespace unibuf::test::sharing_test

@@ -10,7 +10,7 @@
 #include "support/fake_device.hpp"
 #include "unit/standing_common.hpp"
 
-namespace unibuf::test {
+namespace unibuf::test::standing_hold_test {
 namespace {
 
 TEST(a_standing_hold, shows_each_reader_what_the_device_wrote_last) {
@@ -341,4 +341,4 @@ TEST(a_standing_hold, of_a_thread_that_writes_all_the_time_shows_whole_generatio
 }
 
 }  // namespace
-}  // namespace unibuf::test
+}  // namespace unibuf::test::standing_hold_test

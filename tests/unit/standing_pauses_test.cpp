@@ -6,7 +6,7 @@
 #include "support/fake_device.hpp"
 #include "unit/standing_common.hpp"
 
-namespace unibuf::test {
+namespace unibuf::test::standing_pauses_test {
 namespace {
 
 TEST(a_standing_hold, is_asked_again_to_pause_after_it_has_refused) {
@@ -293,4 +293,4 @@ TEST(a_standing_hold, is_told_to_go_on_once_where_that_throws_what_is_no_error_o
 }
 
 }  // namespace
-}  // namespace unibuf::test
+}  // namespace unibuf::test::standing_pauses_test

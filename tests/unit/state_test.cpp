@@ -5,7 +5,7 @@
 
 #include "coherence/transitions.hpp"
 
-namespace unibuf::coherence {
+namespace unibuf::coherence::state_test {
 namespace {
 
 constexpr space_id device = 2;
@@ -104,4 +104,4 @@ TEST_F(state_of_a_buffer, breaks_no_rule_unnoticed) {
 }
 
 }  // namespace
-}  // namespace unibuf::coherence
+}  // namespace unibuf::coherence::state_test

@@ -5,7 +5,7 @@
 
 #include "unit/common.hpp"
 
-namespace unibuf::test {
+namespace unibuf::test::statistics_test {
 namespace {
 
 constexpr std::size_t size = 1000;
@@ -217,4 +217,4 @@ TEST_F(statistics_of_buffers, tell_what_is_held) {
 }
 
 }  // namespace
-}  // namespace unibuf::test
+}  // namespace unibuf::test::statistics_test

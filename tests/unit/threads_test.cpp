@@ -11,7 +11,7 @@
 
 #include "unit/common.hpp"
 
-namespace unibuf::test {
+namespace unibuf::test::threads_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -312,4 +312,4 @@ TEST_F(many_threads, count_every_transfer) {
 }
 
 }  // namespace
-}  // namespace unibuf::test
+}  // namespace unibuf::test::threads_test

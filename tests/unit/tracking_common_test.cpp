@@ -7,7 +7,7 @@
 
 #include "tracking_pages.hpp"
 
-namespace unibuf::tracking::test {
+namespace unibuf::tracking::test::tracking_common_test {
 namespace {
 
 class common_mapping : public page_watch {
@@ -87,4 +87,4 @@ TEST_F(common_mapping, of_used_memory_what_is_touched_is_told_by_contents) {
 }
 
 }  // namespace
-}  // namespace unibuf::tracking::test
+}  // namespace unibuf::tracking::test::tracking_common_test

@@ -14,7 +14,7 @@
 #include "tracking/watch.hpp"
 #include "unit/common.hpp"
 
-namespace unibuf::test {
+namespace unibuf::test::tracking_limits_test {
 namespace {
 
 constexpr std::size_t page = 4096;
@@ -136,4 +136,4 @@ TEST(tracking_limits, without_a_descriptor_left_the_host_is_taken_for_written) {
 }
 
 }  // namespace
-}  // namespace unibuf::test
+}  // namespace unibuf::test::tracking_limits_test

@@ -8,7 +8,7 @@
 #include <random>
 #include <vector>
 
-namespace unibuf::tracking {
+namespace unibuf::tracking::tracking_policy_test {
 namespace {
 
 constexpr std::size_t units = 512;  // pages of a part
@@ -214,4 +214,4 @@ TEST(tracking_policy, a_part_of_one_unit_is_no_special_case) {
 }
 
 }  // namespace
-}  // namespace unibuf::tracking
+}  // namespace unibuf::tracking::tracking_policy_test

@@ -15,7 +15,7 @@
 #include "tracking_pages.hpp"
 #include "unibuf/error.hpp"
 
-namespace unibuf::tracking::test {
+namespace unibuf::tracking::test::tracking_process_linux_test {
 namespace {
 
 class tracking_process : public page_watch {};
@@ -122,4 +122,4 @@ TEST(tracking, is_off_where_the_environment_says_so) {
 }
 
 }  // namespace
-}  // namespace unibuf::tracking::test
+}  // namespace unibuf::tracking::test::tracking_process_linux_test

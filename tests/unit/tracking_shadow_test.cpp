@@ -6,19 +6,9 @@
 #include <random>
 #include <vector>
 
-#include "system/pages.hpp"
-#include "tracking/kernel.hpp"
-#include "tracking/watch.hpp"
+#include "tracking_pages.hpp"
 
-namespace unibuf {
-
-inline void PrintTo(const byte_range& range, std::ostream* out) {
-    *out << '[' << range.begin << ", " << range.end << ')';
-}
-
-}  // namespace unibuf
-
-namespace unibuf::tracking {
+namespace unibuf::tracking::tracking_shadow_test {
 namespace {
 
 using ranges = std::vector<byte_range>;
@@ -145,4 +135,4 @@ TEST_F(shadow_watch, follows_random_stores) {
 }
 
 }  // namespace
-}  // namespace unibuf::tracking
+}  // namespace unibuf::tracking::tracking_shadow_test

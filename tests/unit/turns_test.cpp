@@ -8,7 +8,7 @@
 #include "support/faults.hpp"
 #include "unit/common.hpp"
 
-namespace unibuf::test {
+namespace unibuf::test::turns_test {
 namespace {
 
 constexpr std::size_t size = 1000;
@@ -230,4 +230,4 @@ TEST(a_memory_that_changes_hands, takes_along_what_is_current_in_it) {
 }
 
 }  // namespace
-}  // namespace unibuf::test
+}  // namespace unibuf::test::turns_test

@@ -6,7 +6,7 @@
 
 #include "unit/common.hpp"
 
-namespace unibuf::test {
+namespace unibuf::test::typed_buffer_test {
 namespace {
 
 struct pixel {
@@ -156,4 +156,4 @@ TEST(a_typed_buffer, moves_as_a_handle) {
 }
 
 }  // namespace
-}  // namespace unibuf::test
+}  // namespace unibuf::test::typed_buffer_test

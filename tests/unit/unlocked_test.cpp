@@ -8,7 +8,7 @@
 #include "support/fake_device.hpp"
 #include "unit/standing_common.hpp"
 
-namespace unibuf::test {
+namespace unibuf::test::unlocked_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -201,4 +201,4 @@ TEST(a_pool, lends_a_smaller_buffer_where_work_is_queued_on_a_larger_one) {
 }
 
 }  // namespace
-}  // namespace unibuf::test
+}  // namespace unibuf::test::unlocked_test

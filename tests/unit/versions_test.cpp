@@ -12,7 +12,7 @@
 
 #include "unibuf/trace.hpp"
 
-namespace unibuf::test {
+namespace unibuf::test::versions_test {
 namespace {
 
 using coherence::has;
@@ -158,4 +158,4 @@ TEST(traffic, of_buffers_in_two_processes_is_apart) {
 }
 
 }  // namespace
-}  // namespace unibuf::test
+}  // namespace unibuf::test::versions_test

@@ -5,7 +5,7 @@
 
 #include "unit/common.hpp"
 
-namespace unibuf::test {
+namespace unibuf::test::wait_limit_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -183,4 +183,4 @@ TEST(own_leases, are_told_of_before_an_access_is_left_to_another_thread) {
 }
 
 }  // namespace
-}  // namespace unibuf::test
+}  // namespace unibuf::test::wait_limit_test

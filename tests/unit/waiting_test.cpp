@@ -12,7 +12,7 @@
 #include "support/fake_device.hpp"
 #include "unit/common.hpp"
 
-namespace unibuf::test {
+namespace unibuf::test::waiting_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -222,4 +222,4 @@ TEST(threads_in_a_circle, are_named_in_debug_builds) {
 #endif
 
 }  // namespace
-}  // namespace unibuf::test
+}  // namespace unibuf::test::waiting_test

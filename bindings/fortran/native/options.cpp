@@ -11,7 +11,7 @@ namespace unibuf::fortran {
 namespace {
 
 // Modes are the host's view of a buffer, and count from 1.
-host_access access_of(int mode) {
+host_access host_access_of(int mode) {
     switch (mode) {
         case 1:
             return host_access::read_only;
@@ -54,7 +54,7 @@ std::size_t size_of(std::int64_t bytes) {
 
 buffer_options options_of(const int* access, const int* hint, space where) {
     buffer_options options;
-    if (access) options.access = access_of(*access);
+    if (access) options.access = host_access_of(*access);
     options.hint = hint ? hint_of(*hint) : memory_hint::coherent;
     if (copies_instead()) options.hint = memory_hint::gpu_preferred;
     options.device = where;

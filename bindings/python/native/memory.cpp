@@ -59,7 +59,7 @@ namespace {
 
 const memory& memory_of(PyObject* self) { return *nb::inst_ptr<memory>(self); }
 
-int get_buffer(PyObject* self, Py_buffer* view, int flags) {
+int get_memory(PyObject* self, Py_buffer* view, int flags) {
     const memory& of = memory_of(self);
     view->obj = nullptr;
     if (!of.data() && of.size_bytes() != 0) {
@@ -76,12 +76,12 @@ int get_buffer(PyObject* self, Py_buffer* view, int flags) {
                              of.read_only(), flags);
 }
 
-PyType_Slot slots[] = {{Py_bf_getbuffer, reinterpret_cast<void*>(get_buffer)}, {0, nullptr}};
+PyType_Slot memory_slots[] = {{Py_bf_getbuffer, reinterpret_cast<void*>(get_memory)}, {0, nullptr}};
 
 }  // namespace
 
 void memory::define(nb::module_& in) {
-    nb::class_<memory>(in, "Memory", nb::type_slots(slots), nb::is_weak_referenceable(),
+    nb::class_<memory>(in, "Memory", nb::type_slots(memory_slots), nb::is_weak_referenceable(),
                        "Bytes of one copy, held in place until this and every array over them has gone.")
         .def_prop_ro(
             "space", [](const memory& self) { return self.native().where.name(); }, "Where they are.")

@@ -59,7 +59,7 @@ void release(const pool& self, nb::handle buffer) {
 }
 
 /// Allocates bytes at a space. Work on them goes to `stream` until they end.
-memory allocate(const pool& self, nb::handle bytes, nb::handle where, nb::object stream) {
+memory allocate_from(const pool& self, nb::handle bytes, nb::handle where, nb::object stream) {
     const std::size_t size = size_of(bytes, "a number of bytes");
     const space at = named_space_of(where);
     const queue on = queue_of(stream, at);
@@ -121,7 +121,7 @@ void define_pool(nb::module_& in) {
                 unlocked([&] { self.get().limit(most); });
             },
             "nbytes"_a.none())
-        .def("allocate", allocate, "nbytes"_a.none(), "space"_a.none(), "stream"_a.none())
+        .def("allocate", allocate_from, "nbytes"_a.none(), "space"_a.none(), "stream"_a.none())
         .def(
             "numpy_handler", [](const pool& self) { return numpy_handler_of(self.kept()); },
             nb::sig("def numpy_handler(self) -> typing.Any"), "The PyDataMem_Handler by which arrays get its memory.")

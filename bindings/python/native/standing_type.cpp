@@ -209,22 +209,23 @@ PyObject* call(PyObject* self, PyObject*) {
     });
 }
 
-PyMethodDef methods[] = {{"resume", call<&standing_block::resume>, METH_NOARGS,
-                          "resume($self)\n--\n\n"
-                          "Gives the device all bytes that were taken from it, with the newest content; those that are "
-                          "leased elsewhere when\n"
-                          "their leases end."},
-                         {"pause", call<&standing_block::pause>, METH_NOARGS,
-                          "pause($self)\n--\n\n"
-                          "Waits until the device is quiet, and takes all bytes from it until resume()."},
-                         {nullptr, nullptr, 0, nullptr}};
+PyMethodDef block_methods[] = {
+    {"resume", call<&standing_block::resume>, METH_NOARGS,
+     "resume($self)\n--\n\n"
+     "Gives the device all bytes that were taken from it, with the newest content; those that are "
+     "leased elsewhere when\n"
+     "their leases end."},
+    {"pause", call<&standing_block::pause>, METH_NOARGS,
+     "pause($self)\n--\n\n"
+     "Waits until the device is quiet, and takes all bytes from it until resume()."},
+    {nullptr, nullptr, 0, nullptr}};
 
 }  // namespace
 
 void define_standing(nb::module_& in) {
     static PyType_Slot slots[] = {{Py_tp_traverse, reinterpret_cast<void*>(&standing_block::traverse)},
                                   {Py_tp_clear, reinterpret_cast<void*>(&standing_block::clear)},
-                                  {Py_tp_methods, methods},
+                                  {Py_tp_methods, block_methods},
                                   {0, nullptr}};
     nb::class_<standing_block>(in, "StandingHold", nb::type_slots(slots),
                                "The right of one device to use a range at any time, unseen, until its `with` statement "

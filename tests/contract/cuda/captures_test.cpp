@@ -8,7 +8,7 @@
 #include "contract/cuda/fixture.hpp"
 #include "unibuf/statistics.hpp"
 
-namespace unibuf::contract {
+namespace unibuf::contract::captures_test {
 namespace {
 
 constexpr std::size_t mebibyte = std::size_t{1} << 20;
@@ -342,4 +342,4 @@ TEST_F(captured_uploads, of_shared_memory_are_views) {
 }
 
 }  // namespace
-}  // namespace unibuf::contract
+}  // namespace unibuf::contract::captures_test

@@ -4,7 +4,7 @@
 
 #include "contract/cuda/fixture.hpp"
 
-namespace unibuf::contract {
+namespace unibuf::contract::failure_test {
 namespace {
 
 constexpr int unknown = 999;  // CUDA_ERROR_UNKNOWN
@@ -218,4 +218,4 @@ TEST_F(cuda_failures, of_a_program_that_resets_the_device_are_told_as_loss) {
 }
 
 }  // namespace
-}  // namespace unibuf::contract
+}  // namespace unibuf::contract::failure_test

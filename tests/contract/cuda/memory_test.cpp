@@ -4,7 +4,7 @@
 #include "contract/cuda/fixture.hpp"
 #include "unibuf/statistics.hpp"
 
-namespace unibuf::contract {
+namespace unibuf::contract::memory_test {
 namespace {
 
 constexpr std::size_t mebibyte = std::size_t{1} << 20;
@@ -270,4 +270,4 @@ TEST_F(cuda_test, leaves_memory_pinned_that_the_program_has_pinned) {
 }
 
 }  // namespace
-}  // namespace unibuf::contract
+}  // namespace unibuf::contract::memory_test

@@ -8,7 +8,7 @@
 
 #include "contract/cuda/fixture.hpp"
 
-namespace unibuf::contract {
+namespace unibuf::contract::missing_test {
 namespace {
 
 /// Prints what is there, for other tests, which start it in a process.
@@ -81,4 +81,4 @@ TEST(cuda_missing, numbers_spaces_by_ordinal) {
 }
 
 }  // namespace
-}  // namespace unibuf::contract
+}  // namespace unibuf::contract::missing_test

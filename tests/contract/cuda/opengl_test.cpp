@@ -8,7 +8,7 @@
 #include "contract/cuda/fixture.hpp"
 #include "unibuf/opengl.hpp"
 
-namespace unibuf::contract {
+namespace unibuf::contract::opengl_test {
 namespace {
 
 constexpr std::size_t size = 10'000;
@@ -330,4 +330,4 @@ TEST_F(cuda_opengl, go_later_where_the_callers_context_is_not_current) {
 }
 
 }  // namespace
-}  // namespace unibuf::contract
+}  // namespace unibuf::contract::opengl_test

@@ -8,7 +8,7 @@
 
 #include "contract/cuda/fixture.hpp"
 
-namespace unibuf::contract {
+namespace unibuf::contract::order_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -395,4 +395,4 @@ TEST_F(cuda_test, one_device_waits_for_another) {
 }
 
 }  // namespace
-}  // namespace unibuf::contract
+}  // namespace unibuf::contract::order_test

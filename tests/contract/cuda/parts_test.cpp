@@ -3,7 +3,7 @@
 #include "unibuf/statistics.hpp"
 #include "unibuf/transfer_cost.hpp"
 
-namespace unibuf::contract {
+namespace unibuf::contract::parts_test {
 namespace {
 
 constexpr std::size_t kibibyte = 1024;
@@ -282,4 +282,4 @@ TEST_F(cuda_test, a_peer_waits_for_work_that_nobody_named) {
 }
 
 }  // namespace
-}  // namespace unibuf::contract
+}  // namespace unibuf::contract::parts_test

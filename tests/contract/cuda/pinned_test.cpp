@@ -11,7 +11,7 @@
 #include "unibuf/accelerator.hpp"
 #include "unibuf/statistics.hpp"
 
-namespace unibuf::contract {
+namespace unibuf::contract::pinned_test {
 namespace {
 
 constexpr std::size_t kibibyte = 1024;
@@ -400,4 +400,4 @@ TEST_F(cuda_test, a_second_device_uses_memory_that_the_first_has_lent) {
 }
 
 }  // namespace
-}  // namespace unibuf::contract
+}  // namespace unibuf::contract::pinned_test

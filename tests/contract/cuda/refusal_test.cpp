@@ -3,7 +3,7 @@
 
 #include "contract/cuda/fixture.hpp"
 
-namespace unibuf::contract {
+namespace unibuf::contract::refusal_test {
 namespace {
 
 constexpr std::size_t size = 5000;
@@ -127,4 +127,4 @@ TEST_F(on_the_double, refuses_what_is_no_stream_and_stays_usable) {
 }
 
 }  // namespace
-}  // namespace unibuf::contract
+}  // namespace unibuf::contract::refusal_test

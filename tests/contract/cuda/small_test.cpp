@@ -4,7 +4,7 @@
 #include "contract/cuda/fixture.hpp"
 #include "unibuf/batch.hpp"
 
-namespace unibuf::contract {
+namespace unibuf::contract::small_test {
 namespace {
 
 constexpr std::size_t small = 1000;
@@ -120,4 +120,4 @@ TEST_F(on_the_double, a_large_buffer_gets_the_memory_of_small_ones_that_can_go) 
 }
 
 }  // namespace
-}  // namespace unibuf::contract
+}  // namespace unibuf::contract::small_test

@@ -8,7 +8,7 @@
 #include "contract/cuda/fixture.hpp"
 #include "unibuf/transfer_cost.hpp"
 
-namespace unibuf::contract {
+namespace unibuf::contract::stall_test {
 namespace {
 
 constexpr std::size_t mebibyte = std::size_t{1} << 20;
@@ -185,4 +185,4 @@ TEST_F(stall_test, long_waits_sleep) {
 }
 
 }  // namespace
-}  // namespace unibuf::contract
+}  // namespace unibuf::contract::stall_test

@@ -17,7 +17,7 @@
 namespace cuda_double {
 namespace {
 
-constexpr std::uintptr_t page = 4096;
+constexpr std::uintptr_t page_bytes = 4096;
 
 std::byte* map(int of, std::size_t bytes, off_t where) {
     void* const made = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, of, where);
@@ -55,8 +55,9 @@ bool dma::open(std::byte* memory, std::size_t bytes) {
     result_mask_ = with.cq_entries - 1;
     for (unsigned i = 0; i != with.sq_entries; ++i) at<unsigned>(queues_, with.sq_off.array)[i] = i;
 
-    const std::uintptr_t begin = reinterpret_cast<std::uintptr_t>(memory) / page * page;
-    const std::uintptr_t end = (reinterpret_cast<std::uintptr_t>(memory) + bytes + page - 1) / page * page;
+    const std::uintptr_t begin = reinterpret_cast<std::uintptr_t>(memory) / page_bytes * page_bytes;
+    const std::uintptr_t end =
+        (reinterpret_cast<std::uintptr_t>(memory) + bytes + page_bytes - 1) / page_bytes * page_bytes;
     const iovec pages{reinterpret_cast<void*>(begin), end - begin};
     return ::syscall(SYS_io_uring_register, ring_, IORING_REGISTER_BUFFERS, &pages, 1) == 0;
 }

@@ -7,7 +7,7 @@
 
 #include "doubles/cuda/loaded.hpp"
 
-namespace cuda_double {
+namespace cuda_double::double_test {
 namespace {
 
 namespace api = unibuf::backends::cuda;
@@ -205,4 +205,4 @@ TEST_F(double_test, refuses_as_the_driver_does) {
 }
 
 }  // namespace
-}  // namespace cuda_double
+}  // namespace cuda_double::double_test

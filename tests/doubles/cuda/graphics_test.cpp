@@ -9,7 +9,7 @@
 #include "contract/callers_context.hpp"
 #include "doubles/cuda/loaded.hpp"
 
-namespace cuda_double {
+namespace cuda_double::graphics_test {
 namespace {
 
 namespace api = unibuf::backends::cuda;
@@ -135,4 +135,4 @@ TEST_F(graphics_test, ends_a_program_that_touches_the_buffer_out_of_turn) {
 }
 
 }  // namespace
-}  // namespace cuda_double
+}  // namespace cuda_double::graphics_test

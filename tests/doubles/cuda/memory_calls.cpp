@@ -14,7 +14,7 @@ using namespace cuda_double;
 
 namespace {
 
-device_pointer address_of(const void* host) { return reinterpret_cast<device_pointer>(host); }
+device_pointer device_address_of(const void* host) { return reinterpret_cast<device_pointer>(host); }
 
 /// The region that begins at `address` and that nobody has freed; null where there is none.
 region* begun_at(const call& from, device_pointer address) {
@@ -37,8 +37,8 @@ result may_wait_for_device(call& from) { return from.in().hostile ? wait_for_dev
 /// Faults all pages in for writing, as a driver does that pins them. Returns false where they may not be written.
 bool populate(void* host, std::size_t bytes) {
     constexpr device_pointer page = 4096;
-    const device_pointer begin = address_of(host) / page * page;
-    const device_pointer end = (address_of(host) + bytes + page - 1) / page * page;
+    const device_pointer begin = device_address_of(host) / page * page;
+    const device_pointer end = (device_address_of(host) + bytes + page - 1) / page * page;
     return ::madvise(reinterpret_cast<void*>(begin), end - begin, MADV_POPULATE_WRITE) == 0;
 }
 
@@ -50,7 +50,7 @@ bool is_of_file(const void* host) {
         device_pointer begin = 0;
         device_pointer end = 0;
         if (std::sscanf(line.c_str(), "%llx-%llx", &begin, &end) != 2) continue;
-        if (address_of(host) < begin || address_of(host) >= end) continue;
+        if (device_address_of(host) < begin || device_address_of(host) >= end) continue;
         const std::size_t name = line.find('/');
         return name != std::string::npos && !line.substr(name).starts_with("/dev/") &&
                !line.substr(name).starts_with("/memfd:");
@@ -206,7 +206,7 @@ CUDA_DOUBLE_CALL cuMemHostAlloc(void** host, std::size_t bytes, unsigned flags) 
 CUDA_DOUBLE_CALL cuMemFreeHost(void* host) {
     call from("cuMemFreeHost", call::needs::safety);
     if (from.refused() != success) return from.refused();
-    region* const gone = begun_at(from, address_of(host));
+    region* const gone = begun_at(from, device_address_of(host));
     if (!gone || gone->what != region::kind::pinned) return invalid_value;
     if (const result status = wait_for_device(from); status != success) return status;
     from.in().memory.free(*gone);
@@ -219,7 +219,7 @@ CUDA_DOUBLE_CALL cuMemHostRegister_v2(void* host, std::size_t bytes, unsigned fl
     if (from.refused() != success) return from.refused();
     if (!host || bytes == 0 || flags > (host_register_portable | host_register_device_map)) return invalid_value;
     if (bytes > std::numeric_limits<std::size_t>::max() / 2) return invalid_value;
-    if (from.in().memory.of_device(address_of(host))) stop("cuMemHostRegister of a device address");
+    if (from.in().memory.of_device(device_address_of(host))) stop("cuMemHostRegister of a device address");
     if (from.in().memory.overlaps_pinned(host, bytes)) return host_memory_already_registered;
     if (from.in().hostile && (is_of_file(host) || !populate(host, bytes))) return invalid_value;
     if (const result status = may_wait_for_device(from); status != success) return status;
@@ -231,8 +231,8 @@ CUDA_DOUBLE_CALL cuMemHostRegister_v2(void* host, std::size_t bytes, unsigned fl
 CUDA_DOUBLE_CALL cuMemHostUnregister(void* host) {
     call from("cuMemHostUnregister", call::needs::safety);
     if (from.refused() != success) return from.refused();
-    region* const gone = from.in().memory.find(address_of(host));
-    if (!gone || gone->begin != address_of(host) || gone->what != region::kind::registered) {
+    region* const gone = from.in().memory.find(device_address_of(host));
+    if (!gone || gone->begin != device_address_of(host) || gone->what != region::kind::registered) {
         stop("cuMemHostUnregister of %p, which is not the begin of registered memory", host);
     }
     check_idle(*gone, from.name(), from.in().host);
@@ -244,10 +244,10 @@ CUDA_DOUBLE_CALL cuMemHostUnregister(void* host) {
 CUDA_DOUBLE_CALL cuMemHostGetDevicePointer_v2(device_pointer* address, void* host, unsigned flags) {
     const call from("cuMemHostGetDevicePointer", call::needs::context);
     if (from.refused() != success) return from.refused();
-    const region* const found = from.in().memory.find(address_of(host));
+    const region* const found = from.in().memory.find(device_address_of(host));
     if (!found || found->what == region::kind::device || flags != 0) return invalid_value;
     if (found->freed) stop("cuMemHostGetDevicePointer of memory that was freed, at %p", host);
-    *address = address_of(host);
+    *address = device_address_of(host);
     return success;
 }
 

@@ -12,7 +12,7 @@ struct CUmod_st;
 struct CUfunc_st;
 struct nvrtc_program;
 
-namespace cuda_double {
+namespace cuda_double::nvrtc_test {
 namespace {
 
 namespace api = unibuf::backends::cuda;
@@ -236,4 +236,4 @@ TEST(the_double_of_nvrtc, tells_what_does_not_compile) {
 }
 
 }  // namespace
-}  // namespace cuda_double
+}  // namespace cuda_double::nvrtc_test
