@@ -81,10 +81,11 @@ bench: needs-demo-test build/venv build/peers ## Measure, into build/bench/summa
 	cmake --build --preset release --target bench_mpi
 	PYTHONPATH=build/release/python:build/peers build/venv/bin/python bench/python/benchmarks.py --json build/bench/summary.json
 
-suite: needs-demo-test build/venv ## Known programs against experts' code and peers: build/suite, docs/suite.md
+suite: needs-demo-test-peers build/venv build/peers ## Known programs against experts' code and peers: build/suite, docs/suite.md
 	cmake --preset release
 	cmake --build --preset release --target unibuf_suite
 	build/venv/bin/python bench/suite/run.py build/release/bench/unibuf_suite build/suite/summary.json
+	scripts/peers.sh
 	build/venv/bin/python bench/suite/page.py build/suite/summary.json build/suite/peers.json docs
 
 gallery: build ## Run the examples, and draw their pictures anew

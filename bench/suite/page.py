@@ -47,6 +47,24 @@ def draw(programs: dict, key: str, label: str, versions: tuple[str, ...], file: 
     plt.close(figure)
 
 
+def seconds(of: float) -> str:
+    for unit, scale in (("s", 1), ("ms", 1e3), ("us", 1e6)):
+        if of * scale >= 1:
+            return f"{of * scale:.3g} {unit}"
+    return f"{of * 1e9:.3g} ns"
+
+
+def works_of(rows: list[dict]) -> dict[str, list[dict]]:
+    """Returns for each work a line for each peer, with the ratios against unibuf's placements."""
+    found = defaultdict(dict)
+    for row in rows:
+        line = found[row["work"]].setdefault(row["peer"], {"peer": row["peer"], "note": row["note"], "ratios": {}})
+        if "ratio" in row:
+            line |= {"time": seconds(row["peer_seconds"]), "bytes": row.get("bytes")}
+            line["ratios"][row["placement"]] = f"{row['ratio']:.2g}" if row["ratio"] < 10 else f"{row['ratio']:,.0f}"
+    return {work: list(lines.values()) for work, lines in found.items()}
+
+
 def machine() -> dict[str, str]:
     cpus = Path("/proc/cpuinfo").read_text().splitlines()
     pocl = subprocess.run(["dpkg-query", "-W", "-f", "${Version}", "pocl-opencl-icd"], capture_output=True, text=True)
@@ -68,7 +86,8 @@ def main() -> None:
     loader = FileSystemLoader(Path(__file__).parent)
     pages = Environment(loader=loader, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
     found = {"programs": programs, "versions": VERSIONS, "counted": COUNTED, "machine": machine()}
-    found["peers"] = json.loads(peers.read_text()) if peers.exists() else []
+    measured = json.loads(peers.read_text()) if peers.exists() else {"missing": [], "rows": []}
+    found |= {"works": works_of(measured["rows"]), "missing": measured["missing"]}
     (folder / "suite.md").write_text(pages.get_template("page.md.j2").render(found) + "\n")
 
 
