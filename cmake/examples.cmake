@@ -28,8 +28,3 @@ foreach(example IN LISTS examples ITEMS conv2d)
         set_target_properties(${example} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/examples)
     endif()
 endforeach()
-
-# What is drawn is written by conv2d's pictures.
-if(TARGET heat)
-    target_sources(heat PRIVATE ${PROJECT_SOURCE_DIR}/examples/conv2d/picture.cpp ${PROJECT_SOURCE_DIR}/examples/conv2d/stb.cpp)
-endif()
