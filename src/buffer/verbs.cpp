@@ -88,8 +88,8 @@ void mark(core& of, request asked) {
     asked.what = access::write;
     asked.verb = "to mark dirty";
     lock through(of);
-    passage way(through, asked);
     if (asked.where == host_as_device) check_host_is_meant(through, asked.part);
+    passage way(through, asked);
     space where = way.where();
     reserve_queued_work(through, where);
     queue_work_of(through, where, asked.part, true, asked.on);

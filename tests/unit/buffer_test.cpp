@@ -258,7 +258,6 @@ TEST_F(a_buffer, refuses_a_mark_of_the_default_device_that_would_lose_what_anoth
     EXPECT_NE(refused.message.find("the newest are at debug:0"), std::string::npos) << refused.message;
     EXPECT_TRUE(same(content(b), noise(size)));
     b.mark_device_dirty();  // the host has all of it now
-    b.mark_dirty(device);
     EXPECT_TRUE(same(content(b), noise(size)));
 }
 
