@@ -14,7 +14,7 @@ cmake --build --preset docs
 rm -rf $parts/pages $parts/drawings $parts/doxygen build/docs
 mkdir -p $parts/pages $parts/drawings
 doxygen docs/site/Doxyfile
-cp -rp ./*.md LICENSE docs examples compat tests $parts/pages
+cp -rp ./*.md LICENSE docs examples compat tests bench $parts/pages
 cp -p docs/site/index.md $parts/pages
 $python docs/site/reference.py . $parts/pages/reference
 

@@ -12,6 +12,8 @@
 #include <chrono>
 #include <cstdio>
 #include <fstream>
+#include <functional>
+#include <iterator>
 #include <nlohmann/json.hpp>
 #include <span>
 #include <stdexcept>
@@ -86,42 +88,53 @@ double median(std::vector<double> of) {
     return *middle;
 }
 
-/// Runs all versions of a program, which come in turns in each round, and returns a row for each. Throws
-/// std::runtime_error where their results differ.
-nlohmann::ordered_json rows_of(const entry& of, unibuf::space where, scale size, int rounds) {
-    const std::unique_ptr<program> made = of.make(where, size);
-    std::vector<std::vector<double>> taken(versions().size());
-    std::vector<std::uint64_t> moved(versions().size());
+/// What the runs of a version have moved, and taken in each round.
+struct version_figures {
+    std::uint64_t bytes = 0;
+    std::vector<double> seconds;
+};
+
+/// Runs all versions in turns, each round beginning with another one: whoever comes after a certain version finds the
+/// caches as that has left them. Throws std::runtime_error where their results differ.
+std::vector<version_figures> run_in_turns(program& of, const std::string& name, int rounds) {
+    std::vector<version_figures> figures(versions().size());
     std::vector<std::byte> expected;
-    for (int round = -1; round < rounds; ++round) {  // the first one is not timed: it compiles kernels
+    for (int round = -1; round < rounds; ++round) {  // the first one is not timed: drivers are warm afterwards
         for (std::size_t i = 0; i < versions().size(); ++i) {
-            const version& each = versions()[i];
+            const std::size_t turn = (i + static_cast<std::size_t>(round + 1)) % versions().size();
+            const version& each = versions()[turn];
             if (!each.is_timed && round > 0) continue;
-            const run_figures found = one_run(*made, each);
-            const std::vector<std::byte> result = made->take_result();
+            const run_figures found = one_run(of, each);
+            const std::vector<std::byte> result = of.take_result();
             if (expected.empty()) expected = result;
             if (result != expected) {
-                throw std::runtime_error(of.name + ": version '" + each.name +
-                                         "' has another result than the expert's");
+                throw std::runtime_error(
+                    fmt::format("{}: '{}' has another result than the versions before", name, each.name));
             }
-            moved[i] = found.bytes;
-            if (round >= 0) taken[i].push_back(found.seconds);
+            figures[turn].bytes = found.bytes;
+            if (round >= 0) figures[turn].seconds.push_back(found.seconds);
         }
     }
+    return figures;
+}
+
+/// Runs a program, and returns a row for each version.
+nlohmann::ordered_json rows_of(const entry& of, unibuf::space where, scale size, int rounds) {
+    const std::unique_ptr<program> made = of.make(where, size);
+    const std::vector<version_figures> figures = run_in_turns(*made, of.name, rounds);
     ledger told;
     made->touches(told);
     nlohmann::ordered_json rows = nlohmann::ordered_json::array();
-    for (std::size_t i = 0; i < versions().size(); ++i) {
+    for (std::size_t i = 0; i < figures.size(); ++i) {
         std::vector<double> ratios;
-        for (std::size_t round = 0; round < taken[i].size(); ++round)
-            ratios.push_back(taken[i][round] / taken[0][round]);
+        std::ranges::transform(figures[i].seconds, figures[0].seconds, std::back_inserter(ratios), std::divides());
         rows.push_back({{"program", of.name},
                         {"origin", of.origin},
                         {"problem", of.problem},
                         {"version", versions()[i].name},
-                        {"bytes", moved[i]},
+                        {"bytes", figures[i].bytes},
                         {"least", told.least()},
-                        {"seconds", median(taken[i])},
+                        {"seconds", median(figures[i].seconds)},
                         {"against_expert", median(ratios)}});
     }
     return rows;
@@ -132,7 +145,7 @@ int run_all(int argc, char** argv) {
     std::string only;
     std::string json;
     std::string where = "opencl:0";
-    int rounds = 7;
+    int rounds = 15;
     bool is_small = false;
     bool is_check = false;
     bool is_list = false;

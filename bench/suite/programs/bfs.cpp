@@ -45,7 +45,7 @@ constexpr std::size_t degree = 6;
 
 class bfs final : public program {
 public:
-    bfs(unibuf::space where, scale size) : program(where, source), count_(size == scale::full ? 1'000'000 : 1'000) {
+    bfs(unibuf::space where, scale size) : program(where, source), count_(size == scale::full ? 4'000'000 : 1'000) {
         random_numbers random;
         for (std::size_t i = 0; i < count_; ++i) nodes_.push_back({static_cast<int>(i * degree), degree});
         for (std::size_t i = 0; i < count_ * degree; ++i) edges_.push_back(random.below(count_));
@@ -206,7 +206,7 @@ void bfs::touches(ledger& told) const {
 
 const registered entry_of_bfs({.name = "bfs",
                                .origin = "Rodinia",
-                               .problem = "breadth-first search of a graph of 1,000,000 nodes and 6,000,000 edges",
+                               .problem = "breadth-first search of a graph of 4,000,000 nodes and 24,000,000 edges",
                                .make = made<bfs>});
 
 }  // namespace

@@ -147,7 +147,7 @@ public:
     cfd(unibuf::space where, scale size)
         : program(where, source),
           mesh_(size == scale::full ? std::array{66, 46, 32} : std::array{8, 8, 8}),
-          rounds_(size == scale::full ? 30 : 3) {}
+          rounds_(size == scale::full ? 60 : 3) {}
 
     void published() override;
     void copy_all() override;

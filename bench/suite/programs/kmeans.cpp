@@ -62,7 +62,7 @@ int move_centers(std::span<const float> points, std::span<const int> nearest, st
 
 class kmeans final : public program {
 public:
-    kmeans(unibuf::space where, scale size) : program(where, source), count_(size == scale::full ? 200'000 : 1'000) {
+    kmeans(unibuf::space where, scale size) : program(where, source), count_(size == scale::full ? 600'000 : 1'000) {
         random_numbers random;
         const std::vector<float> middles = random.take(centers_.size());
         for (std::size_t i = 0; i < count_; ++i) {
@@ -187,7 +187,7 @@ void kmeans::touches(ledger& told) const {
 
 const registered entry_of_kmeans({.name = "kmeans",
                                   .origin = "Rodinia",
-                                  .problem = "5 clusters of 200,000 points of 34 features",
+                                  .problem = "5 clusters of 600,000 points of 34 features",
                                   .make = made<kmeans>});
 
 }  // namespace
