@@ -88,7 +88,8 @@ def main() -> None:
     found = {"programs": programs, "versions": VERSIONS, "counted": COUNTED, "machine": machine()}
     measured = json.loads(peers.read_text()) if peers.exists() else {"missing": [], "rows": []}
     found |= {"works": works_of(measured["rows"]), "missing": measured["missing"]}
-    (folder / "suite.md").write_text(pages.get_template("page.md.j2").render(found) + "\n")
+    page = pages.get_template("page.md.j2").render(found)
+    (folder / "suite.md").write_text("".join(f"{line.rstrip()}\n" for line in page.splitlines()))
 
 
 main()

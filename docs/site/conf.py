@@ -31,7 +31,8 @@ include_patterns = [
     "CONTRIBUTING.md",
     "docs/**",
     "reference/**",
-    "examples/**/README.md",
+    "examples/README.md",
+    "examples/*/README.md",
 ]
 
 # Pages are the documents of the tree, as a git host shows them.

@@ -309,7 +309,7 @@ void cfd::touches(ledger& told) const {
 
 const registered entry_of_cfd({.name = "cfd",
                                .origin = "Rodinia",
-                               .problem = "30 rounds of the flow past a body, on a mesh of 97,152 elements",
+                               .problem = "60 rounds of the flow past a body, on a mesh of 97,152 elements",
                                .make = made<cfd>});
 
 }  // namespace
