@@ -35,12 +35,15 @@ struct diagnosis {
     std::uint64_t moved = 0;
     std::uint64_t least = 0;
     std::vector<named_finding> findings;
+    std::pair<std::string, counted> largest;  // the line that most was moved for
 
     /// Adds what is in a trace, of one process or of several.
     void add(const trace_file& of, bool several) {
         const unibuf::traffic sum = unibuf::traffic_of(of.events);
         moved += sum.moved;
         least += sum.least;
+        const std::vector<std::pair<std::string, counted>> lines = summary(of).sites;
+        if (!lines.empty() && lines.front().second.bytes > largest.second.bytes) largest = lines.front();
         for (named_finding& each : findings_of(of)) {
             if (several) each.of_buffer += fmt::format(" of process {}", of.events.front().process);
             findings.push_back(std::move(each));
@@ -51,9 +54,17 @@ struct diagnosis {
     }
 };
 
+/// Accesses are taken at their word: nobody sees which elements of a lease a program reads.
+void print_where_to_look(const diagnosis& of) {
+    fmt::print("nothing to change was found\n");
+    if (of.largest.second.bytes == 0) return;
+    fmt::print("most was moved for {}: {} in {} transfers. Is all of it used there?\n", one_line(of.largest.first),
+               readable_bytes(of.largest.second.bytes), of.largest.second.transfers);
+}
+
 void print_text(const diagnosis& of) {
     fmt::print("moved {}, least needed {}\n", readable_bytes(of.moved), readable_bytes(of.least));
-    if (of.findings.empty()) fmt::print("nothing to change was found\n");
+    if (of.findings.empty()) print_where_to_look(of);
     std::size_t number = 0;
     for (const named_finding& each : of.findings) {
         fmt::print("\n{}. {}: {:.6f} s, {}\n   in      {}\n   seen    {} ({})\n   change  {}\n", ++number,

@@ -60,7 +60,7 @@ private:
     }
 
     /// Returns a square that the device writes before each run.
-    way of_square(std::function<std::uint64_t(array&)> read_part) {
+    way of_square(const std::function<std::uint64_t(array&)>& read_part) {
         auto square = std::make_shared<array>(unibuf::shape(side, side), options_);
         square->fill(1);
         auto sum = std::make_shared<std::uint64_t>(0);

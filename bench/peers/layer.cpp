@@ -60,6 +60,8 @@ __attribute__((visibility("default"))) void unibuf_peers_moved(std::uint64_t* by
     *bytes_mapped = mapped;
 }
 
+// The header's own parameter names are not taken over.
+// NOLINTBEGIN(readability-inconsistent-declaration-parameter-name)
 __attribute__((visibility("default"))) cl_int clGetLayerInfo(cl_layer_info what, std::size_t room, void* value,
                                                              std::size_t* needed) {
     if (what != CL_LAYER_API_VERSION) return CL_INVALID_VALUE;
@@ -84,4 +86,5 @@ __attribute__((visibility("default"))) cl_int clInitLayer(cl_uint entries, const
     *layer = &own;
     return CL_SUCCESS;
 }
+// NOLINTEND(readability-inconsistent-declaration-parameter-name)
 }

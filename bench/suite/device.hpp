@@ -2,10 +2,6 @@
 // have them, on a queue that counts bytes.
 #pragma once
 
-#define CL_HPP_ENABLE_EXCEPTIONS
-#define CL_HPP_MINIMUM_OPENCL_VERSION 120
-#define CL_HPP_TARGET_OPENCL_VERSION 120
-
 #include <CL/opencl.hpp>
 #include <array>
 #include <cstddef>

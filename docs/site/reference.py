@@ -40,9 +40,11 @@ def toctree(pages):
 
 
 def opening(header):
-    """What the comment says that a header opens with: in a line, and further."""
-    first, *others = takewhile(lambda line: line.startswith("//"), header.read_text().splitlines())
-    return first.partition(": ")[2], "\n".join(line[3:] for line in others).replace("<", "\\<")
+    """What the comment says that a header opens with: in a sentence, and further."""
+    lines = takewhile(lambda line: line.startswith("//"), header.read_text().splitlines())
+    text = "\n".join(line[3:] for line in lines).partition(": ")[2].replace("<", "\\<")
+    first, others = re.match(r"(.*?)(?:\.\s(.*)|\.?$)", text, re.DOTALL).groups()
+    return f"{' '.join(first.split())}.", others or ""
 
 
 def of_headers(language, headers, output):

@@ -149,14 +149,14 @@ void bfs::expert() {
     queue().enqueueFillBuffer(front, char{0}, 0, count_);
     queue().enqueueFillBuffer(next, char{0}, 0, count_);
     queue().enqueueFillBuffer(seen, char{0}, 0, count_);
-    queue().enqueueFillBuffer(cost, int{-1}, 0, count_ * sizeof(int));
+    queue().enqueueFillBuffer(cost, -1, 0, count_ * sizeof(int));
     queue().enqueueFillBuffer(front, char{1}, 0, 1);
     queue().enqueueFillBuffer(seen, char{1}, 0, 1);
-    queue().enqueueFillBuffer(cost, int{0}, 0, sizeof(int));
+    queue().enqueueFillBuffer(cost, 0, 0, sizeof(int));
     levels_ = 0;
     do {
         ++levels_;
-        queue().enqueueFillBuffer(more, int{0}, 0, sizeof(int));
+        queue().enqueueFillBuffer(more, 0, 0, sizeof(int));
         run(queue(), expand_, count_, nodes, edges, front, next, seen, cost);
         run(queue(), advance_, count_, front, next, seen, more);
         queue().enqueueReadBuffer(more, CL_TRUE, 0, sizeof(int), found.data());

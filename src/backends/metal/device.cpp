@@ -86,7 +86,7 @@ std::unique_ptr<memory> metal_device::allocate(const request& what) {
         throw error(error_code::out_of_memory,
                     fmt::format("{}: an allocation of {} bytes was asked for", about_.description, what.bytes));
     }
-    return std::make_unique<buffer_memory>(used, std::move(made), bytes);
+    return std::make_unique<buffer_memory>(used, std::move(made));
 }
 
 /// Metal takes whole pages. The last may hold something else behind these bytes: no work touches that. On some virtual

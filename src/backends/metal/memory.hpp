@@ -21,8 +21,7 @@ struct context {
 class buffer_memory : public memory {
 public:
     /// Takes `native`, which is a multiple of blit_word bytes long.
-    buffer_memory(context& in, owned native, std::size_t bytes) noexcept
-        : in_(in), native_(std::move(native)), bytes_(bytes) {}
+    buffer_memory(context& in, owned native) noexcept : in_(in), native_(std::move(native)) {}
 
     std::uintptr_t handle() const noexcept override { return reinterpret_cast<std::uintptr_t>(native_.get()); }
     transfer_route route_of(std::span<const std::byte>) const noexcept override { return transfer_route::staged; }
@@ -41,7 +40,6 @@ private:
 
     context& in_;
     owned native_;
-    std::size_t bytes_;
 };
 
 /// The GPU's use of whole pages of the host, in place: nothing moves. What the host has written before a command buffer
@@ -49,7 +47,7 @@ private:
 class page_memory final : public buffer_memory {
 public:
     page_memory(context& in, owned native, std::span<std::byte> host) noexcept
-        : buffer_memory(in, std::move(native), host.size()), host_(host) {}
+        : buffer_memory(in, std::move(native)), host_(host) {}
 
     std::byte* host_address() const noexcept override { return host_.data(); }
     transfer_route route_of(std::span<const std::byte>) const noexcept override { return transfer_route::direct; }
