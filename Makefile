@@ -168,6 +168,7 @@ build/release/build.ninja: CMakePresets.json | needs-demo
 # What QUICK=1 builds, and the labels of the tests that it runs.
 quick_targets := unit_tests fault_tests contract_host contract_debug
 quick_labels := unit|fault|host|debug
+quick_leaves_out = Left out by QUICK=1: every test but those labelled $(quick_labels): devices but debug:0, C, Fortran, Python, MPI, programs, documents, packages
 
 # $(call check,PRESET): builds and runs the tests. CTest's own verdict counts too: it fails where a program cannot list its tests.
 define check
@@ -175,5 +176,5 @@ cmake --preset $(1)
 cmake --build --preset $(1) $(if $(QUICK),--target $(quick_targets))
 @rm -rf build/$(1)/tests.xml build/$(1)/python-tests/*
 @ctest --preset $(1) $(if $(QUICK),-L '^($(quick_labels))$$'); verdict=$$?; scripts/test-summary.py build/$(1)/tests.xml && exit $$verdict
-$(if $(QUICK),@echo "Left out by QUICK=1: every test but those labelled $(quick_labels): devices but debug:0, C, Fortran, Python, MPI, programs, documents, packages")
+$(if $(QUICK),@echo "$(quick_leaves_out)")
 endef
