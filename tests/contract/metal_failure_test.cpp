@@ -4,7 +4,7 @@
 #include "contract/metal_fixture.hpp"
 #include "unibuf/unibuf.hpp"
 
-namespace unibuf::contract {
+namespace unibuf::contract::metal_failure_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -209,4 +209,4 @@ TEST_F(metal_failures, leave_no_objects) {
 }
 
 }  // namespace
-}  // namespace unibuf::contract
+}  // namespace unibuf::contract::metal_failure_test
