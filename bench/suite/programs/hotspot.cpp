@@ -22,7 +22,7 @@ kernel void heat(global const float* power, global const float* from, global flo
 }
 )";
 
-// Of a chip of 16 x 16 x 0.5 mm of silicon, in meters, watts and kelvins.
+// These describe a chip of silicon of 16 x 16 x 0.5 mm, in meters, watts and kelvins.
 constexpr float thickness = 0.0005F;
 constexpr float side = 0.016F;
 constexpr float conductivity = 100;
