@@ -97,8 +97,21 @@ def plain_fortran(text):
 
 def of_one_type(template):
     """The module that is written out for many types, for one that stands for all."""
+    types = re.findall(r"\('\w+', '([\w()]+)'\)", template)
     template = re.sub(r"\A(#:.*|.*&.*|\n)+?#:set TYPES.*\n", "#:set TYPES = [('any', 'type(any)')]\n", template)
-    return subprocess.run(["fypp"], input=template, text=True, stdout=subprocess.PIPE, check=True).stdout
+    text = run(["fypp"], template)
+    # With flang each procedure has one interface; with others logical has a second one, to C.
+    text = run(["cpp", "-traditional-cpp", "-P", "-C", "-D__flang__"], text)
+    return say(text, f"Here ``any`` stands for each of {', '.join(types)}; the generic names take them all.")
+
+
+def say(text, more):
+    """A module of which the comment that it opens with says more."""
+    return re.sub(r"\A((?:!>.*\n)+)", rf"\1!>\n!> {more}\n", text)
+
+
+def run(command, text):
+    return subprocess.run(command, input=text, text=True, stdout=subprocess.PIPE, check=True).stdout
 
 
 def of_fortran(root, output):
@@ -110,6 +123,8 @@ def of_fortran(root, output):
         text = source.read_text()
         if source.suffix == ".fypp":
             text = of_one_type(text)
+        if used := re.findall(r"^  use (gpu_\w+)$", text, re.MULTILINE):
+            text = say(text, f"It has the names of {', '.join(f':f:mod:`{each}`' for each in used)}, too.")
         (sources / f"{module}.f90").write_text(plain_fortran(text))
         page(output / f"fortran/{module}.md", "", directive("f:module", module))
         entries.append(f"{module} <fortran/{module}>")

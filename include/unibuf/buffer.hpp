@@ -195,8 +195,8 @@ public:
     /// the call returns.
     ///
     /// The pointer may be written through at any time, until release_host, or the end of the buffer.
-    /// What was written is found by the next access elsewhere, and only the pages that it touched move: see
-    /// docs/write-tracking.md. Where writes cannot be found, all that was handed out counts as written each time. What
+    /// What was written is found by the next access elsewhere, and only the pages that it touched move
+    /// ("Write tracking" in the documents says how). Where writes cannot be found, all that was handed out counts as written each time. What
     /// is written where a device has newer content is a conflict: the next access of those bytes throws
     /// error(access_conflict), until mark_host_dirty, mark_device_dirty or discard says which of the two stands. Where
     /// the host only reads the buffer (host_access::read_only), the pointer is for reading. Where the host only writes

@@ -6,7 +6,7 @@ Files and tests are named by the document's path below ROOT, without docs/; a RE
 A ```cpp, ```c, ```fortran or ```python block is a program; one of C++ or C without `int main` or a namespace of its own
 is put into a main, in C after a function `must` that ends the program where a call failed, if the block uses that. A
 ```sh block is run by shell.sh, from an installed tree; where it says app.cpp, app.c or app.f90, that is the first such
-program of the document. A comment before the block changes that: `<!-- continues -->` joins it to the block before,
+program of the document. A comment before the block changes that: `<!-- continues -->` joins it to the last of its language,
 `<!-- slow.cpp -->` gives a program a name, by which ```sh blocks have it, `<!-- compile only -->` leaves one unrun, and
 `<!-- not run: why -->` a ```sh block: it becomes a test that is skipped, with the reason. Commands that no test would
 see, because they are only indented, are refused.
@@ -14,6 +14,7 @@ see, because they are only indented, are refused.
 
 import re
 import sys
+from dataclasses import dataclass
 from pathlib import Path
 
 SUFFIX = {"c": "c", "cpp": "cpp", "fortran": "f90", "python": "py", "sh": "sh"}
@@ -60,14 +61,22 @@ HEADERS = """\
 """
 
 
+@dataclass
+class Block:
+    kind: str  # run, compile, python, shell or skip
+    suffix: str
+    source: str
+    name: str | None  # which its document gave it
+
+
 def blocks(document):
-    """Yields (kind, suffix, source, name) for each block of a document; kind is run, compile, python, shell or skip."""
+    """The code blocks of a document."""
     text = document.read_text()
     if hidden := COMMAND.search(BLOCK.sub(lambda block: "\n" * block.group().count("\n"), text)):
         line = text.count("\n", 0, text.index(hidden.group())) + 1
         sys.exit(f"{document}:{line}: commands belong into a ```sh block, which is run")
-    kind, suffix, source, given = None, None, "", None
-    open_language = None  # that of the block which may be continued
+    result = []
+    last = {}  # block of each language
     for block in BLOCK.finditer(text):
         language, body = block.groups()
         mark = MARK.search(text[: block.start()])
@@ -77,19 +86,15 @@ def blocks(document):
             continue
         if language in ("c", "cpp"):
             body = f'#line {line} "{document}"\n{body}'
-        if mark == "continues" and language == open_language:
-            source += body
+        if mark == "continues":
+            last[language].source += body
             continue
-        if source:
-            yield kind, suffix, source, given
-        given = mark if NAME.fullmatch(mark) else None
         kind = {"python": "python", "sh": "shell"}.get(language, "compile" if mark == "compile only" else "run")
         if mark.startswith(NOT_RUN):
             kind, body = "skip", f"echo 'SKIP: {document.name}:{line} is not run: {mark[len(NOT_RUN) :]}'; exit 77\n"
-        suffix = SUFFIX[language]
-        source, open_language = body, language
-    if source:
-        yield kind, suffix, source, given
+        last[language] = Block(kind, SUFFIX[language], body, mark if NAME.fullmatch(mark) else None)
+        result.append(last[language])
+    return result
 
 
 def program(kind, suffix, source):
@@ -118,17 +123,22 @@ def name_of(document, root):
 def main(output, root, *documents):
     calls = []
     for document in map(Path, documents):
+        written = []
         programs = {}  # by the name that ```sh blocks have them by
-        for number, (kind, suffix, text, given) in enumerate(blocks(document), 1):
+        for number, block in enumerate(blocks(document), 1):
             name = f"{name_of(document, root)}_{number}"
-            if suffix in ("c", "cpp"):
-                kind, text = program(kind, suffix, text)
-            path = Path(output, f"{name}.{suffix}")
-            write(path, text)
-            if kind == "run":
-                programs.setdefault(given or f"app.{suffix}", path)
-            needed = [f"{app} {of}" for app, of in programs.items() if kind == "shell" and f"{app} " in text]
-            calls.append(f"add_block({' '.join([kind, name, str(path), *needed])})\n")
+            if block.suffix in ("c", "cpp"):
+                block.kind, block.source = program(block.kind, block.suffix, block.source)
+            path = Path(output, f"{name}.{block.suffix}")
+            write(path, block.source)
+            written.append((block, name, path))
+            if block.kind == "run":
+                programs.setdefault(block.name or f"app.{block.suffix}", path)
+        for block, name, path in written:
+            needed = [
+                f"{app} {of}" for app, of in programs.items() if block.kind == "shell" and f"{app} " in block.source
+            ]
+            calls.append(f"add_block({' '.join([block.kind, name, str(path), *needed])})\n")
     write(Path(output, "blocks.cmake"), "".join(calls))
 
 
