@@ -34,7 +34,6 @@ void lose(int device, int status) {
     CUctx_st* const context = in.contexts.at(static_cast<std::size_t>(device));
     if (!context) stop("a device cannot be lost before it has a context");
     context->lost = status;
-    in.changed.notify_all();
 }
 
 void limit_device_memory(std::size_t bytes) {

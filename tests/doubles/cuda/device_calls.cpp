@@ -188,14 +188,13 @@ CUDA_DOUBLE_CALL cuDevicePrimaryCtxReset_v2(device_ordinal device) {
     vector_clock when;
     for (const queued& each : all_work(gone, when)) from.wait_for(each);
     gone.destroyed = true;
-    for (CUstream_st* each : gone.streams) each->destroyed = true;
+    for (CUstream_st* each : gone.streams) end_stream(*each);
     for (const device_pointer each : from.in().memory.of_context(device)) {
         region& freed = *from.in().memory.find(each);
         from.in().memory.free(freed);
         from.in().memory.vanish(freed.begin, freed.bytes);
     }
     known = nullptr;
-    from.in().changed.notify_all();
     return success;
 }
 

@@ -5,6 +5,7 @@
 
 #include "doubles/cuda/settings.hpp"
 #include "doubles/cuda/stop.hpp"
+#include "doubles/cuda/streams.hpp"
 
 namespace cuda_double {
 
@@ -23,9 +24,8 @@ thread_state::~thread_state() {
     for (const CUctx_st* each : in.contexts) {
         if (!each) continue;
         const auto own = each->per_thread.find(number);
-        if (own != each->per_thread.end()) own->second->destroyed = true;
+        if (own != each->per_thread.end()) end_stream(*own->second);
     }
-    in.changed.notify_all();
 }
 
 thread_state& this_thread() {
@@ -106,7 +106,7 @@ result call::injected() {
 void call::count_bytes(std::size_t bytes) { driver_.counts[name_].bytes += bytes; }
 
 void call::wait_for(const queued& work) {
-    if (work) driver_.changed.wait(lock_, [&] { return work->done; });
+    if (work) driver_.done.wait(lock_, [&] { return work->done; });
 }
 
 }  // namespace cuda_double

@@ -31,7 +31,7 @@ struct driver {
     static driver& instance();
 
     std::mutex mutex;
-    std::condition_variable changed;  // work was queued, or is done
+    std::condition_variable done;  // some work is
 
     bool initialized = false;
     std::vector<CUctx_st*> contexts;  // by device; null until retained

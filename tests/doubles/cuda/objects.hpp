@@ -4,6 +4,7 @@
 // All of it is guarded by the one lock of driver.hpp.
 #pragma once
 
+#include <condition_variable>
 #include <deque>
 #include <functional>
 #include <map>
@@ -62,6 +63,7 @@ struct CUstream_st {
     CUctx_st* context = nullptr;
     bool blocking = true;  // ordered with the legacy stream
     int priority = 0;
+    std::condition_variable given;  // something to do, or its end
     bool destroyed = false;
     bool green = false;  // it was made in a green context, which has a handle of its own
     std::uint64_t operations = 0;

@@ -56,8 +56,7 @@ CUDA_DOUBLE_CALL cuStreamDestroy_v2(stream_handle stream) {
     if (from.refused() != success) return from.refused();
     CUstream_st* const found = stream_behind(from, stream);
     if (!found || found == from.context().legacy) return invalid_handle;
-    found->destroyed = true;
-    from.in().changed.notify_all();
+    end_stream(*found);
     return success;
 }
 

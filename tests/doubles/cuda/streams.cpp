@@ -1,6 +1,8 @@
 // tests/doubles/cuda/streams.cpp
 #include "doubles/cuda/streams.hpp"
 
+#include <sys/prctl.h>
+
 #include <algorithm>
 #include <chrono>
 #include <thread>
@@ -19,18 +21,17 @@ void nap(CUstream_st& stream) {
 
 void run_stream(driver& in, CUstream_st& stream) {
     this_thread().runs_a_stream = true;
+    prctl(PR_SET_TIMERSLACK, 1);  // a nap takes as long as it says
     std::unique_lock lock(in.mutex);
     for (;;) {
-        in.changed.wait(lock, [&] {
-            if (stream.waiting.empty()) return stream.destroyed;
-            return std::ranges::all_of(stream.waiting.front()->after, &operation::done);
-        });
+        stream.given.wait(lock, [&] { return !stream.waiting.empty() || stream.destroyed; });
         if (stream.waiting.empty()) {
             stream.context->ended.join(stream.when);
             std::erase(stream.context->streams, &stream);
             return;
         }
         const queued next = stream.waiting.front();
+        in.done.wait(lock, [&] { return std::ranges::all_of(next->after, &operation::done); });
         const bool works = stream.context->lost == success;
         const std::function<void()> run = std::move(next->run);
         lock.unlock();
@@ -40,7 +41,7 @@ void run_stream(driver& in, CUstream_st& stream) {
         next->after.clear();
         next->done = true;
         stream.waiting.pop_front();
-        in.changed.notify_all();
+        in.done.notify_all();
     }
 }
 
@@ -56,6 +57,11 @@ CUstream_st* start_stream(driver& in, CUctx_st& of, bool blocking) {
     of.streams.push_back(made);
     std::thread([&in, made] { run_stream(in, *made); }).detach();
     return made;
+}
+
+void end_stream(CUstream_st& which) {
+    which.destroyed = true;
+    which.given.notify_one();
 }
 
 CUstream_st* stream_behind(call& from, stream_handle handle) {
@@ -133,7 +139,7 @@ result submit(call& from, CUstream_st& on, const std::vector<footprint>& touches
     on.when = made->when;
     on.last = made;
     on.waiting.push_back(made);
-    from.in().changed.notify_all();
+    on.given.notify_one();
     return success;
 }
 

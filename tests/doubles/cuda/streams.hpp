@@ -8,8 +8,9 @@
 
 namespace cuda_double {
 
-/// A new stream, whose thread runs until it is destroyed and empty.
+/// A new stream, whose thread runs until the stream is ended and empty.
 CUstream_st* start_stream(driver& in, CUctx_st& of, bool blocking);
+void end_stream(CUstream_st& which);
 
 /// The stream of the context that is current, or one of its default streams, behind a handle. Stops the program where
 /// the stream is destroyed, or of another context; null where it is none.
