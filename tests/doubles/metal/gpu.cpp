@@ -1,6 +1,8 @@
 // doubles/metal/gpu.cpp
 #include "doubles/metal/gpu.hpp"
 
+#include <sys/prctl.h>
+
 #include <algorithm>
 #include <chrono>
 #include <cstring>
@@ -206,6 +208,7 @@ bool gpu::is_this_thread() { return is_gpu; }
 
 void gpu::work() {
     is_gpu = true;
+    prctl(PR_SET_TIMERSLACK, 1);  // a nap takes as long as it says
     std::vector<reference<commands>> done;
     for (;;) {
         done.clear();
