@@ -106,9 +106,9 @@ deb: needs-demo-test-deb build/venv ## Debian packages, checked by lintian, inst
 conan: needs-demo-test ## A package for Conan 2, built and used, in build/conan
 	scripts/conan.sh build/conan
 
-abi: needs-demo-test build/venv ## At a release: store its ABI, which a test holds later ones against, in tests/package/abi
+abi: needs-demo-test build/venv ## What programs see of the libraries, against the last release (STORE=1: at a release, stores it)
 	cmake --preset release
-	cmake --build --preset release --target abi
+	cmake --build --preset release --target abi_$(if $(STORE),store,compare)
 
 docs: needs-docs ## The documents and the reference as a site that needs no network, checked: build/docs/index.html
 	scripts/docs.sh
