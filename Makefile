@@ -131,7 +131,7 @@ lint: needs-demo-test-lint build/venv ## Layout, clang-tidy, scripts
 	build/venv/bin/ruff format --check $(python)
 	build/venv/bin/ruff check $(python)
 	cmake --preset clang
-	cmake --build build/clang --target embedded_page unibuf_bench unibuf_bench_mpi tracking_methods
+	cmake --build build/clang --target embedded_page
 	run-clang-tidy-19 -quiet -p build/clang -j $(CMAKE_BUILD_PARALLEL_LEVEL) '^$(CURDIR)/((cli|examples|bench)/|build/clang/CMakeFiles/)'
 	PYTHONPYCACHEPREFIX=build/pycache python3 -m py_compile scripts/*.py docs/site/*.py tests/docs/*.py tests/gpu/*.py
 	shellcheck .ci/run scripts/*.sh tests/docs/*.sh tests/package/*.sh tests/fortran/*.sh
