@@ -15,7 +15,7 @@ rm -rf $parts/pages $parts/drawings $parts/doxygen build/docs
 mkdir -p $parts/pages $parts/drawings
 doxygen docs/site/Doxyfile
 cp -rp ./*.md LICENSE docs examples compat tests bench $parts/pages
-cp -p docs/site/index.md $parts/pages
+cat README.md docs/site/contents.md >$parts/pages/index.md
 $python docs/site/reference.py . $parts/pages/reference
 
 $python docs/site/drawings.py $parts/drawings

@@ -108,6 +108,12 @@ run_bench() {
         "$python" scripts/gpu-table.py "$build/bench.json" "$build/table.json" "$double"
 }
 
+# CuPy, torch and RMM, as far as the machine has them, against unibuf.
+run_peers() {
+    PYTHONPATH=$build/python "$python" bench/peers/cuda_peers.py "$build/peers-rows.json" >"$build/peers-missing.txt" &&
+        "$python" bench/peers/table.py "$build/peers.json" "$build/peers-missing.txt" "$build/peers-rows.json"
+}
+
 mkdir -p "$build"
 title machine
 date -u +%F
@@ -160,6 +166,7 @@ run interop "$python" tests/gpu/interop.py "$build/tests/libgpu_interop.so"
 if has_python; then
     run imports run_imports
     run python run_python
+    [[ $double == double ]] || run peers run_peers
 else
     row SKIP python "the package needs nanobind, numpy and pytest of $python"
 fi

@@ -26,7 +26,9 @@ measure dualview peer_dualview
 measure starpu peer_starpu
 if [[ -x build/venv/bin/python && -d build/peers ]]; then
     cmake --build --preset release --target unibuf_python
-    PYTHONPATH=build/release/python:build/peers build/venv/bin/python bench/peers/python_peers.py "$rows/python.json"
+    export PYTHONPATH=build/release/python:build/peers
+    build/venv/bin/python bench/peers/opencl_peers.py "$rows/opencl.json"
+    build/venv/bin/python bench/peers/cuda_peers.py "$rows/cuda.json" >>"$rows/missing.txt"
 else
     echo "PyOpenCL, PyDotCompute: build/venv or build/peers is not there (make build/peers)" >>"$rows/missing.txt"
 fi

@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
+import numpy as np
 import unibuf
 
 SIDE = 4096
@@ -54,6 +55,140 @@ class Contender:
         if not any(name == each[3] for each in WORKS):
             raise AttributeError(name)
         return lambda: Way(None, note=self.missing)
+
+
+class OnDevice(Contender):
+    """Works of which each run has a value of its own. `on` is a device, which uses an element of each page."""
+
+    def __init__(self, on):
+        self.on = on
+
+    def way(self, run, seen, **other):
+        """`run` gets a value, and ends when the device is done."""
+        values = iter(range(2, 1 << 31))
+
+        def whole():
+            run(next(values))
+            self.on.finish()
+
+        return Way(whole, result=lambda: self.on.seen(seen), **other)
+
+    def of_square(self, touch, read, **other):
+        """`touch` gets a value, with which the device writes; `read` returns elements at the host."""
+        values = iter(range(2, 1 << 31))
+        part = []
+
+        def prepare():
+            touch(next(values))
+            self.on.finish()
+
+        def run():
+            part[:] = [int(read().sum(dtype=np.uint64))]
+
+        return Way(run, result=lambda: part[0], prepare=prepare, **other)
+
+    def rewrite_middle(self):
+        return self.rewrite(MIDDLE)
+
+    def rewrite_large(self):
+        return self.rewrite(LARGE)
+
+
+class ByUnibuf(OnDevice):
+    def __init__(self, on, hint):
+        super().__init__(on)
+        self.hint = hint
+
+    def made(self, *shape):
+        buffer = unibuf.UnifiedBuffer(shape, np.uint32, hint=self.hint)
+        with buffer.write("host") as array:
+            array[...] = 1
+        self.look(buffer)
+        self.on.finish()
+        return buffer
+
+    def look(self, buffer, first=0):
+        with self.on.opened(buffer.read(self.on.where, self.on.queue)) as memory:
+            self.on.look(memory, buffer.size, first)
+
+    def construct(self):
+        def run():
+            for _ in range(ACCESSES):
+                unibuf.UnifiedBuffer((LARGE,), np.uint32, hint=self.hint)
+
+        return Way(run, times=ACCESSES)
+
+    def change_named(self):
+        buffer = self.made(LARGE)
+
+        def run(value):
+            with buffer.write("host", offset=CHANGED, count=1) as part:
+                part[0] = value
+            self.look(buffer)
+
+        return self.way(run, LARGE // PAGE)
+
+    def change_unnamed(self):
+        buffer = self.made(LARGE)
+        kept = buffer.host
+
+        def run(value):
+            kept[CHANGED] = value
+            self.look(buffer)
+
+        return self.way(run, LARGE // PAGE)
+
+    def rewrite(self, count):
+        buffer = self.made(count)
+
+        def run(value):
+            with buffer.write("host") as array:
+                array.fill(value)
+            self.look(buffer)
+
+        return self.way(run, count // PAGE)
+
+    def part(self, index):
+        square = self.made(SIDE, SIDE)
+
+        def touch(value):
+            with self.on.opened(square.read_write(self.on.where, self.on.queue)) as memory:
+                self.on.touch(memory, LARGE, value)
+
+        def read():
+            with square.view[index].read("host") as array:
+                return array.copy()
+
+        return self.of_square(touch, read)
+
+    def row(self):
+        return self.part(CHANGED_ROW)
+
+    def column(self):
+        return self.part((slice(None), CHANGED_COLUMN))
+
+    def temporary(self):
+        pool = unibuf.get_memory_pool()
+
+        def run(value):
+            for _ in range(TEMPORARIES):
+                with pool.scoped((MIDDLE,), np.uint32, hint=self.hint) as buffer:
+                    with self.on.opened(buffer.write(self.on.where, self.on.queue)) as memory:
+                        self.on.touch(memory, MIDDLE, value)
+                    self.look(buffer)
+
+        return self.way(run, MIDDLE // PAGE, times=TEMPORARIES)
+
+    def many_small(self):
+        buffers = [self.made(SMALL) for _ in range(SMALL_BUFFERS)]
+
+        def run(value):
+            for i, buffer in enumerate(buffers):
+                with buffer.write("host") as array:
+                    array.fill(value)
+                self.look(buffer, i)
+
+        return self.way(run, SMALL_BUFFERS, times=SMALL_BUFFERS)
 
 
 class Layer:

@@ -25,7 +25,6 @@ default_role = "code"
 exclude_patterns = ["docs/site"]
 include_patterns = [
     "index.md",
-    "README.md",
     "CHANGELOG.md",
     "SECURITY.md",
     "CONTRIBUTING.md",
@@ -61,22 +60,27 @@ html_css_files = ["site.css"]
 html_search_scorer = str(here / "static/scorer.js")
 html_copy_source = False
 html_show_sphinx = False
-html_show_search_summary = False  # which a page that is opened from a file cannot load
+html_js_files = ["search.js"]
 pygments_style = "friendly"
 pygments_dark_style = "github-dark"
 maximum_signature_line_length = 80
 
-LINK = re.compile(r"\[([^\]]+)\]\(([\w./-]+)\)")
+LINK = re.compile(r"\[([^\]]+)\]\(([\w./-]+)(#[\w-]+)?\)")
 
 
-def links_to_folders(app, document, source):
-    """A git host shows a folder; the site has the README in it, if there is one."""
+def links_of_a_git_host(app, document, source):
+    """A git host shows a folder, where the site has the README in it, if there is one; and the first README is the site's
+    front page.
+    """
+    here = (Path(app.srcdir) / document).parent
 
     def shown(link):
-        folder = (Path(app.srcdir) / document).parent / link[2]
-        if not folder.is_dir():
-            return link[0]
-        return f"[{link[1]}]({link[2]}/README.md)" if (folder / "README.md").exists() else link[1]
+        words, target, place = link[1], link[2], link[3] or ""
+        if (here / target).is_dir():
+            return f"[{words}]({target}/README.md)" if (here / target / "README.md").exists() else words
+        if (here / target).resolve() == Path(app.srcdir) / "README.md":
+            return f"[{words}]({target.removesuffix('README.md')}index.md{place})"
+        return link[0]
 
     source[0] = LINK.sub(shown, source[0])
 
@@ -108,7 +112,7 @@ def write_colons_of_attributes(old, new):
 
 
 def setup(app):
-    app.connect("source-read", links_to_folders)
+    app.connect("source-read", links_of_a_git_host)
     app.connect("source-read", pages_that_are_there)
     app.connect("doctree-read", no_standard_names)
     app.connect("autodoc-process-docstring", write_colons_of_attributes(":", "\0"), priority=400)

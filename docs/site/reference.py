@@ -98,9 +98,9 @@ def plain_fortran(text):
 def of_one_type(template):
     """The module that is written out for many types, for one that stands for all."""
     types = re.findall(r"\('\w+', '([\w()]+)'\)", template)
-    template = re.sub(r"\A(#:.*|.*&.*|\n)+?#:set TYPES.*\n", "#:set TYPES = [('any', 'type(any)')]\n", template)
-    text = run(["fypp"], template)
-    # With flang each procedure has one interface; with others logical has a second one, to C.
+    template = re.sub(r"\A(#:.*|.*&.*|\n)+?#:set TYPES.*\n", "#:set TYPES = [('logical', 'type(any)')]\n", template)
+    text = run(["fypp"], template).replace("_logical", "_any")
+    # With flang logical is a type as any other; with others it has a second set of interfaces.
     text = run(["cpp", "-traditional-cpp", "-P", "-C", "-D__flang__"], text)
     return say(text, f"Here ``any`` stands for each of {', '.join(types)}; the generic names take them all.")
 

@@ -131,8 +131,8 @@ public:
     /// Pointers, leases and native memory reach from its first byte to its last; the bytes between its rows are
     /// others'. Functions that take an offset and a size take all of a rectangle only, else they throw
     /// error(unsupported). A rectangle with a step beyond 1 has what lies between its first element and its last, but
-    /// what a lease writes is read before, so that the elements between keep their content; fill, mark_dirty, copy_from
-    /// and copy_to throw error(unsupported) there.
+    /// what a lease writes is read before, so that the elements between keep their content; fill, mark_dirty, discard,
+    /// discard_content, copy_from and copy_to throw error(unsupported) there.
     ///
     /// While pointers of host() are out, a rectangle of more than 64 rows is not watched row by row: what may have been
     /// written counts as written. Throws error(out_of_range) for indices outside; error(invalid_argument) where the
@@ -196,11 +196,11 @@ public:
     ///
     /// The pointer may be written through at any time, until release_host, or the end of the buffer.
     /// What was written is found by the next access elsewhere, and only the pages that it touched move
-    /// ("Write tracking" in the documents says how). Where writes cannot be found, all that was handed out counts as written each time. What
-    /// is written where a device has newer content is a conflict: the next access of those bytes throws
-    /// error(access_conflict), until mark_host_dirty, mark_device_dirty or discard says which of the two stands. Where
-    /// the host only reads the buffer (host_access::read_only), the pointer is for reading. Where the host only writes
-    /// it (host_access::write_only), the pointer is for writing, and host() const is refused.
+    /// ("Write tracking" in the documents says how). Where writes cannot be found, all that was handed out counts as
+    /// written each time. What is written where a device has newer content is a conflict: the next access of those
+    /// bytes throws error(access_conflict), until mark_host_dirty, mark_device_dirty or discard says which of the two
+    /// stands. Where the host only reads the buffer (host_access::read_only), the pointer is for reading. Where the
+    /// host only writes it (host_access::write_only), the pointer is for writing, and host() const is refused.
     UNIBUF_INLINED std::byte* host() {
         std::byte* const address = gate_->host_if(detail::gate::host_exposed);
         return address ? address + begin_ : host_by_lock();

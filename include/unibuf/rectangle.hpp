@@ -168,8 +168,11 @@ public:
         read_write(unibuf::host).elements().for_each([&](T& each) { each = value; });
     }
 
-    /// Throws error(unsupported) for a rectangle with steps.
-    UNIBUF_INLINED void fill(const T& value, space where) { bytes_.fill(std::as_bytes(std::span(&value, 1)), where); }
+    /// Throws error(unsupported) for a rectangle with steps at a device.
+    UNIBUF_INLINED void fill(const T& value, space where) {
+        if (has_steps() && where == unibuf::host) return fill(value);
+        bytes_.fill(std::as_bytes(std::span(&value, 1)), where);
+    }
 
     // These copy all elements, in row-major order; throw error(out_of_range) or error(unsupported) for another number.
     UNIBUF_INLINED void copy_from(std::span<const T> data) {
@@ -183,11 +186,14 @@ public:
         read(unibuf::host).elements().for_each([&](const T& each) { *next++ = each; });
     }
 
-    // These copy all elements past the host's copy; throw error(unsupported), too, for a rectangle with steps.
+    // These copy all elements past the host's copy; throw error(unsupported), too, for a rectangle with steps at a
+    // device.
     UNIBUF_INLINED void copy_from(std::span<const T> data, space where) {
+        if (has_steps() && where == unibuf::host) return copy_from(data);
         bytes_.copy_from(std::as_bytes(data), where);
     }
     UNIBUF_INLINED void copy_to(std::span<T> data, space where) const {
+        if (has_steps() && where == unibuf::host) return copy_to(data);
         bytes_.copy_to(std::as_writable_bytes(data), where);
     }
     space current_at() const { return bytes_.current_at(); }

@@ -137,8 +137,9 @@ def test_steps_keep_the_elements_between(device):
     buffer, content = grid()
     view = buffer.view[::2, 1::3]
     _ = buffer.device
-    view.fill(-1)
-    content[::2, 1::3] = -1
+    view.fill(-1).fill(-2, at="host")
+    content[::2, 1::3] = -2
+    assert np.array_equal(buffer.to_numpy(), content)
     view.copy_from(np.arange(view.size, dtype=np.float32).reshape(view.shape))
     content[::2, 1::3] = np.arange(view.size).reshape(view.shape)
     if device in COMPUTING:

@@ -1,5 +1,6 @@
 // tests/unit/rectangle_handle_test.cpp: handles to rectangles, beside pointers, views, standing holds and other
 // threads.
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -281,6 +282,25 @@ TEST(rectangle_handle, is_copied_to_buffers_and_from_them) {
     EXPECT_EQ(grid.read(host)[20 * 20 + 10], 3 * 20 + 2);
     EXPECT_EQ(grid.read(host)[26 * 20 + 15], 9 * 20 + 7);
     EXPECT_EQ(failure_of([&] { part.copy_to(grid.bytes()); }).code, error_code::out_of_range);
+}
+
+TEST(rectangle_handle, with_steps_is_filled_and_copied_at_the_host_that_is_named) {
+    const space device("debug:0");
+    unified_buffer<int> grid({4, 6}, mirrored);
+    grid.fill(1);
+    grid.read_write(device).release();
+    rectangle<int> odd = grid.view(full_extent, slice{1, 6, 2});
+    odd.fill(5, host);
+    std::vector<int> elements(12);
+    odd.copy_to(elements, host);
+    EXPECT_THAT(elements, testing::Each(5));
+    elements[11] = 7;
+    odd.copy_from(elements, host);
+    EXPECT_EQ(grid.read(host)[23], 7);
+    EXPECT_EQ(grid.read(host)[22], 1);
+    EXPECT_EQ(failure_of([&] { odd.fill(6, device); }).code, error_code::unsupported);
+    EXPECT_EQ(failure_of([&] { odd.copy_from(elements, device); }).code, error_code::unsupported);
+    EXPECT_EQ(failure_of([&] { odd.copy_to(elements, device); }).code, error_code::unsupported);
 }
 
 TEST(rectangle_handle, says_what_is_no_rectangle) {

@@ -267,7 +267,7 @@ class UnifiedBuffer(ArrayBuffer[T]):
         return self
 
     def _repeat(self, pattern: NDArray[Any], at: str | None = None) -> None:
-        if self._has_steps and at is None:
+        if self._has_steps and at in (None, "host"):
             with self.read_write("host") as array:
                 array[...] = pattern
                 del array

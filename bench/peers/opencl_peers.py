@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""python_peers.py ROWS.JSON: the Python package and its peers, PyOpenCL and PyDotCompute, in turns."""
+"""opencl_peers.py ROWS.JSON: the Python package and its peers, PyOpenCL and PyDotCompute, in turns."""
 
 import json
 import sys
@@ -22,12 +22,12 @@ from python_works import (
     SMALL,
     SMALL_BUFFERS,
     TEMPORARIES,
+    ByUnibuf,
     Contender,
+    OnDevice,
     Way,
     play,
 )
-
-WHERE = "opencl:0"
 
 SOURCE = """
 kernel void look(global const uint* data, global uint* seen, uint first) {
@@ -42,12 +42,18 @@ kernel void touch(global uint* data, uint value) {
 class Device:
     """A queue, two kernels that touch one element of each page, and what they have seen."""
 
+    where = "opencl:0"
+
     def __init__(self):
-        self.queue = unibuf.get_accelerator(WHERE).queue
+        self.queue = unibuf.get_accelerator(self.where).queue
         program = cl.Program(self.queue.context, SOURCE).build()
         self.kernels = program.look, program.touch
         self.places = np.empty(2 * SMALL_BUFFERS, np.uint32)
         self.seen_buffer = cl.Buffer(self.queue.context, cl.mem_flags.READ_WRITE, self.places.nbytes)
+
+    def opened(self, lease):
+        """What the kernels take of a lease."""
+        return lease.memory_object()
 
     def look(self, data, count, first=0):
         self.kernels[0](self.queue, (count // PAGE,), None, data, self.seen_buffer, np.uint32(first))
@@ -55,143 +61,12 @@ class Device:
     def touch(self, data, count, value):
         self.kernels[1](self.queue, (count // PAGE,), None, data, np.uint32(value))
 
+    def finish(self):
+        self.queue.finish()
+
     def seen(self, count):
         cl.enqueue_copy(self.queue, self.places, self.seen_buffer)
         return int(self.places[:count].sum(dtype=np.uint64))
-
-
-class OnDevice(Contender):
-    """What PyOpenCL and unibuf have in common: a value that each run makes anew, and what the kernels see."""
-
-    def __init__(self):
-        self.on = Device()
-
-    def way(self, run, seen, **other):
-        """`run` gets a value, and ends when the device is done."""
-        values = iter(range(2, 1 << 31))
-
-        def whole():
-            run(next(values))
-            self.on.queue.finish()
-
-        return Way(whole, result=lambda: self.on.seen(seen), **other)
-
-    def of_square(self, touch, read, **other):
-        """`touch` gets a value, with which the device writes; `read` returns elements at the host."""
-        values = iter(range(2, 1 << 31))
-        part = []
-
-        def prepare():
-            touch(next(values))
-            self.on.queue.finish()
-
-        def run():
-            part[:] = [int(read().sum(dtype=np.uint64))]
-
-        return Way(run, result=lambda: part[0], prepare=prepare, **other)
-
-    def rewrite_middle(self):
-        return self.rewrite(MIDDLE)
-
-    def rewrite_large(self):
-        return self.rewrite(LARGE)
-
-
-class ByUnibuf(OnDevice):
-    def __init__(self, hint):
-        super().__init__()
-        self.hint = hint
-
-    def made(self, *shape):
-        buffer = unibuf.UnifiedBuffer(shape, np.uint32, hint=self.hint)
-        with buffer.write("host") as array:
-            array[...] = 1
-        self.look(buffer)
-        self.on.queue.finish()
-        return buffer
-
-    def look(self, buffer, first=0):
-        with buffer.read(WHERE, self.on.queue).memory_object() as memory:
-            self.on.look(memory, buffer.size, first)
-
-    def construct(self):
-        def run():
-            for _ in range(ACCESSES):
-                unibuf.UnifiedBuffer((LARGE,), np.uint32, hint=self.hint)
-
-        return Way(run, times=ACCESSES)
-
-    def change_named(self):
-        buffer = self.made(LARGE)
-
-        def run(value):
-            with buffer.write("host", offset=CHANGED, count=1) as part:
-                part[0] = value
-            self.look(buffer)
-
-        return self.way(run, LARGE // PAGE)
-
-    def change_unnamed(self):
-        buffer = self.made(LARGE)
-        kept = buffer.host
-
-        def run(value):
-            kept[CHANGED] = value
-            self.look(buffer)
-
-        return self.way(run, LARGE // PAGE)
-
-    def rewrite(self, count):
-        buffer = self.made(count)
-
-        def run(value):
-            with buffer.write("host") as array:
-                array.fill(value)
-            self.look(buffer)
-
-        return self.way(run, count // PAGE)
-
-    def part(self, index):
-        square = self.made(SIDE, SIDE)
-
-        def touch(value):
-            with square.read_write(WHERE, self.on.queue).memory_object() as memory:
-                self.on.touch(memory, LARGE, value)
-
-        def read():
-            with square.view[index].read("host") as array:
-                return array.copy()
-
-        return self.of_square(touch, read)
-
-    def row(self):
-        return self.part(CHANGED_ROW)
-
-    def column(self):
-        return self.part((slice(None), CHANGED_COLUMN))
-
-    def temporary(self):
-        pool = unibuf.get_memory_pool()
-
-        def run(value):
-            for _ in range(TEMPORARIES):
-                with pool.scoped((MIDDLE,), np.uint32, hint=self.hint) as buffer:
-                    with buffer.write(WHERE, self.on.queue).memory_object() as memory:
-                        self.on.touch(memory, MIDDLE, value)
-                    self.look(buffer)
-
-        return self.way(run, MIDDLE // PAGE, times=TEMPORARIES)
-
-    def many_small(self):
-        buffers = [self.made(SMALL) for _ in range(SMALL_BUFFERS)]
-
-        def run(value):
-            for i, buffer in enumerate(buffers):
-                with buffer.write("host") as array:
-                    array.fill(value)
-                self.look(buffer, i)
-
-        return self.way(run, SMALL_BUFFERS, times=SMALL_BUFFERS)
 
 
 class ByPyOpenCL(OnDevice):
@@ -325,7 +200,7 @@ class Documented(Contender):
 
 def main():
     hints = {"mirrored": "gpu_preferred", "default": None}
-    rows = play("PyOpenCL", ByPyOpenCL(), {name: ByUnibuf(hint) for name, hint in hints.items()})
+    rows = play("PyOpenCL", ByPyOpenCL(Device()), {name: ByUnibuf(Device(), hint) for name, hint in hints.items()})
     unibuf.set_default_device("host")
     theirs = Documented(lambda: pydotcompute.UnifiedBuffer((LARGE,), np.uint32).allocate())
     ours = Documented(lambda: unibuf.UnifiedBuffer((LARGE,), np.uint32).allocate())
