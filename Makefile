@@ -110,7 +110,7 @@ abi: needs-demo-test build/venv ## What programs see of the libraries, against t
 	cmake --preset release
 	cmake --build --preset release --target abi_$(if $(STORE),store,compare)
 
-docs: needs-docs ## The documents and the reference as a site that needs no network, checked: build/docs/index.html
+docs: needs-demo-test-docs build/venv ## The documents and the reference as a site that needs no network, checked: build/docs/index.html
 	scripts/docs.sh
 
 install: export PREFIX := $(PREFIX)

@@ -7,8 +7,8 @@ python=build/docs-venv/bin/python
 export PYTHONDONTWRITEBYTECODE=1
 
 scripts/python-environment.sh build/docs-venv docs/site/requirements.txt
-cmake --preset docs --log-level=ERROR
-cmake --build --preset docs
+cmake --preset release --log-level=ERROR
+cmake --build --preset release --target unibuf_python_stub
 
 # What the reference is made from, and a copy of all that documents link to.
 rm -rf $parts/pages $parts/drawings $parts/doxygen build/docs

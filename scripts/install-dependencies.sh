@@ -13,7 +13,7 @@ declare -A packages=(
     [wheels]="zlib1g-dev libffi-dev libssl-dev qemu-user-static musl-tools"
     [cross]="python3 python3-venv googletest llvm-19 qemu-user-static libc6-arm64-cross musl"
     [deb]="debhelper dh-python lintian fakeroot dpkg-dev python3-numpy help2man mmdebstrap"
-    [docs]="g++ fypp cmake ninja-build ccache libfmt-dev python3-dev python3-venv doxygen chromium-headless-shell fonts-dejavu-core"
+    [docs]="doxygen chromium-headless-shell fonts-dejavu-core"
     [peers]="libopencv-core-dev libtrilinos-kokkos-dev libstarpu-dev"
     [lint]="clang-19 libclang-rt-19-dev llvm-19 clang-format-19 clang-tidy-19 shellcheck"
 )

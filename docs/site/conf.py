@@ -9,7 +9,7 @@ from sphinx.addnodes import pending_xref
 here = Path(__file__).resolve().parent
 root = here.parents[1]
 parts = root / "build/docs-parts"
-sys.path.insert(0, str(parts / "package/python"))
+sys.path.insert(0, str(root / "build/release/python"))
 
 project = "unibuf"
 copyright = "the authors of unibuf, Apache-2.0"

@@ -134,7 +134,7 @@ def of_fortran(root, output):
 
 
 def of_python(root, output):
-    sys.path.insert(0, str(root / "build/docs-parts/package/python"))
+    sys.path.insert(0, str(root / "build/release/python"))
     import unibuf
 
     package = Path(unibuf.__file__)

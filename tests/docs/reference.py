@@ -57,5 +57,5 @@ def main(root, objects):
     return bool(missing)
 
 
-sys.path.insert(0, str(Path(sys.argv[1], "build/docs-parts/package/python")))
+sys.path.insert(0, str(Path(sys.argv[1], "build/release/python")))
 sys.exit(main(Path(sys.argv[1]), Path(sys.argv[2])))
