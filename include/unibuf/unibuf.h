@@ -15,8 +15,8 @@
 //  7. No exception leaves a function. Where the host has no memory for bookkeeping, it is UNIBUF_OUT_OF_MEMORY.
 //  8. Numbers in enums stay as they are. Structs change with the major version only, and before 1.0 with the minor one.
 //
-// A function costs what the C++ function of its name costs, and a call. The documents explain the words ("Concepts") and
-// show each verb ("C guide").
+// A function costs what the C++ function of its name costs, and a call. The documents explain the words ("Concepts")
+// and show each verb ("C guide").
 #pragma once
 
 #include <stdbool.h>
