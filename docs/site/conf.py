@@ -69,9 +69,7 @@ LINK = re.compile(r"\[([^\]]+)\]\(([\w./-]+)(#[\w-]+)?\)")
 
 
 def links_of_a_git_host(app, document, source):
-    """A git host shows a folder, where the site has the README in it, if there is one; and the first README is the site's
-    front page.
-    """
+    """A git host shows a folder, where the site has the README in it, if there is one. The first README is the front page."""
     here = (Path(app.srcdir) / document).parent
 
     def shown(link):
