@@ -69,7 +69,7 @@ LINK = re.compile(r"\[([^\]]+)\]\(([\w./-]+)(#[\w-]+)?\)")
 
 
 def links_of_a_git_host(app, document, source):
-    """A git host shows a folder, where the site has the README in it, if there is one. The first README is the front page."""
+    """A git host shows a folder, where the site has the README in it, if there is one. The first is the front page."""
     here = (Path(app.srcdir) / document).parent
 
     def shown(link):

@@ -7,9 +7,9 @@ A ```cpp, ```c, ```fortran or ```python block is a program; one of C++ or C with
 is put into a main, in C after a function `must` that ends the program where a call failed, if the block uses that. A
 ```sh block is run by shell.sh, from an installed tree; where it says app.cpp, app.c or app.f90, that is the first such
 program of the document. A comment before the block changes that: `<!-- continues -->` joins it to the last one of its
-language, `<!-- slow.cpp -->` gives a program a name, by which ```sh blocks have it, `<!-- compile only -->` leaves one unrun, and
-`<!-- not run: why -->` a ```sh block: it becomes a test that is skipped, with the reason. Commands that no test would
-see, because they are only indented, are refused.
+language, `<!-- slow.cpp -->` gives a program a name, by which ```sh blocks have it, `<!-- compile only -->` leaves one
+unrun, and `<!-- not run: why -->` a ```sh block: it becomes a test that is skipped, with the reason. Commands
+that no test would see, because they are only indented, are refused.
 """
 
 import re
