@@ -5,14 +5,15 @@ PREFIX ?= /usr/local
 VERSION ?= 3.14t
 PICTURE ?= $(shell dpkg -L python-matplotlib-data | grep '/grace_hopper.jpg$$')
 export CMAKE_BUILD_PARALLEL_LEVEL ?= $(shell getconf _NPROCESSORS_ONLN)
-export CTEST_PARALLEL_LEVEL ?= $(shell getconf _NPROCESSORS_ONLN)
+# Tests wait for a third of their time.
+export CTEST_PARALLEL_LEVEL ?= $(shell expr $$(getconf _NPROCESSORS_ONLN) \* 3 / 2)
 
 code := $(wildcard include src bindings cli examples bench tests)
 python := $(wildcard bindings/python compat examples bench docs/site tests/docs packaging/conan tests/package tests/fortran tests/mpi tests/python tests/doubles/cupy)
 cpp = $(shell find $(code) -name '*.[ch]pp' -o -name '*.[ch]')
 
 help: ## This list
-	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' Makefile | expand -t 18
+	@sed -n 's/^\([a-z0-9-]*\):.*## /  make \1\t/p' Makefile | expand -t 18
 
 all: build
 build: needs-demo-test build/venv ## Everything, into build/$PRESET (release, debug, clang)
