@@ -150,8 +150,9 @@ room::room(const resident& asking, space where, std::uint64_t bytes, const wait_
         const auto [held, most] = std::pair(memory_in(where).held, memory_in(where).limit);
         if (held + bytes <= most || make(held + bytes - most)) continue;
         if (trace::hold(where, bytes)) break;  // others have let go between the two looks
-        refuse(fmt::format("{} bytes were asked for at {}, which is limited to {} and holds {}", bytes, where.name(),
-                           most, held));
+        refuse(fmt::format("{} bytes were asked for at {}, which is limited to {} and holds {}{}", bytes, where.name(),
+                           most, held,
+                           bytes > most ? ": a copy is as large as its buffer, so divide it into several" : ""));
     }
 }
 
