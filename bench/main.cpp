@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdio>
 #include <fstream>
@@ -11,6 +10,7 @@
 #include <thread>
 
 #include "claim.hpp"
+#include "common/arguments.hpp"
 #include "settle.hpp"
 #include "summary.hpp"
 
@@ -80,14 +80,14 @@ bool measure(const std::string& filter, const std::string& json) {
 }
 
 int run(int argc, char** argv) {
-    CLI::App app("Measures each claim beside its limit, and says whether it holds.");
     std::string filter;
     std::string json;
     bool list = false;
-    app.add_option("--json", json, "Where to write the summary")->type_name("FILE");
-    app.add_option("--filter", filter, "Only claims whose name matches")->type_name("REGEX");
-    app.add_flag("--list", list, "Only show the names");
-    CLI11_PARSE(app, argc, argv);
+    examples::arguments told("Measures each claim beside its limit, and says whether it holds.");
+    told.text("--json", json, "Where to write the summary", "FILE");
+    told.text("--filter", filter, "Only claims whose name matches", "REGEX");
+    told.flag("--list", list, "Only show the names");
+    if (const auto status = told.read(argc, argv)) return *status;
     if (list) {
         for (const bench::claim& each : chosen(filter)) fmt::print("{}\n", each.name);
         return 0;

@@ -7,13 +7,13 @@ file(GLOB common CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/examples/common/*.cpp)
 add_library(examples_common STATIC ${common} ${pictures} ${conv2d}/opengl_api.cpp)
 target_include_directories(examples_common PUBLIC ${PROJECT_SOURCE_DIR}/examples)
 target_include_directories(examples_common SYSTEM PRIVATE ${STB_INCLUDE_DIR})
-target_link_libraries(examples_common PUBLIC unibuf fmt::fmt-header-only ${CMAKE_DL_LIBS})
+target_link_libraries(examples_common PUBLIC unibuf fmt::fmt-header-only ${CMAKE_DL_LIBS} PRIVATE CLI11::CLI11)
 
 # All of conv2d but its main: the benchmarks measure it too.
 file(GLOB parts CONFIGURE_DEPENDS ${conv2d}/*.cpp)
 list(REMOVE_ITEM parts ${conv2d}/main.cpp ${pictures} ${conv2d}/opengl_api.cpp)
 add_library(conv2d_parts OBJECT ${parts})
-target_link_libraries(conv2d_parts PUBLIC examples_common CLI11::CLI11 nlohmann_json::nlohmann_json)
+target_link_libraries(conv2d_parts PUBLIC examples_common nlohmann_json::nlohmann_json)
 
 file(GLOB examples CONFIGURE_DEPENDS LIST_DIRECTORIES true RELATIVE ${PROJECT_SOURCE_DIR}/examples examples/*)
 list(REMOVE_ITEM examples common conv2d halo)

@@ -16,7 +16,7 @@ target_include_directories(unibuf_suite PRIVATE ${PROJECT_SOURCE_DIR}/bench/suit
 target_include_directories(unibuf_suite SYSTEM PRIVATE ${OPENCL_HPP_INCLUDE_DIR})
 target_compile_definitions(unibuf_suite PRIVATE CL_HPP_ENABLE_EXCEPTIONS CL_HPP_MINIMUM_OPENCL_VERSION=120
                                                 CL_HPP_TARGET_OPENCL_VERSION=120)
-target_link_libraries(unibuf_suite PRIVATE unibuf ${OPENCL_LIBRARY} CLI11::CLI11 fmt::fmt-header-only
+target_link_libraries(unibuf_suite PRIVATE examples_common ${OPENCL_LIBRARY} fmt::fmt-header-only
                                            nlohmann_json::nlohmann_json)
 set_target_properties(unibuf_suite PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/bench)
 

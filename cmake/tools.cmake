@@ -6,7 +6,7 @@ function(add_tool target)
         return()
     endif()
     add_executable(${target} ${sources})
-    target_link_libraries(${target} PRIVATE unibuf CLI11::CLI11 fmt::fmt-header-only nlohmann_json::nlohmann_json)
+    target_link_libraries(${target} PRIVATE unibuf fmt::fmt-header-only nlohmann_json::nlohmann_json)
 endfunction()
 
 if(UNIBUF_TOOLS)

@@ -7,7 +7,6 @@
 
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
@@ -21,6 +20,7 @@
 #include <utility>
 #include <vector>
 
+#include "common/arguments.hpp"
 #include "program.hpp"
 
 namespace suite {
@@ -141,7 +141,6 @@ nlohmann::ordered_json rows_of(const entry& of, unibuf::space where, scale size,
 }
 
 int run_all(int argc, char** argv) {
-    CLI::App app("Runs the programs of the suite in all their versions.");
     std::string only;
     std::string json;
     std::string where = "opencl:0";
@@ -149,14 +148,15 @@ int run_all(int argc, char** argv) {
     bool is_small = false;
     bool is_check = false;
     bool is_list = false;
-    app.add_option("--json", json, "Where to write the figures")->type_name("FILE");
-    app.add_option("--program", only, "Only this one")->type_name("NAME");
-    app.add_option("--device", where, "An OpenCL device")->type_name("SPACE")->capture_default_str();
-    app.add_option("--rounds", rounds, "How often each version is timed")->check(CLI::Range(1, 1000));
-    app.add_flag("--small", is_small, "Small problems: for tests");
-    app.add_flag("--check", is_check, "Fail where unibuf moves more than the least");
-    app.add_flag("--list", is_list, "Only show the names");
-    CLI11_PARSE(app, argc, argv);
+    examples::arguments told("Runs the programs of the suite in all their versions.");
+    told.text("--json", json, "Where to write the figures", "FILE");
+    told.text("--program", only, "Only this one", "NAME");
+    told.text("--device", where, "An OpenCL device", "SPACE");
+    told.number("--rounds", rounds, 1, 1000, "How often each version is timed");
+    told.flag("--small", is_small, "Small problems: for tests");
+    told.flag("--check", is_check, "Fail where unibuf moves more than the least");
+    told.flag("--list", is_list, "Only show the names");
+    if (const auto status = told.read(argc, argv)) return *status;
 
     nlohmann::ordered_json all = nlohmann::ordered_json::array();
     bool any = false;

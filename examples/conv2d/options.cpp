@@ -3,15 +3,13 @@
 
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <charconv>
-#include <cstdio>
 #include <string_view>
+
+#include "common/arguments.hpp"
 
 namespace conv2d {
 namespace {
-
-constexpr int usage_error = 2;
 
 std::optional<extent> to_extent(std::string_view text) {
     extent size;
@@ -57,38 +55,29 @@ std::filesystem::path options::before() const {
 
 std::optional<options> parse(int argc, char** argv, int& status) {
     options made;
+    made.repeat = 10;
+    std::string picture, output, json, size;
     std::string space = "all";
     std::string how = "all";
     std::string by = "edge";
-    std::string size;
-    made.repeat = 10;
-
-    CLI::App app("Convolves a picture on the host, CUDA, Metal, OpenCL and OpenGL: copying against zero-copy.",
-                 "conv2d");
-    app.add_option("--picture", made.picture, "What to convolve")->required()->type_name("FILE");
-    app.add_option("--output", made.output, "Where to write the picture after, and the one before beside it")
-        ->type_name("FILE.png")
-        ->check(check_output);
-    app.add_option("--space", space, "host, cuda:0, metal:0, opencl:0, opengl:0 or all of them")->capture_default_str();
-    app.add_option("--mode", how, "How bytes reach the device")
-        ->check(CLI::IsMember({"copying", "careful", "zero-copy", "all"}))
-        ->capture_default_str();
-    app.add_option("--filter", by, "What to do")->check(CLI::IsMember(names_of_filters()))->capture_default_str();
-    app.add_option("--size", size, "Scales the picture first")->type_name("WIDTHxHEIGHT")->check(check_size);
-    app.add_option("--repeat", made.repeat, "How often each is timed")
-        ->check(CLI::Range(1, 1'000'000))
-        ->capture_default_str();
-    app.add_option("--json", made.json, "Where to write the table")->type_name("FILE");
-    try {
-        app.parse(argc, argv);
-    } catch (const CLI::Success& help) {
-        status = app.exit(help);
-        return std::nullopt;
-    } catch (const CLI::ParseError& nonsense) {
-        fmt::print(stderr, "conv2d: {}\n", nonsense.what());
-        status = usage_error;
+    examples::arguments told(
+        "Convolves a picture on the host, CUDA, Metal, OpenCL and OpenGL: copying against zero-copy.");
+    told.required_text("--picture", picture, "What to convolve", "FILE");
+    told.text("--output", output, "Where to write the picture after, and the one before beside it", "FILE.png",
+              check_output);
+    told.text("--space", space, "host, cuda:0, metal:0, opencl:0, opengl:0 or all of them");
+    told.choice("--mode", how, {"copying", "careful", "zero-copy", "all"}, "How bytes reach the device");
+    told.choice("--filter", by, names_of_filters(), "What to do");
+    told.text("--size", size, "Scales the picture first", "WIDTHxHEIGHT", check_size);
+    told.number("--repeat", made.repeat, 1, 1'000'000, "How often each is timed");
+    told.text("--json", json, "Where to write the table", "FILE");
+    if (const auto ends = told.read(argc, argv)) {
+        status = *ends;
         return std::nullopt;
     }
+    made.picture = picture;
+    made.output = output;
+    made.json = json;
     made.any_space = space == "all";
     made.spaces = made.any_space ? std::vector<std::string>{"host", "cuda:0", "metal:0", "opencl:0", "opengl:0"}
                                  : std::vector{space};

@@ -5,7 +5,6 @@
 // with what one process alone makes of the same pond, and draws it.
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -16,6 +15,7 @@
 #include <string>
 #include <vector>
 
+#include "common/arguments.hpp"
 #include "common/opencl_api.hpp"
 #include "halo/heights.hpp"
 #include "unibuf/mpi.hpp"
@@ -240,23 +240,18 @@ void run(const pond& of, const std::string& space, const std::string& output) {
 
 int main(int argc, char** argv) try {
     MPI_Init(&argc, &argv);
-    int status = 0;
-    CLI::App app("Waves on a pond that is cut among the processes of mpiexec");
-    try {
-        pond of;
-        std::string where = "opencl:0", output;
-        app.add_option("--width", of.width)->check(CLI::Range(8, 1 << 14))->capture_default_str();
-        app.add_option("--height", of.height)->check(CLI::Range(8, 1 << 14))->capture_default_str();
-        app.add_option("--steps", of.steps)->check(CLI::Range(1, 1 << 20))->capture_default_str();
-        app.add_option("--space", where, "An OpenCL device; the host where it is not there")->capture_default_str();
-        app.add_option("--output", output, "A picture of the result, PNG");
-        app.parse(argc, argv);
-        run(of, where, output);
-    } catch (const CLI::ParseError& asked) {
-        status = app.exit(asked);
-    }
+    pond of;
+    std::string where = "opencl:0", output;
+    examples::arguments told("Waves on a pond that is cut among the processes of mpiexec");
+    told.number("--width", of.width, 8, 1 << 14);
+    told.number("--height", of.height, 8, 1 << 14);
+    told.number("--steps", of.steps, 1, 1 << 20);
+    told.text("--space", where, "An OpenCL device; the host where it is not there");
+    told.text("--output", output, "A picture of the result, PNG", "PNG");
+    const std::optional<int> status = told.read(argc, argv);
+    if (!status) run(of, where, output);
     MPI_Finalize();
-    return status;
+    return status.value_or(0);
 } catch (const std::exception& failed) {
     std::fprintf(stderr, "halo: %s\n", failed.what());
     MPI_Abort(MPI_COMM_WORLD, 1);

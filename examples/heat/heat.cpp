@@ -5,7 +5,6 @@
 // nothing.
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <chrono>
 #include <cmath>
@@ -17,6 +16,7 @@
 #include <utility>
 #include <vector>
 
+#include "common/arguments.hpp"
 #include "common/opencl_api.hpp"
 #include "conv2d/picture.hpp"
 #include "unibuf/unibuf.hpp"
@@ -199,18 +199,20 @@ void print_json(const std::vector<measured>& runs) {
 
 int main(int argc, char** argv) {
     try {
-        CLI::App app("Heat on a plate: the host writes its edge through an old pointer, the device does the rest");
         plate of;
         std::string where = "opencl:0";
         std::string output;
         bool as_json = false;
-        app.add_option("--width", of.width)->check(CLI::Range(1, 1 << 15))->capture_default_str();
-        app.add_option("--rows", of.rows)->check(CLI::Range(3, 1 << 15))->capture_default_str();
-        app.add_option("--steps", of.steps)->check(CLI::Range(3, 1 << 20))->capture_default_str();
-        app.add_option("--space", where, "An OpenCL device")->capture_default_str();
-        app.add_option("--output", output, "Where to write a picture of the plate")->type_name("PNG");
-        app.add_flag("--json", as_json);
-        CLI11_PARSE(app, argc, argv);
+        examples::arguments told(
+            "Heat on a plate: the host writes its edge through an old pointer, the device does "
+            "the rest");
+        told.number("--width", of.width, 1, 1 << 15);
+        told.number("--rows", of.rows, 3, 1 << 15);
+        told.number("--steps", of.steps, 3, 1 << 20);
+        told.text("--space", where, "An OpenCL device");
+        told.text("--output", output, "Where to write a picture of the plate", "PNG");
+        told.flag("--json", as_json);
+        if (const auto status = told.read(argc, argv)) return *status;
         const std::vector<measured> runs = {run<tracked>("writes found", where, of),
                                             run<whole>("whole arrays", where, of)};
         const std::vector<float> wanted = expected(of);

@@ -3,7 +3,6 @@
 // No line of this program moves anything: what a stage needs comes, and what was used least recently makes room.
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdint>
 #include <cstdio>
@@ -14,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "common/arguments.hpp"
 #include "common/opencl_api.hpp"
 #include "unibuf/unibuf.hpp"
 
@@ -148,19 +148,19 @@ void report(const std::string& where, const film& of, bool as_json) {
 
 int main(int argc, char** argv) {
     try {
-        CLI::App app("A film goes through several stages on a device that has room for a quarter of it");
         film of;
         std::string where = "debug:0";
-        std::uint64_t limit = 0;
+        std::optional<std::uint64_t> limit;
         bool as_json = false;
-        app.add_option("--space", where, "debug:0, or an OpenCL device")->capture_default_str();
-        app.add_option("--frames", of.frames)->check(CLI::Range(1, 1 << 12))->capture_default_str();
-        app.add_option("--pixels", of.pixels, "Of each frame")->check(CLI::Range(1, 1 << 26))->capture_default_str();
-        app.add_option("--stages", of.stages)->check(CLI::Range(1, 1 << 10))->capture_default_str();
-        app.add_option("--limit", limit, "Bytes on the device; a quarter of the data, where it is not given");
-        app.add_flag("--json", as_json);
-        CLI11_PARSE(app, argc, argv);
-        unibuf::limit_memory(where, app.count("--limit") != 0 ? limit : of.bytes() / 4);
+        examples::arguments told("A film goes through several stages on a device that has room for a quarter of it");
+        told.text("--space", where, "debug:0, or an OpenCL device");
+        told.number("--frames", of.frames, 1, 1 << 12);
+        told.number("--pixels", of.pixels, 1, 1 << 26, "Of each frame");
+        told.number("--stages", of.stages, 1, 1 << 10);
+        told.number("--limit", limit, "Bytes on the device; a quarter of the data, where it is not given");
+        told.flag("--json", as_json);
+        if (const auto status = told.read(argc, argv)) return *status;
+        unibuf::limit_memory(where, limit.value_or(of.bytes() / 4));
         check(run(where, of), of);
         report(where, of, as_json);
     } catch (const std::exception& failed) {
