@@ -17,9 +17,11 @@ headers=$folder/headers
 headers_of "$headers" libfmt-dev libfmt9 libcli11-dev nlohmann-json3-dev libstb-dev opencl-c-headers libjs-chart.js
 compilers_for "$zig" "$target" "$folder/compilers"
 at=$folder/compilers
+optimized=-O1
 # The programs find the libraries in the folder lib beside theirs.
 of_system=(-D "CMAKE_INSTALL_RPATH=\$ORIGIN/../lib")
 if [[ $system == Darwin ]]; then
+    optimized=-O0 # nothing of it is run
     # In zig's headers for macOS, math.h takes a part of float.h, after which there is no other.
     of_system=(-D CMAKE_INSTALL_RPATH=@loader_path/../lib -D "CMAKE_CXX_FLAGS=-U__STRICT_ANSI__ -include float.h"
         -D CMAKE_INSTALL_NAME_TOOL=false -D CMAKE_USER_MAKE_RULES_OVERRIDE="$PWD/cmake/zig_macos.cmake")
@@ -32,7 +34,7 @@ if [[ $system == Darwin ]]; then
         -D "NB_SUFFIX=.$(python3 -c 'import sys; print(sys.implementation.cache_tag)')-darwin.so")
 fi
 cmake -G Ninja -S . -B "$folder" --log-level=WARNING \
-    -D CMAKE_BUILD_TYPE=Release -D CMAKE_C_FLAGS_RELEASE="-O1 -DNDEBUG" -D CMAKE_CXX_FLAGS_RELEASE="-O1 -DNDEBUG" \
+    -D CMAKE_BUILD_TYPE=Release -D CMAKE_C_FLAGS_RELEASE="$optimized -DNDEBUG" -D CMAKE_CXX_FLAGS_RELEASE="$optimized -DNDEBUG" \
     -D UNIBUF_UNITY=ON -D UNIBUF_TESTS=ON \
     -D CMAKE_SYSTEM_NAME="$system" -D CMAKE_SYSTEM_PROCESSOR="$processor" \
     -D CMAKE_C_COMPILER="$at/cc" -D CMAKE_CXX_COMPILER="$at/c++" -D CMAKE_AR="$at/ar" -D CMAKE_RANLIB="$at/ranlib" \
