@@ -54,17 +54,14 @@ struct diagnosis {
     }
 };
 
-/// Accesses are taken at their word: nobody sees which elements of a lease a program reads.
-void print_where_to_look(const diagnosis& of) {
-    fmt::print("nothing to change was found\n");
-    if (of.largest.second.bytes == 0) return;
-    fmt::print("most was moved for {}: {} in {} transfers. Is all of it used there?\n", one_line(of.largest.first),
-               readable_bytes(of.largest.second.bytes), of.largest.second.transfers);
-}
-
 void print_text(const diagnosis& of) {
     fmt::print("moved {}, least needed {}\n", readable_bytes(of.moved), readable_bytes(of.least));
-    if (of.findings.empty()) print_where_to_look(of);
+    // Accesses are taken at their word: nobody sees which elements of a lease a program reads.
+    if (of.largest.second.bytes != 0) {
+        fmt::print("most was moved for {}: {} in {} transfers. Is all of it used there?\n", one_line(of.largest.first),
+                   readable_bytes(of.largest.second.bytes), of.largest.second.transfers);
+    }
+    if (of.findings.empty()) fmt::print("nothing to change was found\n");
     std::size_t number = 0;
     for (const named_finding& each : of.findings) {
         fmt::print("\n{}. {}: {:.6f} s, {}\n   in      {}\n   seen    {} ({})\n   change  {}\n", ++number,
@@ -84,6 +81,10 @@ void tell_of_missing_lines(const diagnosis& of) {
 
 void print_json(const diagnosis& of) {
     nlohmann::ordered_json result{{"moved", of.moved}, {"least", of.least}};
+    if (of.largest.second.bytes != 0) {
+        result["most_moved"] = {
+            {"line", of.largest.first}, {"bytes", of.largest.second.bytes}, {"transfers", of.largest.second.transfers}};
+    }
     result["findings"] = nlohmann::ordered_json::array();
     for (const named_finding& each : of.findings) {
         result["findings"].push_back(to_json(each));

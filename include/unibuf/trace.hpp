@@ -199,6 +199,7 @@ enum class fault : std::uint8_t {
     thrash,              // a copy was evicted, and needed again
     long_lease,          // others waited for a lease to end
     mark_without_write,  // bytes were said to be new that were as before
+    filled_at_host,      // bytes were filled there, and moved to where they were used
 };
 
 UNIBUF_API std::string_view to_string(fault kind) noexcept;
@@ -217,7 +218,8 @@ struct finding {
 
 /// Returns what could be better, what took longest first. round_trip, mark_without_write and long_lease show in close
 /// traces alone, and so does whole_for_part where all was used but little had changed. What costs less than 64 KiB and
-/// 1 ms in all is left out, and so is a lease or a mark that changes something more than one time in ten.
+/// 1 ms in all is left out, and so is a lease or a mark that changes something more than once, and more than one time
+/// in ten.
 UNIBUF_API std::vector<finding> diagnose(std::span<const event> events, const trace_file& names = {});
 
 /// Returns sentences about a buffer, oldest first: who wrote and used which bytes where, what was moved for that and

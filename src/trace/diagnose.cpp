@@ -58,6 +58,7 @@ public:
 
     std::vector<finding> make() {
         find_no_news();
+        find_filled();
         find_thrash();
         find_unused();
         find_ping_pong();
@@ -115,7 +116,7 @@ private:
     }
 
     /// Finds what was said to be written, of which nothing had changed, or little. A line that does so now and then
-    /// does no more than its program needs.
+    /// does no more than its program needs; once it may have to.
     void find_no_news() {
         struct written {
             std::vector<candidate*> unchanged;
@@ -133,11 +134,13 @@ private:
         });
         for (const auto& [line, of] : by_line) {
             const fault kind = line.second == event_kind::mark ? fault::mark_without_write : fault::round_trip;
-            if (of.unchanged.size() > 1 && of.unchanged.size() * mostly >= of.all * (mostly - 1)) {
+            const std::uint64_t needed = of.all - of.unchanged.size() - of.hardly_changed.size();
+            if (needed > std::max<std::uint64_t>(of.all / mostly, 1)) continue;
+            if (of.unchanged.size() > 1) {
                 for (candidate* const each : of.unchanged) explain(*each, kind, line.first, each->made->bytes);
                 seen_[{kind, line.first}].of = of.all;
             }
-            if (of.hardly_changed.size() > 1 && of.hardly_changed.size() * mostly >= of.all * (mostly - 1)) {
+            if (of.hardly_changed.size() > 1) {
                 for (candidate* const each : of.hardly_changed) {
                     explain(*each, fault::whole_for_part, line.first,
                             each->made->bytes - news_of(*each->made).value_or(0));
@@ -145,6 +148,17 @@ private:
                 seen_[{fault::whole_for_part, line.first}].is_by_news = true;
             }
         }
+    }
+
+    void find_filled() {
+        for_each_open([&](candidate& each) {
+            const event* const by = each.writer;
+            const event& made = *each.made;
+            if (!by || by->kind != event_kind::fill || made.from != host.id()) return;
+            if (by->begin <= made.begin && made.end <= by->end) {
+                explain(each, fault::filled_at_host, by->site, made.bytes);
+            }
+        });
     }
 
     void find_thrash() {

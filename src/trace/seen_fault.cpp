@@ -39,6 +39,11 @@ finding with_sentences(const seen_fault& of, const trace_file& names) {
                 result.times, of.of, from, to, bytes);
             result.change = "mark what was written alone";
             break;
+        case fault::filled_at_host:
+            result.evidence =
+                fmt::format("{} {} bytes were filled at {}, and went from there to {}", often, bytes, from, to);
+            result.change = "fill them where they are used: `fill` takes a space";
+            break;
         case fault::overwritten_fetch:
             result.evidence = fmt::format(
                 "{} {} bytes were brought from {} to {}, and overwritten there before "

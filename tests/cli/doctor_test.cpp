@@ -57,7 +57,7 @@ TEST_P(a_faulty_program, has_a_mended_twin_of_which_nothing_is_told) {
 INSTANTIATE_TEST_SUITE_P(each, a_faulty_program,
                          testing::Values("round_trip", "overwritten_fetch", "unread_copy", "ping_pong",
                                          "whole_for_part", "many_small", "churn", "thrash", "long_lease",
-                                         "mark_without_write"),
+                                         "mark_without_write", "filled_at_host"),
                          [](const auto& of) { return std::string(of.param); });
 
 TEST(the_doctor, tells_people_what_to_change) {
@@ -67,9 +67,27 @@ TEST(the_doctor, tells_people_what_to_change) {
         EXPECT_NE(got.out.find(part), std::string::npos) << part << '\n' << got.out;
     }
     const std::string healthy = examine({"round_trip", "mended"}).out;
-    for (const char* const part : {"nothing to change was found\nmost was moved for ", "Is all of it used there?"}) {
-        EXPECT_NE(healthy.find(part), std::string::npos) << part << '\n' << healthy;
+    EXPECT_NE(healthy.find("nothing to change was found"), std::string::npos) << healthy;
+    for (const std::string& out : {got.out, healthy}) {
+        EXPECT_NE(out.find("\nmost was moved for "), std::string::npos) << out;
+        EXPECT_NE(out.find("Is all of it used there?"), std::string::npos) << out;
     }
+}
+
+TEST(the_doctor, counts_what_had_not_changed_with_what_had_hardly_changed) {
+    const auto found = nlohmann::json::parse(examine({"all_marked"}, {"--json"}).out).at("findings");
+    ASSERT_EQ(found.size(), 1) << found.dump(2);
+    EXPECT_EQ(found.at(0).at("kind"), "whole_for_part");
+    if (!lines_are_known()) GTEST_SKIP() << "there is no addr2line";
+    EXPECT_NE(found.at(0).at("line").get<std::string>().find(line_of("all_marked")), std::string::npos) << found;
+    EXPECT_EQ(examine({"all_marked", "mended"}).status, 0);
+}
+
+TEST(the_doctor, names_the_line_that_most_was_moved_for_to_programs_too) {
+    const auto all = nlohmann::json::parse(examine({"round_trip", "mended"}, {"--json"}).out);
+    EXPECT_GT(all.at("most_moved").at("bytes"), 0) << all.dump(2);
+    EXPECT_GT(all.at("most_moved").at("transfers"), 0);
+    EXPECT_FALSE(all.at("most_moved").at("line").get<std::string>().empty());
 }
 
 TEST(the_doctor, looks_into_processes_that_are_forked_off_and_beside_traces_of_the_programs_own) {

@@ -192,6 +192,25 @@ void mark_without_write() {
     }
 }
 
+/// All is marked each time, for one element: in the first step that has the value that it had.
+void all_marked() {
+    unified_buffer<float> field({count});
+    set(field, 0);
+    for (int step = 0; step < steps; ++step) {
+        sum(field);
+        field.host()[0] = static_cast<float>(step);
+        field.mark_host_dirty(0, mended ? 1 : unibuf::rest);  // all_marked
+    }
+}
+
+/// The host fills what the device uses first.
+void filled_at_host() {
+    unified_buffer<float> field({count});
+    if (mended) field.fill(1, device());
+    if (!mended) field.fill(1);  // filled_at_host
+    sum(field);
+}
+
 /// What the program is to send again and again lies in pageable memory.
 void pageable() {
     const unibuf::space card("cuda:0");
@@ -238,6 +257,8 @@ int main(int argc, char** argv) {
                                                                 {"thrash", thrash},
                                                                 {"long_lease", long_lease},
                                                                 {"mark_without_write", mark_without_write},
+                                                                {"all_marked", all_marked},
+                                                                {"filled_at_host", filled_at_host},
                                                                 {"pageable", pageable},
                                                                 {"forked", forked},
                                                                 {"own_trace", own_trace}};
