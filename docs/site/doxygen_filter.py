@@ -15,6 +15,10 @@ COMMENT = re.compile(r"( *)//(?!/) ?(.*)$")
 TYPEDEF = re.compile(r"^typedef (struct |UNIBUF_C_ENUM\()(\w+)\)? ?\{")
 KEYWORD = {"struct ": "struct", "UNIBUF_C_ENUM(": "enum"}
 NAMED_END = re.compile(r"\} unibuf_\w+;$")
+MEMBER = re.compile(r"    (?![ /]).*?\b(\w+)\(")
+OF_ELEMENTS = ("unified_buffer.hpp", "rectangle.hpp")  # what buffer has, by elements
+# Doxygen takes host() for the constant, unless it is told whose it is.
+CALL = re.compile(r"(?<![\w:])(host|device)\(\)")
 TRAILING = re.compile(r"( *[^ #}/].*?\S) +// (.*)$")
 
 
@@ -27,7 +31,13 @@ def sections(header):
     return [found[1] for line in header.read_text().splitlines() if (found := SECTION.match(line))]
 
 
+def members_of(header):
+    return {found[1] for line in header.read_text().splitlines() if (found := MEMBER.match(line))}
+
+
 def filtered(header):
+    members = members_of(header.with_name("buffer.hpp")) if header.name in OF_ELEMENTS else ()
+    has_comment = False  # whether the line before is one
     shared, used = [], False  # what a comment says of all declarations up to an empty line; whether there was one
     begins = True  # whether the next line begins a declaration
     open_group = False
@@ -58,6 +68,9 @@ def filtered(header):
             if shared and begins and indent == shared[0].index("/") and not re.match(r" *(\}|private:)", line):
                 yield from shared
                 used = True
+            elif begins and indent == 4 and not has_comment and (found := MEMBER.match(line)) and found[1] in members:
+                yield f"    /// See buffer::{found[1]}()."
+            has_comment = line.lstrip().startswith("///")
             if indent <= 4:
                 begins = bool(re.search(r"[;}]( +//.*)?$", line))
             yield TYPEDEF.sub(
@@ -68,4 +81,6 @@ def filtered(header):
 
 
 if __name__ == "__main__":
-    print("\n".join(filtered(Path(sys.argv[1]))))
+    for line in "\n".join(filtered(Path(sys.argv[1]))).splitlines():
+        code, mark, comment = line.partition("///")
+        print(code, mark, CALL.sub(r"buffer::\1()", comment), sep="")

@@ -10,7 +10,8 @@
 
 namespace unibuf {
 
-/// A timeout that never passes.
+/// A timeout that never passes. Where an access has it, as it has by default, set_default_timeout says how long it
+/// waits.
 inline constexpr std::chrono::nanoseconds forever = std::chrono::nanoseconds::max();
 
 /// A fence is a value that may be copied; all copies stand for the same work. A default fence stands for work that is
