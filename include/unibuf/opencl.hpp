@@ -168,14 +168,14 @@ void set_arguments(_cl_kernel* kernel, const Arguments&... arguments) {
 /// The range that an access names is what the kernel touches of it. Throws what leases and set_arguments throw; where
 /// it throws, no content has changed.
 template <class... Arguments>
-UNIBUF_INLINED void enqueue(space where, _cl_kernel* kernel, const nd_range& items, const Arguments&... arguments) {
+UNIBUF_INLINED inline void enqueue(space where, _cl_kernel* kernel, const nd_range& items, const Arguments&... arguments) {
     const std::array<argument, sizeof...(Arguments)> all{argument(arguments)...};
     detail::enqueue(where, kernel, items, all);
 }
 
 /// Does the same in the space of the kernel's context.
 template <class... Arguments>
-UNIBUF_INLINED void enqueue(_cl_kernel* kernel, const nd_range& items, const Arguments&... arguments) {
+UNIBUF_INLINED inline void enqueue(_cl_kernel* kernel, const nd_range& items, const Arguments&... arguments) {
     enqueue(space_of(kernel), kernel, items, arguments...);
 }
 
