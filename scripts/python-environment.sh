@@ -10,5 +10,5 @@ if [[ -L $folder ]]; then
     exit 1
 fi
 "${PYTHON:-python3}" -m venv --clear "$folder"
-"$folder/bin/python" -m pip install --no-compile --quiet --disable-pip-version-check --requirement "$requirements"
+"$folder/bin/python" -m pip install --quiet --disable-pip-version-check --requirement "$requirements"
 cp "$requirements" "$folder/requirements.txt"
