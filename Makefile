@@ -5,6 +5,8 @@ PREFIX ?= /usr/local
 VERSION ?= 3.14t
 PICTURE ?= $(shell dpkg -L python-matplotlib-data | grep '/grace_hopper.jpg$$')
 export CMAKE_BUILD_PARALLEL_LEVEL ?= $(shell getconf _NPROCESSORS_ONLN)
+# What one folder of build/ has compiled, another one needs not to.
+export CCACHE_BASEDIR ?= $(CURDIR)
 # Tests wait for a third of their time.
 export CTEST_PARALLEL_LEVEL ?= $(shell expr $$(getconf _NPROCESSORS_ONLN) \* 3 / 2)
 

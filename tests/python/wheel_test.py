@@ -1,6 +1,7 @@
 """The wheels, as `pip install .` makes them, work where nothing else of this project is."""
 
 import os
+import shutil
 import subprocess
 import sys
 import zipfile
@@ -42,8 +43,9 @@ def built(source, folder, *options):
 def site(tmp_path_factory):
     """Both packages, unpacked."""
     site = tmp_path_factory.mktemp("site")
-    build = tmp_path_factory.mktemp("build")
-    # The options of the build that is tested, so that a compiler cache knows them.
+    # A folder beside that of the build that is tested, and its options, so that a compiler cache knows them.
+    build = ROOT / "build" / "wheel-test"
+    shutil.rmtree(build, ignore_errors=True)
     options = [f"-Cbuild-dir={build}", "-Ccmake.define.UNIBUF_WERROR=ON", "-Ccmake.define.CMAKE_CXX_COMPILER=g++"]
     native = built(ROOT, tmp_path_factory.mktemp("native"), *options)
     compat = built(ROOT / "compat" / "pydotcompute", tmp_path_factory.mktemp("compat"))
