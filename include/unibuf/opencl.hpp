@@ -168,7 +168,8 @@ void set_arguments(_cl_kernel* kernel, const Arguments&... arguments) {
 /// The range that an access names is what the kernel touches of it. Throws what leases and set_arguments throw; where
 /// it throws, no content has changed.
 template <class... Arguments>
-UNIBUF_INLINED inline void enqueue(space where, _cl_kernel* kernel, const nd_range& items, const Arguments&... arguments) {
+UNIBUF_INLINED inline void enqueue(space where, _cl_kernel* kernel, const nd_range& items,
+                                   const Arguments&... arguments) {
     const std::array<argument, sizeof...(Arguments)> all{argument(arguments)...};
     detail::enqueue(where, kernel, items, all);
 }
