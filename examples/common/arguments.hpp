@@ -10,10 +10,6 @@
 #include <string>
 #include <vector>
 
-namespace CLI {
-class App;
-}
-
 namespace examples {
 
 /// Options are variables, which keep what they hold where they are not given.
@@ -49,7 +45,8 @@ private:
     void number(const std::string& name, const std::string& usual, std::int64_t least, std::int64_t most,
                 const std::string& about, std::function<void(std::int64_t)> take);
 
-    std::unique_ptr<CLI::App> app_;
+    struct parser;
+    std::unique_ptr<parser> parser_;
 };
 
 }  // namespace examples
