@@ -32,7 +32,8 @@ class Unibuf(ConanFile):
         self.version = re.search(r"project\(unibuf VERSION ([\d.]+)", (self._tree / "CMakeLists.txt").read_text())[1]
 
     def export_sources(self):
-        for part in "CMakeLists.txt", "LICENSE", "bindings/*", "cli/*", "cmake/*", "include/*", "src/*":
+        tool = ("cli/*", "docs/errors.md")
+        for part in ("CMakeLists.txt", "LICENSE", "bindings/*", *tool, "cmake/*", "include/*", "src/*"):
             copy(self, part, self._tree, self.export_sources_folder)
 
     def layout(self):
