@@ -32,7 +32,17 @@ from python_works import (
 WHERE = "cuda:0"
 
 
-class ByCuPy:
+class Device:
+    """What the works ask of a stream, and of the places where the elements are put that it has seen."""
+
+    def finish(self):
+        self.queue.synchronize()
+
+    def seen(self, count):
+        return int(self.fetch(self.places[:count]).sum(dtype=np.uint64))
+
+
+class CuPyDevice(Device):
     """A stream, and arrays of CuPy."""
 
     where = WHERE
@@ -64,14 +74,8 @@ class ByCuPy:
         with self.queue:
             array.reshape(-1)[::PAGE] = value
 
-    def finish(self):
-        self.queue.synchronize()
 
-    def seen(self, count):
-        return int(self.fetch(self.places[:count]).sum(dtype=np.uint64))
-
-
-class ByTorch:
+class TorchDevice(Device):
     """A stream, and tensors of torch: of integers with a sign, as it does little with others."""
 
     def __init__(self):
@@ -98,12 +102,6 @@ class ByTorch:
     def touch(self, array, count, value):
         with self.torch.cuda.stream(self.queue):
             array.view(-1)[::PAGE] = value
-
-    def finish(self):
-        self.queue.synchronize()
-
-    def seen(self, count):
-        return int(self.fetch(self.places[:count]).sum(dtype=np.uint64))
 
 
 class ByArrays(OnDevice):
@@ -192,7 +190,7 @@ class ByRmm(Contender):
         rmm = importlib.import_module("rmm")
         allocator = importlib.import_module("rmm.allocators.cupy").rmm_cupy_allocator
         rmm.reinitialize(pool_allocator=True)
-        on = ByCuPy()
+        on = CuPyDevice()
         of_cupy = on.empty
 
         def empty(*shape):
@@ -211,7 +209,7 @@ class Managed(ByArrays):
     missing = "the driver knows what is current, and cannot be asked"
 
     def __init__(self):
-        super().__init__(ByCuPy())
+        super().__init__(CuPyDevice())
         self.pool = "CuPy's pool, over managed memory"
         of_cupy = self.on.cupy.cuda
         memory = of_cupy.MemoryPool(of_cupy.malloc_managed)
@@ -240,13 +238,13 @@ def main():
     arguments.add_argument("--managed", action="store_true", help="managed memory too")
     arguments.add_argument("rows")
     given = arguments.parse_args()
-    peers = {"CuPy": lambda: ByArrays(ByCuPy()), "torch": lambda: ByArrays(ByTorch()), "RMM": ByRmm}
+    peers = {"CuPy": lambda: ByArrays(CuPyDevice()), "torch": lambda: ByArrays(TorchDevice()), "RMM": ByRmm}
     if given.managed:
         peers["managed memory"] = Managed
     rows = []
     try:
         unibuf.get_accelerator(WHERE)
-        ours = {"mirrored": ByUnibuf(ByCuPy(), "gpu_preferred"), "default": ByUnibuf(ByCuPy(), None)}
+        ours = {"mirrored": ByUnibuf(CuPyDevice(), "gpu_preferred"), "default": ByUnibuf(CuPyDevice(), None)}
         for name, make in peers.items():
             try:
                 peer = make()
