@@ -136,7 +136,7 @@ TEST_F(metal_queue, shares_whole_pages_and_nothing_else) {
         const auto lease = of.write(where_);
         EXPECT_EQ(of.placement(where_).placement, placement::shared);
     }
-    alignas(64) static std::byte memory[256];
+    alignas(16384) static std::byte memory[256];  // so that memory + 64 lies in a page
     std::string message;
     EXPECT_EQ(code_of([&] { device().alias({memory + 64, 128}, {.bytes = 128}); }, &message), error_code::unsupported);
     EXPECT_NE(message.find("can use host memory in place from multiples of"), std::string::npos) << message;
