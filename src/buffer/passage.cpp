@@ -37,17 +37,23 @@ void check_not_asking(const lock& through, const request& asked) {
                     through.of().name(), describe(asked)));
 }
 
+/// Waits until no thread makes a copy: it uses those that are there. Returns whether it had to wait.
+bool wait_for_maker(lock& through, const request& asked) {
+    if (!through->making_copy) return false;
+    through.wait_until([&] { return !through->making_copy; }, asked.hold_limit(), [&] {
+        return fmt::format("{}: {} was asked for, but another thread was making a copy for all of the given time",
+                           through.of().name(), describe(asked));
+    });
+    return true;
+}
+
 /// Makes the copy at the space of the access where there is none. Returns true where the lock was let go meanwhile: a
 /// driver may take long to allocate, and others make room.
 bool make_copy(lock& through, const request& asked) {
     if (through->copies.find(asked.where.id())) return false;
+    if (wait_for_maker(through, asked)) return true;
     core& of = through.of();
     const auto text = [&] { return fmt::format("{}: a copy at {} was asked for", of.name(), asked.where.name()); };
-    if (through->making_copy) {
-        through.wait_until([&] { return !through->making_copy; }, asked.hold_limit(),
-                           [&] { return text() + ", but another thread was making one for all of the given time"; });
-        return true;
-    }
     if (!through->resident && !backends::is_host(asked.where)) {
         through->among_residents = residents::instance().add(of);
         through->resident = true;
@@ -156,7 +162,7 @@ void passage::enter() {
     if (asked_.to == purpose::drop) {
         do {
             wait_for_holds(lock_, asked_);
-        } while (lock_->making_copy && lock_.wait_for_change(asked_.hold_limit()));
+        } while (wait_for_maker(lock_, asked_));
         return;
     }
     do {

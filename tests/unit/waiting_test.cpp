@@ -184,6 +184,43 @@ TEST(an_access_that_lacks_memory, helps_those_whose_leases_it_waits_for) {
     detail::patience_for_memory = 1s;
 }
 
+/// Memory that a copy may be made of stays until it is made, also where that takes longer than the others may wait.
+TEST(a_copy_that_is_made, keeps_the_memory_of_the_others) {
+    const space device("debug:0");
+    detail::patience_for_memory = forever;
+    limit_memory(device, 1000);
+    buffer first(1000);
+    buffer wanted(1000);
+    wanted.write(host).release();
+    wanted.discard_content();
+    std::atomic<bool> held = false;
+    std::atomic<bool> is_made = false;
+    std::atomic<bool> looked = false;
+    const std::jthread other([&] {
+        const auto lease = first.write(device);
+        held = true;
+        held.notify_all();
+        looked.wait(false);
+    });
+    held.wait(false);
+    std::jthread maker([&] {
+        const tells_that_it_waits here(is_made);
+        wanted.write(device);
+    });
+    is_made.wait(false);
+    set_default_timeout(1ms);
+    EXPECT_EQ(code_of([&] { wanted.discard(host); }), error_code::timeout);
+    set_default_timeout(forever);
+    EXPECT_TRUE(has_copy(wanted, host));
+    looked = true;
+    looked.notify_all();
+    maker.join();
+    wanted.discard(host);
+    EXPECT_FALSE(has_copy(wanted, host));
+    limit_memory(device, no_memory_limit);
+    detail::patience_for_memory = 1s;
+}
+
 TEST(threads_in_a_circle, are_named_by_the_wait_that_closes_it) {
     const detail::waits_for first(1, 2, "a");
     const detail::waits_for second(2, 3, "b");
