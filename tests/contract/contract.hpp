@@ -86,6 +86,9 @@ protected:
 /// Tests the buffer, on the host and a space, which is a device.
 class buffer_contract : public on_a_space {};
 
+/// Tests threads that do anything at once, on the host and a space.
+class threads_contract : public on_a_space {};
+
 /// Tests what the host writes through pointers.
 class host_write_contract : public on_a_space {};
 
@@ -135,6 +138,7 @@ bytes get(backends::memory& from, std::size_t offset, std::size_t count);
     UNIBUF_CONTRACT_PART(backend_contract, api, space_name, [] { return unibuf::space(space_name); })
 #define UNIBUF_BUFFER_CONTRACT(api, space_name)                                                           \
     UNIBUF_CONTRACT_PART(buffer_contract, api, space_name, [] { return unibuf::space(space_name); });     \
+    UNIBUF_CONTRACT_PART(threads_contract, api, space_name, [] { return unibuf::space(space_name); });    \
     UNIBUF_CONTRACT_PART(host_write_contract, api, space_name, [] { return unibuf::space(space_name); }); \
     UNIBUF_CONTRACT_PART(eviction_contract, api, space_name, [] { return unibuf::space(space_name); })
 
@@ -142,6 +146,7 @@ bytes get(backends::memory& from, std::size_t offset, std::size_t count);
     UNIBUF_CONTRACT_PART(backend_contract, api, space_name, find);    \
     UNIBUF_CONTRACT_PART(sharing_contract, api, space_name, find);    \
     UNIBUF_CONTRACT_PART(buffer_contract, api, space_name, find);     \
+    UNIBUF_CONTRACT_PART(threads_contract, api, space_name, find);    \
     UNIBUF_CONTRACT_PART(host_write_contract, api, space_name, find); \
     UNIBUF_CONTRACT_PART(eviction_contract, api, space_name, find)
 #define UNIBUF_CONTRACT(api, space_name) UNIBUF_CONTRACT_OF(api, space_name, [] { return unibuf::space(space_name); })
