@@ -18,7 +18,7 @@
 namespace unibuf::detail {
 namespace {
 
-constexpr std::chrono::microseconds time_between_looks(100);
+constexpr std::chrono::milliseconds longest_nap(10);
 constexpr std::size_t most_named = 5;  // of the buffers that hold memory which others lack
 
 clock::time_point after(std::chrono::nanoseconds time) noexcept {
@@ -166,7 +166,9 @@ bool room::make(std::uint64_t bytes) {
     if (tried_.freed != 0) return true;
     if (!tried_.busy || clock::now() >= std::min(*others_end_, limit_.until)) return false;
     if (backends::help_others) backends::help_others();  // they may wait for this thread
-    std::this_thread::sleep_for(time_between_looks);
+    std::this_thread::sleep_for(next_nap_);
+    // Each look asks all buffers, so that a long wait takes few of them: naps take a ninth of the time until now.
+    next_nap_ = std::min<std::chrono::microseconds>(next_nap_ + next_nap_ / 8, longest_nap);
     limit_.ask();
     return true;
 }

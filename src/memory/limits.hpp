@@ -148,6 +148,7 @@ private:
     std::uint64_t bytes_;
     wait_limit limit_;
     std::optional<clock::time_point> others_end_;  // until then, others may end their leases; set where room lacks
+    std::chrono::microseconds next_nap_{100};      // between two looks at them
     residents::outcome tried_;
     bool kept_ = false;
 };
