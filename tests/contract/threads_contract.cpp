@@ -10,6 +10,8 @@
 #include <vector>
 
 #include "contract/contract.hpp"
+#include "unibuf/batch.hpp"
+#include "unibuf/lease_together.hpp"
 #include "unibuf/memory_pool.hpp"
 #include "unibuf/waiting.hpp"
 
@@ -81,6 +83,7 @@ public:
             }
             if (views_.size() > 5) views_.erase(views_.begin());
             if (pointers_.size() > 5) pointers_.erase(pointers_.begin());
+            if (bound_.size() > 1) bound_.erase(bound_.begin());
         }
     }
 
@@ -93,7 +96,7 @@ private:
         buffer all = among_.handle(index);
         const std::size_t first = below(2) == 0 ? 0 : below(sizes[index] / sizeof(word));
         buffer of = all.view(first * sizeof(word), rest);
-        switch (below(12)) {
+        switch (below(16)) {
             case 0:
                 return read(of);
             case 1:
@@ -117,9 +120,17 @@ private:
                 return views_.push_back(of.copy_view(any_space()));
             case 10:
                 return pointers_.push_back(of.host_view());
-            default:
+            case 11:
                 of.read_write(where_).release();
-                static_cast<void>(all.state());
+                return static_cast<void>(all.state());
+            case 12:
+                return together(of, among_.handle(below(sizes.size())));
+            case 13:
+                return columns(all);
+            case 14:
+                return batched(of, among_.handle(below(sizes.size())));
+            default:
+                return bind(of);
         }
     }
 
@@ -150,6 +161,35 @@ private:
         check(content);
     }
 
+    void together(buffer& one, buffer other) {
+        const auto [read, written] = lease_together(one.to_read(host), other.to_read_write(any_space()));
+        check(read.span());
+    }
+
+    /// Fills some columns of rows of eight words, and looks at others.
+    void columns(buffer& of) {
+        const shape rows{of.size_bytes() / sizeof(word) / 8, 8};
+        const std::size_t first = below(8);
+        buffer some = of.view(rows, sizeof(word), std::array{full_extent, slice{first, first + 1 + below(8 - first)}});
+        below(2) == 0 ? some.fill(pattern()) : some.read_write(where_).release();
+        bytes content(some.size_bytes());
+        some.copy_to(content);
+        check(content);
+    }
+
+    void batched(const buffer& one, const buffer& other) {
+        batch both(where_);
+        both.sync(one);
+        both.sync(other);
+        both.submit();
+    }
+
+    /// Lets the device use the bytes at any time, as long as this thread does three more such steps.
+    void bind(buffer& of) {
+        if (where_ == host_as_device) return;  // has no queued work to wait for
+        bound_.push_back(of.bind(where_, below(2) == 0 ? access::read : access::read_write));
+    }
+
     bytes pattern() {
         const word made = of_program(++number_);
         const auto* const begin = reinterpret_cast<const std::byte*>(&made);
@@ -167,6 +207,7 @@ private:
     std::mt19937 random_;
     std::vector<copy_view> views_;
     std::vector<host_view<std::byte>> pointers_;
+    std::vector<standing_hold> bound_;
 };
 
 TEST_P(threads_contract, leaves_every_word_whole) {
