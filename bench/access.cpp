@@ -6,6 +6,7 @@
 #include "default_device.hpp"
 #include "race.hpp"
 
+namespace bench::access_bench {
 namespace {
 
 using benchmark::DoNotOptimize;
@@ -52,3 +53,4 @@ const bench::declared current(
      .cases = {{"host()", host_pointer}, {"host() const", host_pointer_to_read}, {"device()", device_handle}}});
 
 }  // namespace
+}  // namespace bench::access_bench

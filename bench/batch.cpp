@@ -9,6 +9,7 @@
 #include "default_device.hpp"
 #include "race.hpp"
 
+namespace bench::batch_bench {
 namespace {
 
 constexpr std::size_t buffers = 10'000;
@@ -84,3 +85,4 @@ const bench::declared by_cuda({.name = "cuda.batch_10000",
                                .cases = {{"10,000 of 1 KiB to cuda:0", by_loop_of_cuda}}});
 
 }  // namespace
+}  // namespace bench::batch_bench

@@ -7,6 +7,7 @@
 #include "heap.hpp"
 #include "race.hpp"
 
+namespace bench::buffer_bench {
 namespace {
 
 using unibuf::unified_buffer;
@@ -66,3 +67,4 @@ const bench::declared bytes({.name = "buffer.bytes",
                              .cases = {{"copies at host and debug:0", bookkeeping}}});
 
 }  // namespace
+}  // namespace bench::buffer_bench

@@ -9,6 +9,7 @@
 #include "default_device.hpp"
 #include "race.hpp"
 
+namespace bench::c_bench {
 namespace {
 
 using benchmark::DoNotOptimize;
@@ -153,3 +154,4 @@ const bench::declared call(
                {"unibuf_mark_host_dirty", mark}}});
 
 }  // namespace
+}  // namespace bench::c_bench

@@ -9,6 +9,7 @@
 #include "default_device.hpp"
 #include "race.hpp"
 
+namespace bench::compare_first_bench {
 namespace {
 
 constexpr std::size_t page = 4096;
@@ -50,3 +51,4 @@ const bench::declared compare_first({.name = "tracking.compare_first",
                                                {"64 MiB to opencl:0", [] { return numbers_of_pages("opencl:0"); }}}});
 
 }  // namespace
+}  // namespace bench::compare_first_bench

@@ -5,6 +5,7 @@
 
 #include "claim.hpp"
 
+namespace bench::conv2d_bench {
 namespace {
 
 using conv2d::mode;
@@ -60,3 +61,4 @@ const bench::declared opengl(faster("conv2d.opengl", 3, mode::copying, "opengl:0
 const bench::declared opengl_careful(faster("conv2d.opengl.careful", 1.05, mode::careful, "opengl:0"));
 
 }  // namespace
+}  // namespace bench::conv2d_bench

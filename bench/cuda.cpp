@@ -11,6 +11,7 @@
 #include "default_device.hpp"
 #include "race.hpp"
 
+namespace bench::cuda_bench {
 namespace {
 
 using namespace bench::cuda;
@@ -95,3 +96,4 @@ const bench::declared pageable_small({.name = "cuda.pageable.small",
                                       .cases = each_way(false, small)});
 
 }  // namespace
+}  // namespace bench::cuda_bench

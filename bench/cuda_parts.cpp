@@ -13,6 +13,7 @@
 #include "default_device.hpp"
 #include "race.hpp"
 
+namespace bench::cuda_parts_bench {
 namespace {
 
 using namespace bench::cuda;
@@ -169,3 +170,4 @@ const bench::declared beside({.name = "cuda.overlap",
                               .cases = {{"64 MiB beside memsets", overlap}}});
 
 }  // namespace
+}  // namespace bench::cuda_parts_bench

@@ -9,6 +9,7 @@
 #include "default_device.hpp"
 #include "race.hpp"
 
+namespace bench::cuda_rectangle_bench {
 namespace {
 
 using namespace bench::cuda;
@@ -125,3 +126,4 @@ const bench::declared plane({.name = "cuda.plane",
                              .cases = each_way({std::size_t{256} * 256, 256, 1}, "256 x 256")});
 
 }  // namespace
+}  // namespace bench::cuda_rectangle_bench

@@ -5,6 +5,7 @@
 
 #include "race.hpp"
 
+namespace bench::directory_bench {
 namespace {
 
 constexpr std::size_t block = 64;
@@ -46,3 +47,4 @@ const bench::declared ten_thousand({.name = "directory.10000_ranges",
                                     .cases = {{"read of one element", [] { return one_element(10'000); }}}});
 
 }  // namespace
+}  // namespace bench::directory_bench

@@ -13,6 +13,7 @@
 #include "common/opencl_api.hpp"
 #include "race.hpp"
 
+namespace bench::eviction_bench {
 namespace {
 
 namespace cl = examples::cl;
@@ -160,3 +161,4 @@ const bench::declared eviction(
                {"6 of 16 MiB in turns, room for 4, only read", [] { return in_turns(unibuf::access::read); }}}});
 
 }  // namespace
+}  // namespace bench::eviction_bench

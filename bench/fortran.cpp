@@ -27,6 +27,7 @@ void bench_fortran_mark_and_sync();
 extern void* bench_fortran_pointer;
 }
 
+namespace bench::fortran_bench {
 namespace {
 
 namespace cl = bench::opencl;
@@ -181,3 +182,4 @@ const bench::declared small_syncs({.name = "fortran.sync.small",
                                    .cases = {{"64 bytes to debug:0", small_sync}}});
 
 }  // namespace
+}  // namespace bench::fortran_bench

@@ -5,6 +5,7 @@
 
 #include "race.hpp"
 
+namespace bench::lease_bench {
 namespace {
 
 /// Measures against a mutex that nobody else wants.
@@ -26,3 +27,4 @@ const bench::declared current(
     {.name = "lease.current", .unit = "ns", .goal = bench::at_most(20), .cases = {{"read at host", read_lease}}});
 
 }  // namespace
+}  // namespace bench::lease_bench

@@ -14,6 +14,7 @@
 
 #include "race.hpp"
 
+namespace bench::pool_bench {
 namespace {
 
 constexpr std::size_t bytes = 1 << 16;
@@ -176,3 +177,4 @@ const bench::declared used_in_a_loop(
     {.name = "pool.loop", .unit = "ns", .goal = bench::ratio_at_most(1.2), .cases = loops()});
 
 }  // namespace
+}  // namespace bench::pool_bench

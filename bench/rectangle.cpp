@@ -12,6 +12,7 @@
 #include "opencl.hpp"
 #include "race.hpp"
 
+namespace bench::rectangle_bench {
 namespace {
 
 namespace cl = bench::opencl;
@@ -221,3 +222,4 @@ const bench::declared change({.name = "rect.update",
                               .cases = {{"a mark of a column of 10,000 rows", update}}});
 
 }  // namespace
+}  // namespace bench::rectangle_bench

@@ -12,6 +12,7 @@
 #include "opencl.hpp"
 #include "race.hpp"
 
+namespace bench::small_bench {
 namespace {
 
 namespace cl = bench::opencl;
@@ -271,3 +272,4 @@ const bench::declared shared_round({.name = "small.shared_round",
                                     .cases = {{"64 MB rewritten", shared_rewrite}}});
 
 }  // namespace
+}  // namespace bench::small_bench

@@ -8,6 +8,7 @@
 #include "opencl.hpp"
 #include "race.hpp"
 
+namespace bench::standing_bench {
 namespace {
 
 constexpr std::size_t size = std::size_t{1} << 20;
@@ -49,3 +50,4 @@ const bench::declared standing({.name = "standing.write",
                                 .cases = {{"4 KiB there and back, bound at opencl:0", write_and_back}}});
 
 }  // namespace
+}  // namespace bench::standing_bench

@@ -7,6 +7,7 @@
 #include "default_device.hpp"
 #include "race.hpp"
 
+namespace bench::sync_bench {
 namespace {
 
 /// Measures one cache line marked and sent. The limit, the copy of a cache line, is taken off.
@@ -36,3 +37,4 @@ const bench::declared sync_bookkeeping({.name = "sync.bookkeeping",
                                         .cases = {{"64 bytes to debug:0", bookkeeping}}});
 
 }  // namespace
+}  // namespace bench::sync_bench

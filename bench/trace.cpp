@@ -8,6 +8,7 @@
 #include "race.hpp"
 #include "trace/recorder.hpp"
 
+namespace bench::trace_bench {
 namespace {
 
 constexpr std::size_t usual = 1024;  // events that each thread keeps
@@ -85,3 +86,4 @@ const bench::declared run({.name = "trace.run",
                            .cases = {{"8 KiB to opencl:0, of 16 MiB", [] { return round_trip("opencl:0"); }}}});
 
 }  // namespace
+}  // namespace bench::trace_bench

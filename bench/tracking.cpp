@@ -13,6 +13,7 @@
 #include "heap.hpp"
 #include "race.hpp"
 
+namespace bench::tracking_bench {
 namespace {
 
 using unibuf::write_tracking;
@@ -309,3 +310,4 @@ const bench::declared bytes(
                {"all", [] { return bookkeeping([](std::byte* to) { std::memset(to, 2, large); }); }}}});
 
 }  // namespace
+}  // namespace bench::tracking_bench

@@ -12,6 +12,7 @@
 #include "default_device.hpp"
 #include "race.hpp"
 
+namespace bench::transfer_bench {
 namespace {
 
 using unibuf::unified_buffer;
@@ -71,3 +72,4 @@ const bench::declared element({.name = "transfer.one_element",
                                .cases = {{"one of 256 MiB", one_element}}});
 
 }  // namespace
+}  // namespace bench::transfer_bench

@@ -15,6 +15,7 @@
 #include "backends/arena.hpp"
 #include "claim.hpp"
 
+namespace bench::waste_bench {
 namespace {
 
 /// An allocation or its end: `id` is alive from its first event to its second.
@@ -173,3 +174,4 @@ const bench::declared arenas({.name = "pool.fragmentation",
                                         {"growing sizes", [] { return of_arena(growing_sizes()); }}}});
 
 }  // namespace
+}  // namespace bench::waste_bench

@@ -16,6 +16,7 @@ if(UNIBUF_EXAMPLES AND NOT UNIBUF_SANITIZE)
     # Arenas are measured without a device.
     list(APPEND sources ${PROJECT_SOURCE_DIR}/src/backends/arena.cpp ${PROJECT_SOURCE_DIR}/src/backends/holes.cpp)
     add_executable(unibuf_bench EXCLUDE_FROM_ALL ${sources})
+    unite(unibuf_bench)
     target_include_directories(unibuf_bench PRIVATE ${PROJECT_SOURCE_DIR}/src)
     target_link_libraries(unibuf_bench PRIVATE unibuf conv2d_parts examples_common benchmark::benchmark
                                                fmt::fmt-header-only nlohmann_json::nlohmann_json)

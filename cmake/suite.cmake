@@ -12,6 +12,7 @@ endif()
 file(GLOB sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/bench/suite/*.cpp)
 file(GLOB programs CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/bench/suite/programs/*.cpp)
 add_executable(unibuf_suite ${sources} ${programs})
+unite(unibuf_suite)
 target_include_directories(unibuf_suite PRIVATE ${PROJECT_SOURCE_DIR}/bench/suite)
 target_include_directories(unibuf_suite SYSTEM PRIVATE ${OPENCL_HPP_INCLUDE_DIR})
 target_compile_definitions(unibuf_suite PRIVATE CL_HPP_ENABLE_EXCEPTIONS CL_HPP_MINIMUM_OPENCL_VERSION=120

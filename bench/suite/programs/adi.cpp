@@ -4,7 +4,7 @@
 #include "program.hpp"
 #include "random.hpp"
 
-namespace suite {
+namespace suite::adi_program {
 namespace {
 
 // Line i, a row or a column, begins at i * line, and its elements are `next` apart. Each line is a system, whose
@@ -150,4 +150,4 @@ const registered entry_of_adi({.name = "adi",
                                .make = made<adi>});
 
 }  // namespace
-}  // namespace suite
+}  // namespace suite::adi_program

@@ -8,7 +8,7 @@
 #include "program.hpp"
 #include "random.hpp"
 
-namespace suite {
+namespace suite::backprop_program {
 namespace {
 
 constexpr const char* source = R"(
@@ -189,4 +189,4 @@ const registered entry_of_backprop(
      .make = made<backprop>});
 
 }  // namespace
-}  // namespace suite
+}  // namespace suite::backprop_program

@@ -7,7 +7,7 @@
 #include "program.hpp"
 #include "random.hpp"
 
-namespace suite {
+namespace suite::bfs_program {
 namespace {
 
 constexpr const char* source = R"(
@@ -210,4 +210,4 @@ const registered entry_of_bfs({.name = "bfs",
                                .make = made<bfs>});
 
 }  // namespace
-}  // namespace suite
+}  // namespace suite::bfs_program

@@ -6,7 +6,7 @@
 #include "program.hpp"
 #include "random.hpp"
 
-namespace suite {
+namespace suite::cfd_program {
 namespace {
 
 constexpr const char* source = R"(
@@ -313,4 +313,4 @@ const registered entry_of_cfd({.name = "cfd",
                                .make = made<cfd>});
 
 }  // namespace
-}  // namespace suite
+}  // namespace suite::cfd_program

@@ -4,7 +4,7 @@
 #include "program.hpp"
 #include "random.hpp"
 
-namespace suite {
+namespace suite::convolution_3d_program {
 namespace {
 
 constexpr const char* source = R"(
@@ -111,4 +111,4 @@ const registered entry_of_convolution_3d({.name = "convolution_3d",
                                           .make = made<convolution_3d>});
 
 }  // namespace
-}  // namespace suite
+}  // namespace suite::convolution_3d_program

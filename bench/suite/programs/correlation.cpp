@@ -6,7 +6,7 @@
 #include "program.hpp"
 #include "random.hpp"
 
-namespace suite {
+namespace suite::correlation_program {
 namespace {
 
 constexpr const char* source = R"(
@@ -164,4 +164,4 @@ const registered entry_of_correlation({.name = "correlation",
                                        .make = made<correlation>});
 
 }  // namespace
-}  // namespace suite
+}  // namespace suite::correlation_program

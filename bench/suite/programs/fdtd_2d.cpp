@@ -4,7 +4,7 @@
 #include "program.hpp"
 #include "random.hpp"
 
-namespace suite {
+namespace suite::fdtd_2d_program {
 namespace {
 
 constexpr const char* source = R"(
@@ -156,4 +156,4 @@ const registered entry_of_fdtd_2d({.name = "fdtd_2d",
                                    .make = made<fdtd_2d>});
 
 }  // namespace
-}  // namespace suite
+}  // namespace suite::fdtd_2d_program

@@ -7,7 +7,7 @@
 #include "program.hpp"
 #include "random.hpp"
 
-namespace suite {
+namespace suite::hotspot_program {
 namespace {
 
 constexpr const char* source = R"(
@@ -134,4 +134,4 @@ const registered entry_of_hotspot({.name = "hotspot",
                                    .make = made<hotspot>});
 
 }  // namespace
-}  // namespace suite
+}  // namespace suite::hotspot_program

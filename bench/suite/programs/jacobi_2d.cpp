@@ -4,7 +4,7 @@
 #include "program.hpp"
 #include "random.hpp"
 
-namespace suite {
+namespace suite::jacobi_2d_program {
 namespace {
 
 constexpr const char* source = R"(
@@ -114,4 +114,4 @@ const registered entry_of_jacobi_2d({.name = "jacobi_2d",
                                      .make = made<jacobi_2d>});
 
 }  // namespace
-}  // namespace suite
+}  // namespace suite::jacobi_2d_program

@@ -7,7 +7,7 @@
 #include "program.hpp"
 #include "random.hpp"
 
-namespace suite {
+namespace suite::kmeans_program {
 namespace {
 
 constexpr const char* source = R"(
@@ -191,4 +191,4 @@ const registered entry_of_kmeans({.name = "kmeans",
                                   .make = made<kmeans>});
 
 }  // namespace
-}  // namespace suite
+}  // namespace suite::kmeans_program

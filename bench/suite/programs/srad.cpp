@@ -7,7 +7,7 @@
 #include "program.hpp"
 #include "random.hpp"
 
-namespace suite {
+namespace suite::srad_program {
 namespace {
 
 constexpr const char* source = R"(
@@ -321,4 +321,4 @@ const registered entry_of_srad({.name = "srad",
                                 .make = made<srad>});
 
 }  // namespace
-}  // namespace suite
+}  // namespace suite::srad_program

@@ -9,7 +9,7 @@
 #include "center_search.hpp"
 #include "program.hpp"
 
-namespace suite {
+namespace suite::streamcluster_program {
 namespace {
 
 constexpr const char* source = R"(
@@ -209,4 +209,4 @@ const registered entry_of_streamcluster({.name = "streamcluster",
                                          .make = made<streamcluster>});
 
 }  // namespace
-}  // namespace suite
+}  // namespace suite::streamcluster_program
