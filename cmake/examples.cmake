@@ -13,6 +13,7 @@ target_link_libraries(examples_common PUBLIC unibuf fmt::fmt-header-only ${CMAKE
 file(GLOB parts CONFIGURE_DEPENDS ${conv2d}/*.cpp)
 list(REMOVE_ITEM parts ${conv2d}/main.cpp ${pictures} ${conv2d}/opengl_api.cpp)
 add_library(conv2d_parts OBJECT ${parts})
+unite(conv2d_parts)
 target_link_libraries(conv2d_parts PUBLIC examples_common nlohmann_json::nlohmann_json)
 
 file(GLOB examples CONFIGURE_DEPENDS LIST_DIRECTORIES true RELATIVE ${PROJECT_SOURCE_DIR}/examples examples/*)

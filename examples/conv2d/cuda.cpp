@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <new>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -10,7 +11,7 @@
 #include "cuda_kernel.hpp"
 #include "job.hpp"
 
-namespace conv2d {
+namespace conv2d::cuda {
 namespace {
 
 using cu::check;
@@ -21,13 +22,18 @@ using cu::driver;
 /// unibuf leaves it too.
 class current {
 public:
-    explicit current(cu::context context) { check(driver().cuCtxPushCurrent_v2(context), "cuCtxPushCurrent"); }
+    explicit current(cu::context context) : current(context, std::nothrow) { check(pushed_, "cuCtxPushCurrent"); }
+    current(cu::context context, std::nothrow_t) noexcept : pushed_(driver().cuCtxPushCurrent_v2(context)) {}
     ~current() {
+        if (pushed_ != 0) return;
         cu::context popped = nullptr;
         driver().cuCtxPopCurrent_v2(&popped);
     }
     current(const current&) = delete;
     current& operator=(const current&) = delete;
+
+private:
+    cu::status pushed_;
 };
 
 /// Compiles the kernel's source.
@@ -93,7 +99,7 @@ public:
         check(driver().cuStreamCreate(&native_, cu::stream_non_blocking), "cuStreamCreate");
     }
     ~stream() {
-        const current context(in_);
+        const current context(in_, std::nothrow);
         driver().cuStreamDestroy_v2(native_);
     }
     stream(const stream&) = delete;
@@ -123,7 +129,7 @@ public:
         check(driver().cuModuleGetFunction(&kernel_, module_, "convolve"), "cuModuleGetFunction");
     }
     ~program() {
-        const current context(on_.context);
+        const current context(on_.context, std::nothrow);
         driver().cuStreamSynchronize(stream_.native());
         driver().cuModuleUnload(module_);
     }
@@ -160,7 +166,7 @@ public:
         check(driver().cuMemAlloc_v2(&address_, bytes), "cuMemAlloc");
     }
     ~device_buffer() {
-        const current context(in_);
+        const current context(in_, std::nothrow);
         driver().cuMemFree_v2(address_);
     }
     device_buffer(const device_buffer&) = delete;
@@ -247,6 +253,6 @@ private:
 
 }  // namespace
 
-std::unique_ptr<job> make_cuda_job(const order& of) { return make_job_of<copying, careful, zero_copy>(of); }
+std::unique_ptr<job> make_job(const order& of) { return make_job_of<copying, careful, zero_copy>(of); }
 
-}  // namespace conv2d
+}  // namespace conv2d::cuda

@@ -7,7 +7,7 @@
 
 #include "job.hpp"
 
-namespace conv2d {
+namespace conv2d::host {
 namespace {
 
 template <int Radius>
@@ -110,6 +110,6 @@ private:
 
 }  // namespace
 
-std::unique_ptr<job> make_host_job(const order& of) { return make_job_of<copying, careful, zero_copy>(of); }
+std::unique_ptr<job> make_job(const order& of) { return make_job_of<copying, careful, zero_copy>(of); }
 
-}  // namespace conv2d
+}  // namespace conv2d::host

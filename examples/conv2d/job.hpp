@@ -89,10 +89,21 @@ std::unique_ptr<job> make_job_of(const order& of) {
     return std::make_unique<ZeroCopy>(of);
 }
 
-std::unique_ptr<job> make_host_job(const order& of);
-std::unique_ptr<job> make_cuda_job(const order& of);
-std::unique_ptr<job> make_metal_job(const order& of);
-std::unique_ptr<job> make_opencl_job(const order& of);
-std::unique_ptr<job> make_opengl_job(const order& of);
+// Each is in the file of that name.
+namespace host {
+std::unique_ptr<job> make_job(const order& of);
+}
+namespace cuda {
+std::unique_ptr<job> make_job(const order& of);
+}
+namespace metal {
+std::unique_ptr<job> make_job(const order& of);
+}
+namespace opencl {
+std::unique_ptr<job> make_job(const order& of);
+}
+namespace opengl {
+std::unique_ptr<job> make_job(const order& of);
+}
 
 }  // namespace conv2d

@@ -9,7 +9,7 @@
 #include "metal_kernel.hpp"
 #include "unibuf/metal.hpp"
 
-namespace conv2d {
+namespace conv2d::metal {
 namespace {
 
 using mtl::method;
@@ -144,6 +144,6 @@ private:
 
 }  // namespace
 
-std::unique_ptr<job> make_metal_job(const order& of) { return make_job_of<copying, careful, zero_copy>(of); }
+std::unique_ptr<job> make_job(const order& of) { return make_job_of<copying, careful, zero_copy>(of); }
 
-}  // namespace conv2d
+}  // namespace conv2d::metal

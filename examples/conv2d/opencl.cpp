@@ -8,7 +8,7 @@
 #include "job.hpp"
 #include "opencl_kernel.hpp"
 
-namespace conv2d {
+namespace conv2d::opencl {
 namespace {
 
 namespace cl = examples::cl;
@@ -129,6 +129,6 @@ private:
 
 }  // namespace
 
-std::unique_ptr<job> make_opencl_job(const order& of) { return make_job_of<copying, careful, zero_copy>(of); }
+std::unique_ptr<job> make_job(const order& of) { return make_job_of<copying, careful, zero_copy>(of); }
 
-}  // namespace conv2d
+}  // namespace conv2d::opencl

@@ -13,7 +13,7 @@
 #include "opengl_kernel.hpp"
 #include "unibuf/error.hpp"
 
-namespace conv2d {
+namespace conv2d::opengl {
 namespace {
 
 std::ptrdiff_t signed_of(std::size_t bytes) noexcept { return static_cast<std::ptrdiff_t>(bytes); }
@@ -250,6 +250,6 @@ private:
 
 }  // namespace
 
-std::unique_ptr<job> make_opengl_job(const order& of) { return make_job_of<copying, careful, zero_copy>(of); }
+std::unique_ptr<job> make_job(const order& of) { return make_job_of<copying, careful, zero_copy>(of); }
 
-}  // namespace conv2d
+}  // namespace conv2d::opengl

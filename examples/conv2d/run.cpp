@@ -22,11 +22,11 @@ std::uint32_t checksum(std::span<const float> pixels) noexcept {
 
 std::unique_ptr<job> make_job(const order& of) {
     const std::string name = of.where.name();
-    if (name == "host") return make_host_job(of);
-    if (name.starts_with("cuda:")) return make_cuda_job(of);
-    if (name.starts_with("metal:")) return make_metal_job(of);
-    if (name.starts_with("opencl:")) return make_opencl_job(of);
-    if (name.starts_with("opengl:")) return make_opengl_job(of);
+    if (name == "host") return host::make_job(of);
+    if (name.starts_with("cuda:")) return cuda::make_job(of);
+    if (name.starts_with("metal:")) return metal::make_job(of);
+    if (name.starts_with("opencl:")) return opencl::make_job(of);
+    if (name.starts_with("opengl:")) return opengl::make_job(of);
     throw std::runtime_error("there is no convolution for " + name);
 }
 
