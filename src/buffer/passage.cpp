@@ -40,10 +40,12 @@ void check_not_asking(const lock& through, const request& asked) {
 /// Waits until no thread makes a copy: it uses those that are there. Returns whether it had to wait.
 bool wait_for_maker(lock& through, const request& asked) {
     if (!through->making_copy) return false;
-    through.wait_until([&] { return !through->making_copy; }, asked.hold_limit(), [&] {
-        return fmt::format("{}: {} was asked for, but another thread was making a copy for all of the given time",
-                           through.of().name(), describe(asked));
-    });
+    through.wait_until([&] { return !through->making_copy; }, asked.hold_limit(),
+                       [&] {
+                           return fmt::format(
+                               "{}: {} was asked for, but another thread was making a copy for all of the given time",
+                               through.of().name(), describe(asked));
+                       });
     return true;
 }
 
