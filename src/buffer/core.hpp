@@ -8,7 +8,8 @@
 //     done. What the host copies by itself where nobody else uses the buffer (put, poison) it copies under the lock.
 //  3. The gate says nothing while the lock is held, while an access has let go of it, and while any lease is held that
 //     was not taken at the gate: what it says is true of a buffer that nobody is changing (gate_bits.hpp).
-//  4. Nobody frees a copy while a claim, a lease, queued work or an undeclared hold names it.
+//  4. Nobody frees a copy while a claim, a lease, queued work or an undeclared hold names it, or while a thread makes
+//     another copy, which may use its memory.
 //  5. A buffer goes when its last handle and its last lease have gone, whichever is later.
 #pragma once
 
@@ -23,6 +24,7 @@
 #include "buffer/holds.hpp"
 #include "buffer/pool_tag.hpp"
 #include "buffer/small_mutex.hpp"
+#include "buffer/wait_circle.hpp"
 #include "buffer/waiting_writers.hpp"
 #include "coherence/transitions.hpp"
 #include "memory/copies.hpp"
@@ -88,7 +90,11 @@ struct guarded {
 
     /// Whoever waits counts in `waiting`.
     void tell_waiting() const noexcept {
-        if (waiting != 0 && seldom) seldom->changed.notify_all();
+        if (waiting == 0 || !seldom) return;
+#ifndef NDEBUG
+        waits_for::look_again(this);
+#endif
+        seldom->changed.notify_all();
     }
 
     /// Notes an access at `where`. Returns whether it is the first since bytes came there that nobody had asked for.

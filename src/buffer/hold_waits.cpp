@@ -39,10 +39,11 @@ bool let_writers_in(lock& through, const request& asked, clock::time_point& pati
 /// Prints a circle of threads that wait for each other, once for each wait.
 class circle_finder {
 public:
-    void look(const core& of, const request& asked, const hold& other) {
+    void look(lock& through, const request& asked, const hold& other) {
+        const core& of = through.of();
         wait_.reset();
         wait_.emplace(
-            this_thread(), other.thread,
+            this_thread(), other.thread, through.operator->(),
             fmt::format("{}: {} was asked for, and there is {}", of.name(), describe(asked), describe(other)));
         const std::string circle = told_ ? "" : wait_->circle();
         if (circle.empty()) return;
@@ -91,7 +92,7 @@ void wait_for_holds(lock& through, const request& asked) {
             in_line.emplace(seldom.writers_in_line, asked.part, seldom.changed);
         }
 #ifndef NDEBUG
-        circles.look(through.of(), asked, other);
+        circles.look(through, asked, other);
 #endif
         return false;
     };

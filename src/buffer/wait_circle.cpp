@@ -12,6 +12,7 @@ namespace {
 
 struct wait {
     std::uint32_t holder;
+    const void* of;
     std::string asked;
 };
 
@@ -27,14 +28,19 @@ all_waits& known() {
 
 }  // namespace
 
-waits_for::waits_for(std::uint32_t waiter, std::uint32_t holder, std::string asked) : waiter_(waiter) {
+waits_for::waits_for(std::uint32_t waiter, std::uint32_t holder, const void* of, std::string asked) : waiter_(waiter) {
     const std::scoped_lock lock(known().mutex);
-    known().by_waiter.insert_or_assign(waiter, wait{holder, std::move(asked)});
+    known().by_waiter.insert_or_assign(waiter, wait{holder, of, std::move(asked)});
 }
 
 waits_for::~waits_for() {
     const std::scoped_lock lock(known().mutex);
     known().by_waiter.erase(waiter_);
+}
+
+void waits_for::look_again(const void* of) noexcept {
+    const std::scoped_lock lock(known().mutex);
+    std::erase_if(known().by_waiter, [of](const auto& each) { return each.second.of == of; });
 }
 
 std::string waits_for::circle() const {
@@ -45,7 +51,7 @@ std::string waits_for::circle() const {
     for (std::size_t steps = 0; steps < by_waiter.size(); ++steps) {
         const auto found = by_waiter.find(thread);
         if (found == by_waiter.end()) return {};
-        const auto& [holder, asked] = found->second;
+        const auto& [holder, of, asked] = found->second;
         result += fmt::format("{}thread {} waits for thread {}: {}", result.empty() ? "" : "; ", thread, holder, asked);
         if (holder == waiter_) return result;
         thread = holder;

@@ -222,17 +222,29 @@ TEST(a_copy_that_is_made, keeps_the_memory_of_the_others) {
 }
 
 TEST(threads_in_a_circle, are_named_by_the_wait_that_closes_it) {
-    const detail::waits_for first(1, 2, "a");
-    const detail::waits_for second(2, 3, "b");
+    const int of = 0;
+    const detail::waits_for first(1, 2, &of, "a");
+    const detail::waits_for second(2, 3, &of, "b");
     EXPECT_EQ(second.circle(), "");
-    const detail::waits_for beside(4, 1, "d");
+    const detail::waits_for beside(4, 1, &of, "d");
     {
-        const detail::waits_for third(3, 1, "c");
+        const detail::waits_for third(3, 1, &of, "c");
         EXPECT_EQ(third.circle(),
                   "thread 3 waits for thread 1: c; thread 1 waits for thread 2: a; thread 2 waits for thread 3: b");
         EXPECT_EQ(beside.circle(), "");
     }
     EXPECT_EQ(first.circle(), "");
+}
+
+/// A thread whose wait is over, and that has not woken up yet, is in no circle.
+TEST(threads_in_a_circle, wait_for_holds_that_are_there) {
+    const int of = 0;
+    const int another = 0;
+    const detail::waits_for first(1, 2, &of, "a");
+    const detail::waits_for second(2, 1, &another, "b");
+    EXPECT_NE(second.circle(), "");
+    detail::waits_for::look_again(&of);
+    EXPECT_EQ(second.circle(), "");
 }
 
 #ifndef NDEBUG
