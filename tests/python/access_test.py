@@ -1,5 +1,7 @@
 """The right to touch a buffer for a while, what is left of it, and the copies that come and go."""
 
+import subprocess
+import sys
 import threading
 import time
 
@@ -18,6 +20,40 @@ from unibuf import (
 
 def ones(shape=(4, 5), dtype=np.float32, **options):
     return UnifiedBuffer(shape, dtype, **options).fill(1)
+
+
+@pytest.mark.parametrize("how", ["missing", "interrupted"])
+@pytest.mark.parametrize("take", ["write", "read_write", "read"])
+def test_a_block_that_shows_no_array_leaves_all_as_it_was(take, how):
+    """The package of the arrays of its space cannot be imported; or Ctrl-C comes before the first of them is made."""
+    program = f"""
+import signal, sys
+from unibuf import DeviceUnavailableError, UnifiedBuffer, devices
+if not any(each.name == "opencl:0" for each in devices()):
+    sys.exit("skip")
+buffer = UnifiedBuffer(4, hint="gpu_preferred").fill(7)
+
+class Interrupts:
+    def find_spec(self, name, path, target=None):
+        if name == "pyopencl":
+            signal.raise_signal(signal.SIGINT)
+
+if {how == "missing"}:
+    sys.modules["pyopencl"] = None
+else:
+    sys.meta_path.insert(0, Interrupts())
+try:
+    with buffer.{take}("opencl:0"):
+        pass
+except (DeviceUnavailableError, KeyboardInterrupt) as failure:
+    kept = failure  # and the frames that it went through
+assert (buffer.host == 7).all()
+assert type(kept) is ({"DeviceUnavailableError" if how == "missing" else "KeyboardInterrupt"})
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    if "skip" in done.stderr:
+        pytest.skip("opencl:0 is not there")
+    assert done.returncode == 0, done.stderr
 
 
 def test_blocks(device):

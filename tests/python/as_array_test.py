@@ -97,6 +97,39 @@ def test_work_is_done_where_the_content_is(default_device):
     assert (b.host == ROWS + 1).all()
 
 
+WRITERS = {
+    "copyto": lambda b: np.copyto(b, 7),
+    "put": lambda b: np.put(b, range(12), 7),
+    "place": lambda b: np.place(b, np.ones((3, 4), bool), [7]),
+    "putmask": lambda b: np.putmask(b, np.ones((3, 4), bool), 7),
+    "the place of `out`": lambda b: np.sum(np.full((1, 3, 4), 7.0), 0, None, b),
+    "a list, and the place of `out`": lambda b: np.concatenate([np.full((3, 4), 7.0)], 0, b),
+    "a view": lambda b: np.ravel(b).__setitem__(..., 7),
+    "an argument that is to be overwritten": lambda b: np.nan_to_num(b, copy=False, nan=7),
+}
+
+
+@pytest.mark.parametrize("name", WRITERS)
+def test_what_functions_of_numpy_write_is_seen_everywhere(name, default_device):
+    default_device("debug:0")
+    b = UnifiedBuffer((3, 4)).fill(np.nan)
+    b.sync_to_device()
+    with b.write("debug:0", offset=0, count=4) as row:  # the host lacks these alone
+        row[:] = np.nan
+    assert b.state is BufferState.DEVICE_DIRTY
+    WRITERS[name](b)
+    assert (b.to_numpy() == 7).all()
+    with b.read("debug:0") as array:
+        assert (array == 7).all()
+
+
+def test_functions_give_what_they_were_given_to_write_into(device):
+    total = UnifiedBuffer((4,))
+    assert np.sum(filled(), 0, None, total) is total and (total.host == ROWS.sum(0)).all()
+    with pytest.raises(TypeError):
+        np.sum(filled(), 0, None, total, unknown=1)
+
+
 def test_a_refused_computation_leaves_the_buffer_as_it_was(device):
     whole = UnifiedBuffer((3, 4), int).copy_from(ROWS.astype(int))
     for nonsense in (lambda: whole.__iadd__(0.5), lambda: np.add(ROWS, 1, out=whole)):

@@ -60,6 +60,20 @@ def test_shape(device, shape, then):
     assert (buffer.fill(2).to_numpy() == 2).all() and not buffer.zeros().host.any()
 
 
+class Once:
+    """An extent that has one answer."""
+
+    def __init__(self, answer):
+        self.answers = [answer]
+
+    def __index__(self):
+        return self.answers.pop()
+
+
+def test_extents_are_asked_once():
+    assert UnifiedBuffer((Once(2), 3)).shape == (2, 3)
+
+
 @pytest.mark.parametrize("shape", [2**62, 2**63, 2**100, (2**40, 2**40), (0, 2**70), (0, 2**62), (0, 2**40, 2**40)])
 def test_more_than_can_be_addressed(shape):
     with pytest.raises(MemoryError, match="than can be addressed"):

@@ -20,6 +20,42 @@ def filled():
     return UnifiedBuffer((3, 3), np.float64).copy_from(CONTENT)
 
 
+@pytest.mark.parametrize(
+    "of, other",
+    [
+        ((3, 3), (3, 3)),
+        ((3,), (3, 3)),
+        ((2, 3, 3), (3, 3)),
+        ((2, 3, 3), (2, 3, 3)),
+        ((3, 3), (3,)),
+        ((3,), (3,)),
+        ((3, 3), (3, 2)),
+        ((), (3, 3)),
+        ((3, 3), ()),
+    ],
+)
+def test_a_matrix_product_in_place_is_an_arrays(of, other):
+    array, by = np.arange(np.prod(of), dtype=float).reshape(of), np.arange(np.prod(other), dtype=float).reshape(other)
+    buffer = UnifiedBuffer(of, np.float64).copy_from(array)
+    try:
+        array @= by
+    except ValueError:
+        with pytest.raises(ValueError):
+            buffer @= by
+    else:
+        buffer @= by
+        buffer @= np.eye(3)
+    assert buffer.to_numpy().tolist() == array.tolist()
+
+
+@pytest.mark.filterwarnings("ignore:divide by zero", "ignore:invalid value", "ignore:the matrix subclass")
+@pytest.mark.parametrize("op", [operator.mul, operator.truediv, operator.floordiv, operator.eq])
+def test_arrays_of_classes_with_operators_of_their_own_use_them(op):
+    for other in (np.matrix(CONTENT + 1), np.ma.array(CONTENT, mask=np.eye(3)), CONTENT.view(np.recarray)):
+        for expected, given in ((op(CONTENT, other), op(filled(), other)), (op(other, CONTENT), op(other, filled()))):
+            assert type(given) is type(expected) and repr(given) == repr(expected)
+
+
 def name_of(op, prefix=""):
     return f"__{prefix}{op.__name__.strip('_')}__"
 

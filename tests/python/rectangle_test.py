@@ -24,6 +24,26 @@ INDICES = [
 ]  # fmt: skip
 
 
+class WhileFreed:
+    """An index during which another thread frees the buffer."""
+
+    def __init__(self, buffer):
+        self.buffer = buffer
+
+    def __index__(self):
+        self.buffer.free()
+        return 1
+
+
+@pytest.mark.parametrize("column", [1, slice(1, 3), slice(0, 4, 2)])
+def test_a_view_of_what_is_freed_meanwhile_is_of_what_is_left(column):
+    rectangle = UnifiedBuffer((4, 4), np.int32).view[:, column]
+    rectangle.view[WhileFreed(rectangle)].fill(5)
+    expected = np.zeros(rectangle.shape, np.int32)
+    expected[1] = 5
+    assert (rectangle.host == expected).all()
+
+
 @pytest.mark.parametrize("index", INDICES)
 def test_a_view_is_what_an_array_has_by_the_index(device, index):
     buffer, content = grid()

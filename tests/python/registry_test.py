@@ -29,6 +29,24 @@ def test_a_name_gives_the_same_buffer():
     assert registry.get("frames") is None and not registry.remove("frames")
 
 
+@pytest.mark.parametrize("refused", [UnifiedBuffer((4, 4)).view[:, 1], UnifiedBuffer((1,) * 9), np.ones(3)], ids=type)
+def test_a_name_stays_where_its_new_buffer_is_refused(refused):
+    registry.add("weights", UnifiedBuffer(4).fill(3), keep=True)
+    with pytest.raises((unibuf.UnibufError, TypeError)):
+        registry["weights"] = refused
+    assert (registry["weights"].host == 3).all()
+    registry["weights"] = new = UnifiedBuffer(2)
+    assert registry["weights"] is new
+
+
+def test_a_name_of_a_released_buffer_is_another_ones():
+    pool, another = unibuf.MemoryPool(), unibuf.Registry()
+    registry["frame"] = released = pool.acquire(4)
+    pool.release(released)
+    another["frame"] = new = UnifiedBuffer(4)
+    assert registry["frame"].id == registry.get("frame").id == new.id
+
+
 def test_names_keep_no_buffer_unless_told_to():
     buffer = UnifiedBuffer((10,)).fill(3)
     registry["weak"] = buffer

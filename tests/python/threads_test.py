@@ -14,7 +14,7 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 import unibuf
-from conftest import as_numpy
+from conftest import as_numpy, usable
 from unibuf import BufferState, UnifiedBuffer
 
 N = 5000
@@ -185,6 +185,33 @@ def test_anything_at_the_same_time(device):
     assert [unibuf.get_accelerator(space).memory.held for space in ("host", "debug:0")] == memory
 
 
+def test_operators_on_two_buffers_wait_in_no_circle():
+    one, other = UnifiedBuffer(N).fill(1), UnifiedBuffer(N).fill(1)
+
+    def add(to, what):
+        for _ in range(500):
+            to += what
+            to.fill(1)
+
+    in_threads(lambda: add(one, other), lambda: add(other, one), lambda: [one + other for _ in range(500)])
+
+
+def test_views_of_a_device_are_of_one_moment():
+    """free() makes a buffer of its own of a rectangle: neither its memory goes with the other's strides, nor back."""
+    space = usable("opencl:0")
+    whole = UnifiedBuffer((64, 8), np.int32)
+    for _ in range(100):
+        buffer = whole.view[:, 2:4]
+        started = threading.Barrier(2)
+        thread = threading.Thread(target=lambda of=buffer, when=started: (when.wait(), of.free()))
+        thread.start()
+        started.wait()
+        view = buffer.opencl(int(space[-1]))
+        thread.join()
+        array = view.pyopencl()
+        assert (array.strides == (8, 4)) == (array.base_data.size < whole.nbytes)
+
+
 def test_a_thread_does_not_wait_for_itself():
     buffer, other = UnifiedBuffer(10, hint="gpu_preferred").fill(1), UnifiedBuffer(10).fill(1)
     with buffer.write("host"):
@@ -339,6 +366,37 @@ def test_what_ended_one_wait_ends_no_other():
     assert (buffer.__array__() == 1).all()
     for each in (buffer, UnifiedBuffer(3, "M8[s]"), UnifiedBuffer(3, [("a", "u1")])):  # two without such a view
         assert np.asarray(each).dtype == each.dtype
+
+
+def test_what_ended_an_export_ends_no_later_one():
+    buffer = UnifiedBuffer(3, "M8[s]")  # arrays of dates have no such view, so that NumPy asks again for another
+    thread, done = blocked(buffer)
+    unibuf.set_default_timeout(0.01)
+    failures = []
+    for ask in (memoryview, np.asarray):
+        try:
+            ask(buffer)
+        except Exception as failure:
+            failures.append(type(failure))
+        if not done.is_set():
+            unibuf.set_default_timeout(None)
+            done.set()
+            thread.join()
+    assert failures == [unibuf.LeaseTimeoutError]
+
+
+def test_ctrl_c_ends_a_call_that_asks_twice():
+    buffer = UnifiedBuffer(N)
+    thread, done = blocked(buffer, 20)
+    try:
+        threading.Timer(0.1, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
+        with pytest.raises(KeyboardInterrupt):
+            np.frombuffer(buffer, np.float32)
+        assert thread.is_alive()
+    finally:
+        done.set()
+        thread.join()
+    assert (np.frombuffer(buffer, np.float32) == 1).all()
 
 
 # Event loops

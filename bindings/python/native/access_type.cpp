@@ -2,6 +2,8 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/typing.h>
 
+#include <array>
+#include <atomic>
 #include <functional>
 #include <optional>
 #include <string>
@@ -45,11 +47,13 @@ public:
     nb::object enter() {
         unibuf::buffer mine = take_handle();  // another thread may enter the block meanwhile
         if (handle_) throw error(error_code::invalid_argument, "the block was entered already");
+        check_has_arrays();  // a lease to write that shows none would have dropped the content
         handle_.emplace(std::move(mine));
+        nb::object root;
         try {
-            nb::object root = nb::cast(what_ == access::read    ? memory(lease_by(&unibuf::buffer::read))
-                                       : what_ == access::write ? memory(lease_by(&unibuf::buffer::write))
-                                                                : memory(lease_by(&unibuf::buffer::read_write)));
+            root = nb::cast(what_ == access::read    ? memory(lease_by(&unibuf::buffer::read))
+                            : what_ == access::write ? memory(lease_by(&unibuf::buffer::write))
+                                                     : memory(lease_by(&unibuf::buffer::read_write)));
             const auto& held = *nb::inst_ptr<memory>(root);
             if (!shape_.is_valid()) shape_ = nb::make_tuple(held.size_bytes() / buffer().element().bytes);
             array_ = buffer().array(root, where_, shape_, strides_, stream_);
@@ -59,6 +63,9 @@ public:
             }
             memory_ = std::move(root);
         } catch (...) {
+            if (root.is_valid()) nb::inst_ptr<memory>(root)->end();  // the frames of the error may keep it
+            array_.reset();
+            inner_.reset();
             drop_handle();
             throw;
         }
@@ -131,15 +138,31 @@ private:
         return result;
     }
 
+    /// Throws error(device_unavailable) where the package of the space's arrays cannot be imported.
+    void check_has_arrays() const {
+        static constinit std::array<std::atomic<bool>, 256> known = {};
+        if (where_ == host || known[where_.id()].load(std::memory_order_relaxed)) return;
+        static constinit imported prepare("unibuf._device_arrays", "prepare");
+        in_python([&] { return prepare(where_.name()); });
+        known[where_.id()].store(true, std::memory_order_relaxed);
+    }
+
     /// Takes a lease by `take`, which is read, write or read_write of the buffer.
     template <class Take>
     std::invoke_result_t<Take, unibuf::buffer&, space, const access_options&> lease_by(Take take) {
         return unlocked([&] { return std::invoke(take, *handle_, where_, options_); });
     }
 
+    /// Calls what the end of a block needs, without the interpreter's lock. Ctrl-C does not end its waits.
+    template <class Act>
+    static auto uninterrupted(const Act& act) {
+        const without_interpreter released;
+        return act();
+    }
+
     std::optional<copy_view> hold() {
         try {
-            return unlocked([&] { return handle_->hold_copy(where_, options_.offset, options_.count); });
+            return uninterrupted([&] { return handle_->hold_copy(where_, options_.offset, options_.count); });
         } catch (const error& failure) {
             warn("their memory cannot be kept", failure);
             return std::nullopt;
@@ -148,7 +171,7 @@ private:
 
     void keep_to_write(memory& held) {
         try {
-            held.keep_by(unlocked([&] { return handle_->host_view(options_.offset, options_.count); }));
+            held.keep_by(uninterrupted([&] { return handle_->host_view(options_.offset, options_.count); }));
         } catch (const error& failure) {
             warn("what they write is not found", failure);
         }

@@ -208,21 +208,39 @@ int init(PyObject* self, PyObject* positional, PyObject* named) {
     return done ? 0 : -1;
 }
 
+thread_local constinit bool failure_is_kept = false;
+
 /// Keeps the error that is set for `__array__`: NumPy drops it, and asks for that next.
 void keep_failure(PyObject* self) noexcept {
     nb::python_error failure;
     try {
         static constinit imported keep("unibuf._failed_export", "keep");
         in_python([&] { return keep(nb::handle(self), failure.value()); });
+        failure_is_kept = true;
     } catch (const nb::python_error&) {  // another signal: `__array__` waits anew then
     }
     failure.restore();
+}
+
+/// Forgets what is kept, where this call is no part of the one that failed. Returns false where it is, and what is kept
+/// ends waits: it is set then.
+bool forget_failure(PyObject* self) noexcept {
+    if (!std::exchange(failure_is_kept, false)) return true;
+    try {
+        static constinit imported forget("unibuf._failed_export", "forget");
+        in_python([&] { return forget(nb::handle(self)); });
+        return true;
+    } catch (nb::python_error& interrupted) {
+        interrupted.restore();
+        return false;
+    }
 }
 
 /// Exports the host's array, which the consumer holds from then on: what he writes is found. Types with fields are
 /// refused, as the protocol does not carry all of them: NumPy asks for `__array__` then.
 int get_buffer(PyObject* self, Py_buffer* view, int flags) {
     view->obj = nullptr;
+    if (!forget_failure(self)) return -1;
     bool is_refused = false;
     PyObject* const array = with_buffer(self, [&](typed_buffer& of) -> PyObject* {
         is_refused = nb::cast<std::string>(of.element().dtype.attr("kind")) == "V";

@@ -34,18 +34,27 @@ void copy_bytes_to(typed_buffer& self, nb::handle target, nb::handle offset, nb:
 /// Returns the handle to the array that `of` is a rectangle of, or to all of it.
 unibuf::buffer& array_of(typed_buffer& of) { return of.rectangle() ? of.rectangle()->array : of.bytes(); }
 
+/// Returns whether the buffer is a rectangle that `which` tells, or all of an array where that is None.
+bool is_still(typed_buffer& of, nb::handle which) {
+    return of.rectangle() ? of.rectangle()->which.is(which) : which.is_none();
+}
+
+// Each returns None where the buffer is not `within` any more, as others have called free().
+
 /// Makes a handle to elements of that array that follow each other, from the byte `offset` on.
-nb::object range(nb::pointer_and_handle<typed_buffer> self, std::size_t offset, nb::object shape) {
+nb::object range(nb::pointer_and_handle<typed_buffer> self, std::size_t offset, nb::object shape, nb::handle within) {
     typed_buffer& of = *self.p;
+    if (!is_still(of, within)) return nb::none();
     std::size_t bytes = of.element().bytes;
     for (const nb::handle extent : shape) bytes *= nb::cast<std::size_t>(extent);
     return make_buffer(self.h.type(), array_of(of).view(bytes ? offset : 0, bytes), of.element(), std::move(shape));
 }
 
 /// Makes a handle to a rectangle of that array, which `which` tells as unibuf._rectangles does.
-nb::object rectangle(nb::pointer_and_handle<typed_buffer> self, nb::object which, nb::object shape,
-                     nb::object strides) {
+nb::object rectangle(nb::pointer_and_handle<typed_buffer> self, nb::object which, nb::object shape, nb::object strides,
+                     nb::handle within) {
     typed_buffer& of = *self.p;
+    if (!is_still(of, within)) return nb::none();
     std::vector<std::size_t> extents;
     std::vector<slice> along;
     for (const nb::handle extent : nb::object(which[0])) extents.push_back(nb::cast<std::size_t>(extent));
@@ -102,8 +111,8 @@ void define_buffer(nb::module_& in) {
             nb::lock_self())
         .def_prop_ro(
             "_has_steps", [](const typed_buffer& self) { return self.has_steps(); }, nb::lock_self())
-        .def("_make_range", range, "offset"_a, "shape"_a, nb::lock_self())
-        .def("_make_rectangle", rectangle, "which"_a, "shape"_a, "strides"_a, nb::lock_self())
+        .def("_make_range", range, "offset"_a, "shape"_a, "within"_a.none(), nb::lock_self())
+        .def("_make_rectangle", rectangle, "which"_a, "shape"_a, "strides"_a, "within"_a.none(), nb::lock_self())
         .def("_copy_bytes_from", copy_bytes_from, "source"_a, "offset"_a = 0, "at"_a = "host", nb::lock_self())
         .def("_copy_bytes_to", copy_bytes_to, "target"_a, "offset"_a = 0, "at"_a = "host", nb::lock_self())
         .def(

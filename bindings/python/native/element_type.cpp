@@ -97,12 +97,18 @@ nb::object shape_of(nb::handle wanted, const element_type& element, std::size_t&
     bool empty = false;
     bool plain = true;
     bool countable = true;
+    std::vector<nb::object> extents;
     for (std::size_t axis = 0; axis < axes; ++axis) {
-        PyObject* const extent = PyTuple_GetItem(shape.ptr(), static_cast<Py_ssize_t>(axis));
-        plain &= PyLong_CheckExact(extent) != 0;
-        const Py_ssize_t count = PyNumber_AsSsize_t(extent, PyExc_OverflowError);
+        extents.push_back(nb::borrow(PyTuple_GetItem(shape.ptr(), static_cast<Py_ssize_t>(axis))));
+        nb::object& extent = extents.back();
+        if (!PyLong_CheckExact(extent.ptr())) {
+            plain = false;
+            extent = nb::steal(PyNumber_Index(extent.ptr()));  // once: what it returns may differ the next time
+            if (!extent.is_valid() && PyErr_ExceptionMatches(PyExc_TypeError)) refuse_shape(wanted);
+            if (!extent.is_valid()) nb::raise_python_error();
+        }
+        const Py_ssize_t count = PyNumber_AsSsize_t(extent.ptr(), PyExc_OverflowError);
         if (count == -1 && PyErr_Occurred()) {
-            if (PyErr_ExceptionMatches(PyExc_TypeError)) refuse_shape(wanted);
             if (!PyErr_ExceptionMatches(PyExc_OverflowError)) nb::raise_python_error();
             PyErr_Clear();
             countable = false;
@@ -124,8 +130,7 @@ nb::object shape_of(nb::handle wanted, const element_type& element, std::size_t&
     if (plain) return the_last_or(std::move(shape));
     nb::object result = nb::steal(PyTuple_New(static_cast<Py_ssize_t>(axes)));
     for (std::size_t axis = 0; axis < axes; ++axis) {
-        const auto index = static_cast<Py_ssize_t>(axis);
-        PyTuple_SetItem(result.ptr(), index, PyNumber_Index(PyTuple_GetItem(shape.ptr(), index)));
+        PyTuple_SetItem(result.ptr(), static_cast<Py_ssize_t>(axis), extents[axis].release().ptr());
     }
     return result;
 }

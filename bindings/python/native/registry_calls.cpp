@@ -12,14 +12,19 @@ namespace unibuf::python {
 
 namespace {
 
-void add(nb::handle given_name, nb::handle buffer, nb::handle kept) {
+/// `instead`: takes the name away from another buffer, where this one is none that is refused.
+void add(nb::handle given_name, nb::handle buffer, nb::handle kept, bool instead) {
     const std::string name = name_of(given_name);
     typed_buffer& of = buffer_of(buffer, "what has a name is a UnifiedBuffer");
     const auto keep = plain_value<bool>(kept, "keep is True or False");
     std::vector<std::size_t> extents;
     for (const nb::handle extent : of.shape()) extents.push_back(nb::cast<std::size_t>(extent));
     const auto element = nb::cast<std::string>(of.element().dtype.attr("str"));
-    of.access([&](unibuf::buffer& bytes) { get_registry().add(name, bytes, shape::of(extents), element, keep); });
+    of.access([&](unibuf::buffer& bytes) {
+        const auto all = shape::of(extents);
+        if (instead && !bytes.is_rectangle()) get_registry().remove(name);
+        get_registry().add(name, bytes, all, element, keep);
+    });
 }
 
 /// Returns the buffer of that name as an instance of `type`; None where nobody has the name. `known` is the id of a
@@ -40,7 +45,7 @@ nb::object find(nb::handle type, nb::handle given_name, nb::handle known) {
 }  // namespace
 
 void define_registry(nb::module_& in) {
-    in.def("registry_add", add, "name"_a.none(), "buffer"_a.none().lock(), "keep"_a.none());
+    in.def("registry_add", add, "name"_a.none(), "buffer"_a.none().lock(), "keep"_a.none(), "instead"_a);
     in.def("registry_find", find, "type"_a, "name"_a.none(), "known"_a.none(),
            nb::sig("def registry_find(type: type, name: str, known: object | None) -> typing.Any"));
     in.def(

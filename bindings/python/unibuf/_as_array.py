@@ -5,6 +5,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack
+from functools import lru_cache
+from inspect import Signature, signature
 from operator import index
 from typing import TYPE_CHECKING, Any
 
@@ -25,6 +27,20 @@ if TYPE_CHECKING:
 
 _AT_DEVICE = (BufferState.DEVICE_DIRTY, BufferState.DEVICE_ONLY)
 _COMPUTING = ("cuda", "debug")  # kinds of devices whose arrays have NumPy's functions
+# What these return is new, and they write to nothing but `out`: a device may do them. What others write to its array,
+# or to a view of it that they return, nobody would find.
+_AT_DEVICE_TOO = frozenset(
+    getattr(np, name)
+    for name in (
+        "all allclose amax amin any append argmax argmin argpartition argsort argwhere array_equal average bincount "
+        "clip compress concatenate convolve copy corrcoef correlate count_nonzero cov cross cumprod cumsum delete diff "
+        "digitize dot empty_like flatnonzero full_like gradient histogram inner insert interp intersect1d isclose "
+        "isin kron lexsort max mean min nanargmax nanargmin nancumprod nancumsum nanmax nanmean nanmin nanprod nanstd "
+        "nansum nanvar nonzero ones_like outer pad partition prod ptp repeat roll rot90 round searchsorted select "
+        "setdiff1d sort stack std sum take tensordot tile trace union1d unique var vdot vstack hstack where zeros_like"
+    ).split()
+    if hasattr(np, name)
+)
 _LEAST_TO_READ: dict[Any, Callable[[Any], Any]] = {
     np.shape: lambda b: b.shape,
     np.ndim: lambda b: b.ndim,
@@ -65,8 +81,9 @@ class ArrayBuffer(BufferBase[T], ArrayOperators):
     ) -> Any:
         if function in _LEAST_TO_READ and arguments == (self,) and not options:
             return _LEAST_TO_READ[function](self)
-        out = options.get("out")
-        where = _side_of(_buffers_in([arguments, options])) if out is None else "host"
+        out = _out_of(function, arguments, options)
+        may_go = function in _AT_DEVICE_TOO and out is None
+        where = _side_of(_buffers_in([arguments, options])) if may_go else "host"
         result = function(*_shown(arguments, where), **{name: _shown(each, where) for name, each in options.items()})
         return out if isinstance(out, ArrayBuffer) else result
 
@@ -201,6 +218,21 @@ class ArrayBuffer(BufferBase[T], ArrayOperators):
         return self.host.T
 
 
+@lru_cache
+def _signature(function: Callable[..., Any]) -> Signature:
+    return signature(function)
+
+
+def _out_of(function: Callable[..., Any], arguments: Any, options: dict[str, Any]) -> Any:
+    """What is given for the parameter `out`, by its name or its place; None where nothing is."""
+    if len(arguments) < 2 or "out" in options:
+        return options.get("out")
+    try:
+        return _signature(function).bind(*arguments, **options).arguments.get("out")
+    except (TypeError, ValueError):  # NumPy will say what is wrong
+        return None
+
+
 def _buffers_in(arguments: Any) -> list[ArrayBuffer[Any]]:
     """The buffers among arguments, and in lists and tuples of them."""
     if isinstance(arguments, ArrayBuffer):
@@ -224,10 +256,11 @@ def _leased(
     buffers: Sequence[ArrayBuffer[Any]], written: Sequence[ArrayBuffer[Any]], where: str, leases: ExitStack
 ) -> dict[int, Any]:
     """An array of each buffer, by the buffer's id(). Each has a lease; but where views of one buffer are used together,
-    and one of them is written, no leases go together, and it is the host's array that is used."""
+    and one of them is written, no leases go together, and it is the host's array that is used. All threads take their
+    leases in one order, so that none waits for another one that waits for it."""
     arrays: dict[int, Any] = {}
     changed = {each.id for each in written}
-    for each in buffers:
+    for each in sorted(buffers, key=lambda each: each.id):
         if id(each) in arrays:
             continue
         if each.id in changed and any(other is not each and other.id == each.id for other in buffers):

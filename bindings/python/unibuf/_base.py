@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
 from weakref import ref
 
 import numpy as np
@@ -53,18 +53,21 @@ class Views(Generic[B]):
             return self[first:behind]
         shape = of.shape
         row_bytes = of.nbytes // shape[0] if shape[0] else 0
-        return of._make_range(first * row_bytes, (behind - first, *shape[1:]))
+        return cast("B", of._make_range(first * row_bytes, (behind - first, *shape[1:]), None))
 
     def __getitem__(self, index: Any) -> B:
         """The elements that an array has by that index: of ints, slices with steps of 1 or more, and `...`. Only their
         bytes move, and exclude others. Raises IndexError and TypeError as arrays do, and ValueError for other steps."""
         of, itemsize = self._of, self._of.dtype.itemsize
-        found = (of._rectangle or whole(of.shape)).indexed(index)
-        shape, strides = found.shape, found.strides(itemsize)
-        if follow_each_other(shape, strides, itemsize):
-            made = of._make_range(found.offset(itemsize), shape)
-        else:
-            made = of._make_rectangle(found, shape, strides)
+        made: B | None = None
+        while made is None:  # again where another thread has called free() meanwhile: no rectangle of an array is left
+            within = of._rectangle
+            found = (within or whole(of.shape)).indexed(index)
+            shape, strides = found.shape, found.strides(itemsize)
+            if follow_each_other(shape, strides, itemsize):
+                made = of._make_range(found.offset(itemsize), shape, within)
+            else:
+                made = of._make_rectangle(found, shape, strides, within)
         self._made = ref(made)
         return made
 
@@ -130,8 +133,11 @@ class BufferBase(_native.Buffer, Generic[T]):
         @property
         def _rectangle(self) -> Rectangle | None: ...
         def _rows(self, offset: int, count: int | None = None) -> tuple[int, int]: ...
-        def _make_range(self, offset: int, shape: tuple[int, ...]) -> Self: ...
-        def _make_rectangle(self, which: Rectangle, shape: tuple[int, ...], strides: tuple[int, ...]) -> Self: ...
+        # Both return None where `within` is not what the buffer is a rectangle of any more.
+        def _make_range(self, offset: int, shape: tuple[int, ...], within: Rectangle | None) -> Self | None: ...
+        def _make_rectangle(
+            self, which: Rectangle, shape: tuple[int, ...], strides: tuple[int, ...], within: Rectangle | None
+        ) -> Self | None: ...
         def _fill(self, pattern: bytes, at: str | None = None) -> None: ...
         def _options(self) -> dict[str, Any]: ...
         def _copy_bytes_from(self, source: Any, offset: int = 0, at: str = "host") -> None: ...

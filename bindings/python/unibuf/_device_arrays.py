@@ -144,6 +144,17 @@ def mlx_of(space: str) -> ModuleType:
 makers: dict[str, Callable[..., Any]] = {"cuda": _cupy_array, "opencl": _opencl_array}
 
 
+def prepare(space: str) -> None:
+    """Imports what makes arrays at a space. Raises DeviceUnavailableError where that cannot be imported."""
+    kind = space.partition(":")[0]
+    if kind == "cuda":
+        needed("cupy", _CUPY, space, "buffer.cuda() works without it")
+    elif kind == "opencl":
+        opencl_queue(space)
+    elif kind == "metal":
+        mlx_of(space)
+
+
 def wrap(
     memory: _native.Memory, shape: tuple[int, ...], dtype: Any, stream: Any, strides: tuple[int, ...] | None = None
 ) -> Any:

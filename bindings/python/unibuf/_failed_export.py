@@ -33,6 +33,13 @@ def keep(buffer: Any, failure: BaseException) -> None:
     _kept.call = _call_of(sys._getframe().f_back)
 
 
+def forget(buffer: Any) -> None:
+    """Called before the buffer protocol asks anew, as some functions of NumPy do. Ctrl-C has ended their call."""
+    if _kept.failure is not None and not isinstance(_kept.failure, Exception):
+        raise_kept(buffer)
+    _kept.failure = None
+
+
 def raise_kept(buffer: Any) -> None:
     """Raises the error that the buffer protocol raised within the same call, if it did."""
     failure = _kept.failure

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 import warnings
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, Literal, Protocol, TypedDict, overload
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypedDict, TypeVar, overload
 
 import numpy as np
 
@@ -62,6 +62,8 @@ if TYPE_CHECKING:
         timeout: float | None
 
 
+V = TypeVar("V", bound=DeviceView)
+
 _DLPACK_HOST = (1, 0)
 
 
@@ -103,15 +105,22 @@ class UnifiedBuffer(ArrayBuffer[T]):
 
     def cuda(self, index: int = 0) -> CudaView:
         """The copy at a CUDA device, current now, for whoever takes the CUDA array interface or DLPack."""
-        return CudaView(self._hold(f"cuda:{index}"), self.shape, self.dtype, self._strides)
+        return self._view_at(f"cuda:{index}", CudaView)
 
     def opencl(self, index: int = 0) -> OpenCLView:
         """The copy at an OpenCL device, current now, for whoever takes a cl_mem or DLPack."""
-        return OpenCLView(self._hold(f"opencl:{index}"), self.shape, self.dtype, self._strides)
+        return self._view_at(f"opencl:{index}", OpenCLView)
 
     def metal_view(self, index: int = 0) -> MetalView:
         """The copy at a Metal device, current now, for whoever takes an id<MTLBuffer> or DLPack."""
-        return MetalView(self._hold(f"metal:{index}"), self.shape, self.dtype, self._strides)
+        return self._view_at(f"metal:{index}", MetalView)
+
+    def _view_at(self, space: str, kind: type[V]) -> V:
+        while True:
+            strides = self._strides
+            memory = self._hold(space)
+            if self._strides == strides:  # another thread may have called free() meanwhile: all elements are there then
+                return kind(memory, self.shape, self.dtype, strides)
 
     @property
     def metal(self) -> Any:

@@ -11,6 +11,7 @@ import numpy as np
 
 from . import _native
 from .buffer import UnifiedBuffer
+from .errors import InvalidArgumentError
 
 Default = TypeVar("Default")
 
@@ -34,8 +35,11 @@ class Registry(MutableMapping[str, UnifiedBuffer[Any]]):
 
     def add(self, name: str, buffer: UnifiedBuffer[Any], *, keep: bool = False) -> None:
         """Raises InvalidArgumentError where the name is taken, or the buffer has more than 8 axes."""
+        self._add(name, buffer, keep=keep, instead=False)
+
+    def _add(self, name: str, buffer: UnifiedBuffer[Any], *, keep: bool, instead: bool) -> None:
         with self._one_at_a_time:
-            _native.registry_add(name, buffer, keep)
+            _native.registry_add(name, buffer, keep, instead)
             self._known[name] = buffer
             if np.dtype(buffer.dtype.str) != buffer.dtype:
                 self._note(name, buffer)
@@ -53,7 +57,12 @@ class Registry(MutableMapping[str, UnifiedBuffer[Any]]):
         with self._one_at_a_time:
             found: UnifiedBuffer[Any] | None = _native.registry_find(UnifiedBuffer, name, self._dtypes.get(name))
             known = self._known.get(name)
-        return known if found is not None and known is not None and known.id == found.id else found
+        if found is None or known is None:
+            return found
+        try:
+            return known if known.id == found.id else found
+        except InvalidArgumentError:  # it was released to its pool, and somebody else has the name
+            return found
 
     @classmethod
     def _note(cls, name: str, buffer: UnifiedBuffer[Any]) -> None:
@@ -79,10 +88,8 @@ class Registry(MutableMapping[str, UnifiedBuffer[Any]]):
         return found
 
     def __setitem__(self, name: str, buffer: UnifiedBuffer[Any]) -> None:
-        """Takes the name away from another buffer."""
-        with self._one_at_a_time:
-            self.remove(name)
-            self.add(name, buffer)
+        """Takes the name away from another buffer, where this one can have it."""
+        self._add(name, buffer, keep=False, instead=True)
 
     def __delitem__(self, name: str) -> None:
         if not self.remove(name):
