@@ -99,14 +99,14 @@ bool take_memory(lock& through, const request& asked) {
     return true;
 }
 
-void stop_borrowing(lock& through, const request& asked) {
-    if (!through->copies.borrower_among(asked.where.id()) || asked.part.empty()) return;
-    wait_for_moves(through, asked);
+bool stop_borrowing(lock& through, const request& asked) {
     const copy* const borrower = through->copies.borrower_among(asked.where.id());
-    if (!borrower) return;
+    if (!borrower || asked.part.empty()) return true;
+    if (wait_for_moves(through, asked) || borrower->whose_turn() != asked.where.id()) return false;
     request other = asked;
     other.where = space::from_id(borrower->where == asked.where.id() ? borrower->lender : borrower->where);
     separate(through, other, fmt::format("a standing hold at {} keeps the memory", asked.where.name()));
+    return true;
 }
 
 void give_memory_back(lock& through, const request& asked, const copy& borrower) {

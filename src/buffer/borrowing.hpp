@@ -15,8 +15,9 @@ namespace unibuf::detail {
 bool take_memory(lock& through, const request& asked);
 
 /// Gives the memory for good to the space of the access, which has it now, and leaves the other device without a copy.
-/// Does nothing where the copy shares its memory with no other device.
-void stop_borrowing(lock& through, const request& asked);
+/// Does nothing where the copy shares its memory with no other device. Returns false where the memory may have gone
+/// elsewhere meanwhile: it has to be taken again.
+bool stop_borrowing(lock& through, const request& asked);
 
 /// Gives borrowed memory back to its lender, so that the borrower's copy can go.
 void give_memory_back(lock& through, const request& asked, const copy& borrower);

@@ -77,6 +77,12 @@ bool core::add_handle_if_alive() noexcept {
     return seen != 0;
 }
 
+bool core::is_unused() const noexcept {
+    if (has_other_handles()) return false;
+    const std::scoped_lock guard(mutex_);
+    return !state_.holds.any();
+}
+
 void core::drop_handle() noexcept {
     // Where nobody can find the buffer but by a handle, nobody can take another handle now.
     const bool alone = handles_.load(std::memory_order_acquire) == 1 && !state_.resident && !state_.named;

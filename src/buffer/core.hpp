@@ -145,6 +145,8 @@ public:
     void end() noexcept;
 
     bool has_other_handles() const noexcept { return handles_.load(std::memory_order_acquire) > 1; }
+    /// Returns whether nobody else has a handle, and nobody a lease, which needs none.
+    bool is_unused() const noexcept;
 
     // Residents ask each other for memory by these.
     bool add_handle_if_alive() noexcept override;

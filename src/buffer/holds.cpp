@@ -52,6 +52,10 @@ hold holds::excluding(const region& part, access what, std::uint32_t thread) con
 
 bool holds::any_claim() const noexcept { return std::ranges::any_of(exclusive(), &hold::claim); }
 
+bool holds::claimed_by_others(std::uint32_t thread) const noexcept {
+    return std::ranges::any_of(exclusive(), [thread](const hold& each) { return each.claim && each.thread != thread; });
+}
+
 bool holds::any_at(space where) const noexcept {
     const bool unlocked = where == host && solo().thread != 0;
     return unlocked || std::ranges::any_of(exclusive(), [&](const hold& each) {

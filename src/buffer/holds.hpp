@@ -119,6 +119,7 @@ public:
 
     /// Returns whether some access is moving bytes.
     bool any_claim() const noexcept;
+    bool claimed_by_others(std::uint32_t thread) const noexcept;
 
     /// Both return whether somebody has a lease of some bytes at `where`: anybody, or the calling thread.
     bool any_at(space where) const noexcept;

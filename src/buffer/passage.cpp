@@ -49,11 +49,23 @@ bool wait_for_maker(lock& through, const request& asked) {
     return true;
 }
 
+/// Waits until no other thread moves bytes or frees a copy: the claims that it does so under keep nobody from an access
+/// of no bytes. Returns whether it had to wait.
+bool wait_for_claims_of_others(lock& through, const request& asked) {
+    const auto none = [&] { return !through->holds.claimed_by_others(this_thread()); };
+    if (!asked.part.empty() || none()) return false;
+    through.wait_until(none, asked.hold_limit(), [&] {
+        return fmt::format("{}: {} was asked for, but another thread moved bytes for all of the given time",
+                           through.of().name(), describe(asked));
+    });
+    return true;
+}
+
 /// Makes the copy at the space of the access where there is none. Returns true where the lock was let go meanwhile: a
 /// driver may take long to allocate, and others make room.
 bool make_copy(lock& through, const request& asked) {
     if (through->copies.find(asked.where.id())) return false;
-    if (wait_for_maker(through, asked)) return true;
+    if (wait_for_maker(through, asked) || wait_for_claims_of_others(through, asked)) return true;
     core& of = through.of();
     const auto text = [&] { return fmt::format("{}: a copy at {} was asked for", of.name(), asked.where.name()); };
     if (!through->resident && !backends::is_host(asked.where)) {

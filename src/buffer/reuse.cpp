@@ -32,7 +32,7 @@ void forget(lock& through) {
 
 }  // namespace
 
-void recycle(core& of, std::uint64_t pool) {
+bool recycle(core& of, std::uint64_t pool) {
     const auto refuse = [&](error_code code, const std::string& why) {
         throw error(code, fmt::format("{} was to be given back to a pool, but {}", of.name(), why));
     };
@@ -50,7 +50,9 @@ void recycle(core& of, std::uint64_t pool) {
     known->released = true;
     if (through->seldom->forget_names) through->seldom->forget_names(of);
     if (through->holds.host_is_held_for_writing()) through->holds.writers_of_host().end_pointers(through->whole());
-    if (!of.has_other_handles()) forget(through);
+    const bool alone = !of.has_other_handles();
+    if (alone) forget(through);
+    return alone;
 }
 
 void forget_content(core& of) {

@@ -9,9 +9,10 @@
 
 namespace unibuf::detail {
 
-/// Ends the pointers and handles that the buffer gave out. Throws error(access_conflict) while it is leased,
-/// error(invalid_argument) where it is not of this pool, or was released already.
-void recycle(core& of, std::uint64_t pool);
+/// Ends the pointers and handles that the buffer gave out, and drops the content where nobody else has a handle.
+/// Returns whether it did. Throws error(access_conflict) while it is leased, error(invalid_argument) where it is not of
+/// this pool, or was released already.
+bool recycle(core& of, std::uint64_t pool);
 
 /// Drops the content. The copies stay, and nothing of them is content any more.
 void forget_content(core& of);

@@ -96,8 +96,9 @@ unibuf::standing_hold begin_standing(core& of, const request& asked, const stand
     }
     lock through(of);
     check_may_stand(through, asked);
-    passage(through, asked).bring();
-    stop_borrowing(through, asked);
+    do {
+        passage(through, asked).bring();
+    } while (!stop_borrowing(through, asked));
     check_may_stand(through, asked);  // the lock was let go of meanwhile
     check_not_uploaded(through, asked);
     const std::uint64_t ticket = through->holds.add_standing({.part = asked.part,

@@ -77,6 +77,10 @@ void wait_for_work(lock& through, std::uint64_t ticket, const wait_limit& limit)
             } catch (const error&) {
                 return done.wait(time);  // Work that has failed says so again; a driver that could not may tell now.
             }
+        } catch (const error& failure) {
+            // Another thread can ask: the work may be under way still.
+            if (failure.code() != error_code::device_unavailable) forget_failed(*through.operator->(), done);
+            throw;
         } catch (...) {
             forget_failed(*through.operator->(), done);
             throw;

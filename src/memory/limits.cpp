@@ -100,6 +100,7 @@ residents::outcome residents::make_room(space where, std::uint64_t bytes, const 
     std::vector<candidate> all;
     {
         const std::scoped_lock lock(mutex_);
+        all.reserve(all_.size());  // a handle that is given back under the lock may be the last
         for (const entry& in_line : all_) {
             resident* const each = in_line.of;
             if (each == asking) continue;

@@ -107,9 +107,9 @@ core* pool_state::acquire(std::size_t bytes, const buffer_options& options) {
 
 void pool_state::release(core& of) {
     thread_cache& cache = mine();
-    recycle(of, id_);  // nothing after this can fail
+    const bool is_blank = recycle(of, id_);  // nothing after this can fail
     of.tag().end_use();
-    if (limit_.load(std::memory_order_relaxed) != no_memory_limit || of.has_other_handles()) return keep(of);
+    if (!is_blank || limit_.load(std::memory_order_relaxed) != no_memory_limit) return keep(of);
     core* const before = slot_of(cache, of.tag().key).exchange(&of, std::memory_order_acq_rel);
     if (before) keep(*before);
 }
@@ -122,8 +122,7 @@ core* pool_state::take_from_bins(const pool_key& key) {
         if (bin == bins_.end()) return nullptr;
         std::vector<held>& all = bin->second;
         auto latest_first = std::views::reverse(all);
-        const auto free =
-            std::ranges::find_if(latest_first, [](const held& each) { return !each.of->has_other_handles(); });
+        const auto free = std::ranges::find_if(latest_first, [](const held& each) { return each.of->is_unused(); });
         if (free == latest_first.end()) return nullptr;
         result = free->of;
         all.erase(std::next(free).base());

@@ -194,6 +194,21 @@ TEST_F(pool, hands_out_nothing_that_a_view_holds_still) {
     EXPECT_EQ(content(third), of(100, 0));
 }
 
+TEST_F(pool, hands_out_nothing_that_is_leased_still) {
+    buffer first = of_.acquire(100);
+    const std::uint64_t id = first.id();
+    std::optional<buffer> view = first.view(0, 100);
+    of_.release(std::move(first));
+    std::optional<lease<std::byte>> lease = view->write(host);
+    view.reset();
+    buffer second = of_.acquire(100);
+    EXPECT_NE(second.id(), id);
+    lease.reset();
+    buffer third = of_.acquire(100);
+    EXPECT_EQ(third.id(), id);
+    EXPECT_EQ(content(third), of(100, 0));
+}
+
 TEST_F(pool, ends_pointers) {
     buffer first = of_.acquire(8192);
     std::byte* const pointer = first.host();

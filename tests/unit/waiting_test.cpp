@@ -221,6 +221,62 @@ TEST(a_copy_that_is_made, keeps_the_memory_of_the_others) {
     detail::patience_for_memory = 1s;
 }
 
+/// Whoever moves bytes may free a copy in the end, and no bytes are in the way of an access of none.
+TEST(an_access_of_no_bytes, makes_no_copy_while_another_thread_moves_bytes) {
+    const space device("debug:0");
+    buffer of(1000);
+    put(of, noise(1000));
+    std::atomic<bool> waits_or_has_ended = false;
+    std::atomic<bool> has_ended = false;
+    bool was_let_by = false;
+    std::jthread maker;
+    standing_hold held = of.bind(device, access::read, {.pause = [&] {
+                                     maker = std::jthread([&] {
+                                         const tells_that_it_waits here(waits_or_has_ended);
+                                         of.read(host_as_device, {.count = 0}).release();
+                                         has_ended = true;
+                                         waits_or_has_ended = true;
+                                         waits_or_has_ended.notify_all();
+                                     });
+                                     waits_or_has_ended.wait(false);
+                                     was_let_by = has_ended;
+                                 }});
+    of.discard(host);
+    maker.join();
+    EXPECT_FALSE(was_let_by);
+    EXPECT_TRUE(has_copy(of, host_as_device) && has_copy(of, host));
+    EXPECT_TRUE(same(content(of), noise(1000)));
+}
+
+/// A fence that only the thread can ask that has made it, as those of a program's OpenGL context.
+class of_one_thread final : public fence::work {
+public:
+    bool wait(std::chrono::nanoseconds) override {
+        if (std::this_thread::get_id() == owner_) return over;
+        throw error(error_code::device_unavailable, "the context is current on another thread");
+    }
+
+    std::atomic<bool> over = false;
+
+private:
+    std::thread::id owner_ = std::this_thread::get_id();
+};
+
+TEST(work_that_cannot_be_asked, is_waited_for_still) {
+    const space device("debug:0");
+    buffer of(1000);
+    const auto work = std::make_shared<of_one_thread>();
+    of.read_write(device).release(fence(work));
+    std::jthread([&] {
+        for (int i = 0; i < 3; ++i) {
+            EXPECT_EQ(failure_of([&] { of.read(host); }).code, error_code::device_unavailable);
+        }
+    }).join();
+    EXPECT_EQ(failure_of([&] { of.read(host, {.timeout = 0ns}); }).code, error_code::timeout);
+    work->over = true;
+    of.read(host, {.timeout = 0ns});
+}
+
 TEST(threads_in_a_circle, are_named_by_the_wait_that_closes_it) {
     const int of = 0;
     const detail::waits_for first(1, 2, &of, "a");

@@ -73,7 +73,7 @@ void worker::assist() {
     // The program's own jobs stay where they are in the queue: nobody can have been told that they are done, so nothing
     // is ordered after them, and they may do anything to the state that the job at work relies on.
     std::unique_lock lock(mutex_);
-    for (;;) {
+    while (!closed_) {  // whoever waited for a job that is left has gone
         const auto next = std::ranges::find(jobs_, false, &entry::callers);
         if (next == jobs_.end()) return;
         {
