@@ -42,8 +42,10 @@ core::core(std::size_t size_bytes, const buffer_options& options, std::unique_pt
 }
 
 core::~core() {
-    if (state_.named) state_.seldom->forget_names(*this);
+    handles_.store(ending, std::memory_order_release);
     if (state_.peers()) leave_peers(*this);
+    // Whoever attaches what processes share has waited for what was newer here.
+    if (state_.named) state_.seldom->forget_names(*this);
     if (state_.resident) residents::instance().remove(state_.among_residents);
     const work_list& queued = state_.holds.work();
     for (const coherence::queued_work& each : queued.ranges()) {
@@ -72,9 +74,15 @@ std::string core::name() const { return fmt::format("buffer #{} ({} bytes)", id_
 
 bool core::add_handle_if_alive() noexcept {
     std::uint32_t seen = handles_.load(std::memory_order_relaxed);
-    while (seen != 0 && !handles_.compare_exchange_weak(seen, seen + 1, std::memory_order_acq_rel)) {
+    const auto alive = [&] { return seen != 0 && seen < leased_only; };
+    while (alive() && !handles_.compare_exchange_weak(seen, seen + 1, std::memory_order_acq_rel)) {
     }
-    return seen != 0;
+    return alive();
+}
+
+bool core::is_going() const noexcept {
+    const std::uint32_t seen = handles_.load(std::memory_order_acquire);
+    return seen == 0 || seen == ending;
 }
 
 bool core::is_unused() const noexcept {
@@ -94,7 +102,7 @@ void core::drop_handle() noexcept {
         const bool leased =
             solo.load(std::memory_order_acquire) != 0 && (solo.fetch_or(by_lock) & ~by_lock || !state_.holds.empty());
         state_.ownerless = leased;
-        if (leased) return;
+        if (leased) return handles_.store(leased_only, std::memory_order_release);
     }
     delete this;
 }

@@ -148,6 +148,9 @@ public:
     /// Returns whether nobody else has a handle, and nobody a lease, which needs none.
     bool is_unused() const noexcept;
 
+    /// Returns whether the last handle and all leases have gone: the buffer is being destroyed.
+    bool is_going() const noexcept;
+
     // Residents ask each other for memory by these.
     bool add_handle_if_alive() noexcept override;
     void give_handle_back() noexcept override { drop_handle(); }
@@ -193,6 +196,9 @@ private:
     bool may_go_before(const work& under_way, coherence::space_id where) const noexcept;
 
     mutable small_mutex mutex_;
+    // The number of handles, or one of these. Between 0 and them, drop_handle() is deciding.
+    static constexpr std::uint32_t ending = ~std::uint32_t{0};
+    static constexpr std::uint32_t leased_only = ending - 1;
     std::atomic<std::uint32_t> handles_ = 1;
     std::uint64_t id_;
     guarded state_;

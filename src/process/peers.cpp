@@ -36,33 +36,35 @@ void peers::note_fork() noexcept {
 void peers::check() {
     note_fork();
     const identity holder = memory_->newest_at().load();
-    if (holder != 0 && holder != this_process()) refuse(holder);
+    if (holder != 0 && !is_own(holder)) refuse(holder);
 }
 
 void peers::claim() {
     note_fork();
     const identity mine = this_process();
     identity holder = 0;
-    if (!memory_->newest_at().compare_exchange_strong(holder, mine) && holder != mine) refuse(holder);
+    if (!memory_->newest_at().compare_exchange_strong(holder, mine) && !is_own(holder)) refuse(holder);
+    has_claimed_ = true;
 }
 
-bool peers::holds() const {
-    const identity holder = memory_->newest_at().load();
-    return holder != 0 && holder == this_process();
-}
+bool peers::is_own(identity holder) const noexcept { return has_claimed_ && holder == this_process(); }
+
+bool peers::holds() const { return is_own(memory_->newest_at().load()); }
 
 bool peers::another_holds() const {
     const identity holder = memory_->newest_at().load();
-    return holder != 0 && holder != this_process();
+    return holder != 0 && !is_own(holder);
 }
 
 void peers::settle() noexcept {
+    if (!std::exchange(has_claimed_, false)) return;
     identity mine = this_process();
     memory_->newest_at().compare_exchange_strong(mine, 0);
 }
 
 /// Leaves a number without a begin, which stands for no process that lives.
 void peers::lose() noexcept {
+    if (!std::exchange(has_claimed_, false)) return;
     identity mine = this_process();
     memory_->newest_at().compare_exchange_strong(mine, number_of(mine));
 }

@@ -13,7 +13,8 @@
 
 namespace unibuf::process {
 
-/// The peers of one buffer, as one process sees them. Not thread-safe: the buffer's lock guards it.
+/// The peers of one buffer, as one process sees them. A buffer that goes while it is leased may have another one of the
+/// same process beside it: each is a peer to the other. Not thread-safe: the buffer's lock guards it.
 class peers {
 public:
     explicit peers(std::shared_ptr<shared_memory> memory);
@@ -53,10 +54,12 @@ public:
 
 private:
     [[noreturn]] static void refuse(identity holder);
+    bool is_own(identity holder) const noexcept;
     void note_fork() noexcept;
 
     std::shared_ptr<shared_memory> memory_;
     int forks_;
+    bool has_claimed_ = false;  // this one, and no other of the process, has become the holder
 };
 
 }  // namespace unibuf::process

@@ -45,6 +45,9 @@ public:
         std::string element;
     };
     std::optional<found> find(std::string_view name) const;
+
+    /// Returns whether the name is that of a buffer that is being destroyed.
+    bool is_going(std::string_view name) const;
     bool remove(std::string_view name);
 
     /// Removes all names of a buffer that goes.

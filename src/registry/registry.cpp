@@ -59,6 +59,12 @@ std::optional<names::found> names::find(std::string_view name) const {
     return found{core_handle(known.of), known.begin, known.bytes, known.shape, known.element};
 }
 
+bool names::is_going(std::string_view name) const {
+    const std::scoped_lock lock(mutex_);
+    const auto there = ranges_.find(name);
+    return there != ranges_.end() && there->second.of->is_going();
+}
+
 bool names::remove(std::string_view name) {
     named_range gone;
     const std::scoped_lock lock(mutex_);

@@ -3,8 +3,12 @@
 #include <fmt/ranges.h>
 
 #include <charconv>
+#include <chrono>
+#include <mutex>
+#include <thread>
 #include <vector>
 
+#include "backends/backend.hpp"
 #include "buffer/peer_access.hpp"
 #include "process/shared_memory.hpp"
 #include "registry/names.hpp"
@@ -43,12 +47,23 @@ bool buffer::is_shared() const { return detail::core_of(gate_).shared_memory() !
 
 buffer buffer::attach(std::string_view name, const buffer_options& options) {
     const auto memory = process::shared_memory::attach(name);
+    const std::string identity = memory->identity();
+    detail::names& all = detail::names::of_shared_memory();
     for (;;) {
-        auto known = detail::names::of_shared_memory().find(memory->identity());
-        if (known) return {known->of.release(), known->begin, known->bytes};
-        buffer made(memory->bytes().size(), options);
-        detail::attach_memory(detail::core_of(made.gate_), memory);
-        if (remember(detail::core_of(made.gate_), *memory)) return made;
+        {
+            static std::mutex one_at_a_time;  // two buffers of one memory would not know what the other has newer
+            const std::scoped_lock lock(one_at_a_time);
+            auto known = all.find(identity);
+            if (known) return {known->of.release(), known->begin, known->bytes};
+            if (!all.is_going(identity)) {
+                buffer made(memory->bytes().size(), options);
+                detail::attach_memory(detail::core_of(made.gate_), memory);
+                if (remember(detail::core_of(made.gate_), *memory)) return made;
+            }
+        }
+        // What a buffer has newer that goes now is being brought to the memory.
+        if (backends::help_others) backends::help_others();
+        std::this_thread::sleep_for(std::chrono::microseconds(100));
     }
 }
 

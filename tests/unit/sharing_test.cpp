@@ -1,7 +1,12 @@
 // tests/unit/sharing_test.cpp: one buffer in two processes.
+#include <atomic>
+#include <fstream>
 #include <numeric>
 #include <optional>
+#include <thread>
 
+#include "backends/backend.hpp"
+#include "support/fake_device.hpp"
 #include "support/other_process.hpp"
 #include "unibuf/trace.hpp"
 #include "unit/common.hpp"
@@ -37,6 +42,10 @@ int sync(const std::string&) {
 }
 int settle(const std::string&) {
     theirs->mark_host_dirty();
+    return 0;
+}
+int tell_name(const std::string& file) {
+    std::ofstream(file) << theirs->share();
     return 0;
 }
 int drop(const std::string&) {
@@ -104,6 +113,41 @@ TEST(sharing, is_told_in_traces_where_bytes_move_again_as_the_other_may_have_wri
     EXPECT_EQ(std::ranges::count_if(told, is_about), 2);
     const traffic made = traffic_of(mine_only(all, mine.bytes().id()));
     EXPECT_EQ(made.moved, made.least) << "what others may have written had to move";
+}
+
+std::atomic<bool> this_thread_waits = false;
+
+/// The last handle goes on one thread, which brings what is newest at a device, while another one attaches.
+TEST(sharing, waits_for_what_a_buffer_that_goes_has_newer) {
+    fake_device& device = fake_device::get({.asynchronous = true});
+    other_process other({attach, tell_name});
+    std::optional<unified_buffer<int>> mine = ones();
+    other.next(mine->share());
+    const std::string file = testing::TempDir() + "/name_of_shared_memory";
+    other.next(file);
+    std::string name;
+    std::getline(std::ifstream(file), name);
+    {
+        const auto lease = mine->write(device.where());
+        kernel_write(lease.native(), 0, of(count * sizeof(int), 3));
+    }
+    std::atomic<bool> moves = false;
+    device.queued().add({.run = [&](std::size_t) {
+        moves = true;
+        moves.notify_all();
+        this_thread_waits.wait(false);
+    }});
+    const std::jthread goes([&] { mine.reset(); });
+    moves.wait(false);
+    const auto waits = [] {
+        this_thread_waits = true;
+        this_thread_waits.notify_all();
+    };
+    backends::help_others = waits;
+    auto again = unified_buffer<int>::attach(name);
+    backends::help_others = nullptr;
+    waits();
+    EXPECT_EQ(again.read(host)[7], 0x03030303);
 }
 
 TEST(sharing, keeps_what_a_mark_tells_of) {
