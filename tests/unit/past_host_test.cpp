@@ -96,6 +96,18 @@ TEST_F(past_host, a_copy_in_that_fails_half_way_leaves_what_others_have) {
     EXPECT_EQ(at_device(), of(size, 1)) << "half of the other content is still there";
 }
 
+/// From one buffer to another, within the device.
+TEST_F(past_host, a_copy_there_that_fails_half_way_leaves_what_others_have) {
+    buffer source(size);
+    kernel_write(source.write(there_).native(), 0, of(size, 2));
+    tried_.copy_from(of(size, 1));
+    tried_.read(there_).release();
+    faults::all().arm(1, error_code::transfer_failed, true);
+    EXPECT_EQ(failure_of([&] { tried_.copy_from(source); }).code, error_code::transfer_failed);
+    EXPECT_EQ(content(tried_), of(size, 1));
+    EXPECT_EQ(at_device(), of(size, 1)) << "half of the other content is still there";
+}
+
 TEST_F(past_host, a_copy_that_a_lease_of_this_thread_excludes_is_refused) {
     const auto held = tried_.write(there_, {.offset = 0, .count = 8});
     bytes got(size);

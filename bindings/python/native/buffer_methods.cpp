@@ -222,8 +222,8 @@ void keep_failure(PyObject* self) noexcept {
     failure.restore();
 }
 
-/// Forgets what is kept, where this call is no part of the one that failed. Returns false where it is, and what is kept
-/// ends waits: it is set then.
+/// Forgets the error that is kept. Returns false where it is Ctrl-C's, and the call that it has ended asks again: the
+/// error is set then.
 bool forget_failure(PyObject* self) noexcept {
     if (!std::exchange(failure_is_kept, false)) return true;
     try {

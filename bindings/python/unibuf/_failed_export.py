@@ -34,7 +34,8 @@ def keep(buffer: Any, failure: BaseException) -> None:
 
 
 def forget(buffer: Any) -> None:
-    """Called before the buffer protocol asks anew, as some functions of NumPy do. Ctrl-C has ended their call."""
+    """Called when the buffer protocol is asked anew. Raises what Ctrl-C raised, where the call that it has ended asks a
+    second time, as some functions of NumPy do."""
     if _kept.failure is not None and not isinstance(_kept.failure, Exception):
         raise_kept(buffer)
     _kept.failure = None
