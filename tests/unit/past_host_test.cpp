@@ -102,7 +102,7 @@ TEST_F(past_host, a_copy_there_that_fails_half_way_leaves_what_others_have) {
     kernel_write(source.write(there_).native(), 0, of(size, 2));
     tried_.copy_from(of(size, 1));
     tried_.read(there_).release();
-    faults::all().arm(1, error_code::transfer_failed, true);
+    faults::all().arm(2, error_code::transfer_failed, true);  // the write: this device reads the source first
     EXPECT_EQ(failure_of([&] { tried_.copy_from(source); }).code, error_code::transfer_failed);
     EXPECT_EQ(content(tried_), of(size, 1));
     EXPECT_EQ(at_device(), of(size, 1)) << "half of the other content is still there";
