@@ -160,65 +160,68 @@ TEST(a_pool, is_released_to_by_a_thread_that_others_wait_for) {
     EXPECT_TRUE(helped);
 }
 
-TEST(an_access_that_lacks_memory, helps_those_whose_leases_it_waits_for) {
-    const space device("debug:0");
-    detail::patience_for_memory = forever;
-    limit_memory(device, 1000);
-    buffer first(1000);
-    buffer wanted(1000);
-    std::atomic<bool> held = false;
-    std::atomic<bool> helped = false;
-    const std::jthread other([&] {
-        const auto lease = first.write(device);
-        held = true;
-        held.notify_all();
-        helped.wait(false);
-    });
-    held.wait(false);
-    {
-        const tells_that_it_waits here(helped);
-        wanted.write(device);
+/// All memory of a device, which a lease of another thread holds until it is `freed`.
+class held_memory {
+public:
+    held_memory() {
+        detail::patience_for_memory = forever;
+        limit_memory(device, 1000);
+        holder_ = std::jthread([this] {
+            const auto lease = first_.write(device);
+            is_held_ = true;
+            is_held_.notify_all();
+            freed.wait(false);
+        });
+        is_held_.wait(false);
     }
-    EXPECT_TRUE(helped);
-    limit_memory(device, no_memory_limit);
-    detail::patience_for_memory = 1s;
+    ~held_memory() {
+        holder_.join();
+        limit_memory(device, no_memory_limit);
+        detail::patience_for_memory = 1s;
+    }
+    held_memory(const held_memory&) = delete;
+    held_memory& operator=(const held_memory&) = delete;
+
+    const space device{"debug:0"};
+    std::atomic<bool> freed = false;
+
+private:
+    buffer first_{1000};
+    std::atomic<bool> is_held_ = false;
+    std::jthread holder_;
+};
+
+TEST(an_access_that_lacks_memory, helps_those_whose_leases_it_waits_for) {
+    held_memory all;
+    buffer wanted(1000);
+    {
+        const tells_that_it_waits here(all.freed);
+        wanted.write(all.device);
+    }
+    EXPECT_TRUE(all.freed);
 }
 
 /// Memory that a copy may be made of stays until it is made, also where that takes longer than the others may wait.
 TEST(a_copy_that_is_made, keeps_the_memory_of_the_others) {
-    const space device("debug:0");
-    detail::patience_for_memory = forever;
-    limit_memory(device, 1000);
-    buffer first(1000);
+    held_memory all;
     buffer wanted(1000);
     wanted.write(host).release();
     wanted.discard_content();
-    std::atomic<bool> held = false;
     std::atomic<bool> is_made = false;
-    std::atomic<bool> looked = false;
-    const std::jthread other([&] {
-        const auto lease = first.write(device);
-        held = true;
-        held.notify_all();
-        looked.wait(false);
-    });
-    held.wait(false);
     std::jthread maker([&] {
         const tells_that_it_waits here(is_made);
-        wanted.write(device);
+        wanted.write(all.device);
     });
     is_made.wait(false);
     set_default_timeout(1ms);
-    EXPECT_EQ(code_of([&] { wanted.discard(host); }), error_code::timeout);
+    EXPECT_EQ(failure_of([&] { wanted.discard(host); }).code, error_code::timeout);
     set_default_timeout(forever);
     EXPECT_TRUE(has_copy(wanted, host));
-    looked = true;
-    looked.notify_all();
+    all.freed = true;
+    all.freed.notify_all();
     maker.join();
     wanted.discard(host);
     EXPECT_FALSE(has_copy(wanted, host));
-    limit_memory(device, no_memory_limit);
-    detail::patience_for_memory = 1s;
 }
 
 /// Whoever moves bytes may free a copy in the end, and no bytes are in the way of an access of none.
