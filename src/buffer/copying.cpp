@@ -80,7 +80,10 @@ void copy_at(space where, const end_of_copy& from, const end_of_copy& to) {
     try {
         done = rows ? move_on_devices(source, target, *rows, {})
                     : move_on_devices(source, from.part.hull(), target, to.part.begin(), {});
-        if (done.native() && from.is_out_at(where)) done = (done.wait(), fence());
+        if (done.native() && from.is_out_at(where)) {
+            done.wait();
+            done = {};
+        }
     } catch (...) {
         to.give_up(where);
         throw;
