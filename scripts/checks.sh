@@ -1,5 +1,6 @@
 # shellcheck shell=bash
 # checks.sh: functions of scripts that check a machine part by part, which source it. They set `build`, a folder.
+# ONLY, where somebody sets it, names the parts that are run, with spaces between.
 # shellcheck disable=SC2154
 
 rows=()
@@ -13,13 +14,15 @@ row() {
     [[ $1 != FAIL ]] || failed=1
 }
 
-# run PART COMMAND...: its output is shown; a row says how it ended, with its last line.
+# run PART COMMAND...: its output is shown; a row says how it ended, with its seconds and its last line.
 run() {
-    local part=$1 log=$build/$1.log status=0
+    local part=$1 log=$build/$1.log status=0 begin=$SECONDS said
     shift
+    [[ -z ${ONLY:-} || " $ONLY " == *" $part "* ]] || return 0
     title "$part"
     "$@" 2>&1 | tee "$log" || status=$?
-    if ((status == 0)); then row OK "$part" "$(tail -n 1 "$log")"; else row FAIL "$part" "$(tail -n 1 "$log")"; fi
+    said="$((SECONDS - begin)) s: $(tail -n 1 "$log")"
+    if ((status == 0)); then row OK "$part" "$said"; else row FAIL "$part" "$said"; fi
     return "$status"
 }
 

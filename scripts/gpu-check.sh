@@ -18,7 +18,7 @@ jobs=$(nproc)
 has_python() { "$python" -c 'import nanobind, numpy, pytest' 2>/dev/null; }
 
 build_all() {
-    local options=(-G Ninja -B "$build" -D CMAKE_BUILD_TYPE=Release -D UNIBUF_TESTS=ON)
+    local options=(-G Ninja -B "$build" -D CMAKE_BUILD_TYPE=Release -D UNIBUF_TESTS=ON -D UNIBUF_UNITY=ON)
     if [[ -n $parts ]]; then options+=(-D "CMAKE_PREFIX_PATH=$(realpath "$parts")"); fi
     local targets=(unibuf_cli conv2d unibuf_bench fault_tests contract_host contract_debug contract_opencl
         contract_opengl contract_cuda cuda_double_tests cuda_cli_tests gpu_interop
@@ -110,7 +110,7 @@ run_bench() {
 
 # CuPy, torch and RMM, as far as the machine has them, against unibuf.
 run_peers() {
-    PYTHONPATH=$build/python "$python" bench/peers/cuda_peers.py "$build/peers-rows.json" >"$build/peers-missing.txt" &&
+    PYTHONPATH=$build/python${PYTHONPATH:+:$PYTHONPATH} "$python" bench/peers/cuda_peers.py "$build/peers-rows.json" >"$build/peers-missing.txt" &&
         "$python" bench/peers/table.py "$build/peers.json" "$build/peers-missing.txt" "$build/peers-rows.json"
 }
 

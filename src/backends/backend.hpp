@@ -196,6 +196,18 @@ private:
     std::atomic<bool> known_ = false;
 };
 
+/// The work of a transfer that may have taken what it carries from the host's memory before it is done.
+class upload_work : public fence::work {
+public:
+    bool has_taken_all() const noexcept { return has_taken_all_; }
+
+    /// Notes that the host may write to its memory. Is called before others know of the work.
+    void note_all_taken() noexcept { has_taken_all_ = true; }
+
+private:
+    bool has_taken_all_ = false;
+};
+
 /// Is called around the making of a fence, one pair of calls at a time. Where the fence cannot be made, there is no
 /// end.
 struct fence_listener {

@@ -251,13 +251,16 @@ void transfers::finish_started() {
     if (failure) std::rethrow_exception(failure);
 }
 
-/// Queues a step that goes on after the call: both copies stay as they are until it is done.
+/// Queues a step that goes on after the call: until it is done, its copies stay as they are, but for a source of which
+/// all has been taken.
 void transfers::keep_queued(const step& step, const fence& done) {
     work_list& queued = lock_->holds.work();
     const work made{.done = done, .on = asked_.on, .transfer = true};
     queued.reserve(lock_->holds.size() + 2);
     queued.add({.part = step.part, .where = step.to, .writes = true}, made);
-    if (step.does != step::kind::zero) queued.add({.part = step.part, .where = step.from}, made);
+    const auto* const upload = dynamic_cast<const backends::upload_work*>(done.native());
+    const bool uses_source = step.does != step::kind::zero && !(upload && upload->has_taken_all());
+    if (uses_source) queued.add({.part = step.part, .where = step.from}, made);
 }
 
 /// Waits for queued work. Where the device can order what comes next behind it, the host does not stop.

@@ -31,8 +31,13 @@ bool work_list::covers(const coherence::queued_work& queued, const work& added, 
     const work& before = lists_->works[index];
     const bool same_order =
         older.where == queued.where && before.on.native == added.on.native && before.thread == added.thread;
-    const bool own = before.transfer || added.transfer || before.unordered || added.unordered;
-    return same_order && !own && queued.part.contains(older.part) && (queued.writes || !older.writes);
+    const bool of_program = !before.transfer && !added.transfer && !before.unordered && !added.unordered;
+    // What arrives at a device is carried by that device, and so in the order of the queue that was named. What is read
+    // somewhere may be carried by anybody.
+    const bool arrives = before.transfer && added.transfer && older.writes && queued.writes &&
+                         queued.where != coherence::host && added.on;
+    return same_order && (of_program || arrives) && queued.part.contains(older.part) &&
+           (queued.writes || !older.writes);
 }
 
 bool work_list::has_late(const coherence::queued_work& queued, queue on) const noexcept {

@@ -70,17 +70,25 @@ public:
     /// Returns a fence after all work on `stream`.
     fence mark(stream_handle stream);
 
-    /// Calls `put`, which puts work on `stream`, and returns a fence after that. Where it throws, nothing of that work
-    /// goes on any more.
+    /// Calls `put`, which puts work on `stream`, and returns what it returns. Where it throws, nothing of that work goes
+    /// on any more.
     template <class Put>
-    fence queued(stream_handle stream, Put put) {
+    auto all_or_nothing(stream_handle stream, Put put) {
         try {
-            put();
-            return mark(stream);
+            return put();
         } catch (...) {
             api().cuStreamSynchronize(stream);
             throw;
         }
+    }
+
+    /// Calls `put`, which puts work on `stream`, as all_or_nothing does, and returns a fence after that.
+    template <class Put>
+    fence queued(stream_handle stream, Put put) {
+        return all_or_nothing(stream, [&] {
+            put();
+            return mark(stream);
+        });
     }
 
     /// Lets this device reach the memory of the other one by itself, where the hardware has a way. Where it has none,

@@ -22,10 +22,26 @@ event_handle event_pool::take() {
             return taken;
         }
     }
-    event_handle made = nullptr;
-    const result status = api().cuEventCreate(&made, event_disable_timing | event_blocking_sync);
-    if (status != success) fail(status, "CUDA cannot make an event");
-    return made;
+    std::vector<event_handle> made = make_some();
+    const event_handle taken = made.back();
+    made.pop_back();
+    for (const event_handle each : made) give_back(each);
+    return taken;
+}
+
+/// Makes as many as the driver gives.
+std::vector<event_handle> event_pool::make_some() {
+    constexpr std::size_t at_a_time = 1000;
+    std::vector<event_handle> all;
+    all.reserve(at_a_time);
+    while (all.size() < at_a_time) {
+        event_handle made = nullptr;
+        const result status = api().cuEventCreate(&made, event_disable_timing | event_blocking_sync);
+        if (status != success && all.empty()) fail(status, "CUDA cannot make an event");
+        if (status != success) break;
+        all.push_back(made);
+    }
+    return all;
 }
 
 void event_pool::give_back(event_handle unused) noexcept {

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "backends/backend.hpp"
 #include "backends/cuda/api.hpp"
 #include "unibuf/fence.hpp"
 
@@ -14,7 +15,9 @@ namespace unibuf::backends::cuda {
 
 class context;
 
-/// Keeps events of one context that nobody uses: making one costs a microsecond, taking one from here does not.
+/// Keeps events of one context that nobody uses. Making one costs a microsecond, and stops the host now and then while
+/// a stream is held back: a driver takes room for many. So they are made a thousand at a time, as many as a driver
+/// queues copies behind such a stream.
 class event_pool {
 public:
     /// Gives an event. The context has to be current.
@@ -22,12 +25,14 @@ public:
     void give_back(event_handle unused) noexcept;
 
 private:
+    static std::vector<event_handle> make_some();
+
     std::mutex mutex_;
     std::vector<event_handle> unused_;
 };
 
 /// The queued work before an event.
-class queued_work final : public fence::work {
+class queued_work final : public upload_work {
 public:
     /// Makes work whose event is not recorded yet. The context has to be current.
     explicit queued_work(context& in);

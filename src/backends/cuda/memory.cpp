@@ -13,8 +13,11 @@
 namespace unibuf::backends::cuda {
 namespace {
 
-// To ask whether less is pinned costs as much as to copy it.
-constexpr std::size_t worth_asking = std::size_t{64} << 10;
+// To ask the driver whether less is pinned costs as much as to copy it.
+constexpr std::size_t worth_asking = std::size_t{8} << 10;
+
+// A copy of its own costs as much as to bring less to the others of many.
+constexpr std::size_t worth_a_copy = std::size_t{64} << 10;
 
 /// Returns the start of `pattern` that says all of it: one byte where all bytes are the same, as zeros are.
 std::span<const std::byte> shortest(std::span<const std::byte> pattern) noexcept {
@@ -40,21 +43,53 @@ bool is_pinned(const piece& one) {
     return is_known(one.host) && is_known(one.host + one.bytes - 1);
 }
 
-/// Returns whether the pieces, which are in order, are pinned.
+/// Returns the host's bytes from the first piece to the last: they are in order.
+std::span<const std::byte> host_bytes(std::span<const piece> pieces) noexcept {
+    return {pieces.front().host, pieces.back().host + pieces.back().bytes};
+}
+std::span<const std::byte> host_bytes(const plane& of) noexcept {
+    return {of.row.host, of.row.bytes + (of.rows - 1) * of.host_pitch};
+}
+
+/// Returns whether unibuf itself has pinned the bytes.
+template <class What>
+bool is_known_pinned(const What& what) {
+    return pinned_pages::cover(host_bytes(what));
+}
+
+/// Returns whether the pieces are pinned.
 bool are_pinned(std::span<const piece> pieces) {
-    const piece& last = pieces.back();
-    if (pinned_pages::cover({pieces[0].host, last.host + last.bytes})) return true;
-    return std::ranges::all_of(pieces, is_pinned);
+    return is_known_pinned(pieces) || std::ranges::all_of(pieces, is_pinned);
 }
 
 /// Returns whether the rows are pinned, as far as the first and the last tell.
 bool are_pinned(const plane& of) {
     piece all = of.row;
-    all.bytes += (of.rows - 1) * of.host_pitch;
-    return pinned_pages::cover({all.host, all.bytes}) || is_pinned(all);
+    all.bytes = host_bytes(of).size();
+    return is_known_pinned(of) || is_pinned(all);
 }
 
 std::size_t bytes_of(const plane& rows) noexcept { return rows.bytes(); }
+
+/// Returns whether the driver copies from, or to, the host's memory itself. A short write takes the detour where it
+/// would have to be asked: the host's memory is free for others at once then.
+template <class What>
+bool is_direct(direction way, const What& what) {
+    if (way == direction::to_device && bytes_of(what) < worth_asking) return is_known_pinned(what);
+    return are_pinned(what);
+}
+
+/// Carries by way of the ring. Returns a fence after what has not arrived when this returns.
+template <class What>
+fence by_detour(staging& ring, direction way, const What& what, stream_handle stream) {
+    if (way == direction::to_host) {
+        ring.read(what, stream);
+        return {};
+    }
+    fence copied = ring.write(what, stream);
+    if (auto* const work = dynamic_cast<upload_work*>(copied.native())) work->note_all_taken();
+    return copied;
+}
 
 device_pointer begin_of(std::span<const piece> pieces) noexcept { return pieces[0].at; }
 device_pointer begin_of(const plane& rows) noexcept { return rows.row.at; }
@@ -96,16 +131,16 @@ template <class What>
 fence device_range::carry(direction way, const What& what, queue on) {
     const context::scope current(in_);
     const stream_handle stream = in_.stream_for(on);
-    return in_.queued(stream, [&] {
-        if (are_pinned(what)) {
+    return in_.all_or_nothing(stream, [&] {
+        if (is_direct(way, what)) {
             const bool batches = in_.attribute(can_use_registered_addresses) != 0;
             const result status = enqueue(way, what, batches, stream);
-            if (status == success) return;
+            if (status == success) return in_.mark(stream);
             const char* const asked_for = way == direction::to_device ? "write" : "read";
             if (status != invalid_value) in_.check(status, asked(asked_for, begin_of(what) - address_, bytes_of(what)));
             // What the driver does not take, as it is of two allocations, takes the detour.
         }
-        way == direction::to_device ? ring_.write(what, stream) : ring_.read(what, stream);
+        return by_detour(ring_, way, what, stream);
     });
 }
 
@@ -250,11 +285,11 @@ bool device_range::fill_at_once(device_pointer to, std::size_t bytes, std::span<
 fence carry_many(context& in, staging& ring, direction way, std::span<const move_of> moves) {
     const context::scope current(in);
     const stream_handle stream = in.stream_for({});
-    return in.queued(stream, [&] {
+    return in.all_or_nothing(stream, [&] {
         std::vector<piece> staged;
         for (const auto& [of, offset, host] : moves) {
             const piece made = dynamic_cast<device_range&>(*of).piece_at(offset, host);
-            const bool pinned = made.bytes > worth_asking && is_pinned(made);
+            const bool pinned = made.bytes > worth_a_copy && is_pinned(made);
             const result status = pinned ? enqueue(way, {&made, 1}, pinned, stream) : invalid_value;
             if (status == invalid_value) {
                 staged.push_back(made);
@@ -262,8 +297,10 @@ fence carry_many(context& in, staging& ring, direction way, std::span<const move
                 in.check(status, fmt::format("a copy of {} bytes", made.bytes));
             }
         }
-        if (staged.empty()) return;
-        way == direction::to_device ? ring.write(staged, stream) : ring.read(staged, stream);
+        if (staged.empty()) return in.mark(stream);
+        if (way == direction::to_device) return ring.write(staged, stream);
+        ring.read(staged, stream);
+        return fence();
     });
 }
 

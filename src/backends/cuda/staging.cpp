@@ -250,7 +250,7 @@ fence staging::put(direction way, const What& what, bool pinned, std::size_t of,
 }
 
 template <class Feed>
-void staging::write_all(Feed from, stream_handle stream) {
+fence staging::write_all(Feed from, stream_handle stream) {
     std::deque<fence> under_way;
     while (!from.empty()) {
         std::optional<pinned_ring::room> room = to_device_.take(from.next_bytes());
@@ -266,19 +266,22 @@ void staging::write_all(Feed from, stream_handle stream) {
         room->is_in_use_until(copied);
         under_way.push_back(copied);
     }
+    return under_way.back();
 }
 
 /// A short write does not wait for the stream, as it copies the bytes once more.
 template <class Feed>
-void staging::write_without_room(Feed from, stream_handle stream) {
+fence staging::write_without_room(Feed from, stream_handle stream) {
     if (from.next_bytes() > small) {
         put(direction::to_device, from.rest(), false, from.bytes(), stream).wait();
-        return;
+        return {};
     }
     std::vector<std::byte> source(from.next_bytes());
     const auto packed = from.next(source.data());
     packed.carry(direction::to_device, *threads_);
-    keep(std::move(source), put(direction::to_device, packed.staged(), false, from.bytes(), stream));
+    fence copied = put(direction::to_device, packed.staged(), false, from.bytes(), stream);
+    keep(std::move(source), copied);
+    return copied;
 }
 
 template <class Feed>
@@ -309,8 +312,10 @@ void staging::read_all(Feed to, stream_handle stream) {
     put(direction::to_host, to.rest(), false, to.bytes(), stream).wait();
 }
 
-void staging::write(std::span<const piece> pieces, stream_handle stream) { write_all(feed_of_pieces(pieces), stream); }
-void staging::write(const plane& rows, stream_handle stream) { write_all(feed_of_rows(rows), stream); }
+fence staging::write(std::span<const piece> pieces, stream_handle stream) {
+    return write_all(feed_of_pieces(pieces), stream);
+}
+fence staging::write(const plane& rows, stream_handle stream) { return write_all(feed_of_rows(rows), stream); }
 void staging::read(std::span<const piece> pieces, stream_handle stream) { read_all(feed_of_pieces(pieces), stream); }
 void staging::read(const plane& rows, stream_handle stream) { read_all(feed_of_rows(rows), stream); }
 

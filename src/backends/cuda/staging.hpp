@@ -82,11 +82,11 @@ public:
     staging& operator=(const staging&) = delete;
 
     // All need the context to be current, and may be called from any thread. `write` returns when all has been taken
-    // from the host, and what is left is in stream order. `read` returns when all is at the host. Where one finds no
-    // room it waits for `stream`, if it is a long transfer or the driver has no room either, and for nothing else. A
-    // row of a plane fits in a block.
-    void write(std::span<const piece> pieces, stream_handle stream);
-    void write(const plane& rows, stream_handle stream);
+    // from the host, with a fence after what is left. `read` returns when all is at the host. Where one finds no room
+    // it waits for `stream`, if it is a long transfer or the driver has no room either, and for nothing else. Where one
+    // throws, copies may be under way. A row of a plane fits in a block.
+    fence write(std::span<const piece> pieces, stream_handle stream);
+    fence write(const plane& rows, stream_handle stream);
     void read(std::span<const piece> pieces, stream_handle stream);
     void read(const plane& rows, stream_handle stream);
 
@@ -101,9 +101,9 @@ private:
 
     // A feed cuts what is to be carried into blocks.
     template <class Feed>
-    void write_all(Feed from, stream_handle stream);
+    fence write_all(Feed from, stream_handle stream);
     template <class Feed>
-    void write_without_room(Feed from, stream_handle stream);
+    fence write_without_room(Feed from, stream_handle stream);
     template <class Feed>
     void read_all(Feed to, stream_handle stream);
     template <class What>

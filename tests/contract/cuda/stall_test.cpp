@@ -131,6 +131,29 @@ TEST_F(stall_test, short_writes_do_not_wait_for_their_stream) {
     for (unsigned i = 0; i != all.size(); ++i) EXPECT_TRUE(same(get(*all[i], 0, size), noise(size, i))) << i;
 }
 
+/// Pageable bytes have been taken from the host before the stream comes to the copy.
+TEST_F(stall_test, the_host_writes_again_what_has_been_taken) {
+    constexpr std::size_t size = 60'000;
+    buffer used = mirrored(size);
+    buffer seen = mirrored(size);
+    for (buffer* const each : {&used, &seen}) {
+        host_writes(*each, noise(size));
+        each->read(where_, {.on = on(free_)}).release();
+    }
+    EXPECT_TRUE(comes_to_an_end([&] {
+        host_writes(used, noise(size, 1));
+        {
+            const auto from = used.read(where_, {.on = on(held_)});
+            const auto to = seen.write(where_, {.on = on(held_)});
+            by_->copy(held_, address_of(to), address_of(from), size);
+        }
+        host_writes(used, noise(size, 2));
+    }));
+    EXPECT_TRUE(same(host_reads(seen), noise(size, 1)));
+    used.read(where_).release();
+    EXPECT_TRUE(same(host_reads(used), noise(size, 2)));
+}
+
 class stall_on_the_double : public stall_test {
 protected:
     void SetUp() override {
@@ -168,6 +191,23 @@ TEST_F(stall_on_the_double, an_allocation_shares_no_queue_with_the_program) {
     if (!has_pools()) GTEST_SKIP() << "this driver waits for all work where memory is freed";
     cuda_double::loaded()->share_queues(1);
     EXPECT_TRUE(comes_to_an_end([&] { device().allocate({.bytes = mebibyte}); }));
+}
+
+/// A transfer is done when a later one of the same bytes is: each round asks about few of them.
+TEST_F(stall_on_the_double, uploads_that_follow_each_other_are_not_asked_about_one_by_one) {
+    constexpr unsigned rounds = 100;
+    buffer used = mirrored(1000);
+    host_writes(used, noise(1000));
+    used.read(where_, {.on = on(free_)}).release();
+    cuda_double::loaded()->reset();
+    EXPECT_TRUE(comes_to_an_end([&] {
+        for (unsigned i = 0; i != rounds; ++i) {
+            host_writes(used, noise(1000, i));
+            used.read(where_, {.on = on(held_)}).release();
+        }
+    }));
+    EXPECT_LT(cuda_double::loaded()->calls("cuEventQuery"), 10 * rounds);
+    EXPECT_TRUE(same(host_reads(used), noise(1000, rounds - 1)));
 }
 
 /// A long wait leaves the core to others.
