@@ -36,20 +36,21 @@ bool is_done_soon(Done done, std::chrono::nanoseconds soon = waking) {
     return false;
 }
 
-/// Asks `done` again and again, for at most `timeout`: `awake` at first, and then in naps that get longer, so that a
-/// short wait ends soon, and a long one costs little. Returns what `done` answered last.
+/// Asks `done` again and again, for at most `timeout`: `awake` at first, and then in naps of a sixteenth of the time
+/// that has passed, so that a wait takes little longer than the work, and a long one costs little. Returns what `done`
+/// answered last.
 template <class Done>
 bool poll(std::chrono::nanoseconds timeout, Done done, std::chrono::nanoseconds awake = waking) {
     using clock = std::chrono::steady_clock;
     const auto begin = clock::now();
     if (is_done_soon(done, std::min(timeout, awake))) return true;
-    std::chrono::nanoseconds nap = waking;
+    constexpr std::chrono::nanoseconds longest_nap = std::chrono::milliseconds(1);
     for (;;) {
-        const auto left = timeout - (clock::now() - begin);
+        const std::chrono::nanoseconds passed = clock::now() - begin;
+        const std::chrono::nanoseconds left = timeout - passed;
         if (left <= std::chrono::nanoseconds::zero()) return timeout > std::chrono::nanoseconds::zero() && done();
-        std::this_thread::sleep_for(std::min<std::chrono::nanoseconds>(nap, left));
+        std::this_thread::sleep_for(std::min(std::clamp(passed / 16, std::chrono::nanoseconds(waking), longest_nap), left));
         if (done()) return true;
-        nap = std::min<std::chrono::nanoseconds>(nap * 2, std::chrono::milliseconds(1));
     }
 }
 

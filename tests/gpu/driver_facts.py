@@ -11,7 +11,7 @@ import mmap
 import sys
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 MEBIBYTE = 1 << 20
@@ -19,6 +19,7 @@ NOT_READY = 600
 INVALID_VALUE = 1
 ALREADY_REGISTERED = 712
 NON_BLOCKING = 1
+WAKES_THREADS = 1
 DISABLE_TIMING = 2
 PORTABLE_AND_MAPPED = 3
 RELEASE_THRESHOLD = 4
@@ -118,9 +119,9 @@ class Card:
         must("cuStreamCreateWithPriority", c.byref(made), NON_BLOCKING, priority)
         return made
 
-    def new_event(self) -> c.c_void_p:
+    def new_event(self, flags: int = DISABLE_TIMING) -> c.c_void_p:
         made = c.c_void_p()
-        must("cuEventCreate", c.byref(made), DISABLE_TIMING)
+        must("cuEventCreate", c.byref(made), flags)
         return made
 
     def _wait_until_open(self, _: Any) -> None:
@@ -218,6 +219,37 @@ def queues(card: Card) -> None:
     card.let_go()
     tell("the stream of the highest priority stands behind a held one", behind[0], False)
     tell("streams of 40 that do", sum(behind[1:]))
+
+
+def depths(card: Card) -> None:
+    """How much can be queued behind a held stream before the driver stops the host."""
+    pages = Pages(MEBIBYTE)
+    tell("registering", pages.register(), 0)
+    _, memory = card.allocate(MEBIBYTE)
+    events = [card.new_event() for _ in range(2000)]
+    wakers = [card.new_event(DISABLE_TIMING | WAKES_THREADS) for _ in range(200)]
+
+    def behind(what: str, works: Iterator[Callable[[], int]], needed: bool | None = None) -> None:
+        card.hold()
+        queued = 0
+        for work in works:
+            begin = time.perf_counter()
+            work()
+            if time.perf_counter() - begin > 1:
+                break
+            queued += 1
+        stopped = not card.let_go()
+        tell(f"a held stream has {queued} {what} behind it, and stops the host", stopped, needed)
+
+    def record(event: c.c_void_p) -> int:
+        return call("cuEventRecord", event, card.held)
+
+    behind("events", (lambda event=event: record(event) for event in events), False)
+    behind("events that wake threads", (lambda event=event: record(event) for event in wakers))
+    copies = (lambda: card.write(memory.value, pages.address, 60_000, card.held) for _ in range(900))
+    behind("copies of 60,000 bytes", copies, False)
+    must("cuCtxSynchronize")
+    pages.unregister()
 
 
 def sizes(card: Card) -> None:
@@ -359,7 +391,7 @@ def costs(card: Card) -> None:
     tell("GB/s of registered memory to the device", round(pages.size / microseconds(copy, 5) / 1e3, 1))
 
 
-GROUPS = (attributes, order, stalls, queues, sizes, registered, batches, captures, pools, costs)
+GROUPS = (attributes, order, stalls, queues, depths, sizes, registered, batches, captures, pools, costs)
 # What unibuf does without where a driver is too old for it.
 NEEDS = {
     each: "cuMemcpyBatchAsync" if each is batches else "cuCtxRecordEvent"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import cache
 from importlib import import_module
 from sys import modules
 from types import ModuleType
@@ -14,14 +15,18 @@ from ._queues import address_of
 from .errors import DeviceUnavailableError, InvalidArgumentError, UnsupportedError
 
 
+@cache
 def index_of(space: str) -> int:
     """The number of a space among those of its kind."""
     return int(space.rpartition(":")[2])
 
 
+_imported = cache(import_module)
+
+
 def needed(module: str, package: str, space: str, otherwise: str) -> ModuleType:
     try:
-        return import_module(module)
+        return _imported(module)
     except ImportError as failure:
         raise DeviceUnavailableError(
             f"arrays at {space} need the package {package}, which cannot be imported ({failure}); {otherwise}"
@@ -67,7 +72,7 @@ def cupy_memory(pool: _native.Pool, nbytes: int) -> Any:
 
 
 def _cupy_pointer(memory: _native.Memory) -> Any:
-    cuda = import_module("cupy").cuda
+    cuda = _imported("cupy").cuda
     size = memory.offset + memory.nbytes
     owner = cuda.UnownedMemory(memory.handle, size, memory, device_id=index_of(memory.space))
     return cuda.MemoryPointer(owner, memory.offset)

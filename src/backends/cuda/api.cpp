@@ -86,7 +86,6 @@ private:
         UNIBUF_FIND(cuEventDestroy);
         UNIBUF_FIND(cuEventRecord);
         UNIBUF_FIND(cuEventQuery);
-        UNIBUF_FIND(cuEventSynchronize);
         UNIBUF_FIND(cuMemGetInfo);
         UNIBUF_FIND(cuMemAlloc);
         UNIBUF_FIND(cuMemFree);

@@ -65,7 +65,6 @@ inline constexpr int memory_pools_supported = 115;
 
 // These are flags, and values of smaller enums.
 inline constexpr unsigned stream_non_blocking = 1;
-inline constexpr unsigned event_blocking_sync = 1;  // a wait sleeps
 inline constexpr unsigned event_disable_timing = 2;
 inline constexpr unsigned host_alloc_portable = 1;
 inline constexpr unsigned host_alloc_device_map = 2;
@@ -169,7 +168,6 @@ struct functions {
     result (*cuEventDestroy)(event_handle);
     result (*cuEventRecord)(event_handle, stream_handle);
     result (*cuEventQuery)(event_handle);
-    result (*cuEventSynchronize)(event_handle);
 
     result (*cuMemGetInfo)(std::size_t*, std::size_t*);
     result (*cuMemAlloc)(device_pointer*, std::size_t);

@@ -8,7 +8,9 @@ namespace unibuf::backends::cuda {
 namespace {
 
 // A wait for work of the card stays awake for so long, as the driver's own waits do without end: to fall asleep and be
-// woken by the card takes longer than a small copy does. Longer waits leave the core to others.
+// woken by the card takes longer than a small copy does. Longer waits nap, and leave the core to others. An event that
+// wakes a thread by itself (CU_EVENT_BLOCKING_SYNC) would be quicker, but a driver takes few of those behind a stream
+// that is held back, and then stops the host.
 constexpr std::chrono::milliseconds worth_a_core(2);
 
 }  // namespace
@@ -22,26 +24,10 @@ event_handle event_pool::take() {
             return taken;
         }
     }
-    std::vector<event_handle> made = make_some();
-    const event_handle taken = made.back();
-    made.pop_back();
-    for (const event_handle each : made) give_back(each);
-    return taken;
-}
-
-/// Makes as many as the driver gives.
-std::vector<event_handle> event_pool::make_some() {
-    constexpr std::size_t at_a_time = 1000;
-    std::vector<event_handle> all;
-    all.reserve(at_a_time);
-    while (all.size() < at_a_time) {
-        event_handle made = nullptr;
-        const result status = api().cuEventCreate(&made, event_disable_timing | event_blocking_sync);
-        if (status != success && all.empty()) fail(status, "CUDA cannot make an event");
-        if (status != success) break;
-        all.push_back(made);
-    }
-    return all;
+    event_handle made = nullptr;
+    const result status = api().cuEventCreate(&made, event_disable_timing);
+    if (status != success) fail(status, "CUDA cannot make an event");
+    return made;
 }
 
 void event_pool::give_back(event_handle unused) noexcept {
@@ -72,11 +58,6 @@ bool queued_work::done() const {
 bool queued_work::wait(std::chrono::nanoseconds timeout) {
     if (was_done_.load(std::memory_order_acquire)) return true;
     const context::scope current(in_);
-    if (timeout == forever) {
-        if (is_done_soon([this] { return done(); }, worth_a_core)) return true;
-        check(api().cuEventSynchronize(done_));
-        return done();
-    }
     return poll(timeout, [this] { return done(); }, worth_a_core);
 }
 

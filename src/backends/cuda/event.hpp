@@ -15,9 +15,7 @@ namespace unibuf::backends::cuda {
 
 class context;
 
-/// Keeps events of one context that nobody uses. Making one costs a microsecond, and stops the host now and then while
-/// a stream is held back: a driver takes room for many. So they are made a thousand at a time, as many as a driver
-/// queues copies behind such a stream.
+/// Keeps events of one context that nobody uses: making one costs a microsecond, taking one from here does not.
 class event_pool {
 public:
     /// Gives an event. The context has to be current.
@@ -25,8 +23,6 @@ public:
     void give_back(event_handle unused) noexcept;
 
 private:
-    static std::vector<event_handle> make_some();
-
     std::mutex mutex_;
     std::vector<event_handle> unused_;
 };

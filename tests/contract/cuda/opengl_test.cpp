@@ -150,10 +150,11 @@ TEST_F(cuda_opengl, do_not_stop_the_host_where_a_stream_is_named) {
     if (stops_the_host_for_all()) GTEST_SKIP() << "before 12.5 the driver waits for the context";
     buffer used = mirrored(size);
     opengl_writes(used, 0, noise(size));
-    used.read(where_).release();  // a real driver stops the host where a buffer object is registered
     program by;
     const stream_handle stream = by.stream();
     const stream_handle other = by.stream();
+    // A real driver stops the host where a buffer object is registered.
+    used.read(where_, {.on = cuda::queue_of(other)}).release();
     {
         gate closed(by, stream);
         {

@@ -75,7 +75,6 @@ SAME_CALL(cuEventCreate, 2000);
 SAME_CALL(cuEventDestroy, 4000);
 SAME_CALL(cuEventRecord, 2000);
 SAME_CALL(cuEventQuery, 2000);
-SAME_CALL(cuEventSynchronize, 2000);
 SAME_CALL(cuMemGetInfo, 3020);
 SAME_CALL(cuMemAlloc, 3020);
 SAME_CALL(cuMemFree, 3020);

@@ -55,7 +55,6 @@ CUDA_DOUBLE_CALL cuEventDestroy_v2(cuda_double::event_handle event);
 CUDA_DOUBLE_CALL cuEventRecord(cuda_double::event_handle event, cuda_double::stream_handle stream);
 CUDA_DOUBLE_CALL cuCtxRecordEvent(cuda_double::context_handle context, cuda_double::event_handle event);
 CUDA_DOUBLE_CALL cuEventQuery(cuda_double::event_handle event);
-CUDA_DOUBLE_CALL cuEventSynchronize(cuda_double::event_handle event);
 CUDA_DOUBLE_CALL cuMemGetInfo_v2(std::size_t* free, std::size_t* total);
 CUDA_DOUBLE_CALL cuMemAlloc_v2(cuda_double::device_pointer* address, std::size_t bytes);
 CUDA_DOUBLE_CALL cuMemFree_v2(cuda_double::device_pointer address);

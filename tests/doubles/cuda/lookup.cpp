@@ -58,7 +58,6 @@ const symbol symbols[] = {
     {"cuEventDestroy", 4000, untyped(&cuEventDestroy_v2)},
     {"cuEventRecord", 2000, untyped(&cuEventRecord)},
     {"cuEventQuery", 2000, untyped(&cuEventQuery)},
-    {"cuEventSynchronize", 2000, untyped(&cuEventSynchronize)},
     {"cuMemGetInfo", 3020, untyped(&cuMemGetInfo_v2)},
     {"cuMemAlloc", 3020, untyped(&cuMemAlloc_v2)},
     {"cuMemFree", 3020, untyped(&cuMemFree_v2)},

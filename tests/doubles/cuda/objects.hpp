@@ -82,7 +82,6 @@ struct CUevent_st {
     CUctx_st* context = nullptr;
     bool destroyed = false;
     bool in_capture = false;
-    bool lets_sleep = false;  // who waits for it
     std::vector<cuda_double::queued> work;
     cuda_double::vector_clock when;
 };

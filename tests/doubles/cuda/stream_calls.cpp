@@ -169,12 +169,11 @@ CUDA_DOUBLE_CALL cuLaunchHostFunc(stream_handle stream, void (*function)(void*),
     return submit(from, *found, {}, [function, data] { function(data); });
 }
 
-CUDA_DOUBLE_CALL cuEventCreate(event_handle* event, unsigned flags) {
+CUDA_DOUBLE_CALL cuEventCreate(event_handle* event, unsigned) {
     const call from("cuEventCreate", call::needs::context);
     if (from.refused() != success) return from.refused();
     *event = new CUevent_st;
     (*event)->context = &from.context();
-    (*event)->lets_sleep = (flags & event_blocking_sync) != 0;
     from.in().events.insert(*event);
     return success;
 }
@@ -217,15 +216,4 @@ CUDA_DOUBLE_CALL cuEventQuery(event_handle event) {
     if (!std::ranges::all_of(event->work, &operation::done)) return not_ready;
     from.seen_by_host(event->when);
     return success;
-}
-
-CUDA_DOUBLE_CALL cuEventSynchronize(event_handle event) {
-    call from("cuEventSynchronize", call::needs::safety);
-    if (from.refused() != success) return from.refused();
-    if (!is_event(from, event)) return invalid_handle;
-    if (const result status = in_order(*event); status != success) return status;
-    if (!event->lets_sleep) ++from.in().counts["waits that spin"].calls;
-    const std::vector<queued> work = event->work;
-    const vector_clock when = event->when;
-    return wait_for_all(from, work, when);
 }
