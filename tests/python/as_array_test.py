@@ -301,10 +301,22 @@ def test_what_arrays_have_and_buffers_lack_is_named():
     b = UnifiedBuffer(3).fill(2)
     with pytest.raises(AttributeError, match=r"no attribute 'mean': arrays have it, as `host.mean`"):
         b.mean()
+    assert not hasattr(b, "mean")
+    assert not hasattr(UnifiedBuffer, "mean")
+    assert "mean" not in dir(b)
     with pytest.raises(AttributeError, match="no attribute 'nonsense'$"):
         _ = b.nonsense
     with pytest.raises(unibuf.UnsupportedError, match="metal is not available"):
         _ = b.metal
+
+
+def test_a_class_of_the_programs_own_may_have_what_arrays_have():
+    class Field(UnifiedBuffer):
+        def mean(self):
+            return float(self.host.mean())
+
+    assert Field(3).fill(2).mean() == 2
+    assert "mean" in dir(Field(3))
 
 
 def test_arrays_of_pyopencl_are_no_elements():

@@ -48,6 +48,21 @@ _LEAST_TO_READ: dict[Any, Callable[[Any], Any]] = {
 }
 
 
+class _OnlyOfArrays:
+    """In the place of an attribute that arrays have and buffers have not: says so, and where it is. `__getattr__` would
+    do that in fewer lines, but then each use of any attribute takes half as long again."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def __get__(self, of: object, kind: type) -> Any:
+        if of is None:
+            raise AttributeError(f"type object {kind.__name__!r} has no attribute {self.name!r}")
+        raise AttributeError(
+            f"{kind.__name__!r} object has no attribute {self.name!r}: arrays have it, as `host.{self.name}`"
+        )
+
+
 class ArrayBuffer(BufferBase[T], ArrayOperators):
     """The part of UnifiedBuffer that arrays have, too."""
 
@@ -122,13 +137,8 @@ class ArrayBuffer(BufferBase[T], ArrayOperators):
     def __format__(self, form: str) -> str:
         return super().__format__(form) if self.shape or not form else format(self.host, form)
 
-    if not TYPE_CHECKING:
-
-        def __getattr__(self, name: str) -> Any:
-            if hasattr(type(self), name):  # it is there, and has raised this kind of error
-                return object.__getattribute__(self, name)
-            hint = f": arrays have it, as `host.{name}`" if hasattr(np.ndarray, name) else ""
-            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}{hint}")
+    def __dir__(self) -> list[str]:
+        return [each for each in super().__dir__() if each not in _only_of_arrays or hasattr(type(self), each)]
 
     def __len__(self) -> int:
         if not self.shape:
@@ -216,6 +226,13 @@ class ArrayBuffer(BufferBase[T], ArrayOperators):
     def T(self) -> NDArray[T]:  # noqa: N802, as NumPy has it
         """The host's array, transposed."""
         return self.host.T
+
+
+_only_of_arrays = {
+    name: _OnlyOfArrays(name) for name in dir(np.ndarray) if name[0] != "_" and not hasattr(ArrayBuffer, name)
+}
+for _name, _attribute in _only_of_arrays.items():
+    setattr(ArrayBuffer, _name, _attribute)
 
 
 @lru_cache
