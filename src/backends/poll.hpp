@@ -49,7 +49,8 @@ bool poll(std::chrono::nanoseconds timeout, Done done, std::chrono::nanoseconds 
         const std::chrono::nanoseconds passed = clock::now() - begin;
         const std::chrono::nanoseconds left = timeout - passed;
         if (left <= std::chrono::nanoseconds::zero()) return timeout > std::chrono::nanoseconds::zero() && done();
-        std::this_thread::sleep_for(std::min(std::clamp(passed / 16, std::chrono::nanoseconds(waking), longest_nap), left));
+        std::this_thread::sleep_for(
+            std::min(std::clamp(passed / 16, std::chrono::nanoseconds(waking), longest_nap), left));
         if (done()) return true;
     }
 }

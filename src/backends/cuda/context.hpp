@@ -70,8 +70,8 @@ public:
     /// Returns a fence after all work on `stream`.
     fence mark(stream_handle stream);
 
-    /// Calls `put`, which puts work on `stream`, and returns what it returns. Where it throws, nothing of that work goes
-    /// on any more.
+    /// Calls `put`, which puts work on `stream`, and returns what it returns. Where it throws, nothing of that work
+    /// goes on any more.
     template <class Put>
     auto all_or_nothing(stream_handle stream, Put put) {
         try {

@@ -101,7 +101,8 @@ protected:
 class cuda_opengl_calls : public cuda_opengl {
 protected:
     void SetUp() override {
-        if (!cuda_double::loaded()) GTEST_SKIP() << "a real driver neither counts its calls nor fails when it is told to";
+        if (!cuda_double::loaded())
+            GTEST_SKIP() << "a real driver neither counts its calls nor fails when it is told to";
         cuda_opengl::SetUp();
     }
 };
