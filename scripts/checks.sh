@@ -4,6 +4,7 @@
 # shellcheck disable=SC2154
 
 rows=()
+named=' '
 failed=0
 
 title() { printf '\n== %s\n' "$1"; }
@@ -11,6 +12,7 @@ title() { printf '\n== %s\n' "$1"; }
 # row VERDICT PART WORDS: of the last table.
 row() {
     rows+=("$(printf '%-6s  %-17s  %s' "$1" "$2" "$3")")
+    named+="$2 "
     [[ $1 != FAIL ]] || failed=1
 }
 
@@ -27,6 +29,10 @@ run() {
 }
 
 finish() {
+    local each
+    for each in ${ONLY:-}; do
+        [[ $named == *" $each "* ]] || row FAIL "$each" "ONLY names it, and it was not run"
+    done
     title summary
     printf '%s\n' "${rows[@]}"
     exit "$failed"

@@ -59,7 +59,7 @@ run_tests() {
     local verdict=0
     rm -f "$build/tests.xml"
     # Each test has a context of its own on the card: no more than eight at once. A test that looks at the card's free
-    # memory is a test of the part `captures`, which it has for itself.
+    # memory is run by the part `captures`, alone. The other programs that are left out are not built.
     UNIBUF_REAL_CUDA=1 ctest --test-dir "$build" -L '^(cuda|fault|host|debug|opencl|opengl)$' \
         -E '^(suite|conv2d|unit_tests|fuzz_replay)\.|memory_that_was_handed_out_is_freed_later$' \
         -j "$((jobs < 8 ? jobs : 8))" --timeout 120 --output-on-failure --output-junit tests.xml \
@@ -112,7 +112,8 @@ run_bench() {
 
 # CuPy, torch and RMM, as far as the machine has them, against unibuf.
 run_peers() {
-    PYTHONPATH=$build/python${PYTHONPATH:+:$PYTHONPATH} "$python" bench/peers/cuda_peers.py "$build/peers-rows.json" >"$build/peers-missing.txt" &&
+    PYTHONPATH=$build/python${PYTHONPATH:+:$PYTHONPATH} "$python" bench/peers/cuda_peers.py "$build/peers-rows.json" \
+        >"$build/peers-missing.txt" &&
         "$python" bench/peers/table.py "$build/peers.json" "$build/peers-missing.txt" "$build/peers-rows.json"
 }
 
