@@ -31,7 +31,7 @@ def public_names(root):
 
 
 def python_names():
-    """What the package names in __all__, and the members of its classes."""
+    """What the package names in __all__, and the members of its classes; some descriptors say that there is none."""
     import unibuf
 
     for name in set(unibuf.__all__) - {"__version__"}:
@@ -39,7 +39,8 @@ def python_names():
         found = getattr(unibuf, name)
         for owner in found.__mro__ if isinstance(found, type) else ():
             if owner.__module__.startswith("unibuf"):
-                yield from (f"unibuf.{name}.{member}" for member in vars(owner) if not member.startswith("_"))
+                members = (member for member in vars(owner) if not member.startswith("_"))
+                yield from (f"unibuf.{name}.{member}" for member in members if hasattr(found, member))
 
 
 def main(root, objects):
