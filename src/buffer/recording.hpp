@@ -13,10 +13,10 @@ namespace unibuf::detail {
 /// Begins an event about `part`.
 event event_of(event_kind kind, std::uint64_t buffer, const region& part) noexcept;
 
-/// Records that an access was granted, which lacked so many bytes. `begun` is when it began to move or wait, if it did.
 /// Records that another process, which has the buffer too, may have written these bytes at the host.
 void record_overtaken(const core& of, byte_range range) noexcept;
 
+/// Records that an access was granted, which lacked so many bytes. `begun` is when it began to move or wait, if it did.
 void record_access(lock& through, const request& asked, std::uint64_t lacked = 0, std::uint64_t begun = 0) noexcept;
 
 /// Does so, and notes whether somebody uses what has come: see guarded::unasked.
