@@ -46,7 +46,8 @@ public:
         sync(of.bytes());
     }
 
-    /// Makes all that was collected current, and returns when it is. Where a transfer fails, its buffers are tried one
+    /// Makes all that was collected current, and returns when it is. Where a limit has no room for all of it, some is
+    /// evicted for what comes later, as by one sync after the other. Where a transfer fails, its buffers are tried one
     /// by one, and the first failure is thrown; what could not be moved can be submitted again. Throws what
     /// buffer::sync_to_device throws.
     void submit();

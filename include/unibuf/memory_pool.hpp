@@ -113,7 +113,7 @@ public:
     ~pooled() {
         try {
             of_.release(std::move(buffer_));
-        } catch (const error&) {  // the buffer goes with its last lease
+        } catch (...) {  // the buffer goes with its last lease
         }
     }
     pooled(const pooled&) = delete;

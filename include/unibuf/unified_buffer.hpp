@@ -29,6 +29,7 @@ namespace unibuf {
 template <class T>
 class unified_buffer {
     static_assert(std::is_trivially_copyable_v<T> && !std::is_const_v<T>, "elements are copied as bytes");
+    static_assert(alignof(T) <= 64, "a buffer begins with a cache line");
 
 public:
     explicit unified_buffer(const unibuf::shape& shape, const buffer_options& options = {})

@@ -80,14 +80,16 @@ public:
 
     space find(std::string_view name) {
         const std::string_view kind_name = well_formed(name);
+        // Without the lock, which a child may find held by a thread that it does not have.
+        if (const auto known = known_as(name)) return *known;
         const std::scoped_lock lock(mutex_);
         for (kind& each : kinds_) {
             if (each.name == kind_name) search(each);
         }
+        if (const auto known = known_as(name)) return *known;
         std::string there;
         for (std::size_t id = 0; id < count_; ++id) {
             const entry& each = *entries_[id].load(std::memory_order_relaxed);
-            if (each.name == name) return space::from_id(static_cast<std::uint8_t>(id));
             if (each.kind == kind_name) there += (there.empty() ? "" : ", ") + each.name;
         }
         std::string known = "host";
@@ -146,6 +148,14 @@ private:
         add_locked("host", std::move(hosts.devices.at(1)));
         entries_[1].load()->name = "host";
         kinds_[0].searched = true;
+    }
+
+    std::optional<space> known_as(std::string_view name) noexcept {
+        for (std::int64_t id = 0; has(id); ++id) {
+            const space each = space::from_id(static_cast<std::uint8_t>(id));
+            if (name_of(each) == name) return each;
+        }
+        return std::nullopt;
     }
 
     void search(kind& which) {

@@ -43,7 +43,7 @@ batch::batch(space to) : to_(to) {}
 batch::~batch() {
     try {
         submit();
-    } catch (const std::exception&) {  // nothing is lost: the next access moves it
+    } catch (...) {  // nothing is lost: the next access moves it
     }
 }
 
@@ -83,7 +83,7 @@ void batch::submit() {
     const auto attempt = [&](const auto& call) {
         try {
             call();
-        } catch (const std::exception&) {
+        } catch (...) {
             if (!failure) failure = std::current_exception();
         }
     };

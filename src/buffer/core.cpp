@@ -53,7 +53,7 @@ core::~core() {
         if (may_go_before(under_way, each.where)) continue;
         try {
             under_way.done.wait();
-        } catch (const std::exception&) {  // the bytes are going anyway
+        } catch (...) {  // the bytes are going anyway
         }
     }
     for (const copy& each : state_.copies) record_release(*this, each);

@@ -151,6 +151,7 @@ passage::passage(lock& through, const request& asked) : lock_(through), asked_(a
         backends::check_not_left_behind(asked_.where);
     }
     lock_->use_now();
+    if (asked_.waits_for_holds) forget_events(lock_);
     if (asked_.asks_holders) ask_writers_of_host(lock_, asked_.where, asked_.part.hull());
     enter();
     if (lock_->holds.any_standing() || lock_->any_open) {

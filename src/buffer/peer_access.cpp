@@ -164,7 +164,7 @@ void leave_peers(core& of) noexcept {
                           .keeps_to_mode = false,
                           .is_guarded = false})
             .bring();
-    } catch (const std::exception&) {
+    } catch (...) {
         with.lose();
     }
 }

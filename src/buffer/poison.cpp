@@ -13,6 +13,7 @@ void poison_stale(guarded& state, const region& part) {
     const auto queued = state.holds.work().ranges();
     for (copy& each : state.copies) {
         if (each.placed != placement::mirrored || !each.memory->host_address()) continue;
+        if (each.where == coherence::host && state.peers()) continue;  // others may have it as it is
         std::optional<host_writes::own_write> guard;
         if (each.where == coherence::host && state.any_exposed) guard.emplace(*state.writes(), part);
         const coherence::space_set sharers = state.copies.memories().group(each.where);

@@ -11,9 +11,10 @@ namespace {
 /// Returns the indices from the first to behind the last.
 byte_range indices_of(const std::string& name, const slice& along, std::size_t axis, std::size_t extent) {
     const std::size_t stop = along.stop == rest ? extent : along.stop;
-    if (stop > extent) {
+    if (stop > extent || along.start > extent) {
+        const auto as_given = [](std::size_t index) { return static_cast<std::ptrdiff_t>(index); };  // may be negative
         throw error(error_code::out_of_range, fmt::format("{}: indices [{}, {}) along axis {} were asked for, of {}",
-                                                          name, along.start, stop, axis, extent));
+                                                          name, as_given(along.start), as_given(stop), axis, extent));
     }
     if (along.start >= stop || along.step == 0) {
         throw error(error_code::invalid_argument,

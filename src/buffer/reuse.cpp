@@ -16,6 +16,10 @@ void wait_for_claims(lock& through) {
     through.wait_until([&] { return !through->holds.any_claim(); }, wait_limit{}, [] { return ""; });
 }
 
+void forget_names(lock& through) {
+    if (through->seldom->forget_names) through->seldom->forget_names(through.of());
+}
+
 void forget(lock& through) {
     seldom_used& seldom = *through->seldom;
     seldom.writes.reset();
@@ -48,17 +52,20 @@ bool recycle(core& of, std::uint64_t pool) {
         refuse(error_code::access_conflict, describe(held) + " is held: end it first");
     }
     known->released = true;
-    if (through->seldom->forget_names) through->seldom->forget_names(of);
+    forget_names(through);
     if (through->holds.host_is_held_for_writing()) through->holds.writers_of_host().end_pointers(through->whole());
     const bool alone = !of.has_other_handles();
     if (alone) forget(through);
     return alone;
 }
 
-void forget_content(core& of) {
+bool forget_views(core& of) {
     lock through(of);
     wait_for_claims(through);
+    forget_names(through);
+    if (through->peers() || of.has_other_handles()) return false;
     forget(through);
+    return true;
 }
 
 void resize(core& of, std::size_t bytes) {

@@ -14,8 +14,10 @@ namespace unibuf::detail {
 /// this pool, or was released already.
 bool recycle(core& of, std::uint64_t pool);
 
-/// Drops the content. The copies stay, and nothing of them is content any more.
-void forget_content(core& of);
+/// Does so for a buffer of which views were held after its release: they may have written it, given it names, and
+/// shared it. Returns false where nobody can have it for himself: it lies in memory that processes share, or was found
+/// by name.
+bool forget_views(core& of);
 
 /// Drops the content, and gives the buffer another size within its class.
 void resize(core& of, std::size_t bytes);

@@ -27,6 +27,9 @@ namespace {
 /// An access that may be interrupted moves so many bytes between two questions.
 constexpr std::size_t part_bytes = std::size_t{64} << 20;
 
+// To zero so many bytes takes longer than to ask the system which of their pages somebody has touched.
+constexpr std::size_t least_asked = std::size_t{256} << 10;
+
 /// Returns the steps with long moves of ranges cut into parts.
 std::vector<step> in_parts(const std::vector<step>& whole) {
     std::vector<step> result;
@@ -110,7 +113,7 @@ void transfers::carry_out(const std::vector<step>& planned) {
     } catch (...) {
         try {
             finish_started();
-        } catch (const std::exception&) {  // the first failure is the one to tell of
+        } catch (...) {  // the first failure is the one to tell of
         }
         throw;
     }
@@ -307,7 +310,14 @@ fence transfers::zero(const step& step) {
     const copy& at = *lock_->copies.find(step.to);
     if (lock_->copies.options().uninitialized || (at.untouched && at.memory->starts_zero())) return {};
     static constexpr std::array nothing{std::byte{0}};
-    return fill_part(at, step.part, nothing);
+    // Pages that nobody has touched stay so.
+    const bool own_pages = at.on_host() && at.memory->whole_pages() && at.memory->starts_zero();
+    if (!own_pages || !step.part.is_range() || step.part.size() < least_asked) return fill_part(at, step.part, nothing);
+    const byte_range part = step.part.hull();
+    for (const byte_range& each : tracking::touched({at.memory->host_address() + part.begin, part.size()})) {
+        fill_part(at, region(byte_range{part.begin + each.begin, part.begin + each.end}), nothing);
+    }
+    return {};
 }
 
 void transfers::fill(std::span<const std::byte> pattern) {

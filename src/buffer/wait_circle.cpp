@@ -4,8 +4,9 @@
 #include <fmt/format.h>
 
 #include <map>
-#include <mutex>
 #include <utility>
+
+#include "process/mutex.hpp"
 
 namespace unibuf::detail {
 namespace {
@@ -17,7 +18,7 @@ struct wait {
 };
 
 struct all_waits {
-    std::mutex mutex;
+    process::mutex mutex;
     std::map<std::uint32_t, wait> by_waiter;
 };
 

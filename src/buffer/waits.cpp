@@ -102,6 +102,25 @@ void wait_for_work(lock& through, std::uint64_t ticket, const wait_limit& limit)
     through->holds.work().remove(ticket);
 }
 
+void forget_events(lock& through) {
+    const auto events = through->holds.work().events();
+    if (events.empty()) return;
+    std::vector<std::uint64_t> come;
+    come.reserve(events.size());
+    ++through->waiting;  // keeps the gate shut
+    {
+        const lock::released unlocked(through);
+        for (const auto& [ticket, event] : events) {
+            try {
+                if (event.done()) come.push_back(ticket);
+            } catch (...) {  // an access that waits for the event is told
+            }
+        }
+    }
+    --through->waiting;
+    for (const std::uint64_t ticket : come) through->holds.work().remove(ticket);
+}
+
 void wait_for_work_in_host_memory(lock& through, const request& asked) {
     if (through->holds.work().empty()) return;
     const auto in_the_way = [&] { return work_in_host_memory(*through.operator->(), asked); };

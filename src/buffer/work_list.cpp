@@ -79,12 +79,21 @@ void work_list::remove_all_of(const fence& done) noexcept {
 void work_list::forget_done(bool asks_late) noexcept {
     for (std::size_t i = ranges().size(); i-- > 0;) {
         try {
-            if (!asks_late && lists_->works[i].is_late()) continue;
-            if (lists_->works[i].done.done()) remove_at(i);
+            const work& each = lists_->works[i];
+            if (each.unordered || (!asks_late && each.is_late())) continue;
+            if (each.done.done()) remove_at(i);
         } catch (const std::exception&) {
         }
     }
     if (lists_) lists_->long_from = std::max(shortest_long, 2 * lists_->ranges.size());
+}
+
+std::vector<std::pair<std::uint64_t, fence>> work_list::events() const {
+    std::vector<std::pair<std::uint64_t, fence>> result;
+    for (std::size_t i = 0; i < ranges().size(); ++i) {
+        if (lists_->works[i].unordered) result.emplace_back(lists_->ranges[i].ticket, lists_->works[i].done);
+    }
+    return result;
 }
 
 void work_list::remove_at(std::size_t index) noexcept {

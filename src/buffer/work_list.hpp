@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "backends/backend.hpp"
@@ -61,8 +62,12 @@ public:
     void remove_all_of(const fence& done) noexcept;
 
     /// Forgets work that is done. Work that has failed stays, for an access that it matters to. What nobody has asked
-    /// for yet is left as it is where `asks_late` is false.
+    /// for yet is left as it is where `asks_late` is false. The program's own events are never asked: its code is not
+    /// called under the lock (see waits.hpp).
     void forget_done(bool asks_late = true) noexcept;
+
+    /// Returns the program's own events, with their tickets.
+    std::vector<std::pair<std::uint64_t, fence>> events() const;
 
 private:
     static constexpr std::size_t shortest_long = 8;

@@ -10,13 +10,14 @@
 #include <cstdint>
 #include <list>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "backends/backend.hpp"
 #include "memory/wait_limit.hpp"
+#include "process/mutex.hpp"
+#include "trace/counters.hpp"
 #include "unibuf/error.hpp"
 #include "unibuf/space.hpp"
 
@@ -108,7 +109,7 @@ public:
     outcome make_room(space where, std::uint64_t bytes, const wait_limit& limit, const resident* asking = nullptr);
 
 private:
-    std::mutex mutex_;
+    process::mutex mutex_;
     std::list<entry> all_;
 };
 
@@ -129,6 +130,7 @@ public:
         for (;;) {
             try {
                 auto made = allocate();
+                trace::keep_peak(where_);
                 kept_ = true;
                 return made;
             } catch (const error& failure) {

@@ -4,11 +4,11 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
-#include <mutex>
 #include <optional>
 #include <vector>
 
 #include "backends/spaces.hpp"
+#include "process/mutex.hpp"
 #include "unibuf/error.hpp"
 #include "unibuf/transfer_cost.hpp"
 
@@ -58,7 +58,7 @@ transfer_cost measure(backends::device& device) {
 }
 
 struct table {
-    std::mutex mutex;
+    process::mutex mutex;
     std::array<std::optional<transfer_cost>, max_spaces> costs;
 
     static table& instance() {

@@ -2,9 +2,9 @@
 #pragma once
 
 #include <cstdint>
-#include <mutex>
 #include <vector>
 
+#include "process/mutex.hpp"
 #include "unibuf/space.hpp"
 
 namespace unibuf::detail {
@@ -23,7 +23,8 @@ public:
     std::uint64_t held_at(space where);
 
 private:
-    std::mutex mutex_;  // taken before the mutex of a pool, which is taken before the lock of a buffer
+    // Taken before the mutex of a pool, which is taken before the lock of a buffer.
+    process::mutex mutex_{process::mutex::rank::pools};
     std::vector<pool_state*> all_;
 };
 

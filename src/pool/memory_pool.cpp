@@ -5,6 +5,7 @@
 
 #include <vector>
 
+#include "buffer/leases.hpp"
 #include "pool/pool_state.hpp"
 
 namespace unibuf {
@@ -42,7 +43,11 @@ void memory_pool::reserve(std::size_t count, std::size_t bytes, space where, con
     made.reserve(count);
     while (made.size() < count) {
         made.push_back({state_->acquire(bytes, options), 0, bytes});  // in nobody's use
-        const auto at_host = made.back().write(host);
+        detail::take_lease(detail::core_of(made.back().gate_), {.part = made.back().part(0, rest),
+                                                                .where = host,
+                                                                .what = access::write,
+                                                                .verb = "to reserve",
+                                                                .keeps_to_mode = false});
     }
     for (buffer& each : made) {
         if (where != host) each.prefetch(where);

@@ -20,7 +20,8 @@ std::uint64_t next_pool() noexcept {
 }
 
 void count(std::atomic<std::uint64_t>& of) noexcept {
-    of.store(of.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);  // only one thread counts
+    // Only one thread counts; of those that end and acquire buffers, one may be missed.
+    of.store(of.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
 }
 
 pool_key key_of(std::size_t bytes, const buffer_options& options) noexcept {
@@ -41,28 +42,39 @@ struct pool_state::thread_caches {
     };
     std::vector<entry> all;
 
+    /// The cache that the thread has used last.
+    struct memo {
+        std::uint64_t pool;
+        thread_cache* cache;
+    };
+    static inline thread_local constinit memo last = {};
+    static inline thread_local constinit bool have_ended = false;
+
     ~thread_caches() {
+        last = {};
+        have_ended = true;
         for (const entry& each : all) {
             if (const auto pool = each.alive.lock()) each.cache->owned.store(false, std::memory_order_release);
         }
     }
 };
 
-pool_state::pool_state() : id_(next_pool()) { all_pools::instance().add(*this); }
+pool_state::pool_state() : id_(next_pool()) {
+    caches_.push_back(std::make_unique<thread_cache>());
+    all_pools::instance().add(*this);
+}
 
 pool_state::~pool_state() {
     all_pools::instance().remove(*this);
     trim(0);
 }
 
-/// Returns the cache of the calling thread.
+/// Returns the cache of the calling thread. The first one is of all threads that have ended theirs, and destroy objects
+/// still.
 pool_state::thread_cache& pool_state::mine() {
-    struct memo {
-        std::uint64_t pool;
-        thread_cache* cache;
-    };
-    static thread_local constinit memo last = {};
+    thread_caches::memo& last = thread_caches::last;
     if (last.pool == id_) return *last.cache;
+    if (thread_caches::have_ended) return *caches_.front();
     static thread_local thread_caches known;
     const auto found = std::ranges::find(known.all, id_, &thread_caches::entry::pool);
     if (found != known.all.end()) {
@@ -114,22 +126,27 @@ void pool_state::release(core& of) {
     if (before) keep(*before);
 }
 
+/// Returns a buffer that lay in the bins, or null. Views of it may have been there since it was released: it is as new.
 core* pool_state::take_from_bins(const pool_key& key) {
-    core* result = nullptr;
-    {
-        const std::scoped_lock lock(mutex_);
-        const auto bin = bins_.find(key);
-        if (bin == bins_.end()) return nullptr;
-        std::vector<held>& all = bin->second;
-        auto latest_first = std::views::reverse(all);
-        const auto free = std::ranges::find_if(latest_first, [](const held& each) { return each.of->is_unused(); });
-        if (free == latest_first.end()) return nullptr;
-        result = free->of;
-        all.erase(std::next(free).base());
-        if (all.empty()) bins_.erase(bin);
-        bin_bytes_ -= key.size_class;
+    while (core* const found = take_unused(key)) {
+        if (forget_views(*found)) return found;
+        found->drop_handle();
     }
-    forget_content(*result);  // views may have written the buffer since it was released
+    return nullptr;
+}
+
+core* pool_state::take_unused(const pool_key& key) noexcept {
+    const std::scoped_lock lock(mutex_);
+    const auto bin = bins_.find(key);
+    if (bin == bins_.end()) return nullptr;
+    std::vector<held>& all = bin->second;
+    auto latest_first = std::views::reverse(all);
+    const auto free = std::ranges::find_if(latest_first, [](const held& each) { return each.of->is_unused(); });
+    if (free == latest_first.end()) return nullptr;
+    core* const result = free->of;
+    all.erase(std::next(free).base());
+    if (all.empty()) bins_.erase(bin);
+    bin_bytes_ -= key.size_class;
     return result;
 }
 

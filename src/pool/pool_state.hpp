@@ -10,10 +10,10 @@
 #include <cstdint>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <vector>
 
 #include "buffer/core.hpp"
+#include "process/mutex.hpp"
 #include "unibuf/memory_pool.hpp"
 
 namespace unibuf::detail {
@@ -65,6 +65,7 @@ private:
     thread_cache& mine();
     std::atomic<core*>& slot_of(thread_cache& in, const pool_key& key) const noexcept;
     core* take_from_bins(const pool_key& key);
+    core* take_unused(const pool_key& key) noexcept;
     void keep(core& of) noexcept;
     void put_into_bin(core& of) noexcept;
     void gather() noexcept;
@@ -77,7 +78,7 @@ private:
     std::atomic<bool> counts_use_ = false;
     std::atomic<std::uint64_t> limit_ = no_memory_limit;
 
-    std::mutex mutex_;
+    process::mutex mutex_{process::mutex::rank::pool};
     std::vector<std::unique_ptr<thread_cache>> caches_;
     std::map<pool_key, std::vector<held>> bins_;  // in each, the buffer that was released last is at the end
     std::uint64_t bin_bytes_ = 0;

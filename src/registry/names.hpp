@@ -2,13 +2,13 @@
 #pragma once
 
 #include <map>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "buffer/core.hpp"
+#include "process/mutex.hpp"
 #include "unibuf/registry.hpp"
 
 namespace unibuf::detail {
@@ -56,7 +56,7 @@ public:
     std::vector<std::string> all() const;
 
 private:
-    mutable std::mutex mutex_;
+    mutable process::mutex mutex_;
     std::map<std::string, named_range, std::less<>> ranges_;
 };
 

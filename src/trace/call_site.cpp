@@ -11,12 +11,12 @@
 #include <cstring>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include "process/mutex.hpp"
 #include "system/images.hpp"
 #include "unibuf/trace.hpp"
 
@@ -51,7 +51,7 @@ public:
     }
 
 private:
-    std::mutex mutex_;
+    process::mutex mutex_;
     std::map<std::string, std::uint64_t> numbers_;
     std::vector<const std::string*> names_;
 };

@@ -4,12 +4,12 @@
 #include <algorithm>
 #include <cstring>
 #include <map>
-#include <mutex>
 #include <new>
 #include <utility>
 #include <vector>
 
 #include "coherence/byte_ranges.hpp"
+#include "process/mutex.hpp"
 
 namespace unibuf::trace {
 namespace {
@@ -72,7 +72,7 @@ public:
     }
 
 private:
-    std::mutex mutex_;
+    process::mutex mutex_;
     std::map<std::pair<std::uint64_t, coherence::space_id>, kept> all_;
 };
 

@@ -54,9 +54,14 @@ void count_fence_wait() noexcept { fence_waits.fetch_add(1, std::memory_order_re
 transfer_observer* observer() noexcept { return current_observer.load(std::memory_order_acquire); }
 
 bool hold(space where, std::uint64_t bytes) noexcept {
-    if (!memory[where.id()].add_within(bytes)) return false;
-    all_memory.add(bytes);
+    if (!memory[where.id()].reserve(bytes)) return false;
+    all_memory.held.fetch_add(bytes, std::memory_order_relaxed);
     return true;
+}
+
+void keep_peak(space where) noexcept {
+    memory[where.id()].keep_peak();
+    all_memory.keep_peak();
 }
 
 void hold_anyway(space where, std::uint64_t bytes) noexcept {

@@ -19,8 +19,9 @@ void count_eviction() noexcept;
 transfer_observer* observer() noexcept;
 
 /// Counts bytes of memory as held in a space. Returns false, and counts nothing, where that would be more than its
-/// limit.
+/// limit. Once they have been allocated, keep_peak() counts them among the most that was held.
 bool hold(space where, std::uint64_t bytes) noexcept;
+void keep_peak(space where) noexcept;
 
 /// Counts bytes of memory as held in a space, whatever the limit.
 void hold_anyway(space where, std::uint64_t bytes) noexcept;

@@ -28,12 +28,26 @@ namespace {
 
 constexpr int closed = -1;
 
+/// The piece of a file that a thread writes.
+struct piece {
+    std::uint64_t of = 0;  // number of the file, as sink::opened counts
+    event* next = nullptr;
+    event* end = nullptr;
+
+    void unmap() noexcept {
+        if (end) ::munmap(end - piece_bytes / sizeof(event), piece_bytes);
+        next = end = nullptr;
+    }
+};
+
 /// A file that is written, or none.
 struct sink {
     std::atomic<int> file = closed;
     std::atomic<std::uint64_t> opened = 0;  // counts files, so that no thread goes on in the piece of an earlier one
     std::atomic<int> forks_when_opened = 0;
-    off_t next_piece = 0;  // the lock guards it
+    // The lock guards these.
+    off_t next_piece = 0;
+    piece of_ended_threads;
 
     bool is_open() const noexcept {
         return file.load(std::memory_order_acquire) != closed &&
@@ -57,23 +71,14 @@ std::mutex& files() {
     return *made;
 }
 
-/// The piece of a file that a thread writes.
-struct piece {
-    std::uint64_t of = 0;  // number of the file, as sink::opened counts
-    event* next = nullptr;
-    event* end = nullptr;
-
-    void unmap() noexcept {
-        if (end) ::munmap(end - piece_bytes / sizeof(event), piece_bytes);
-        next = end = nullptr;
-    }
-};
-
 thread_local constinit std::array<piece, 2> my_pieces{};
+thread_local constinit bool pieces_have_ended = false;
 
-/// Unmaps the pieces of a thread at its end.
+/// Unmaps the pieces of a thread at its end. What it destroys after that is told in a piece that all such threads
+/// share.
 struct at_end_of_thread {
     ~at_end_of_thread() {
+        pieces_have_ended = true;
         for (piece& each : my_pieces) each.unmap();
     }
 };
@@ -99,10 +104,9 @@ void let_go_of(sink& ended) noexcept {
     ::close(was);
 }
 
-/// Gives the thread the next piece of the file. Returns false where there is no room.
+/// Makes `to` the next piece of the file. Returns false where there is no room. The caller has the lock.
 bool take_piece(sink& from, piece& to) noexcept {
     to.unmap();
-    const std::scoped_lock lock(files());
     if (!from.is_open()) return false;
     to.of = from.opened.load(std::memory_order_relaxed);
     const off_t begin = from.next_piece;
@@ -112,6 +116,15 @@ bool take_piece(sink& from, piece& to) noexcept {
     let_go_of(from);
     std::fprintf(stderr, "unibuf: the trace ends here: %s\n", std::strerror(failed));
     return false;
+}
+
+bool has_room(const sink& of, const piece& in) noexcept {
+    return in.next != in.end && in.of == of.opened.load(std::memory_order_relaxed);
+}
+
+/// Appends an event. The caller has the lock.
+void append_locked(const event& made, sink& to, piece& in) noexcept {
+    if (has_room(to, in) || take_piece(to, in)) *in.next++ = made;
 }
 
 /// Returns an event that holds the part of a text that has room in it, which is taken from the text.
@@ -218,8 +231,12 @@ void append(const event& made) noexcept {
         sink& to = sinks[i];
         piece& mine = my_pieces[i];
         if (!to.is_open()) continue;
-        const bool has_room = mine.next != mine.end && mine.of == to.opened.load(std::memory_order_relaxed);
-        if (has_room || take_piece(to, mine)) *mine.next++ = made;
+        if (!pieces_have_ended && has_room(to, mine)) {
+            *mine.next++ = made;
+            continue;
+        }
+        const std::scoped_lock lock(files());
+        append_locked(made, to, pieces_have_ended ? to.of_ended_threads : mine);
     }
 }
 

@@ -12,7 +12,6 @@
 #include <cstring>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <new>
 #include <string_view>
 #include <tuple>
@@ -20,6 +19,7 @@
 #include <vector>
 
 #include "process/forks.hpp"
+#include "process/mutex.hpp"
 #include "trace/call_site.hpp"
 #include "trace/contents.hpp"
 #include "trace/file.hpp"
@@ -137,7 +137,7 @@ public:
 private:
     static constexpr std::size_t most_kept = 16;
 
-    std::mutex mutex_;
+    process::mutex mutex_;
     std::vector<std::unique_ptr<ring>> all_;
     std::vector<ring*> free_;
 };
@@ -203,7 +203,7 @@ public:
     }
 
 private:
-    std::mutex mutex_;
+    process::mutex mutex_;
     std::map<std::uint64_t, std::string> names_;
 };
 

@@ -14,18 +14,22 @@ struct usage {
     std::atomic<std::uint64_t> peak = 0;
     std::atomic<std::uint64_t> limit = no_memory_limit;
 
-    /// Adds `bytes`. Returns false, and adds nothing, where that would be more than the limit.
-    bool add_within(std::uint64_t bytes) noexcept {
+    /// Reserves `bytes`. Returns false, and reserves nothing, where that would be more than the limit.
+    bool reserve(std::uint64_t bytes) noexcept {
         std::uint64_t seen = held.load(std::memory_order_relaxed);
         do {
             const std::uint64_t most = limit.load(std::memory_order_relaxed);
             if (bytes > most || seen > most - bytes) return false;
         } while (!held.compare_exchange_weak(seen, seen + bytes, std::memory_order_relaxed));
-        keep_peak(seen + bytes);
         return true;
     }
-    void add(std::uint64_t bytes) noexcept { keep_peak(held.fetch_add(bytes, std::memory_order_relaxed) + bytes); }
-    void keep_peak(std::uint64_t now) noexcept {
+    void add(std::uint64_t bytes) noexcept {
+        held.fetch_add(bytes, std::memory_order_relaxed);
+        keep_peak();
+    }
+    /// Counts what is held now among what was: what was reserved is there.
+    void keep_peak() noexcept {
+        const std::uint64_t now = held.load(std::memory_order_relaxed);
         std::uint64_t seen = peak.load(std::memory_order_relaxed);
         while (seen < now && !peak.compare_exchange_weak(seen, now, std::memory_order_relaxed)) {
         }

@@ -10,6 +10,8 @@
 #include <string>
 #include <vector>
 
+#include "process/mutex.hpp"
+
 namespace unibuf::tracking {
 
 class kernel {
@@ -28,7 +30,8 @@ public:
 
     /// Registers whole pages, which are a mapping of their own until they are removed. Returns false where the kernel
     /// refuses, and where a quarter of the mappings that a process may have are such: each may cut another one in two,
-    /// and the program needs some.
+    /// and the program needs some. Returns false, too, where some of them are registered: one look at a page would hide
+    /// from the other that it was written.
     bool add(std::span<std::byte> pages) noexcept;
     void remove(std::span<std::byte> pages) noexcept;
 
@@ -55,6 +58,7 @@ private:
 
     std::string open();
 
+    bool has_any_of(std::span<std::byte> pages) const noexcept;
     bool set_protection(std::span<std::byte> pages, bool against_writes) const noexcept;
 
     int faults_ = -1;
@@ -63,6 +67,7 @@ private:
     std::string missing_;
     std::size_t most_ = 0;               // most mappings of their own that may be added
     std::atomic<std::size_t> added_{0};  // number of mappings that were added
+    process::mutex adding_;
 };
 
 }  // namespace unibuf::tracking

@@ -52,6 +52,7 @@ struct scan_region {
 constexpr unsigned long pagemap_scan = _IOWR('f', 16, scan_request);
 constexpr std::uint64_t protect_what_matches = 1;
 constexpr std::uint64_t check_protection = 2;
+constexpr std::uint64_t may_be_protected = 1;
 constexpr std::uint64_t is_written = 2;
 constexpr std::uint64_t is_present = 8;
 constexpr std::uint64_t is_swapped = 16;
@@ -109,8 +110,23 @@ bool kernel::add_common(std::span<std::byte> mapping) const noexcept {
     return ::ioctl(faults_, UFFDIO_REGISTER, &wanted) == 0;
 }
 
+/// Returns whether some of the pages are registered: here, or with a userfaultfd of the program's own.
+bool kernel::has_any_of(std::span<std::byte> pages) const noexcept {
+    scan_region first{};
+    scan_request request;
+    request.start = address_of(pages);
+    request.end = request.start + pages.size();
+    request.regions = static_cast<std::uint64_t>(reinterpret_cast<std::uintptr_t>(&first));
+    request.regions_count = request.most_pages = 1;
+    request.all_of = request.tell = may_be_protected;
+    return ::ioctl(pagemap_, pagemap_scan, &request) != 0;
+}
+
 bool kernel::add(std::span<std::byte> pages) noexcept {
-    if (added_.fetch_add(1, std::memory_order_relaxed) < most_ && add_common(pages)) return true;
+    const std::scoped_lock lock(adding_);
+    if (added_.fetch_add(1, std::memory_order_relaxed) < most_ && usable() && !has_any_of(pages) && add_common(pages)) {
+        return true;
+    }
     added_.fetch_sub(1, std::memory_order_relaxed);
     return false;
 }

@@ -1,11 +1,17 @@
 // tracking/watch.cpp
 #include "tracking/watch.hpp"
 
+#include <algorithm>
+#include <cstdint>
+#include <limits>
+#include <utility>
+
 #include "system/pages.hpp"
 #include "tracking/edged.hpp"
 #include "tracking/kernel.hpp"
 #include "tracking/pages.hpp"
 #include "tracking/shadow.hpp"
+#include "unibuf/error.hpp"
 
 namespace unibuf::tracking {
 namespace {
@@ -37,6 +43,24 @@ std::unique_ptr<watch> make_watch(std::span<std::byte> memory, own_pages own, st
     const std::span pages(memory.data(), (memory.size() + page - 1) / page * page);
     if (!by.add(pages)) return nullptr;
     return std::make_unique<page_watch>(memory, page_watch::of::own_mapping);
+}
+
+byte_ranges touched(std::span<std::byte> memory) {
+    const byte_range all{0, memory.size()};
+    if (!kernel::instance().usable()) return all;
+    const auto start = reinterpret_cast<std::uintptr_t>(memory.data());
+    const std::size_t before = start % system::page_size();
+    const std::size_t pages = (before + memory.size() + system::page_size() - 1) / system::page_size();
+    std::vector<kernel::region> regions;
+    try {
+        kernel::instance().scan({memory.data() - before, pages * system::page_size()}, kernel::look_for::touched,
+                                regions, std::numeric_limits<std::size_t>::max());
+    } catch (const error&) {
+        return all;
+    }
+    std::vector<byte_range> found;
+    for (const auto [begin, end] : regions) found.push_back({std::max(begin, start) - start, end - start});
+    return byte_ranges::of(std::move(found)).clipped_to(all);
 }
 
 const mechanism& about() {

@@ -58,6 +58,10 @@ public:
     virtual void arm_fresh(byte_range range, std::vector<byte_range>& found) = 0;
 };
 
+/// Returns which bytes of `memory`, in private pages that were zero at first, lie in pages that somebody may have
+/// touched: all others are zero. That is all of them where the system does not tell.
+byte_ranges touched(std::span<std::byte> memory);
+
 /// Which pages of the memory are the process's own, and hold nothing else.
 enum class own_pages {
     none,

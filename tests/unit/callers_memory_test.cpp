@@ -74,6 +74,30 @@ TEST(callers_memory, is_neither_evicted_nor_discarded_while_the_program_may_writ
     EXPECT_EQ(empty.read("debug:0").size(), 0u);
 }
 
+/// A look at a page would hide from the other buffer that it was written.
+TEST(callers_memory, of_two_buffers_is_watched_by_one) {
+    if (!tracking::about().finds_writes) GTEST_SKIP() << tracking::about().description;
+    const space device("debug:0");
+    constexpr std::size_t count = 1 << 18;
+    std::vector<int> numbers(count, 1);
+    auto whole = unified_buffer<int>::over(numbers, nullptr);
+    whole.host();
+    {
+        auto half = unified_buffer<int>::over(std::span(numbers).subspan(count / 2), nullptr);
+        EXPECT_NE(whole.placement(host).writes_found, half.placement(host).writes_found);
+        for (const std::size_t i : {std::size_t{1000}, std::size_t{50'000}, std::size_t{100'000}}) {
+            whole.read(device).release();
+            half.read(device).release();
+            numbers[count / 2 + i] = 7;
+            EXPECT_EQ(whole.read(device)[count / 2 + i], 7);
+            EXPECT_EQ(half.read(device)[i], 7);
+        }
+    }
+    numbers[count - 1] = 8;
+    EXPECT_EQ(whole.read(device)[count - 1], 8);
+    EXPECT_TRUE(whole.placement(host).writes_found) << "the end of one buffer ended the watch of the other";
+}
+
 /// Nobody sees what another process writes, so such memory counts as written each time.
 TEST(callers_memory, that_other_processes_map_is_not_watched) {
     constexpr std::size_t bytes_mapped = 16 * 4096;

@@ -1,8 +1,12 @@
 // tests/unit/lease_event_test.cpp: leases of devices that end with an event of the program's own.
 #include <algorithm>
 #include <atomic>
+#include <chrono>
+#include <future>
 #include <memory>
 #include <thread>
+#include <utility>
+#include <vector>
 
 #include "unit/common.hpp"
 
@@ -43,6 +47,30 @@ protected:
     std::shared_ptr<event> second = std::make_shared<event>();
 };
 
+/// An event whose code waits for another thread, which uses the buffer.
+class curious_event final : public fence::work {
+public:
+    explicit curious_event(const buffer& of) : of_(of) {}
+
+    bool wait(std::chrono::nanoseconds) override {
+        answers.push_back(std::async(std::launch::async, [this] { of_.state(); }));
+        could_use &= answers.back().wait_for(60s) == std::future_status::ready;
+        return true;
+    }
+
+    std::vector<std::future<void>> answers;
+    bool could_use = true;
+
+private:
+    const buffer& of_;
+};
+
+/// An event whose code throws what is no std::exception.
+class odd_event final : public fence::work {
+public:
+    bool wait(std::chrono::nanoseconds) override { throw 7; }
+};
+
 TEST_F(an_event, is_what_later_accesses_wait_for) {
     auto lease = b.write(device, {.count = 100});
     std::byte* const there = lease.data();
@@ -77,6 +105,40 @@ TEST_F(an_event, is_for_leases_of_devices_that_are_held) {
     EXPECT_EQ(failure_of([&] { at_host.release(fence()); }).code, error_code::invalid_argument);
     b.write(device).release(fence());
     EXPECT_TRUE(b.read(host, {.timeout = 0ns}));
+}
+
+TEST_F(an_event, is_asked_without_the_lock) {
+    const auto asked = std::make_shared<curious_event>(b);
+    b.write(device, {.count = 50}).release(fence(asked));
+    b.read(device, {.offset = 500}).release();
+    b.read(host, {.offset = 500}).release();
+    b.read(host).release();
+    EXPECT_FALSE(asked->answers.empty());
+    EXPECT_TRUE(asked->could_use);
+}
+
+TEST_F(an_event, is_forgotten_when_it_has_come) {
+    for (int i = 0; i < 100; ++i) {
+        const auto come = std::make_shared<event>();
+        come->finish();
+        b.read(device).release(fence(come));
+        b.read(device).release();
+    }
+    first->finish();
+    b.read(device).release(fence(first));
+    b.read(device).release();
+    EXPECT_EQ(first.use_count(), 1);
+}
+
+TEST_F(an_event, may_throw_anything) {
+    auto own = std::make_unique<buffer>(size);
+    own->write(device).release(fence(std::make_shared<odd_event>()));
+    EXPECT_THROW(own->read(host), int);
+    own->write(device).release(fence(std::make_shared<odd_event>()));
+    EXPECT_NO_THROW(own.reset());
+    own = std::make_unique<buffer>(size);
+    own->write(device).release(fence(std::make_shared<odd_event>()));
+    batch(host).sync(*own);  // its end tries
 }
 
 }  // namespace

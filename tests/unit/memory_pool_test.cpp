@@ -11,8 +11,10 @@
 #include <thread>
 
 #include "pool/size_classes.hpp"
+#include "support/own_process.hpp"
 #include "tracking/kernel.hpp"
 #include "tracking/watch.hpp"
+#include "unibuf/registry.hpp"
 #include "unit/common.hpp"
 
 namespace unibuf::test::memory_pool_test {
@@ -209,6 +211,59 @@ TEST_F(pool, hands_out_nothing_that_is_leased_still) {
     EXPECT_EQ(content(third), of(100, 0));
 }
 
+TEST_F(pool, ends_names_that_a_view_got_after_the_release) {
+    auto first = of_.acquire<int>({100});
+    const std::uint64_t id = first.bytes().id();
+    std::optional<unified_buffer<int>> view = first.view(0, 100);
+    of_.release(std::move(first));
+    get_registry().add("late", *view);
+    view.reset();
+    const auto second = of_.acquire<int>({100});
+    EXPECT_EQ(second.bytes().id(), id);
+    EXPECT_FALSE(get_registry().find<int>("late"));
+}
+
+TEST_F(pool, hands_out_nothing_that_a_view_has_shared) {
+    buffer first = of_.acquire(100);
+    std::optional<buffer> view = first.view(0, 100);
+    of_.release(std::move(first));
+    const std::string name = view->share();
+    view.reset();
+    buffer second = of_.acquire(100);
+    EXPECT_FALSE(second.is_shared());
+    EXPECT_THROW(buffer::attach(name), error);
+    of_.release(std::move(second));
+}
+
+/// The caches of a thread have gone then.
+TEST_F(pool, takes_what_a_thread_destroys_last) {
+    static memory_pool other;
+    static memory_pool* one = nullptr;
+    one = &of_;
+    struct owner {
+        std::optional<pooled<int>> first;
+        std::optional<pooled<int>> second;
+    };
+    for (int i = 0; i < 3; ++i) {
+        std::thread([] {
+            static thread_local owner last;  // made before the caches
+            last.first.emplace(*one, shape(1000));
+            last.second.emplace(other, shape(1000));
+        }).join();
+    }
+    EXPECT_EQ(of_.statistics().held, 1u);
+    EXPECT_EQ(other.statistics().held, 1u);
+}
+
+TEST_F(pool, takes_what_a_process_destroys_last) {
+    constexpr const char* variable = "UNIBUF_TEST_END_OF_PROCESS";
+    if (!is_alone(variable, "1")) return run_alone(variable, "1");
+    static std::unique_ptr<pooled<int>> first;
+    static std::unique_ptr<pooled<int>> second;
+    first = std::make_unique<pooled<int>>(*new memory_pool, shape(1000));
+    second = std::make_unique<pooled<int>>(get_memory_pool(), shape(1000));
+}
+
 TEST_F(pool, ends_pointers) {
     buffer first = of_.acquire(8192);
     std::byte* const pointer = first.host();
@@ -304,6 +359,14 @@ TEST_F(pool, reserves) {
     EXPECT_EQ(of_.statistics().misses, before.misses);
     EXPECT_EQ(memory_in(device).held, at_device);
     EXPECT_EQ(memory_in(host).held, at_host);
+}
+
+TEST_F(pool, reserves_what_the_host_may_not_write) {
+    const buffer_options options{.access = host_access::read_only};
+    of_.reserve(2, 1000, device, options);
+    EXPECT_EQ(of_.statistics().held, 2u);
+    const buffer reserved = of_.acquire(1000, options);
+    EXPECT_EQ(of_.statistics().hits, 1u);
 }
 
 TEST_F(pool, reserves_nothing_where_the_buffers_could_not_even_be_listed) {

@@ -7,6 +7,7 @@
 #include <atomic>
 #include <filesystem>
 #include <fstream>
+#include <memory>
 #include <string>
 #include <thread>
 #include <vector>
@@ -337,6 +338,38 @@ TEST_F(recorder, begins_and_ends_files_while_threads_use_buffers) {
     done = true;
     one.join();
     other.join();
+}
+
+/// The pieces of the file that a thread writes have gone then.
+TEST_F(recorder, writes_what_a_thread_destroys_last) {
+    const std::string name = write_trace(file("trace"));
+    const auto mappings = [&] {
+        std::ifstream maps("/proc/self/maps");
+        int result = 0;
+        for (std::string line; std::getline(maps, line);) result += line.find(name) != std::string::npos;
+        return result;
+    };
+    static std::atomic<std::uint64_t> last_id = 0;
+    const auto end_one = [] {
+        std::thread([] {
+            struct owner {
+                std::unique_ptr<buffer> last;
+                ~owner() { last.reset(); }
+            };
+            static thread_local owner of;  // made before the piece
+            of.last = std::make_unique<buffer>(bytes);
+            write_at(*of.last, host);
+            last_id = of.last->id();
+        }).join();
+    };
+    end_one();
+    const int before = mappings();
+    for (int i = 0; i < 20; ++i) end_one();
+    EXPECT_EQ(mappings(), before);
+    const auto is_last_release = [](const event& each) {
+        return each.kind == event_kind::release && each.buffer == last_id;
+    };
+    EXPECT_TRUE(std::ranges::any_of(read_trace(name).events, is_last_release));
 }
 
 TEST_F(recorder, leaves_out_what_cannot_be_an_event) {

@@ -309,6 +309,11 @@ TEST(rectangle_handle, says_what_is_no_rectangle) {
         return failure_of([&] { static_cast<void>(grid.view(down, across)); }).code;
     };
     EXPECT_EQ(code({0, 31}, full_extent), error_code::out_of_range);
+    EXPECT_EQ(code({31}, full_extent), error_code::out_of_range);
+    EXPECT_EQ(code({30}, full_extent), error_code::invalid_argument);
+    const failure negative = failure_of([&] { static_cast<void>(grid.view(full_extent, -1)); });
+    EXPECT_EQ(negative.code, error_code::out_of_range);
+    EXPECT_NE(negative.message.find("[-1, 0) along axis 1"), std::string::npos) << negative.message;
     EXPECT_EQ(code({5, 5}, full_extent), error_code::invalid_argument);
     EXPECT_EQ(code({5, 6, 0}, full_extent), error_code::invalid_argument);
     rectangle<int> part = grid.view(slice{1, 3}, slice{1, 3});

@@ -188,6 +188,14 @@ TEST_F(statistics_of_buffers, are_what_an_observer_sees) {
     EXPECT_EQ(b.statistics().transfers_made(), 6u);
 }
 
+TEST_F(statistics_of_buffers, tell_of_no_memory_that_could_not_be_had) {
+    reset_peak_memory();
+    buffer impossible(std::size_t{1} << 50);
+    EXPECT_EQ(failure_of([&] { impossible.write(host); }).code, error_code::out_of_memory);
+    EXPECT_EQ(memory_in(host).peak, memory_in(host).held);
+    EXPECT_EQ(memory_in_all().peak, memory_in_all().held);
+}
+
 TEST_F(statistics_of_buffers, tell_what_is_held) {
     reset_peak_memory();
     const memory_usage at_host = memory_in(host);

@@ -1,4 +1,7 @@
 // tests/unit/threads_test.cpp: many threads, on one buffer and on many. The thread sanitizer runs these too.
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include <atomic>
 #include <barrier>
 #include <functional>
@@ -9,6 +12,7 @@
 #include <thread>
 #include <utility>
 
+#include "support/sanitizers.hpp"
 #include "unit/common.hpp"
 
 namespace unibuf::test::threads_test {
@@ -309,6 +313,41 @@ TEST_F(many_threads, count_every_transfer) {
     EXPECT_EQ(b.statistics().transfers_made(), std::uint64_t{threads} * rounds * 2);
     EXPECT_EQ(total_statistics().bytes_moved(), b.statistics().bytes_moved());
     EXPECT_TRUE(same(content(b), noise(b.size_bytes())));
+}
+
+/// A child uses what no other thread uses, while others use theirs.
+TEST(threads_of_a_parent, leave_no_lock_to_a_child) {
+    if (has_thread_sanitizer) GTEST_SKIP() << "it follows no fork of a process with threads";
+    const space device("debug:0");
+    buffer mine(3000);
+    mine.read(device).release();
+    memory_pool pool;
+    std::atomic<bool> done = false;
+    const auto work = [&] {
+        while (!done) {
+            buffer own(120);
+            own.read(device).release();
+            pool.release(pool.acquire(100));
+        }
+    };
+    const std::jthread one(work);
+    const std::jthread other(work);
+    for (int i = 0; i < 300 && !HasFailure(); ++i) {
+        const pid_t child = ::fork();
+        if (child == 0) {
+            ::alarm(60);
+            mine.write(space("debug:0")).release();
+            mine.read(host).release();
+            buffer own(3000);
+            own.write(device).release();
+            pool.release(pool.acquire(100));
+            ::_exit(0);
+        }
+        int status = 0;
+        ASSERT_EQ(::waitpid(child, &status, 0), child);
+        EXPECT_EQ(status, 0) << "child " << i << " found something locked";
+    }
+    done = true;
 }
 
 }  // namespace

@@ -19,12 +19,8 @@ pool_block::pool_block(std::shared_ptr<memory_pool> from, std::size_t bytes, spa
                        const queue& on)
     : pool_(std::move(from)), buffer_(pool_->acquire(bytes, options_for(where, content))) {
     const access_options options{.on = on};
-    try {
-        lease_ = content == block_content::zeros ? buffer_.read_write(where, options) : buffer_.write(where, options);
-    } catch (...) {
-        pool_->release(std::move(buffer_));
-        throw;
-    }
+    // A buffer that gets no memory is of no use to the pool.
+    lease_ = content == block_content::zeros ? buffer_.read_write(where, options) : buffer_.write(where, options);
 }
 
 pool_block::~pool_block() {

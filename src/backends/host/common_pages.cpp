@@ -1,7 +1,6 @@
 // backends/host/common_pages.cpp
 #include "backends/host/common_pages.hpp"
 
-#include <pthread.h>
 #include <sys/mman.h>
 
 #include <cerrno>
@@ -47,13 +46,7 @@ private:
 }  // namespace
 
 common_pages& common_pages::instance() {
-    static auto* const only = [] {
-        auto* const made = new common_pages;
-        // A child must not find the lock held by a thread that it does not have.
-        ::pthread_atfork([] { instance().mutex_.lock(); }, [] { instance().mutex_.unlock(); },
-                         [] { instance().mutex_.unlock(); });
-        return made;
-    }();
+    static auto* const only = new common_pages;  // buffers may go when static objects do
     return *only;
 }
 

@@ -6,10 +6,10 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <mutex>
 #include <span>
 
 #include "backends/arena.hpp"
+#include "process/mutex.hpp"
 
 namespace unibuf::backends {
 
@@ -39,7 +39,7 @@ private:
 
     common_pages();
 
-    std::mutex mutex_;
+    process::mutex mutex_;
     arena parts_;
 };
 

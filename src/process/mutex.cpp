@@ -1,0 +1,53 @@
+// process/mutex.cpp
+#include "process/mutex.hpp"
+
+#include <pthread.h>
+
+namespace unibuf::process {
+
+/// All that there are, in the order of their ranks.
+class all_mutexes {
+public:
+    static all_mutexes& instance() {
+        static auto* const only = [] {
+            auto* const made = new all_mutexes;
+            ::pthread_atfork([] { instance().lock(); }, [] { instance().unlock(); }, [] { instance().unlock(); });
+            return made;
+        }();
+        return *only;
+    }
+
+    void add(mutex& added) noexcept {
+        const std::scoped_lock lock(mutex_);
+        mutex** place = &first_;
+        while (*place && (*place)->rank_ <= added.rank_) place = &(*place)->next_;
+        added.next_ = *place;
+        *place = &added;
+    }
+
+    void remove(mutex& gone) noexcept {
+        const std::scoped_lock lock(mutex_);
+        mutex** place = &first_;
+        while (*place != &gone) place = &(*place)->next_;
+        *place = gone.next_;
+    }
+
+private:
+    void lock() {
+        mutex_.lock();
+        for (mutex* each = first_; each; each = each->next_) each->lock();
+    }
+
+    void unlock() noexcept {
+        for (mutex* each = first_; each; each = each->next_) each->unlock();
+        mutex_.unlock();
+    }
+
+    std::mutex mutex_;  // nothing is taken under it but by whoever forks
+    mutex* first_ = nullptr;
+};
+
+mutex::mutex(rank of) : rank_(of) { all_mutexes::instance().add(*this); }
+mutex::~mutex() { all_mutexes::instance().remove(*this); }
+
+}  // namespace unibuf::process
