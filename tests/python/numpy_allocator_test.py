@@ -39,6 +39,19 @@ def test_arrays_of_the_block_are_in_the_pool(pool):
     assert pool.statistics.hits == 1
 
 
+def test_an_array_that_gets_no_memory_leaves_the_pool_as_it_was(pool):
+    pool.limit(1 << 20)
+    with pool.numpy_allocator():
+        np.ones(100_000)
+        before = pool.statistics
+        assert (before.held, before.current_count) == (1, 0)
+        for _ in range(3):
+            with pytest.raises(MemoryError):
+                np.empty(1 << 50, np.uint8)
+        after = pool.statistics
+    assert (after.held, after.held_bytes, after.current_count) == (before.held, before.held_bytes, 0)
+
+
 def test_arrays_compute_as_ever(pool):
     with pool.numpy_allocator():
         content = np.arange(10000.0).reshape(100, 100)
