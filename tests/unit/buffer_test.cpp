@@ -1,14 +1,8 @@
 // tests/unit/buffer_test.cpp: what a buffer does, seen from outside, on the host and on the debug device.
-#include <sys/mman.h>
-
-#include <algorithm>
 #include <cstring>
 #include <functional>
 #include <utility>
-#include <vector>
 
-#include "system/pages.hpp"
-#include "tracking/watch.hpp"
 #include "unit/common.hpp"
 
 namespace unibuf::test::buffer_test {
@@ -89,20 +83,6 @@ TEST_F(a_buffer, is_zero_where_nobody_has_written) {
     std::ranges::copy(noise(10), expected.begin() + 500);
     EXPECT_TRUE(same(content(b), expected));
     EXPECT_EQ(b.statistics().bytes_moved(), 10u);
-}
-
-TEST_F(a_buffer, of_which_little_was_written_touches_no_other_pages) {
-    if (!tracking::about().finds_writes) GTEST_SKIP() << tracking::about().description;
-    constexpr std::size_t size = std::size_t{64} << 20;
-    buffer large(size);
-    put(large, of(3, 1), host, size / 2);
-    const std::byte* const begin = large.read(host).data();
-    EXPECT_EQ(begin[size / 2 + 3], std::byte{0});
-    std::vector<unsigned char> is_there(size / system::page_size());
-    ASSERT_EQ(::mincore(const_cast<std::byte*>(begin), size, is_there.data()), 0);
-    const auto pages = std::ranges::count_if(is_there, [](unsigned char each) { return (each & 1) != 0; });
-    EXPECT_LE(pages * static_cast<std::ptrdiff_t>(system::page_size()), 8 << 20) << "a huge page or two at most";
-    EXPECT_EQ(large.read(host).span().back(), std::byte{0});
 }
 
 TEST_F(a_buffer, need_not_be_zero) {
