@@ -117,17 +117,15 @@ TEST_F(an_event, is_asked_without_the_lock) {
     EXPECT_TRUE(asked->could_use);
 }
 
-TEST_F(an_event, is_forgotten_when_it_has_come) {
+TEST_F(an_event, is_forgotten_some_time_after_it_has_come) {
+    std::vector<std::weak_ptr<event>> all;
     for (int i = 0; i < 100; ++i) {
         const auto come = std::make_shared<event>();
         come->finish();
+        all.push_back(come);
         b.read(device).release(fence(come));
-        b.read(device).release();
     }
-    first->finish();
-    b.read(device).release(fence(first));
-    b.read(device).release();
-    EXPECT_EQ(first.use_count(), 1);
+    EXPECT_LT(std::ranges::count_if(all, [](const auto& each) { return !each.expired(); }), 20);
 }
 
 TEST_F(an_event, may_throw_anything) {

@@ -244,15 +244,16 @@ TEST_F(pool, takes_what_a_thread_destroys_last) {
         std::optional<pooled<int>> first;
         std::optional<pooled<int>> second;
     };
-    for (int i = 0; i < 3; ++i) {
+    for (int i = 0; i < 10; ++i) {
         std::thread([] {
             static thread_local owner last;  // made before the caches
             last.first.emplace(*one, shape(1000));
             last.second.emplace(other, shape(1000));
         }).join();
     }
-    EXPECT_EQ(of_.statistics().held, 1u);
-    EXPECT_EQ(other.statistics().held, 1u);
+    EXPECT_LE(of_.statistics().held, 2u) << "one may lie where ending threads leave theirs";
+    EXPECT_LE(other.statistics().held, 2u);
+    EXPECT_GE(other.statistics().hits, 8u);
 }
 
 TEST_F(pool, takes_what_a_process_destroys_last) {
