@@ -74,6 +74,35 @@ def test_what_is_assigned_to_a_view_is_assigned_to_its_elements(index, value, de
     assert (b.to_numpy() == expected).all() and (as_numpy(b.device) == expected).all()
 
 
+@pytest.mark.parametrize(
+    ("to", "source"), [((0,), (3,)), ((slice(0, 3),), (slice(1, 4),)), ((slice(1, 4),), (slice(0, 3),)), (..., 0)]
+)
+def test_one_view_is_assigned_to_another_by_one_kept_maker(to, source, device):
+    b, expected = filled(), ROWS.copy()
+    _ = b.device
+    views = b.view
+    views[to] = views[source]  # the view that was made last is the value, and not the target
+    expected[to] = expected[source]
+    assert (b.to_numpy() == expected).all() and (as_numpy(b.device) == expected).all()
+
+
+def test_a_kept_maker_assigns_what_its_views_hold(device):
+    b, expected = filled(), ROWS.copy()
+    views, index = b.view, (slice(None), 1)
+    last = views[:, 2]
+    views[:, 0] = last
+    views[:, 1] += views[:, 2]
+    views[index] += 1
+    expected[:, 0] = expected[:, 2]
+    expected[:, 1] += expected[:, 2] + 1
+    assert (b.to_numpy() == expected).all()
+    freed = views[index]
+    freed.free()  # it is an array of its own now, of zeros
+    views[index] = freed
+    expected[:, 1] = 0
+    assert (b.to_numpy() == expected).all()
+
+
 def test_a_view_that_was_computed_at_the_device_stays_there(default_device):
     default_device("debug:0")
     b = filled()

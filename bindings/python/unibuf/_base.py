@@ -43,7 +43,8 @@ class Views(Generic[B]):
 
     def __init__(self, of: B) -> None:
         self._of = of
-        self._made: Callable[[], B | None] = _nothing  # the last view of a rectangle, where it is still there
+        # The last index, and what it has made, where that is still there.
+        self._made: tuple[Any, Callable[[], B | None]] = None, _nothing
 
     def __call__(self, offset: int = _NO_ROW, count: int | None = None) -> B:
         """Rows `offset` to `offset + count` of the first axis. Raises OutOfRangeError."""
@@ -68,13 +69,15 @@ class Views(Generic[B]):
                 made = of._make_range(found.offset(itemsize), shape, within)
             else:
                 made = of._make_rectangle(found, shape, strides, within)
-        self._made = ref(made)
+        self._made = index, ref(made)
         return made
 
     def __setitem__(self, index: Any, value: Any) -> None:
         """As `b[index] = value`, but that only the bytes of the view move. What `b.view[index] += 1` assigns has been
-        computed into the view already."""
-        if value is not self._made() or value is None:
+        computed into the view already: it is the view that this very index has made."""
+        last, made = self._made
+        view = made() if last is index else None
+        if view is None or view is not value or view.id != self._of.id:
             self[index].host[...] = value
 
     def __delitem__(self, index: Any) -> None:
