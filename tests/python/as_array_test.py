@@ -67,6 +67,34 @@ def test_a_buffer_says_where_a_function_computes(device):
     del block
 
 
+LISTS = {
+    "a list": lambda b, c, s: b + [c, c, c],
+    "a list to the left": lambda b, c, s: [c, c, c] + b,
+    "a tuple": lambda b, c, s: np.add(b, (c, c, c)),
+    "numbers among buffers": lambda b, c, s: np.maximum(c, [s, 1, s, 2]),
+    "lists in a list": lambda b, c, s: b * [[s], [s], [3]],
+    "a comparison": lambda b, c, s: b == [c, c, c],
+    "a reduction": lambda b, c, s: np.add.reduce([c, c]),
+    "a mask": lambda b, c, s: np.add.reduce(b, where=[c, c, c], axis=None),
+    "a result that takes a buffer's place": lambda b, c, s: np.add(c, [s, s, s, s], out=c),
+    "in place": lambda b, c, s: c.__iadd__([s, s, s, c[0]]),
+}
+
+
+@pytest.mark.parametrize("name", LISTS)
+def test_buffers_in_lists_are_operands(name, device):
+    mask = name == "a mask"
+    arrays = ROWS.copy(), np.arange(4) > 1 if mask else np.arange(4.0), np.array(2.0)
+    buffers = [UnifiedBuffer(each.shape, each.dtype).copy_from(each) for each in arrays]
+    expected = LISTS[name](*arrays)
+    for each in buffers:
+        each.sync_to_device()
+        each.mark_device_dirty()
+    found = LISTS[name](*buffers)
+    assert found is buffers[1] or type(found) is type(expected)
+    assert (np.asarray(found) == expected).all()
+
+
 def test_views_of_one_buffer_are_used_together(device):
     b = filled()
     first, second = b.view(0, 1), b.view(1, 1)

@@ -78,10 +78,10 @@ class ArrayBuffer(BufferBase[T], ArrayOperators):
         where = _side_of([*beside, *masks]) if beside else "host"
         with ExitStack() as leases:
             arrays = _leased(_buffers_in([*inputs, *out, *masks]), _buffers_in(written), where, leases)
-            options = {name: arrays.get(id(each), each) for name, each in options.items()}
             if out:
-                options["out"] = tuple(arrays.get(id(each), each) for each in out)
-            result = getattr(ufunc, method)(*(arrays.get(id(each), each) for each in inputs), **options)
+                options["out"] = out
+            options = {name: _with(arrays, each) for name, each in options.items()}
+            result = getattr(ufunc, method)(*(_with(arrays, each) for each in inputs), **options)
             if out:
                 results = result if isinstance(result, tuple) else (result,)
                 result = tuple(new if place is None else place for place, new in zip(out, results, strict=True))
@@ -289,11 +289,15 @@ def _leased(
     return arrays
 
 
+def _with(arrays: dict[int, Any], argument: Any) -> Any:
+    """The argument, with an array in place of each buffer in it."""
+    if isinstance(argument, (list, tuple)) and _buffers_in(argument):
+        shown = [_with(arrays, each) for each in argument]
+        return shown if isinstance(argument, list) else tuple(shown)
+    return arrays.get(id(argument), argument)
+
+
 def _shown(argument: Any, where: str) -> Any:
     """The argument, with the array of that side in place of each buffer in it."""
-    if isinstance(argument, ArrayBuffer):
-        return argument.host if where == "host" else argument.device
-    if isinstance(argument, (list, tuple)) and _buffers_in(argument):
-        shown = [_shown(each, where) for each in argument]
-        return shown if isinstance(argument, list) else tuple(shown)
-    return argument
+    arrays = {id(each): each.host if where == "host" else each.device for each in _buffers_in(argument)}
+    return _with(arrays, argument)
