@@ -14,7 +14,7 @@ import numpy as np
 
 from . import _native
 from ._base import READ, READ_WRITE, BufferBase, T
-from ._device_arrays import current_stream
+from ._device_arrays import current_stream, has_function
 from ._exchange import check_no_exchange
 from ._failed_export import raise_kept
 from ._operators import ArrayOperators, check_no_foreign
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from numpy.typing import DTypeLike, NDArray
 
 _AT_DEVICE = (BufferState.DEVICE_DIRTY, BufferState.DEVICE_ONLY)
-_COMPUTING = ("cuda", "debug")  # kinds of devices whose arrays have NumPy's functions
 # What these return is new, and they write to nothing but `out`: a device may do them. What others write to its array,
 # or to a view of it that they return, nobody would find.
 _AT_DEVICE_TOO = frozenset(
@@ -41,6 +40,7 @@ _AT_DEVICE_TOO = frozenset(
     ).split()
     if hasattr(np, name)
 )
+_OF_SEQUENCES = (np.concatenate, np.hstack, np.select, np.stack, np.vstack)  # a device takes lists of arrays for these
 _LEAST_TO_READ: dict[Any, Callable[[Any], Any]] = {
     np.shape: lambda b: b.shape,
     np.ndim: lambda b: b.ndim,
@@ -73,9 +73,9 @@ class ArrayBuffer(BufferBase[T], ArrayOperators):
         for each in inputs:
             check_no_foreign(each)
         written = inputs[:1] if method == "at" else out
-        beside = _buffers_in(inputs) or _buffers_in(out)
         masks = _buffers_in(options)
-        where = _side_of([*beside, *masks]) if beside else "host"
+        may_go = method == "__call__" and len(out) < 2 and bool(_buffers_in(inputs) or _buffers_in(out))
+        where = _side_of(ufunc, (*inputs, *out, options.get("where"))) if may_go else "host"
         with ExitStack() as leases:
             arrays = _leased(_buffers_in([*inputs, *out, *masks]), _buffers_in(written), where, leases)
             if out:
@@ -98,7 +98,7 @@ class ArrayBuffer(BufferBase[T], ArrayOperators):
             return _LEAST_TO_READ[function](self)
         out = _out_of(function, arguments, options)
         may_go = function in _AT_DEVICE_TOO and out is None
-        where = _side_of(_buffers_in([arguments, options])) if may_go else "host"
+        where = _side_of(function, _operands_of(function, arguments, options)) if may_go else "host"
         result = function(*_shown(arguments, where), **{name: _shown(each, where) for name, each in options.items()})
         return out if isinstance(out, ArrayBuffer) else result
 
@@ -261,12 +261,30 @@ def _buffers_in(arguments: Any) -> list[ArrayBuffer[Any]]:
     return [found for each in arguments for found in _buffers_in(each)]
 
 
-def _side_of(buffers: Sequence[ArrayBuffer[Any]]) -> str:
-    """Where work on these is done: at the default device where that alone has what is newest, and can do it."""
+def _operands_of(function: Callable[..., Any], arguments: Any, options: dict[str, Any]) -> Iterable[Any]:
+    """What a function computes with, beside what says how: axes, types, and words."""
+    given = [*arguments, *(each for name, each in options.items() if name not in ("axis", "axes"))]
+    if function in _OF_SEQUENCES:
+        given = [part for each in given for part in (each if isinstance(each, (list, tuple)) else (each,))]
+    return (each for each in given if not isinstance(each, (str, type, np.dtype)))
+
+
+def _side_of(function: Any, operands: Iterable[Any]) -> str:
+    """Where that is computed: at the default device if that alone has what is newest of all buffers, it has the
+    function, and the function takes the operands there."""
     device = default_device()
-    if device.partition(":")[0] in _COMPUTING and all(each.state in _AT_DEVICE for each in buffers):
+    if has_function(device, function.__name__) and all(map(_is_at_device, operands)):
         return device
     return "host"
+
+
+def _is_at_device(operand: Any) -> bool:
+    """Whether it is newest at the default device alone, or no buffer and nothing that has to move there: arrays of CuPy
+    take numbers and arrays of devices, and refuse those of the host."""
+    if isinstance(operand, ArrayBuffer):
+        return operand.state in _AT_DEVICE and operand.dtype.kind in "biufc"
+    is_number = operand is None or isinstance(operand, (int, float, complex, np.generic))
+    return is_number or hasattr(operand, "__cuda_array_interface__")
 
 
 def _leased(

@@ -1,4 +1,5 @@
-"""A test double of CuPy: arrays over the memory of the CUDA driver's own double, which the host can see."""
+"""A test double of CuPy: arrays over the memory of the CUDA driver's own double, which the host can see. In NumPy's
+functions its arrays follow the rules of CuPy (cupy/_core/core.pyx), which refuses memory of the host."""
 
 import ctypes
 
@@ -27,6 +28,16 @@ def _address(pointer):
     return driver.unibuf_cuda_double_control().contents.address(pointer)
 
 
+def _call(name, *arguments):
+    driver, context = ctypes.CDLL("libcuda.so.1"), ctypes.c_void_p()
+    driver.cuDevicePrimaryCtxRetain(ctypes.byref(context), 0)
+    driver.cuCtxPushCurrent_v2(context)
+    failed = getattr(driver, name)(*arguments)
+    driver.cuCtxPopCurrent_v2(ctypes.byref(context))
+    if failed:
+        raise RuntimeError(f"{name} answered {failed}")
+
+
 class _Stream:
     def __init__(self, ptr):
         self.ptr = ptr
@@ -37,13 +48,7 @@ class _Stream:
         return cls(ptr)
 
     def synchronize(self):
-        driver, context = ctypes.CDLL("libcuda.so.1"), ctypes.c_void_p()
-        driver.cuDevicePrimaryCtxRetain(ctypes.byref(context), 0)
-        driver.cuCtxPushCurrent_v2(context)
-        failed = driver.cuStreamSynchronize(ctypes.c_void_p(self.ptr))
-        driver.cuCtxPopCurrent_v2(ctypes.byref(context))
-        if failed:
-            raise RuntimeError(f"cuStreamSynchronize answered {failed}")
+        _call("cuStreamSynchronize", ctypes.c_void_p(self.ptr))
 
     def __enter__(self):
         self.before, cuda._current_stream = cuda._current_stream, self
@@ -70,6 +75,15 @@ class cuda:
         def __init__(self, ptr, size, owner, device_id=-1):
             self.ptr, self.size, self.owner, self.device_id = ptr, size, owner, device_id
 
+    class Memory:
+        def __init__(self, size):
+            address = ctypes.c_uint64()
+            _call("cuMemAlloc_v2", ctypes.byref(address), ctypes.c_size_t(size))
+            self.ptr, self.size, self.device_id = address.value, size, 0
+
+        def __del__(self):
+            _call("cuMemFree_v2", ctypes.c_uint64(self.ptr))
+
     class MemoryPointer:
         def __init__(self, mem, offset):
             self.mem, self.offset, self.ptr = mem, offset, mem.ptr + offset
@@ -91,11 +105,15 @@ class cuda:
     _current_stream = _Stream(0)
 
 
+def _allocated(nbytes):
+    return cuda.MemoryPointer(cuda.Memory(max(nbytes, 1)), 0)
+
+
 class ndarray:
     def __init__(self, shape, dtype=float, memptr=None, strides=None):
         self.shape, self.dtype = shape, numpy.dtype(dtype)
         self.nbytes = self.dtype.itemsize * int(numpy.prod(shape))
-        self.data = memptr = memptr or cuda.get_allocator()(self.nbytes)
+        self.data = memptr = memptr or (cuda.get_allocator() or _allocated)(self.nbytes)
         self.device = cuda.Device(memptr.mem.device_id)
         self.strides = numpy.lib.stride_tricks.as_strided(numpy.empty(0, dtype), shape, strides).strides
         reach = sum((extent - 1) * stride for extent, stride in zip(self.shape, self.strides, strict=True))
@@ -120,6 +138,23 @@ class ndarray:
             "stream": 1,
         }
 
+    def __array_ufunc__(self, ufunc, method, *inputs, out=(), **options):
+        if out and len(out) != 1:
+            raise ValueError("The 'out' parameter must have exactly one array value")
+        if method != "__call__" or not _has(ufunc.__name__):
+            return NotImplemented
+        for each in (*inputs, *out):
+            if not isinstance(each, _TAKEN) and not hasattr(each, "__cuda_array_interface__"):
+                return NotImplemented
+        if out:
+            options["out"] = out[0]
+        return _computed(ufunc, inputs, options)
+
+    def __array_function__(self, function, types, arguments, options):
+        if not _has(function.__name__) or any(each not in (ndarray, numpy.ndarray) for each in types):
+            return NotImplemented
+        return _computed(function, arguments, options)
+
     def __getitem__(self, key):
         return self._bytes[key]
 
@@ -129,6 +164,47 @@ class ndarray:
     def __iadd__(self, value):
         self._bytes += value
         return self
+
+
+_TAKEN = (bool, int, float, complex, numpy.generic, numpy.ndarray)  # those of numpy.ndarray are refused in words
+_OF_SEQUENCES = ("concatenate", "hstack", "stack", "vstack")
+_MISSING = ("insert",)  # of NumPy's functions
+
+
+def _has(name):
+    return hasattr(numpy, name) and name not in _MISSING
+
+
+def __getattr__(name):
+    if name.startswith("_") or not _has(name):
+        raise AttributeError(f"module 'cupy' has no attribute {name!r}")
+    return lambda *arguments, **options: _computed(getattr(numpy, name), arguments, options)
+
+
+def _computed(function, arguments, options):
+    """What NumPy's function gives, in memory of the device."""
+    if function.__name__ in _OF_SEQUENCES:
+        shown = [[_shown(each) for each in arguments[0]], *map(_shown, arguments[1:])]
+    else:
+        shown = [_shown(each) for each in arguments]
+    result = function(*shown, **{name: _shown(each) for name, each in options.items()})
+    if options.get("out") is not None:
+        return options["out"]
+    return tuple(map(_made_of, result)) if isinstance(result, tuple) else _made_of(result)
+
+
+def _shown(argument):
+    if isinstance(argument, numpy.ndarray):
+        raise TypeError(f"Unsupported type {type(argument)}")
+    if isinstance(argument, list):
+        raise TypeError("Argument has incorrect type (expected cupy.ndarray, got list)")
+    return argument._bytes if isinstance(argument, ndarray) else argument
+
+
+def _made_of(values):
+    made = ndarray(numpy.shape(values), numpy.asarray(values).dtype)
+    made._bytes[...] = values
+    return made
 
 
 def asarray(of):
