@@ -355,3 +355,14 @@ def test_arrays_of_pyopencl_are_no_elements():
     for add in (lambda: b + there, lambda: there + b):
         with pytest.raises(TypeError, match="PyOpenCL"):
             add()
+
+
+@pytest.mark.parametrize("name", ["rot90", "diff", "histogram"])
+def test_what_may_show_its_argument_is_done_at_the_host(name, default_device):
+    default_device("debug:0")
+    b = at_device("debug:0")
+    calls = {"rot90": np.rot90, "diff": lambda b: np.diff(b, 0), "histogram": lambda b: np.histogram(1, b.view[0])[1]}
+    result = calls[name](b)
+    _ = b.device
+    result[...] = 100
+    assert (b.to_numpy() == 100).sum() == (b.device == 100).sum() == result.size

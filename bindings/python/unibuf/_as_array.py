@@ -32,11 +32,11 @@ _AT_DEVICE_TOO = frozenset(
     getattr(np, name)
     for name in (
         "all allclose amax amin any append argmax argmin argpartition argsort argwhere array_equal average bincount "
-        "clip compress concatenate convolve copy corrcoef correlate count_nonzero cov cross cumprod cumsum delete diff "
-        "digitize dot empty_like flatnonzero full_like gradient histogram inner insert interp intersect1d isclose "
-        "isin kron lexsort max mean min nanargmax nanargmin nancumprod nancumsum nanmax nanmean nanmin nanprod nanstd "
-        "nansum nanvar nonzero ones_like outer pad partition prod ptp repeat roll rot90 round searchsorted select "
-        "setdiff1d sort stack std sum take tensordot tile trace union1d unique var vdot vstack hstack where zeros_like"
+        "clip compress concatenate convolve copy corrcoef correlate count_nonzero cov cross cumprod cumsum delete "
+        "digitize dot empty_like flatnonzero full_like gradient inner insert interp intersect1d isclose isin kron "
+        "lexsort max mean min nanargmax nanargmin nancumprod nancumsum nanmax nanmean nanmin nanprod nanstd nansum "
+        "nanvar nonzero ones_like outer pad partition prod ptp repeat roll round searchsorted select setdiff1d sort "
+        "stack std sum take tensordot tile trace union1d unique var vdot vstack hstack where zeros_like"
     ).split()
     if hasattr(np, name)
 )
