@@ -36,6 +36,8 @@ def created() -> None:
     assert_type(UnifiedBuffer((3, 4)), UnifiedBuffer[np.float32])
     assert_type(UnifiedBuffer(5), UnifiedBuffer[np.float32])
     assert_type(UnifiedBuffer([3, 4], np.int16), UnifiedBuffer[np.int16])
+    assert_type(UnifiedBuffer(np.int64(5)), UnifiedBuffer[np.float32])
+    assert_type(UnifiedBuffer((np.int64(3), 4), np.int16), UnifiedBuffer[np.int16])
     assert_type(UnifiedBuffer((3,), dtype=np.dtype(np.complex64)), UnifiedBuffer[np.complex64])
     assert_type(UnifiedBuffer((3,), "f8", pinned=True), UnifiedBuffer[Any])
     UnifiedBuffer[np.uint8](
@@ -137,6 +139,9 @@ def as_an_array(buffer: UnifiedBuffer[np.float32]) -> None:
     assert_type(buffer.item(0), Any)
     assert_type(buffer.tolist(), Any)
     buffer += 1
+    buffer.host += 1
+    buffer.device += 1
+    buffer.view[0].host[:] *= 2
     assert np.add(buffer, 1).shape == buffer.shape
 
 
@@ -221,7 +226,7 @@ def traced(buffer: UnifiedBuffer[np.float32], file: str) -> None:
 def pooled() -> None:
     pool = MemoryPool()
     assert_type(unibuf.get_memory_pool(), MemoryPool)
-    buffer = pool.acquire((10,), np.float32, pinned=False)
+    buffer = pool.acquire((np.int64(10),), np.float32, pinned=False)
     assert_type(buffer, UnifiedBuffer[Any])
     pool.release(buffer)
     with pool.scoped((10,), hint="coherent") as scoped:

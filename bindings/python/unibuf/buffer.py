@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 import warnings
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, Literal, Protocol, TypedDict, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Literal, Protocol, SupportsIndex, TypedDict, TypeVar, overload
 
 import numpy as np
 
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
     from ._native import Access
 
-    Shape = int | Sequence[int]
+    Shape = SupportsIndex | Sequence[SupportsIndex]
 
     class OpenCLArray(Protocol):
         """A pyopencl.array.Array."""

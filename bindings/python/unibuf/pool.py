@@ -16,6 +16,8 @@ from .errors import InvalidArgumentError
 if TYPE_CHECKING:
     from numpy.typing import DTypeLike
 
+    from .buffer import Shape
+
 
 class PoolStatistics(NamedTuple):
     """What is in use is counted by the names, and in the sense, of rmm.statistics: buffers that were acquired, and
@@ -48,7 +50,7 @@ class MemoryPool:
 
     def acquire(
         self,
-        shape: int | tuple[int, ...],
+        shape: Shape,
         dtype: DTypeLike = np.float32,
         *,
         pinned: bool = False,
@@ -71,9 +73,7 @@ class MemoryPool:
         self._pool.release(buffer)
 
     @contextmanager
-    def scoped(
-        self, shape: int | tuple[int, ...], dtype: DTypeLike = np.float32, **options: Any
-    ) -> Iterator[UnifiedBuffer[Any]]:
+    def scoped(self, shape: Shape, dtype: DTypeLike = np.float32, **options: Any) -> Iterator[UnifiedBuffer[Any]]:
         """`with pool.scoped((1000,)) as buffer:` released at the end."""
         buffer = self.acquire(shape, dtype, **options)
         try:
