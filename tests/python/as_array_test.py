@@ -95,6 +95,56 @@ def test_buffers_in_lists_are_operands(name, device):
     assert (np.asarray(found) == expected).all()
 
 
+READERS = {
+    "np.sum": np.sum,
+    "np.array_equal": lambda b: np.array_equal(b, ROWS),
+    "np.concatenate": lambda b: np.concatenate([b, b]),
+    "an element": lambda b: b[1, 2],
+    "an element of a row": lambda b: b.view[1][2],
+    "elements of an index": lambda b: b[[0, 2]],
+    "elements of a mask": lambda b: b[ROWS > 5],
+    "float": lambda b: float(b.view[0, 1]),
+    "int": lambda b: int(b.view[0, 1]),
+    "complex": lambda b: complex(b.view[0, 1]),
+    "bool": lambda b: bool(b.view[0, 1]),
+    "item": lambda b: b.item(5),
+    "tolist": lambda b: b.tolist(),
+    "format": lambda b: f"{b.view[0, 1]:.3f}",
+    "in": lambda b: (5 in b, 50 in b),
+    "copy": lambda b: b.copy(),
+    "astype": lambda b: b.astype(int),
+}
+
+
+@pytest.mark.parametrize("name", READERS)
+@pytest.mark.parametrize("space", ["host", "debug:0"])
+def test_what_only_reads_works_in_a_block_that_reads(name, space, default_device):
+    default_device("debug:0")
+    b = filled()
+    expected = READERS[name](b)
+    with b.read(space) as block:
+        assert np.array_equal(READERS[name](b), expected)
+    moved = b.statistics.bytes_moved
+    assert np.array_equal(READERS[name](b), expected) and b.statistics.bytes_moved == moved
+    with b.write(space, offset=4, count=4) as row:  # holds some of the bytes, and excludes whoever reads them
+        with pytest.raises(unibuf.AccessConflictError, match="same thread"):
+            b.item(4)
+        row[:] = 0
+    del block, row
+
+
+def test_what_may_be_written_is_no_part_of_a_block_that_reads(device):
+    b, records = filled(), UnifiedBuffer(2, [("x", "i4")])
+    with b.read("host") as block, records.read("host") as record:
+        takes = (lambda: b[0], lambda: b[...], lambda: b.host, lambda: np.asarray(b), lambda: b.T, lambda: records[0])
+        for take in takes:
+            with pytest.raises(unibuf.AccessConflictError, match="thread holds a read lease.*end that one first"):
+                take()
+        with pytest.raises(IndexError):
+            _ = b[7, 7]
+    del block, record
+
+
 def test_views_of_one_buffer_are_used_together(device):
     b = filled()
     first, second = b.view(0, 1), b.view(1, 1)

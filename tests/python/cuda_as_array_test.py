@@ -35,7 +35,7 @@ THERE = {
     "a result of CuPy": lambda b: np.where(b > 5, b, 0),
     "a function": lambda b: np.sum(b, axis=(0, 1)),
     "a list of buffers": lambda b: np.concatenate([b, b], axis=1),
-    "a type": lambda b: np.sum(b, dtype=np.float64, keepdims=True),
+    "what says how": lambda b: np.sum(b, dtype=np.float64, out=None, keepdims=True),
 }
 AT_HOST = {
     "an array": lambda b: b + ROWS,

@@ -19,7 +19,7 @@ from ._exchange import check_no_exchange
 from ._failed_export import raise_kept
 from ._operators import ArrayOperators, check_no_foreign
 from .accelerator import default_device
-from .errors import MissingAttributeError, UnibufError
+from .errors import AccessConflictError, MissingAttributeError, UnibufError
 from .state import BufferState
 
 if TYPE_CHECKING:
@@ -41,6 +41,7 @@ _AT_DEVICE_TOO = frozenset(
     if hasattr(np, name)
 )
 _OF_SEQUENCES = (np.concatenate, np.hstack, np.select, np.stack, np.vstack)  # a device takes lists of arrays for these
+_GO_ANYWHERE = (int, float, complex, np.generic, str, type, np.dtype)  # numbers, and what says how to compute
 _LEAST_TO_READ: dict[Any, Callable[[Any], Any]] = {
     np.shape: lambda b: b.shape,
     np.ndim: lambda b: b.ndim,
@@ -72,24 +73,10 @@ class ArrayBuffer(BufferBase[T], ArrayOperators):
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, out: Any = (), **options: Any) -> Any:
         for each in inputs:
             check_no_foreign(each)
-        written = inputs[:1] if method == "at" else out
-        masks = _buffers_in(options)
-        may_go = method == "__call__" and len(out) < 2 and bool(_buffers_in(inputs) or _buffers_in(out))
-        where = _side_of(ufunc, (*inputs, *out, options.get("where"))) if may_go else "host"
-        with ExitStack() as leases:
-            arrays = _leased(_buffers_in([*inputs, *out, *masks]), _buffers_in(written), where, leases)
-            if out:
-                options["out"] = out
-            options = {name: _with(arrays, each) for name, each in options.items()}
-            result = getattr(ufunc, method)(*(_with(arrays, each) for each in inputs), **options)
-            if out:
-                results = result if isinstance(result, tuple) else (result,)
-                result = tuple(new if place is None else place for place, new in zip(out, results, strict=True))
-                result = result if len(result) > 1 else result[0]
-                del results
-            options.clear()
-            arrays.clear()
-        return result
+        if out:
+            options["out"] = out
+        where = _side_of(ufunc, inputs, options) if method == "__call__" and len(out) < 2 else "host"
+        return _computed(getattr(ufunc, method), inputs, options, inputs[:1] if method == "at" else out, where)
 
     def __array_function__(
         self, function: Callable[..., Any], _: Iterable[type], arguments: Any, options: dict[str, Any]
@@ -97,9 +84,9 @@ class ArrayBuffer(BufferBase[T], ArrayOperators):
         if function in _LEAST_TO_READ and arguments == (self,) and not options:
             return _LEAST_TO_READ[function](self)
         out = _out_of(function, arguments, options)
-        may_go = function in _AT_DEVICE_TOO and out is None
-        where = _side_of(function, _operands_of(function, arguments, options)) if may_go else "host"
-        result = function(*_shown(arguments, where), **{name: _shown(each, where) for name, each in options.items()})
+        if function in _AT_DEVICE_TOO and out is None:
+            return _computed(function, arguments, options, (), _side_of(function, arguments, options))
+        result = function(*_shown(arguments), **{name: _shown(each) for name, each in options.items()})
         return out if isinstance(out, ArrayBuffer) else result
 
     def __array_namespace__(self, *, api_version: str | None = None) -> Any:
@@ -132,10 +119,20 @@ class ArrayBuffer(BufferBase[T], ArrayOperators):
         """The array of one element: which ones are numbers depends on the NumPy that is installed."""
         if self.size != 1:
             raise TypeError(f"only a buffer of one element is a number; this one has {self.size}")
-        return self.host
+        return self._array_to_read()
+
+    def _array_to_read(self) -> NDArray[T]:
+        """The host's array for whoever reads it at once. Inside a block of this thread that reads, where nobody gets an
+        array that may be written, it is one for reading, which that block keeps current."""
+        try:
+            return self.host
+        except AccessConflictError:
+            block: _native.Access[NDArray[T]] = _native.Access(self, READ, "host", 0, None, None, None)
+            with block as array:
+                return array
 
     def __format__(self, form: str) -> str:
-        return super().__format__(form) if self.shape or not form else format(self.host, form)
+        return super().__format__(form) if self.shape or not form else format(self._array_to_read(), form)
 
     def __dir__(self) -> list[str]:
         return [each for each in super().__dir__() if each not in _only_of_arrays or hasattr(type(self), each)]
@@ -146,10 +143,17 @@ class ArrayBuffer(BufferBase[T], ArrayOperators):
         return self.shape[0]
 
     def __contains__(self, value: Any) -> bool:
-        return value in self.host
+        return value in self._array_to_read()
 
     def __getitem__(self, key: Any) -> Any:
-        return self.host[key]
+        try:
+            return self.host[key]
+        except AccessConflictError:
+            array = self._array_to_read()
+            found = array[key]
+            if isinstance(found, np.void) or np.may_share_memory(array, found):
+                raise
+            return found
 
     def __setitem__(self, key: Any, value: Any) -> None:
         host = self.host
@@ -174,7 +178,8 @@ class ArrayBuffer(BufferBase[T], ArrayOperators):
 
     def astype(self, dtype: DTypeLike, **options: Any) -> NDArray[Any]:
         """The host's content as an array of another type."""
-        return self.host.astype(dtype, **options)
+        array = self._array_to_read() if options.get("copy", True) else self.host
+        return array.astype(dtype, **options)
 
     def reshape(self, *shape: Any, **options: Any) -> NDArray[T]:
         """The host's array in another shape; not a copy, unless that takes one, as for most rectangles."""
@@ -182,15 +187,15 @@ class ArrayBuffer(BufferBase[T], ArrayOperators):
 
     def copy(self) -> NDArray[T]:
         """The content as an array of its own, of the host. copy.copy() makes a buffer."""
-        return self.host.copy()
+        return self._array_to_read().copy()
 
     def item(self, *index: Any) -> Any:
         """One element, as a Python object."""
-        return self.host.item(*index)
+        return self._array_to_read().item(*index)
 
     def tolist(self) -> Any:
         """The elements, as Python objects in lists of lists."""
-        return self.host.tolist()
+        return self._array_to_read().tolist()
 
     def __repr__(self) -> str:
         about = super().__repr__()
@@ -250,41 +255,52 @@ def _out_of(function: Callable[..., Any], arguments: Any, options: dict[str, Any
         return None
 
 
-def _buffers_in(arguments: Any) -> list[ArrayBuffer[Any]]:
+def _buffers_in(arguments: Iterable[Any]) -> list[ArrayBuffer[Any]]:
     """The buffers among arguments, and in lists and tuples of them."""
-    if isinstance(arguments, ArrayBuffer):
-        return [arguments]
-    if isinstance(arguments, dict):
-        arguments = list(arguments.values())
-    if not isinstance(arguments, (list, tuple)):
-        return []
-    return [found for each in arguments for found in _buffers_in(each)]
+    found: list[ArrayBuffer[Any]] = []
+    for each in arguments:
+        if isinstance(each, ArrayBuffer):
+            found.append(each)
+        elif isinstance(each, (list, tuple)):
+            found += _buffers_in(each)
+    return found
 
 
-def _operands_of(function: Callable[..., Any], arguments: Any, options: dict[str, Any]) -> Iterable[Any]:
-    """What a function computes with, beside what says how: axes, types, and words."""
-    given = [*arguments, *(each for name, each in options.items() if name not in ("axis", "axes"))]
+def _side_of(function: Any, arguments: Any, options: dict[str, Any]) -> str:
+    """Where that is computed: at the default device if that alone has what is newest of all buffers, it has the
+    function, and the function takes all other operands there."""
+    device = default_device()
+    if not has_function(device, function.__name__):
+        return "host"
+    given = [*arguments, *(each for name, each in options.items() if name not in ("axis", "axes", "out"))]
     if function in _OF_SEQUENCES:
         given = [part for each in given for part in (each if isinstance(each, (list, tuple)) else (each,))]
-    return (each for each in given if not isinstance(each, (str, type, np.dtype)))
-
-
-def _side_of(function: Any, operands: Iterable[Any]) -> str:
-    """Where that is computed: at the default device if that alone has what is newest of all buffers, it has the
-    function, and the function takes the operands there."""
-    device = default_device()
-    if has_function(device, function.__name__) and all(map(_is_at_device, operands)):
-        return device
-    return "host"
+    return device if all(map(_is_at_device, (*given, *(options.get("out") or ())))) else "host"
 
 
 def _is_at_device(operand: Any) -> bool:
-    """Whether it is newest at the default device alone, or no buffer and nothing that has to move there: arrays of CuPy
-    take numbers and arrays of devices, and refuse those of the host."""
+    """Whether it is newest at the default device alone, or nothing that has to move there: arrays of CuPy take numbers
+    and arrays of devices, and refuse those of the host."""
     if isinstance(operand, ArrayBuffer):
         return operand.state in _AT_DEVICE and operand.dtype.kind in "biufc"
-    is_number = operand is None or isinstance(operand, (int, float, complex, np.generic))
-    return is_number or hasattr(operand, "__cuda_array_interface__")
+    return operand is None or isinstance(operand, _GO_ANYWHERE) or hasattr(operand, "__cuda_array_interface__")
+
+
+def _computed(call: Callable[..., Any], arguments: Any, options: dict[str, Any], written: Any, where: str) -> Any:
+    """What a call gives for arrays in the place of buffers. Those of `out` are its results."""
+    with ExitStack() as leases:
+        arrays = _leased(_buffers_in((*arguments, *options.values())), _buffers_in(written), where, leases)
+        shown = {name: _with(arrays, each) for name, each in options.items()}
+        result = call(*(_with(arrays, each) for each in arguments), **shown)
+        out = options.get("out")
+        if out:
+            results = result if isinstance(result, tuple) else (result,)
+            result = tuple(new if place is None else place for place, new in zip(out, results, strict=True))
+            result = result if len(result) > 1 else result[0]
+            del results
+        shown.clear()
+        arrays.clear()
+    return result
 
 
 def _leased(
@@ -315,7 +331,6 @@ def _with(arrays: dict[int, Any], argument: Any) -> Any:
     return arrays.get(id(argument), argument)
 
 
-def _shown(argument: Any, where: str) -> Any:
-    """The argument, with the array of that side in place of each buffer in it."""
-    arrays = {id(each): each.host if where == "host" else each.device for each in _buffers_in(argument)}
-    return _with(arrays, argument)
+def _shown(argument: Any) -> Any:
+    """The argument, with the host's array in place of each buffer in it."""
+    return _with({id(each): each.host for each in _buffers_in((argument,))}, argument)
