@@ -2,6 +2,7 @@
 
 import copy
 import re
+import weakref
 
 import numpy as np
 import pytest
@@ -232,6 +233,8 @@ def test_the_truth_of_many_elements_is_refused(device):
 def test_a_buffer_is_hashed_by_what_it_is():
     one, other = filled(), filled()
     assert len({one, other, one}) == 2
+    by_id = weakref.WeakValueDictionary({each.id: each for each in (one, other)})  # `==` of keys would compare elements
+    assert by_id[one.id] is one and one.view[1].id == one.id != other.id
 
 
 @pytest.mark.filterwarnings("ignore:you are shuffling")
