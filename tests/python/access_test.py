@@ -202,6 +202,9 @@ def test_free_waits_for_blocks_of_others_and_is_refused_in_ones_own(space):
             buffer.free()
         array[:] = 5
     assert buffer.host.sum() == 50
+    with buffer.read(space) as array, buffer.bound("debug:0", access="read") as hold:  # go on with what was there
+        buffer.free()
+        assert (array == 5).all() and (hold.array == 5).all() and (buffer.host == 0).all()
     inside, done = threading.Event(), []
 
     def write():
