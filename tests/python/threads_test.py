@@ -292,6 +292,23 @@ WAITS = {
 }
 
 
+@pytest.mark.parametrize("ask", [memoryview, bytes, np.asarray, np.frombuffer])
+@pytest.mark.parametrize("is_held", [False, True])
+def test_ctrl_c_is_raised_once_where_the_same_line_asks_again(ask, is_held):
+    buffer = UnifiedBuffer(N)
+    thread, done = blocked(buffer, 20)
+    threading.Timer(0.1, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
+    interrupts = []
+    for _ in range(3):
+        try:
+            ask(buffer)
+        except KeyboardInterrupt as interrupt:
+            interrupts.append(interrupt if is_held else None)
+            done.set()
+            thread.join()
+    assert len(interrupts) == 1
+
+
 @pytest.mark.parametrize("wait", WAITS)
 def test_ctrl_c_ends_a_wait(wait, device):
     buffer = UnifiedBuffer(N)

@@ -18,9 +18,18 @@ class _Kept(threading.local):
     failure: BaseException | None = None
     of: int = 0  # the id() of the buffer
     call: tuple[int, int] = (0, 0)  # the id() of the frame that has called NumPy, and which of its instructions did
+    was_dropped = False  # within that call: who made it has not got the error
 
 
 _kept = _Kept()
+
+
+class _Given:
+    """Goes with the error that is given out, and so notes where that ends."""
+
+    def __del__(self) -> None:
+        if _call_of(sys._getframe().f_back) == _kept.call:
+            _kept.was_dropped = True
 
 
 def keep(buffer: Any, failure: BaseException) -> None:
@@ -31,12 +40,14 @@ def keep(buffer: Any, failure: BaseException) -> None:
         _kept.failure = failure
     _kept.of = id(buffer)
     _kept.call = _call_of(sys._getframe().f_back)
+    _kept.was_dropped = False
+    failure._given = _Given()  # type: ignore[attr-defined]
 
 
 def forget(buffer: Any) -> None:
     """Called when the buffer protocol is asked anew. Raises what Ctrl-C raised, where the call that it has ended asks a
-    second time, as some functions of NumPy do."""
-    if _kept.failure is not None and not isinstance(_kept.failure, Exception):
+    second time, as some functions of NumPy do; where the program has got it, and asks again, it is over."""
+    if _kept.was_dropped and not isinstance(_kept.failure, Exception):
         raise_kept(buffer)
     _kept.failure = None
 
