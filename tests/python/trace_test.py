@@ -92,6 +92,27 @@ def test_a_trace_without_a_name_goes_with_its_object():
     assert not os.path.exists(file)
 
 
+FORK = """
+import os, sys, warnings, unibuf
+warnings.filterwarnings("ignore", "This process")  # has threads, and forks
+b = unibuf.UnifiedBuffer(1000).fill(1)
+with unibuf.trace() as written:
+    b.prefetch("debug:0")
+    child = os.fork()
+    if child == 0:
+        sys.exit(0)  # drops what is there, as a program does at its end
+    assert os.waitpid(child, 0)[1] == 0
+    b.host[0] = 5
+    b.prefetch("debug:0")
+assert written.traffic().moved > b.nbytes, written.traffic()
+"""
+
+
+def test_a_child_of_a_fork_leaves_the_trace_to_its_parent():
+    done = subprocess.run([sys.executable, "-c", FORK], capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
 def test_a_trace_is_shown_as_a_page(tmp_path):
     b = UnifiedBuffer((1000,)).fill(1)
     with unibuf.trace() as written, b.read("debug:0"):

@@ -77,9 +77,10 @@ class Trace:
         return f'<iframe srcdoc="{page}" style="border: 0; width: 100%; height: 40rem"></iframe>'
 
 
-def _remove(file: str) -> None:
-    with suppress(OSError):
-        os.remove(file)
+def _remove(file: str, process: int) -> None:
+    if os.getpid() == process:  # a child of a fork has its parent's objects, too
+        with suppress(OSError):
+            os.remove(file)
 
 
 @contextmanager
@@ -96,7 +97,7 @@ def trace(file: str | os.PathLike[str] | None = None, *, close: bool = False) ->
         handle, name = tempfile.mkstemp(prefix="unibuf-", suffix=".trace")
         os.close(handle)
         made = Trace(name)
-        weakref.finalize(made, _remove, name)
+        weakref.finalize(made, _remove, name, os.getpid())
         _native.write_trace(name, close)
     try:
         yield made
