@@ -35,9 +35,10 @@ def test_what_is_asked_for_after_the_block_is_not_in_the_file(tmp_path):
     with b.read("debug:0"):
         pass
     assert unibuf.traffic(file) == unibuf.Traffic(0, 0, 0, 0, 0)
-    with pytest.raises(ValueError, match="a trace is being written"), unibuf.trace(tmp_path / "b"):
-        with unibuf.trace(tmp_path / "c"):
-            pass
+    for inner in (tmp_path / "c", None):
+        with unibuf.trace(tmp_path / "b"), pytest.raises(ValueError, match="it ends with its `with` block"):
+            with unibuf.trace(inner):
+                pass
     with pytest.raises(ValueError, match="No such file"):
         unibuf.traffic(tmp_path / "missing")
 
@@ -90,6 +91,17 @@ def test_a_trace_without_a_name_goes_with_its_object():
     del written
     gc.collect()
     assert not os.path.exists(file)
+
+
+def test_a_file_is_named_by_whatever_names_files(tmp_path):
+    for name in (tmp_path / "a", str(tmp_path / "a"), os.fsencode(tmp_path / "a")):
+        with unibuf.trace(name) as written:
+            pass
+        assert written.file == str(tmp_path / "a")
+        assert unibuf.traffic(name).moved == 0
+    for call in (lambda: unibuf.trace(5).__enter__(), lambda: unibuf.traffic(5)):
+        with pytest.raises(TypeError, match="expected str, bytes or os.PathLike object, not int"):
+            call()
 
 
 FORK = """

@@ -9,6 +9,9 @@ from contextlib import contextmanager, suppress
 from typing import NamedTuple
 
 from . import _native
+from .errors import InvalidArgumentError
+
+FileName = str | bytes | os.PathLike[str] | os.PathLike[bytes]
 
 
 class Traffic(NamedTuple):
@@ -40,9 +43,9 @@ class Finding(NamedTuple):
     change: str
 
 
-def traffic(file: str | os.PathLike[str] | None = None) -> Traffic:
+def traffic(file: FileName | None = None) -> Traffic:
     """Of a trace, or of the last events that each thread keeps."""
-    found = _native.recorded_traffic() if file is None else _native.traffic_of_file(os.fspath(file))
+    found = _native.recorded_traffic() if file is None else _native.traffic_of_file(os.fsdecode(file))
     return Traffic(*found)
 
 
@@ -83,14 +86,22 @@ def _remove(file: str, process: int) -> None:
             os.remove(file)
 
 
+def _write(file: str, close: bool) -> str:
+    try:
+        return _native.write_trace(file, close)
+    except InvalidArgumentError as failure:
+        end = "it ends with its `with` block, or, if UNIBUF_TRACE began it, with the process"
+        raise InvalidArgumentError(failure.args[0].replace("stop_trace() ends it", end)) from None
+
+
 @contextmanager
-def trace(file: str | os.PathLike[str] | None = None, *, close: bool = False) -> Iterator[Trace]:
+def trace(file: FileName | None = None, *, close: bool = False) -> Iterator[Trace]:
     """Writes all events of the process to a file while the block runs. Without a name the file goes with the Trace.
 
     A close trace also says which bytes of transfers were news, when blocks ended, and how long each transfer took. For
     that it keeps copies, and waits for transfers: the program is slower, and needs more memory."""
     if file is not None:
-        made = Trace(_native.write_trace(os.fspath(file), close))
+        made = Trace(_write(os.fsdecode(file), close))
     else:
         import tempfile  # takes as long as a fifth of the package
 
@@ -98,7 +109,7 @@ def trace(file: str | os.PathLike[str] | None = None, *, close: bool = False) ->
         os.close(handle)
         made = Trace(name)
         weakref.finalize(made, _remove, name, os.getpid())
-        _native.write_trace(name, close)
+        _write(name, close)
     try:
         yield made
     finally:
