@@ -290,6 +290,14 @@ def test_what_is_printed_moves_nothing(default_device):
     assert len(repr(UnifiedBuffer(1_000_000).fill(1))) < 200
 
 
+def test_what_is_no_buffer_any_more_is_shown_in_words():
+    pool = unibuf.MemoryPool()
+    released = pool.acquire(3)
+    pool.release(released)
+    for b, words in ((released, "released to its pool"), (UnifiedBuffer.__new__(UnifiedBuffer), "used before")):
+        assert words in repr(b) and words in b._repr_html_()
+
+
 def test_the_html_of_a_buffer_names_each_space_once_and_has_aligned_columns(default_device):
     default_device("host")
     shown = UnifiedBuffer((2, 2)).fill(1)._repr_html_()

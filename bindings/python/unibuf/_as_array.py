@@ -19,7 +19,7 @@ from ._exchange import check_no_exchange
 from ._failed_export import raise_kept
 from ._operators import ArrayOperators, check_no_foreign
 from .accelerator import default_device
-from .errors import AccessConflictError, MissingAttributeError, UnibufError
+from .errors import AccessConflictError, InvalidArgumentError, MissingAttributeError, UnibufError
 from .state import BufferState
 
 if TYPE_CHECKING:
@@ -206,7 +206,10 @@ class ArrayBuffer(BufferBase[T], ArrayOperators):
         """For notebooks: what it is, where its content is, what moved last, and the content if that is at the host."""
         from html import escape  # most programs show none
 
-        rows = [("shape", self.shape), ("dtype", self.dtype), ("bytes", f"{self.nbytes:,}"), ("state", self.state)]
+        try:
+            rows = [("shape", self.shape), ("dtype", self.dtype), ("bytes", f"{self.nbytes:,}"), ("state", self.state)]
+        except InvalidArgumentError:  # released to its pool, or not made yet
+            return f"<pre>{escape(repr(self))}</pre>"
         for space in dict.fromkeys(("host", default_device())):  # once, where the host is the default device
             if self.is_at(space):
                 rows.append((space, self.placement(space).placement))
