@@ -24,6 +24,18 @@ class Picture(UnifiedBuffer):
     """Made from UnifiedBuffer, to see that the class is kept."""
 
 
+class Slotted(UnifiedBuffer):
+    __slots__ = ("name",)
+
+
+class Stateful(Slotted):
+    def __getstate__(self):
+        return self.name
+
+    def __setstate__(self, state):
+        self.name = state + ", restored"
+
+
 @pytest.fixture(scope="module")
 def cluster():
     with LocalCluster(n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None) as made:
@@ -129,6 +141,15 @@ def test_the_class_and_its_attributes(client, workers):
     picture = at(client, workers[0], made_picture)
     inode, *about = at(client, workers[1], memory_of, picture).result(timeout=60)
     assert inode is not None and about == [N, "Picture", "a picture"]
+
+
+def test_attributes_in_slots_and_states_of_its_own(client):
+    here = {"recipient": {"unibuf-machine": unibuf.dask._machine()}}
+    for buffer, expected in ((Slotted(N), "a picture"), (Stateful(N), "a picture, restored")):
+        buffer.name = "a picture"
+        buffer.share()
+        header, frames = serialize(buffer, context=here)
+        assert header["serializer"] == "dask" and deserialize(header, frames).name == expected
 
 
 def test_the_programs_own_memory_on_all_workers(client, workers):

@@ -28,6 +28,10 @@ class Picture(UnifiedBuffer):
     """Made from UnifiedBuffer, to see that the class is kept."""
 
 
+class Slotted(UnifiedBuffer):
+    __slots__ = ("name",)
+
+
 @pytest.fixture
 def buffer():
     result = UnifiedBuffer((N,))
@@ -161,6 +165,11 @@ def test_other_buffers_have_other_tokens(make):
 def test_the_attributes_of_a_class_made_from_it_are_in_the_token():
     first, second = Picture((6,)).fill(1), Picture((6,)).fill(1)
     first.name, second.name = "first", "second"
+    assert tokenize(first) != tokenize(second)
+    first, second = Slotted((6,)).fill(1), Slotted((6,)).fill(1)
+    first.name = second.name = "first"
+    assert tokenize(first) == tokenize(second)
+    second.name = "second"
     assert tokenize(first) != tokenize(second)
 
 

@@ -204,6 +204,34 @@ def test_of_a_class_made_from_it(make):
     assert type(buffer.view(1, 2)) is Named and (buffer.view(1, 2).host == 3).all()
 
 
+class Slotted(UnifiedBuffer):
+    __slots__ = ("name", "unset")
+
+
+class SlottedToo(Slotted):
+    """Has a dictionary, too."""
+
+
+class Stateful(Slotted):
+    def __getstate__(self):
+        return {"saved": self.name}
+
+    def __setstate__(self, state):
+        self.name = state["saved"] + ", restored"
+
+
+@pytest.mark.parametrize("make", [copy.copy, copy.deepcopy, lambda buffer: pickle.loads(pickle.dumps(buffer))])
+def test_attributes_are_those_of_any_object(make):
+    slotted, both, stateful = Slotted(3).fill(1), SlottedToo(3).fill(2), Stateful(3).fill(3)
+    slotted.name = both.name = both.other = stateful.name = "x"
+    other = make(slotted)
+    assert other.name == "x" and not hasattr(other, "unset") and (other.host == 1).all()
+    other = make(both)
+    assert (other.name, other.other) == ("x", "x") and (other.host == 2).all()
+    other = make(stateful)
+    assert other.name == "x, restored" and (other.host == 3).all()
+
+
 def test_what_was_released_has_no_content():
     pool = unibuf.MemoryPool()
     buffer = pool.acquire(5)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copyreg
 import pickle
 from typing import Any, TypeVar
 
@@ -36,9 +37,28 @@ def _copied(buffer: BufferBase[Any]) -> bytes:
     return content
 
 
-def attributes_of(buffer: BufferBase[Any]) -> dict[str, Any] | None:
-    """Those of a class made from it."""
-    return getattr(buffer, "__dict__", None) or None
+def attributes_of(buffer: BufferBase[Any]) -> Any:
+    """Those of a class made from it, as the third part of object.__reduce_ex__(2) has them."""
+    if hasattr(buffer, "__getstate__"):  # of the class or, from Python 3.11 on, of any object
+        return buffer.__getstate__()
+    names: list[str] = copyreg._slotnames(type(buffer))  # type: ignore[attr-defined]
+    in_slots = {name: getattr(buffer, name) for name in names if hasattr(buffer, name)}
+    in_dictionary = getattr(buffer, "__dict__", None)
+    return (in_dictionary, in_slots) if in_slots else in_dictionary
+
+
+def give_attributes(buffer: BufferBase[Any], state: Any) -> None:
+    """What attributes_of has of another one, as a pickle gives it."""
+    if state is None:
+        return
+    if hasattr(buffer, "__setstate__"):
+        buffer.__setstate__(state)
+        return
+    in_dictionary, in_slots = state if isinstance(state, tuple) else (state, None)
+    if in_dictionary:
+        vars(buffer).update(in_dictionary)
+    for name, value in (in_slots or {}).items():
+        setattr(buffer, name, value)
 
 
 def reduce(buffer: BufferBase[Any], protocol: int) -> tuple[Any, ...]:

@@ -13,7 +13,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from ._pickle import attributes_of, form_of
+from ._pickle import attributes_of, form_of, give_attributes
 from ._shared import attached, name_of
 from .buffer import UnifiedBuffer
 from .errors import InvalidArgumentError, TransferFailedError
@@ -86,6 +86,5 @@ def _deserialize(header: dict[str, Any], _: list[Any]) -> UnifiedBuffer[Any]:
                 each.pop(_KEY, None)
         # An OSError, so that Dask asks again, here or elsewhere, and makes it once more if it is lost.
         raise TransferFailedError(f"a shared buffer has not arrived from process {header['sender']}") from failure
-    if attributes:
-        vars(result).update(attributes)
+    give_attributes(result, attributes)
     return result
