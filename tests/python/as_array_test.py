@@ -372,7 +372,7 @@ def test_one_of_one_element_is_a_number_where_such_an_array_is(of):
 def test_a_buffer_without_axes_is_formatted_as_its_element(value, device):
     array = np.array(value)
     b = UnifiedBuffer((), array.dtype).copy_from(array)
-    for form in (".2f", "+d", "x", ">12"):
+    for form in ("", ".2f", "+d", "x", ">12"):
         try:
             expected = format(array, form)
         except (TypeError, ValueError) as failure:
@@ -380,7 +380,8 @@ def test_a_buffer_without_axes_is_formatted_as_its_element(value, device):
                 format(b, form)
         else:
             assert format(b, form) == expected
-    assert format(b) == str(b) == repr(b)
+    assert f"{b}" == f"{array}" and str(b) == repr(b)
+    assert format(filled()) == str(filled()) == repr(filled())
     assert f"{filled().view[1, 2]:.2f}" == "6.00"
     with pytest.raises(TypeError, match="format string"):
         format(filled(), ".2f")

@@ -132,7 +132,7 @@ class ArrayBuffer(BufferBase[T], ArrayOperators):
                 return array
 
     def __format__(self, form: str) -> str:
-        return super().__format__(form) if self.shape or not form else format(self._array_to_read(), form)
+        return super().__format__(form) if self.shape else format(self._array_to_read(), form)
 
     def __dir__(self) -> list[str]:
         return [each for each in super().__dir__() if each not in _only_of_arrays or hasattr(type(self), each)]
