@@ -89,7 +89,8 @@ class MemoryPool:
     @contextmanager
     def numpy_allocator(self) -> Iterator[None]:
         """`with pool.numpy_allocator():` the arrays that NumPy makes inside have their bytes from the pool, and give
-        them back when they go, be it after the block. Other threads have NumPy's own memory."""
+        them back when they go, be it after the block. Other threads have NumPy's own memory. The end of a
+        block gives NumPy the allocator back that its beginning found: of two blocks, the last one has to end first."""
         before = _native.set_numpy_handler(self._pool.numpy_handler())
         try:
             yield
