@@ -171,6 +171,24 @@ def test_steps_keep_the_elements_between(device):
         view.mark_dirty("host")
 
 
+@pytest.mark.parametrize("is_newest_at_device", [False, True])
+def test_steps_are_written_where_the_host_may_not_read(is_newest_at_device, default_device):
+    default_device("debug:0")
+    buffer, expected = UnifiedBuffer((4, 5), access="write_only").fill(1), np.ones((4, 5))
+    if is_newest_at_device:
+        buffer.fill(1, at="debug:0")
+    every_other = buffer.view[::2, ::2].fill(3)
+    buffer.view[1::2, ::2].zeros()
+    buffer.view[:, 1::2].copy_from(np.full((4, 2), 7))
+    buffer.view[0, 1::3] = 9
+    expected[::2, ::2], expected[1::2, ::2], expected[:, 1::2], expected[0, 1::3] = 3, 0, 7, 9
+    with buffer.read("debug:0") as there:
+        assert (there == expected).all()
+    for read in (lambda: every_other.to_numpy(), lambda: every_other + 1, lambda: np.sum(buffer)):
+        with pytest.raises(ValueError, match="created write_only: the host may not read it"):
+            read()
+
+
 def test_rectangles_exclude_only_who_shares_an_element():
     buffer, _ = grid()
     with buffer.view[:, 3].write("host") as left, buffer.view[:, 4].write("host") as right:

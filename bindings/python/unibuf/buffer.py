@@ -277,11 +277,18 @@ class UnifiedBuffer(ArrayBuffer[T]):
 
     def _repeat(self, pattern: NDArray[Any], at: str | None = None) -> None:
         if self._has_steps and at in (None, "host"):
-            with self.read_write("host") as array:
-                array[...] = pattern
-                del array
+            self._assign(pattern)
         elif self.nbytes:
             self._fill(pattern.tobytes(), at)
+
+    def _assign(self, source: NDArray[Any]) -> None:
+        """Writes all elements at the host."""
+        if self._has_steps and self._options()["access"] == "write_only":  # a block would read what lies between
+            np.copyto(self.host, source, casting="same_kind")
+            return
+        with self.write("host") as array:
+            np.copyto(array, source, casting="same_kind")
+            del array
 
     def copy_from(self, data: ArrayLike | UnifiedBuffer[Any] | OpenCLArray | OpenCLMemory) -> Self:
         """Copies an array of the same shape, as numpy.copyto does: safe casts, and those within a kind; TypeError for
@@ -306,9 +313,7 @@ class UnifiedBuffer(ArrayBuffer[T]):
         elif self._takes_bytes_of(source) and source.flags.aligned:
             self._copy_bytes_from(bytes_of(source))
         else:
-            with self.write("host") as array:
-                np.copyto(array, source, casting="same_kind")
-                del array
+            self._assign(source)
         return self
 
     def copy_to(self, out: NDArray[Any] | UnifiedBuffer[Any] | OpenCLArray | OpenCLMemory) -> None:
