@@ -2,6 +2,7 @@
 
 import gc
 import os
+import threading
 
 import numpy as np
 import pytest
@@ -59,3 +60,19 @@ def may_be_dropped(buffer, space="cuda:0"):
     except unibuf.AccessConflictError:
         return False
     return True
+
+
+def blocked(buffer, seconds=None):
+    """Another thread that holds a write lease of the host until the event that it gives is set."""
+    have, done = threading.Event(), threading.Event()
+
+    def hold():
+        with buffer.write("host") as array:
+            array[:] = 1
+            have.set()
+            done.wait(seconds)
+
+    thread = threading.Thread(target=hold)
+    thread.start()
+    have.wait()
+    return thread, done
