@@ -259,9 +259,10 @@ TEST_F(pool, takes_what_a_thread_destroys_last) {
 TEST_F(pool, takes_what_a_process_destroys_last) {
     constexpr const char* variable = "UNIBUF_TEST_END_OF_PROCESS";
     if (!is_alone(variable, "1")) return run_alone(variable, "1");
+    static memory_pool own;
     static std::unique_ptr<pooled<int>> first;
     static std::unique_ptr<pooled<int>> second;
-    first = std::make_unique<pooled<int>>(*new memory_pool, shape(1000));
+    first = std::make_unique<pooled<int>>(own, shape(1000));
     second = std::make_unique<pooled<int>>(get_memory_pool(), shape(1000));
 }
 
