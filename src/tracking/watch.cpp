@@ -59,6 +59,7 @@ byte_ranges touched(std::span<std::byte> memory) {
         return all;
     }
     std::vector<byte_range> found;
+    found.reserve(regions.size());
     for (const auto [begin, end] : regions) found.push_back({std::max(begin, start) - start, end - start});
     return byte_ranges::of(std::move(found)).clipped_to(all);
 }
