@@ -66,6 +66,18 @@ def test_what_cupy_takes_is_done_there(name):
     assert np.array_equal(as_numpy(found), THERE[name](ROWS))
 
 
+def test_what_is_newest_at_the_host_goes_to_an_array_of_the_device():
+    at_host, there = UnifiedBuffer(ROWS.shape, ROWS.dtype).copy_from(ROWS), filled().device
+    both = np.concatenate([at_host, there])
+    assert isinstance(both, cupy.ndarray) and np.array_equal(as_numpy(both), np.concatenate([ROWS, ROWS]))
+    at_host.mark_host_dirty()
+    total = at_host + there
+    assert isinstance(total, cupy.ndarray) and np.array_equal(as_numpy(total), ROWS * 2)
+    at_host.mark_host_dirty()
+    at_host += there
+    assert at_host.state is BufferState.DEVICE_DIRTY and np.array_equal(at_host.to_numpy(), ROWS * 2)
+
+
 @pytest.mark.parametrize("name", AT_HOST)
 def test_what_cupy_refuses_is_done_at_the_host(name):
     found, expected = AT_HOST[name](filled()), AT_HOST[name](ROWS)

@@ -270,23 +270,25 @@ def _buffers_in(arguments: Iterable[Any]) -> list[ArrayBuffer[Any]]:
 
 
 def _side_of(function: Any, arguments: Any, options: dict[str, Any]) -> str:
-    """Where that is computed: at the default device if that alone has what is newest of all buffers, it has the
-    function, and the function takes all other operands there."""
+    """Where that is computed: at the default device if the function is there and takes all operands there, and one of
+    them is an array of a device, or that device alone has what is newest of all buffers."""
     device = default_device()
     if not has_function(device, function.__name__):
         return "host"
     given = [*arguments, *(each for name, each in options.items() if name not in ("axis", "axes", "out"))]
     if function in _OF_SEQUENCES:
         given = [part for each in given for part in (each if isinstance(each, (list, tuple)) else (each,))]
-    return device if all(map(_is_at_device, (*given, *(options.get("out") or ())))) else "host"
+    given += options.get("out") or ()
+    buffers = [each for each in given if isinstance(each, ArrayBuffer)]
+    others = [each for each in given if not (isinstance(each, (ArrayBuffer, *_GO_ANYWHERE)) or each is None)]
+    if any(each.dtype.kind not in "biufc" for each in buffers) or not all(map(_is_of_device, others)):
+        return "host"
+    return device if others or all(each.state in _AT_DEVICE for each in buffers) else "host"
 
 
-def _is_at_device(operand: Any) -> bool:
-    """Whether it is newest at the default device alone, or nothing that has to move there: arrays of CuPy take numbers
-    and arrays of devices, and refuse those of the host."""
-    if isinstance(operand, ArrayBuffer):
-        return operand.state in _AT_DEVICE and operand.dtype.kind in "biufc"
-    return operand is None or isinstance(operand, _GO_ANYWHERE) or hasattr(operand, "__cuda_array_interface__")
+def _is_of_device(array: Any) -> bool:
+    """Whether it is an array of a device: those of CuPy refuse what is at the host, but for numbers."""
+    return hasattr(array, "__cuda_array_interface__")
 
 
 def _computed(call: Callable[..., Any], arguments: Any, options: dict[str, Any], written: Any, where: str) -> Any:

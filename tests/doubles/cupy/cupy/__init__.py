@@ -182,7 +182,8 @@ def __getattr__(name):
 
 
 def _computed(function, arguments, options):
-    """What NumPy's function gives, in memory of the device."""
+    """What NumPy's function gives, in memory of the device, behind what is on the current stream."""
+    cuda.get_current_stream().synchronize()
     if function.__name__ in _OF_SEQUENCES:
         shown = [[_shown(each) for each in arguments[0]], *map(_shown, arguments[1:])]
     else:
