@@ -14,9 +14,9 @@ namespace unibuf::detail {
 /// this pool, or was released already.
 bool recycle(core& of, std::uint64_t pool);
 
-/// Does so for a buffer of which views were held after its release: they may have written it, given it names, and
-/// shared it. Returns false where nobody can have it for himself: it lies in memory that processes share, or was found
-/// by name.
+/// Drops the content and the names of a buffer of which views were held after its release: they may have written, named
+/// and shared it. Returns false where nobody can have it for himself, as it lies in memory that processes share, or was
+/// found by name.
 bool forget_views(core& of);
 
 /// Drops the content, and gives the buffer another size within its class.

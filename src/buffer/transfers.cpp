@@ -15,6 +15,7 @@
 #include "trace/counters.hpp"
 #include "trace/recorder.hpp"
 #include "trace/tools.hpp"
+#include "tracking/watch.hpp"
 #include "unibuf/error.hpp"
 
 namespace unibuf::detail {

@@ -13,8 +13,7 @@ namespace unibuf::detail {
 /// directory knows what is lost. Lets go of the lock.
 void wait_for_work(lock& through, std::uint64_t ticket, const wait_limit& limit);
 
-/// Forgets the program's own events that have come. They are asked without the lock, as they are code of the program:
-/// nothing of the buffer is known then that was known before.
+/// Forgets the program's own events that have come. Lets go of the lock, as the events are code of the program.
 void forget_events(lock& through);
 
 /// Waits for work of devices that write in the host's memory, before an access looks for writes of the program there,

@@ -20,7 +20,7 @@ std::uint64_t next_pool() noexcept {
 }
 
 void count(std::atomic<std::uint64_t>& of) noexcept {
-    // Only one thread counts; of those that end and acquire buffers, one may be missed.
+    // One thread counts. Only threads that end share a cache, and may miss one of each other's.
     of.store(of.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
 }
 
