@@ -196,7 +196,7 @@ std::pair<int, std::string> open_one_of(const std::string& name, existing other)
 std::string open_file(asked_by who, const std::string& name, existing other) {
     const std::scoped_lock lock(files());
     sink& to = of(who);
-    if (to.is_open()) throw error(error_code::invalid_argument, "a trace is being written: stop_trace() ends it");
+    if (to.is_open()) throw error(error_code::invalid_argument, "a trace is being written: end that one first");
     const auto [made, used] = open_one_of(name, other);
     piece& mine = my_pieces[static_cast<std::size_t>(who)];
     mine.unmap();

@@ -36,7 +36,7 @@ def test_what_is_asked_for_after_the_block_is_not_in_the_file(tmp_path):
         pass
     assert unibuf.traffic(file) == unibuf.Traffic(0, 0, 0, 0, 0)
     for inner in (tmp_path / "c", None):
-        with unibuf.trace(tmp_path / "b"), pytest.raises(ValueError, match="it ends with its `with` block"):
+        with unibuf.trace(tmp_path / "b"), pytest.raises(ValueError, match="end that one first"):
             with unibuf.trace(inner):
                 pass
     with pytest.raises(ValueError, match="No such file"):

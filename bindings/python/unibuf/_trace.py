@@ -9,7 +9,6 @@ from contextlib import contextmanager, suppress
 from typing import NamedTuple
 
 from . import _native
-from .errors import InvalidArgumentError
 
 FileName = str | bytes | os.PathLike[str] | os.PathLike[bytes]
 
@@ -86,14 +85,6 @@ def _remove(file: str, process: int) -> None:
             os.remove(file)
 
 
-def _write(file: str, close: bool) -> str:
-    try:
-        return _native.write_trace(file, close)
-    except InvalidArgumentError as failure:
-        end = "it ends with its `with` block, or, if UNIBUF_TRACE began it, with the process"
-        raise InvalidArgumentError(failure.args[0].replace("stop_trace() ends it", end)) from None
-
-
 @contextmanager
 def trace(file: FileName | None = None, *, close: bool = False) -> Iterator[Trace]:
     """Writes all events of the process to a file while the block runs. Without a name the file goes with the Trace.
@@ -101,7 +92,7 @@ def trace(file: FileName | None = None, *, close: bool = False) -> Iterator[Trac
     A close trace also says which bytes of transfers were news, when blocks ended, and how long each transfer took. For
     that it keeps copies, and waits for transfers: the program is slower, and needs more memory."""
     if file is not None:
-        made = Trace(_write(os.fsdecode(file), close))
+        made = Trace(_native.write_trace(os.fsdecode(file), close))
     else:
         import tempfile  # takes as long as a fifth of the package
 
@@ -109,7 +100,7 @@ def trace(file: FileName | None = None, *, close: bool = False) -> Iterator[Trac
         os.close(handle)
         made = Trace(name)
         weakref.finalize(made, _remove, name, os.getpid())
-        _write(name, close)
+        _native.write_trace(name, close)
     try:
         yield made
     finally:
