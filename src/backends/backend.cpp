@@ -97,6 +97,8 @@ std::unique_ptr<pin> device::pin_pages(std::span<std::byte>) {
     throw error(error_code::unsupported, about().description + " has no use for pinned memory");
 }
 
+std::uint64_t device::identify(queue on) { return reinterpret_cast<std::uintptr_t>(on.native); }
+
 fence device::record(queue) { return {}; }
 
 bool device::order(const fence& before, queue) { return before.native() == nullptr; }

@@ -255,6 +255,12 @@ public:
     /// Pins whole pages of the host, which outlive the result. Throws error(unsupported) where that is of no use.
     virtual std::unique_ptr<pin> pin_pages(std::span<std::byte> host);
 
+    /// Checks a queue that an access names, before anything else is done for that access. Throws
+    /// error(invalid_argument) where the order of work on it says nothing of this device's work: for a queue of another
+    /// context or device, or one that is out of order. Returns a number that no other queue has, not even one that gets
+    /// the handle later; 0 where that cannot be told.
+    virtual std::uint64_t identify(queue on);
+
     /// Returns a fence after all work submitted so far: on that queue, or, where none is named, to the whole context.
     virtual fence record(queue on);
 

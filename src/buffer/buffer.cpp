@@ -145,7 +145,7 @@ detail::request buffer::request_of(space where, access what, const access_option
             .where = where,
             .what = keeps_others ? access::read_write : what,
             .why = what == access::read ? cause::read : cause::read_write,
-            .on = options.on,
+            .on = detail::checked_queue(where, options.on),
             .waits = checked(core_of(gate_), options.timeout)};
 }
 
@@ -252,7 +252,7 @@ void buffer::prefetch(space where, const access_options& options) {
                                    .where = where,
                                    .what = access::read,
                                    .why = cause::prefetch,
-                                   .on = options.on,
+                                   .on = detail::checked_queue(where, options.on),
                                    .may_return_early = true,
                                    .waits = checked(core_of(gate_), options.timeout),
                                    .verb = "to prefetch"});

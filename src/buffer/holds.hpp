@@ -23,6 +23,7 @@
 #include <vector>
 
 #include "buffer/holds_by_space.hpp"
+#include "buffer/named_queue.hpp"
 #include "buffer/work_list.hpp"
 #include "coherence/region.hpp"
 #include "coherence/spaces.hpp"
@@ -40,7 +41,7 @@ namespace unibuf::detail {
 struct hold {
     std::uint64_t ticket = 0;
     region part{};
-    queue on{};
+    named_queue on{};
     std::uint32_t thread = 0;
     space where{};
     access what = access::read;
@@ -58,7 +59,7 @@ struct standing {
     region part{};
     space where{};
     access what = access::read;
-    queue on{};
+    named_queue on{};
     std::shared_ptr<const standing_options> how{};
     byte_ranges paused{};           // bytes that the device gets back only when the hold is resumed
     holds_by_space pointed{};       // bytes of pointers and views elsewhere that are younger than `since`

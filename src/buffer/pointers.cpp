@@ -232,7 +232,7 @@ copy_view capture_upload(core& of, request asked) {
     lock through(of);
     check_no_writer(through, asked);
     // What an access would queue goes beside the capture, on a queue that nothing waits for.
-    const queue captured = std::exchange(asked.on, backends::device_of(asked.where).own_queue());
+    const queue captured = std::exchange(asked.on, {backends::device_of(asked.where).own_queue()});
     passage way(through, asked);
     way.keep_others_off();
     held_ranges& readers = through->holds.readers_at(asked.where.id());

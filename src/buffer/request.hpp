@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <string>
 
+#include "buffer/named_queue.hpp"
 #include "coherence/region.hpp"
 #include "memory/wait_limit.hpp"
 #include "unibuf/options.hpp"
@@ -24,7 +25,7 @@ struct request {
     space where{};
     access what = access::read;
     cause why = cause::read;
-    queue on = {};
+    named_queue on = {};
     bool may_return_early = false;  // transfers may go on after the call
     bool begins_later = false;      // what a lease writes becomes newest with begin_lease, not with the grant
     wait_limit waits = wait_limit::of_call();

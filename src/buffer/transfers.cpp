@@ -359,7 +359,8 @@ fence transfers::fill_part(const copy& at, const region& part, std::span<const s
 }
 
 queue queue_at(const request& asked, space_id executor) noexcept {
-    return executor == asked.where.id() || asked.where == host ? asked.on : queue{};
+    const bool is_of_executor = executor == asked.where.id() || asked.where == host;
+    return is_of_executor ? queue(asked.on) : queue();
 }
 
 void tell_of_access(const core& of, const request& asked, const error& failure) {

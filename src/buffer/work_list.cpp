@@ -30,7 +30,7 @@ bool work_list::covers(const coherence::queued_work& queued, const work& added, 
     const coherence::queued_work& older = lists_->ranges[index];
     const work& before = lists_->works[index];
     const bool same_order =
-        older.where == queued.where && before.on.native == added.on.native && before.thread == added.thread;
+        older.where == queued.where && before.on == added.on && before.thread == added.thread;
     const bool of_program = !before.transfer && !added.transfer && !before.unordered && !added.unordered;
     // What arrives at a device is carried by that device, and so in the order of the queue that was named. What is read
     // somewhere may be carried by anybody.
@@ -40,22 +40,23 @@ bool work_list::covers(const coherence::queued_work& queued, const work& added, 
            (queued.writes || !older.writes);
 }
 
-bool work_list::has_late(const coherence::queued_work& queued, queue on) const noexcept {
+bool work_list::has_late(const coherence::queued_work& queued, const named_queue& on) const noexcept {
     for (std::size_t i = 0; i < ranges().size(); ++i) {
         const coherence::queued_work& each = lists_->ranges[i];
         const work& of = lists_->works[i];
         const bool same = each.part == queued.part && each.where == queued.where && each.writes == queued.writes;
-        if (same && of.on.native == on.native && of.is_late() && of.thread == this_thread()) return true;
+        if (same && of.on == on && of.is_late() && of.thread == this_thread()) return true;
     }
     return false;
 }
 
-bool work_list::is_before_all_on(queue on, coherence::space_id where, std::uint32_t thread) const noexcept {
+bool work_list::is_before_all_on(const named_queue& on, coherence::space_id where,
+                                  std::uint32_t thread) const noexcept {
     if (empty()) return true;
     for (std::size_t i = 0; i < lists_->ranges.size(); ++i) {
         const work& each = lists_->works[i];
         const bool same_order =
-            lists_->ranges[i].where == where && each.on.native == on.native && each.thread == thread && !each.unordered;
+            lists_->ranges[i].where == where && each.on == on && each.thread == thread && !each.unordered;
         if (!same_order) return false;
     }
     return true;

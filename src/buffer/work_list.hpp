@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "backends/backend.hpp"
+#include "buffer/named_queue.hpp"
 #include "coherence/plan.hpp"
 #include "unibuf/detail/gate.hpp"
 #include "unibuf/fence.hpp"
@@ -17,7 +18,7 @@ namespace unibuf::detail {
 
 struct work {
     fence done;
-    queue on;                // the queue that the work is on; where none was named, it may be any of the device's
+    named_queue on;          // the queue that the work is on; where none was named, it may be any of the device's
     bool transfer = false;   // a transfer of unibuf's own: where it fails, what it wrote is not current
     bool unordered = false;  // an event of the program's own, which may come before or after any other
     std::uint32_t thread = this_thread();       // the thread that queued the work: a queue may be one for each thread
@@ -37,7 +38,7 @@ public:
 
     /// Returns whether whatever `thread` puts on the queue `on` of the space `where`, which it names, comes after all
     /// of this work.
-    bool is_before_all_on(queue on, coherence::space_id where, std::uint32_t thread) const noexcept;
+    bool is_before_all_on(const named_queue& on, coherence::space_id where, std::uint32_t thread) const noexcept;
 
     bool any_writes() const noexcept { return std::ranges::any_of(ranges(), &coherence::queued_work::writes); }
 
@@ -51,7 +52,7 @@ public:
     void reserve(std::size_t more);
 
     /// Returns whether the list has such work that a lease has left behind, and what is submitted now is part of it.
-    bool has_late(const coherence::queued_work& queued, queue on) const noexcept;
+    bool has_late(const coherence::queued_work& queued, const named_queue& on) const noexcept;
 
     /// Adds work. Older work that cannot be done later than this is forgotten.
     void add(const coherence::queued_work& queued, work added);

@@ -14,6 +14,7 @@
 #include "backends/opencl/event.hpp"
 #include "contract/contract.hpp"
 #include "contract/opencl_fixture.hpp"
+#include "contract/wrong_queue.hpp"
 
 namespace unibuf::contract {
 namespace {
@@ -211,7 +212,30 @@ TEST_F(opencl_test, refuses_queues_that_cannot_order_its_work) {
     EXPECT_EQ(code_of([&] { write(other.queue()); }), error_code::invalid_argument);
     const cl::cl_command_queue unordered = new_queue(cl::queue_out_of_order);
     EXPECT_EQ(code_of([&] { write(unordered); }), error_code::invalid_argument);
+    expect_refused(where_, opencl::queue_of(other.queue()));
+    expect_refused(where_, opencl::queue_of(unordered));
     api().clReleaseCommandQueue(unordered);
+}
+
+TEST_F(opencl_test, refuses_queues_of_another_device_of_its_context) {
+    const backends::library opencl_library({"libOpenCL.so.1"});
+    cl::cl_int (*part)(cl::cl_device_id, const std::intptr_t*, cl::cl_uint, cl::cl_device_id*, cl::cl_uint*) = nullptr;
+    opencl_library.find("clCreateSubDevices", part);
+    constexpr std::array<std::intptr_t, 3> into_units{0x1086, 1, 0};  // CL_DEVICE_PARTITION_EQUALLY
+    std::array<cl::cl_device_id, 64> parts{};
+    cl::cl_uint count = 0;
+    const cl::cl_device_id whole = opencl::handles_of(where_).device;
+    const bool parted = part(whole, into_units.data(), 64, parts.data(), &count) == cl::success && count > 1;
+    if (!parted) GTEST_SKIP() << "the device cannot be parted";
+    cl::cl_int status = cl::success;
+    const cl::cl_context both = api().clCreateContext(nullptr, 2, parts.data(), nullptr, nullptr, &status);
+    ok(status);
+    const space first = opencl::use(both, parts[0]);
+    const cl::cl_command_queue second = api().clCreateCommandQueue(both, parts[1], 0, &status);
+    ok(status);
+    expect_refused(first, opencl::queue_of(second));
+    api().clReleaseCommandQueue(second);
+    api().clReleaseContext(both);
 }
 
 TEST_F(opencl_test, puts_work_on_the_queue_that_is_named) {

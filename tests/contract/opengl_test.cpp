@@ -9,6 +9,7 @@
 #include "backends/opengl/memory.hpp"
 #include "backends/opengl/room.hpp"
 #include "contract/opengl_fixture.hpp"
+#include "contract/wrong_queue.hpp"
 #include "unibuf/unified_buffer.hpp"
 
 namespace unibuf::contract {
@@ -193,7 +194,7 @@ TEST_F(opengl_test, has_no_queue_but_its_context) {
     const queue some{&nothing};
     const auto memory = device().allocate_visible({.bytes = 16});
     bytes content(16);
-    EXPECT_EQ(code_of([&] { device().record(some); }), error_code::invalid_argument);
+    expect_refused(where_, some);
     EXPECT_EQ(code_of([&] { memory->write(0, content, some); }), error_code::invalid_argument);
     EXPECT_EQ(code_of([&] { memory->read(0, content, some); }), error_code::invalid_argument);
     EXPECT_EQ(code_of([&] { memory->fill(0, 16, content, some); }), error_code::invalid_argument);

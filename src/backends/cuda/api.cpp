@@ -78,6 +78,7 @@ private:
         UNIBUF_FIND(cuCtxGetStreamPriorityRange);
         UNIBUF_FIND(cuStreamCreateWithPriority);
         UNIBUF_FIND(cuStreamGetCtx);
+        UNIBUF_FIND(cuStreamGetId);
         UNIBUF_FIND(cuStreamSynchronize);
         UNIBUF_FIND(cuStreamWaitEvent);
         UNIBUF_FIND(cuStreamIsCapturing);

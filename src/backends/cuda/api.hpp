@@ -159,6 +159,7 @@ struct functions {
     result (*cuCtxGetStreamPriorityRange)(int*, int*);
     result (*cuStreamCreateWithPriority)(stream_handle*, unsigned, int);
     result (*cuStreamGetCtx)(stream_handle, context_handle*);
+    result (*cuStreamGetId)(stream_handle, unsigned long long*);
     result (*cuStreamSynchronize)(stream_handle);
     result (*cuStreamWaitEvent)(stream_handle, event_handle, unsigned);
     result (*cuStreamIsCapturing)(stream_handle, int*);

@@ -102,6 +102,17 @@ void context::check_owner(stream_handle named) {
     }
 }
 
+std::uint64_t context::identify(stream_handle named) {
+    // These stand for the same stream at all times, on one thread each.
+    if (named == legacy_stream || named == per_thread_stream) return reinterpret_cast<std::uintptr_t>(named);
+    const scope current(*this);
+    check_owner(named);
+    unsigned long long id = 0;
+    check(api().cuStreamGetId(named, &id), "the stream that was named cannot be asked");
+    constexpr std::uint64_t is_id = std::uint64_t{1} << 63;  // so that it is none of the handles above, nor 0
+    return id | is_id;
+}
+
 bool context::is_captured(stream_handle named) {
     int capturing = capture_none;
     check(api().cuStreamIsCapturing(named, &capturing), "the stream that was named cannot be asked");

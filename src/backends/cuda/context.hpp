@@ -63,6 +63,10 @@ public:
     /// not.
     stream_handle captured_stream(queue on);
 
+    /// Returns a number that no other stream has, not even one that gets the handle later. Throws as stream_for, but
+    /// takes a stream that is being captured.
+    std::uint64_t identify(stream_handle named);
+
     /// Returns the stream for allocations, on which nothing ever waits. It is of the highest priority, so that it
     /// shares no queue of the hardware with the program's usual streams.
     stream_handle idle_stream() const noexcept { return idle_; }

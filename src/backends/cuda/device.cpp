@@ -153,6 +153,8 @@ void compute_device::move_many(direction way, std::span<const move_of> moves, st
     done.push_back(carry_many(with.context, with.ring, way, moves));
 }
 
+std::uint64_t compute_device::identify(queue on) { return in().identify(static_cast<stream_handle>(on.native)); }
+
 fence compute_device::record(queue on) {
     context& known = in();
     const context::scope current(known);

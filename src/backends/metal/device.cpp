@@ -112,6 +112,11 @@ std::unique_ptr<memory> metal_device::alias(std::span<std::byte> host, const req
     return std::make_unique<page_memory>(used, std::move(made), host);
 }
 
+std::uint64_t metal_device::identify(queue on) {
+    in().work.add(on.native);
+    return device::identify(on);  // a queue that was named is kept
+}
+
 fence metal_device::record(queue on) { return in().work.record(on); }
 
 bool metal_device::order(const fence& before, queue on) { return in().work.order(before, on); }

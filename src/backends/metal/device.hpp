@@ -21,6 +21,7 @@ public:
     void trim() override;
     std::unique_ptr<memory> allocate(const request& what) override;
     std::unique_ptr<memory> alias(std::span<std::byte> host, const request& what) override;
+    std::uint64_t identify(queue on) override;
     fence record(queue on) override;
     bool order(const fence& before, queue on) override;
 

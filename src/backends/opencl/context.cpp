@@ -59,6 +59,14 @@ cl_command_queue context::queue_for(queue on) {
     return named;
 }
 
+void context::check_queue(queue on) {
+    api();
+    auto* const named = static_cast<cl_command_queue>(on.native);
+    if (named == handles_.queue) return;
+    const std::lock_guard lock(mutex_);
+    remember(named);
+}
+
 cl_command_queue context::idle_queue() {
     api();
     const std::lock_guard lock(mutex_);
@@ -74,14 +82,21 @@ void context::retain(cl_command_queue queue) const {
 
 context::known& context::remember(cl_command_queue named) {
     if (const auto found = std::ranges::find(named_, named, &known::queue); found != named_.end()) return *found;
-    if (queue_info<cl_context>(named, queue_context) != handles_.context) {
+    const auto refuse = [&](const char* what, const char* cure) {
         throw error(error_code::invalid_argument,
-                    fmt::format("the queue belongs to another OpenCL context than the space on {}", description_));
+                    fmt::format("{} was named for the space on {}: {}", what, description_, cure));
+    };
+    if (queue_info<cl_context>(named, queue_context) != handles_.context) {
+        refuse("a queue of another OpenCL context",
+               "make it in the space's own context, or a space of its context, by opencl::use");
+    }
+    if (queue_info<cl_device_id>(named, queue_device) != handles_.device) {
+        refuse("a queue of another OpenCL device", "name one of the space's device, or the space of its device");
     }
     if (queue_info<cl_bitfield>(named, queue_properties) & queue_out_of_order) {
-        throw error(
-            error_code::invalid_argument,
-            fmt::format("an out-of-order queue of {} was named; unibuf orders work by in-order queues", description_));
+        refuse("an out-of-order queue",
+               "unibuf orders work by in-order queues, so name one of those, or none, and end the lease with an event "
+               "of the work");
     }
     named_.reserve(named_.size() + 1);
     retain(named);

@@ -120,6 +120,11 @@ void compute_device::move_many(direction way, std::span<const move_of> moves, st
     done.push_back(in().submitted(queue, std::move(copied)));
 }
 
+std::uint64_t compute_device::identify(queue on) {
+    in().check_queue(on);
+    return device::identify(on);  // a queue that was named is kept
+}
+
 fence compute_device::record(queue on) {
     context& known = in();
     return known.mark(known.queue_for(on));

@@ -35,6 +35,7 @@ public:
     std::unique_ptr<memory> allocate(const request& what) override;
     std::unique_ptr<memory> alias(std::span<std::byte> host, const request& what) override;
     void move_many(direction way, std::span<const move_of> moves, std::vector<fence>& done) override;
+    std::uint64_t identify(queue on) override;
     fence record(queue on) override;
     fence record_later(queue on) override;
     bool order(const fence& before, queue on) override;

@@ -49,6 +49,11 @@ std::unique_ptr<memory> gl_device::allocate_visible(const request& what) {
                                  mapping_for(context_->platform().vendor, what.access, what.hint));
 }
 
+std::uint64_t gl_device::identify(queue on) {
+    context_->check_queue(on);
+    return device::identify(on);
+}
+
 fence gl_device::record(queue on) {
     context_->check_queue(on);
     return gl_fence::post(context_, [] {});

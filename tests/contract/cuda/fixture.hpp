@@ -41,6 +41,12 @@ public:
         return made;
     }
 
+    /// Destroys a stream. Its work goes on.
+    void destroy(stream_handle stream) {
+        ok(destroy_(stream));
+        std::erase(streams_, stream);
+    }
+
     /// These do the work of kernels.
     void set(stream_handle on, device_pointer to, unsigned char value, std::size_t count) const {
         ok(set_(to, value, count, on));

@@ -35,6 +35,32 @@ TEST_F(cuda_test, a_lease_on_a_stream_does_not_stop_the_host) {
     }
 }
 
+/// A driver may give the handle of a stream that was destroyed to another one, while the work of the first is under way.
+TEST_F(on_the_double, a_stream_is_not_taken_for_one_that_had_its_handle) {
+    program by;
+    buffer used = mirrored(size);
+    host_writes(used, noise(size));
+    used.read(where_).release();
+    const stream_handle gone = by.stream();
+    gate closed(by, gone);
+    buffer seen = mirrored(2 * size);
+    const auto reads_on = [&](stream_handle stream, std::size_t into) {
+        const auto from = used.read(where_, {.on = cuda::queue_of(stream)});
+        const auto to = seen.write(where_, {.offset = into, .count = size, .on = cuda::queue_of(stream)});
+        by.copy(stream, address_of(to), address_of(from), size);
+    };
+    reads_on(gone, 0);
+    by.destroy(gone);
+    control().give_again(gone);
+    const stream_handle again = by.stream();
+    ASSERT_EQ(again, gone);
+    reads_on(again, size);
+    host_writes(used, noise(size, 2));
+    used.prefetch(where_, {.on = cuda::queue_of(by.stream())});  // writes what both have read
+    closed.open();
+    EXPECT_TRUE(same(host_reads(used), noise(size, 2)));
+}
+
 TEST_F(cuda_test, streams_named_in_leases_follow_each_other) {
     program by;
     const std::vector<stream_handle> streams = {by.stream(), by.stream(0), nullptr, driver::per_thread_stream,

@@ -2,6 +2,7 @@
 #include <thread>
 
 #include "contract/cuda/fixture.hpp"
+#include "contract/wrong_queue.hpp"
 
 namespace unibuf::contract::refusal_test {
 namespace {
@@ -111,7 +112,7 @@ TEST_F(cuda_test, refuses_a_stream_of_another_context) {
     const auto take = [&] { used.read(where_, {.on = cuda::queue_of(stream)}); };
     EXPECT_EQ(code_of(take, &message), error_code::invalid_argument);
     EXPECT_NE(message.find("another context"), std::string::npos) << message;
-    EXPECT_EQ(code_of([&] { device().record(cuda::queue_of(stream)); }), error_code::invalid_argument);
+    expect_refused(where_, cuda::queue_of(stream));
     used.read(second_, {.on = cuda::queue_of(stream)}).release();
     used.read(where_).release();
     EXPECT_TRUE(same(host_reads(used), noise(size)));

@@ -67,6 +67,7 @@ SAME_CALL(cuCtxSynchronize, 2000);
 SAME_CALL(cuCtxGetStreamPriorityRange, 5050);
 SAME_CALL(cuStreamCreateWithPriority, 5050);
 SAME_CALL(cuStreamGetCtx, 9020);
+SAME_CALL(cuStreamGetId, 12000);
 SAME_CALL(cuStreamSynchronize, 2000);
 SAME_CALL(cuStreamWaitEvent, 3020);
 SAME_CALL(cuStreamIsCapturing, 10000);

@@ -38,6 +38,7 @@ CUDA_DOUBLE_CALL cuStreamDestroy_v2(cuda_double::stream_handle stream);
 CUDA_DOUBLE_CALL cuStreamGetCtx(cuda_double::stream_handle stream, cuda_double::context_handle* context);
 CUDA_DOUBLE_CALL cuStreamGetCtx_v2(cuda_double::stream_handle stream, cuda_double::context_handle* context,
                                    CUgreenCtx_st** green);
+CUDA_DOUBLE_CALL cuStreamGetId(cuda_double::stream_handle stream, unsigned long long* id);
 CUDA_DOUBLE_CALL cuStreamQuery(cuda_double::stream_handle stream);
 CUDA_DOUBLE_CALL cuStreamSynchronize(cuda_double::stream_handle stream);
 CUDA_DOUBLE_CALL cuStreamWaitEvent(cuda_double::stream_handle stream, cuda_double::event_handle event, unsigned);

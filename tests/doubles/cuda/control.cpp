@@ -20,6 +20,7 @@ void reset() {
     in.attributes.clear();
     in.hostile = chosen().hostile;
     in.queues = 0;
+    in.give_next = nullptr;
 }
 
 void fail(const char* function, std::uint64_t after, std::uint64_t times, int status) {
@@ -69,6 +70,13 @@ void share_queues(std::size_t count) {
 void make_green(stream_handle stream) {
     const std::scoped_lock lock(driver::instance().mutex);
     stream->green = true;
+}
+
+void give_again(stream_handle destroyed) {
+    driver& in = driver::instance();
+    const std::scoped_lock lock(in.mutex);
+    if (!destroyed->destroyed) stop("the handle of a stream that lives was to be given again");
+    in.give_next = destroyed;
 }
 
 template <class Member>
@@ -128,6 +136,7 @@ extern "C" __attribute__((visibility("default"))) const cuda_double::control* un
                                  .set_attribute = set_attribute,
                                  .set_hostile = set_hostile,
                                  .share_queues = share_queues,
-                                 .make_green = make_green};
+                                 .make_green = make_green,
+                                 .give_again = give_again};
     return &all;
 }

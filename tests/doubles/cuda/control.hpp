@@ -64,6 +64,9 @@ struct control {
 
     /// From now on the stream is one of a green context.
     void (*make_green)(unibuf::backends::cuda::stream_handle);
+
+    /// The next stream that is created gets the handle of this one, which was destroyed; its work may be under way.
+    void (*give_again)(unibuf::backends::cuda::stream_handle);
 };
 
 /// The one name that the library exports for tests.

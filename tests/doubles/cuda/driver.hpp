@@ -36,6 +36,8 @@ struct driver {
     bool initialized = false;
     std::vector<CUctx_st*> contexts;  // by device; null until retained
     std::vector<CUstream_st*> streams;
+    std::map<CUstream_st*, CUstream_st*> given_again;  // streams that have the handles of others, by these
+    CUstream_st* give_next = nullptr;                  // the handle of the next stream, where it is to be an old one
     std::atomic<std::size_t> threads = 0;
     std::set<const CUevent_st*> events;
     addresses memory;

@@ -42,6 +42,7 @@ const symbol symbols[] = {
     {"cuStreamDestroy", 4000, untyped(&cuStreamDestroy_v2)},
     {"cuStreamGetCtx", 9020, untyped(&cuStreamGetCtx)},
     {"cuStreamGetCtx", 12050, untyped(&cuStreamGetCtx_v2)},
+    {"cuStreamGetId", 12000, untyped(&cuStreamGetId)},
     {"cuStreamQuery", 2000, untyped(&cuStreamQuery)},
     {"cuStreamSynchronize", 2000, untyped(&cuStreamSynchronize)},
     {"cuStreamWaitEvent", 3020, untyped(&cuStreamWaitEvent)},

@@ -1,5 +1,6 @@
 // tests/doubles/cuda/stream_calls.cpp: streams, captures, events.
 #include <algorithm>
+#include <utility>
 
 #include "doubles/cuda/settings.hpp"
 #include "doubles/cuda/stop.hpp"
@@ -29,6 +30,10 @@ result create(const call& from, stream_handle* stream, unsigned flags, int prior
     if (flags > stream_non_blocking) return invalid_value;
     *stream = start_stream(from.in(), from.context(), flags != stream_non_blocking);
     (*stream)->priority = std::clamp(priority, highest_priority, 0);
+    if (CUstream_st* const again = std::exchange(from.in().give_next, nullptr)) {
+        from.in().given_again[again] = *stream;
+        *stream = again;
+    }
     return success;
 }
 
@@ -67,6 +72,7 @@ CUDA_DOUBLE_CALL cuStreamGetCtx(stream_handle stream, context_handle* context) {
         *context = &from.context();
         return success;
     }
+    stream = stream_of(from.in(), stream);
     const auto& known = from.in().streams;
     if (std::ranges::find(known, stream) == known.end()) return invalid_handle;
     if (stream->destroyed) stop("cuStreamGetCtx of a stream that was destroyed");
@@ -77,9 +83,19 @@ CUDA_DOUBLE_CALL cuStreamGetCtx(stream_handle stream, context_handle* context) {
 CUDA_DOUBLE_CALL cuStreamGetCtx_v2(stream_handle stream, context_handle* context, CUgreenCtx_st** green) {
     const result status = cuStreamGetCtx(stream, context);
     if (status != success) return status;
+    stream = stream_of(driver::instance(), stream);
     const bool is_green = *context == reinterpret_cast<context_handle>(stream);
     *green = is_green ? reinterpret_cast<CUgreenCtx_st*>(stream) : nullptr;
     if (is_green) *context = stream->context;
+    return success;
+}
+
+CUDA_DOUBLE_CALL cuStreamGetId(stream_handle stream, unsigned long long* id) {
+    call from("cuStreamGetId", call::needs::context);
+    if (from.refused() != success) return from.refused();
+    const CUstream_st* const found = stream_behind(from, stream);
+    if (!found) return invalid_handle;
+    *id = found->number;
     return success;
 }
 

@@ -64,6 +64,11 @@ void end_stream(CUstream_st& which) {
     which.given.notify_one();
 }
 
+CUstream_st* stream_of(const driver& in, stream_handle handle) {
+    const auto found = in.given_again.find(handle);
+    return found == in.given_again.end() ? handle : found->second;
+}
+
 CUstream_st* stream_behind(call& from, stream_handle handle) {
     driver& in = from.in();
     CUctx_st& current = from.context();
@@ -76,6 +81,7 @@ CUstream_st* stream_behind(call& from, stream_handle handle) {
         if (!mine) mine = start_stream(in, current, true);
         return mine;
     }
+    handle = stream_of(in, handle);
     if (std::ranges::find(in.streams, handle) == in.streams.end()) return nullptr;
     if (handle->destroyed) stop("%s on a stream that was destroyed", from.name());
     if (handle->context != &current) {

@@ -12,6 +12,9 @@ namespace cuda_double {
 CUstream_st* start_stream(driver& in, CUctx_st& of, bool blocking);
 void end_stream(CUstream_st& which);
 
+/// The stream that has this handle: itself, or one that was given the handle of a stream that was destroyed.
+CUstream_st* stream_of(const driver& in, stream_handle handle);
+
 /// The stream of the context that is current, or one of its default streams, behind a handle. Stops the program where
 /// the stream is destroyed, or of another context; null where it is none.
 CUstream_st* stream_behind(call& from, stream_handle handle);

@@ -1,0 +1,14 @@
+// buffer/named_queue.cpp
+#include "buffer/named_queue.hpp"
+
+#include "backends/spaces.hpp"
+
+namespace unibuf::detail {
+
+named_queue checked_queue(space where, queue on) {
+    if (!on || where == host) return {on};
+    backends::check_not_left_behind(where);
+    return {on, backends::device_of(where).identify(on)};
+}
+
+}  // namespace unibuf::detail
