@@ -82,9 +82,14 @@ bool may_close_circles(std::span<const member> all) {
     return std::ranges::any_of(all, is_one_of_two);
 }
 
-/// Takes the leases. All threads go through buffers, and through ranges of one buffer, in the same order, so no circle
-/// of threads closes that wait for each other. There is no such order of rectangles: where some are among several
-/// leases of a buffer, nobody waits while he holds another lease.
+/// Ends the leases that have been taken.
+void end_all(std::span<const member> all) noexcept {
+    for (const member& each : all) each.taken->end();
+}
+
+/// Takes the leases; where it throws, some are held. All threads go through buffers, and through ranges of one buffer,
+/// in the same order, so no circle of threads closes that wait for each other. There is no such order of rectangles:
+/// where some are among several leases of a buffer, nobody waits while he holds another lease.
 void take_all(std::span<const member> all) {
     if (!may_close_circles(all)) {
         for (const member& each : all) *each.taken = take_lease(*each.of, each.asked);
@@ -99,8 +104,8 @@ void take_all(std::span<const member> all) {
             try {
                 *each.taken = take_lease(*each.of, at_once);
             } catch (const error& refused) {
-                for (const member& taken : all) taken.taken->end();
                 if (refused.code() != error_code::timeout) throw;
+                end_all(all);
                 return &each;
             }
         }
@@ -146,11 +151,11 @@ void lease_together(std::span<const wanted_byte_lease> wanted, std::span<byte_le
         detail::ask_before_joining(*each.of, each.asked.where, each.asked.part.hull());
     std::deque<detail::quiet_bytes> quiet;
     for (const detail::member& each : members) quiet.emplace_back(*each.of, each.asked);
-    detail::take_all(members);
     try {
+        detail::take_all(members);
         start();
     } catch (...) {
-        for (const detail::member& each : members) each.taken->end();
+        detail::end_all(members);
         throw;
     }
     for (const detail::member& each : members) detail::begin_lease(*each.of, each.asked);

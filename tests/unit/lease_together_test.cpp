@@ -4,6 +4,7 @@
 #include <array>
 #include <chrono>
 #include <cstddef>
+#include <optional>
 #include <stdexcept>
 #include <thread>
 #include <vector>
@@ -60,6 +61,20 @@ TEST(lease_together, keeps_what_was_newest_when_one_cannot_be_had) {
     EXPECT_EQ(first.read("debug:0")[7], 1);
     EXPECT_EQ(held[0], 2);
     EXPECT_TRUE(first.write(unibuf::host, {.timeout = 0ns}));
+}
+
+/// Leases of spans are given to the caller one by one.
+TEST(lease_together, holds_nothing_after_one_is_refused) {
+    unibuf::buffer first(100);
+    unibuf::buffer second(100);
+    for (unibuf::buffer* const each : {&first, &second}) each->fill(std::array{std::byte{1}});
+    std::optional<unibuf::lease<const std::byte>> of_another_thread;
+    std::thread([&] { of_another_thread.emplace(second.read(unibuf::host)); }).join();
+    const std::array wanted{first.to_write(unibuf::host).bytes, second.to_write(unibuf::host, {.timeout = 0ns}).bytes};
+    std::array<unibuf::byte_lease, 2> taken;
+    EXPECT_EQ(code_of([&] { lease_together(wanted, taken); }), error_code::timeout);
+    EXPECT_FALSE(taken[0].held() || taken[1].held());
+    EXPECT_EQ(first.write(unibuf::host)[7], std::byte{1});
 }
 
 TEST(lease_together, refuses_two_that_exclude_each_other) {
