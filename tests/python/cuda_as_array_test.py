@@ -8,7 +8,7 @@ import cupy
 import numpy as np
 import pytest
 from conftest import as_numpy
-from unibuf import BufferState, UnifiedBuffer
+from unibuf import BufferState, UnifiedBuffer, UnsupportedError
 
 ROWS = np.arange(12, dtype=np.float32).reshape(3, 4)
 MASK = ROWS > 5
@@ -55,6 +55,31 @@ AT_HOST = {
     "a verdict": lambda b: np.array_equal(b, ROWS),
     "what CuPy lacks": lambda b: np.insert(b, 1, 7),
 }
+
+
+BIG_ENDIAN = np.arange(6, dtype=">f4")
+
+
+@pytest.mark.parametrize("compute", [lambda b: b + 1, lambda b: np.sum(b), lambda b: np.multiply(b, 2, out=b)])
+def test_bytes_in_the_other_order_are_computed_with_at_the_host(compute):
+    assert np.array_equal(compute(filled(BIG_ENDIAN)), compute(BIG_ENDIAN.copy()))
+
+
+@pytest.mark.parametrize(
+    "give",
+    [
+        lambda b: b.device,
+        lambda b: b.cuda().cupy(),
+        lambda b: b.read("cuda:0").__enter__(),
+        lambda b: UnifiedBuffer((6,), np.float32).copy_from(b.cuda()),
+    ],
+)
+def test_bytes_in_the_other_order_are_not_given_to_cupy(give):
+    buffer = filled(BIG_ENDIAN)
+    with pytest.raises(UnsupportedError, match=r"a CuPy array of >f4 .* a buffer of float32, by copy_from"):
+        give(buffer)
+    assert np.array_equal(buffer.to_numpy(), BIG_ENDIAN)
+    assert np.array_equal(UnifiedBuffer((6,), np.float32).copy_from(buffer).device.get(), BIG_ENDIAN)
 
 
 @pytest.mark.parametrize("name", THERE)

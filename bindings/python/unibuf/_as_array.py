@@ -281,7 +281,9 @@ def _side_of(function: Any, arguments: Any, options: dict[str, Any]) -> str:
     given += options.get("out") or ()
     buffers = [each for each in given if isinstance(each, ArrayBuffer)]
     others = [each for each in given if not (isinstance(each, (ArrayBuffer, *_GO_ANYWHERE)) or each is None)]
-    if any(each.dtype.kind not in "biufc" for each in buffers) or not all(map(_is_of_device, others)):
+    if not all(each.dtype.kind in "biufc" and each.dtype.isnative for each in buffers) or not all(
+        map(_is_of_device, others)
+    ):
         return "host"
     return device if others or all(each.state in _AT_DEVICE for each in buffers) else "host"
 

@@ -9,6 +9,8 @@ from sys import modules
 from types import ModuleType
 from typing import Any
 
+import numpy as np
+
 from . import _native
 from ._queues import address_of
 from .errors import DeviceUnavailableError, InvalidArgumentError, UnsupportedError
@@ -51,6 +53,16 @@ _CUPY = "CuPy (cupy-cuda12x, cupy-cuda13x)"
 _DLPACK_CUDA = (2, 13)  # a device's memory, and managed memory
 
 
+def check_order_of_bytes(dtype: Any) -> None:
+    """Raises UnsupportedError for elements whose bytes are in the other order than this machine's: CuPy would compute
+    with them as if they were in its own."""
+    if not dtype.isnative:
+        raise UnsupportedError(
+            f"a CuPy array of {dtype} was asked for, and CuPy knows bytes in the machine's order alone: copy to a "
+            f"buffer of {dtype.newbyteorder('=')}, by copy_from"
+        )
+
+
 def cuda_array(of: Any) -> Any | None:
     """The same memory as a cupy.ndarray, where it is a CUDA device's; else None."""
     has_interface = hasattr(of, "__cuda_array_interface__")
@@ -59,6 +71,8 @@ def cuda_array(of: Any) -> Any | None:
         if device is None or int(device()[0]) not in _DLPACK_CUDA:
             return None
     cupy = needed("cupy", _CUPY, "CUDA devices", "copy what it has to the host first")
+    if has_interface:
+        check_order_of_bytes(np.dtype(of.__cuda_array_interface__["typestr"]))
     return cupy.asarray(of) if has_interface else cupy.from_dlpack(of)
 
 
@@ -93,6 +107,7 @@ def _cupy_pointer(memory: _native.Memory) -> Any:
 
 
 def _cupy_array(memory: _native.Memory, shape: tuple[int, ...], dtype: Any, _: Any, strides: Any) -> Any:
+    check_order_of_bytes(dtype)
     cupy = needed("cupy", _CUPY, memory.space, "buffer.cuda() works without it")
     return cupy.ndarray(shape, dtype, memptr=_cupy_pointer(memory), strides=strides)
 

@@ -10,7 +10,7 @@ from math import prod
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from . import _native
-from ._device_arrays import index_of, makers, mlx_of, needed, wrap
+from ._device_arrays import check_order_of_bytes, index_of, makers, mlx_of, needed, wrap
 from .errors import DeviceUnavailableError, UnsupportedError
 
 if TYPE_CHECKING:
@@ -116,6 +116,7 @@ class CudaView(DeviceView):
 
     def cupy(self) -> Any:
         """A cupy.ndarray over the same memory."""
+        check_order_of_bytes(self.dtype)
         return needed("cupy", "CuPy", self.space, "DLPack and the CUDA array interface need none").asarray(self)
 
 
