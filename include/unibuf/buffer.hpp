@@ -72,9 +72,10 @@ public:
 
     /// Makes a buffer whose host copy is `memory` of the program's own, with the content that it has: nothing is
     /// copied. The program may write it at any time, as through a pointer of host(): what it wrote is found, wherever
-    /// the memory begins and ends, but where several processes map it, or another buffer is over the same pages
-    /// (placement() says so). `keep` is kept until the copy goes; memory that nothing keeps has to outlive it. The end
-    /// of the buffer moves nothing: what a device has newer is lost, unless sync_to_host() was called.
+    /// the memory begins and ends, but where several processes map it (placement() says so). `keep` is kept until the
+    /// copy goes; memory that nothing keeps has to outlive it. The end of the buffer moves nothing: what a device has
+    /// newer is lost, unless sync_to_host() was called. Throws error(invalid_argument) where some of the bytes are
+    /// those of such a buffer already, which lives.
     static buffer over(std::span<std::byte> memory, std::shared_ptr<void> keep, const buffer_options& options = {});
 
     // A buffer can be shared with other processes of this user on this machine, each with device copies of its own.

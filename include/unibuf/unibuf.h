@@ -212,7 +212,7 @@ UNIBUF_C_API unibuf_status unibuf_create(size_t bytes, const unibuf_options* opt
 
 /// Makes a buffer whose host copy is memory of the program's own, with the content that it has. When the copy goes,
 /// `on_free(context)` is called, unless it is NULL; it must not call unibuf. Where unibuf_create_over fails, it is not
-/// called.
+/// called. Where some of the bytes are those of such a buffer already: UNIBUF_INVALID_ARGUMENT.
 UNIBUF_C_API unibuf_status unibuf_create_over(void* memory, size_t bytes, void (*on_free)(void* context), void* context,
                                               const unibuf_options* options, unibuf_buffer** buffer);
 

@@ -6,10 +6,13 @@
 #include <algorithm>
 #include <cstring>
 #include <iterator>
+#include <memory>
+#include <string>
 #include <utility>
 #include <vector>
 
 #include "backends/host/callers_memory.hpp"
+#include "backends/host/taken_bytes.hpp"
 #include "backends/spaces.hpp"
 #include "buffer/hold_waits.hpp"
 #include "buffer/leases.hpp"
@@ -49,6 +52,15 @@ detail::wait_limit checked(const detail::core& core, std::chrono::nanoseconds ti
                 fmt::format("{}: a timeout of {} ns was asked for", core.name(), timeout.count()));
 }
 
+/// Memory of the program's own that is a buffer's, and what keeps it there.
+struct taken_memory {
+    taken_memory(std::shared_ptr<void> keep, std::span<const std::byte> bytes, const std::string& by)
+        : kept(std::move(keep)), taken(bytes, by) {}
+
+    std::shared_ptr<void> kept;
+    backends::taken_bytes taken;  // ends before the memory is given back, which another buffer may get then
+};
+
 }  // namespace
 
 buffer::buffer(std::size_t bytes, const buffer_options& options)
@@ -56,7 +68,9 @@ buffer::buffer(std::size_t bytes, const buffer_options& options)
 
 buffer buffer::over(std::span<std::byte> memory, std::shared_ptr<void> keep, const buffer_options& options) {
     buffer made(memory.size(), options);
-    detail::adopt(core_of(made.gate_), std::make_unique<backends::callers_memory>(memory, std::move(keep)));
+    detail::core& core = core_of(made.gate_);
+    auto kept = std::make_shared<taken_memory>(std::move(keep), memory, core.name());
+    detail::adopt(core, std::make_unique<backends::callers_memory>(memory, std::move(kept)));
     return made;
 }
 

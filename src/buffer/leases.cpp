@@ -112,8 +112,7 @@ void reserve_queued_work(lock& through, space where) {
     unrecorded::at(where);
 }
 
-bool queue_work_of(lock& through, space where, const region& part, bool writes,
-                   const named_queue& on) noexcept {
+bool queue_work_of(lock& through, space where, const region& part, bool writes, const named_queue& on) noexcept {
     const copy* const there = through->copies.find(where.id());
     if (!there || !there->queues || part.empty()) return false;
     const coherence::queued_work left{.part = part, .where = where.id(), .writes = writes};

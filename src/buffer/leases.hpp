@@ -21,7 +21,6 @@ void reserve_queued_work(lock& through, space where);
 /// Notes all that the device was given to do until now as queued work on `range` of its copy. That work is not lost:
 /// where the device cannot record it now, whoever needs the bytes next asks the device again.
 /// Returns whether there was any that was not noted already.
-bool queue_work_of(lock& through, space where, const region& part, bool writes,
-                   const named_queue& on) noexcept;
+bool queue_work_of(lock& through, space where, const region& part, bool writes, const named_queue& on) noexcept;
 
 }  // namespace unibuf::detail

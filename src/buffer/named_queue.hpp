@@ -8,8 +8,8 @@
 
 namespace unibuf::detail {
 
-/// A queue of a device. A driver may give the handle of a queue that has gone to another one, so a handle alone does not
-/// say that two works are in one order.
+/// A queue of a device. A driver may give the handle of a queue that has gone to another one, so a handle alone does
+/// not say that two works are in one order.
 struct named_queue : queue {
     std::uint64_t number = 0;  // what backends::device::identify says; 0 where no queue is named, or none can tell
 

@@ -29,8 +29,7 @@ void work_list::add(const coherence::queued_work& queued, work added) {
 bool work_list::covers(const coherence::queued_work& queued, const work& added, std::size_t index) const noexcept {
     const coherence::queued_work& older = lists_->ranges[index];
     const work& before = lists_->works[index];
-    const bool same_order =
-        older.where == queued.where && before.on == added.on && before.thread == added.thread;
+    const bool same_order = older.where == queued.where && before.on == added.on && before.thread == added.thread;
     const bool of_program = !before.transfer && !added.transfer && !before.unordered && !added.unordered;
     // What arrives at a device is carried by that device, and so in the order of the queue that was named. What is read
     // somewhere may be carried by anybody.
@@ -51,7 +50,7 @@ bool work_list::has_late(const coherence::queued_work& queued, const named_queue
 }
 
 bool work_list::is_before_all_on(const named_queue& on, coherence::space_id where,
-                                  std::uint32_t thread) const noexcept {
+                                 std::uint32_t thread) const noexcept {
     if (empty()) return true;
     for (std::size_t i = 0; i < lists_->ranges.size(); ++i) {
         const work& each = lists_->works[i];

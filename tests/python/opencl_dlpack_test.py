@@ -143,8 +143,10 @@ def test_memory_of_the_host_alone_is_taken(buffer):
         unibuf.from_dlpack(buffer.opencl(0))
     with pytest.raises(BufferError, match=r"\(4, 0\) was given"):
         UnifiedBuffer((N,)).copy_from(buffer.opencl(0))
-    taken = unibuf.from_dlpack(buffer)
-    assert np.shares_memory(taken.host, buffer.host)
+    content = CONTENT.copy()
+    assert np.shares_memory(unibuf.from_dlpack(OnlyDlpack(content)).host, content)
+    with pytest.raises(unibuf.InvalidArgumentError, match="the memory of another buffer"):
+        unibuf.from_dlpack(buffer)
 
 
 class OnlyDlpack:

@@ -418,6 +418,25 @@ def test_arrays_that_cannot_be_a_copy_are_refused(array):
         unibuf.from_numpy(array)
 
 
+@pytest.mark.parametrize("part", [np.s_[:], np.s_[:10], np.s_[N // 2 :]])
+def test_an_array_is_the_memory_of_one_buffer_at_a_time(part):
+    array = np.ones(N)
+    buffer = unibuf.from_numpy(array)
+    with pytest.raises(unibuf.InvalidArgumentError, match=rf"buffer #{buffer.id} .* use that one"):
+        unibuf.from_numpy(array[part])
+    with pytest.raises(unibuf.InvalidArgumentError, match="use that one"):
+        unibuf.from_dlpack(array[part])
+    del buffer
+    assert unibuf.from_numpy(array[part]).host.sum() == array[part].size
+
+
+@pytest.mark.parametrize("shown", [lambda b: b.host, lambda b: b.host[3:9], lambda b: np.asarray(memoryview(b))])
+def test_a_buffers_own_memory_is_no_other_buffers(shown):
+    buffer = UnifiedBuffer((N,)).fill(1)
+    with pytest.raises(unibuf.InvalidArgumentError, match="the memory of another buffer"):
+        unibuf.from_numpy(shown(buffer))
+
+
 def test_a_buffer_over_what_exports_dlpack():
     array = np.arange(10.0)
     buffer = unibuf.from_dlpack(array)

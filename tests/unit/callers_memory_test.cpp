@@ -74,28 +74,58 @@ TEST(callers_memory, is_neither_evicted_nor_discarded_while_the_program_may_writ
     EXPECT_EQ(empty.read("debug:0").size(), 0u);
 }
 
-/// A look at a page would hide from the other buffer that it was written.
-TEST(callers_memory, of_two_buffers_is_watched_by_one) {
+/// A look at the page that two buffers have a part of must not hide from one that it was written.
+TEST(callers_memory, of_two_buffers_in_one_page_is_watched_for_both) {
     if (!tracking::about().finds_writes) GTEST_SKIP() << tracking::about().description;
     const space device("debug:0");
     constexpr std::size_t count = 1 << 18;
     std::vector<int> numbers(count, 1);
-    auto whole = unified_buffer<int>::over(numbers, nullptr);
-    whole.host();
+    const std::span<int> all(numbers);
+    auto first = unified_buffer<int>::over(all.first(count / 2), nullptr);
+    first.host();
+    const std::size_t last = count / 2 - 1;
     {
-        auto half = unified_buffer<int>::over(std::span(numbers).subspan(count / 2), nullptr);
-        EXPECT_NE(whole.placement(host).writes_found, half.placement(host).writes_found);
-        for (const std::size_t i : {std::size_t{1000}, std::size_t{50'000}, std::size_t{100'000}}) {
-            whole.read(device).release();
-            half.read(device).release();
-            numbers[count / 2 + i] = 7;
-            EXPECT_EQ(whole.read(device)[count / 2 + i], 7);
-            EXPECT_EQ(half.read(device)[i], 7);
+        auto second = unified_buffer<int>::over(all.last(count / 2), nullptr);
+        first.read(device).release();
+        second.read(device).release();
+        for (const int value : {7, 8, 9}) {
+            numbers[last] = value;  // the two elements share a page
+            numbers[last + 1] = value;
+            EXPECT_EQ(first.read(device)[last], value);
+            EXPECT_EQ(second.read(device)[0], value);
         }
     }
-    numbers[count - 1] = 8;
-    EXPECT_EQ(whole.read(device)[count - 1], 8);
-    EXPECT_TRUE(whole.placement(host).writes_found) << "the end of one buffer ended the watch of the other";
+    numbers[last] = 10;
+    numbers[1000] = 10;
+    EXPECT_EQ(first.read(device)[last], 10);
+    EXPECT_EQ(first.read(device)[1000], 10);
+    EXPECT_TRUE(first.placement(host).writes_found) << "the end of one buffer ended the watch of the other";
+}
+
+/// One of two buffers would not know what a device has newer of the other.
+TEST(callers_memory, is_that_of_one_buffer_at_a_time) {
+    std::vector<int> numbers(5000, 1);
+    const std::span<int> all(numbers);
+    {
+        auto middle = unified_buffer<int>::over(all.subspan(1000, 2000), nullptr);
+        for (const auto& [offset, size] : {std::pair(1000, 2000), std::pair(0, 5000), std::pair(1500, 10),
+                                           std::pair(0, 1001), std::pair(2999, 2001)}) {
+            const auto refused = failure_of([&, offset = offset, size = size] {
+                unified_buffer<int>::over(all.subspan(static_cast<std::size_t>(offset), static_cast<std::size_t>(size)),
+                                          nullptr);
+            });
+            EXPECT_EQ(refused.code, error_code::invalid_argument) << offset << " " << size;
+            EXPECT_NE(refused.message.find("buffer #" + std::to_string(middle.bytes().id())), std::string::npos)
+                << refused.message;
+        }
+        const auto before = unified_buffer<int>::over(all.first(1000), nullptr);
+        const auto behind = unified_buffer<int>::over(all.subspan(3000), nullptr);
+        const auto nothing = unified_buffer<int>::over(all.subspan(2000, 0), nullptr);
+        middle.write("debug:0")[7] = 5;
+        EXPECT_EQ(middle.read(host)[7], 5);
+    }
+    const auto again = unified_buffer<int>::over(all, nullptr);
+    EXPECT_EQ(again.read("debug:0")[1007], 5);
 }
 
 /// Nobody sees what another process writes, so such memory counts as written each time.

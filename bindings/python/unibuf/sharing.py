@@ -22,7 +22,8 @@ def from_numpy(array: NDArray[Any]) -> UnifiedBuffer[Any]:
     """A buffer whose host copy is the array's memory, with what it holds: nothing is copied.
 
     The array may be written at any time, and counts as written at each access elsewhere, but where its memory is whole
-    pages. Raises InvalidArgumentError where it is not C-contiguous or not writable.
+    pages. Raises InvalidArgumentError where it is not C-contiguous or not writable, and where some of its memory is
+    that of another buffer, which lives.
     """
     if not isinstance(array, np.ndarray):
         raise TypeError(
@@ -37,6 +38,7 @@ def from_numpy(array: NDArray[Any]) -> UnifiedBuffer[Any]:
         raise InvalidArgumentError(
             "a buffer over an array needs it C-contiguous and writable: copy_from takes any, and copies"
         )
+    _check_not_of_buffer(array)
     made: UnifiedBuffer[Any] = _native.over(UnifiedBuffer, array.reshape(-1).view(np.uint8), array.shape, array.dtype)
     return made
 
@@ -44,7 +46,18 @@ def from_numpy(array: NDArray[Any]) -> UnifiedBuffer[Any]:
 def from_dlpack(source: Any) -> UnifiedBuffer[Any]:
     """The same of what exports host memory by DLPack. Raises InvalidArgumentError where that is for reading only, and
     BufferError for memory of a device."""
+    _check_not_of_buffer(source)
     return from_numpy(host_array_of_dlpack(source))
+
+
+def _check_not_of_buffer(memory: Any) -> None:
+    """Raises InvalidArgumentError for what shows a buffer's own memory."""
+    while isinstance(memory, (np.ndarray, memoryview)):
+        memory = memory.base if isinstance(memory, np.ndarray) else memory.obj
+    if isinstance(memory, (_native.Memory, UnifiedBuffer)):
+        raise InvalidArgumentError(
+            "a buffer over the memory of another buffer was asked for: use that buffer, or views of it, or copy_from"
+        )
 
 
 def attach(name: str) -> UnifiedBuffer[Any]:

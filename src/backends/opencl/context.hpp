@@ -35,8 +35,8 @@ public:
     bool runs_native_functions() const noexcept { return native_functions_; }
 
     /// Returns the queue that an operation goes to: `on`, or, where it names none, the own queue, after all work that
-    /// was put on any known queue before. Throws error(invalid_argument) for a queue that is not in order, or of another
-    /// context or device.
+    /// was put on any known queue before. Throws error(invalid_argument) for a queue that is not in order, or of
+    /// another context or device.
     cl_command_queue queue_for(queue on);
 
     /// Throws error(invalid_argument) as queue_for does, and keeps the queue.

@@ -35,7 +35,8 @@ TEST_F(cuda_test, a_lease_on_a_stream_does_not_stop_the_host) {
     }
 }
 
-/// A driver may give the handle of a stream that was destroyed to another one, while the work of the first is under way.
+/// A driver may give the handle of a stream that was destroyed to another one, while the work of the first is under
+/// way.
 TEST_F(on_the_double, a_stream_is_not_taken_for_one_that_had_its_handle) {
     program by;
     buffer used = mirrored(size);
