@@ -1,12 +1,18 @@
 #!/usr/bin/env python3
-"""drawings.py FOLDER: draws the pictures of docs/concepts.md. Colours follow the reader's light or dark scheme."""
+"""drawings.py FOLDER: draws the pictures of README.md and docs/concepts.md.
 
+Colours follow the reader's light or dark scheme. The figures are those of docs/suite.md.
+"""
+
+import math
+import re
 import sys
 from pathlib import Path
 
 import drawsvg
 
 STYLE = Path(__file__).with_name("drawings.css").read_text()
+SUITE = Path(__file__).parents[1] / "suite.md"
 
 
 class Picture:
@@ -138,8 +144,62 @@ def states():
     return picture
 
 
+def figures(heading, column):
+    """What a column of the table under a heading of the suite's page says of each program."""
+    section = SUITE.read_text().partition(f"\n## {heading}\n")[2].partition("\n## ")[0]
+    rows = (row.split("|") for row in re.findall(r"^\| (.*) \|$", section, re.MULTILINE))
+    head, *rows = ([cell.strip() for cell in row] for row in rows)
+    return {row[0]: row[head.index(column)] for row in rows}
+
+
+def bytes_moved():
+    """Narrow, so that its words can be read on a phone."""
+    unibuf, expert, everything = (
+        {program: float(ratio) for program, ratio in figures("Bytes", version).items()}
+        for version in ("unibuf", "expert", "copy all")
+    )
+    times = sorted(float(ratio) for ratio in figures("Time", "unibuf").values())
+    characters, experts = (
+        sum(int(cell.split("/")[1]) for cell in figures("Code", version).values()) for version in ("unibuf", "expert")
+    )
+    top, row = 92, 22
+    bottom = top + row * len(unibuf) - 10
+    picture = Picture(440, bottom + 60, "Bytes moved by the programs of the suite: unibuf, an expert, copying all")
+
+    def place(ratio):
+        return 150 + 65 * math.log10(ratio)
+
+    def mark(kind, x, y):
+        picture.made.append(drawsvg.Circle(x, y, {"unibuf": 4.5, "expert": 8}[kind], class_=kind))
+
+    def bar(x, y, end):
+        picture.made.append(drawsvg.Line(x, y, end, y, class_="bar"))
+
+    picture.text(220, 20, "bytes moved, as a multiple of the least possible", "strong")
+    mark("unibuf", 20, 50)
+    picture.text(31, 50, "unibuf", "left")
+    mark("expert", 100, 50)
+    picture.text(115, 50, "expert, by hand", "left")
+    bar(244, 50, 266)
+    picture.text(274, 50, "copying all, each time", "left")
+    for tick in (1, 10, 100, 1000):
+        picture.made.append(drawsvg.Line(place(tick), top - 14, place(tick), bottom, class_="grid"))
+        picture.text(place(tick), bottom + 14, f"{tick:,}", "faint")
+    for number, program in enumerate(sorted(everything, key=everything.get, reverse=True)):
+        y = top + row * number
+        picture.text(132, y, program, "right")
+        bar(place(1), y, place(everything[program]))
+        times_least = f"{everything[program]:,.0f}" if everything[program] >= 10 else f"{everything[program]:.1f}"
+        picture.text(place(everything[program]) + 7, y, times_least, "left faint")
+        mark("expert", place(expert[program]), y)
+        mark("unibuf", place(unibuf[program]), y)
+    speed = f"unibuf: {times[0]:.2f} to {times[-1]:.2f} of the expert's time"
+    picture.text(220, bottom + 42, f"{speed}, {1 - characters / experts:.0%} fewer characters", "faint")
+    return picture
+
+
 def main(folder):
-    for draw in (directory, access, states):
+    for draw in (directory, access, states, bytes_moved):
         Path(folder, f"{draw.__name__}.svg").write_text(draw().made.as_svg() + "\n")
 
 
