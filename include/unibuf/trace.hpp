@@ -200,6 +200,7 @@ enum class fault : std::uint8_t {
     long_lease,          // others waited for a lease to end
     mark_without_write,  // bytes were said to be new that were as before
     filled_at_host,      // bytes were filled there, and moved to where they were used
+    lost,                // buffers were made one after the other, and no handle of them is left to end them by
 };
 
 UNIBUF_API std::string_view to_string(fault kind) noexcept;

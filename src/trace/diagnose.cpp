@@ -1,6 +1,7 @@
 // trace/diagnose.cpp: what a program does that costs it time or traffic, from the events of a trace.
 #include <algorithm>
 #include <functional>
+#include <iterator>
 #include <map>
 #include <optional>
 #include <set>
@@ -65,6 +66,7 @@ public:
         find_many_small();
         find_pageable();
         find_churn();
+        find_lost();
         find_long_leases();
         std::vector<finding> result;
         for (auto& [key, seen] : seen_) {
@@ -291,31 +293,40 @@ private:
         });
     }
 
-    /// Finds lines at which one buffer after the other gets its copies, of which hardly two live at a time.
-    void find_churn() {
-        struct life {
-            const event* begin = nullptr;
-            std::uint64_t bytes = 0;
-            std::uint64_t took = 0;
-            std::uint64_t end = 0;  // 0 where it has not ended
-        };
-        std::map<std::pair<std::uint32_t, std::uint64_t>, std::vector<life>> lines;  // by process and site
+    /// What became of a buffer that got copies.
+    struct life {
+        const event* begin = nullptr;  // its first copy
+        std::uint64_t bytes = 0;
+        std::uint64_t took = 0;
+        std::uint64_t last_use = 0;
+        std::uint64_t end = 0;  // 0 where it has not ended
+        bool was_evicted = false;
+    };
+
+    /// Returns the lives of buffers, by process and the line that made their first copies.
+    std::map<std::pair<std::uint32_t, std::uint64_t>, std::vector<life>> lives_by_line() const {
+        std::map<std::pair<std::uint32_t, std::uint64_t>, std::vector<life>> lines;
         for (const auto& [key, of] : buffers_) {
             life its;
-            bool was_evicted = false;
             for (const event* const each : of.events) {
-                was_evicted |= each->kind == event_kind::eviction;
+                its.was_evicted |= each->kind == event_kind::eviction;
+                its.last_use = each->time;
                 if (each->kind == event_kind::release) its.end = each->time;
                 if (each->kind != event_kind::allocation || each->bytes == 0) continue;
                 if (!its.begin) its.begin = each;
                 its.bytes += each->bytes;
                 its.took += each->took;
             }
-            if (its.begin && !was_evicted) lines[{key.first, its.begin->site}].push_back(its);
+            if (its.begin) lines[{key.first, its.begin->site}].push_back(its);
         }
-        for (auto& [line, lives] : lines) {
+        return lines;
+    }
+
+    /// Finds lines at which one buffer after the other gets its copies, of which hardly two live at a time.
+    void find_churn() {
+        for (auto& [line, lives] : lives_by_line()) {
             std::vector<std::pair<std::uint64_t, int>> changes;  // when one more lived, or one less
-            std::erase_if(lives, [](const life& each) { return each.end == 0; });
+            std::erase_if(lives, [](const life& each) { return each.end == 0 || each.was_evicted; });
             for (const life& each : lives) {
                 changes.emplace_back(each.begin->time, 1);
                 changes.emplace_back(each.end, -1);
@@ -324,12 +335,31 @@ private:
             int alive = 0, most = 0;
             for (const auto& [time, change] : changes) most = std::max(most, alive += change);
             if (lives.size() < many_buffers || most > 2) continue;
-            seen_fault& seen = at(fault::churn, line.second, *lives.front().begin);
-            seen.so_far.times += lives.size();
-            for (const life& each : lives) {
-                seen.so_far.bytes += each.bytes;
-                seen.so_far.took += each.took;
+            tell_of(fault::churn, line.second, lives);
+        }
+    }
+
+    /// Finds lines at which one buffer after the other gets its copies, none of which is used when the next one is
+    /// there, and none of which ends: nobody has a handle of them any more, as where the only one was assigned anew.
+    void find_lost() {
+        for (auto& [line, lives] : lives_by_line()) {
+            std::ranges::sort(lives, {}, [](const life& each) { return each.begin->time; });
+            std::vector<life> lost;
+            for (auto each = lives.begin(); each != lives.end(); ++each) {
+                const auto next = std::next(each);
+                const bool is_used_later = next != lives.end() && each->last_use > next->begin->time;
+                if (each->end == 0 && !each->begin->is_pooled && !is_used_later) lost.push_back(*each);
             }
+            if (lost.size() >= many_buffers) tell_of(fault::lost, line.second, lost);
+        }
+    }
+
+    void tell_of(fault kind, std::uint64_t site, std::span<const life> lives) {
+        seen_fault& seen = at(kind, site, *lives.front().begin);
+        seen.so_far.times += lives.size();
+        for (const life& each : lives) {
+            seen.so_far.bytes += each.bytes;
+            seen.so_far.took += each.took;
         }
     }
 

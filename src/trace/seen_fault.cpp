@@ -82,6 +82,15 @@ finding with_sentences(const seen_fault& of, const trace_file& names) {
                 result.times, bytes / result.times);
             result.change = "make it once, or take it from a pool";
             break;
+        case fault::lost:
+            result.evidence = fmt::format(
+                "{} buffers got their first copies here, one after the other; none was used again, and none has ended: "
+                "their copies took {} bytes",
+                result.times, bytes);
+            result.change =
+                "destroy each before its handle is assigned anew, or goes: Fortran's and C's handles end nothing by "
+                "themselves";
+            break;
         case fault::pageable:
             result.evidence = fmt::format("{} {} bytes went between {} and {} by way of unibuf's own pinned memory",
                                           often, bytes, from, to);

@@ -56,7 +56,7 @@ TEST_P(a_faulty_program, has_a_mended_twin_of_which_nothing_is_told) {
 
 INSTANTIATE_TEST_SUITE_P(each, a_faulty_program,
                          testing::Values("round_trip", "overwritten_fetch", "unread_copy", "ping_pong",
-                                         "whole_for_part", "many_small", "churn", "thrash", "long_lease",
+                                         "whole_for_part", "many_small", "churn", "lost", "thrash", "long_lease",
                                          "mark_without_write", "filled_at_host"),
                          [](const auto& of) { return std::string(of.param); });
 

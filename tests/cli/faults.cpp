@@ -13,6 +13,7 @@
 #include <cstdio>
 #include <functional>
 #include <map>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <thread>
@@ -152,6 +153,19 @@ void churn() {
     }
 }
 
+/// A handle that ends nothing by itself, as those of C and Fortran, is assigned anew in each step; in the mended twin
+/// all are used at the end.
+void lost() {
+    auto& kept = *new std::vector<std::unique_ptr<unified_buffer<float>>>;  // so that nobody finds them lost but us
+    for (int step = 0; step < steps; ++step) {
+        kept.push_back(std::make_unique<unified_buffer<float>>(unibuf::shape{count}));
+        kept.back()->fill(1);  // lost
+    }
+    for (const auto& each : kept) {
+        if (mended) largest(*each);
+    }
+}
+
 /// Two buffers are used in turn where there is room for one.
 void thrash() {
     unified_buffer<float> one({count}), other({count});
@@ -254,6 +268,7 @@ int main(int argc, char** argv) {
                                                                 {"whole_for_part", whole_for_part},
                                                                 {"many_small", many_small},
                                                                 {"churn", churn},
+                                                                {"lost", lost},
                                                                 {"thrash", thrash},
                                                                 {"long_lease", long_lease},
                                                                 {"mark_without_write", mark_without_write},
