@@ -53,8 +53,13 @@ contains
     buffer = create_unified_buffer(8_i64, BUFFER_READ_WRITE)
     call check(buffer_is_valid(buffer) .and. .not. buffer_is_valid(copy), 'an old copy does not stand for a new buffer')
     call read_buffer(copy, x, stat=status, errmsg=message)
-    call check(status == STATUS_INVALID_ARGUMENT .and. index(message, 'destroyed') > 0, 'and says so when it is used')
+    call check(status == STATUS_INVALID_ARGUMENT .and. index(message, 'destroyed: buffer #') > 0, &
+               'and says so when it is used')
+    call check(index(message, '(4 bytes)') > 0, 'and which buffer it was')
+    copy = buffer
     call destroy_unified_buffer(buffer)
+    call read_buffer(copy, x, stat=status, errmsg=message)
+    call check(index(message, '(8 bytes)') > 0, 'also where nothing has taken its place')
   end subroutine handles
 
   subroutine components()

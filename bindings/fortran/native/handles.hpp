@@ -54,9 +54,13 @@ public:
 
     /// Ends the handle and all its copies; throws as get() does.
     std::unique_ptr<T> remove(const handle& of) {
-        const std::lock_guard lock(mutex_);
-        if (!has(of)) refuse(of);
+        std::unique_lock lock(mutex_);
+        if (!has(of)) {
+            lock.unlock();
+            refuse(of);
+        }
         auto* const at = static_cast<slot*>(of.slot);
+        at->last = name_of(*at->object);
         at->generation.fetch_add(1, std::memory_order_release);
         at->next = std::exchange(free_, at);
         return std::move(at->object);
@@ -80,14 +84,36 @@ private:
 
         std::atomic<std::int64_t> generation = 0;  // odd while it has an object
         std::unique_ptr<T> object;
+        std::string last;      // the name of the object that was destroyed last
         slot* next = nullptr;  // the next slot without an object
         slot* before;          // the slot that was made before this one
     };
+
+    /// Returns the name that an object has; empty where it has none, or there is no memory.
+    static std::string name_of(const T& object) noexcept {
+        if constexpr (requires { object.name(); }) {
+            try {
+                return object.name();
+            } catch (const std::bad_alloc&) {
+            }
+        }
+        return {};
+    }
+
+    /// Returns the name of the object that the handle stood for, if it was the last one of its slot to be destroyed.
+    std::string name_of_destroyed(const handle& of) const {
+        const std::lock_guard lock(mutex_);
+        const auto* const at = static_cast<const slot*>(of.slot);
+        const std::int64_t now = at->generation.load(std::memory_order_relaxed);
+        const std::int64_t last = now % 2 == 0 ? now - 1 : now - 2;
+        return of.generation == last ? at->last : std::string();
+    }
 
     [[noreturn]] void refuse(const handle& of) const {
         std::string why = noun_;
         if (of.slot) {
             why += " was used that was destroyed";
+            if (const std::string name = name_of_destroyed(of); !name.empty()) why += ": " + name;
         } else if (of.generation == 0) {
             why += " was used that was not created";
         } else {
@@ -105,7 +131,7 @@ private:
 
     const char* noun_;
     std::atomic<std::int64_t> failures_ = 0;
-    std::mutex mutex_;
+    mutable std::mutex mutex_;
     slot* all_ = nullptr;  // never freed: threads may go on while the process ends
     slot* free_ = nullptr;
 };

@@ -6,6 +6,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <string>
 #include <unibuf/buffer.hpp>
 #include <unibuf/memory_pool.hpp>
 
@@ -44,6 +45,9 @@ public:
     const section_layout* layout() const noexcept { return layout_ ? &*layout_ : nullptr; }
 
     std::size_t size() const noexcept { return bytes_.size_bytes(); }
+    std::string name() const {
+        return "buffer #" + std::to_string(bytes_.id()) + " (" + std::to_string(size()) + " bytes)";
+    }
     buffer& bytes() noexcept { return bytes_; }
 
     placement_info placement() const { return bytes_.placement(gpu_.where); }
