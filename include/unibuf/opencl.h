@@ -19,7 +19,9 @@ UNIBUF_C_API unibuf_status unibuf_opencl_handles(unibuf_space where, struct _cl_
                                                  struct _cl_device_id** device, struct _cl_command_queue** queue);
 
 /// Makes a space of the caller's own context, device and in-order queue, which are retained. UNIBUF_INVALID_ARGUMENT
-/// where they do not belong together.
+/// where they do not belong together. Where the process has 32 spaces, those end whose context and queues the program
+/// has released, and where no buffer has a copy, and their numbers are given again; UNIBUF_UNSUPPORTED where there is
+/// none.
 UNIBUF_C_API unibuf_status unibuf_opencl_use(struct _cl_context* context, struct _cl_device_id* device,
                                              struct _cl_command_queue* queue, unibuf_space* where);
 

@@ -29,7 +29,8 @@ struct _cl_kernel;
 namespace unibuf::opencl {
 
 /// The native handles that an OpenCL space works with. The caller may use all three; the queue is in order. They live
-/// as long as the process; those that the caller brought are retained.
+/// as long as the space, which is usually as long as the process: see use(). Those that the caller brought are
+/// retained.
 struct handles {
     _cl_context* context = nullptr;
     _cl_device_id* device = nullptr;
@@ -42,6 +43,10 @@ UNIBUF_API handles handles_of(space where);
 /// Returns the space of the caller's own context, device and in-order queue, which are retained; makes it, where it is
 /// not there yet. Without a queue it is the first one of that context and device, which makes a queue: see handles_of.
 /// Throws error(invalid_argument) where they do not belong together or the queue is out of order.
+///
+/// Where the process has all the spaces that it can have (max_spaces), spaces end whose context and queues the program
+/// has released, and where no buffer has a copy: their numbers are given again, with other names, and their contexts
+/// are released. Throws error(unsupported) where there is none.
 UNIBUF_API space use(_cl_context* context, _cl_device_id* device, _cl_command_queue* queue = nullptr);
 
 /// Tells unibuf of a queue of the caller's own, in order and of the space's context. OpenCL does not say which queues

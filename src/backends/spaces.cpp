@@ -7,6 +7,8 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <functional>
+#include <map>
 #include <mutex>
 #include <optional>
 #include <utility>
@@ -76,6 +78,11 @@ public:
     space add(std::string_view kind, std::unique_ptr<device> added) {
         const std::scoped_lock lock(mutex_);
         return add_locked(kind, std::move(added));
+    }
+
+    void give_back(space gone) {
+        const std::scoped_lock lock(mutex_);
+        given_back_.push_back(gone.id());
     }
 
     space find(std::string_view name) {
@@ -173,17 +180,23 @@ private:
     }
 
     space add_locked(std::string_view kind, std::unique_ptr<device> added) {
-        if (count_ == max_spaces) {
+        if (count_ == max_spaces && given_back_.empty()) {
             throw error(error_code::unsupported,
                         fmt::format("a process has up to {} spaces, and they are taken", max_spaces));
         }
-        int index = 0;
-        for (std::size_t id = 0; id < count_; ++id) index += entries_[id].load(std::memory_order_relaxed)->kind == kind;
         std::string name(kind);
-        if (kind != "host") name += fmt::format(":{}", added->about().number.value_or(index));
-        entries_[count_].store(new entry{std::move(name), std::string(kind), std::move(added)},
-                               std::memory_order_release);
-        return space::from_id(static_cast<std::uint8_t>(count_++));
+        int& next = next_index_[name];
+        if (kind != "host") name += fmt::format(":{}", added->about().number.value_or(next));
+        ++next;
+        std::size_t id = count_;
+        if (given_back_.empty()) {
+            ++count_;
+        } else {
+            id = given_back_.back();
+            given_back_.pop_back();
+        }
+        entries_[id].store(new entry{std::move(name), std::string(kind), std::move(added)}, std::memory_order_release);
+        return space::from_id(static_cast<std::uint8_t>(id));
     }
 
     /// Returns the kind in "host" or "kind:index".
@@ -210,6 +223,8 @@ private:
     std::mutex mutex_;
     std::array<std::atomic<entry*>, max_spaces> entries_{};
     std::size_t count_ = 0;
+    std::map<std::string, int, std::less<>> next_index_;  // of each kind
+    std::vector<std::size_t> given_back_;                 // ids of spaces that have gone
     std::vector<kind> kinds_ = {
 #define UNIBUF_BACKEND(kind, default_device) {#kind, default_device, &discover_##kind},
 #include "backends/backends.inc"
@@ -239,6 +254,8 @@ device_info info_of(space where) { return table::instance().info_of(where); }
 space add_space(std::string_view kind, std::unique_ptr<device> added) {
     return table::instance().add(kind, std::move(added));
 }
+
+void give_back(space gone) { table::instance().give_back(gone); }
 
 }  // namespace unibuf::backends
 

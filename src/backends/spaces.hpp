@@ -1,6 +1,7 @@
 // backends/spaces.hpp: the table of this process's spaces.
 //
-// Spaces are numbered as they are found and stay until the process ends, so a reference to a device never dangles.
+// Spaces are numbered as they are found. Devices stay until the process ends, so a reference to one never dangles; a
+// number stays, too, unless the context that the program brought has gone: see give_back.
 #pragma once
 
 #include <cstddef>
@@ -35,5 +36,9 @@ device_info info_of(space where);
 
 /// Adds a space "<kind>:<next free index>", of a context that the caller owns or of a test's own device.
 space add_space(std::string_view kind, std::unique_ptr<device> added);
+
+/// Lets a later add_space give the number of `gone` to another space, with a name of its own. The caller knows that
+/// nobody uses the space any more.
+void give_back(space gone);
 
 }  // namespace unibuf::backends

@@ -191,6 +191,42 @@ TEST_F(opencl_test, adopts_the_callers_context_and_keeps_it) {
     EXPECT_TRUE(same(get(*memory, 0, 5000), noise(5000)));
 }
 
+/// A program may make a context for each job.
+TEST_F(opencl_test, gives_the_numbers_of_spaces_back_whose_contexts_have_gone) {
+    callers_own kept;
+    const space stays = opencl::use(kept.context(), kept.device(), kept.queue());
+    buffer in_use(100, {.hint = memory_hint::gpu_preferred});
+    std::vector<std::string> names;
+    {
+        callers_own also;
+        const space where = opencl::use(also.context(), also.device(), also.queue());
+        in_use.fill(std::array{std::byte{7}}, where);  // its memory keeps the space, though the program lets go of it
+        names.push_back(where.name());
+    }
+    for (std::size_t job = 0; job < 2 * max_spaces; ++job) {
+        callers_own mine;
+        const space first = opencl::use(mine.context(), mine.device(), mine.queue());
+        const space second = opencl::use(mine.context(), mine.device(), mine.queue());
+        for (const space each : {first, second}) {
+            EXPECT_EQ(opencl::handles_of(each).context, mine.context());
+            names.push_back(each.name());
+            buffer used(5000, {.device = each});
+            used.fill(std::array{std::byte{1}});
+            used.read_write(each).release();
+            std::array<std::byte, 1> got{};
+            used.copy_to(got);
+            ASSERT_EQ(got[0], std::byte{1});
+        }
+    }
+    std::ranges::sort(names);
+    EXPECT_EQ(std::ranges::adjacent_find(names), names.end()) << "a name was given twice";
+    EXPECT_EQ(opencl::handles_of(stays).context, kept.context());
+    EXPECT_EQ(opencl::use(kept.context(), kept.device()), stays);
+    std::array<std::byte, 1> got{};
+    in_use.copy_to(got);
+    EXPECT_EQ(got[0], std::byte{7});
+}
+
 TEST_F(opencl_test, refuses_what_does_not_belong_together) {
     callers_own mine;
     callers_own other;

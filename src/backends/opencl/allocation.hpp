@@ -19,9 +19,13 @@ struct numbered_mem {
 class allocation : public memory {
 public:
     /// Takes `native`, which is of the context `in`; none where it is set later.
-    allocation(context& in, numbered_mem native, std::size_t bytes) noexcept
-        : in_(in), native_(native), bytes_(bytes) {}
-    ~allocation() override { release_native(); }
+    allocation(context& in, numbered_mem native, std::size_t bytes) noexcept : in_(in), native_(native), bytes_(bytes) {
+        in.count_memory(1);
+    }
+    ~allocation() override {
+        release_native();
+        in_.count_memory(-1);
+    }
     allocation(const allocation&) = delete;
     allocation& operator=(const allocation&) = delete;
 

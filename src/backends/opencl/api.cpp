@@ -40,6 +40,7 @@ loaded load() {
     UNIBUF_FIND(clCreateContext);
     UNIBUF_FIND(clRetainContext);
     UNIBUF_FIND(clReleaseContext);
+    UNIBUF_FIND(clGetContextInfo);
     UNIBUF_FIND(clCreateCommandQueue);
     UNIBUF_FIND(clRetainCommandQueue);
     UNIBUF_FIND(clReleaseCommandQueue);

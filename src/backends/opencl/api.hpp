@@ -65,6 +65,7 @@ inline constexpr cl_uint device_execution_capabilities = 0x1029;
 inline constexpr cl_uint device_name = 0x102B;
 inline constexpr cl_uint device_version = 0x102F;
 inline constexpr cl_uint device_host_unified_memory = 0x1035;
+inline constexpr cl_uint context_reference_count = 0x1080;
 inline constexpr cl_uint queue_context = 0x1090;
 inline constexpr cl_uint queue_device = 0x1091;
 inline constexpr cl_uint queue_reference_count = 0x1092;
@@ -99,6 +100,7 @@ struct functions {
                                   void (*)(const char*, const void*, std::size_t, void*), void*, cl_int*);
     cl_int (*clRetainContext)(cl_context);
     cl_int (*clReleaseContext)(cl_context);
+    cl_int (*clGetContextInfo)(cl_context, cl_uint, std::size_t, void*, std::size_t*);
     cl_command_queue (*clCreateCommandQueue)(cl_context, cl_device_id, cl_bitfield, cl_int*);
     cl_int (*clRetainCommandQueue)(cl_command_queue);
     cl_int (*clReleaseCommandQueue)(cl_command_queue);

@@ -190,6 +190,30 @@ bool context::order(const fence& before, queue on) {
     return true;
 }
 
+/// Needs the mutex.
+std::vector<cl_command_queue> context::all_queues() const {
+    std::vector<cl_command_queue> result{handles_.queue};
+    if (idle_) result.push_back(idle_);
+    for (const known& each : named_) result.push_back(each.queue);
+    return result;
+}
+
+std::size_t context::queues_left_alone() {
+    api();
+    const std::lock_guard lock(mutex_);
+    const std::vector<cl_command_queue> all = all_queues();
+    const auto is_ours_alone = [](cl_command_queue each) {
+        return queue_info<cl_uint>(each, queue_reference_count) == 1;
+    };
+    return memories_ == 0 && std::ranges::all_of(all, is_ours_alone) ? all.size() : 0;
+}
+
+void context::release() {
+    const std::lock_guard lock(mutex_);
+    for (const cl_command_queue each : all_queues()) api().clReleaseCommandQueue(each);
+    api().clReleaseContext(handles_.context);
+}
+
 void context::start(cl_command_queue queue) {
     const cl_int status = api().clFlush(queue);
     if (status != success) fail(status, fmt::format("{}: queued work cannot be started", description_));

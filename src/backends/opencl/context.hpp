@@ -1,6 +1,7 @@
 // backends/opencl/context.hpp: one device's context, and the order of work in it.
 #pragma once
 
+#include <atomic>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -24,8 +25,8 @@ public:
     /// Adopts the caller's context, device and queue, which are retained.
     context(const opencl::handles& callers, std::string description);
 
-    // Buffers may go when static objects do, after the driver has gone, so nothing is released: a context is made once
-    // for each device and lives as long as the process.
+    // Buffers may go when static objects do, after the driver has gone, so nothing is released here: a context is made
+    // once for each device and lives as long as the process; see release().
     ~context() = default;
     context(const context&) = delete;
     context& operator=(const context&) = delete;
@@ -63,6 +64,15 @@ public:
     /// this context.
     bool order(const fence& before, queue on);
 
+    /// Counts an allocation that is made or freed.
+    void count_memory(int more) noexcept { memories_.fetch_add(more, std::memory_order_acq_rel); }
+
+    /// Returns how many queues this has, if nobody else has one of them, and there is no memory in the context; else 0.
+    std::size_t queues_left_alone();
+
+    /// Releases the queues and the context. Nobody uses this object from then on.
+    void release();
+
     /// Starts the work that is on `queue`.
     void start(cl_command_queue queue);
 
@@ -80,6 +90,7 @@ private:
     };
 
     cl_command_queue make_queue();
+    std::vector<cl_command_queue> all_queues() const;
 
     // These need the mutex.
     known& remember(cl_command_queue named);
@@ -95,6 +106,7 @@ private:
     known own_{};  // the own queue
     std::vector<known> named_;
     cl_command_queue idle_ = nullptr;
+    std::atomic<int> memories_ = 0;
 };
 
 /// Returns what a queue says of itself: `what` is one of the queue_ constants.

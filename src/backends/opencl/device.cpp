@@ -63,7 +63,10 @@ facts facts_of(cl_device_id device, const std::string& platform) {
 }
 
 compute_device::compute_device(const opencl::handles& callers, facts known)
-    : native_(callers.device), known_(std::move(known)), context_(new context(callers, known_.about.description)) {}
+    : native_(callers.device),
+      known_(std::move(known)),
+      is_adopted_(true),
+      context_(new context(callers, known_.about.description)) {}
 
 context& compute_device::in() {
     if (context* made = context_.load(std::memory_order_acquire)) return *made;

@@ -42,8 +42,17 @@ public:
 
     context& in();
 
+    /// Returns whether the caller brought the context.
+    bool is_adopted() const noexcept { return is_adopted_; }
+
     /// Returns the context, or null where nobody has used this device yet.
-    const context* in_use() const noexcept { return context_.load(std::memory_order_acquire); }
+    context* in_use() const noexcept { return context_.load(std::memory_order_acquire); }
+
+    /// Releases the context that the caller brought. Whoever uses the device nevertheless gets one of its own.
+    void leave() {
+        is_adopted_ = false;
+        context_.exchange(nullptr)->release();
+    }
 
     /// Makes a cl_mem.
     numbered_mem create_buffer(std::size_t bytes, cl_bitfield flags, void* host);
@@ -51,6 +60,7 @@ public:
 private:
     cl_device_id native_;
     facts known_;
+    bool is_adopted_ = false;
     std::mutex mutex_;
     std::atomic<context*> context_ = nullptr;  // never freed: see context.hpp
 };

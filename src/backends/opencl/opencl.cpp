@@ -104,6 +104,56 @@ std::optional<space> adopted(const opencl::handles& callers) {
     return std::nullopt;
 }
 
+cl_uint references_of(cl_context to) {
+    cl_uint count = 0;
+    const cl_int status = api().clGetContextInfo(to, context_reference_count, sizeof count, &count, nullptr);
+    if (status != success) fail(status, "an OpenCL context does not say who has it");
+    return count;
+}
+
+/// Returns whether the driver counts the queues of a context among those who have it.
+bool queues_count(const opencl::handles& of) {
+    const cl_uint before = references_of(of.context);
+    cl_int status = success;
+    const cl_command_queue one_more = api().clCreateCommandQueue(of.context, of.device, 0, &status);
+    if (status != success) return false;
+    const cl_uint with_it = references_of(of.context);
+    api().clReleaseCommandQueue(one_more);
+    return with_it != before;
+}
+
+/// Returns whether nobody but these spaces has their context, which the program brought, and no memory is left in it.
+bool is_abandoned(std::span<const space> all) {
+    const opencl::handles& shared = device_at(all.front()).in_use()->handles();
+    const cl_uint for_a_queue = queues_count(shared) ? 1 : 0;
+    cl_uint ours = 0;
+    for (const space each : all) {
+        const auto queues = static_cast<cl_uint>(device_at(each).in_use()->queues_left_alone());
+        if (queues == 0 || each.id() == detail::default_space) return false;
+        ours += 1 + queues * for_a_queue;
+    }
+    return references_of(shared.context) == ours;
+}
+
+/// Gives back the spaces of all contexts that the program brought, and has released since.
+void give_back_abandoned() {
+    std::vector<cl_context> looked_at;
+    for (std::size_t id = 0; id < count_of_spaces(); ++id) {
+        auto* const found = dynamic_cast<compute_device*>(&device_of(space::from_id(static_cast<std::uint8_t>(id))));
+        if (!found || !found->is_adopted() || !found->in_use()) continue;
+        const cl_context its = found->in_use()->handles().context;
+        if (std::ranges::find(looked_at, its) != looked_at.end()) continue;
+        looked_at.push_back(its);
+        const std::vector<space> all = spaces_of(its);
+        if (!is_abandoned(all)) continue;
+        for (const space each : all) {
+            device_at(each).leave();
+            limit_memory(each, no_memory_limit);
+            give_back(each);
+        }
+    }
+}
+
 }  // namespace
 
 compute_device& device_at(space where) {
@@ -159,6 +209,7 @@ space use(_cl_context* context, _cl_device_id* device, _cl_command_queue* queue)
     } catch (const error&) {
     }
     if (const std::optional<space> known = cl::adopted(callers)) return *known;
+    if (count_of_spaces() == max_spaces) cl::give_back_abandoned();
     return add_space("opencl", cl::adopt(callers));
 }
 
