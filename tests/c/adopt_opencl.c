@@ -60,6 +60,25 @@ static void wrong_parts(cl_context context, cl_device_id device, cl_command_queu
     CHECK(clReleaseCommandQueue(out_of_order) == 0);
 }
 
+/// Checks that work on an out-of-order queue, of which unibuf knows no end, is refused before it is done.
+static void unordered_queue(unibuf_space mine, unibuf_buffer* buffer, cl_command_queue queue) {
+    unibuf_access_options on = UNIBUF_ACCESS_INIT;
+    on.queue = unibuf_opencl_queue(queue);
+    unibuf_standing_options bound = UNIBUF_STANDING_INIT;
+    bound.queue = on.queue;
+    unibuf_lease lease;
+    unibuf_standing_hold* hold = NULL;
+    for (int access = UNIBUF_READ; access <= UNIBUF_READ_WRITE; ++access) {
+        CHECK_STATUS(UNIBUF_INVALID_ARGUMENT, unibuf_acquire(buffer, mine, (unibuf_access)access, &on, &lease));
+        CHECK(strstr(unibuf_message(), "out-of-order") != NULL);
+    }
+    CHECK_STATUS(UNIBUF_INVALID_ARGUMENT, unibuf_mark_dirty(buffer, mine, &on));
+    CHECK_STATUS(UNIBUF_INVALID_ARGUMENT, unibuf_prefetch(buffer, mine, &on));
+    CHECK_STATUS(UNIBUF_INVALID_ARGUMENT, unibuf_bind(buffer, mine, UNIBUF_READ_WRITE, &bound, &hold));
+    CHECK(hold == NULL && host_has(buffer, 4));
+    CHECK(clReleaseCommandQueue(queue) == 0);
+}
+
 /// Checks a queue that only a lease names: the host does not stop for its work, and later accesses wait for that.
 static void named_queue(cl_context context, unibuf_space mine, unibuf_buffer* buffer, cl_command_queue queue) {
     int32_t error = 0;
@@ -122,6 +141,7 @@ static void own_space(cl_context context, cl_device_id device, cl_command_queue 
     CHECK_OK(unibuf_mark_dirty(buffer, mine, &on));
     CHECK(host_has(buffer, 4));
     CHECK(clReleaseCommandQueue(other) == 0);
+    unordered_queue(mine, buffer, new_queue(context, device, 1));
     named_queue(context, mine, buffer, new_queue(context, device, 0));
     unibuf_destroy(buffer);
 }

@@ -46,6 +46,28 @@ def memory_of(queue, content, flags=0):
     return result
 
 
+@pytest.mark.parametrize("make", ["unordered queue", "other context"])
+@pytest.mark.parametrize(
+    "access",
+    [
+        lambda b, q: b.read("opencl:0", q).__enter__(),
+        lambda b, q: b.read_write("opencl:0", q).memory_object().__enter__(),
+        lambda b, q: b.write("opencl:0", q).__enter__(),
+        lambda b, q: b.bound("opencl:0", stream=q).__enter__(),
+        lambda b, q: b.prefetch("opencl:0", stream=q),
+        lambda b, q: b.mark_dirty("opencl:0", stream=q),
+    ],
+)
+def test_a_queue_whose_order_says_nothing_is_refused_though_nothing_moves(own, buffer, access, make):
+    unordered = cl.command_queue_properties.OUT_OF_ORDER_EXEC_MODE_ENABLE
+    flags = unordered if make == "unordered queue" else None
+    context = own.context if make == "unordered queue" else cl.Context([own.device])
+    buffer.prefetch("opencl:0")
+    with pytest.raises(unibuf.InvalidArgumentError, match=r"out-of-order queue was named|another (OpenCL )?context"):
+        access(buffer, cl.CommandQueue(context, own.device, flags))
+    assert (buffer.to_numpy() == 1).all()
+
+
 def test_an_accelerator_has_the_queue_of_blocks(own):
     with UnifiedBuffer((1,)).write("opencl:0") as array:
         assert array.queue == own
