@@ -60,7 +60,7 @@ def memory_of(queue, content, flags=0):
 )
 def test_a_queue_whose_order_says_nothing_is_refused_though_nothing_moves(own, buffer, access, make):
     unordered = cl.command_queue_properties.OUT_OF_ORDER_EXEC_MODE_ENABLE
-    flags = unordered if make == "unordered queue" else None
+    flags = unordered if make == "unordered queue" else 0
     context = own.context if make == "unordered queue" else cl.Context([own.device])
     buffer.prefetch("opencl:0")
     with pytest.raises(unibuf.InvalidArgumentError, match=r"out-of-order queue was named|another (OpenCL )?context"):
