@@ -20,10 +20,23 @@ public:
     called_from_python(const called_from_python&) = delete;
     called_from_python& operator=(const called_from_python&) = delete;
 
-private:
     static std::uint64_t site_of_line();
 
+private:
     std::optional<std::uint64_t> before_;
+};
+
+/// While this lives, the thread works for a line elsewhere, which is that of its events where no line of the program
+/// runs on the thread itself.
+class working_for {
+public:
+    explicit working_for(std::uint64_t site) noexcept;
+    ~working_for();
+    working_for(const working_for&) = delete;
+    working_for& operator=(const working_for&) = delete;
+
+private:
+    std::uint64_t before_;
 };
 
 }  // namespace unibuf::python

@@ -52,6 +52,7 @@ NB_MODULE(_native_once, in) {
     define_tool(in);
     define_trace(in);
     define_cancelling(in);
+    define_call_sites(in);
     is_loaded = true;
 }
 

@@ -26,6 +26,7 @@ void define_sharing(nb::module_& in);
 void define_tool(nb::module_& in);
 void define_trace(nb::module_& in);
 void define_cancelling(nb::module_& in);
+void define_call_sites(nb::module_& in);
 
 /// Makes an instance of `type`, which is Buffer or a class made from it.
 nb::object make_buffer(nb::handle type, unibuf::buffer bytes, element_type element, nb::object shape,

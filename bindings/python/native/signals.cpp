@@ -3,6 +3,7 @@
 
 #include <nanobind/nanobind.h>
 
+#include "call_site.hpp"
 #include "interpreter_lock.hpp"
 #include "module.hpp"
 
@@ -24,10 +25,11 @@ void call_check(void* check) {
     in_python([&] { return nb::handle(static_cast<PyObject*>(check))(); });
 }
 
-/// Calls `act` with `arguments`, and `check` now and then as long as it waits for something of the library. What
-/// `check` raises ends it.
-void call_while(nb::handle check, nb::handle act, const nb::args& arguments) {
+/// Calls `act` with `arguments` for the line `running` of another thread, and `check` now and then as long as it waits
+/// for something of the library. What `check` raises ends it.
+void call_while(nb::handle check, std::uint64_t running, nb::handle act, const nb::args& arguments) {
     const interruptible asks(call_check, check.ptr());
+    const working_for place(running);
     in_python([&] { return act(*arguments); });
 }
 
@@ -43,9 +45,9 @@ hears_signals::hears_signals() {
 }
 
 void define_cancelling(nb::module_& in) {
-    in.def("call_while", call_while, "check"_a, "act"_a, "arguments"_a,
-           nb::sig("def call_while(check: collections.abc.Callable[[], object], act: collections.abc.Callable[..., "
-                   "object], *arguments: typing.Any) -> None"));
+    in.def("call_while", call_while, "check"_a, "running"_a, "act"_a, "arguments"_a,
+           nb::sig("def call_while(check: collections.abc.Callable[[], object], running: int, "
+                   "act: collections.abc.Callable[..., object], *arguments: typing.Any) -> None"));
 }
 
 }  // namespace unibuf::python

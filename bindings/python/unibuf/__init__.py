@@ -3,6 +3,7 @@
 from importlib import import_module as _import_module
 from typing import TYPE_CHECKING as _TYPE_CHECKING
 
+from . import _native
 from ._guard import Budget, budget, guard
 from ._native import version as __version__
 from ._trace import Finding, Trace, Traffic, keep_events, trace, traffic
@@ -93,6 +94,8 @@ __all__ = [
     "traffic",
     "trim_memory",
 ]
+
+_native.leave_out_of_places(list(__path__))
 
 if _TYPE_CHECKING:
     from . import dask as dask

@@ -402,13 +402,14 @@ async def _aside(call: Callable[..., object], *arguments: Any) -> None:
     import asyncio  # most programs need none
 
     is_over = False
+    line = _native.running_line()  # no line of the program runs on the other thread
 
     def check() -> None:
         if is_over:
             raise asyncio.CancelledError
 
     def work() -> None:
-        _native.call_while(check, call, *arguments)
+        _native.call_while(check, line, call, *arguments)
 
     try:
         await asyncio.get_running_loop().run_in_executor(None, work)
