@@ -2,7 +2,10 @@
 # man-pages.sh UNIBUF FOLDER: the manual pages of the tool and of each subcommand, from their help.
 set -euo pipefail
 
-tool=$1 folder=$2
+folder=$(realpath -m "$2")
+# help2man splits what it runs at spaces, which the path may have.
+cd "$(dirname "$1")"
+tool=./$(basename "$1")
 version=$("$tool" --version)
 mkdir -p "$folder"
 mapfile -t subcommands < <("$tool" --help | sed -n '/^Subcommands:/,$ s/^  \([a-z]\+\) .*/\1/p')

@@ -135,10 +135,11 @@ def main(output, root, *documents):
             if block.kind == "run":
                 programs.setdefault(block.name or f"app.{block.suffix}", path)
         for block, name, path in written:
-            needed = [
-                f"{app} {of}" for app, of in programs.items() if block.kind == "shell" and f"{app} " in block.source
-            ]
-            calls.append(f"add_block({' '.join([block.kind, name, str(path), *needed])})\n")
+            words = [block.kind, name, path]
+            for app, of in programs.items():
+                if block.kind == "shell" and f"{app} " in block.source:
+                    words += [app, of]
+            calls.append("add_block(" + " ".join(f"[[{word}]]" for word in words) + ")\n")
     write(Path(output, "blocks.cmake"), "".join(calls))
 
 
