@@ -33,8 +33,4 @@ target_compile_features(unibuf PUBLIC cxx_std_20)
 target_include_directories(unibuf PUBLIC $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>
                                          $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
 target_link_libraries(unibuf PRIVATE $<BUILD_INTERFACE:unibuf_objects>)
-# Drivers keep threads in it, so it stays where a plugin that uses it goes.
-if(NOT APPLE)
-    target_link_options(unibuf PRIVATE LINKER:-z,nodelete)
-endif()
 exports(unibuf exports.map)

@@ -16,6 +16,7 @@ ON, also where only unibuf is added.")
 endif()
 
 # exports(TARGET MAP): what the library exports is in MAP, a version script in which @compatible@ stands for the version.
+# Drivers keep threads in it, and traces know it by its address, so it stays where a plugin that uses it goes.
 function(exports target map)
     if(APPLE)  # exports what is not hidden
         set_target_properties(${target} PROPERTIES INSTALL_NAME_DIR @rpath INSTALL_RPATH @loader_path)
@@ -27,7 +28,7 @@ function(exports target map)
     endif()
     set(script ${PROJECT_BINARY_DIR}/${target}.map)
     configure_file(${PROJECT_SOURCE_DIR}/cmake/${map} ${script} @ONLY)
-    target_link_options(${target} PRIVATE LINKER:--version-script=${script} LINKER:--as-needed)
+    target_link_options(${target} PRIVATE LINKER:--version-script=${script} LINKER:--as-needed LINKER:-z,nodelete)
     set_target_properties(${target} PROPERTIES VERSION ${PROJECT_VERSION} SOVERSION ${compatible} INSTALL_RPATH $ORIGIN
                                                LINK_DEPENDS ${script})
 endfunction()

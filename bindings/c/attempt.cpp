@@ -4,6 +4,7 @@
 #include <new>
 #include <stdexcept>
 #include <string>
+#include <unibuf/trace.hpp>
 
 namespace unibuf::c {
 
@@ -42,6 +43,9 @@ struct kept_message {
 };
 
 thread_local kept_message last;
+
+// A place in a trace is that where this library was called.
+[[maybe_unused]] const bool is_known = (add_binding(&no_memory, callers::native), true);
 
 }  // namespace
 

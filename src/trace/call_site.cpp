@@ -56,49 +56,88 @@ private:
     std::vector<const std::string*> names_;
 };
 
+/// Returns where the library or the program lies that has an address; null where there is none.
+const void* base_of(const void* address) noexcept {
+    Dl_info found{};
+    return dladdr(address, &found) == 0 ? nullptr : found.dli_fbase;
+}
+
 enum class owner : std::uint8_t {
     program,
     unibuf,
-    interpreter,  // of Python, whose addresses say nothing of the program that it runs
+    interpreted,  // a binding, whose callers' addresses say nothing of the program that is run
 };
 
-/// Returns whose code there is at `address`.
-owner owner_of(const void* address) noexcept {
-    Dl_info found{};
-    if (dladdr(address, &found) == 0 || !found.dli_fname) return owner::program;
-    const std::string_view file(found.dli_fname);
-    const std::string_view name = file.substr(file.rfind('/') + 1);
-    if (name.starts_with("libunibuf") || file.find("/unibuf/_native.") != std::string_view::npos) return owner::unibuf;
-    return name.starts_with("python") || name.starts_with("libpython") ? owner::interpreter : owner::program;
-}
+/// The libraries that bind unibuf to other languages.
+class bindings {
+public:
+    static bindings& instance() {
+        static auto* const only = new bindings;
+        return *only;
+    }
 
-/// Whether the library is a shared one: else its frames and the program's cannot be told apart.
-bool is_shared() noexcept {
-    static const bool result = owner_of(reinterpret_cast<const void*>(&call_site)) == owner::unibuf;
-    return result;
-}
+    void add(const void* base, callers of) noexcept {
+        const std::scoped_lock lock(mutex_);
+        if (count_ == all_.size()) return;
+        all_[count_++] = {base, of == callers::native ? owner::unibuf : owner::interpreted};
+    }
 
-/// Returns the library that this is in.
-system::image own_image() {
-    system::image result{};
+    /// Returns whose code there is in what lies at `base`.
+    owner owner_of(const void* base) noexcept {
+        const std::scoped_lock lock(mutex_);
+        for (std::size_t i = 0; i != count_; ++i) {
+            if (all_[i].base == base) return all_[i].whose;
+        }
+        return owner::program;
+    }
+
+private:
+    struct binding {
+        const void* base;
+        owner whose;
+    };
+
+    process::mutex mutex_;
+    std::array<binding, 16> all_{};
+    std::size_t count_ = 0;
+};
+
+/// The library that this is in.
+struct own_library {
+    system::image image{};
+    bool has_callers = false;  // whose addresses say where they call
+};
+
+own_library find_own_library() {
+    own_library result;
+    bool is_program = true;  // it is loaded first
     system::for_each_image([&](const system::image& each) {
-        if (each.has(reinterpret_cast<const void*>(&call_site))) result = each;
-        return result.end == 0;
+        if (each.has(reinterpret_cast<const void*>(&call_site))) result.image = each;
+        const bool is_found = result.image.end != 0;
+        if (!is_found) is_program = false;
+        return !is_found;
     });
+    // In the program its own frames and these cannot be told apart; in a binding all frames are its own.
+    const owner binding = bindings::instance().owner_of(base_of(reinterpret_cast<const void*>(&call_site)));
+    result.has_callers = !is_program && binding != owner::interpreted;
     return result;
+}
+
+const own_library& own() noexcept {
+    static const own_library found = find_own_library();
+    return found;
 }
 
 /// Returns whose code there is at an address. Of others than this library's it remembers some: to find out takes long.
 owner known_owner_of(const void* address) noexcept {
-    static const system::image own = own_image();
-    if (own.has(address)) return owner::unibuf;
+    if (own().image.has(address)) return owner::unibuf;
     struct known {
         const void* address;
         owner whose;
     };
     static thread_local constinit std::array<known, 256> all{};
     known& place = all[reinterpret_cast<std::uintptr_t>(address) / 4 % all.size()];
-    if (place.address != address) place = {address, owner_of(address)};
+    if (place.address != address) place = {address, bindings::instance().owner_of(base_of(address))};
     return place.whose;
 }
 
@@ -117,7 +156,7 @@ std::uint64_t call_site() noexcept {
     if (said_by_thread != 0) return said_by_thread;
     constexpr int deepest = 64;
     constexpr std::ptrdiff_t widest = std::ptrdiff_t{1} << 20;
-    if (!is_shared()) return 0;
+    if (!own().has_callers) return 0;
     // A frame begins with the address of the frame before it, and the address to which its function returns.
     auto* frame = static_cast<char*>(__builtin_frame_address(0));
     for (int depth = 0; depth < deepest; ++depth) {
@@ -126,7 +165,7 @@ std::uint64_t call_site() noexcept {
         const auto [before, back] = links;
         const owner whose = known_owner_of(back);
         if (whose == owner::program) return reinterpret_cast<std::uintptr_t>(back);
-        if (whose == owner::interpreter) return 0;
+        if (whose == owner::interpreted) return 0;
         if (before <= frame || before - frame > widest) return 0;
         frame = before;
     }
@@ -153,5 +192,9 @@ namespace unibuf {
 
 std::uint64_t site_of(std::string_view place) { return trace::places::instance().number_of(place); }
 std::uint64_t call_from(std::uint64_t site) noexcept { return std::exchange(trace::said_by_thread, site); }
+
+void add_binding(const void* address, callers of) noexcept {
+    trace::bindings::instance().add(trace::base_of(address), of);
+}
 
 }  // namespace unibuf

@@ -7,8 +7,8 @@
 namespace unibuf::trace {
 
 /// Returns the address in the program, or in another library, to which this call returns: the first one up the stack
-/// that is not unibuf's. 0 where unibuf is linked into the program, which hides where the one ends, and where a Python
-/// interpreter calls: what the program does there, the binding says by call_from.
+/// that is no binding's. 0 where unibuf is linked into the program, which hides where the one ends, and where the
+/// binding of an interpreter calls: what the program does there, that says by call_from.
 ///
 /// It costs some loads for each function of unibuf's between: these are compiled with frame pointers.
 std::uint64_t call_site() noexcept;

@@ -80,5 +80,41 @@ TEST(a_trace_of_a_program_with_debugging_information, names_the_lines) {
     }
 }
 
+/// Returns the report of tests/traced, copied to `program`.
+std::string report_of(const scratch& folder, const std::string& program,
+                      const std::vector<std::pair<std::string, std::string>>& variables = {}) {
+    const std::filesystem::path copy = folder.file(program);
+    std::filesystem::create_directories(copy.parent_path());
+    std::filesystem::copy_file(std::filesystem::path(UNIBUF_BUILD_DIR) / "tests/traced", copy);
+    const std::string file = folder.file("places.trace");
+    std::vector<std::pair<std::string, std::string>> all = {{"UNIBUF_TRACE", file}};
+    all.insert(all.end(), variables.begin(), variables.end());
+    const outcome ran = run(copy, {}, all);
+    EXPECT_EQ(ran.status, 0) << ran.err;
+    return run("cli/unibuf", {"report", file}).out;
+}
+
+TEST(places_in_a_trace, are_the_programs_whatever_its_name_and_folder) {
+    for (const char* const name : {"libunibuf_solver", "python_solver", "a b/unibuf/_native.solver"}) {
+        const scratch folder;
+        const std::string report = report_of(folder, name);
+        EXPECT_NE(report.find(folder.file(name) + "+0x"), std::string::npos) << report;
+    }
+}
+
+TEST(places_in_a_trace, are_the_programs_whatever_the_names_of_the_libraries) {
+    const scratch folder;
+    std::string libraries;
+    for (const char* const library : {"libunibuf.so", "libunibuf_c.so"}) {
+        const std::string other = folder.file("part_" + std::to_string(libraries.size()) + ".so");
+        std::filesystem::copy_file(std::filesystem::path(UNIBUF_BUILD_DIR) / library, other);
+        libraries += (libraries.empty() ? "" : ":") + other;
+    }
+    if (run("tests/traced", {}, {{"LD_PRELOAD", libraries}}).status != 0) GTEST_SKIP() << "nothing can be preloaded";
+    const std::string report = report_of(folder, "solver", {{"LD_PRELOAD", libraries}});
+    EXPECT_NE(report.find(folder.file("solver") + "+0x"), std::string::npos) << report;
+    EXPECT_EQ(report.find("part_"), std::string::npos) << report;
+}
+
 }  // namespace
 }  // namespace unibuf::cli::trace_test
