@@ -31,7 +31,7 @@ if [[ ! -f $environment/complete ]]; then
     touch "$environment/complete"
 fi
 
-"$environment/bin/python" -m pip uninstall --quiet --yes unibuf 2>/dev/null
+"$environment/bin/python" -m pip uninstall --quiet --yes unibuf unibuf-python 2>/dev/null
 if [[ $wheel ]]; then
     # Neither a compiler nor anything else of the machine is needed.
     env -i HOME="$folder" PATH=/nonexistent "$environment/bin/python" -m pip install --quiet --no-index "$wheel"

@@ -76,8 +76,8 @@ build() {
             cd "$tree/raw"
             wheel unpack ./*.whl
             rm ./*.whl
-            patchelf --replace-needed libc.so "libc.musl-$processor.so.1" unibuf-*/unibuf/_native.*.so
-            wheel pack unibuf-*
+            patchelf --replace-needed libc.so "libc.musl-$processor.so.1" unibuf_python-*/unibuf/_native.*.so
+            wheel pack unibuf_python-*
         ) >>"$tree.log" 2>&1
     fi
     # The name gets the oldest platform that it runs on.
@@ -96,6 +96,7 @@ for version in ${UNIBUF_WHEEL_PYTHONS:-3.11 3.13 3.14t}; do
     done
 done
 for each in "$folder"/*abi3*.whl; do "$tools/bin/abi3audit" --strict "$each"; done
+(cd "$folder" && sha256sum -- *.whl *.tar.gz >SHA256SUMS)
 ls -l "$folder"
 if ((${#missing[@]})); then
     echo "There are no wheels for ${missing[*]}, of which there is no Python here" >&2

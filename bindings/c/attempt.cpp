@@ -45,7 +45,7 @@ struct kept_message {
 thread_local kept_message last;
 
 // A place in a trace is that where this library was called.
-[[maybe_unused]] const bool is_known = (add_binding(&no_memory, callers::native), true);
+[[maybe_unused]] const bool is_known = (add_binding(&no_memory), true);
 
 }  // namespace
 

@@ -132,12 +132,10 @@ UNIBUF_API std::uint64_t site_of(std::string_view place);
 /// call.
 UNIBUF_API std::uint64_t call_from(std::uint64_t site) noexcept;
 
-/// Who calls a binding: code that has addresses, or programs of an interpreter.
-enum class callers : std::uint8_t { native, interpreted };
-/// Says that the library which has this address binds unibuf to another language: the place of its calls is that where
-/// it was called, or, where an interpreter does that, what call_from says alone. Up to 16 libraries are known, the first
-/// ones; they stay loaded.
-UNIBUF_API void add_binding(const void* address, callers of) noexcept;
+/// Says that the library which has this address binds unibuf to another language, and stays loaded: the place of its
+/// calls is that where it was called; where `for_interpreter` is true, it is what call_from says, and nothing else. The
+/// first 16 libraries are known.
+UNIBUF_API void add_binding(const void* address, bool for_interpreter = false) noexcept;
 
 /// What a file holds.
 struct trace_file {

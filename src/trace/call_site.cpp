@@ -76,10 +76,9 @@ public:
         return *only;
     }
 
-    void add(const void* base, callers of) noexcept {
+    void add(const void* base, owner whose) noexcept {
         const std::scoped_lock lock(mutex_);
-        if (count_ == all_.size()) return;
-        all_[count_++] = {base, of == callers::native ? owner::unibuf : owner::interpreted};
+        if (count_ != all_.size()) all_[count_++] = {base, whose};
     }
 
     /// Returns whose code there is in what lies at `base`.
@@ -193,8 +192,9 @@ namespace unibuf {
 std::uint64_t site_of(std::string_view place) { return trace::places::instance().number_of(place); }
 std::uint64_t call_from(std::uint64_t site) noexcept { return std::exchange(trace::said_by_thread, site); }
 
-void add_binding(const void* address, callers of) noexcept {
-    trace::bindings::instance().add(trace::base_of(address), of);
+void add_binding(const void* address, bool for_interpreter) noexcept {
+    trace::bindings::instance().add(trace::base_of(address),
+                                    for_interpreter ? trace::owner::interpreted : trace::owner::unibuf);
 }
 
 }  // namespace unibuf

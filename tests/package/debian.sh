@@ -12,7 +12,7 @@ import unibuf
 buffer = unibuf.UnifiedBuffer(3, device="debug:0").fill(2)
 buffer.sync_to_device()
 print("python:", buffer.host.sum(), unibuf.__version__)
-found = importlib.metadata.distribution("unibuf")
+found = importlib.metadata.distribution("unibuf-python")
 print("metadata:", found.metadata["Name"], found.version, *sorted(each.name for each in found.entry_points))
 assert found.version == unibuf.__version__ and buffer.host.sum() == 6
 PYTHON

@@ -124,7 +124,7 @@ working_for::working_for(std::uint64_t site) noexcept : before_(std::exchange(as
 working_for::~working_for() { asked_elsewhere = before_; }
 
 void define_call_sites(nb::module_& in) {
-    add_binding(reinterpret_cast<const void*>(&define_call_sites), callers::interpreted);
+    add_binding(reinterpret_cast<const void*>(&define_call_sites), true);
     // The module os is a file of the standard library, which Python finds the others by.
     const nb::object os = nb::getattr(nb::module_::import_("os"), "__file__", nb::none());
     if (!os.is_none()) {

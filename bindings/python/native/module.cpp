@@ -35,6 +35,7 @@ const char* refusal() {
 
 NB_MODULE(_native_once, in) {
     if (!is_main_interpreter()) throw nb::import_error(in_sub_interpreter);
+    refuse_other_package();
     nb::set_leak_warnings(false);  // buffers may be alive when the interpreter ends
     translate_errors();
     hears_signals::note_main_thread();

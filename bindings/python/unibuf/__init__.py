@@ -3,8 +3,9 @@
 from importlib import import_module as _import_module
 from typing import TYPE_CHECKING as _TYPE_CHECKING
 
-from . import _native
+from ._distributions import OURS as _distribution  # noqa: F401  # the native module looks for it
 from ._guard import Budget, budget, guard
+from ._native import leave_out_of_places as _leave_out_of_places
 from ._native import version as __version__
 from ._trace import Finding, Trace, Traffic, keep_events, trace, traffic
 from .accelerator import (
@@ -95,7 +96,7 @@ __all__ = [
     "trim_memory",
 ]
 
-_native.leave_out_of_places(list(__path__))
+_leave_out_of_places(list(__path__))
 
 if _TYPE_CHECKING:
     from . import dask as dask
