@@ -25,9 +25,9 @@ build: needs-demo-test build/venv ## Everything, into build/$PRESET (release, de
 demo: build/release/build.ninja ## Convolve a photograph on every memory (PICTURE=my.jpg); waves on two processes
 	cmake --build --preset release --target conv2d conv2d_fortran
 	@mkdir -p build/demo
-	build/release/examples/conv2d --picture $(PICTURE) --output build/demo/edges.png \
+	build/release/examples/conv2d --picture '$(PICTURE)' --output build/demo/edges.png \
 	    --mode all --space all --filter edge --size 2048x2400 --json build/demo/table.json
-	build/release/examples/conv2d_fortran $(PICTURE) 2048 2400
+	build/release/examples/conv2d_fortran '$(PICTURE)' 2048 2400
 	cmake --build --preset release --target demo_halo
 
 test: needs-demo-test build/venv ## Build and run all tests (QUICK=1: those of the core, in two minutes)
@@ -92,10 +92,10 @@ suite: needs-demo-test-peers build/venv build/peers ## Known programs against ex
 	build/venv/bin/python bench/suite/page.py build/suite/summary.json build/suite/peers.json docs
 
 gallery: build ## Run the examples, and draw their pictures anew
-	PYTHONPATH=build/release/python build/venv/bin/python examples/gallery.py build/release $(PICTURE)
+	PYTHONPATH=build/release/python build/venv/bin/python examples/gallery.py build/release '$(PICTURE)'
 
 gpu-check: ## On a machine with an NVIDIA card: tests, interop and figures (PARTS=build/gpu-parts)
-	scripts/gpu-check.sh $(PARTS)
+	scripts/gpu-check.sh '$(PARTS)'
 
 gpu-parts: needs-demo-test ## What gpu-check needs of Debian, into build/gpu-parts, to carry to such a machine
 	scripts/gpu-parts.sh build/gpu-parts
@@ -135,9 +135,9 @@ lint: needs-demo-test-lint build/venv ## Layout, clang-tidy, scripts
 	build/venv/bin/ruff check $(python)
 	cmake --preset clang
 	cmake --build build/clang --target embedded_page
-	run-clang-tidy-19 -quiet -p build/clang -j $(CMAKE_BUILD_PARALLEL_LEVEL) '^$(CURDIR)/((cli|examples|bench)/|build/clang/CMakeFiles/)'
+	run-clang-tidy-19 -quiet -p build/clang -j $(CMAKE_BUILD_PARALLEL_LEVEL) "^$$(python3 -c 'import os, re; print(re.escape(os.getcwd()))')/((cli|examples|bench)/|build/clang/CMakeFiles/)"
 	PYTHONPYCACHEPREFIX=build/pycache python3 -m py_compile scripts/*.py docs/site/*.py tests/docs/*.py tests/gpu/*.py
-	shellcheck .ci/run scripts/*.sh tests/docs/*.sh tests/package/*.sh tests/fortran/*.sh
+	shellcheck .ci/run scripts/*.sh tests/docs/*.sh tests/package/*.sh tests/fortran/*.sh tests/unit/*.sh
 
 clean: ## Remove build/
 	rm -rf build

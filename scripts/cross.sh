@@ -49,7 +49,7 @@ cmake --build "$folder" ${5+--target "${@:5}"}
 # Of the Fortran API what is C++: no Fortran compiler for another system is here.
 mkdir -p "$headers/fortran" "$folder/fortran"
 cp "$(gfortran -print-file-name=include/ISO_Fortran_binding.h)" "$headers/fortran"
-printf '%s\n' "$PWD"/bindings/fortran/native/*.cpp | (cd "$folder/fortran" && xargs -n 1 -P "$(nproc)" "$at/c++" \
+printf '%s\n' "$PWD"/bindings/fortran/native/*.cpp | (cd "$folder/fortran" && xargs -d '\n' -n 1 -P "$(nproc)" "$at/c++" \
     -std=c++20 -U__STRICT_ANSI__ -include float.h -Wno-return-type-c-linkage -D FMT_HEADER_ONLY=1 \
     -I "$OLDPWD/include" -I "$OLDPWD/bindings/fortran/native" -I "$headers/fortran" -I "$headers/usr/include" -c)
 mkdir -p "$folder/bin"

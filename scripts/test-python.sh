@@ -55,7 +55,7 @@ fi
 if [[ $version == *t || $version == *t-tsan ]]; then export PYTHON_GIL=0; fi
 if [[ $version == *-tsan ]]; then
     cat tests/sanitizers/{tsan,python}.supp "build/pythons/$version/suppressions_free_threading.txt" >"$folder/tsan.supp"
-    export TSAN_OPTIONS="suppressions=$folder/tsan.supp:allocator_may_return_null=1:log_path=$folder/report"
+    export TSAN_OPTIONS="suppressions='$folder/tsan.supp':allocator_may_return_null=1:log_path='$folder/report'"
     rm -f "$folder"/report.*
     trap 'cat "$folder"/report.* 2>/dev/null || true' EXIT  # pytest would show only those of tests that fail
     # Drivers are not instrumented: how their threads synchronize is not seen.

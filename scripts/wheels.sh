@@ -51,7 +51,7 @@ build() {
     local tree=$work/$target processor=${target%%-*} c_library=gnu abi at link
     abi=$("$python" -c 'import sys; print(f"cpython-{sys.version_info.major}{sys.version_info.minor}{sys.abiflags}")')
     at=$(compilers "$target")
-    link="-s $at/libgcc_s.so"
+    link="-s '$at/libgcc_s.so'"
     if [[ $target == *musl* ]]; then c_library=musl link=-s; fi
     # Objects that do not depend on the Python are compiled once a target. nanobind takes stdio.h for granted, which the
     # limited API of Python 3.13 does not bring along.

@@ -18,7 +18,7 @@ run() {
         echo 'project(solver CXX)'
         echo 'enable_testing()'
         echo 'find_package(unibuf REQUIRED)'
-        echo "add_executable(solver $here/solver.cpp)"
+        echo "add_executable(solver [[$here/solver.cpp]])"
         echo 'target_link_libraries(solver unibuf::unibuf)'
         # shellcheck disable=SC2016  # these are no commands
         sed -n '/^```cmake$/,/^```$/p' "$document" | sed '/^```/d' | sed "s/cuda:host=1MB/debug:host=$1/; s/host:cuda/host:debug/"

@@ -1,5 +1,6 @@
 // tests/unit/sharing_test.cpp: one buffer in two processes.
 #include <atomic>
+#include <filesystem>
 #include <fstream>
 #include <numeric>
 #include <optional>
@@ -123,10 +124,11 @@ TEST(sharing, waits_for_what_a_buffer_that_goes_has_newer) {
     other_process other({attach, tell_name});
     std::optional<unified_buffer<int>> mine = ones();
     other.next(mine->share());
-    const std::string file = testing::TempDir() + "/name_of_shared_memory";
+    const std::string file = testing::TempDir() + "/unibuf_name_" + std::to_string(::getpid());
     other.next(file);
     std::string name;
     std::getline(std::ifstream(file), name);
+    std::filesystem::remove(file);
     {
         const auto lease = mine->write(device.where());
         kernel_write(lease.native(), 0, of(count * sizeof(int), 3));

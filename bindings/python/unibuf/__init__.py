@@ -3,7 +3,7 @@
 from importlib import import_module as _import_module
 from typing import TYPE_CHECKING as _TYPE_CHECKING
 
-from ._distributions import OURS as _distribution  # noqa: F401  # the native module looks for it
+from ._distributions import OURS as _distribution  # noqa: F401, the native module looks for it
 from ._guard import Budget, budget, guard
 from ._native import leave_out_of_places as _leave_out_of_places
 from ._native import version as __version__

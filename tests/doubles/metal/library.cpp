@@ -4,6 +4,7 @@
 #include <dlfcn.h>
 #include <unistd.h>
 
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -37,11 +38,12 @@ std::string text_in(const std::filesystem::path& file) {
 }
 
 /// Returns where a compiled library is kept, by all that it is made of: each process of the tests would compile the
-/// same ones.
+/// same ones. Users who may not write into the build folder name another one.
 std::filesystem::path file_for(const std::string& source) {
     const std::filesystem::path parts = std::filesystem::path(UNIBUF_KERNEL_INCLUDES) / "doubles" / "metal";
     const std::string all = source + text_in(parts / "prelude.hpp") + text_in(parts / "kernel.hpp");
-    return std::filesystem::path(UNIBUF_KERNEL_CACHE) /
+    const char* const named = std::getenv("UNIBUF_KERNEL_CACHE");
+    return std::filesystem::path(named ? named : UNIBUF_KERNEL_CACHE) /
            ("metal-" + std::to_string(std::hash<std::string>()(all)) + ".so");
 }
 
