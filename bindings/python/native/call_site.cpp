@@ -62,8 +62,8 @@ private:
     std::vector<std::string> all_;
 };
 
-/// Returns "In[3]" where a file is a cell of a notebook, which IPython gives a name that says nothing; else nothing. The
-/// number of a cell changes when it is run again.
+/// Returns "In[3]" where a file is a cell of a notebook, which IPython gives a name that says nothing; else nothing.
+/// The number of a cell changes when it is run again.
 std::string cell_of(nb::handle file) {
     const nb::object module = nb::steal(PyImport_GetModule(nb::str("IPython").ptr()));
     if (!module.is_valid()) return {};

@@ -28,8 +28,8 @@ void define_trace(nb::module_& in);
 void define_cancelling(nb::module_& in);
 void define_call_sites(nb::module_& in);
 
-/// Throws ImportError where the package that is being imported is not this module's: somebody else's of its name may have
-/// been installed over it.
+/// Throws ImportError where the package that is being imported is not this module's: somebody else's of its name may
+/// have been installed over it.
 void refuse_other_package();
 
 /// Makes an instance of `type`, which is Buffer or a class made from it.
