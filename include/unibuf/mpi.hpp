@@ -2,8 +2,7 @@
 //
 // What is sent is packed under a short lease, from where it is newest, and what has come is unpacked under one: just
 // these bytes move, and no lease is held while a message is under way. Messages lie in host memory of their own; MPI
-// sees neither device memory nor derived datatypes. Every call of MPI is made on the caller's thread, with no lock of
-// unibuf held.
+// sees no device memory. Every call of MPI is made on the caller's thread, with no lock of a buffer held.
 //
 // Errors are unibuf::error: transfer_failed with what MPI says, where its error handler returns; invalid_argument where
 // MPI may not be called now, or not on this thread; and what the lease of the bytes throws.
@@ -77,8 +76,8 @@ void copy_out(const View& view, std::span<T> message) {
 
 }  // namespace detail
 
-/// Sends the newest content of a buffer or a view, wherever it is. Returns when the buffer may be written again; waits
-/// as MPI_Send does.
+/// Sends the newest content of a buffer or a view, wherever it is, as one message of MPI. Returns when the buffer may
+/// be written again; waits as MPI_Send does.
 template <class View>
 void send(const View& view, int to, int tag, MPI_Comm comm) {
     detail::failure failed;
@@ -93,8 +92,8 @@ void send(const View& view, int to, int tag, MPI_Comm comm) {
 /// Receives what send() has sent, and writes just these bytes. `from` and `tag` may be MPI_ANY_SOURCE and MPI_ANY_TAG.
 ///
 /// Throws error(timeout) where no message has come in time, and error(invalid_argument) for one of another size. Both
-/// leave the buffer as it was, and the message, when it comes, to the next call. Threads that receive the same may take
-/// each other's messages.
+/// leave the buffer as it was, and the message, when it comes, whole to the next call. Threads that receive the same
+/// get messages of their size alone.
 template <class View>
 void recv(View&& view, int from, int tag, MPI_Comm comm, std::chrono::nanoseconds timeout = forever) {
     detail::failure failed;

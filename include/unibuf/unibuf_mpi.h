@@ -38,7 +38,7 @@ static inline unibuf_status unibuf_mpi_copy_out(unibuf_buffer* buffer, char* byt
     return unibuf_mpi_told(status, unibuf_message());
 }
 
-/// Sends the newest content of a buffer or a view, wherever it is. Waits as MPI_Send does.
+/// Sends the newest content of a buffer or a view, wherever it is, as one message of MPI. Waits as MPI_Send does.
 static inline unibuf_status unibuf_mpi_send(unibuf_buffer* buffer, int to, int tag, MPI_Comm comm) {
     const size_t size = unibuf_size(buffer);
     unibuf_status status = unibuf_mpi_usable(unibuf_mpi_message(), 512);
@@ -53,7 +53,8 @@ static inline unibuf_status unibuf_mpi_send(unibuf_buffer* buffer, int to, int t
 
 /// Receives what unibuf_mpi_send has sent, and writes just these bytes. `from` and `tag` may be MPI_ANY_SOURCE and
 /// MPI_ANY_TAG. UNIBUF_TIMEOUT where no message has come in time, and UNIBUF_INVALID_ARGUMENT for one of another size:
-/// both leave the buffer as it was, and the message, when it comes, to the next call.
+/// both leave the buffer as it was, and the message, when it comes, whole to the next call. Threads that receive the
+/// same get messages of their size alone.
 static inline unibuf_status unibuf_mpi_recv(unibuf_buffer* buffer, int from, int tag, MPI_Comm comm,
                                             int64_t timeout_ns) {
     const size_t size = unibuf_size(buffer);

@@ -1,18 +1,7 @@
 // mpi/halo.c: the glue for MPI, from C: a halo of two fields, messages, and what fails.
-#include <stdio.h>
 #include <stdlib.h>
 
-#include "unibuf/unibuf_mpi.h"
-
-static int failures = 0;
-
-#define CHECK(what)                                                             \
-    do {                                                                        \
-        if (!(what)) {                                                          \
-            ++failures;                                                         \
-            printf("line %d: %s: %s\n", __LINE__, #what, unibuf_mpi_message()); \
-        }                                                                       \
-    } while (0)
+#include "mpi/checks.h"
 
 enum { rows = 6, columns = 5, cells = rows * columns };
 

@@ -19,6 +19,7 @@ program halo_test
   call exchanges()
   call refusals()
   call messages()
+  call long_messages()
   call MPI_Finalize()
   call send_buffer(field(0.0_dp), 0, 0, MPI_COMM_WORLD, stat=status, errmsg=message)
   call check(status == STATUS_INVALID_ARGUMENT .and. index(message, 'after MPI_Finalize') > 0, 'MPI has ended')
@@ -160,5 +161,46 @@ contains
     call bcast_buffer(ghost, 1, MPI_COMM_WORLD, stat=status, errmsg=message)
     call check(status == STATUS_INVALID_ARGUMENT .and. index(message, '48 to 336') > 0, 'broadcasts of unequal sizes')
   end subroutine messages
+
+  !> Messages of several pieces: one that is refused waits whole for the next call.
+  subroutine long_messages()
+    integer(i64), parameter :: piece = 65536, long_enough = 60000000000_i64
+    type(unified_buffer) :: half, one, longer
+    integer(i8), allocatable :: got(:)
+
+    allocate (got(piece + piece/2))
+    half = create_unified_buffer(piece/2, BUFFER_READ_WRITE)
+    one = create_unified_buffer(piece, BUFFER_READ_WRITE)
+    longer = create_unified_buffer(piece + piece/2, BUFFER_READ_WRITE)
+    if (rank == 0) then
+      call fill_buffer(longer, 7_i8)
+      call fill_buffer(half, 9_i8)
+      call fill_buffer(one, 3_i8)
+      call send_buffer(longer, 1, 5, MPI_COMM_WORLD)
+      call send_buffer(half, 1, 5, MPI_COMM_WORLD)
+      call send_buffer(one, 1, 6, MPI_COMM_WORLD)
+    else if (rank == 1) then
+      call recv_buffer(one, 0, 5, MPI_COMM_WORLD, long_enough, status, message)
+      call check(status == STATUS_INVALID_ARGUMENT .and. index(message, 'it has 98304') > 0, 'a longer message is refused')
+      call recv_buffer(half, 0, 5, MPI_COMM_WORLD, long_enough, status, message)
+      call check(status == STATUS_INVALID_ARGUMENT .and. index(message, 'it has 98304') > 0, 'and waits whole')
+      call recv_buffer(longer, 0, 7, MPI_COMM_WORLD, 20000000_i64, status, message)
+      call check(status == STATUS_TIMEOUT, 'a long message does not come')
+      call recv_buffer(longer, 0, 5, MPI_COMM_WORLD, long_enough)
+      call read_buffer(longer, got)
+      call check(all(got == 7), 'the longer message came whole')
+      call recv_buffer(half, 0, 5, MPI_COMM_WORLD, long_enough)
+      call read_buffer(half, got(:piece/2))
+      call check(all(got(:piece/2) == 9), 'and the next one')
+      call recv_buffer(longer, 0, 6, MPI_COMM_WORLD, long_enough, status, message)
+      call check(status == STATUS_INVALID_ARGUMENT .and. index(message, 'it has 65536') > 0, 'a shorter message is refused')
+      call recv_buffer(one, 0, 6, MPI_COMM_WORLD, long_enough)
+      call read_buffer(one, got(:piece))
+      call check(all(got(:piece) == 3), 'and came whole')
+    end if
+    call destroy_unified_buffer(half)
+    call destroy_unified_buffer(one)
+    call destroy_unified_buffer(longer)
+  end subroutine long_messages
 
 end program halo_test

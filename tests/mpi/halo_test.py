@@ -1,5 +1,7 @@
 """What unibuf.mpi does on several processes, all of which run the same tests."""
 
+import threading
+
 import numpy as np
 import pytest
 import unibuf
@@ -156,6 +158,66 @@ def test_messages():
     assert theirs.statistics.bytes_moved == 0
     assert theirs.to_numpy()[0] == 1000 * LEFT + 20
     mpi.send(mine, MPI.PROC_NULL, 0, WORLD)
+
+
+def test_a_message_of_several_pieces_is_refused_and_received_whole(monkeypatch):
+    piece = 1 << 16
+    monkeypatch.setattr(mpi, "_PIECE", piece)
+    half, one, longer = (UnifiedBuffer(size, np.uint8) for size in (piece // 2, piece, piece + piece // 2))
+    if RANK == 0:
+        for buffer, value, tag in ((longer, 7, 5), (half, 9, 5), (one, 3, 6)):
+            buffer.fill(value)
+            mpi.send(buffer, 1, tag, WORLD)
+    elif RANK == 1:
+        for other in (one, half):
+            with pytest.raises(unibuf.InvalidArgumentError, match=f"it has {longer.nbytes}"):
+                mpi.recv(other, 0, 5, WORLD, timeout=60)
+        with pytest.raises(unibuf.LeaseTimeoutError):
+            mpi.recv(longer, 0, 7, WORLD, timeout=0.02)
+        mpi.recv(longer, 0, 5, WORLD, timeout=60)
+        assert (longer.to_numpy() == 7).all()
+        mpi.recv(half, MPI.ANY_SOURCE, 5, WORLD, timeout=60)
+        assert (half.to_numpy() == 9).all()
+        with pytest.raises(unibuf.InvalidArgumentError, match=f"it has {piece}"):
+            mpi.recv(longer, 0, 6, WORLD, timeout=60)
+        mpi.recv(one, 0, MPI.ANY_TAG, WORLD, timeout=60)
+        assert (one.to_numpy() == 3).all()
+    WORLD.Barrier()
+
+
+@pytest.mark.skipif(MPI.Query_thread() < MPI.THREAD_MULTIPLE, reason="this MPI is for one thread at a time")
+def test_threads_that_receive_the_same_get_messages_of_their_size():
+    rounds, sizes = 300, (64, 128)
+    wrong = []
+    left = [*range(2 * rounds)] if RANK == 1 else []
+
+    def take(size):
+        buffer = UnifiedBuffer(size, np.uint8)
+        while left:
+            try:
+                mpi.recv(buffer, 0, 5, WORLD, timeout=0.002)
+            except (unibuf.LeaseTimeoutError, unibuf.InvalidArgumentError):
+                continue
+            except unibuf.UnibufError as failure:
+                wrong.append(failure)
+            else:
+                wrong.extend(byte for byte in buffer.to_numpy() if byte != size)
+            left.pop()
+
+    if RANK == 0:
+        buffers = [UnifiedBuffer(size, np.uint8) for size in sizes]
+        for buffer, size in zip(buffers, sizes, strict=True):
+            buffer.fill(size)
+        for number in range(2 * rounds):
+            mpi.send(buffers[number % 2], 1, 5, WORLD)
+    elif RANK == 1:
+        threads = [threading.Thread(target=take, args=(size,)) for size in sizes * 2]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    WORLD.Barrier()
+    assert not wrong
 
 
 def test_broadcasts():

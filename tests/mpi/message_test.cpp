@@ -1,4 +1,7 @@
 // mpi/message_test.cpp: single messages and broadcasts of buffers and views.
+#include <algorithm>
+#include <array>
+#include <cstdint>
 #include <numeric>
 
 #include "mpi/grid.hpp"
@@ -61,6 +64,51 @@ TEST(a_message, of_another_size_waits_for_who_can_take_it) {
                  [&] { mpi::recv(small, left(), 2, MPI_COMM_WORLD); });
     mpi::recv(mine, left(), 2, MPI_COMM_WORLD);
     EXPECT_EQ(mine.read(host)[0], 7);
+}
+
+TEST(a_message, of_several_pieces_is_refused_and_received_whole) {
+    constexpr std::size_t piece = UNIBUF_MPI_PIECE;
+    static_assert(piece >= 1000, "single bytes would be sent");
+    unified_buffer<std::uint8_t> half({piece / 2}), one({piece}), longer({piece + piece / 2});
+    if (rank_of() == 0) {
+        longer.fill(7);
+        half.fill(9);
+        one.fill(3);
+        mpi::send(longer, 1, 5, MPI_COMM_WORLD);
+        mpi::send(half, 1, 5, MPI_COMM_WORLD);
+        mpi::send(one, 1, 6, MPI_COMM_WORLD);
+    } else if (rank_of() == 1) {
+        const auto size_of_longer = "it has " + std::to_string(longer.size_bytes());
+        expect_error(error_code::invalid_argument, {size_of_longer},
+                     [&] { mpi::recv(one, 0, 5, MPI_COMM_WORLD, 1min); });
+        expect_error(error_code::invalid_argument, {size_of_longer},
+                     [&] { mpi::recv(half, 0, 5, MPI_COMM_WORLD, 1min); });
+        expect_error(error_code::timeout, {}, [&] { mpi::recv(longer, 0, 7, MPI_COMM_WORLD, 20ms); });
+        mpi::recv(longer, 0, 5, MPI_COMM_WORLD, 1min);
+        EXPECT_TRUE(std::ranges::all_of(longer.read(host), [](auto byte) { return byte == 7; }));
+        mpi::recv(half, MPI_ANY_SOURCE, 5, MPI_COMM_WORLD, 1min);
+        EXPECT_TRUE(std::ranges::all_of(half.read(host), [](auto byte) { return byte == 9; }));
+        expect_error(error_code::invalid_argument, {"it has " + std::to_string(piece)},
+                     [&] { mpi::recv(longer, 0, 6, MPI_COMM_WORLD, 1min); });
+        mpi::recv(one, 0, MPI_ANY_TAG, MPI_COMM_WORLD, 1min);
+        EXPECT_TRUE(std::ranges::all_of(one.read(host), [](auto byte) { return byte == 3; }));
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
+}
+
+TEST(a_message, that_was_refused_is_there_for_mpi) {
+    auto mine = numbers(4, 7);
+    unified_buffer<int> small({3});
+    std::array<int, 4> got{};
+    MPI_Status coming;
+    int bytes = 0;
+    mpi::send(mine, right(), 2, MPI_COMM_WORLD);
+    expect_error(error_code::invalid_argument, {"it has 16"}, [&] { mpi::recv(small, left(), 2, MPI_COMM_WORLD); });
+    MPI_Probe(left(), 2, MPI_COMM_WORLD, &coming);
+    MPI_Get_count(&coming, MPI_BYTE, &bytes);
+    EXPECT_EQ(bytes, 16);
+    MPI_Recv(got.data(), bytes, MPI_BYTE, left(), 2, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    EXPECT_EQ(got[3], 10);
 }
 
 TEST(a_message, of_leased_bytes_is_refused) {

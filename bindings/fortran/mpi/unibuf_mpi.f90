@@ -29,7 +29,7 @@ module unibuf_mpi
 
 contains
 
-  !> Sends the newest content of a buffer or a view, wherever it is. Waits as MPI_Send does.
+  !> Sends the newest content of a buffer or a view, wherever it is, as one message of MPI. Waits as MPI_Send does.
   subroutine send_buffer(buffer, to, tag, comm, stat, errmsg)
     type(unified_buffer), intent(in) :: buffer
     integer, intent(in) :: to, tag
@@ -54,7 +54,8 @@ contains
 
   !> Receives what send_buffer has sent, and writes just these bytes. `from` and `tag` may be MPI_ANY_SOURCE and
   !> MPI_ANY_TAG. STATUS_TIMEOUT where no message has come in time, STATUS_INVALID_ARGUMENT for one of another size: both
-  !> leave the buffer as it was, and the message, when it comes, to the next call.
+  !> leave the buffer as it was, and the message, when it comes, whole to the next call. Threads that receive the same get
+  !> messages of their size alone.
   subroutine recv_buffer(buffer, from, tag, comm, timeout_ns, stat, errmsg)
     type(unified_buffer), intent(in) :: buffer
     integer, intent(in) :: from, tag

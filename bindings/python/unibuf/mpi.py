@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from importlib import import_module
 from itertools import product
 from math import prod
+from threading import Lock
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -26,17 +27,20 @@ if TYPE_CHECKING:
     from .buffer import UnifiedBuffer
 
 _MPI: Any = import_module("mpi4py.MPI")
-_PIECE = 1 << 30  # a message of more bytes goes in several
+# Of more bytes than this, a message of a halo and a broadcast go in several, and any other message is counted by a
+# datatype.
+_PIECE = 1 << 30
+_one_at_a_time = Lock()  # held while a message is looked at and taken, so that no other thread takes it in between
 
 
 def send(buffer: UnifiedBuffer[Any], to: int, tag: int, comm: Any) -> None:
-    """Sends the newest content of a buffer or a view, wherever it is. Waits as MPI_Send does."""
+    """Sends the newest content of a buffer or a view, wherever it is, as one message of MPI. Waits as MPI_Send does."""
     with _mpi("a message was to be sent"):
         if to != _MPI.PROC_NULL:
             message = np.empty(buffer.nbytes, np.uint8)
             _copy_out(buffer, message, _place_of(buffer))
-            for piece in _pieces(message):
-                comm.Send([piece, _MPI.BYTE], to, tag)
+            with _counted(message) as all_of_it:
+                comm.Send(all_of_it, to, tag)
 
 
 def recv(buffer: UnifiedBuffer[Any], source: int, tag: int, comm: Any, timeout: float | None = None) -> None:
@@ -44,20 +48,27 @@ def recv(buffer: UnifiedBuffer[Any], source: int, tag: int, comm: Any, timeout: 
     MPI.ANY_TAG.
 
     Raises LeaseTimeoutError where no message has come in time, and InvalidArgumentError for one of another size. Both
-    leave the buffer as it was, and the message, when it comes, to the next call."""
+    leave the buffer as it was, and the message, when it comes, whole to the next call. Threads that receive the same
+    get messages of their size alone."""
     message = np.empty(buffer.nbytes, np.uint8)
     with _mpi("a message was to be received"):
         if source == _MPI.PROC_NULL:
             return
-        for piece in _pieces(message):
-            coming = _next_message(comm, source, tag, timeout)
-            source, tag, comes = coming.Get_source(), coming.Get_tag(), coming.Get_count(_MPI.BYTE)
-            if comes != piece.size:
-                raise InvalidArgumentError(
-                    f"a message of {piece.size} bytes from rank {source} with tag {tag} was to be received; "
-                    f"it has {comes}"
-                )
-            comm.Recv([piece, _MPI.BYTE], source, tag)
+        taken = _wait(
+            lambda: _take(comm, source, tag, message.size),
+            timeout,
+            lambda: f"a message from rank {source} with tag {tag} has not come in time",
+        )
+        coming = _MPI.Status()
+        with _counted(message) as all_of_it:
+            taken.Recv(all_of_it, coming)
+        came = coming.Get_elements(_MPI.BYTE)
+        if came != message.size:
+            raise TransferFailedError(
+                f"a message of {message.size} bytes was to be received, but a call of MPI on another thread took it, "
+                f"and the next one, of {came}, is lost: receive the messages of one source and tag either by unibuf or "
+                "by MPI"
+            )
     _copy_in(buffer, message, "host")
 
 
@@ -439,19 +450,45 @@ def _pieces(message: NDArray[np.uint8]) -> Iterator[NDArray[np.uint8]]:
         yield message[at : at + _PIECE]
 
 
-def _wait(is_done: Any, timeout: float | None, missing: Any) -> None:
+def _wait(is_done: Any, timeout: float | None, missing: Any) -> Any:
     until = None if timeout is None else time.monotonic() + timeout
-    while not is_done():
+    while not (done := is_done()):
         if until is not None and time.monotonic() >= until:
             raise LeaseTimeoutError(missing())
         time.sleep(0)
+    return done
 
 
-def _next_message(comm: Any, source: int, tag: int, timeout: float | None) -> Any:
+def _take(comm: Any, source: int, tag: int, size: int) -> Any:
+    """Takes the next message if it has come and has `size` bytes, in one step. One of another size stays with MPI."""
     coming = _MPI.Status()
-    late = f"a message from rank {source} with tag {tag} has not come in time"
-    _wait(lambda: comm.Iprobe(source, tag, coming), timeout, lambda: late)
-    return coming
+    with _one_at_a_time:
+        if not comm.Iprobe(source, tag, coming):
+            return None
+        comes = coming.Get_elements(_MPI.BYTE)
+        if comes == size:
+            return comm.Improbe(coming.Get_source(), coming.Get_tag())
+    raise InvalidArgumentError(
+        f"a message of {size} bytes from rank {coming.Get_source()} with tag {coming.Get_tag()} was to be received; "
+        f"it has {comes}"
+    )
+
+
+@contextmanager
+def _counted(message: NDArray[np.uint8]) -> Iterator[list[Any]]:
+    """Bytes as MPI counts them: by a datatype where an int may not be able to. MPI copies it as it does plain bytes."""
+    if message.size <= _PIECE:
+        yield [message, _MPI.BYTE]
+        return
+    pieces, rest = divmod(message.size, _PIECE)
+    piece = _MPI.BYTE.Create_contiguous(_PIECE)
+    whole = _MPI.Datatype.Create_struct([pieces, rest], [0, pieces * _PIECE], [piece, _MPI.BYTE])
+    piece.Free()
+    whole.Commit()
+    try:
+        yield [message, 1, whole]
+    finally:
+        whole.Free()
 
 
 @contextmanager

@@ -1,5 +1,5 @@
-// unibuf/detail/mpi_calls.h: what all calls of MPI have in common: may it be called, what does its error mean, how is a
-// message cut whose bytes an int cannot count. For C, C++ and Fortran alike.
+// unibuf/detail/mpi_calls.h: what all calls of MPI have in common: may it be called, what does its error mean, how are
+// bytes sent that an int cannot count. For C, C++ and Fortran alike.
 #pragma once
 
 // The C++ bindings of old are not needed.
@@ -21,7 +21,8 @@
 #define UNIBUF_CAST(type, value) ((type)(value))
 #endif
 
-/// A message of more bytes goes in several.
+/// Of more bytes than this, a message of a halo and a broadcast go in several, and any other message is counted by a
+/// datatype.
 #ifndef UNIBUF_MPI_PIECE
 #define UNIBUF_MPI_PIECE (UNIBUF_CAST(size_t, 1) << 30)
 #endif
@@ -30,6 +31,33 @@ static inline size_t unibuf_mpi_pieces(size_t bytes) { return (bytes + UNIBUF_MP
 
 static inline int unibuf_mpi_piece(size_t left) {
     return UNIBUF_CAST(int, left < UNIBUF_MPI_PIECE ? left : UNIBUF_MPI_PIECE);
+}
+
+/// Bytes as MPI counts them.
+typedef struct unibuf_mpi_bytes {
+    int count;
+    MPI_Datatype type;
+} unibuf_mpi_bytes;
+
+/// Counts bytes, by a datatype where an int may not be able to: MPI copies it as it does plain bytes, which they are.
+static inline int unibuf_mpi_count(size_t size, unibuf_mpi_bytes* all) {
+    all->count = UNIBUF_CAST(int, size);
+    all->type = MPI_BYTE;
+    if (size <= UNIBUF_MPI_PIECE) return MPI_SUCCESS;
+    const size_t pieces = size / UNIBUF_MPI_PIECE;
+    int lengths[2] = {UNIBUF_CAST(int, pieces), UNIBUF_CAST(int, size % UNIBUF_MPI_PIECE)};
+    MPI_Aint places[2] = {0, UNIBUF_CAST(MPI_Aint, pieces * UNIBUF_MPI_PIECE)};
+    MPI_Datatype types[2] = {MPI_DATATYPE_NULL, MPI_BYTE};
+    all->count = 1;
+    int failed = MPI_Type_contiguous(UNIBUF_CAST(int, UNIBUF_MPI_PIECE), MPI_BYTE, &types[0]);
+    if (failed) return failed;
+    failed = MPI_Type_create_struct(2, lengths, places, types, &all->type);
+    MPI_Type_free(&types[0]);
+    return failed ? failed : MPI_Type_commit(&all->type);
+}
+
+static inline void unibuf_mpi_uncount(unibuf_mpi_bytes* all) {
+    if (all->type != MPI_BYTE) MPI_Type_free(&all->type);
 }
 
 static inline size_t unibuf_mpi_aligned(size_t bytes) { return (bytes + 63) / 64 * 64; }

@@ -1,74 +1,95 @@
 // unibuf/detail/mpi_messages.h: one message, or one broadcast, of packed bytes. For C, C++ and Fortran alike.
 #pragma once
 
+#include <pthread.h>
 #include <string.h>
 
 #include "unibuf/detail/mpi_calls.h"
 
-/// Sends bytes, in several messages of one tag where they are many.
+#ifdef __cplusplus
+extern "C" {
+#endif
+/// Held while a message is looked at and taken, so that no other thread takes it in between. It is one for the whole
+/// process, in however many sources and languages this is compiled.
+__attribute__((weak)) pthread_mutex_t unibuf_message_lock = PTHREAD_MUTEX_INITIALIZER;
+#ifdef __cplusplus
+}
+#endif
+
+/// Sends bytes as one message, however many they are: MPI tells the receiver their number before it takes the first.
 static inline unibuf_status unibuf_message_send(const char* bytes, size_t size, int to, int tag, MPI_Comm comm,
                                                 char* text, size_t room) {
-    size_t done = 0;
-    do {
-        const int part = unibuf_mpi_piece(size - done);
-        const int failed = MPI_Send(bytes + done, part, MPI_BYTE, to, tag, comm);
-        if (failed) {
-            unibuf_mpi_describe(text, room, "a message was to be sent", failed);
-            return UNIBUF_TRANSFER_FAILED;
-        }
-        done += UNIBUF_CAST(size_t, part);
-    } while (done < size);
-    return UNIBUF_OK;
+    unibuf_mpi_bytes all;
+    int failed = unibuf_mpi_count(size, &all);
+    if (!failed) {
+        failed = MPI_Send(bytes, all.count, all.type, to, tag, comm);
+        unibuf_mpi_uncount(&all);
+    }
+    if (!failed) return UNIBUF_OK;
+    unibuf_mpi_describe(text, room, "a message was to be sent", failed);
+    return UNIBUF_TRANSFER_FAILED;
 }
 
-/// Waits for the next message of `from` and `tag`, which may be MPI_ANY_SOURCE and MPI_ANY_TAG, and leaves it there.
-static inline unibuf_status unibuf_message_await(int from, int tag, MPI_Comm comm, int64_t timeout_ns,
-                                                 MPI_Status* coming, char* text, size_t room) {
-    int is_there = timeout_ns == UNIBUF_FOREVER;
-    int failed = is_there ? MPI_Probe(from, tag, comm, coming) : MPI_SUCCESS;
+/// Takes the next message of `from` and `tag` if it has come and has `size` bytes, in one step. One of another size
+/// stays with MPI. `comes` is how many bytes it has, or -1 where none has come; `next` is of whom it is.
+static inline int unibuf_message_take(size_t size, int from, int tag, MPI_Comm comm, MPI_Message* taken,
+                                      MPI_Count* comes, MPI_Status* next) {
+    int is_there = 0;
+    *taken = MPI_MESSAGE_NULL;
+    *comes = -1;
+    pthread_mutex_lock(&unibuf_message_lock);
+    int failed = MPI_Iprobe(from, tag, comm, &is_there, next);
+    if (!failed && is_there) failed = MPI_Get_elements_x(next, MPI_BYTE, comes);
+    if (!failed && is_there && UNIBUF_CAST(size_t, *comes) == size) {
+        failed = MPI_Improbe(next->MPI_SOURCE, next->MPI_TAG, comm, &is_there, taken, next);
+        if (!is_there) *comes = -1;
+    }
+    pthread_mutex_unlock(&unibuf_message_lock);
+    return failed;
+}
+
+/// Receives what unibuf_message_send has sent. A message of another size is UNIBUF_INVALID_ARGUMENT, and one that has
+/// not come in time UNIBUF_TIMEOUT; both leave it whole to the next call, or to one of MPI's own. `from` and `tag` may
+/// be MPI_ANY_SOURCE and MPI_ANY_TAG.
+static inline unibuf_status unibuf_message_receive(char* bytes, size_t size, int from, int tag, MPI_Comm comm,
+                                                   int64_t timeout_ns, char* text, size_t room) {
     const double until = MPI_Wtime() + 1e-9 * UNIBUF_CAST(double, timeout_ns);
-    while (!failed && !is_there) {
-        failed = MPI_Iprobe(from, tag, comm, &is_there, coming);
-        if (failed || is_there) break;
+    MPI_Message taken = MPI_MESSAGE_NULL;
+    MPI_Count comes = -1;
+    MPI_Status next;
+    memset(&next, 0, sizeof next);
+    int failed = unibuf_message_take(size, from, tag, comm, &taken, &comes, &next);
+    while (!failed && comes < 0) {
         if (MPI_Wtime() >= until) {
             snprintf(text, room, "a message from rank %d with tag %d has not come in time", from, tag);
             return UNIBUF_TIMEOUT;
         }
         unibuf_mpi_pause();
+        failed = unibuf_message_take(size, from, tag, comm, &taken, &comes, &next);
     }
-    if (!failed) return UNIBUF_OK;
-    unibuf_mpi_describe(text, room, "a message was to be received", failed);
+    if (!failed && UNIBUF_CAST(size_t, comes) != size) {
+        snprintf(text, room, "a message of %zu bytes from rank %d with tag %d was to be received; it has %lld", size,
+                 next.MPI_SOURCE, next.MPI_TAG, UNIBUF_CAST(long long, comes));
+        return UNIBUF_INVALID_ARGUMENT;
+    }
+    unibuf_mpi_bytes all;
+    if (!failed) failed = unibuf_mpi_count(size, &all);
+    if (!failed) {
+        failed = MPI_Mrecv(bytes, all.count, all.type, &taken, &next);
+        unibuf_mpi_uncount(&all);
+    }
+    if (!failed) failed = MPI_Get_elements_x(&next, MPI_BYTE, &comes);
+    if (failed) {
+        unibuf_mpi_describe(text, room, "a message was to be received", failed);
+        return UNIBUF_TRANSFER_FAILED;
+    }
+    if (UNIBUF_CAST(size_t, comes) == size) return UNIBUF_OK;
+    snprintf(
+        text, room,
+        "a message of %zu bytes was to be received, but a call of MPI on another thread took it, and the next one, "
+        "of %lld, is lost: receive the messages of one source and tag either by unibuf or by MPI",
+        size, UNIBUF_CAST(long long, comes));
     return UNIBUF_TRANSFER_FAILED;
-}
-
-/// Receives what unibuf_message_send has sent. A message of another size is UNIBUF_INVALID_ARGUMENT, and one that does
-/// not come UNIBUF_TIMEOUT; both leave what comes to the next call.
-static inline unibuf_status unibuf_message_receive(char* bytes, size_t size, int from, int tag, MPI_Comm comm,
-                                                   int64_t timeout_ns, char* text, size_t room) {
-    size_t done = 0;
-    do {
-        const int part = unibuf_mpi_piece(size - done);
-        int comes = 0;
-        MPI_Status coming;
-        memset(&coming, 0, sizeof coming);
-        const unibuf_status status = unibuf_message_await(from, tag, comm, timeout_ns, &coming, text, room);
-        if (status != UNIBUF_OK) return status;
-        int failed = MPI_Get_count(&coming, MPI_BYTE, &comes);
-        if (!failed && comes != part) {
-            snprintf(text, room, "a message of %d bytes from rank %d with tag %d was to be received; it has %d", part,
-                     coming.MPI_SOURCE, coming.MPI_TAG, comes);
-            return UNIBUF_INVALID_ARGUMENT;
-        }
-        from = coming.MPI_SOURCE;
-        tag = coming.MPI_TAG;
-        if (!failed) failed = MPI_Recv(bytes + done, part, MPI_BYTE, from, tag, comm, MPI_STATUS_IGNORE);
-        if (failed) {
-            unibuf_mpi_describe(text, room, "a message was to be received", failed);
-            return UNIBUF_TRANSFER_FAILED;
-        }
-        done += UNIBUF_CAST(size_t, part);
-    } while (done < size);
-    return UNIBUF_OK;
 }
 
 /// Sends bytes from `root` to all others. `fault` and `text` say what is wrong already with the caller's bytes: it

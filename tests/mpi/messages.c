@@ -1,0 +1,66 @@
+// mpi/messages.c: messages of several pieces, from C: one that is refused waits whole for the next call.
+#include <stdlib.h>
+#include <string.h>
+
+#include "mpi/checks.h"
+
+static const size_t piece = UNIBUF_MPI_PIECE;
+static const int64_t long_enough = 60000000000;
+
+static unibuf_buffer* buffer_of(size_t size, char value) {
+    unibuf_buffer* buffer = NULL;
+    CHECK(unibuf_create(size, NULL, &buffer) == UNIBUF_OK);
+    CHECK(unibuf_fill(buffer, &value, 1) == UNIBUF_OK);
+    return buffer;
+}
+
+static bool is_all(unibuf_buffer* buffer, char value) {
+    const size_t size = unibuf_size(buffer);
+    char* const got = malloc(size);
+    bool is = got && unibuf_copy_to(buffer, got, size, 0) == UNIBUF_OK;
+    for (size_t i = 0; is && i < size; ++i) is = got[i] == value;
+    free(got);
+    return is;
+}
+
+static bool is_refused(unibuf_buffer* buffer, int tag, const char* says) {
+    return unibuf_mpi_recv(buffer, 0, tag, MPI_COMM_WORLD, long_enough) == UNIBUF_INVALID_ARGUMENT &&
+           strstr(unibuf_mpi_message(), says);
+}
+
+int main(int argc, char** argv) {
+    int rank = 0;
+    char longer_has[40], one_has[40];
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    snprintf(longer_has, sizeof longer_has, "it has %zu", piece + piece / 2);
+    snprintf(one_has, sizeof one_has, "it has %zu", piece);
+    if (rank == 0) {
+        unibuf_buffer* const half = buffer_of(piece / 2, 9);
+        unibuf_buffer* const one = buffer_of(piece, 3);
+        unibuf_buffer* const longer = buffer_of(piece + piece / 2, 7);
+        CHECK(unibuf_mpi_send(longer, 1, 5, MPI_COMM_WORLD) == UNIBUF_OK);
+        CHECK(unibuf_mpi_send(half, 1, 5, MPI_COMM_WORLD) == UNIBUF_OK);
+        CHECK(unibuf_mpi_send(one, 1, 6, MPI_COMM_WORLD) == UNIBUF_OK);
+        unibuf_destroy(half);
+        unibuf_destroy(one);
+        unibuf_destroy(longer);
+    } else if (rank == 1) {
+        unibuf_buffer* const half = buffer_of(piece / 2, 0);
+        unibuf_buffer* const one = buffer_of(piece, 0);
+        unibuf_buffer* const longer = buffer_of(piece + piece / 2, 0);
+        CHECK(is_refused(one, 5, longer_has));
+        CHECK(is_refused(half, 5, longer_has));
+        CHECK(unibuf_mpi_recv(longer, 0, 7, MPI_COMM_WORLD, 20000000) == UNIBUF_TIMEOUT);
+        CHECK(is_all(one, 0) && is_all(half, 0) && is_all(longer, 0));
+        CHECK(unibuf_mpi_recv(longer, 0, 5, MPI_COMM_WORLD, long_enough) == UNIBUF_OK && is_all(longer, 7));
+        CHECK(unibuf_mpi_recv(half, 0, 5, MPI_COMM_WORLD, long_enough) == UNIBUF_OK && is_all(half, 9));
+        CHECK(is_refused(longer, 6, one_has));
+        CHECK(unibuf_mpi_recv(one, 0, 6, MPI_COMM_WORLD, long_enough) == UNIBUF_OK && is_all(one, 3));
+        unibuf_destroy(half);
+        unibuf_destroy(one);
+        unibuf_destroy(longer);
+    }
+    MPI_Finalize();
+    return failures;
+}
