@@ -4,7 +4,7 @@
 # there: openmpi, mpich, as Debian has them side by side, or mpi, the one of another
 # machine; and for each of them NAME_mpiexec, with its options. add_mpi() lets a target use one.
 
-set(unibuf_fortran_mpi unibuf_mpi_calls.f90 unibuf_mpi.f90 unibuf_mpi_calls.c)
+set(unibuf_fortran_mpi unibuf_mpi_calls.f90 unibuf_mpi.f90 unibuf_mpi_native.c)
 list(TRANSFORM unibuf_fortran_mpi PREPEND ${PROJECT_SOURCE_DIR}/bindings/fortran/mpi/)
 set(unibuf_mpis "")
 foreach(name openmpi mpich mpi)

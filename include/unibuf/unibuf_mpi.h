@@ -135,51 +135,71 @@ static inline void unibuf_halo_destroy(unibuf_halo* halo) {
     free(halo);
 }
 
-/// Makes a halo, at all processes of `comm` or at none: where shapes, ghosts or elements do not fit, all of them get
-/// UNIBUF_INVALID_ARGUMENT, and a message that says where.
+static inline unibuf_status unibuf_halo_fault(unibuf_halo* halo, unibuf_status status, const char* text) {
+    snprintf(halo->messages.message, sizeof halo->messages.message, "%.500s", text);
+    return status;
+}
+
+static inline void unibuf_halo_lay_out(unibuf_halo_shape* shape, const unibuf_halo_options* options,
+                                       const unibuf_halo_field* fields, size_t count) {
+    shape->axes = options->axes;
+    shape->corners = options->corners;
+    shape->fields = count;
+    for (size_t axis = 0; axis < options->axes && axis < UNIBUF_HALO_AXES; ++axis) {
+        shape->extents[axis] = options->extents[axis];
+        shape->ghosts[axis] = options->ghosts[axis];
+        shape->periodic[axis] = options->periodic[axis];
+        shape->ranks[axis] = options->ranks[axis];
+    }
+    for (size_t field = 0; field < count && field < UNIBUF_HALO_FIELDS; ++field) {
+        shape->element_sizes[field] = fields[field].element_size;
+    }
+}
+
+/// Takes handles of the fields, which have to be of the halo's shape, and makes room for their strips.
+static inline unibuf_status unibuf_halo_keep(unibuf_halo* halo, const unibuf_halo_shape* shape,
+                                             const unibuf_halo_field* fields) {
+    for (size_t field = 0; field < shape->fields && field < UNIBUF_HALO_FIELDS; ++field) {
+        const size_t element = shape->element_sizes[field];
+        size_t bytes = 0;
+        const unibuf_status status = unibuf_view(fields[field].buffer, 0, UNIBUF_REST, &halo->buffers[field]);
+        if (status != UNIBUF_OK) return unibuf_halo_fault(halo, status, unibuf_message());
+        // What cannot be counted, and elements without bytes, are found with the rest of the shape.
+        if (element == 0 || !unibuf_halo_field_bytes(shape, element, &bytes)) continue;
+        if (unibuf_size(halo->buffers[field]) == bytes) continue;
+        snprintf(halo->messages.message, sizeof halo->messages.message,
+                 "field %zu has %zu bytes; its extents are of %zu elements of %zu", field,
+                 unibuf_size(halo->buffers[field]), bytes / element, element);
+        return UNIBUF_INVALID_ARGUMENT;
+    }
+    if (shape->fields == 0 || shape->fields > UNIBUF_HALO_FIELDS) return UNIBUF_OK;  // found likewise
+    halo->strips = calloc(UNIBUF_HALO_SIDES * shape->fields, sizeof *halo->strips);
+    if (halo->strips) return UNIBUF_OK;
+    return unibuf_halo_fault(halo, UNIBUF_OUT_OF_MEMORY, "memory for a halo was asked for");
+}
+
+/// Makes a halo, at all processes of `comm` or at none: where shapes, ghosts or elements do not fit, or a pointer is
+/// NULL at one of them, all get UNIBUF_INVALID_ARGUMENT, and a message that says where.
 static inline unibuf_status unibuf_halo_create(MPI_Comm comm, const unibuf_halo_options* options,
                                                const unibuf_halo_field* fields, size_t count, unibuf_halo** made) {
     unibuf_halo_shape shape = {0};
+    unibuf_halo none = {0};  // where there is no memory for a halo, this tells the others
+    unibuf_halo* const taken = calloc(1, sizeof *taken);
+    unibuf_halo* const halo = taken ? taken : &none;
     unibuf_status status = UNIBUF_OK;
-    size_t elements = 1;
-    if (!options || !fields || !made) return unibuf_mpi_told(UNIBUF_INVALID_ARGUMENT, "a pointer is NULL");
-    unibuf_halo* const halo = calloc(1, sizeof *halo);
-    if (!halo) return unibuf_mpi_told(UNIBUF_OUT_OF_MEMORY, "memory for a halo was asked for");
-    shape.axes = options->axes;
-    shape.corners = options->corners;
-    shape.fields = count;
-    for (size_t axis = 0; axis < options->axes && axis < UNIBUF_HALO_AXES; ++axis) {
-        shape.extents[axis] = options->extents[axis];
-        shape.ghosts[axis] = options->ghosts[axis];
-        shape.periodic[axis] = options->periodic[axis];
-        shape.ranks[axis] = options->ranks[axis];
-        elements *= options->extents[axis];
+    if (!options || !fields || !made) {
+        status = unibuf_halo_fault(halo, UNIBUF_INVALID_ARGUMENT, "a pointer is NULL");
+    } else if (!taken) {
+        status = unibuf_halo_fault(halo, UNIBUF_OUT_OF_MEMORY, "memory for a halo was asked for");
+    } else {
+        unibuf_halo_lay_out(&shape, options, fields, count);
+        status = unibuf_halo_keep(halo, &shape, fields);
     }
-    for (size_t field = 0; status == UNIBUF_OK && field < count && field < UNIBUF_HALO_FIELDS; ++field) {
-        shape.element_sizes[field] = fields[field].element_size;
-        status = unibuf_view(fields[field].buffer, 0, UNIBUF_REST, &halo->buffers[field]);
-        if (status != UNIBUF_OK) {
-            snprintf(halo->messages.message, sizeof halo->messages.message, "%.500s", unibuf_message());
-        } else if (unibuf_size(halo->buffers[field]) != elements * fields[field].element_size) {
-            snprintf(halo->messages.message, sizeof halo->messages.message,
-                     "field %zu has %zu bytes; its extents are of %zu elements of %zu", field,
-                     unibuf_size(halo->buffers[field]), elements, fields[field].element_size);
-            status = UNIBUF_INVALID_ARGUMENT;
-        }
-    }
-    if (status == UNIBUF_OK && count > 0 && count <= UNIBUF_HALO_FIELDS) {
-        halo->strips = calloc(UNIBUF_HALO_SIDES * count, sizeof *halo->strips);
-        if (!halo->strips) {
-            snprintf(halo->messages.message, sizeof halo->messages.message, "memory for a halo was asked for");
-            status = UNIBUF_OUT_OF_MEMORY;
-        }
-    }
-    halo->messages.comm = MPI_COMM_NULL;
     status = unibuf_mpi_told(unibuf_messages_open(&halo->messages, comm, &shape, status), halo->messages.message);
     if (status == UNIBUF_OK) {
         *made = halo;
     } else {
-        unibuf_halo_destroy(halo);
+        unibuf_halo_destroy(taken);
     }
     return status;
 }

@@ -77,6 +77,19 @@ static void refuse(int rank) {
     options.extents[1] = rank == 1 ? 4 : columns;
     CHECK(unibuf_halo_create(MPI_COMM_WORLD, &options, &one, 1, &halo) == UNIBUF_INVALID_ARGUMENT);
     CHECK(strstr(unibuf_mpi_message(), "field 0 has 240 bytes; its extents are of 24 elements of 8"));
+    options.extents[1] = columns;
+    // What is wrong at one process is refused at all: none waits for another.
+    const char* const null = "rank 1: a pointer is NULL";
+    CHECK(unibuf_halo_create(MPI_COMM_WORLD, rank == 1 ? NULL : &options, &one, 1, &halo) == UNIBUF_INVALID_ARGUMENT);
+    CHECK(strcmp(unibuf_mpi_message(), null) == 0);
+    CHECK(unibuf_halo_create(MPI_COMM_WORLD, &options, rank == 1 ? NULL : &one, 1, &halo) == UNIBUF_INVALID_ARGUMENT);
+    CHECK(strcmp(unibuf_mpi_message(), null) == 0);
+    CHECK(unibuf_halo_create(MPI_COMM_WORLD, &options, &one, 1, rank == 1 ? NULL : &halo) == UNIBUF_INVALID_ARGUMENT);
+    CHECK(strcmp(unibuf_mpi_message(), null) == 0);
+    options.axes = 1;
+    options.extents[0] = ((size_t)1 << 61) + cells;  // wraps to the field's bytes
+    CHECK(unibuf_halo_create(MPI_COMM_WORLD, &options, &one, 1, &halo) == UNIBUF_INVALID_ARGUMENT);
+    CHECK(strstr(unibuf_mpi_message(), "more bytes than can be counted"));
     CHECK(halo == NULL);
     unibuf_halo_destroy(halo);
     unibuf_destroy(field);

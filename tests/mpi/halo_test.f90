@@ -11,7 +11,10 @@ program halo_test
   integer, parameter :: sizes(2) = [8, 8]
   integer :: rank, ranks, status
   character(500) :: message
+  type(halo) :: edges, last
 
+  edges = create_halo(MPI_COMM_WORLD, [field(0.0_dp)], sizes(:1), [nx + 2, ny + 2], [0, 1], stat=status, errmsg=message)
+  call check(status == STATUS_INVALID_ARGUMENT .and. index(message, 'before MPI_Init') > 0, 'MPI has not begun')
   call MPI_Init()
   call MPI_Comm_rank(MPI_COMM_WORLD, rank)
   call MPI_Comm_size(MPI_COMM_WORLD, ranks)
@@ -20,9 +23,15 @@ program halo_test
   call refusals()
   call messages()
   call long_messages()
+  call handles()
   call MPI_Finalize()
   call send_buffer(field(0.0_dp), 0, 0, MPI_COMM_WORLD, stat=status, errmsg=message)
   call check(status == STATUS_INVALID_ARGUMENT .and. index(message, 'after MPI_Finalize') > 0, 'MPI has ended')
+  edges = create_halo(MPI_COMM_WORLD, [field(0.0_dp)], sizes(:1), [nx + 2, ny + 2], [0, 1], stat=status, errmsg=message)
+  call check(status == STATUS_INVALID_ARGUMENT .and. index(message, 'after MPI_Finalize') > 0, 'for halos, too')
+  call begin_halo(last, stat=status, errmsg=message)
+  call check(status == STATUS_INVALID_ARGUMENT .and. index(message, 'after MPI_Finalize') > 0, 'and for those that are left')
+  call destroy_halo(last)
   call finish()
 
 contains
@@ -202,5 +211,70 @@ contains
     call destroy_unified_buffer(one)
     call destroy_unified_buffer(longer)
   end subroutine long_messages
+
+  !> Handles of halos that have ended, or never were, are refused by all procedures.
+  subroutine handles()
+    type(halo) :: made, copy, another, none
+    integer :: towards(5), other
+    integer(i64) :: sent
+
+    made = create_halo(MPI_COMM_WORLD, [field(0.0_dp)], sizes(:1), [nx + 2, ny + 2], [0, 1], periodic=[.false., .true.])
+    towards = 7
+    call halo_neighbour(made, 1, other, towards, sent, status)
+    call check(status == STATUS_OK .and. all(towards == [0, -1, 0, 0, 0]), 'a direction is longer than the axes')
+    call halo_neighbour(made, 1, other, towards(:1))
+    call check(towards(1) == 0, 'or shorter')
+    call halo_neighbour(made, 3, other, towards, sent, status, message)
+    call check(status == STATUS_OUT_OF_RANGE .and. other == MPI_PROC_NULL .and. all(towards == 0), 'no such neighbour')
+    copy = made
+    call destroy_halo(made)
+    another = create_halo(MPI_COMM_WORLD, [field(0.0_dp)], sizes(:1), [nx + 2, ny + 2], [0, 1])
+    call refuses(made, 'was destroyed')
+    call refuses(copy, 'was destroyed')
+    call check(size(halo_ranks(another)) == 2, 'the one in its place is there')
+    call refuses(none, 'was not created')
+    none = create_halo(MPI_COMM_WORLD, [field(0.0_dp)], sizes(:1), [nx + 2, ny + 2], [0, 3], stat=status)
+    call refuses(none, 'could not be created')
+    call destroy_halo(another)
+    last = create_halo(MPI_COMM_WORLD, [field(0.0_dp)], sizes(:1), [nx + 2, ny + 2], [0, 1])
+  end subroutine handles
+
+  subroutine refuses(of, why)
+    type(halo), intent(in) :: of
+    character(*), intent(in) :: why
+
+    integer :: numbers(2), other, towards(2), axes
+    logical :: arrived
+
+    axes = size(halo_coordinates(of, status))
+    call begin_halo(of, status, message)
+    call check_refused(why, 'begin')
+    call finish_halo(of, 0_i64, status, message)
+    call check_refused(why, 'finish')
+    call exchange_halo(of, 0_i64, status, message)
+    call check_refused(why, 'exchange')
+    arrived = poll_halo(of, status, message)
+    call check_refused(why, 'poll')
+    call check(.not. arrived, 'nothing has arrived')
+    numbers(:axes) = halo_coordinates(of, status, message)
+    call check_refused(why, 'coordinates')
+    numbers(:axes) = halo_ranks(of, status, message)
+    call check_refused(why, 'ranks')
+    numbers(1) = halo_neighbours(of, status, message)
+    call check_refused(why, 'neighbours')
+    call check(numbers(1) == 0, 'it has no neighbours')
+    call halo_neighbour(of, 1, other, towards, stat=status, errmsg=message)
+    call check_refused(why, 'neighbour')
+    call destroy_halo(of, status, message)
+    call check_refused(why, 'destroy')
+  end subroutine refuses
+
+  subroutine check_refused(why, what)
+    character(*), intent(in) :: why, what
+
+    call check(status == STATUS_INVALID_ARGUMENT .and. index(message, 'a halo was used that ' // why) == 1, &
+               why // ': ' // what)
+    message = ''
+  end subroutine check_refused
 
 end program halo_test

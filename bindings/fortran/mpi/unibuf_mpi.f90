@@ -1,13 +1,13 @@
-!> Buffers between machines, by the program's own MPI. Compile this, unibuf_mpi_calls.f90 and unibuf_mpi_calls.c with it:
+!> Buffers between machines, by the program's own MPI. Compile this, unibuf_mpi_calls.f90 and unibuf_mpi_native.c with it:
 !> nothing else in unibuf knows MPI.
 !>
 !> What is sent is packed under a short lease, and what has come is unpacked under one: just these bytes move, and no
 !> lease is held while a message is under way. Every call of MPI is made on the caller's thread. `stat` and `errmsg` are
 !> those of gpu_unified_buffers: what MPI refuses is STATUS_TRANSFER_FAILED, where its error handler returns.
 module unibuf_mpi
-  use, intrinsic :: iso_c_binding, only: c_associated, c_f_pointer, c_int, c_loc, c_null_char, c_null_ptr, c_ptr
-  use gpu_unified_buffers, only: buffer_size, read_buffer, STATUS_INVALID_ARGUMENT, STATUS_OK, unified_buffer, &
-                                 write_buffer
+  use, intrinsic :: iso_c_binding, only: c_f_pointer, c_int, c_loc, c_null_char, c_null_ptr, c_ptr
+  use gpu_unified_buffers, only: buffer_size, read_buffer, STATUS_INVALID_ARGUMENT, STATUS_OK, &
+                                 STATUS_OUT_OF_MEMORY, unified_buffer, write_buffer
   use kinds, only: i64, i8
   use mpi_f08, only: MPI_Comm, MPI_Comm_rank, MPI_PROC_NULL
   use unibuf_mpi_calls
@@ -17,10 +17,12 @@ module unibuf_mpi
   public :: halo_coordinates, halo_ranks, halo_neighbours, halo_neighbour
   public :: send_buffer, recv_buffer, bcast_buffer
 
-  !> The ghosts of one or several fields, which are the cells of neighbours. Copies stand for the same halo.
+  !> The ghosts of one or several fields, which are the cells of neighbours. Copies stand for the same halo, which ends
+  !> when one of them is destroyed; the other copies are refused then.
   type :: halo
     private
-    type(c_ptr) :: messages = c_null_ptr
+    type(c_ptr) :: slot = c_null_ptr
+    integer(i64) :: generation = 0
     integer :: axes = 0
     type(unified_buffer), allocatable :: fields(:)
   end type halo
@@ -112,10 +114,16 @@ contains
     character(text_size), intent(inout) :: text
 
     integer(i64) :: bytes_in_buffer
+    integer :: failure
 
     bytes_in_buffer = buffer_size(buffer, status, text)
-    if (status /= STATUS_OK) bytes_in_buffer = 0
-    allocate (bytes(bytes_in_buffer))
+    if (status == STATUS_OK) then
+      allocate (bytes(bytes_in_buffer), stat=failure)
+      if (failure == 0) return
+      status = STATUS_OUT_OF_MEMORY
+      write (text, '(a, i0, a)') 'memory for a message of ', bytes_in_buffer, ' bytes was asked for'
+    end if
+    allocate (bytes(0))
   end subroutine make_room
 
   !> Makes a halo of fields that are arrays of this shape, in which ghosts are counted: the first and the last `ghosts`
@@ -178,16 +186,21 @@ contains
     made%fields = fields
     text(text_size:) = c_null_char
     status = messages_open(comm%MPI_VAL, size(shape), int(shape, i64), ghosts, wrap, along, around, size(fields), &
-                           int(element_sizes, i64), status, text, made%messages)
+                           int(element_sizes, i64), status, text, made%slot, made%generation)
     call tell(status, text, stat, errmsg)
   end function create_halo
 
-  !> Ends a halo, before MPI_Finalize; after that it leaves MPI alone.
-  subroutine destroy_halo(of)
-    type(halo), intent(inout) :: of
+  !> Ends a halo and all copies of its handle, before MPI_Finalize; after that it leaves MPI alone.
+  subroutine destroy_halo(of, stat, errmsg)
+    type(halo), intent(in) :: of
+    integer, intent(out), optional :: stat
+    character(*), intent(inout), optional :: errmsg
 
-    call messages_close(of%messages)
-    of%messages = c_null_ptr
+    character(text_size) :: text
+    integer :: status
+
+    status = messages_close(of%slot, of%generation, text)
+    call tell(status, text, stat, errmsg)
   end subroutine destroy_halo
 
   !> Starts to send the cells at the sides, as they are now. The inside may be computed, and everything may be leased,
@@ -212,14 +225,15 @@ contains
     logical :: arrived
 
     character(text_size) :: text
+    type(c_ptr) :: messages
     integer :: status
     integer(c_int) :: all
 
     all = 0
-    status = usable(of, text)
+    status = messages_find(of%slot, of%generation, text, messages)
     if (status == STATUS_OK) then
-      status = messages_poll(of%messages, all)
-      call messages_text(of%messages, text)
+      status = messages_poll(messages, all)
+      call messages_text(messages, text)
     end if
     arrived = all /= 0
     call tell(status, text, stat, errmsg)
@@ -255,30 +269,61 @@ contains
   end subroutine exchange_halo
 
   !> The place of this process along each axis, from 0.
-  function halo_coordinates(of) result(coordinates)
+  function halo_coordinates(of, stat, errmsg) result(coordinates)
     type(halo), intent(in) :: of
+    integer, intent(out), optional :: stat
+    character(*), intent(inout), optional :: errmsg
     integer :: coordinates(of%axes), ranks(of%axes)
 
-    call messages_place(of%messages, coordinates, ranks)
+    call find_place(of, coordinates, ranks, stat, errmsg)
   end function halo_coordinates
 
   !> How many processes there are along each axis.
-  function halo_ranks(of) result(ranks)
+  function halo_ranks(of, stat, errmsg) result(ranks)
     type(halo), intent(in) :: of
+    integer, intent(out), optional :: stat
+    character(*), intent(inout), optional :: errmsg
     integer :: coordinates(of%axes), ranks(of%axes)
 
-    call messages_place(of%messages, coordinates, ranks)
+    call find_place(of, coordinates, ranks, stat, errmsg)
   end function halo_ranks
 
-  function halo_neighbours(of) result(count)
+  subroutine find_place(of, coordinates, ranks, stat, errmsg)
     type(halo), intent(in) :: of
+    integer, intent(out) :: coordinates(:), ranks(:)
+    integer, intent(out), optional :: stat
+    character(*), intent(inout), optional :: errmsg
+
+    character(text_size) :: text
+    type(c_ptr) :: messages
+    integer :: status
+
+    coordinates = 0
+    ranks = 0
+    status = messages_find(of%slot, of%generation, text, messages)
+    if (status == STATUS_OK) call messages_place(messages, coordinates, ranks)
+    call tell(status, text, stat, errmsg)
+  end subroutine find_place
+
+  !> How many neighbours there are.
+  function halo_neighbours(of, stat, errmsg) result(count)
+    type(halo), intent(in) :: of
+    integer, intent(out), optional :: stat
+    character(*), intent(inout), optional :: errmsg
     integer :: count
 
-    count = messages_neighbours(of%messages)
+    character(text_size) :: text
+    type(c_ptr) :: messages
+    integer :: status
+
+    count = 0
+    status = messages_find(of%slot, of%generation, text, messages)
+    if (status == STATUS_OK) count = messages_neighbours(messages)
+    call tell(status, text, stat, errmsg)
   end function halo_neighbours
 
-  !> Tells of the neighbour `index`, from 1: its rank, where it lies (-1, 0 or 1 along each axis), and how many bytes
-  !> have gone there until now. As many have come from there.
+  !> Tells of the neighbour `index`, from 1: its rank, where it lies (-1, 0 or 1 along each axis; 0 in what `direction`
+  !> has beyond the axes), and how many bytes have gone there until now. As many have come from there.
   subroutine halo_neighbour(of, index, rank, direction, bytes_sent, stat, errmsg)
     type(halo), intent(in) :: of
     integer, intent(in) :: index
@@ -288,15 +333,26 @@ contains
     integer, intent(out), optional :: stat
     character(*), intent(inout), optional :: errmsg
 
-    integer :: towards(of%axes), status
+    character(text_size) :: text
+    type(c_ptr) :: messages
+    integer :: towards(of%axes), status, axes
     integer(i64) :: bytes
 
     towards = 0
     bytes = 0
-    status = messages_neighbour(of%messages, index, rank, towards, bytes)
-    if (present(direction)) direction = towards(:size(direction))
+    rank = MPI_PROC_NULL
+    status = messages_find(of%slot, of%generation, text, messages)
+    if (status == STATUS_OK) then
+      text = 'a neighbour was asked for that the halo does not have'
+      status = messages_neighbour(messages, index, rank, towards, bytes)
+    end if
+    if (present(direction)) then
+      axes = min(size(direction), of%axes)
+      direction = 0
+      direction(:axes) = towards(:axes)
+    end if
     if (present(bytes_sent)) bytes_sent = bytes
-    call tell(status, 'a neighbour was asked for that the halo does not have', stat, errmsg)
+    call tell(status, text, stat, errmsg)
   end subroutine halo_neighbour
 
   subroutine begin_messages(of, status, text)
@@ -304,15 +360,17 @@ contains
     integer, intent(out) :: status
     character(text_size), intent(inout) :: text
 
-    status = usable(of, text)
+    type(c_ptr) :: messages
+
+    status = messages_find(of%slot, of%generation, text, messages)
     if (status /= STATUS_OK) return
-    status = messages_may_begin(of%messages)
+    status = messages_may_begin(messages)
     if (status == STATUS_OK) then
-      call copy_boxes(of, .true., status, text)
+      call copy_boxes(of, messages, .true., status, text)
       if (status /= STATUS_OK) return
-      status = messages_start(of%messages)
+      status = messages_start(messages)
     end if
-    call messages_text(of%messages, text)
+    call messages_text(messages, text)
   end subroutine begin_messages
 
   subroutine finish_messages(of, timeout_ns, status, text)
@@ -321,17 +379,20 @@ contains
     integer, intent(out) :: status
     character(text_size), intent(inout) :: text
 
-    status = usable(of, text)
+    type(c_ptr) :: messages
+
+    status = messages_find(of%slot, of%generation, text, messages)
     if (status /= STATUS_OK) return
-    status = messages_wait(of%messages, timeout_ns)
-    call messages_text(of%messages, text)
-    if (status == STATUS_OK) call copy_boxes(of, .false., status, text)
-    if (status == STATUS_OK) call messages_finished(of%messages)
+    status = messages_wait(messages, timeout_ns)
+    call messages_text(messages, text)
+    if (status == STATUS_OK) call copy_boxes(of, messages, .false., status, text)
+    if (status == STATUS_OK) call messages_finished(messages)
   end subroutine finish_messages
 
   !> Packs what goes, or unpacks what came.
-  subroutine copy_boxes(of, goes, status, text)
+  subroutine copy_boxes(of, messages, goes, status, text)
     type(halo), intent(in) :: of
+    type(c_ptr), intent(in) :: messages
     logical, intent(in) :: goes
     integer, intent(out) :: status
     character(text_size), intent(inout) :: text
@@ -345,7 +406,7 @@ contains
     at = 0
     status = STATUS_OK
     do while (status == STATUS_OK)
-      size_of_box = messages_next_box(of%messages, merge(1, 0, goes), at, field, axes, shape, lower, upper, address)
+      size_of_box = messages_next_box(messages, merge(1, 0, goes), at, field, axes, shape, lower, upper, address)
       if (size_of_box == 0) exit
       call c_f_pointer(address, bytes, [size_of_box])
       if (goes) then
@@ -371,16 +432,6 @@ contains
       call write_buffer(buffer, bytes, offset, status, text)
     end if
   end subroutine copy
-
-  integer function usable(of, text)
-    type(halo), intent(in) :: of
-    character(text_size), intent(inout) :: text
-
-    usable = STATUS_OK
-    if (c_associated(of%messages)) return
-    usable = STATUS_INVALID_ARGUMENT
-    text = 'a halo was used that was not created, or has been destroyed'
-  end function usable
 
   integer(i64) function time_of(timeout_ns)
     integer(i64), intent(in), optional :: timeout_ns

@@ -1,4 +1,4 @@
-!> The functions of unibuf_mpi_calls.c, for the module unibuf_mpi alone.
+!> The functions of unibuf_mpi_native.c, for the module unibuf_mpi alone.
 module unibuf_mpi_calls
   use, intrinsic :: iso_c_binding, only: c_char, c_int, c_int64_t, c_ptr
   implicit none
@@ -8,21 +8,33 @@ module unibuf_mpi_calls
 
   interface
     integer(c_int) function messages_open(comm, axes, extents, ghosts, periodic, ranks, corners, fields, element_sizes, &
-                                          fault, text, made) bind(C, name='unibuf_mpi_open')
+                                          fault, text, slot, generation) bind(C, name='unibuf_mpi_open')
       import
       implicit none
       integer(c_int), intent(in), value :: comm, axes, corners, fields, fault
       integer(c_int64_t), intent(in) :: extents(*), element_sizes(*)
       integer(c_int), intent(in) :: ghosts(*), periodic(*), ranks(*)
       character(kind=c_char), intent(inout) :: text(*)
-      type(c_ptr), intent(out) :: made
+      type(c_ptr), intent(out) :: slot
+      integer(c_int64_t), intent(out) :: generation
     end function messages_open
 
-    subroutine messages_close(messages) bind(C, name='unibuf_mpi_close')
+    integer(c_int) function messages_find(slot, generation, text, messages) bind(C, name='unibuf_mpi_find')
       import
       implicit none
-      type(c_ptr), intent(in), value :: messages
-    end subroutine messages_close
+      type(c_ptr), intent(in), value :: slot
+      integer(c_int64_t), intent(in), value :: generation
+      character(kind=c_char), intent(inout) :: text(*)
+      type(c_ptr), intent(out) :: messages
+    end function messages_find
+
+    integer(c_int) function messages_close(slot, generation, text) bind(C, name='unibuf_mpi_close')
+      import
+      implicit none
+      type(c_ptr), intent(in), value :: slot
+      integer(c_int64_t), intent(in), value :: generation
+      character(kind=c_char), intent(inout) :: text(*)
+    end function messages_close
 
     integer(c_int) function messages_may_begin(messages) bind(C, name='unibuf_mpi_may_begin')
       import

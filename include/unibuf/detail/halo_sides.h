@@ -2,6 +2,7 @@
 // alike.
 #pragma once
 
+#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -45,6 +46,16 @@ static inline size_t unibuf_halo_axis(const unibuf_halo_shape* shape, size_t axi
     return axis + (shape->fortran != 0);
 }
 
+/// Writes how many bytes a field has. False where a size_t cannot count them.
+static inline bool unibuf_halo_field_bytes(const unibuf_halo_shape* shape, size_t element_size, size_t* bytes) {
+    *bytes = element_size;
+    for (size_t axis = 0; axis < shape->axes && axis < UNIBUF_HALO_AXES; ++axis) {
+        if (shape->extents[axis] > 0 && *bytes > SIZE_MAX / shape->extents[axis]) return false;
+        *bytes *= shape->extents[axis];
+    }
+    return true;
+}
+
 /// Returns whether a halo can be of this shape; else says why not.
 static inline unibuf_status unibuf_halo_check(const unibuf_halo_shape* shape, char* text, size_t room) {
     size_t cuts = 0;
@@ -70,7 +81,13 @@ static inline unibuf_status unibuf_halo_check(const unibuf_halo_shape* shape, ch
         snprintf(text, room, "a halo has ghosts along 1 to 3 axes; here they are along %zu", cuts);
     }
     for (size_t field = 0; !text[0] && field < shape->fields; ++field) {
-        if (shape->element_sizes[field] == 0) snprintf(text, room, "field %zu has elements of 0 bytes", field);
+        size_t bytes = 0;
+        if (shape->element_sizes[field] == 0) {
+            snprintf(text, room, "field %zu has elements of 0 bytes", field);
+        } else if (!unibuf_halo_field_bytes(shape, shape->element_sizes[field], &bytes)) {
+            snprintf(text, room, "field %zu would have more bytes than can be counted: its extents are too large",
+                     field);
+        }
     }
     return text[0] ? UNIBUF_INVALID_ARGUMENT : UNIBUF_OK;
 }

@@ -1,20 +1,83 @@
-// unibuf_mpi_calls.c: what the module unibuf_mpi calls of MPI. It is compiled with the program's own MPI, as the module
-// is.
+// unibuf_mpi_native.c: what the module unibuf_mpi calls of MPI. It is compiled with the program's own MPI, as the
+// module is.
 //
 // Communicators come as the integers that Fortran has for them; no array of Fortran is given to MPI.
+#include <limits.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <unibuf/detail/halo_messages.h>
 #include <unibuf/detail/mpi_messages.h>
 
 enum { text_size = 512 };
 
+/// Where a halo is that a program has a handle of. It serves many of them, one after the other, and stays: a handle may
+/// always look whether its halo is still there.
+typedef struct halo_slot {
+    unibuf_halo_messages messages;
+    int64_t generation;  // odd while it has a halo
+    struct halo_slot* next;
+} halo_slot;
+
+static pthread_mutex_t slots_lock = PTHREAD_MUTEX_INITIALIZER;
+static halo_slot* free_slots;
+
+/// Returns a slot without a halo, or NULL where there is no memory.
+static halo_slot* take_slot(void) {
+    pthread_mutex_lock(&slots_lock);
+    halo_slot* const taken = free_slots;
+    if (taken) free_slots = taken->next;
+    pthread_mutex_unlock(&slots_lock);
+    return taken ? taken : calloc(1, sizeof(halo_slot));
+}
+
+static void give_slot(halo_slot* slot) {
+    pthread_mutex_lock(&slots_lock);
+    slot->next = free_slots;
+    free_slots = slot;
+    pthread_mutex_unlock(&slots_lock);
+}
+
+/// Returns whether the halo of a handle is still there; where it is to end, this is the last time.
+static int is_there(halo_slot* slot, int64_t generation, bool ends) {
+    pthread_mutex_lock(&slots_lock);
+    const bool is = slot && slot->generation == generation;
+    if (is && ends) ++slot->generation;
+    pthread_mutex_unlock(&slots_lock);
+    return is;
+}
+
+static int refuse(const halo_slot* slot, int64_t generation, char* text) {
+    snprintf(text, text_size, "a halo was used that %s",
+             slot              ? "was destroyed"
+             : generation == 0 ? "was not created"
+                               : "could not be created");
+    return UNIBUF_INVALID_ARGUMENT;
+}
+
+/// Returns whether an int cannot count the bytes of the first axis. Then each element is an axis of its own.
+static bool lie_apart(const unibuf_halo_shape* shape) {
+    size_t most = 1;
+    for (size_t field = 0; field < shape->fields && field < UNIBUF_HALO_FIELDS; ++field) {
+        if (most < shape->element_sizes[field]) most = shape->element_sizes[field];
+    }
+    return shape->extents[0] > INT_MAX / most;
+}
+
 /// Makes the messages of a halo, at all processes or at none. `text` says what is wrong already, and what failed.
 int unibuf_mpi_open(int comm, int axes, const int64_t* extents, const int* ghosts, const int* periodic,
                     const int* ranks, int corners, int fields, const int64_t* element_sizes, int fault, char* text,
-                    unibuf_halo_messages** made) {
+                    halo_slot** slot, int64_t* generation) {
     unibuf_halo_shape shape = {0};
-    unibuf_halo_messages* const halo = calloc(1, sizeof *halo);
-    if (!halo) return UNIBUF_OUT_OF_MEMORY;
+    halo_slot none = {0};
+    *slot = NULL;
+    *generation = -1;
+    unibuf_status status = unibuf_mpi_usable(none.messages.message, text_size);
+    if (status != UNIBUF_OK) {
+        memcpy(text, none.messages.message, text_size);
+        return (int)status;
+    }
+    halo_slot* const taken = take_slot();
+    unibuf_halo_messages* const halo = taken ? &taken->messages : &none.messages;
     shape.fortran = 1;
     shape.axes = (size_t)axes;
     shape.corners = corners;
@@ -29,18 +92,39 @@ int unibuf_mpi_open(int comm, int axes, const int64_t* extents, const int* ghost
         shape.element_sizes[field] = (size_t)element_sizes[field];
     }
     memcpy(halo->message, text, text_size);
-    const int status = (int)unibuf_messages_open(halo, MPI_Comm_f2c((MPI_Fint)comm), &shape, (unibuf_status)fault);
+    if (fault == UNIBUF_OK && axes == UNIBUF_HALO_AXES && lie_apart(&shape)) {
+        snprintf(halo->message, text_size, "the first of 8 axes has more bytes than can be counted");
+        fault = UNIBUF_INVALID_ARGUMENT;
+    }
+    if (fault == UNIBUF_OK && !taken) {
+        snprintf(halo->message, text_size, "memory for a halo was asked for");
+        fault = UNIBUF_OUT_OF_MEMORY;  // the others are told
+    }
+    status = unibuf_messages_open(halo, MPI_Comm_f2c((MPI_Fint)comm), &shape, (unibuf_status)fault);
     memcpy(text, halo->message, text_size);
-    *made = halo;
-    if (status == UNIBUF_OK) return status;
-    *made = NULL;
-    free(halo);
-    return status;
+    if (status == UNIBUF_OK) {
+        *slot = taken;
+        *generation = ++taken->generation;
+    } else if (taken) {
+        give_slot(taken);
+    }
+    return (int)status;
 }
 
-void unibuf_mpi_close(unibuf_halo_messages* halo) {
-    if (halo) unibuf_messages_close(halo);
-    free(halo);
+/// Gives the messages of a halo that is there.
+int unibuf_mpi_find(halo_slot* slot, int64_t generation, char* text, unibuf_halo_messages** found) {
+    *found = NULL;
+    if (!is_there(slot, generation, false)) return refuse(slot, generation, text);
+    *found = &slot->messages;
+    return UNIBUF_OK;
+}
+
+/// Ends a halo, and with it all copies of its handle.
+int unibuf_mpi_close(halo_slot* slot, int64_t generation, char* text) {
+    if (!is_there(slot, generation, true)) return refuse(slot, generation, text);
+    unibuf_messages_close(&slot->messages);
+    give_slot(slot);
+    return UNIBUF_OK;
 }
 
 /// Returns whether an exchange may begin.
@@ -73,13 +157,16 @@ int64_t unibuf_mpi_next_box(const unibuf_halo_messages* halo, int goes, int64_t 
     const unibuf_halo_side* const side = &halo->sides[at[0]];
     const size_t* const begin = goes ? side->out : side->in;
     const size_t element = shape->element_sizes[at[1]];
+    const bool apart = lie_apart(shape);
     *field = (int)at[1] + 1;
-    *axes = (int)shape->axes;
+    *axes = (int)shape->axes + apart;
+    extents[0] = upper[0] = (int)element;
+    lower[0] = 1;
     for (size_t axis = 0; axis < shape->axes; ++axis) {
-        const size_t each = axis == 0 ? element : 1;  // along the first axis elements lie as bytes
-        extents[axis] = (int)(shape->extents[axis] * each);
-        lower[axis] = (int)(begin[axis] * each) + 1;
-        upper[axis] = (int)((begin[axis] + side->count[axis]) * each);
+        const size_t each = axis == 0 && !apart ? element : 1;  // along the first axis elements lie as bytes
+        extents[axis + apart] = (int)(shape->extents[axis] * each);
+        lower[axis + apart] = (int)(begin[axis] * each) + 1;
+        upper[axis + apart] = (int)((begin[axis] + side->count[axis]) * each);
     }
     *bytes = (goes ? side->outgoing : side->incoming) + at[2];
     const int64_t size = (int64_t)(side->elements * element);
