@@ -14,6 +14,7 @@
 #include "backends/spaces.hpp"
 #include "trace/counters.hpp"
 #include "trace/recorder.hpp"
+#include "unibuf/detail/sizes.hpp"
 
 namespace unibuf::detail {
 namespace {
@@ -147,9 +148,14 @@ residents::outcome residents::make_room(space where, std::uint64_t bytes, const 
 
 room::room(const resident& asking, space where, std::uint64_t bytes, const wait_limit& limit)
     : asking_(asking), where_(where), bytes_(bytes), limit_(limit) {
+    if (bytes > most_bytes) {
+        refuse(fmt::format("{} bytes were asked for at {}, and no memory has more than {}", bytes, where.name(),
+                           most_bytes));
+    }
     while (!trace::hold(where, bytes)) {
         const auto [held, most] = std::pair(memory_in(where).held, memory_in(where).limit);
-        if (held + bytes <= most || make(held + bytes - most)) continue;
+        const bool fits = lies_within(held, bytes, most);
+        if (fits || (bytes <= most && make(held - (most - bytes)))) continue;
         if (trace::hold(where, bytes)) break;  // others have let go between the two looks
         refuse(fmt::format("{} bytes were asked for at {}, which is limited to {} and holds {}{}", bytes, where.name(),
                            most, held,

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -10,6 +11,7 @@
 #include "support/faults.hpp"
 #include "unibuf/buffer.hpp"
 #include "unibuf/error.hpp"
+#include "unibuf/statistics.hpp"
 #include "unibuf/unified_buffer.hpp"
 
 namespace unibuf::test::allocation_fault_test {
@@ -31,9 +33,9 @@ void expect_out_of_memory(const buffer& of, Call call) {
 
 class impossible_size : public testing::TestWithParam<std::size_t> {};
 
-TEST_P(impossible_size, is_refused_at_the_first_access_and_harms_nothing) {
-    buffer huge(GetParam());
-    EXPECT_EQ(huge.size_bytes(), GetParam());
+void expect_refused_and_harmless(std::size_t size) {
+    buffer huge(size);
+    EXPECT_EQ(huge.size_bytes(), size);
     const std::uint64_t held = memory_in_all().held;
     for (int again = 0; again < 2; ++again) {
         expect_out_of_memory(huge, [&] { huge.read(host); });
@@ -50,8 +52,39 @@ TEST_P(impossible_size, is_refused_at_the_first_access_and_harms_nothing) {
     huge.discard(host);
 }
 
+TEST_P(impossible_size, is_refused_at_the_first_access_and_harms_nothing) { expect_refused_and_harmless(GetParam()); }
+
+TEST_P(impossible_size, is_refused_beside_buffers_that_hold_memory) {
+    const std::vector<std::byte> content(1000, std::byte{42});
+    buffer at_host(content.size());
+    buffer at_device(content.size());
+    at_host.copy_from(content);
+    at_device.fill(std::span(content).first(1), "debug:0");
+    expect_refused_and_harmless(GetParam());
+    for (const space where : {host, space("debug:0")}) {
+        for (buffer* const each : {&at_host, &at_device}) {
+            std::vector<std::byte> found(content.size());
+            each->copy_to(found, where);
+            EXPECT_EQ(found, content);
+        }
+    }
+}
+
+TEST_P(impossible_size, is_refused_where_memory_is_limited_and_takes_none_from_others) {
+    buffer other(1000);
+    other.fill(std::vector{std::byte{42}}, "debug:0");
+    const memory_usage before = memory_in("debug:0");
+    limit_memory("debug:0", before.held + 1000);
+    buffer huge(GetParam());
+    expect_out_of_memory(huge, [&] { huge.write("debug:0"); });
+    limit_memory("debug:0", before.limit);
+    EXPECT_EQ(memory_in("debug:0").held, before.held);
+}
+
 INSTANTIATE_TEST_SUITE_P(all, impossible_size,
-                         testing::Values(impossible, impossible + 1, static_cast<std::size_t>(-1)),
+                         testing::Values(impossible, impossible + 1, std::size_t{1} << 63,
+                                         static_cast<std::size_t>(-256), static_cast<std::size_t>(-2),
+                                         static_cast<std::size_t>(-1)),
                          [](const auto& each) { return "case_" + std::to_string(each.index); });
 
 TEST(impossible_shape, is_refused_when_it_is_made) {
