@@ -80,4 +80,9 @@ void refuse_null(const char* what) {
     throw error(error_code::invalid_argument, "NULL was given where " + std::string(what) + " is needed");
 }
 
+void refuse_count(std::size_t count, const char* what) {
+    throw error(error_code::invalid_argument,
+                "a count of " + std::to_string(count) + " was given with " + what + ": no memory has so many");
+}
+
 }  // namespace unibuf::c

@@ -3,6 +3,7 @@
 
 #include <unibuf/unibuf.h>
 
+#include <cstddef>
 #include <unibuf/error.hpp>
 
 namespace unibuf::c {
@@ -28,6 +29,9 @@ unibuf_status attempt(const Work& work) noexcept {
 }
 
 [[noreturn]] void refuse_null(const char* what);
+
+/// Throws, and says that no memory has `count` of what was given.
+[[noreturn]] void refuse_count(std::size_t count, const char* what);
 
 /// Throws where `pointer` is NULL, and says that `what` was to be given.
 template <class T>

@@ -1,7 +1,7 @@
 // buffer.cpp: buffers, and the verbs that move their bytes.
+#include <array>
 #include <cstddef>
 #include <cstdint>
-#include <limits>
 #include <memory>
 #include <span>
 #include <string>
@@ -46,10 +46,6 @@ unibuf_status unibuf_create(size_t bytes, const unibuf_options* options, unibuf_
 unibuf_status unibuf_create_over(void* memory, size_t bytes, void (*on_free)(void*), void* context,
                                  const unibuf_options* options, unibuf_buffer** buffer) {
     return attempt([&] {
-        if (bytes > std::numeric_limits<std::uintptr_t>::max() - reinterpret_cast<std::uintptr_t>(memory)) {
-            throw unibuf::error(unibuf::error_code::invalid_argument,
-                                std::to_string(bytes) + " bytes of the caller's do not fit behind their address");
-        }
         const auto keep = std::make_shared<callers_memory>(on_free, context);
         hand_out(buffer, "a place for the buffer",
                  [&] { return unibuf::buffer::over(bytes_at<std::byte>(memory, bytes), keep, options_of(options)); });
@@ -66,13 +62,12 @@ unibuf_status unibuf_view_rect(unibuf_buffer* buffer, size_t element_size, size_
                                const size_t* begin, const size_t* end, unibuf_buffer** view) {
     return attempt([&] {
         hand_out(view, "a place for the view", [&] {
-            const std::span sizes(&given(extents, "extents"), axes);
+            const auto array = unibuf::shape::of(std::span(&given(extents, "extents"), axes));  // has few axes
             given(begin, "the begin of each axis");
             given(end, "the end of each axis");
-            std::vector<unibuf::slice> along;
-            along.reserve(sizes.size());
-            for (std::size_t axis = 0; axis < sizes.size(); ++axis) along.push_back({begin[axis], end[axis], 1});
-            return bytes_of(buffer).view(unibuf::shape::of(sizes), element_size, along);
+            std::array<unibuf::slice, unibuf::shape::max_rank> along;
+            for (std::size_t axis = 0; axis < axes; ++axis) along[axis] = {begin[axis], end[axis], 1};
+            return bytes_of(buffer).view(array, element_size, std::span(along).first(axes));
         });
     });
 }
@@ -136,11 +131,17 @@ unibuf_status unibuf_mark_device_dirty(unibuf_buffer* buffer, size_t offset, siz
 }
 
 unibuf_status unibuf_mark_dirty(unibuf_buffer* buffer, unibuf_space where, const unibuf_access_options* options) {
-    return attempt([&] { bytes_of(buffer).mark_dirty(space_of(where), access_options_of(options)); });
+    return attempt([&] {
+        unibuf::buffer& of = bytes_of(buffer);
+        of.mark_dirty(space_of(where), access_options_of(of, options));
+    });
 }
 
 unibuf_status unibuf_prefetch(unibuf_buffer* buffer, unibuf_space where, const unibuf_access_options* options) {
-    return attempt([&] { bytes_of(buffer).prefetch(space_of(where), access_options_of(options)); });
+    return attempt([&] {
+        unibuf::buffer& of = bytes_of(buffer);
+        of.prefetch(space_of(where), access_options_of(of, options));
+    });
 }
 
 unibuf_status unibuf_discard(unibuf_buffer* buffer, unibuf_space where) {

@@ -4,6 +4,7 @@
 #include <array>
 #include <cstddef>
 #include <string>
+#include <unibuf/detail/sizes.hpp>
 #include <unibuf/error.hpp>
 #include <unibuf/state.hpp>
 #include <unibuf/statistics.hpp>
@@ -84,6 +85,11 @@ void refuse_access(unibuf_access what) {
     refuse("the access " + std::to_string(number(what)) + " was asked for: read is 1, write 2, read_write 3");
 }
 
+void refuse_nothing(const char* begins_as) {
+    refuse(std::string("0 bytes were asked for: options begin as ") + begins_as +
+           ", whose size is UNIBUF_REST, not as {0}");
+}
+
 reopening reopening_of(unibuf_reopening given) { return checked(given, reopening::told, "reopening"); }
 
 buffer_options options_of(const unibuf_options* given) {
@@ -116,6 +122,9 @@ access_options read_options(const unibuf_access_options& given) {
 }
 
 native_memory native_of(const unibuf_native& given) {
+    if (!detail::sum(given.handle, given.offset)) {
+        refuse("a handle with an offset of " + std::to_string(given.offset) + " was given: no memory has such a byte");
+    }
     return {.where = space_of(given.where), .handle = given.handle, .offset = given.offset, .bytes = given.size};
 }
 

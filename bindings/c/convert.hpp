@@ -4,7 +4,9 @@
 #include <unibuf/unibuf.h>
 
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
+#include <unibuf/buffer.hpp>
 #include <unibuf/options.hpp>
 #include <unibuf/space.hpp>
 #include <unibuf/standing_hold.hpp>
@@ -23,8 +25,17 @@ inline access access_of(unibuf_access what) {
 }
 
 access_options read_options(const unibuf_access_options& given);
-inline access_options access_options_of(const unibuf_access_options* given) {
-    return given ? read_options(*given) : access_options{};
+[[noreturn]] void refuse_nothing(const char* begins_as);
+
+/// Throws where no byte of those from `offset` on was asked for: options that begin as {0} say so.
+inline void check_asks(const buffer& of, std::size_t offset, std::size_t size, const char* begins_as) {
+    if (size == 0 && offset < of.size_bytes()) refuse_nothing(begins_as);
+}
+
+inline access_options access_options_of(const buffer& of, const unibuf_access_options* given) {
+    if (!given) return {};
+    check_asks(of, given->offset, given->size, "UNIBUF_ACCESS_INIT");
+    return read_options(*given);
 }
 
 reopening reopening_of(unibuf_reopening given);

@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <span>
 #include <unibuf/buffer.hpp>
+#include <unibuf/detail/sizes.hpp>
 #include <unibuf/fence.hpp>
 
 #include "attempt.hpp"
@@ -29,6 +30,15 @@ template <class Byte, class Void>
 std::span<Byte> bytes_at(Void* data, std::size_t size) {
     if (size != 0) given(static_cast<Byte*>(data), "data");
     return {static_cast<Byte*>(data), size};
+}
+
+/// Returns `count` things of the caller's from `first` on, which may be NULL where there are none. `what` names them.
+template <class T>
+std::span<T> list_of(T* first, std::size_t count, const char* what) {
+    if (count == 0) return {};
+    given(first, what);
+    if (count > detail::most_bytes / sizeof(T)) refuse_count(count, what);
+    return {first, count};
 }
 
 /// Returns the caller's bytes that belong to those of a buffer from `offset` on. UNIBUF_REST means as many as the

@@ -51,7 +51,8 @@ unibuf_status unibuf_capture_upload(unibuf_buffer* buffer, unibuf_space where, c
                                     unibuf_held** held) {
     return attempt([&] {
         hand_out(held, "a place for what is held", [&]() -> unibuf_held {
-            auto view = bytes_of(buffer).capture_upload(space_of(where), access_options_of(options));
+            unibuf::buffer& of = bytes_of(buffer);
+            auto view = of.capture_upload(space_of(where), access_options_of(of, options));
             const std::size_t count = view.native().bytes;
             return {std::move(view), count};
         });

@@ -1,6 +1,8 @@
 // lease.cpp: leases that lie with the caller.
+#include <algorithm>
 #include <cstddef>
 #include <new>
+#include <span>
 #include <unibuf/error.hpp>
 #include <unibuf/lease_together.hpp>
 #include <utility>
@@ -44,8 +46,10 @@ using namespace unibuf::c;
 unibuf_status unibuf_acquire(unibuf_buffer* buffer, unibuf_space where, unibuf_access access,
                              const unibuf_access_options* options, unibuf_lease* lease) {
     const unibuf_status status = attempt([&] {
-        put(given(lease, "a place for the lease"),
-            [&] { return bytes_of(buffer).acquire(space_of(where), access_of(access), access_options_of(options)); });
+        put(given(lease, "a place for the lease"), [&] {
+            unibuf::buffer& of = bytes_of(buffer);
+            return of.acquire(space_of(where), access_of(access), access_options_of(of, options));
+        });
     });
     if (status != UNIBUF_OK && lease) *lease = UNIBUF_LEASE_INIT;
     return status;
@@ -54,15 +58,15 @@ unibuf_status unibuf_acquire(unibuf_buffer* buffer, unibuf_space where, unibuf_a
 unibuf_status unibuf_acquire_together(const unibuf_wanted_lease* wanted, size_t count, unibuf_lease* leases) {
     return attempt([&] {
         if (count == 0) return;
-        given(leases, "a place for the leases");
-        for (std::size_t i = 0; i < count; ++i) leases[i] = UNIBUF_LEASE_INIT;
+        const std::span places = list_of(leases, count, "a place for the leases");
+        std::ranges::fill(places, unibuf_lease UNIBUF_LEASE_INIT);
         given(wanted, "a list of leases");
 
         std::vector<unibuf::wanted_byte_lease> all;
         for (std::size_t i = 0; i < count; ++i) {
             const unibuf_wanted_lease& each = wanted[i];
-            all.push_back({&bytes_of(each.buffer), space_of(each.where), access_of(each.access),
-                           access_options_of(each.options)});
+            unibuf::buffer& of = bytes_of(each.buffer);
+            all.push_back({&of, space_of(each.where), access_of(each.access), access_options_of(of, each.options)});
         }
         std::vector<byte_lease> taken(count);
         unibuf::lease_together(all, taken);

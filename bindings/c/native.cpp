@@ -13,6 +13,7 @@
 
 #include "attempt.hpp"
 #include "convert.hpp"
+#include "handles.hpp"
 #include "queues.hpp"
 
 namespace unibuf::c {
@@ -46,10 +47,7 @@ unibuf_status unibuf_cuda_handles(unibuf_space where, int* ordinal, struct CUctx
 unibuf_queue unibuf_cuda_queue(struct CUstream_st* stream) { return noted(unibuf::cuda::queue_of(stream)); }
 
 unibuf_status unibuf_cuda_use_streams(unibuf_space where, struct CUstream_st* const* streams, size_t count) {
-    return attempt([&] {
-        if (count != 0) given(streams, "a list of streams");
-        unibuf::cuda::use_streams(space_of(where), {streams, count});
-    });
+    return attempt([&] { unibuf::cuda::use_streams(space_of(where), list_of(streams, count, "a list of streams")); });
 }
 
 unibuf_status unibuf_cuda_pointer(const unibuf_native* copy, unsigned long long* pointer) {

@@ -12,8 +12,9 @@ struct unibuf_standing_hold {
 namespace unibuf::c {
 namespace {
 
-standing_options standing_options_of(const unibuf_standing_options* given) {
+standing_options standing_options_of(const buffer& of, const unibuf_standing_options* given) {
     if (!given) return {};
+    check_asks(of, given->offset, given->size, "UNIBUF_STANDING_INIT");
     standing_options result;
     result.offset = given->offset;
     result.count = given->size;
@@ -39,7 +40,8 @@ unibuf_status unibuf_bind(unibuf_buffer* buffer, unibuf_space where, unibuf_acce
                           const unibuf_standing_options* options, unibuf_standing_hold** hold) {
     return attempt([&] {
         hand_out(hold, "a place for the hold", [&]() -> unibuf_standing_hold {
-            return {bytes_of(buffer).bind(space_of(where), access_of(access), standing_options_of(options))};
+            unibuf::buffer& of = bytes_of(buffer);
+            return {of.bind(space_of(where), access_of(access), standing_options_of(of, options))};
         });
     });
 }

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "unibuf/buffer.hpp"
+#include "unibuf/detail/sizes.hpp"
 #include "unibuf/shape.hpp"
 
 namespace unibuf {
@@ -233,7 +234,7 @@ inline void add_axis(std::array<std::size_t, shape::max_rank>& extents, layout& 
     const std::size_t stop = along.stop == rest ? extent : along.stop;
     const std::size_t step = along.step == 0 ? 1 : along.step;
     extents[rank] = stop > along.start ? (stop - along.start - 1) / step + 1 : 0;
-    lies.strides[rank++] = step * pitch;
+    lies.strides[rank++] = product(step, pitch).value_or(0);  // of one index: a longer axis lies within the buffer
 }
 
 /// Returns how the elements of a rectangle of an array lie.

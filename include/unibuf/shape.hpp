@@ -9,6 +9,7 @@
 #include <string>
 #include <utility>
 
+#include "unibuf/detail/sizes.hpp"
 #include "unibuf/error.hpp"
 
 namespace unibuf {
@@ -62,9 +63,9 @@ private:
         elements_ = empty ? 0 : 1;
         if (empty) return;
         for (const std::size_t extent : extents()) {
-            if (__builtin_mul_overflow(elements_, extent, &elements_)) {
-                throw error(error_code::out_of_memory, "a shape of more than 2^64 elements was asked for");
-            }
+            const auto counted = detail::product(elements_, extent);
+            if (!counted) throw error(error_code::out_of_memory, "a shape of more than 2^64 elements was asked for");
+            elements_ = *counted;
         }
     }
 

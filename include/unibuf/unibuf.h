@@ -197,7 +197,8 @@ typedef struct unibuf_options {
 #define UNIBUF_REST SIZE_MAX
 #define UNIBUF_FOREVER INT64_MAX
 
-/// The part of a buffer that an access is about, how long it may wait, and the queue that its work is on.
+/// The part of a buffer that an access is about, how long it may wait, and the queue that its work is on. A size of 0
+/// where the handle has bytes from the offset on is UNIBUF_INVALID_ARGUMENT: a struct that starts as {0} has it.
 typedef struct unibuf_access_options {
     size_t offset;
     size_t size;

@@ -1,6 +1,7 @@
 // unibuf/unified_buffer.hpp: a buffer of elements, with a shape.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <concepts>
 #include <cstddef>
@@ -14,6 +15,7 @@
 
 #include "unibuf/buffer.hpp"
 #include "unibuf/detail/element_name.hpp"
+#include "unibuf/detail/sizes.hpp"
 #include "unibuf/error.hpp"
 #include "unibuf/rectangle.hpp"
 #include "unibuf/shape.hpp"
@@ -205,16 +207,12 @@ private:
     /// refused as such.
     static std::size_t scaled(std::size_t elements) noexcept {
         if (elements == rest) return rest;
-        std::size_t bytes = 0;
-        return __builtin_mul_overflow(elements, sizeof(T), &bytes) || bytes == rest ? rest - 1 : bytes;
+        return std::min(detail::product(elements, sizeof(T)).value_or(rest), rest - 1);
     }
 
     static std::size_t bytes_of(const unibuf::shape& shape) {
-        std::size_t bytes = 0;
-        if (__builtin_mul_overflow(shape.elements(), sizeof(T), &bytes)) {
-            throw error(error_code::out_of_memory, "a buffer of more than 2^64 bytes was asked for");
-        }
-        return bytes;
+        if (const auto bytes = detail::product(shape.elements(), sizeof(T))) return *bytes;
+        throw error(error_code::out_of_memory, "a buffer of more than 2^64 bytes was asked for");
     }
 
     static access_options in_bytes(access_options options) noexcept {

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "backends/poll.hpp"
+#include "unibuf/detail/sizes.hpp"
 #include "unibuf/error.hpp"
 
 namespace unibuf::backends {
@@ -19,9 +20,7 @@ constexpr std::chrono::seconds patience(1);
 
 arena::arena(const measures& of, maker make, marker mark) : of_(of), make_(std::move(make)), mark_(std::move(mark)) {}
 
-std::size_t arena::rounded(std::size_t bytes) const noexcept {
-    return (bytes + of_.granule - 1) / of_.granule * of_.granule;
-}
+std::size_t arena::rounded(std::size_t bytes) const noexcept { return detail::rounded_up(bytes, of_.granule); }
 
 arena::place arena::allocate(std::size_t bytes) {
     bytes = rounded(bytes);

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <cstring>
 #include <iterator>
 #include <memory>
@@ -25,6 +26,7 @@
 #include "buffer/verbs.hpp"
 #include "trace/guards.hpp"
 #include "unibuf/batch.hpp"
+#include "unibuf/detail/sizes.hpp"
 #include "unibuf/error.hpp"
 
 namespace unibuf {
@@ -36,7 +38,7 @@ using detail::core_of;
 /// handle's end.
 byte_range checked(const detail::core& core, std::size_t begin, std::size_t bytes, std::size_t offset,
                    std::size_t count) {
-    if (offset > bytes || (count != rest && count > bytes - offset)) {
+    if (!detail::lies_within(offset, count == rest ? 0 : count, bytes)) {
         throw error(error_code::out_of_range,
                     count == rest
                         ? fmt::format("{}: all from byte {} was asked for of {} bytes", core.name(), offset, bytes)
@@ -67,6 +69,11 @@ buffer::buffer(std::size_t bytes, const buffer_options& options)
     : gate_(new detail::core(bytes, options)), begin_(0), bytes_(bytes) {}
 
 buffer buffer::over(std::span<std::byte> memory, std::shared_ptr<void> keep, const buffer_options& options) {
+    if (memory.size() > detail::most_bytes ||
+        !detail::sum(reinterpret_cast<std::uintptr_t>(memory.data()), memory.size())) {
+        throw error(error_code::invalid_argument,
+                    fmt::format("{} bytes of the program's do not fit behind their address", memory.size()));
+    }
     buffer made(memory.size(), options);
     detail::core& core = core_of(made.gate_);
     auto kept = std::make_shared<taken_memory>(std::move(keep), memory, core.name());
@@ -99,8 +106,7 @@ buffer buffer::view(std::size_t offset, std::size_t bytes) {
 buffer buffer::view(const unibuf::shape& extents, std::size_t element_bytes, std::span<const slice> along) {
     detail::core& core = core_of(gate_);
     check_is_range("a rectangle");
-    std::size_t bytes = 0;
-    if (__builtin_mul_overflow(extents.elements(), element_bytes, &bytes) || bytes != bytes_ || bytes == 0) {
+    if (bytes_ == 0 || detail::product(extents.elements(), element_bytes) != bytes_) {
         throw error(error_code::invalid_argument,
                     fmt::format("{}: a rectangle of an array of {} elements of {} bytes was asked for, of {} bytes",
                                 core.name(), extents.elements(), element_bytes, bytes_));

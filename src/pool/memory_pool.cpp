@@ -3,10 +3,12 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <vector>
 
 #include "buffer/leases.hpp"
 #include "pool/pool_state.hpp"
+#include "unibuf/detail/sizes.hpp"
 
 namespace unibuf {
 
@@ -36,9 +38,10 @@ void memory_pool::release(buffer&& of) {
 
 void memory_pool::reserve(std::size_t count, std::size_t bytes, space where, const buffer_options& options) {
     std::vector<buffer> made;
-    if (count > made.max_size()) {
+    const auto all = detail::product(count, std::max(bytes, sizeof(detail::core)));
+    if (!all || *all > detail::most_bytes) {
         throw error(error_code::out_of_memory,
-                    fmt::format("{} buffers of {} bytes were to be reserved: no memory can list them", count, bytes));
+                    fmt::format("{} buffers of {} bytes were to be reserved: no memory has so many", count, bytes));
     }
     made.reserve(count);
     while (made.size() < count) {

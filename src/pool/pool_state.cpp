@@ -8,6 +8,7 @@
 #include "buffer/reuse.hpp"
 #include "pool/all_pools.hpp"
 #include "pool/size_classes.hpp"
+#include "unibuf/detail/sizes.hpp"
 
 namespace unibuf::detail {
 namespace {
@@ -160,10 +161,12 @@ void pool_state::keep(core& of) noexcept {
 
 void pool_state::put_into_bin(core& of) noexcept {
     const pool_key key = of.tag().key;
+    const auto all = sum(bin_bytes_, key.size_class);
+    if (!all) return of.drop_handle();  // it is larger than any memory
     try {
         bins_[key].push_back({&of, releases_ + 1});
         ++releases_;
-        bin_bytes_ += key.size_class;
+        bin_bytes_ = *all;
     } catch (const std::bad_alloc&) {  // there is no room to note the buffer
         const auto bin = bins_.find(key);
         if (bin != bins_.end() && bin->second.empty()) bins_.erase(bin);

@@ -5,6 +5,8 @@
 #include <bit>
 #include <cstddef>
 
+#include "unibuf/detail/sizes.hpp"
+
 namespace unibuf::detail {
 
 inline constexpr std::size_t smallest_class = 64;
@@ -14,8 +16,7 @@ inline constexpr std::size_t smallest_class = 64;
 constexpr std::size_t class_of(std::size_t bytes) noexcept {
     if (bytes <= smallest_class) return smallest_class;
     const std::size_t step = std::max(std::bit_floor(bytes) / 8, smallest_class);
-    const std::size_t rounded = (bytes + step - 1) / step * step;
-    return rounded < bytes ? bytes : rounded;  // sizes that nothing has room for stay as they are
+    return rounded_up(bytes, step);
 }
 
 }  // namespace unibuf::detail

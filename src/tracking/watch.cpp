@@ -11,6 +11,7 @@
 #include "tracking/kernel.hpp"
 #include "tracking/pages.hpp"
 #include "tracking/shadow.hpp"
+#include "unibuf/detail/sizes.hpp"
 #include "unibuf/error.hpp"
 
 namespace unibuf::tracking {
@@ -40,7 +41,7 @@ std::unique_ptr<watch> make_watch(std::span<std::byte> memory, own_pages own, st
         if (!by.add_common(mapping)) return nullptr;
         return std::make_unique<page_watch>(memory, page_watch::of::common_mapping);
     }
-    const std::span pages(memory.data(), (memory.size() + page - 1) / page * page);
+    const std::span pages(memory.data(), detail::rounded_up(memory.size(), page));
     if (!by.add(pages)) return nullptr;
     return std::make_unique<page_watch>(memory, page_watch::of::own_mapping);
 }

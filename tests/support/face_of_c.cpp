@@ -47,9 +47,14 @@ unibuf_access access_of(access what) {
 /// Returns a queue as C has it. It may be one of CUDA or OpenGL, too: C notes the pointer alone.
 unibuf_queue named(queue on) { return on ? unibuf_opencl_queue(static_cast<_cl_command_queue*>(on.native)) : nullptr; }
 
-unibuf_access_options options_of(const access_options& from) {
+/// In C, an access to no bytes is one at the end of the handle: elsewhere it is taken for options that begin as {0}.
+std::size_t offset_of(const unibuf_buffer* of, std::size_t offset, std::size_t count) {
+    return count == 0 ? std::max(offset, unibuf_size(of)) : offset;
+}
+
+unibuf_access_options options_of(const unibuf_buffer* of, const access_options& from) {
     unibuf_access_options result = UNIBUF_ACCESS_INIT;
-    result.offset = from.offset;
+    result.offset = offset_of(of, from.offset, from.count);
     result.size = from.count;
     result.queue = named(from.on);
     return result;
@@ -58,7 +63,7 @@ unibuf_access_options options_of(const access_options& from) {
 class held_lease final : public face::held {
 public:
     held_lease(unibuf_buffer* of, space where, access what, const access_options& options) {
-        const unibuf_access_options asked = options_of(options);
+        const unibuf_access_options asked = options_of(of, options);
         must(unibuf_acquire(of, where.id(), access_of(what), &asked, &lease_));
     }
     ~held_lease() override { unibuf_release(&lease_); }
@@ -94,7 +99,7 @@ class bound_device final : public face::bound {
 public:
     bound_device(unibuf_buffer* of, space where, access what, standing_options options) : how_(std::move(options)) {
         unibuf_standing_options asked = UNIBUF_STANDING_INIT;
-        asked.offset = how_.offset;
+        asked.offset = offset_of(of, how_.offset, how_.count);
         asked.size = how_.count;
         asked.queue = named(how_.on);
         asked.reopens = how_.opens == reopening::told ? UNIBUF_REOPENS_WHEN_TOLD : UNIBUF_REOPENS_AT_ONCE;
@@ -193,7 +198,7 @@ public:
         must(unibuf_mark_device_dirty(of_, offset, count));
     }
     void mark_dirty(space where, std::size_t offset, std::size_t count) override {
-        const unibuf_access_options asked = options_of({.offset = offset, .count = count});
+        const unibuf_access_options asked = options_of(of_, {.offset = offset, .count = count});
         must(unibuf_mark_dirty(of_, where.id(), &asked));
     }
     void sync_to_host(std::size_t offset, std::size_t count) override { must(unibuf_sync_to_host(of_, offset, count)); }
@@ -201,7 +206,7 @@ public:
         must(unibuf_sync_to_device(of_, offset, count));
     }
     void prefetch(space where, const access_options& options) override {
-        const unibuf_access_options asked = options_of(options);
+        const unibuf_access_options asked = options_of(of_, options);
         must(unibuf_prefetch(of_, where.id(), &asked));
     }
     void discard(space where) override { must(unibuf_discard(of_, where.id())); }

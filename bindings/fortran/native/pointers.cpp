@@ -1,8 +1,10 @@
 // pointers.cpp
 #include "pointers.hpp"
 
+#include <algorithm>
 #include <limits>
 #include <string>
+#include <unibuf/detail/sizes.hpp>
 #include <unibuf/error.hpp>
 
 #include "section.hpp"
@@ -22,7 +24,8 @@ shaped_range::shaped_range(std::size_t bytes, std::size_t each, int rank, const 
         throw error(error_code::invalid_argument,
                     "a pointer of rank " + std::to_string(rank) + " needs a shape of as many extents");
     }
-    std::int64_t elements = 1;
+    constexpr std::size_t most = std::numeric_limits<std::int64_t>::max();
+    std::size_t elements = 1;
     for (int axis = 0; axis < rank; ++axis) {
         const auto at = static_cast<std::size_t>(axis);
         extents_[at] = shape ? integer_at(*shape, at, "a shape is an array of integers of rank 1") : available;
@@ -30,12 +33,10 @@ shaped_range::shaped_range(std::size_t bytes, std::size_t each, int rank, const 
             throw error(error_code::invalid_argument,
                         "an extent of " + std::to_string(extents_[at]) + " was given: 0 is the least");
         }
-        if (__builtin_mul_overflow(elements, extents_[at], &elements)) {
-            elements = std::numeric_limits<std::int64_t>::max();
-        }
+        elements = std::min(detail::product(elements, static_cast<std::size_t>(extents_[at])).value_or(most), most);
     }
-    if (elements > available) {
-        const char* const what = elements == std::numeric_limits<std::int64_t>::max() ? " or more" : "";
+    if (elements > static_cast<std::size_t>(available)) {
+        const char* const what = elements == most ? " or more" : "";
         throw error(error_code::out_of_range, "a pointer to " + std::to_string(elements) + what + " elements of " +
                                                   std::to_string(each) + " bytes was asked for; there are " +
                                                   std::to_string(available));
@@ -71,11 +72,12 @@ void associate(CFI_cdesc_t& pointer, const section_layout& with, const CFI_cdesc
 }
 
 void associate(CFI_cdesc_t& pointer, const shaped_range& with, std::byte* base) {
-    auto stride = static_cast<CFI_index_t>(pointer.elem_len);
+    std::size_t stride = pointer.elem_len;
     pointer.base_addr = base + with.offset();
     for (int axis = 0; axis < pointer.rank; ++axis) {
-        pointer.dim[axis] = {.lower_bound = 1, .extent = with.extent(axis), .sm = stride};
-        if (__builtin_mul_overflow(stride, with.extent(axis), &stride)) stride = 0;  // there are no elements
+        pointer.dim[axis] = {.lower_bound = 1, .extent = with.extent(axis), .sm = static_cast<CFI_index_t>(stride)};
+        // Nothing, where there are no elements.
+        stride = detail::product(stride, static_cast<std::size_t>(with.extent(axis))).value_or(0);
     }
 }
 

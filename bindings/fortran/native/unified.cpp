@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <string>
+#include <unibuf/detail/sizes.hpp>
 #include <unibuf/error.hpp>
 #include <utility>
 #include <vector>
@@ -51,8 +52,6 @@ std::unique_ptr<unified> unified::view_section(const CFI_cdesc_t& shape, const C
     section_layout lies{.element = element, .rank = static_cast<int>(rank)};
     std::vector<std::int64_t> extents(rank);  // in the order of C
     std::vector<slice> along(rank);
-    auto pitch = static_cast<std::int64_t>(element);
-    std::size_t first = 0;
     for (std::size_t axis = 0; axis < rank; ++axis) {
         const std::int64_t extent = integer_at(shape, axis, "a shape is an array of integers");
         const std::int64_t begin = integer_at(lower, axis, "lower bounds are an array of integers");
@@ -64,15 +63,18 @@ std::unique_ptr<unified> unified::view_section(const CFI_cdesc_t& shape, const C
         }
         extents[rank - 1 - axis] = extent;
         along[rank - 1 - axis] = {static_cast<std::size_t>(begin - 1), static_cast<std::size_t>(end), 1};
-        if (axis < CFI_MAX_RANK) {
-            lies.extents[axis] = end - begin + 1;
-            lies.strides[axis] = pitch;
-        }
-        first += static_cast<std::size_t>((begin - 1) * pitch);
-        pitch *= extent;
     }
-    auto made = std::unique_ptr<unified>(
-        new unified(bytes_.view(unibuf::shape::of(extents), element, along), begin_ + first, gpu_, holds_));
+    buffer part = bytes_.view(unibuf::shape::of(extents), element, along);  // so the array lies within the buffer
+    std::size_t pitch = element;
+    std::size_t first = 0;
+    for (std::size_t axis = 0; axis < rank; ++axis) {
+        const slice& cut = along[rank - 1 - axis];
+        lies.extents[axis] = static_cast<std::int64_t>(cut.stop - cut.start);
+        lies.strides[axis] = static_cast<std::int64_t>(pitch);
+        first += cut.start * pitch;
+        pitch *= static_cast<std::size_t>(extents[rank - 1 - axis]);
+    }
+    auto made = std::unique_ptr<unified>(new unified(std::move(part), begin_ + first, gpu_, holds_));
     if (made->bytes_.is_rectangle()) made->layout_ = lies;
     return made;
 }
@@ -103,16 +105,14 @@ std::byte* unified::read_by_pointer(extent part) {
 
 extent unified::elements(std::int64_t offset, const section& of) const {
     const std::size_t begin = counted(offset, "an offset");
-    std::size_t first = 0;
-    std::size_t end = 0;
-    if (__builtin_mul_overflow(begin, of.element_bytes(), &first) || __builtin_add_overflow(first, of.bytes(), &end) ||
-        end > size()) {
+    const auto first = detail::product(begin, of.element_bytes());
+    if (!first || !detail::lies_within(*first, of.bytes(), size())) {
         throw error(error_code::out_of_range, std::to_string(of.bytes() / of.element_bytes()) + " elements of " +
                                                   std::to_string(of.element_bytes()) + " bytes from element " +
                                                   std::to_string(offset) + " on were asked for, of a buffer of " +
                                                   std::to_string(size()) + " bytes");
     }
-    return {.offset = first, .bytes = of.bytes()};
+    return {.offset = *first, .bytes = of.bytes()};
 }
 
 void unified::write(const section& from, std::int64_t offset) {

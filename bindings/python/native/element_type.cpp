@@ -1,6 +1,7 @@
 // element_type.cpp
 #include "element_type.hpp"
 
+#include <unibuf/detail/sizes.hpp>
 #include <unibuf/error.hpp>
 #include <unordered_map>
 #include <utility>
@@ -119,7 +120,10 @@ nb::object shape_of(nb::handle wanted, const element_type& element, std::size_t&
                         nb::str("a shape has no negative extents; {!r} was asked for").format(shape).c_str());
         }
         empty |= count == 0;
-        countable &= count == 0 || !__builtin_mul_overflow(bytes, static_cast<std::size_t>(count), &bytes);
+        if (count == 0) continue;
+        const auto all = detail::product(bytes, static_cast<std::size_t>(count));
+        countable &= all.has_value();
+        bytes = all.value_or(bytes);
     }
     if (!countable || bytes > static_cast<std::size_t>(PY_SSIZE_T_MAX)) {
         throw error(

@@ -8,6 +8,7 @@
 #include <cstring>
 #include <mutex>
 #include <optional>
+#include <unibuf/detail/sizes.hpp>
 #include <unordered_map>
 #include <utility>
 
@@ -101,9 +102,9 @@ void* allocate(void* context, std::size_t bytes) {
 }
 
 void* allocate_zeros(void* context, std::size_t count, std::size_t bytes) {
-    std::size_t all = 0;
-    if (__builtin_mul_overflow(count, bytes, &all)) return nullptr;
-    return attempt(context, [&](blocks& of) { return of.allocate(all, block_content::zeros); });
+    const auto all = detail::product(count, bytes);
+    if (!all) return nullptr;
+    return attempt(context, [&](blocks& of) { return of.allocate(*all, block_content::zeros); });
 }
 
 void free(void* context, void* block, std::size_t) {

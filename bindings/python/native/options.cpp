@@ -3,11 +3,13 @@
 
 #include <nanobind/stl/string.h>
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <string>
 #include <string_view>
 #include <unibuf/cuda.hpp>
+#include <unibuf/detail/sizes.hpp>
 #include <unibuf/error.hpp>
 #include <utility>
 
@@ -137,10 +139,8 @@ access_options range_of(nb::handle offset, nb::handle count, std::size_t element
             throw error(error_code::out_of_range,
                         std::string(what) + " is not negative; " + std::to_string(elements) + " was asked for");
         }
-        std::size_t result = 0;
-        const bool too_many =
-            __builtin_mul_overflow(static_cast<std::size_t>(elements), element_bytes, &result) || result == rest;
-        return too_many ? rest - 1 : result;  // a number outside every buffer
+        const auto result = detail::product(static_cast<std::size_t>(elements), element_bytes);
+        return std::min(result.value_or(rest), rest - 1);  // what cannot be counted lies outside every buffer
     };
     access_options result;
     if (offset) result.offset = bytes(offset, "an offset", "an int");

@@ -24,10 +24,11 @@ constexpr std::optional<std::size_t> product(std::size_t one, std::size_t other)
     return result;
 }
 
-/// Returns the least multiple of `unit` that is not less than `size`; `unit` is not 0.
-constexpr std::optional<std::size_t> rounded_up(std::size_t size, std::size_t unit) noexcept {
+/// Returns the least multiple of `unit`, which is not 0, that has room for `size`. Where that cannot be counted it is
+/// `size` itself, which no memory has either.
+constexpr std::size_t rounded_up(std::size_t size, std::size_t unit) noexcept {
     const std::size_t over = size % unit;
-    return over == 0 ? size : sum(size, unit - over);
+    return over == 0 ? size : sum(size, unit - over).value_or(size);
 }
 
 /// Returns whether `count` from `offset` on lie within `size`.

@@ -10,6 +10,7 @@
 #include "backends/spaces.hpp"
 #include "coherence/byte_range.hpp"
 #include "system/pages.hpp"
+#include "unibuf/detail/sizes.hpp"
 
 namespace unibuf::backends {
 
@@ -44,7 +45,7 @@ poisoned_memory::poisoned_memory(const request& what) {
         return;
     }
     const std::size_t page = system::page_size();
-    const std::size_t content = (what.bytes + page - 1) / page * page;
+    const std::size_t content = detail::rounded_up(what.bytes, page);
     request more = what;
     more.bytes = content + sizeof(chunks) + chunks::count(what.bytes);
     pages_ = device_of(host).allocate(more);

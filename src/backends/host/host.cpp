@@ -14,6 +14,7 @@
 #include "backends/host/sizes.hpp"
 #include "system/pages.hpp"
 #include "tracking/watch.hpp"
+#include "unibuf/detail/sizes.hpp"
 #include "unibuf/error.hpp"
 
 namespace unibuf::backends {
@@ -22,13 +23,6 @@ namespace {
 [[noreturn]] void refuse(std::size_t bytes) {
     throw error(error_code::out_of_memory,
                 fmt::format("the host has no room for {} bytes: {}", bytes, std::strerror(errno)));
-}
-
-std::size_t rounded(std::size_t bytes, std::size_t unit) {
-    const std::size_t result = (bytes + unit - 1) / unit * unit;
-    if (result >= bytes) return result;
-    errno = ENOMEM;
-    refuse(bytes);
 }
 
 void* zeros(std::size_t bytes) {
@@ -41,7 +35,7 @@ void* zeros(std::size_t bytes) {
 /// aligned_alloc takes several times as long.
 class lines final : public addressed_memory {
 public:
-    explicit lines(std::size_t bytes) : lines(zeros(rounded(bytes, cache_line) + cache_line)) {}
+    explicit lines(std::size_t bytes) : lines(zeros(detail::rounded_up(bytes, cache_line) + cache_line)) {}
     ~lines() override { std::free(block_); }
     lines(const lines&) = delete;
     lines& operator=(const lines&) = delete;
@@ -102,7 +96,7 @@ private:
 };
 
 std::unique_ptr<memory> allocate_pages(std::size_t asked) {
-    const std::size_t bytes = rounded(asked, system::page_size());
+    const std::size_t bytes = detail::rounded_up(asked, system::page_size());
     if (common_pages::serves(bytes)) {
         try {
             return std::make_unique<part_of_mapping>(bytes);

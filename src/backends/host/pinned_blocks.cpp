@@ -11,6 +11,7 @@
 #include "backends/spaces.hpp"
 #include "process/forks.hpp"
 #include "system/pages.hpp"
+#include "unibuf/detail/sizes.hpp"
 
 namespace unibuf::backends {
 namespace {
@@ -21,8 +22,7 @@ constexpr std::size_t waste_share = 64;
 /// Returns the least size that blocks have which has room for `bytes`.
 std::size_t size_for(std::size_t bytes) noexcept {
     const std::size_t step = std::max(system::page_size(), std::bit_floor(bytes) / waste_share);
-    const std::size_t rounded = (bytes + step - 1) / step * step;
-    return rounded < bytes ? bytes : rounded;  // sizes that nothing has room for stay as they are
+    return detail::rounded_up(bytes, step);
 }
 
 }  // namespace

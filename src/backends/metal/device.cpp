@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "system/pages.hpp"
+#include "unibuf/detail/sizes.hpp"
 
 namespace unibuf::backends::metal {
 namespace {
@@ -11,8 +12,6 @@ namespace {
 // A command buffer is only had where fewer than so many are uncompleted; else the thread that asks is stopped. Metal
 // itself would take 64.
 constexpr ns_uinteger most_uncompleted = 4096;
-
-std::size_t rounded(std::size_t bytes, std::size_t unit) { return (bytes + unit - 1) / unit * unit; }
 
 }  // namespace
 
@@ -75,7 +74,7 @@ void metal_device::check_length(std::size_t bytes) const {
 std::unique_ptr<memory> metal_device::allocate(const request& what) {
     const pool drained;
     check_length(what.bytes);
-    const std::size_t bytes = rounded(what.bytes, 16);
+    const std::size_t bytes = detail::rounded_up(what.bytes, 16);
     context& used = in();
     // Where the memory is the host's own, private storage has no advantage, and libraries such as MLX look into
     // buffers.
@@ -102,7 +101,7 @@ std::unique_ptr<memory> metal_device::alias(std::span<std::byte> host, const req
                                 about_.description, page, host.size(), static_cast<const void*>(host.data())));
     }
     check_length(host.size());
-    const std::size_t bytes = rounded(host.size(), page);
+    const std::size_t bytes = detail::rounded_up(host.size(), page);
     context& used = in();
     owned made = new_buffer_of(native(), host.data(), bytes);
     if (!made || contents_of(made.get()) != host.data() || length_of(made.get()) < host.size()) {

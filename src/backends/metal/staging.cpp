@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "backends/poll.hpp"
+#include "unibuf/detail/sizes.hpp"
 
 namespace unibuf::backends::metal {
 namespace {
@@ -26,7 +27,7 @@ staging::block staging::take(std::size_t bytes) {
         }
     }
     block made;
-    made.size = (bytes + unit - 1) / unit * unit;  // so that it serves transfers of about that size
+    made.size = detail::rounded_up(bytes, unit);  // so that it serves transfers of about that size
     made.buffer = new_buffer(device_, made.size, storage_shared);
     if (!made.buffer) {
         throw error(error_code::out_of_memory,
