@@ -279,6 +279,7 @@ int main(void) {
     RUN(bad_places(buffer));
     RUN(bad_numbers(buffer));
     RUN(bad_ranges(buffer));
+    RUN(nothing_asked(buffer));
     RUN(bad_collections(buffer));
     RUN(native_handles());
     RUN(messages());

@@ -17,4 +17,5 @@ extern const unibuf_space no_such_spaces[spaces];
 void bad_places(unibuf_buffer* buffer);
 void bad_numbers(unibuf_buffer* buffer);
 void bad_ranges(unibuf_buffer* buffer);
+void nothing_asked(unibuf_buffer* buffer);  // by options that begin as {0}
 void bad_collections(unibuf_buffer* buffer);

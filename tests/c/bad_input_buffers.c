@@ -174,6 +174,35 @@ void bad_ranges(unibuf_buffer* buffer) {
     CHECK_OK(unibuf_copy_to(buffer, NULL, UNIBUF_REST, size));
 }
 
+void nothing_asked(unibuf_buffer* buffer) {
+    const unibuf_access_options zeros = {0};
+    const unibuf_standing_options zero_hold = {0};
+    unibuf_lease lease;
+    unibuf_standing_hold* standing = (void*)0x10;
+    unibuf_held* held = (void*)0x10;
+    INVALID("UNIBUF_ACCESS_INIT", unibuf_acquire(buffer, UNIBUF_HOST, UNIBUF_READ, &zeros, &lease));
+    CHECK(lease.data == NULL && lease.reserved[0] == 0);
+    const unibuf_wanted_lease wanted = {buffer, UNIBUF_HOST, UNIBUF_READ, &zeros};
+    INVALID("UNIBUF_ACCESS_INIT", unibuf_acquire_together(&wanted, 1, &lease));
+    INVALID("UNIBUF_ACCESS_INIT", unibuf_mark_dirty(buffer, UNIBUF_HOST, &zeros));
+    INVALID("UNIBUF_ACCESS_INIT", unibuf_prefetch(buffer, UNIBUF_HOST, &zeros));
+    INVALID("UNIBUF_ACCESS_INIT", unibuf_capture_upload(buffer, UNIBUF_HOST, &zeros, &held));
+    INVALID("UNIBUF_STANDING_INIT", unibuf_bind(buffer, UNIBUF_HOST, UNIBUF_READ, &zero_hold, &standing));
+    CHECK(standing == (void*)0x10 && held == (void*)0x10);
+
+    // No bytes are all there are: in an empty buffer, and behind the last byte.
+    unibuf_access_options end = UNIBUF_ACCESS_INIT;
+    end.offset = size;
+    end.size = 0;
+    CHECK_OK(unibuf_acquire(buffer, UNIBUF_HOST, UNIBUF_READ, &end, &lease));
+    unibuf_release(&lease);
+    unibuf_buffer* empty = NULL;
+    CHECK_OK(unibuf_create(0, NULL, &empty));
+    CHECK_OK(unibuf_acquire(empty, UNIBUF_HOST, UNIBUF_READ, &zeros, &lease));
+    unibuf_release(&lease);
+    unibuf_destroy(empty);
+}
+
 void bad_collections(unibuf_buffer* buffer) {
     unibuf_buffer* got = no_buffer;
     unibuf_pool_statistics statistics = {.hits = 77};
