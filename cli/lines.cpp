@@ -1,52 +1,47 @@
 // cli/lines.cpp
 #include "lines.hpp"
 
-#include <cstdio>
-#include <memory>
+#include <algorithm>
+#include <chrono>
 #include <string_view>
 #include <vector>
+
+#include "addr2line.hpp"
 
 namespace unibuf_cli {
 namespace {
 
-/// A place in a program: the address as text, and where the place is kept.
+using namespace std::chrono_literals;
+
+constexpr auto most_time = 60s;  // for the lines of all programs that a trace names
+
+/// A place in a program, and where its text is kept.
 struct place {
     std::string address;
     std::string* text;
 };
 
-std::string quoted_for_shell(std::string_view text) {
-    std::string result = "'";
-    for (const char each : text) result += each == '\'' ? std::string("'\\''") : std::string(1, each);
-    return result + "'";
-}
-
-/// Returns the lines that a command writes; none where it fails.
-std::vector<std::string> lines_of(const std::string& command) {
-    const std::unique_ptr<std::FILE, int (*)(std::FILE*)> from(::popen(command.c_str(), "r"), &::pclose);
-    std::vector<std::string> lines;
-    if (!from) return lines;
-    std::string line;
-    for (int next = std::fgetc(from.get()); next != EOF; next = std::fgetc(from.get())) {
-        if (next != '\n') {
-            line += static_cast<char>(next);
-            continue;
-        }
-        lines.push_back(std::move(line));
-        line.clear();
-    }
-    return lines;
+/// Returns whether a text is 0x and 1 to 16 hexadecimal digits. A trace may have any text there.
+bool is_address(std::string_view text) {
+    const auto is_digit = [](char c) {
+        return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F');
+    };
+    if (!text.starts_with("0x")) return false;
+    text.remove_prefix(2);
+    return !text.empty() && text.size() <= 16 && std::ranges::all_of(text, is_digit);
 }
 
 /// Returns the groups of lines that each begin with an address: a place, and the places that it was compiled into, the
 /// innermost first.
-std::vector<std::vector<std::string>> grouped(const std::vector<std::string>& lines) {
+std::vector<std::vector<std::string>> grouped(std::string_view text) {
     std::vector<std::vector<std::string>> result;
-    for (const std::string& each : lines) {
-        if (each.starts_with("0x")) {
+    while (!text.empty()) {
+        const std::string_view line = text.substr(0, text.find('\n'));
+        text.remove_prefix(std::min(line.size() + 1, text.size()));
+        if (line.starts_with("0x")) {
             result.emplace_back();
         } else if (!result.empty()) {
-            result.back().push_back(each.substr(0, each.find(" (discriminator")));
+            result.back().emplace_back(line.substr(0, line.find(" (discriminator")));
         }
     }
     return result;
@@ -69,17 +64,18 @@ void find_lines(std::map<std::uint64_t, std::string>& places) {
     std::map<std::string, std::vector<place>> by_program;
     for (auto& [number, text] : places) {
         const std::size_t plus = text.rfind("+0x");
-        if (plus == std::string::npos) continue;
+        if (plus == std::string::npos || !is_address(std::string_view(text).substr(plus + 1))) continue;
         const std::size_t name_ends = text.rfind(" at ", plus);
         const std::size_t begin = name_ends == std::string::npos ? 0 : name_ends + 4;
         by_program[text.substr(begin, plus - begin)].push_back({text.substr(plus + 1), &text});
     }
+    const auto deadline = std::chrono::steady_clock::now() + most_time;
     for (const auto& [program, all] : by_program) {
-        std::string arguments = " -a -i -e " + quoted_for_shell(program);
-        for (const place& each : all) arguments += " " + each.address;
+        std::string addresses;
+        for (const place& each : all) addresses += each.address + '\n';
         std::vector<std::vector<std::string>> found;
         for (const char* const tool : {"llvm-addr2line", "addr2line"}) {
-            if (found.size() != all.size()) found = grouped(lines_of(tool + arguments + " 2>/dev/null"));
+            if (found.size() != all.size()) found = grouped(told_by(tool, program, addresses, deadline));
         }
         for (std::size_t i = 0; i != all.size() && found.size() == all.size(); ++i) {
             const std::string line = own_line(found[i]);

@@ -23,11 +23,20 @@ add_custom_command(OUTPUT ${embedded_page}
                            -P ${PROJECT_SOURCE_DIR}/cmake/embed.cmake VERBATIM)
 add_custom_target(embedded_page DEPENDS ${embedded_page})
 
-# complete_tool(TARGET): adds all of the tool but its main, which is compiled once for the program and the Python module.
+# What starts processes of its own to read what a trace names: a fuzz target has another one.
+set(tool_that_asks ${PROJECT_SOURCE_DIR}/cli/addr2line.cpp)
+
+# complete_tool(TARGET [SOURCE]): adds all of the tool but its main, which is compiled once for the program and the Python
+# module. SOURCE takes the place of cli/addr2line.cpp.
 function(complete_tool target)
     if(NOT TARGET tool_parts)
         file(GLOB parts CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/cli/*.cpp)
-        list(REMOVE_ITEM parts ${PROJECT_SOURCE_DIR}/cli/main.cpp)
+        list(REMOVE_ITEM parts ${PROJECT_SOURCE_DIR}/cli/main.cpp ${tool_that_asks})
+        if(APPLE)
+            list(FILTER parts EXCLUDE REGEX "_linux\\.cpp$")
+        else()
+            list(FILTER parts EXCLUDE REGEX "_macos\\.cpp$")
+        endif()
         add_library(tool_parts OBJECT ${parts} ${embedded_page})
         add_dependencies(tool_parts embedded_page)
         target_include_directories(tool_parts PUBLIC ${PROJECT_SOURCE_DIR}/cli PRIVATE ${PROJECT_SOURCE_DIR}/include)
@@ -40,4 +49,8 @@ function(complete_tool target)
         unite(tool_parts)
     endif()
     target_link_libraries(${target} PRIVATE tool_parts)
+    target_sources(${target} PRIVATE ${ARGN})
+    if(NOT ARGN)
+        target_sources(${target} PRIVATE ${tool_that_asks})
+    endif()
 endfunction()
