@@ -137,6 +137,7 @@ lint: needs-demo-test-lint build/venv ## Layout, clang-tidy, scripts
 	cmake --build build/clang --target embedded_page
 	run-clang-tidy-19 -quiet -p build/clang -j $(CMAKE_BUILD_PARALLEL_LEVEL) "^$$(python3 -c 'import os, re; print(re.escape(os.getcwd()))')/((cli|examples|bench)/|build/clang/CMakeFiles/)"
 	PYTHONPYCACHEPREFIX=build/pycache python3 -m py_compile scripts/*.py docs/site/*.py tests/docs/*.py tests/gpu/*.py
+	scripts/no-shell.sh
 	shellcheck .ci/run scripts/*.sh tests/docs/*.sh tests/package/*.sh tests/fortran/*.sh tests/unit/*.sh
 
 clean: ## Remove build/
