@@ -26,7 +26,7 @@ class database {
 public:
     explicit database(const std::string& name) : name_(name) {
         std::error_code ignored;
-        std::filesystem::remove(name, ignored);
+        if (std::filesystem::is_regular_file(name, ignored)) std::filesystem::remove(name, ignored);
         sqlite3* opened = nullptr;
         const int result = sqlite3_open(name.c_str(), &opened);
         at_.reset(opened);
@@ -92,6 +92,7 @@ std::string_view access_text(unibuf::access what) {
 void write_database(const trace_file& of, const std::string& name) {
     database to(name);
     to.run(
+        "pragma application_id = 0x756e6962;"  // the bytes of database_mark
         "begin;"
         "create table event(time integer, kind text, cause text, access text, source integer, target integer,"
         " demand integer, route text, thread integer, process integer, buffer integer, first integer, end integer,"

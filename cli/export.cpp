@@ -20,6 +20,8 @@ using unibuf::event;
 using unibuf::event_kind;
 using unibuf::trace_file;
 
+constexpr mark timeline_mark{.at = 0, .text = R"({"otherData":{"from":"unibuf"})"};
+
 /// The events of Chrome's tracing, which Perfetto reads: https://ui.perfetto.dev opens the file. Each thread has a
 /// track of what it asked for, and each way, or queue that was named, one of what was moved. Arrows go from who wrote
 /// some bytes to what moved them, and on to who used them first.
@@ -30,7 +32,7 @@ public:
     }
 
     void write() {
-        to_ << "{\"displayTimeUnit\":\"ns\",\"traceEvents\":[\n";
+        to_ << timeline_mark.text << ",\"displayTimeUnit\":\"ns\",\"traceEvents\":[\n";
         for (const event& each : of_.events) add(each);
         std::size_t flow = 0;
         for (const unibuf::transfer_fate& each : unibuf::fates_of(of_.events)) {
@@ -127,16 +129,18 @@ void add_export(CLI::App& app) {
     CLI::App* const command = app.add_subcommand("export", "A trace for other tools: Perfetto, SQLite");
     const auto file = std::make_shared<std::string>();
     command->add_option("file", *file, "A trace: UNIBUF_TRACE=file writes one")->required();
-    const auto out = std::make_shared<std::string>();
-    command->add_option("-o,--output", *out, "NAME.json: a timeline for Perfetto; NAME.sqlite: a table of all events")
+    const auto out = std::make_shared<output>();
+    add_output(*command, *out, "NAME.json: a timeline for Perfetto; NAME.sqlite: a table of all events")
         ->required()
         ->check([](const std::string& name) {
             return name.ends_with(".json") || name.ends_with(".sqlite") ? "" : "its name ends with .json or .sqlite";
         });
     command->final_callback([=] {
+        const bool to_database = out->name.ends_with(".sqlite");
+        out->check(*file, to_database ? database_mark : timeline_mark);
         const trace_file read = trace_with_lines(*file);
-        if (out->ends_with(".sqlite")) return write_database(read, *out);
-        write_file(*out, [&](std::ostream& to) { timeline(read, to).write(); });
+        if (to_database) return write_database(read, out->name);
+        write_file(out->name, [&](std::ostream& to) { timeline(read, to).write(); });
     });
 }
 

@@ -66,6 +66,19 @@ void keep_first(nlohmann::ordered_json& rows) {
     if (rows.size() > most_in_tables) rows.erase(rows.begin() + most_in_tables, rows.end());
 }
 
+/// Returns JSON of the same meaning in which HTML sees no markup: `</script`, but also `<!--`, begins some.
+std::string without_markup(std::string_view json) {
+    std::string result;
+    for (const char each : json) {
+        if (each == '<') {
+            result += "\\u003c";
+        } else {
+            result += each;
+        }
+    }
+    return result;
+}
+
 void replace(std::string& text, std::string_view what, std::string_view by) {
     if (const std::size_t at = text.find(what); at != std::string::npos) text.replace(at, what.size(), by);
 }
@@ -84,13 +97,10 @@ std::string page_of(const trace_file& of, std::string_view name) {
     all["seconds"] = static_cast<double>(duration) / 1e9;
     all["moves"] = bytes_over_time(of, begin, duration);
     all["memory"] = memory_over_time(of, begin);
-    std::string data = text_of(all, -1);
-    for (std::size_t at = data.find("</"); at != std::string::npos; at = data.find("</", at + 3)) {
-        data.insert(at + 1, "\\");  // nothing in a name may end the script
-    }
+    const std::string data = text_of(all, -1);
     std::string result(page_template);
-    replace(result, "@data@", data);
     replace(result, "@chart_library@", chart_library);
+    replace(result, "@data@", without_markup(data));  // which may name the other: it comes last
     return result;
 }
 

@@ -3,17 +3,14 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <filesystem>
 #include <memory>
 #include <ostream>
-#include <system_error>
 
 #include "lines.hpp"
 #include "output.hpp"
 #include "page.hpp"
 #include "summary.hpp"
 #include "trace.hpp"
-#include "unibuf/error.hpp"
 
 namespace unibuf_cli {
 namespace {
@@ -59,10 +56,6 @@ void print_report(const summary& of, std::size_t most) {
 
 /// Writes the page, and prints the headline and where the page is.
 void write_page(const trace_file& of, const std::string& trace, const std::string& page) {
-    std::error_code ignored;
-    if (std::filesystem::equivalent(trace, page, ignored)) {
-        throw unibuf::error(unibuf::error_code::invalid_argument, page + " is the trace itself");
-    }
     write_file(page, [&](std::ostream& out) { out << page_of(of, trace); });
     print_headline(unibuf::traffic_of(of.events));
     fmt::print("{}\n", page);
@@ -77,13 +70,14 @@ void add_report(CLI::App& app) {
     const auto as_json = std::make_shared<bool>(false);
     CLI::Option* const json = command->add_flag("--json", *as_json, "For programs: an object");
     json->disable_flag_override();
-    const auto page = std::make_shared<std::string>();
-    command->add_option("-o,--output", *page, "Writes a page for a browser, with charts and findings")->excludes(json);
+    const auto page = std::make_shared<output>();
+    add_output(*command, *page, "Writes a page for a browser, with charts and findings")->excludes(json);
     const auto most = std::make_shared<std::size_t>(10);
     command->add_option("--most", *most, "So many buffers and places at most")->capture_default_str();
     command->final_callback([=] {
+        if (!page->name.empty()) page->check(*file, page_mark);
         const trace_file read = trace_with_lines(*file);
-        if (!page->empty()) return write_page(read, *file, *page);
+        if (!page->name.empty()) return write_page(read, *file, page->name);
         *as_json ? fmt::print("{}\n", text_of(to_json(summary(read)))) : print_report(summary(read), *most);
     });
 }

@@ -2,6 +2,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 #include <set>
+#include <string_view>
 
 #include "cli/program.hpp"
 
@@ -62,6 +63,58 @@ print(sorted(name for (name,) in at.execute("select name from space")))
     EXPECT_EQ(asked.out.find("\n0\n"), std::string::npos) << asked.out;
     EXPECT_TRUE(asked.out.ends_with("['debug:0', 'host']\n")) << asked.out;
     EXPECT_EQ(export_to("trace.sqlite").status, 0) << "over one that is there";
+}
+
+TEST_F(an_exported_trace, takes_the_place_of_files_of_its_own_alone) {
+    for (const char* const name : {"all.json", "all.sqlite", "page.html"}) {
+        const std::string file = folder_.file(name);
+        const char* const command = std::string_view(name).starts_with("page") ? "report" : "export";
+        const auto again = [&](std::vector<std::string> options) {
+            options.insert(options.begin(), {command, trace_, "-o", file});
+            return run("cli/unibuf", options);
+        };
+        const outcome first = again({});
+        if (first.err.find("built without SQLite") != std::string::npos) continue;
+        EXPECT_EQ(first.status, 0) << first.err;
+        EXPECT_EQ(again({}).status, 0) << "over its own " << name;
+        // Of the three kinds, each takes the others for a stranger's.
+        for (const char* const other : {"notes\n", "{\"displayTimeUnit\":\"ns\"}", "<!doctype html>\n<html>\n", "x"}) {
+            std::ofstream(file) << other;
+            expect_one_clear_line(again({}), "unibuf", "--force");
+            EXPECT_EQ(text_of(file), other) << name;
+        }
+        EXPECT_EQ(again({"--force"}).status, 0);
+        EXPECT_GT(text_of(file).size(), 100u);
+        std::ofstream(file, std::ios::trunc).close();
+        EXPECT_EQ(again({}).status, 0) << "an empty one, as mktemp makes it";
+    }
+}
+
+TEST_F(an_exported_trace, leaves_a_database_of_others_alone) {
+    const std::string file = folder_.file("theirs.sqlite");
+    const outcome made = run("/usr/bin/python3", {"-c", R"py(
+import sqlite3, sys
+at = sqlite3.connect(sys.argv[1])
+at.execute("create table event(time integer)")
+at.execute("insert into event values(7)")
+at.commit()
+)py",
+                                                  file});
+    ASSERT_EQ(made.status, 0) << made.err;
+    const std::string before = text_of(file);
+    expect_one_clear_line(export_to("theirs.sqlite"), "unibuf", "theirs.sqlite is there already");
+    EXPECT_EQ(text_of(file), before);
+}
+
+TEST_F(an_exported_trace, never_takes_the_place_of_the_trace) {
+    const std::string trace = folder_.file("trace.json");
+    std::filesystem::copy(trace_, trace);
+    const std::string before = text_of(trace);
+    for (const char* const command : {"export", "report"}) {
+        expect_one_clear_line(run("cli/unibuf", {command, trace, "-o", trace, "--force"}), "unibuf",
+                              "the trace itself");
+    }
+    EXPECT_EQ(text_of(trace), before);
 }
 
 TEST_F(an_exported_trace, has_a_name_that_says_the_format) {

@@ -1,6 +1,8 @@
 // tests/cli/report_test.cpp: the page of a report, in a browser without a window.
 #include <fstream>
+#include <vector>
 
+#include "cli/forged_trace.hpp"
 #include "cli/program.hpp"
 
 namespace unibuf::cli::report_test {
@@ -88,6 +90,106 @@ TEST_F(a_page, is_light_or_dark_as_the_reader_wants) {
     if (!has_browser()) GTEST_SKIP() << "there is no chromium-headless-shell";
     EXPECT_TRUE(says(opened(1000), "paper", "rgb(255, 255, 255)"));
     EXPECT_TRUE(says(opened(1000, "dark"), "paper", "rgb(20, 23, 27)"));
+}
+
+/// Returns how often a page has a text.
+std::size_t times(const std::string& page, const std::string& text) {
+    std::size_t result = 0;
+    for (std::size_t at = page.find(text); at != std::string::npos; at = page.find(text, at + 1)) ++result;
+    return result;
+}
+
+/// Texts in which HTML, a script or JSON sees more than a text.
+const std::vector<std::string> hostile = {"<!--<script>",
+                                          "</script><script>hostile()</script>",
+                                          "<!-- ",
+                                          "--><b>bold</b>",
+                                          "<![CDATA[",
+                                          "<img src=x onerror=hostile()>",
+                                          "\\u003cscript\\u003e",
+                                          "\"}];hostile();//",
+                                          "'+hostile()+'",
+                                          "${hostile()}`",
+                                          "\xff\xfe\xc0\xaf",
+                                          "\xe2\x80\xa8\xe2\x80\xae",
+                                          "@data@",
+                                          "@chart_library@",
+                                          std::string("\x01\x1b[31m\r\n\t"),
+                                          "__proto__"};
+
+TEST(a_page_of_a_hostile_trace, holds_its_texts_and_no_more) {
+    const scratch folder;
+    const std::string trace = folder.file("<!--<script>"), page = folder.file("page.html");
+    std::uint64_t number = 0;
+    forged_trace made;
+    for (const std::string& each : hostile) {
+        ++number;
+        made.name(trace::named::buffer, number, each);
+        made.name(trace::named::space, number % 20 + 1, each);
+        made.name(trace::named::site, number, each);
+        for (const event_kind kind : {event_kind::allocation, event_kind::transfer}) {
+            made.add({.time = 1'000'000'000 * number,
+                      .kind = kind,
+                      .why = cause::prefetch,
+                      .to = static_cast<std::uint8_t>(number % 20 + 1),
+                      .is_demand = false,
+                      .process = 1,
+                      .buffer = number,
+                      .end = 1'000'000,
+                      .bytes = 1'000'000,
+                      .took = 2'000'000,
+                      .site = number});
+        }
+    }
+    made.write(trace);
+    ASSERT_EQ(run("cli/unibuf", {"report", trace, "-o", page}).status, 0);
+    const outcome parsed = run("/usr/bin/python3", {"-c", R"(
+import html.parser, json, sys
+
+class reader(html.parser.HTMLParser):
+    def __init__(self):
+        super().__init__()
+        self.tags, self.scripts, self.inside = [], [], False
+
+    def handle_starttag(self, tag, attributes):
+        self.tags.append(tag)
+        self.inside = tag == "script"
+        if self.inside:
+            self.scripts.append("")
+
+    def handle_endtag(self, tag):
+        self.inside = False
+
+    def handle_data(self, data):
+        if self.inside:
+            self.scripts[-1] += data
+
+page = open(sys.argv[1], encoding="utf-8").read()
+read = reader()
+read.feed(page)
+print(*read.tags)
+data = read.scripts[0]
+assert "<" not in data
+for each in json.loads(data)["buffers"]:
+    print(json.dumps(each["name"]))
+)",
+                                                    page});
+    ASSERT_EQ(parsed.status, 0) << parsed.err;
+    const std::string tags = parsed.out.substr(0, parsed.out.find('\n'));
+    EXPECT_EQ(tags, "html meta meta title style body h1 main script script script");
+    EXPECT_EQ(std::ranges::count(parsed.out, '\n'), static_cast<std::ptrdiff_t>(hostile.size()) + 1) << parsed.out;
+    EXPECT_NE(parsed.out.find("<!--<script>\""), std::string::npos) << parsed.out;
+
+    if (!has_browser()) GTEST_SKIP() << "there is no chromium-headless-shell";
+    const outcome shown =
+        run("/usr/bin/chromium-headless-shell",
+            {"--no-sandbox", "--disable-gpu", "--virtual-time-budget=5000", "--dump-dom",
+             "--user-data-dir=" + folder.file("browser"), "--host-resolver-rules=MAP * ~NOTFOUND", "file://" + page});
+    EXPECT_EQ(shown.status, 0) << shown.err;
+    const std::string body = shown.out.substr(shown.out.find("<main"), shown.out.rfind("<script type"));
+    EXPECT_NE(body.find("&lt;!--&lt;script&gt;"), std::string::npos) << body.substr(0, 2000);
+    EXPECT_NE(body.find("<b>unread_copy</b>"), std::string::npos);
+    for (const char* const none : {"<img", "<b>bold", "<!--"}) EXPECT_EQ(times(body, none), 0u) << none;
 }
 
 TEST(a_page_that_cannot_be_written, is_told) {
