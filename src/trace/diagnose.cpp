@@ -26,6 +26,7 @@ constexpr std::size_t many_buffers = 8;
 constexpr std::size_t some_round_trips = 3;
 constexpr std::uint64_t worth_pinning = 1 << 20;  // bytes in all
 constexpr std::uint64_t long_lease = 1'000'000;   // ns
+constexpr std::size_t looked_at_most = 1000;      // ends of leases, for the one that a wait was for
 
 /// A transfer, until some fault explains it.
 struct candidate {
@@ -100,11 +101,17 @@ private:
     /// Says that some bytes of a transfer, and as much of its time, could be spared at a place.
     void explain(candidate& of, fault kind, std::uint64_t site, std::uint64_t bytes) {
         const event& made = *of.made;
-        seen_fault& seen = at(kind, site, made);
+        if (made.bytes == 0) return explain(of, kind, site, bytes, 0);
+        const double share = std::min(1.0, static_cast<double>(bytes) / static_cast<double>(made.bytes));
+        explain(of, kind, site, bytes, static_cast<std::uint64_t>(static_cast<double>(made.took) * share));
+    }
+
+    void explain(candidate& of, fault kind, std::uint64_t site, std::uint64_t bytes, std::uint64_t took) {
+        seen_fault& seen = at(kind, site, *of.made);
         ++seen.so_far.times;
         seen.so_far.bytes += bytes;
-        seen.so_far.took += made.took * bytes / std::max<std::uint64_t>(made.bytes, 1);
-        seen.whole += made.bytes;
+        seen.so_far.took += took;
+        seen.whole += of.made->bytes;
         of.is_explained = true;
     }
 
@@ -284,12 +291,9 @@ private:
         for_each_open([&](candidate& each) {
             const event& made = *each.made;
             if (made.route != transfer_route::staged || bytes_of[made.site] < worth_pinning) return;
-            explain(each, fault::pageable, made.site, made.bytes);
-            seen_fault& seen = at(fault::pageable, made.site, made);
-            seen.so_far.took -= made.took;
-            const auto least =
-                best == 0 ? made.took : static_cast<std::uint64_t>(static_cast<double>(made.bytes) / best);
-            seen.so_far.took += made.took - std::min(made.took, least);
+            const double took = static_cast<double>(made.took);
+            const double least = best == 0 ? took : std::min(took, static_cast<double>(made.bytes) / best);
+            explain(each, fault::pageable, made.site, made.bytes, static_cast<std::uint64_t>(took - least));
         });
     }
 
@@ -363,38 +367,53 @@ private:
         }
     }
 
-    /// Returns the lease that ended last of those that a wait was for; null where that is not known.
-    static const event* awaited_by(const buffer_events& of, const event& wait) {
-        const event* result = nullptr;
-        const std::uint64_t begin = wait.time - wait.took;
-        for (const event* const each : of.events) {
-            if (each->time > wait.time) break;
-            const bool ended_then = each->kind == event_kind::lease_end && each->time >= begin;
-            const bool excludes = each->what != access::read || wait.what != access::read;
-            if (!ended_then || !excludes || each->thread == wait.thread) continue;
-            if (each->begin < wait.end && wait.begin < each->end) result = each;
+    /// The leases of one buffer: their ends, and the accesses that began some.
+    struct leases {
+        explicit leases(const buffer_events& of) {
+            for (const event* const each : of.events) {
+                if (each->kind == event_kind::lease_end) ends.push_back(each);
+                if (each->kind == event_kind::access) begins[key(*each)].push_back(each);
+            }
         }
-        return result;
-    }
 
-    /// Returns the access that began a lease.
-    static const event* begin_of(const buffer_events& of, const event& end) {
-        const event* result = nullptr;
-        for (const event* const each : of.events) {
-            if (each->time > end.time - end.took) break;
-            const bool same = each->kind == event_kind::access && each->to == end.to && each->what == end.what &&
-                              each->begin == end.begin && each->end == end.end;
-            if (same) result = each;
+        static std::tuple<std::uint8_t, access, std::uint64_t, std::uint64_t> key(const event& of) {
+            return {of.to, of.what, of.begin, of.end};
         }
-        return result;
-    }
+
+        /// Returns the lease that ended last of those that a wait was for; null where that is not known.
+        const event* awaited_by(const event& wait) const {
+            const std::uint64_t begin = wait.time - wait.took;
+            auto each = std::ranges::upper_bound(ends, wait.time, {}, &event::time);
+            for (std::size_t looked_at = 0; each != ends.begin() && looked_at < looked_at_most; ++looked_at) {
+                const event& end = **--each;
+                if (end.time < begin) break;
+                const bool excludes = end.what != access::read || wait.what != access::read;
+                if (excludes && end.thread != wait.thread && end.begin < wait.end && wait.begin < end.end) return &end;
+            }
+            return nullptr;
+        }
+
+        /// Returns the access that began a lease.
+        const event* begin_of(const event& end) const {
+            const auto known = begins.find(key(end));
+            if (known == begins.end()) return nullptr;
+            const auto behind = std::ranges::upper_bound(known->second, end.time - end.took, {}, &event::time);
+            return behind == known->second.begin() ? nullptr : *std::prev(behind);
+        }
+
+        std::vector<const event*> ends;
+        std::map<std::tuple<std::uint8_t, access, std::uint64_t, std::uint64_t>, std::vector<const event*>> begins;
+    };
 
     void find_long_leases() {
+        const auto is_wait = [](const event* each) { return each->kind == event_kind::wait; };
         for (const auto& [key, of] : buffers_) {
+            if (std::ranges::none_of(of.events, is_wait)) continue;
+            const leases all(of);
             for (const event* const each : of.events) {
-                if (each->kind != event_kind::wait) continue;
-                const event* const end = awaited_by(of, *each);
-                const event* const begin = end ? begin_of(of, *end) : nullptr;
+                if (!is_wait(each)) continue;
+                const event* const end = all.awaited_by(*each);
+                const event* const begin = end ? all.begin_of(*end) : nullptr;
                 if (!begin || end->took < long_lease) continue;
                 seen_fault& seen = at(fault::long_lease, begin->site, *begin);
                 ++seen.so_far.times;

@@ -254,6 +254,85 @@ TEST(diagnose, tells_of_a_wait_where_the_lease_was_long) {
     EXPECT_EQ(told[0].took, 20 * ms);
 }
 
+TEST(diagnose, spares_no_more_time_than_was_taken) {
+    // 1 GiB goes pinned, at 25 GB/s; 2^38 bytes go staged, in 50 s: bytes times nanoseconds are more than 2^64.
+    constexpr std::uint64_t second = 1'000'000'000, large = std::uint64_t{1} << 38;
+    event transfer{.time = 100 * second,
+                   .kind = event_kind::transfer,
+                   .to = 2,
+                   .buffer = 1,
+                   .end = std::uint64_t{1} << 30,
+                   .bytes = std::uint64_t{1} << 30,
+                   .took = 40'000'000};
+    transfer.route = transfer_route::pinned;
+    event staged = transfer;
+    staged.time = 200 * second;
+    staged.route = transfer_route::staged;
+    staged.buffer = 2;
+    staged.end = staged.bytes = large;
+    staged.took = 50 * second;
+    staged.site = 7;
+    const event used{.time = 150 * second, .kind = event_kind::access, .to = 2, .buffer = 1, .end = transfer.end};
+    event staged_used = used;
+    staged_used.time = 201 * second;
+    staged_used.buffer = 2;
+    staged_used.end = large;
+    std::vector<finding> found = diagnose(std::vector<event>{transfer, used, staged, staged_used});
+    std::erase_if(found, [](const finding& each) { return each.site != 7; });
+    ASSERT_EQ(found.size(), 1u);
+    EXPECT_EQ(found[0].kind, fault::pageable);
+    EXPECT_EQ(found[0].bytes, large);
+    EXPECT_GT(found[0].took, 30 * second);
+    EXPECT_LT(found[0].took, 50 * second);
+
+    // Brought ahead, and never used: all of it could be spared.
+    staged.why = cause::prefetch;
+    staged.is_demand = false;
+    found = diagnose(std::vector<event>{staged});
+    ASSERT_EQ(found.size(), 1u);
+    EXPECT_EQ(found[0].kind, fault::unread_copy);
+    EXPECT_EQ(found[0].took, staged.took);
+
+    // Of a damaged trace, which has a transfer of no bytes.
+    staged.bytes = staged.end = 0;
+    for (const finding& each : diagnose(std::vector<event>{staged})) EXPECT_LE(each.took, staged.took);
+}
+
+TEST(diagnose, names_the_lease_that_each_of_many_waits_was_for) {
+    // One thread leases the bytes again and again, from lines that take turns; the other waits for each.
+    constexpr std::uint64_t ms = 1'000'000;
+    constexpr std::size_t count = 50'000;
+    std::vector<event> all;
+    for (std::size_t i = 0; i < count; ++i) {
+        const std::uint64_t time = 10 * ms * (i + 1);
+        const event taken{.time = time,
+                          .kind = event_kind::access,
+                          .what = access::write,
+                          .thread = 1,
+                          .buffer = 1,
+                          .end = 8,
+                          .site = 100 + i % 2};
+        event ended = taken;
+        ended.time = time + 5 * ms;
+        ended.kind = event_kind::lease_end;
+        ended.took = 5 * ms;
+        event wait = ended;
+        wait.time = ended.time + 1;
+        wait.kind = event_kind::wait;
+        wait.thread = 2;
+        wait.took = 4 * ms;
+        all.insert(all.end(), {taken, ended, wait});
+    }
+    const std::vector<finding> found = diagnose(all);
+    ASSERT_EQ(found.size(), 2u);
+    for (const finding& each : found) {
+        EXPECT_EQ(each.kind, fault::long_lease);
+        EXPECT_TRUE(each.site == 100 || each.site == 101) << each.site;
+        EXPECT_EQ(each.times, count / 2);
+        EXPECT_EQ(each.took, count / 2 * 4 * ms);
+    }
+}
+
 TEST(diagnose, takes_no_events) { EXPECT_TRUE(diagnose({}).empty()); }
 
 }  // namespace
