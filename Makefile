@@ -64,14 +64,15 @@ musl: needs-demo-cross ## Linux with musl in the place of glibc, by zig, and its
 	scripts/cross.sh Linux x86_64 x86_64-linux-musl build/linux-musl
 	scripts/test-elsewhere.sh build/linux-musl
 
-sanitize: needs-demo-test-lint ## All tests under ASan and UBSan, then threads under TSan, then a minute of fuzzing
+sanitize: needs-demo-test-lint ## All tests under ASan and UBSan, then threads under TSan, then a minute of fuzzing each of histories and traces
 	$(call check,asan)
 	$(call check,tsan)
 	@echo "Left out under the thread sanitizer: opengl, opencl; cuda_failures.of_any*, coherence_model.every_state* (one thread); rectangles of CUDA and Metal, failures of Metal (their doubles do them byte by byte); the hostile CUDA driver (what it runs is run with a kind one)"
 	cmake --preset fuzz
 	cmake --build --preset fuzz
-	@mkdir -p build/fuzz/corpus
+	@mkdir -p build/fuzz/corpus build/fuzz/corpus-trace
 	build/fuzz/tests/fuzz_buffer -max_total_time=60 -artifact_prefix=build/fuzz/ build/fuzz/corpus tests/fuzz/corpus
+	build/fuzz/tests/fuzz_trace -max_total_time=60 -artifact_prefix=build/fuzz/ build/fuzz/corpus-trace tests/fuzz/corpus-trace
 
 sanitize-python: needs-demo-test-lint ## Threads of the Python package under TSan, in a Python without the interpreter's lock
 	scripts/test-python.sh 3.14t-tsan free_threading threads standing access
