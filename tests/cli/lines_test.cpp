@@ -126,7 +126,8 @@ TEST(a_reader_of_programs, may_say_nothing_or_much) {
 
 TEST(a_reader_of_programs, has_little_memory) {
     const scratch folder;
-    make_script(folder, "reader", "until [ $(ulimit -t) != unlimited ]; do sleep 0.01; done; ulimit -c; ulimit -d; ulimit -t");
+    make_script(folder, "reader",
+                "until [ $(ulimit -t) != unlimited ]; do sleep 0.01; done; ulimit -c; ulimit -d; ulimit -t");
     const std::string limits =
         unibuf_cli::told_by(folder.file("reader").c_str(), program, "0x1\n", std::chrono::steady_clock::now() + 60s);
     EXPECT_EQ(limits.substr(0, 2), "0\n");
