@@ -13,7 +13,10 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <cstdio>
+#include <exception>
 #include <memory>
+#include <new>
 #include <numeric>
 #include <span>
 #include <string>
@@ -50,7 +53,17 @@ struct element_of<View<T>> {
 template <class T>
 class packed {
 public:
-    explicit packed(std::size_t size) : elements_(std::make_unique_for_overwrite<T[]>(size)), size_(size) {}
+    explicit packed(std::size_t size) : size_(size) {}
+
+    /// Throws error(out_of_memory).
+    void allocate() {
+        try {
+            elements_ = std::make_unique_for_overwrite<T[]>(size_);
+        } catch (const std::bad_alloc&) {
+            throw error(error_code::out_of_memory,
+                        "memory for a message of " + std::to_string(size_bytes()) + " bytes was asked for");
+        }
+    }
 
     std::span<T> span() noexcept { return {elements_.get(), size_}; }
     char* bytes() noexcept { return reinterpret_cast<char*>(elements_.get()); }
@@ -84,6 +97,7 @@ void send(const View& view, int to, int tag, MPI_Comm comm) {
     failed.must(unibuf_mpi_usable(failed.text, sizeof failed.text));
     if (to == MPI_PROC_NULL) return;
     auto message = detail::packed_as(view);
+    message.allocate();
     detail::copy_out(view, message.span());
     failed.must(
         unibuf_message_send(message.bytes(), message.size_bytes(), to, tag, comm, failed.text, sizeof failed.text));
@@ -100,13 +114,14 @@ void recv(View&& view, int from, int tag, MPI_Comm comm, std::chrono::nanosecond
     failed.must(unibuf_mpi_usable(failed.text, sizeof failed.text));
     if (from == MPI_PROC_NULL) return;
     auto message = detail::packed_as(view);
+    message.allocate();
     failed.must(unibuf_message_receive(message.bytes(), message.size_bytes(), from, tag, comm, timeout.count(),
                                        failed.text, sizeof failed.text));
     view.copy_from(message.span());
 }
 
 /// Gives all processes of `comm` what `root` has in a buffer or a view. All call it, with views of the same size; where
-/// the sizes differ, or the content cannot be read at `root`, all throw.
+/// the sizes differ, one has no memory for the message, or the content cannot be read at `root`, all throw.
 template <class View>
 void bcast(View&& view, int root, MPI_Comm comm) {
     detail::failure failed;
@@ -116,6 +131,7 @@ void bcast(View&& view, int root, MPI_Comm comm) {
     MPI_Comm_rank(comm, &rank);
     std::exception_ptr unread;
     try {
+        message.allocate();
         if (rank == root) detail::copy_out(view, message.span());
     } catch (...) {
         unread = std::current_exception();
@@ -175,8 +191,13 @@ public:
         static_assert(sizeof...(T) > 0 && sizeof...(T) <= UNIBUF_HALO_FIELDS);
         const auto& shape = std::get<0>(std::tie(fields...)).shape();
         const bool agree = ((fields.shape() == shape) && ...);
-        (add({fields.bytes().view(0, fields.size_bytes()), sizeof(T), alignof(T)}), ...);
-        open(comm, options, shape, agree);
+        std::exception_ptr unfit;
+        try {
+            (add({fields.bytes().view(0, fields.size_bytes()), sizeof(T), alignof(T)}), ...);
+        } catch (...) {
+            unfit = std::current_exception();  // the others are told
+        }
+        open(comm, options, shape, agree, unfit);
     }
     halo(halo&&) noexcept = default;
     halo& operator=(halo&&) noexcept = default;
@@ -264,7 +285,19 @@ private:
         fields_.insert(less, std::move(of));
     }
 
-    void open(MPI_Comm comm, const halo_options& options, const unibuf::shape& shape, bool agree) {
+    /// What is wrong with a field, and what it says.
+    static std::pair<unibuf_status, std::string> told(const std::exception_ptr& unfit) {
+        try {
+            std::rethrow_exception(unfit);
+        } catch (const error& wrong) {
+            return {static_cast<unibuf_status>(static_cast<int>(wrong.code()) + 1), std::string(wrong.message())};
+        } catch (const std::exception&) {
+            return {UNIBUF_OUT_OF_MEMORY, "memory for a halo was asked for"};
+        }
+    }
+
+    void open(MPI_Comm comm, const halo_options& options, const unibuf::shape& shape, bool agree,
+              const std::exception_ptr& unfit) {
         unibuf_halo_shape grid = {};
         grid.axes = shape.rank();
         grid.corners = options.corners;
@@ -280,11 +313,15 @@ private:
         for (const field& each : fields_) grid.element_sizes[grid.fields++] = each.element;
         messages_.reset(new unibuf_halo_messages());
         messages_->comm = MPI_COMM_NULL;
-        std::string fault;
-        if (!agree) fault = "the fields of a halo have one shape";
-        if (!fit) fault = "the options are of more axes than the fields, which have " + std::to_string(axes);
-        std::ranges::copy(fault, messages_->message);
-        check(unibuf_messages_open(messages_.get(), comm, &grid, fault.empty() ? UNIBUF_OK : UNIBUF_INVALID_ARGUMENT));
+        std::pair<unibuf_status, std::string> fault = {UNIBUF_OK, ""};
+        if (!agree) fault = {UNIBUF_INVALID_ARGUMENT, "the fields of a halo have one shape"};
+        if (!fit) {
+            fault = {UNIBUF_INVALID_ARGUMENT,
+                     "the options are of more axes than the fields, which have " + std::to_string(axes)};
+        }
+        if (unfit) fault = told(unfit);
+        std::snprintf(messages_->message, sizeof messages_->message, "%.500s", fault.second.c_str());
+        check(unibuf_messages_open(messages_.get(), comm, &grid, fault.first));
         std::tie(from_devices_before_, to_devices_before_) = moved();
     }
 

@@ -60,6 +60,12 @@ TEST(a_mismatch, of_options_is_found_by_all) {
     expect_refused({"rank 1: ", "exchanges corners"}, {.corners = is_odd()}, field);
 }
 
+TEST(a_mismatch, of_a_field_that_is_none_at_one_process_is_found_by_all) {
+    auto field = line();
+    if (is_odd()) const auto elsewhere = std::move(field);
+    expect_refused({"rank 1: "}, {.ghosts = {1}}, field);
+}
+
 TEST(a_halo, needs_enough_cells_and_axes) {
     auto field = line();
     unified_buffer<int> flat({6, 6});

@@ -1,5 +1,6 @@
 !> halo_test: what the module unibuf_mpi does on several processes. All of them check; the first one that fails ends all.
 program halo_test
+  use, intrinsic :: iso_c_binding, only: c_int, c_long
   use checks
   use gpu_unified_buffers
   use kinds
@@ -23,6 +24,7 @@ program halo_test
   call refusals()
   call messages()
   call long_messages()
+  call no_memory()
   call handles()
   call MPI_Finalize()
   call send_buffer(field(0.0_dp), 0, 0, MPI_COMM_WORLD, stat=status, errmsg=message)
@@ -211,6 +213,41 @@ contains
     call destroy_unified_buffer(one)
     call destroy_unified_buffer(longer)
   end subroutine long_messages
+
+  !> What a process may not have is a status, and the program goes on.
+  subroutine no_memory()
+    integer(c_int), parameter :: address_space = 9  ! RLIMIT_AS of Linux
+    type(unified_buffer) :: large
+    integer(c_long) :: before(2), limit(2)
+    integer(c_int) :: ignored
+    integer :: sent, received
+    character(500) :: sending
+    interface
+      integer(c_int) function getrlimit(what, limits) bind(C)
+        import
+        implicit none
+        integer(c_int), intent(in), value :: what
+        integer(c_long), intent(out) :: limits(2)
+      end function getrlimit
+      integer(c_int) function setrlimit(what, limits) bind(C)
+        import
+        implicit none
+        integer(c_int), intent(in), value :: what
+        integer(c_long), intent(in) :: limits(2)
+      end function setrlimit
+    end interface
+
+    large = create_unified_buffer(2_i64**26, BUFFER_READ_WRITE)
+    ignored = getrlimit(address_space, before)
+    limit = [1_c_long, before(2)]
+    ignored = setrlimit(address_space, limit)
+    call send_buffer(large, modulo(rank + 1, ranks), 3, MPI_COMM_WORLD, sent, sending)
+    call recv_buffer(large, MPI_ANY_SOURCE, 3, MPI_COMM_WORLD, 0_i64, received, message)
+    ignored = setrlimit(address_space, before)
+    call check(sent == STATUS_OUT_OF_MEMORY .and. index(sending, 'memory for a message') > 0, 'no memory to send')
+    call check(received == STATUS_OUT_OF_MEMORY .and. index(message, 'memory for a message') > 0, 'nor to receive')
+    call destroy_unified_buffer(large)
+  end subroutine no_memory
 
   !> Handles of halos that have ended, or never were, are refused by all procedures.
   subroutine handles()

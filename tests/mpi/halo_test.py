@@ -90,6 +90,8 @@ def test_a_topology_of_the_program_is_used():
         ("along 0", (9,), lambda _: {"ghosts": [0]}),
         ("more axes than the fields", (9,), lambda _: {"ghosts": [1, 1]}),
         ("cannot be arranged", (9,), lambda _: {"ranks": [SIZE + 1]}),
+        ("rank 1: TypeError", (9,), lambda odd: {"ghosts": None if odd else [1]}),
+        ("rank 1: TypeError", (9,), lambda odd: {"ranks": None if odd else [0]}),
     ],
 )
 def test_a_mismatch_is_found_by_all(says, shape, options):
@@ -183,6 +185,19 @@ def test_a_message_of_several_pieces_is_refused_and_received_whole(monkeypatch):
         mpi.recv(one, 0, MPI.ANY_TAG, WORLD, timeout=60)
         assert (one.to_numpy() == 3).all()
     WORLD.Barrier()
+
+
+def test_without_memory_for_a_message_there_is_an_error_and_for_a_broadcast_one_at_all():
+    vast = UnifiedBuffer(1 << 62, np.uint8)
+    for call in (
+        lambda: mpi.send(vast, RIGHT, 3, WORLD),
+        lambda: mpi.recv(vast, LEFT, 3, WORLD, timeout=0),
+        lambda: mpi.bcast(vast, 0, WORLD),
+    ):
+        with pytest.raises(unibuf.OutOfMemoryError, match="memory for a message"):
+            call()
+    with pytest.raises(unibuf.InvalidArgumentError, match="rank 1: AttributeError"):
+        mpi.Halo(WORLD, None if RANK == 1 else field((9,)))
 
 
 @pytest.mark.skipif(MPI.Query_thread() < MPI.THREAD_MULTIPLE, reason="this MPI is for one thread at a time")

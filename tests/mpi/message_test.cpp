@@ -111,6 +111,14 @@ TEST(a_message, that_was_refused_is_there_for_mpi) {
     EXPECT_EQ(got[3], 10);
 }
 
+TEST(a_message, without_memory_for_it_is_an_error_and_a_broadcast_one_at_all) {
+    unified_buffer<std::uint8_t> huge({std::size_t{1} << 62});
+    const auto refused = [](auto call) { expect_error(error_code::out_of_memory, {"memory for a message"}, call); };
+    refused([&] { mpi::send(huge, right(), 3, MPI_COMM_WORLD); });
+    refused([&] { mpi::recv(huge, left(), 3, MPI_COMM_WORLD, 0s); });
+    refused([&] { mpi::bcast(huge, 0, MPI_COMM_WORLD); });
+}
+
 TEST(a_message, of_leased_bytes_is_refused) {
     auto mine = numbers(4, 7);
     const auto held = mine.write(host);

@@ -61,6 +61,12 @@ int main(int argc, char** argv) {
         unibuf_destroy(one);
         unibuf_destroy(longer);
     }
+    unibuf_buffer* huge = NULL;
+    CHECK(unibuf_create((size_t)1 << 62, NULL, &huge) == UNIBUF_OK);
+    CHECK(unibuf_mpi_send(huge, 1 - rank, 3, MPI_COMM_WORLD) == UNIBUF_OUT_OF_MEMORY);
+    CHECK(unibuf_mpi_recv(huge, 1 - rank, 3, MPI_COMM_WORLD, 0) == UNIBUF_OUT_OF_MEMORY);
+    CHECK(unibuf_mpi_bcast(huge, 0, MPI_COMM_WORLD) == UNIBUF_OUT_OF_MEMORY);
+    unibuf_destroy(huge);
     MPI_Finalize();
     return failures;
 }

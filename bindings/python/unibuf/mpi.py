@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from .errors import InvalidArgumentError, LeaseTimeoutError, TransferFailedError, UnibufError
+from .errors import InvalidArgumentError, LeaseTimeoutError, OutOfMemoryError, TransferFailedError, UnibufError
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -37,7 +37,7 @@ def send(buffer: UnifiedBuffer[Any], to: int, tag: int, comm: Any) -> None:
     """Sends the newest content of a buffer or a view, wherever it is, as one message of MPI. Waits as MPI_Send does."""
     with _mpi("a message was to be sent"):
         if to != _MPI.PROC_NULL:
-            message = np.empty(buffer.nbytes, np.uint8)
+            message = _room_for(buffer.nbytes)
             _copy_out(buffer, message, _place_of(buffer))
             with _counted(message) as all_of_it:
                 comm.Send(all_of_it, to, tag)
@@ -50,10 +50,10 @@ def recv(buffer: UnifiedBuffer[Any], source: int, tag: int, comm: Any, timeout: 
     Raises LeaseTimeoutError where no message has come in time, and InvalidArgumentError for one of another size. Both
     leave the buffer as it was, and the message, when it comes, whole to the next call. Threads that receive the same
     get messages of their size alone."""
-    message = np.empty(buffer.nbytes, np.uint8)
     with _mpi("a message was to be received"):
         if source == _MPI.PROC_NULL:
             return
+        message = _room_for(buffer.nbytes)
         taken = _wait(
             lambda: _take(comm, source, tag, message.size),
             timeout,
@@ -74,27 +74,30 @@ def recv(buffer: UnifiedBuffer[Any], source: int, tag: int, comm: Any, timeout: 
 
 def bcast(buffer: UnifiedBuffer[Any], root: int, comm: Any) -> None:
     """Gives all processes of `comm` what `root` has in a buffer or a view. All call it, with parts of the same size;
-    where the sizes differ, or the content cannot be read at `root`, it raises at all."""
+    where the sizes differ, one has no memory for the message, or the content cannot be read at `root`, it raises at
+    all."""
     with _mpi("a broadcast was to be made"):
-        message = np.empty(buffer.nbytes, np.uint8)
         here = comm.Get_rank()
+        size = buffer.nbytes
         failure: UnibufError | None = None
-        if here == root:
-            try:
+        try:
+            message = _room_for(size)
+            if here == root:
                 _copy_out(buffer, message, _place_of(buffer))
-            except UnibufError as unread:
-                failure = unread
-        all_of_them = np.array([message.nbytes, -message.nbytes, failure is not None], np.int64)
+        except UnibufError as unready:
+            failure = unready
+        all_of_them = np.array([size, -size, failure is not None], np.int64)
         comm.Allreduce(_MPI.IN_PLACE, all_of_them, _MPI.MAX)
         most, fewest, failed = int(all_of_them[0]), -int(all_of_them[1]), bool(all_of_them[2])
         if failure is not None:
             raise failure
         if failed:
-            raise TransferFailedError(f"a broadcast was to be made, but rank {root} cannot take part")
+            raise TransferFailedError(
+                f"a broadcast from rank {root} was to be made, but another process cannot take part"
+            )
         if most != fewest:
             raise InvalidArgumentError(
-                f"a broadcast from rank {root} was to be made of {message.nbytes} bytes here, "
-                f"and of {fewest} to {most} at others"
+                f"a broadcast from rank {root} was to be made of {size} bytes here, and of {fewest} to {most} at others"
             )
         for piece in _pieces(message):
             comm.Bcast([piece, _MPI.BYTE], root)
@@ -166,13 +169,18 @@ class Halo:
         with _mpi("a halo was to be made"):
             self._comm = comm.Dup()
             self._comm.Set_errhandler(_MPI.ERRORS_RETURN)
-            axes = len(fields[0].shape) if fields else 0
-            self._ghosts = (*ghosts, *[0] * (axes - len(ghosts)))
-            self._agree(self._fault(max(len(ghosts), len(periodic), len(ranks))))
+            axes, wrap, along = 0, (), ()
+            try:
+                axes = len(fields[0].shape) if fields else 0
+                self._ghosts = (*ghosts, *[0] * (axes - len(ghosts)))
+                wrap = (*map(bool, periodic), *[False] * (axes - len(periodic)))
+                along = (*map(int, ranks), *[0] * (axes - len(ranks)))
+                fault = self._fault(max(len(ghosts), len(periodic), len(ranks)))
+            except Exception as wrong:  # whatever it is: the others are told
+                fault = f"{type(wrong).__name__}: {wrong}"
+            self._agree(fault)
             self._shape = fields[0].shape
             self._cuts = [axis for axis in range(axes) if self._ghosts[axis]]
-            wrap = (*map(bool, periodic), *[False] * (axes - len(periodic)))
-            along = (*ranks, *[0] * (axes - len(ranks)))
             self._agree(self._difference(wrap, along, bool(corners)))
             self._arrange(wrap, along)
             self._sides = list(self._neighbours(corners))
@@ -457,6 +465,13 @@ def _wait(is_done: Any, timeout: float | None, missing: Any) -> Any:
             raise LeaseTimeoutError(missing())
         time.sleep(0)
     return done
+
+
+def _room_for(size: int) -> NDArray[np.uint8]:
+    try:
+        return np.empty(size, np.uint8)
+    except MemoryError as none:
+        raise OutOfMemoryError(f"memory for a message of {size} bytes was asked for") from none
 
 
 def _take(comm: Any, source: int, tag: int, size: int) -> Any:
