@@ -26,6 +26,8 @@ if(UNIBUF_C)
 endif()
 if(UNIBUF_FORTRAN)
     install_api(unibuf_fortran unibuf-fortran)
+    configure_file(cmake/unibuf-fortran-mpi.pc.in unibuf-fortran-mpi.pc @ONLY)
+    install(FILES ${PROJECT_BINARY_DIR}/unibuf-fortran-mpi.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 endif()
 install(DIRECTORY include/ DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 install(FILES ${PROJECT_BINARY_DIR}/unibuf-config.cmake ${PROJECT_BINARY_DIR}/unibuf-config-version.cmake
