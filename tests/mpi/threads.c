@@ -7,7 +7,7 @@
 
 #include "mpi/checks.h"
 
-enum { kinds = 2, receivers = 4, short_rounds = 1000, long_rounds = 20 };
+enum { kinds = 2, receivers = 4, short_rounds = 4000, long_rounds = 60 };
 
 static atomic_int left;     // messages that have not been received
 static atomic_int askew;    // those whose bytes are not those of their size

@@ -70,6 +70,7 @@ static inline unibuf_status unibuf_message_receive(char* bytes, size_t size, int
     if (!failed && UNIBUF_CAST(size_t, comes) != size) {
         snprintf(text, room, "a message of %zu bytes from rank %d with tag %d was to be received; it has %lld", size,
                  next.MPI_SOURCE, next.MPI_TAG, UNIBUF_CAST(long long, comes));
+        unibuf_mpi_pause();  // so that another thread comes to take it, where the program tries again at once
         return UNIBUF_INVALID_ARGUMENT;
     }
     unibuf_mpi_bytes all;
