@@ -99,7 +99,9 @@ void define_trace(nb::module_& in) {
         },
         "file"_a, "close"_a);
     in.def("stop_trace", [] { unlocked([] { stop_trace(); }); });
-    in.def("keep_events", [](std::size_t each_thread) { keep_events(each_thread); }, "each_thread"_a);
+    in.def(
+        "keep_events", [](nb::handle each_thread) { keep_events(size_of(each_thread, "a number of events")); },
+        "each_thread"_a, nb::sig("def keep_events(each_thread: int) -> None"));
     in.def("why", why_of, "buffer"_a.none().lock());
     in.def("last_transfers", last_transfers, "buffer"_a.none().lock(), "most"_a,
            nb::sig("def last_transfers(buffer: object, most: int) -> list[tuple[str, str, int, str]]"));
