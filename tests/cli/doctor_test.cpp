@@ -102,9 +102,9 @@ TEST(the_doctor, looks_into_processes_that_are_forked_off_and_beside_traces_of_t
 
 TEST(the_doctor, looks_into_all_programs_of_a_shell) {
     const std::string program = (std::filesystem::path(UNIBUF_BUILD_DIR) / "tests/faults").string();
-    const std::string script = program + " round_trip; " + program + " unread_copy; exec " + program + " churn";
-    const auto found = nlohmann::json::parse(run("cli/unibuf", {"doctor", "--json", "--", "/bin/sh", "-c", script}).out)
-                           .at("findings");
+    const std::string script = R"("$0" round_trip; "$0" unread_copy; exec "$0" churn)";
+    const outcome told = run("cli/unibuf", {"doctor", "--json", "--", "/bin/sh", "-c", script, program});
+    const auto found = nlohmann::json::parse(told.out).at("findings");
     EXPECT_EQ(found.size(), 3) << found.dump(2);
     for (const auto& each : found)
         EXPECT_NE(each.at("name").get<std::string>().find(" of process "), std::string::npos);

@@ -61,6 +61,7 @@ def run(code, site):
 
 
 def test_the_wheel_holds_the_library_and_the_types(site):
+    assert site[1].name.startswith("unibuf_python-")  # the name `unibuf` is somebody else's
     names = zipfile.ZipFile(site[1]).namelist()
     inside = {name.removeprefix("unibuf/").split(".")[0] for name in names if name.startswith("unibuf/")}
     assert {"_native", "libunibuf", "py", "buffer", "errors"} <= inside

@@ -25,6 +25,11 @@ thread_local constinit std::uint64_t asked_elsewhere = 0;
 
 /// Returns a text of Python's; names of files may have bytes that are none in UTF-8.
 std::string text_of(nb::handle text) {
+    Py_ssize_t size = 0;
+    if (const char* const kept = PyUnicode_AsUTF8AndSize(text.ptr(), &size)) {
+        return {kept, static_cast<std::size_t>(size)};
+    }
+    PyErr_Clear();
     const nb::object bytes = nb::steal(PyUnicode_AsEncodedString(text.ptr(), "utf-8", "backslashreplace"));
     if (!bytes.is_valid()) nb::raise_python_error();
     return {PyBytes_AsString(bytes.ptr()), static_cast<std::size_t>(PyBytes_Size(bytes.ptr()))};
@@ -65,7 +70,8 @@ private:
 /// Returns "In[3]" where a file is a cell of a notebook, which IPython gives a name that says nothing; else nothing.
 /// The number of a cell changes when it is run again.
 std::string cell_of(nb::handle file) {
-    const nb::object module = nb::steal(PyImport_GetModule(nb::str("IPython").ptr()));
+    static PyObject* const name = PyUnicode_InternFromString("IPython");
+    const nb::object module = nb::steal(name ? PyImport_GetModule(name) : nullptr);
     if (!module.is_valid()) return {};
     try {
         const nb::object shell = in_python([&] { return module.attr("get_ipython")(); });
