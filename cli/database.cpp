@@ -92,7 +92,7 @@ std::string_view access_text(unibuf::access what) {
 void write_database(const trace_file& of, const std::string& name) {
     database to(name);
     to.run(
-        "pragma application_id = 0x756e6962;"  // the bytes of database_mark
+        "pragma application_id = 0x756e6962;"  // "unib", by which `export` knows its own
         "begin;"
         "create table event(time integer, kind text, cause text, access text, source integer, target integer,"
         " demand integer, route text, thread integer, process integer, buffer integer, first integer, end integer,"

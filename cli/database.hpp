@@ -3,13 +3,9 @@
 
 #include <string>
 
-#include "output.hpp"
 #include "unibuf/trace.hpp"
 
 namespace unibuf_cli {
-
-/// The application_id of SQLite, which is at this place of each file.
-inline constexpr mark database_mark{.at = 68, .text = "unib"};
 
 /// Writes tables `event`, `space` and `site`; what is in a file of that name goes. Throws error(unsupported) where the
 /// tool was built without SQLite.

@@ -10,6 +10,7 @@
 #include "database.hpp"
 #include "lines.hpp"
 #include "output.hpp"
+#include "output_file.hpp"
 #include "summary.hpp"
 #include "unibuf/trace.hpp"
 
@@ -20,6 +21,7 @@ using unibuf::event;
 using unibuf::event_kind;
 using unibuf::trace_file;
 
+constexpr mark database_mark{.at = 68, .text = "unib"};  // the application_id of SQLite
 constexpr mark timeline_mark{.at = 0, .text = R"({"otherData":{"from":"unibuf"})"};
 
 /// The events of Chrome's tracing, which Perfetto reads: https://ui.perfetto.dev opens the file. Each thread has a
@@ -129,7 +131,7 @@ void add_export(CLI::App& app) {
     CLI::App* const command = app.add_subcommand("export", "A trace for other tools: Perfetto, SQLite");
     const auto file = std::make_shared<std::string>();
     command->add_option("file", *file, "A trace: UNIBUF_TRACE=file writes one")->required();
-    const auto out = std::make_shared<output>();
+    const auto out = std::make_shared<output_file>();
     add_output(*command, *out, "NAME.json: a timeline for Perfetto; NAME.sqlite: a table of all events")
         ->required()
         ->check([](const std::string& name) {

@@ -4,13 +4,9 @@
 #include <string>
 #include <string_view>
 
-#include "output.hpp"
 #include "unibuf/trace.hpp"
 
 namespace unibuf_cli {
-
-/// Pages begin with it.
-inline constexpr mark page_mark{.at = 0, .text = "<!doctype html><!-- unibuf report -->"};
 
 /// Returns the page, which needs no network. `name` is its title.
 std::string page_of(const unibuf::trace_file& of, std::string_view name);

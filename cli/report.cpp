@@ -8,6 +8,7 @@
 
 #include "lines.hpp"
 #include "output.hpp"
+#include "output_file.hpp"
 #include "page.hpp"
 #include "summary.hpp"
 #include "trace.hpp"
@@ -17,6 +18,8 @@ namespace {
 
 using unibuf::trace_file;
 using unibuf::traffic;
+
+constexpr mark page_mark{.at = 0, .text = "<!doctype html><!-- unibuf report -->"};
 
 /// Returns "12 % declared, 80 % found, 8 % assumed".
 std::string writes_text(const traffic& of) {
@@ -70,7 +73,7 @@ void add_report(CLI::App& app) {
     const auto as_json = std::make_shared<bool>(false);
     CLI::Option* const json = command->add_flag("--json", *as_json, "For programs: an object");
     json->disable_flag_override();
-    const auto page = std::make_shared<output>();
+    const auto page = std::make_shared<output_file>();
     add_output(*command, *page, "Writes a page for a browser, with charts and findings")->excludes(json);
     const auto most = std::make_shared<std::size_t>(10);
     command->add_option("--most", *most, "So many buffers and places at most")->capture_default_str();
