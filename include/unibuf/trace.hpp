@@ -150,7 +150,8 @@ struct trace_file {
     UNIBUF_API std::string site_name(std::uint64_t site) const;
 };
 
-/// Throws error(invalid_argument) where the file cannot be read, or is no trace.
+/// The file may come from anywhere: events that cannot be are left out. A rectangle of more than 2^20 rows, or behind
+/// 2^24 rows of others, is `hull_only`. Throws error(invalid_argument) where the file cannot be read, or is no trace.
 UNIBUF_API trace_file read_trace(const std::string& file);
 
 /// How much was moved, and had to be.
@@ -225,7 +226,7 @@ struct finding {
 /// Returns what could be better, what took longest first. round_trip, mark_without_write and long_lease show in close
 /// traces alone, and so does whole_for_part where all was used but little had changed. What costs less than 64 KiB and
 /// 1 ms in all is left out, and so is a lease or a mark that changes something more than once, and more than one time
-/// in ten.
+/// in ten. A wait is for one of the 1,000 leases that ended last before its end.
 UNIBUF_API std::vector<finding> diagnose(std::span<const event> events, const trace_file& names = {});
 
 /// Returns sentences about a buffer, oldest first: who wrote and used which bytes where, what was moved for that and
