@@ -169,7 +169,9 @@ class Halo:
         with _mpi("a halo was to be made"):
             self._comm = comm.Dup()
             self._comm.Set_errhandler(_MPI.ERRORS_RETURN)
-            axes, wrap, along = 0, (), ()
+            axes = 0
+            wrap: tuple[bool, ...] = ()
+            along: tuple[int, ...] = ()
             try:
                 axes = len(fields[0].shape) if fields else 0
                 self._ghosts = (*ghosts, *[0] * (axes - len(ghosts)))
