@@ -11,7 +11,7 @@ extern "C" {
 #endif
 /// Held while a message is looked at and taken, so that no other thread takes it in between. It is one for the whole
 /// process, in however many sources and languages this is compiled.
-__attribute__((weak)) pthread_mutex_t unibuf_message_lock = PTHREAD_MUTEX_INITIALIZER;
+__attribute__((weak, visibility("default"))) pthread_mutex_t unibuf_message_lock = PTHREAD_MUTEX_INITIALIZER;
 #ifdef __cplusplus
 }
 #endif
