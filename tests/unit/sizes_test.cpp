@@ -126,6 +126,7 @@ TEST(sizes, of_steps_wrap_nothing) {
 TEST(sizes, of_pooled_buffers_add_up) {
     memory_pool pool;
     std::vector<buffer> made;
+    made.reserve(4);
     for (int i = 0; i < 4; ++i) made.push_back(pool.acquire(largest / 2));
     for (buffer& each : made) pool.release(std::move(each));
     EXPECT_GT(pool.statistics().held_bytes, largest / 2);
