@@ -38,7 +38,7 @@ using detail::core_of;
 /// handle's end.
 byte_range checked(const detail::core& core, std::size_t begin, std::size_t bytes, std::size_t offset,
                    std::size_t count) {
-    if (!detail::lies_within(offset, count == rest ? 0 : count, bytes)) {
+    if (count == rest ? offset > bytes : !detail::lies_within(offset, count, bytes)) {
         throw error(error_code::out_of_range,
                     count == rest
                         ? fmt::format("{}: all from byte {} was asked for of {} bytes", core.name(), offset, bytes)
