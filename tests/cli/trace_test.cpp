@@ -1,6 +1,7 @@
 // tests/cli/trace_test.cpp: what the tool tells of a program that has run with a trace.
 #include <nlohmann/json.hpp>
 
+#include "cli/forged_trace.hpp"
 #include "cli/program.hpp"
 
 namespace unibuf::cli::trace_test {
@@ -67,6 +68,40 @@ TEST_F(a_trace, is_checked_against_limits) {
 TEST(a_trace_file, is_refused_where_it_is_none) {
     expect_one_clear_line(run("cli/unibuf", {"report", "/nonexistent"}), "unibuf", "No such file");
     expect_one_clear_line(run("cli/unibuf", {"report", "/dev/null"}), "unibuf", "empty");
+}
+
+TEST(a_trace_file, asks_for_no_more_than_can_be_done) {
+    const scratch folder;
+    const std::string file = folder.file("trace");
+    constexpr std::uint64_t end = std::uint64_t{1} << 62;
+    const event whole{
+        .time = 1000, .kind = event_kind::access, .what = access::write, .to = 1, .buffer = 1, .end = end};
+    const auto rows = [&](std::uint32_t outer, std::uint32_t inner, std::uint64_t bytes) {
+        event made = whole;
+        made.axes = 2;
+        made.counts = {outer, inner};
+        made.row_bytes = bytes;
+        made.pitches = {bytes * 2, bytes * 2};
+        return made;
+    };
+    forged_trace made;
+    made.add(rows(0xffffffff, 0xffffffff, 0));
+    made.add(rows(0xffffffff, 1000, 1));
+    for (int i = 0; i < 100; ++i) made.add(rows(1000, 1000, 8));
+    event late = whole;
+    late.took = late.time + 1;
+    made.add(late);
+    late.time = late.took = ~std::uint64_t{0};
+    made.add(late);
+    made.write(file);
+    const std::vector<event> read = read_trace(file).events;
+    EXPECT_EQ(read.size(), 101u) << "rows without bytes, and events that began before time did, are none";
+    std::uint64_t looked_at = 0;
+    for (const event& each : read) {
+        if (each.axes == 2) looked_at += std::uint64_t{each.counts[0]} * each.counts[1];
+    }
+    EXPECT_GT(looked_at, 1u << 23);
+    EXPECT_LE(looked_at, 1u << 24);
 }
 
 TEST(a_trace_of_a_program_with_debugging_information, names_the_lines) {
