@@ -19,7 +19,7 @@ if(unibuf_mpis)
         list(APPEND demo_halo COMMAND ${${mpi}_mpiexec} -n 2 $<TARGET_FILE:halo_fortran> ${pictures}/waves_fortran.png)
     endif()
     if(UNIBUF_TOOLS)
-        list(APPEND demo_halo COMMAND unibuf_cli report ${pictures}/waves.trace -o ${pictures}/report.html)
+        list(APPEND demo_halo COMMAND unibuf_cli report ${pictures}/waves.trace --force -o ${pictures}/report.html)
     endif()
 endif()
 add_custom_target(demo_halo COMMAND ${CMAKE_COMMAND} -E make_directory ${PROJECT_BINARY_DIR}/../demo ${demo_halo}
