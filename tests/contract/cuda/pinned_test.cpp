@@ -155,14 +155,15 @@ TEST_F(cuda_test, pins_memory_of_a_part_and_of_the_whole) {
     const auto pages = backends::device_of(host).allocate({.bytes = mebibyte, .whole_pages = true});
     const std::span all(pages->host_address(), mebibyte);
     const std::uint64_t before = cuda::pinned_memory().held;
-    std::optional<buffer> part = buffer::over(all.first(8192), nullptr, {.hint = memory_hint::cpu_preferred});
-    std::optional<buffer> whole = buffer::over(all, nullptr, {.hint = memory_hint::cpu_preferred});
-    part->read_write(where_).release();
+    auto part = device().alias(all.first(8192), {.bytes = 8192});
     const std::uint64_t with_part = cuda::pinned_memory().held;
-    whole->read(where_).release();
+    auto whole = device().alias(all, {.bytes = mebibyte});
     whole.reset();
     EXPECT_EQ(cuda::pinned_memory().held, with_part);
-    part->read(where_).release();
+    const bytes content = noise(8192);
+    part->write(0, content, {}).wait();
+    part->publish_to_host(0, 8192, access::read, {}).wait();
+    EXPECT_TRUE(same(all.first(8192), content));
     part.reset();
     EXPECT_EQ(cuda::pinned_memory().held, before);
 }
