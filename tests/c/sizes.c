@@ -64,7 +64,8 @@ static void try_all(const struct trial* what, int place) {
     CHECK_OK(unibuf_set_default_device(on.where));
     for (int i = 0; i < size_count; ++i) {
         char content[small];
-        CHECK_OK(unibuf_copy_to(on.buffer, content, small, 0));  // so that the copies at the host and at the space stand
+        CHECK_OK(
+            unibuf_copy_to(on.buffer, content, small, 0));  // so that the copies at the host and at the space stand
         CHECK_OK(unibuf_sync_to_device(on.buffer, 0, UNIBUF_REST));
         const unibuf_status status = what->with(sizes[i]);
         const bool is_fine =

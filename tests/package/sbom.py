@@ -12,7 +12,7 @@ from cyclonedx.validation.json import JsonStrictValidator
 # The C and C++ runtimes, the kernel's and Apple's headers, and what belongs to the user's own compiler, Python or MPI.
 SYSTEM = re.compile(
     r"(sys|linux|mach|mach-o)/|[a-z_0-9]+$|"
-    r"(cxxabi|dlfcn|emmintrin|fcntl|link|poll|pthread|sched|spawn|std\w+|string|unistd|ISO_Fortran_binding|Python|mpi)\.h$"
+    r"(cxxabi|dlfcn|emmintrin|fcntl|limits|link|poll|pthread|sched|spawn|std\w+|string|unistd|ISO_Fortran_binding|Python|mpi)\.h$"
 )
 OWN = re.compile(r"unibuf/|[a-z_]+\.hpp$")
 INCLUDE = re.compile(r"^\s*#\s*include <([^>]+)>", re.MULTILINE)
