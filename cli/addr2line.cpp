@@ -127,6 +127,11 @@ pid_t start(const char* tool, const descriptor& input, const descriptor& output,
 
 }  // namespace
 
+bool is_other_than_a_program(const std::string& name) {
+    struct stat is{};
+    return ::stat(name.c_str(), &is) == 0 && !open_program(name);
+}
+
 std::string told_by(const char* tool, const std::string& program, const std::string& addresses,
                     clock::time_point deadline) {
     const descriptor opened = open_program(program);

@@ -11,6 +11,9 @@
 
 namespace unibuf_cli {
 
+/// Returns whether there is something of that name that is no program, which unibuf names in no trace.
+bool is_other_than_a_program(const std::string& name);
+
 /// Returns what `tool`, which is found on PATH, prints for the addresses, one a line, of a program; nothing where it
 /// fails, or has not ended at the deadline. `addresses` holds checked ones alone.
 std::string told_by(const char* tool, const std::string& program, const std::string& addresses,

@@ -1,12 +1,16 @@
 // cli/lines.cpp
 #include "lines.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <chrono>
+#include <cstdio>
 #include <string_view>
 #include <vector>
 
 #include "addr2line.hpp"
+#include "output.hpp"
 
 namespace unibuf_cli {
 namespace {
@@ -60,17 +64,26 @@ std::string own_line(const std::vector<std::string>& lines) {
 
 }  // namespace
 
-void find_lines(std::map<std::uint64_t, std::string>& places) {
+std::vector<std::string> find_lines(std::map<std::uint64_t, std::string>& places) {
+    std::vector<std::string> others;
     std::map<std::string, std::vector<place>> by_program;
     for (auto& [number, text] : places) {
         const std::size_t plus = text.rfind("+0x");
-        if (plus == std::string::npos || !is_address(std::string_view(text).substr(plus + 1))) continue;
+        if (plus == std::string::npos) continue;
+        if (!is_address(std::string_view(text).substr(plus + 1))) {
+            others.push_back(text);
+            continue;
+        }
         const std::size_t name_ends = text.rfind(" at ", plus);
         const std::size_t begin = name_ends == std::string::npos ? 0 : name_ends + 4;
         by_program[text.substr(begin, plus - begin)].push_back({text.substr(plus + 1), &text});
     }
     const auto deadline = std::chrono::steady_clock::now() + most_time;
     for (const auto& [program, all] : by_program) {
+        if (is_other_than_a_program(program)) {
+            for (const place& each : all) others.push_back(*each.text);
+            continue;
+        }
         std::string addresses;
         for (const place& each : all) addresses += each.address + '\n';
         std::vector<std::vector<std::string>> found;
@@ -82,11 +95,20 @@ void find_lines(std::map<std::uint64_t, std::string>& places) {
             if (!line.empty()) *all[i].text = line + ": " + *all[i].text;
         }
     }
+    return others;
 }
 
 unibuf::trace_file trace_with_lines(const std::string& file) {
     unibuf::trace_file result = unibuf::read_trace(file);
-    find_lines(result.sites);
+    const std::vector<std::string> others = find_lines(result.sites);
+    if (!others.empty()) {
+        constexpr std::size_t most_shown = 80;
+        fmt::print(stderr,
+                   "unibuf: {} of the places that this trace names are no address of a program, such as \"{}\": unibuf "
+                   "has not "
+                   "written them, so do not trust the trace\n",
+                   others.size(), one_line(others.front()).substr(0, most_shown));
+    }
     return result;
 }
 

@@ -94,6 +94,8 @@ std::vector<std::uint8_t> with_few_rows(const std::uint8_t* data, std::size_t si
 
 }  // namespace
 
+bool unibuf_cli::is_other_than_a_program(const std::string& name) { return name.size() % 2 == 1; }
+
 std::string unibuf_cli::told_by(const char*, const std::string&, const std::string&,
                                 std::chrono::steady_clock::time_point) {
     return said;
