@@ -105,11 +105,15 @@ void context::check_owner(stream_handle named) {
 std::uint64_t context::identify(stream_handle named) {
     // These stand for the same stream at all times, on one thread each.
     if (named == legacy_stream || named == per_thread_stream) return reinterpret_cast<std::uintptr_t>(named);
+    unsigned long long id = 0;
+    const result status = api().cuStreamGetId(named, &id);   // which needs no context
+    constexpr std::uint64_t is_id = std::uint64_t{1} << 63;  // so that it is none of the handles above, nor 0
+    std::atomic<std::uint64_t>& known = identified_[id % identified_.size()];
+    if (status == success && known.load(std::memory_order_relaxed) == (id | is_id)) return id | is_id;
     const scope current(*this);
     check_owner(named);
-    unsigned long long id = 0;
-    check(api().cuStreamGetId(named, &id), "the stream that was named cannot be asked");
-    constexpr std::uint64_t is_id = std::uint64_t{1} << 63;  // so that it is none of the handles above, nor 0
+    check(status, "the stream that was named cannot be asked", error_code::invalid_argument);
+    known.store(id | is_id, std::memory_order_relaxed);
     return id | is_id;
 }
 

@@ -1,6 +1,7 @@
 // backends/cuda/context.hpp: one device's primary context, and the order of work in it.
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <chrono>
 #include <mutex>
@@ -146,7 +147,8 @@ private:
     std::mutex marking_mutex_;  // one fence at a time: what is freed while one is made waits for the next
     std::vector<device_pointer> freed_before_mark_;
     std::vector<fence_listener> told_;
-    std::vector<stream_handle> streams_;  // of the program, where it has named all of them
+    std::vector<stream_handle> streams_;                       // of the program, where it has named all of them
+    std::array<std::atomic<std::uint64_t>, 64> identified_{};  // streams of this context, which need not be asked again
     std::atomic<result> lost_ = success;
     int born_ = process::forks();
 };

@@ -91,11 +91,13 @@ CUDA_DOUBLE_CALL cuStreamGetCtx_v2(stream_handle stream, context_handle* context
 }
 
 CUDA_DOUBLE_CALL cuStreamGetId(stream_handle stream, unsigned long long* id) {
-    call from("cuStreamGetId", call::needs::context);
+    const call from("cuStreamGetId", call::needs::driver);
     if (from.refused() != success) return from.refused();
-    const CUstream_st* const found = stream_behind(from, stream);
-    if (!found) return invalid_handle;
-    *id = found->number;
+    stream = stream_of(from.in(), stream);
+    const auto& known = from.in().streams;
+    if (std::ranges::find(known, stream) == known.end()) return invalid_handle;
+    if (stream->destroyed) stop("cuStreamGetId of a stream that was destroyed");
+    *id = stream->number;
     return success;
 }
 
