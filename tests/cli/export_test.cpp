@@ -77,7 +77,7 @@ TEST_F(an_exported_trace, takes_the_place_of_files_of_its_own_alone) {
         if (first.err.find("built without SQLite") != std::string::npos) continue;
         EXPECT_EQ(first.status, 0) << first.err;
         EXPECT_EQ(again({}).status, 0) << "over its own " << name;
-        // Of the three kinds, each takes the others for a stranger's.
+        // An output of one kind is a stranger's to the other kinds.
         for (const char* const other : {"notes\n", "{\"displayTimeUnit\":\"ns\"}", "<!doctype html>\n<html>\n", "x"}) {
             std::ofstream(file) << other;
             expect_one_clear_line(again({}), "unibuf", "--force");

@@ -68,7 +68,7 @@ LIMITS = {
     ("unibuf", "keep_events", "each_thread"): lambda _, n: unibuf.keep_events(n),
     ("unibuf", "budget", "nbytes"): lambda _, n: opened(unibuf.budget(n)),
 }
-# Those of functions that need CuPy, which is not here.
+# These sizes are those of functions that need CuPy, which is not here.
 ELSEWHERE = {("MemoryPool", "cupy_allocator", "nbytes")}
 
 

@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     from .buffer import UnifiedBuffer
 
 _MPI: Any = import_module("mpi4py.MPI")
-# Of more bytes than this, a message of a halo and a broadcast go in several, and any other message is counted by a
-# datatype.
+# A message of a halo and a broadcast go in pieces of at most so many bytes. Any other message of more bytes is counted
+# by a datatype.
 _PIECE = 1 << 30
 _one_at_a_time = Lock()  # held while a message is looked at and taken, so that no other thread takes it in between
 
