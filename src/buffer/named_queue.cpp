@@ -6,9 +6,9 @@
 namespace unibuf::detail {
 
 named_queue checked_queue(space where, queue on) {
-    if (!on || where == host) return {on};
+    if (!on || where == host) return {.handle = on};
     backends::check_not_left_behind(where);
-    return {on, backends::device_of(where).identify(on)};
+    return {.handle = on, .number = backends::device_of(where).identify(on)};
 }
 
 }  // namespace unibuf::detail

@@ -10,12 +10,16 @@ namespace unibuf::detail {
 
 /// A queue of a device. A driver may give the handle of a queue that has gone to another one, so a handle alone does
 /// not say that two works are in one order.
-struct named_queue : queue {
+struct named_queue {
+    queue handle{};
     std::uint64_t number = 0;  // what backends::device::identify says; 0 where no queue is named, or none can tell
+
+    operator queue() const noexcept { return handle; }
+    explicit operator bool() const noexcept { return static_cast<bool>(handle); }
 
     /// Returns whether both name one queue, or both name none.
     friend bool operator==(const named_queue& one, const named_queue& other) noexcept {
-        return one.native == other.native && one.number == other.number && (one.number != 0 || !one);
+        return one.handle.native == other.handle.native && one.number == other.number && (one.number != 0 || !one);
     }
 };
 

@@ -58,7 +58,7 @@ void record_access(lock& through, const request& asked, std::uint64_t lacked, st
     made.is_demand = is_demand(*through.operator->(), asked);
     made.bytes = lacked;
     made.took = begun == 0 ? 0 : made.time - begun;
-    made.queue = reinterpret_cast<std::uintptr_t>(asked.on.native);
+    made.queue = reinterpret_cast<std::uintptr_t>(asked.on.handle.native);
     trace::record(made);
 }
 

@@ -291,7 +291,7 @@ private:
         for_each_open([&](candidate& each) {
             const event& made = *each.made;
             if (made.route != transfer_route::staged || bytes_of[made.site] < worth_pinning) return;
-            const double took = static_cast<double>(made.took);
+            const auto took = static_cast<double>(made.took);
             const double least = best == 0 ? took : std::min(took, static_cast<double>(made.bytes) / best);
             explain(each, fault::pageable, made.site, made.bytes, static_cast<std::uint64_t>(took - least));
         });
