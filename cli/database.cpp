@@ -28,7 +28,8 @@ public:
         std::error_code ignored;
         if (std::filesystem::is_regular_file(name, ignored)) std::filesystem::remove(name, ignored);
         sqlite3* opened = nullptr;
-        const int result = sqlite3_open(name.c_str(), &opened);
+        // SQLite would take what begins with "file:" for an address with options.
+        const int result = sqlite3_open((name.starts_with("file:") ? "./" + name : name).c_str(), &opened);
         at_.reset(opened);
         check(result);
     }

@@ -66,7 +66,7 @@ void print_text(const diagnosis& of) {
     for (const named_finding& each : of.findings) {
         fmt::print("\n{}. {}: {:.6f} s, {}\n   in      {}\n   seen    {} ({})\n   change  {}\n", ++number,
                    to_string(each.kind), static_cast<double>(each.took) / 1e9, readable_bytes(each.bytes),
-                   one_line(each.line), each.evidence, one_line(each.of_buffer), each.change);
+                   one_line(each.line), one_line(each.evidence), one_line(each.of_buffer), one_line(each.change));
     }
 }
 

@@ -41,8 +41,8 @@ void print_report(const summary& of, std::size_t most) {
     if (of.routes.empty()) return;
     fmt::print("\n{:>12}  {:>10}  from -> to, for\n", "bytes", "transfers");
     for (const auto& [route, made] : of.routes) {
-        fmt::print("{:>12}  {:>10}  {} -> {}, {}\n", readable_bytes(made.bytes), made.transfers, std::get<0>(route),
-                   std::get<1>(route), std::get<2>(route));
+        fmt::print("{:>12}  {:>10}  {} -> {}, {}\n", readable_bytes(made.bytes), made.transfers,
+                   one_line(std::get<0>(route)), one_line(std::get<1>(route)), std::get<2>(route));
     }
     fmt::print("\n{:>12}  {:>12}  {:>6}\n", "moved", "least", "ratio");
     for (std::size_t i = 0; i < std::min(most, of.buffers.size()); ++i) {
@@ -53,7 +53,7 @@ void print_report(const summary& of, std::size_t most) {
     fmt::print("\n{:>12}  {:>10}  asked for in\n", "bytes", "transfers");
     for (std::size_t i = 0; i < std::min(most, of.sites.size()); ++i) {
         const auto& [site, made] = of.sites[i];
-        fmt::print("{:>12}  {:>10}  {}\n", readable_bytes(made.bytes), made.transfers, site);
+        fmt::print("{:>12}  {:>10}  {}\n", readable_bytes(made.bytes), made.transfers, one_line(site));
     }
 }
 

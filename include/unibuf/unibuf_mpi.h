@@ -28,6 +28,12 @@ static inline unibuf_status unibuf_mpi_told(unibuf_status status, const char* te
     return status;
 }
 
+static inline unibuf_status unibuf_mpi_given(const void* pointer, const char* what) {
+    if (pointer) return UNIBUF_OK;
+    snprintf(unibuf_mpi_message(), 512, "NULL was given where %s is needed", what);
+    return UNIBUF_INVALID_ARGUMENT;
+}
+
 // ---- Messages -------------------------------------------------------------------------------------------------------
 
 /// Copies out what is newest, wherever that is.
@@ -42,6 +48,7 @@ static inline unibuf_status unibuf_mpi_copy_out(unibuf_buffer* buffer, char* byt
 static inline unibuf_status unibuf_mpi_send(unibuf_buffer* buffer, int to, int tag, MPI_Comm comm) {
     const size_t size = unibuf_size(buffer);
     unibuf_status status = unibuf_mpi_usable(unibuf_mpi_message(), 512);
+    if (status == UNIBUF_OK) status = unibuf_mpi_given(buffer, "a buffer");
     if (status != UNIBUF_OK || to == MPI_PROC_NULL) return status;
     char* const bytes = malloc(size + 1);
     if (!bytes) return unibuf_mpi_told(UNIBUF_OUT_OF_MEMORY, "memory for a message was asked for");
@@ -59,6 +66,7 @@ static inline unibuf_status unibuf_mpi_recv(unibuf_buffer* buffer, int from, int
                                             int64_t timeout_ns) {
     const size_t size = unibuf_size(buffer);
     unibuf_status status = unibuf_mpi_usable(unibuf_mpi_message(), 512);
+    if (status == UNIBUF_OK) status = unibuf_mpi_given(buffer, "a buffer");
     if (status != UNIBUF_OK || from == MPI_PROC_NULL) return status;
     char* const bytes = malloc(size + 1);
     if (!bytes) return unibuf_mpi_told(UNIBUF_OUT_OF_MEMORY, "memory for a message was asked for");
@@ -78,6 +86,7 @@ static inline unibuf_status unibuf_mpi_bcast(unibuf_buffer* buffer, int root, MP
     MPI_Comm_rank(comm, &rank);
     char* const bytes = malloc(size + 1);
     if (!bytes) status = unibuf_mpi_told(UNIBUF_OUT_OF_MEMORY, "memory for a message was asked for");
+    if (status == UNIBUF_OK) status = unibuf_mpi_given(buffer, "a buffer");
     if (status == UNIBUF_OK && rank == root) {
         status = unibuf_mpi_copy_out(buffer, bytes);
     }
@@ -246,6 +255,7 @@ static inline unibuf_status unibuf_halo_copy(unibuf_halo* halo, bool goes) {
 /// Starts to send the cells at the sides, as they are now. The inside may be computed, and everything may be leased,
 /// until unibuf_halo_finish. Where a side is leased, this fails as a lease does, and nothing has begun.
 static inline unibuf_status unibuf_halo_begin(unibuf_halo* halo) {
+    if (!halo) return unibuf_mpi_given(halo, "a halo");
     unibuf_halo_messages* const messages = &halo->messages;
     unibuf_status status = unibuf_mpi_told(unibuf_messages_may_begin(messages), messages->message);
     if (status == UNIBUF_OK) status = unibuf_halo_copy(halo, true);
@@ -255,12 +265,15 @@ static inline unibuf_status unibuf_halo_begin(unibuf_halo* halo) {
 
 /// Lets MPI work, which it does in calls alone, and writes whether all messages have come and gone.
 static inline unibuf_status unibuf_halo_poll(unibuf_halo* halo, bool* arrived) {
+    if (!halo) return unibuf_mpi_given(halo, "a halo");
+    if (!arrived) return unibuf_mpi_given(arrived, "a place for the answer");
     return unibuf_mpi_told(unibuf_messages_poll(&halo->messages, arrived), halo->messages.message);
 }
 
 /// Waits for what the neighbours have sent, and writes the ghosts. UNIBUF_TIMEOUT where a message has not come or gone
 /// in time; what a lease fails with where a ghost is leased. In both cases nothing is lost, and it may be called again.
 static inline unibuf_status unibuf_halo_finish(unibuf_halo* halo, int64_t timeout_ns) {
+    if (!halo) return unibuf_mpi_given(halo, "a halo");
     unibuf_halo_messages* const messages = &halo->messages;
     unibuf_status status = unibuf_mpi_told(unibuf_messages_wait(messages, timeout_ns), messages->message);
     if (status == UNIBUF_OK) status = unibuf_halo_copy(halo, false);
@@ -273,9 +286,11 @@ static inline unibuf_status unibuf_halo_exchange(unibuf_halo* halo, int64_t time
     return status == UNIBUF_OK ? unibuf_halo_finish(halo, timeout_ns) : status;
 }
 
-/// Where this process is: its place along each axis, and how many there are along it.
-static inline const int* unibuf_halo_coordinates(const unibuf_halo* halo) { return halo->messages.coordinates; }
-static inline const int* unibuf_halo_ranks(const unibuf_halo* halo) { return halo->messages.shape.ranks; }
+/// Where this process is: its place along each axis, and how many there are along it. NULL without a halo.
+static inline const int* unibuf_halo_coordinates(const unibuf_halo* halo) {
+    return halo ? halo->messages.coordinates : NULL;
+}
+static inline const int* unibuf_halo_ranks(const unibuf_halo* halo) { return halo ? halo->messages.shape.ranks : NULL; }
 
 /// What has gone to one neighbour, and come from there, until now.
 typedef struct unibuf_halo_neighbour {
@@ -285,8 +300,13 @@ typedef struct unibuf_halo_neighbour {
     uint64_t bytes_received;
 } unibuf_halo_neighbour;
 
-static inline size_t unibuf_halo_neighbours(const unibuf_halo* halo) { return halo->messages.count; }
+/// Returns 0 without a halo; the neighbour behind the last one is MPI_PROC_NULL.
+static inline size_t unibuf_halo_neighbours(const unibuf_halo* halo) { return halo ? halo->messages.count : 0; }
 static inline unibuf_halo_neighbour unibuf_halo_neighbour_at(const unibuf_halo* halo, size_t index) {
+    if (index >= unibuf_halo_neighbours(halo)) {
+        const unibuf_halo_neighbour none = {MPI_PROC_NULL, NULL, 0, 0};
+        return none;
+    }
     const unibuf_halo_side* const side = &halo->messages.sides[index];
     const uint64_t bytes = side->bytes * halo->messages.exchanges;
     const unibuf_halo_neighbour result = {side->rank, side->direction, bytes, bytes};

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <deque>
 #include <functional>
 #include <map>
 #include <mutex>
@@ -192,8 +193,8 @@ private:
         if (given_back_.empty()) {
             ++count_;
         } else {
-            id = given_back_.back();
-            given_back_.pop_back();
+            id = given_back_.front();
+            given_back_.pop_front();
         }
         entries_[id].store(new entry{std::move(name), std::string(kind), std::move(added)}, std::memory_order_release);
         return space::from_id(static_cast<std::uint8_t>(id));
@@ -224,7 +225,7 @@ private:
     std::array<std::atomic<entry*>, max_spaces> entries_{};
     std::size_t count_ = 0;
     std::map<std::string, int, std::less<>> next_index_;  // of each kind
-    std::vector<std::size_t> given_back_;                 // ids of spaces that have gone
+    std::deque<std::size_t> given_back_;                  // ids of spaces that have gone, the longest ago first
     std::vector<kind> kinds_ = {
 #define UNIBUF_BACKEND(kind, default_device) {#kind, default_device, &discover_##kind},
 #include "backends/backends.inc"

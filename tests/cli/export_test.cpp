@@ -90,6 +90,18 @@ TEST_F(an_exported_trace, takes_the_place_of_files_of_its_own_alone) {
     }
 }
 
+/// SQLite would open the file precious.db.
+TEST_F(an_exported_trace, has_the_very_name_that_was_given) {
+    std::ofstream(folder_.file("precious.db")) << "precious";
+    const std::string name = "file:precious.db?x=.sqlite";
+    const std::string tool = (std::filesystem::path(UNIBUF_BUILD_DIR) / "cli/unibuf").string();
+    const outcome made = run("/usr/bin/env", {"-C", folder_.file(""), tool, "export", trace_, "-o", name});
+    if (made.err.find("built without SQLite") != std::string::npos) GTEST_SKIP() << made.err;
+    EXPECT_EQ(made.status, 0) << made.err;
+    EXPECT_EQ(text_of(folder_.file("precious.db")), "precious");
+    EXPECT_TRUE(text_of(folder_.file(name)).starts_with("SQLite format 3"));
+}
+
 TEST_F(an_exported_trace, leaves_a_database_of_others_alone) {
     const std::string file = folder_.file("theirs.sqlite");
     const outcome made = run("/usr/bin/python3", {"-c", R"py(

@@ -34,6 +34,9 @@ protected:
 
     /// Runs all that reads a trace, in one process after the other.
     void read_all() {
+        made_.name(trace::named::space, 1, "\x1b]0;owned\x07\x1b[31mred");
+        made_.name(trace::named::buffer, 1, "\x1b[2J");
+        made_.transfer(number_++, "\x1b[5m" + program + "+0x1");
         made_.write(trace_);
         const std::string path = tools_.file("") + ":/usr/bin:/bin";
         for (std::vector<std::string> each : {std::vector<std::string>{"report", trace_},
@@ -47,6 +50,8 @@ protected:
             const outcome got = run("cli/unibuf", each, {{"PATH", path}, {"DEBUGINFOD_URLS", "http://localhost:1"}});
             if (got.err.find("without SQLite") != std::string::npos) continue;
             EXPECT_TRUE(got.status == 0 || got.status == 3) << each[0] << ": " << got.err;
+            const bool is_for_people = each.size() == 2 || each[0] == "why";
+            EXPECT_FALSE(is_for_people && (got.out + got.err).find('\x1b') != std::string::npos) << each[0];
             EXPECT_EQ(got.err.find("are no address of a program") != std::string::npos, each[0] != "check") << each[0];
         }
     }

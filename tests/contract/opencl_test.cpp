@@ -218,6 +218,21 @@ TEST_F(opencl_test, gives_the_numbers_of_spaces_back_whose_contexts_have_gone) {
             ASSERT_EQ(got[0], std::byte{1});
         }
     }
+    // A space that has ended is of no use, so that nothing is put where another one will be.
+    const auto has_ended = [](const std::string& name) {
+        try {
+            opencl::handles_of(space(name));
+            return false;
+        } catch (const error& refused) {
+            return refused.code() == error_code::device_unavailable;
+        }
+    };
+    EXPECT_TRUE(has_ended(names[1]));
+    EXPECT_FALSE(has_ended(names[0]) || has_ended(names.back()));
+    for (const std::string& each : names) {
+        if (!has_ended(each)) continue;
+        EXPECT_EQ(code_of([&] { in_use.read(space(each)).release(); }), error_code::device_unavailable) << each;
+    }
     std::ranges::sort(names);
     EXPECT_EQ(std::ranges::adjacent_find(names), names.end()) << "a name was given twice";
     EXPECT_EQ(opencl::handles_of(stays).context, kept.context());

@@ -67,6 +67,24 @@ int main(int argc, char** argv) {
     CHECK(unibuf_mpi_recv(huge, 1 - rank, 3, MPI_COMM_WORLD, 0) == UNIBUF_OUT_OF_MEMORY);
     CHECK(unibuf_mpi_bcast(huge, 0, MPI_COMM_WORLD) == UNIBUF_OUT_OF_MEMORY);
     unibuf_destroy(huge);
+    // Without a buffer nothing is sent, and what has come stays.
+    unibuf_buffer* const empty = buffer_of(0, 0);
+    if (rank == 0) {
+        CHECK(unibuf_mpi_send(NULL, MPI_PROC_NULL, 8, MPI_COMM_WORLD) == UNIBUF_INVALID_ARGUMENT);
+        CHECK(unibuf_mpi_send(empty, 1, 8, MPI_COMM_WORLD) == UNIBUF_OK);
+    } else if (rank == 1) {
+        CHECK(unibuf_mpi_recv(NULL, 0, 8, MPI_COMM_WORLD, long_enough) == UNIBUF_INVALID_ARGUMENT);
+        CHECK(strstr(unibuf_mpi_message(), "NULL was given where a buffer is needed"));
+        CHECK(unibuf_mpi_recv(empty, 0, 8, MPI_COMM_WORLD, long_enough) == UNIBUF_OK);
+    }
+    CHECK(unibuf_mpi_bcast(rank == 0 ? empty : NULL, 0, MPI_COMM_WORLD) != UNIBUF_OK);
+    unibuf_destroy(empty);
+    bool arrived = false;
+    CHECK(unibuf_halo_exchange(NULL, 0) == UNIBUF_INVALID_ARGUMENT);
+    CHECK(unibuf_halo_finish(NULL, 0) == UNIBUF_INVALID_ARGUMENT);
+    CHECK(unibuf_halo_poll(NULL, &arrived) == UNIBUF_INVALID_ARGUMENT);
+    CHECK(unibuf_halo_neighbours(NULL) == 0 && unibuf_halo_neighbour_at(NULL, 0).rank == MPI_PROC_NULL);
+    CHECK(!unibuf_halo_coordinates(NULL) && !unibuf_halo_ranks(NULL));
     MPI_Finalize();
     return failures;
 }

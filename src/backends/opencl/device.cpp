@@ -70,6 +70,11 @@ compute_device::compute_device(const opencl::handles& callers, facts known)
 
 context& compute_device::in() {
     if (context* made = context_.load(std::memory_order_acquire)) return *made;
+    if (has_ended_) {
+        throw error(error_code::device_unavailable,
+                    fmt::format("{}: its space has ended, as the program has released its context: see opencl::use",
+                                known_.about.description));
+    }
     const std::lock_guard lock(mutex_);
     if (!context_.load(std::memory_order_relaxed)) {
         context_.store(new context(native_, known_.about.description), std::memory_order_release);

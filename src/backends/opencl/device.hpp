@@ -40,6 +40,8 @@ public:
     fence record_later(queue on) override;
     bool order(const fence& before, queue on) override;
 
+    /// Returns the context, which is made at first use. Throws error(device_unavailable) where it has ended, or cannot
+    /// be made.
     context& in();
 
     /// Returns whether the caller brought the context.
@@ -48,9 +50,10 @@ public:
     /// Returns the context, or null where nobody has used this device yet.
     context* in_use() const noexcept { return context_.load(std::memory_order_acquire); }
 
-    /// Releases the context that the caller brought. Whoever uses the device nevertheless gets one of its own.
+    /// Releases the context that the caller brought. The device is of no use from then on: in() throws.
     void leave() {
         is_adopted_ = false;
+        has_ended_ = true;
         context_.exchange(nullptr)->release();
     }
 
@@ -61,6 +64,7 @@ private:
     cl_device_id native_;
     facts known_;
     bool is_adopted_ = false;
+    std::atomic<bool> has_ended_ = false;
     std::mutex mutex_;
     std::atomic<context*> context_ = nullptr;  // never freed: see context.hpp
 };
