@@ -21,8 +21,8 @@
 #define UNIBUF_CAST(type, value) ((type)(value))
 #endif
 
-/// A message of a halo and a broadcast go in pieces of at most so many bytes. Any other message of more bytes is counted
-/// by a datatype.
+/// A message of a halo and a broadcast go in pieces of at most so many bytes. Any other message of more bytes is
+/// counted by a datatype.
 #ifndef UNIBUF_MPI_PIECE
 #define UNIBUF_MPI_PIECE (UNIBUF_CAST(size_t, 1) << 30)
 #endif
