@@ -35,6 +35,7 @@ struct entry {
     std::string kind;
     std::unique_ptr<device> found;
     int born = process::forks();
+    const entry* before = nullptr;  // had the number; its name and its device may be referred to
 };
 
 /// The table is never destroyed, as drivers call back, and are called, while a process ends.
@@ -196,7 +197,11 @@ private:
             id = given_back_.front();
             given_back_.pop_front();
         }
-        entries_[id].store(new entry{std::move(name), std::string(kind), std::move(added)}, std::memory_order_release);
+        auto* const made = new entry{.name = std::move(name),
+                                     .kind = std::string(kind),
+                                     .found = std::move(added),
+                                     .before = entries_[id].load(std::memory_order_relaxed)};
+        entries_[id].store(made, std::memory_order_release);
         return space::from_id(static_cast<std::uint8_t>(id));
     }
 

@@ -156,7 +156,8 @@ void churn() {
 /// A handle that ends nothing by itself, as those of C and Fortran, is assigned anew in each step; in the mended twin
 /// all are used at the end.
 void lost() {
-    auto& kept = *new std::vector<std::unique_ptr<unified_buffer<float>>>;  // so that nobody finds them lost but us
+    static auto& kept =
+        *new std::vector<std::unique_ptr<unified_buffer<float>>>;  // so that nobody finds them lost but us
     for (int step = 0; step < steps; ++step) {
         kept.push_back(std::make_unique<unified_buffer<float>>(unibuf::shape{count}));
         kept.back()->fill(1);  // lost

@@ -54,7 +54,8 @@ public:
     void leave() {
         is_adopted_ = false;
         has_ended_ = true;
-        context_.exchange(nullptr)->release();
+        gone_ = context_.exchange(nullptr);
+        gone_->release();
     }
 
     /// Makes a cl_mem.
@@ -65,6 +66,7 @@ private:
     facts known_;
     bool is_adopted_ = false;
     std::atomic<bool> has_ended_ = false;
+    context* gone_ = nullptr;  // what was released: fences may refer to it
     std::mutex mutex_;
     std::atomic<context*> context_ = nullptr;  // never freed: see context.hpp
 };
