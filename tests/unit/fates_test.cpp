@@ -293,7 +293,7 @@ TEST(diagnose, spares_no_more_time_than_was_taken) {
     EXPECT_EQ(found[0].kind, fault::unread_copy);
     EXPECT_EQ(found[0].took, staged.took);
 
-    // Of a damaged trace, which has a transfer of no bytes.
+    // A damaged trace may have a transfer of no bytes.
     staged.bytes = staged.end = 0;
     for (const finding& each : diagnose(std::vector<event>{staged})) EXPECT_LE(each.took, staged.took);
 }
