@@ -22,7 +22,7 @@ build_all() {
     if [[ -n $parts ]]; then options+=(-D "CMAKE_PREFIX_PATH=$(realpath "$parts")"); fi
     local targets=(unibuf_cli conv2d unibuf_bench fault_tests contract_host contract_debug contract_opencl
         contract_opengl contract_cuda cuda_double_tests cuda_cli_tests gpu_interop
-        c_contract c_threads c_adopt_opencl c_adopt_opengl)
+        c_contract c_sizes c_threads c_adopt_opencl c_adopt_opengl)
     if has_python; then
         options+=(-D UNIBUF_PYTHON=ON -D "Python_EXECUTABLE=$(command -v "$python")")
         targets+=(unibuf_python)

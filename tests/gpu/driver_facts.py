@@ -347,6 +347,23 @@ def captures(card: Card) -> None:
     asked = left_whole(lambda: call("cuPointerGetAttribute", c.byref(kind), 2, address))
     tell("cuPointerGetAttribute does", asked, True)
 
+    def asked_amid(relaxed: bool) -> tuple[int, bool]:
+        """What the driver answers when it is asked for the id of the stream that is being captured; whether that breaks."""
+        stream, graph, mode, number = card.stream(), c.c_void_p(), c.c_int(2), c.c_uint64()
+        must("cuStreamBeginCapture_v2", stream, 0)
+        if relaxed:
+            call("cuThreadExchangeStreamCaptureMode", c.byref(mode))
+        status = call("cuStreamGetId", stream, c.byref(number))
+        if relaxed:
+            call("cuThreadExchangeStreamCaptureMode", c.byref(mode))
+        whole = call("cuStreamEndCapture", stream, c.byref(graph)) == 0
+        return status, whole
+
+    for relaxed in (False, True):
+        status, whole = asked_amid(relaxed)
+        tell(f"cuStreamGetId of the captured stream{', relaxed' if relaxed else ''}, answers", status)
+        tell("and leaves it whole", whole)
+
 
 def pools(card: Card) -> None:
     """Whether an allocation waits for memory that a held stream is to give back."""

@@ -105,15 +105,13 @@ void context::check_owner(stream_handle named) {
 std::uint64_t context::identify(stream_handle named) {
     // These stand for the same stream at all times, on one thread each.
     if (named == legacy_stream || named == per_thread_stream) return reinterpret_cast<std::uintptr_t>(named);
-    unsigned long long id = 0;
-    const result status = api().cuStreamGetId(named, &id);   // which needs no context
-    constexpr std::uint64_t is_id = std::uint64_t{1} << 63;  // so that it is none of the handles above, nor 0
-    std::atomic<std::uint64_t>& known = identified_[id % identified_.size()];
-    if (status == success && known.load(std::memory_order_relaxed) == (id | is_id)) return id | is_id;
     const scope current(*this);
     check_owner(named);
-    check(status, "the stream that was named cannot be asked", error_code::invalid_argument);
-    known.store(id | is_id, std::memory_order_relaxed);
+    // To ask for the id of a stream that is being captured breaks the capture, and unibuf queues nothing there.
+    if (is_captured(named)) return reinterpret_cast<std::uintptr_t>(named);
+    unsigned long long id = 0;
+    check(api().cuStreamGetId(named, &id), "the stream that was named cannot be asked", error_code::invalid_argument);
+    constexpr std::uint64_t is_id = std::uint64_t{1} << 63;  // so that it is none of the handles above, nor 0
     return id | is_id;
 }
 

@@ -1,7 +1,6 @@
 // backends/cuda/context.hpp: one device's primary context, and the order of work in it.
 #pragma once
 
-#include <array>
 #include <atomic>
 #include <chrono>
 #include <mutex>
@@ -64,8 +63,8 @@ public:
     /// not.
     stream_handle captured_stream(queue on);
 
-    /// Returns a number that no other stream has, not even one that gets the handle later. Throws as stream_for, but
-    /// takes a stream that is being captured.
+    /// Returns a number that no other stream has, not even one that gets the handle later; needs no scope. Throws as
+    /// stream_for, but takes a stream that is being captured, whose number is its handle.
     std::uint64_t identify(stream_handle named);
 
     /// Returns the stream for allocations, on which nothing ever waits. It is of the highest priority, so that it
@@ -147,8 +146,7 @@ private:
     std::mutex marking_mutex_;  // one fence at a time: what is freed while one is made waits for the next
     std::vector<device_pointer> freed_before_mark_;
     std::vector<fence_listener> told_;
-    std::vector<stream_handle> streams_;                       // of the program, where it has named all of them
-    std::array<std::atomic<std::uint64_t>, 64> identified_{};  // streams of this context, which need not be asked again
+    std::vector<stream_handle> streams_;  // of the program, where it has named all of them
     std::atomic<result> lost_ = success;
     int born_ = process::forks();
 };
