@@ -348,7 +348,7 @@ def captures(card: Card) -> None:
     tell("cuPointerGetAttribute does", asked, True)
 
     def asked_amid(relaxed: bool) -> tuple[int, bool]:
-        """What the driver answers when it is asked for the id of the stream that is being captured; whether that breaks."""
+        """What the driver answers about the id of a stream amid its capture, and whether that leaves it whole."""
         stream, graph, mode, number = card.stream(), c.c_void_p(), c.c_int(2), c.c_uint64()
         must("cuStreamBeginCapture_v2", stream, 0)
         if relaxed:
