@@ -97,7 +97,7 @@ CUDA_DOUBLE_CALL cuStreamGetId(stream_handle stream, unsigned long long* id) {
     const auto& known = from.in().streams;
     if (std::ranges::find(known, stream) == known.end()) return invalid_handle;
     if (stream->destroyed) stop("cuStreamGetId of a stream that was destroyed");
-    // An H200's driver broke the capture of the stream that was asked. That it breaks others too is the worst to expect.
+    // An H200's driver broke the capture of the stream that was asked. To break others too is the worst.
     if (stream->capture != capture_none) {
         stream->capture = capture_broken;
         return capture_unsupported;
