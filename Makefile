@@ -7,8 +7,8 @@ PICTURE ?= $(shell dpkg -L python-matplotlib-data | grep '/grace_hopper.jpg$$')
 export CMAKE_BUILD_PARALLEL_LEVEL ?= $(shell getconf _NPROCESSORS_ONLN)
 # What one folder of build/ has compiled, another one needs not to.
 export CCACHE_BASEDIR ?= $(CURDIR)
-# Tests wait for a third of their time.
-export CTEST_PARALLEL_LEVEL ?= $(shell expr $$(getconf _NPROCESSORS_ONLN) \* 3 / 2)
+# Tests wait for half of their time.
+export CTEST_PARALLEL_LEVEL ?= $(shell expr $$(getconf _NPROCESSORS_ONLN) \* 2)
 
 code := $(wildcard include src bindings cli examples bench tests)
 python := $(wildcard bindings/python compat examples bench docs/site tests/docs packaging/conan tests/package tests/fortran tests/mpi tests/python tests/doubles/cupy)
@@ -64,15 +64,12 @@ musl: needs-demo-cross ## Linux with musl in the place of glibc, by zig, and its
 	scripts/cross.sh Linux x86_64 x86_64-linux-musl build/linux-musl
 	scripts/test-elsewhere.sh build/linux-musl
 
-sanitize: needs-demo-test-lint ## All tests under ASan and UBSan, then threads under TSan, then a minute of fuzzing each of histories and traces
-	$(call check,asan)
+sanitize: needs-demo-test-lint ## The core under ASan and UBSan, threads under TSan, the fuzzers (FULL=1: programs too; FUZZ=60 seconds)
+	$(call check,asan,$(if $(FULL),-D UNIBUF_TOOLS=ON -D UNIBUF_EXAMPLES=ON))
+	cmake --build --preset asan --target fuzz_buffer fuzz_trace
+	scripts/fuzz.sh $(or $(FUZZ),60)
 	$(call check,tsan)
-	@echo "Left out under the thread sanitizer: opengl, opencl; cuda_failures.of_any*, coherence_model.every_state* (one thread); rectangles of CUDA and Metal, failures of Metal (their doubles do them byte by byte); the hostile CUDA driver (what it runs is run with a kind one)"
-	cmake --preset fuzz
-	cmake --build --preset fuzz
-	@mkdir -p build/fuzz/corpus build/fuzz/corpus-trace
-	build/fuzz/tests/fuzz_buffer -max_total_time=60 -artifact_prefix=build/fuzz/ build/fuzz/corpus tests/fuzz/corpus
-	build/fuzz/tests/fuzz_trace -max_total_time=60 -artifact_prefix=build/fuzz/ build/fuzz/corpus-trace tests/fuzz/corpus-trace
+	@echo "Left out under the thread sanitizer: opengl, opencl; fault, cuda_failures.of_any*, coherence_model.every_state* (one thread); rectangles of the contract, which the doubles of CUDA and Metal do byte by byte; the hostile CUDA driver (what it runs is run with a kind one)"
 
 sanitize-python: needs-demo-test-lint ## Threads of the Python package under TSan, in a Python without the interpreter's lock
 	scripts/test-python.sh 3.14t-tsan free_threading threads standing access
@@ -84,6 +81,12 @@ bench: needs-demo-test build/venv build/peers ## Measure, into build/bench/summa
 	build/release/bench/unibuf_bench --json build/bench/summary.json
 	cmake --build --preset release --target bench_mpi
 	PYTHONPATH=build/release/python:build/peers build/venv/bin/python bench/python/benchmarks.py --json build/bench/summary.json
+
+nightly: ## What has no limit of time, and must pass before a release: tests/plan.md (ONLY="macos deb")
+	scripts/nightly.sh
+
+planted: needs-demo-test-lint build/venv ## Put known faults into a copy of the sources, one by one: the tier of tests/plan.md must find it (ONLY="number name")
+	scripts/planted.py $(ONLY)
 
 suite: needs-demo-test-peers build/venv build/peers ## Known programs against experts' code and peers: build/suite, docs/suite.md
 	cmake --preset release
@@ -144,7 +147,7 @@ lint: needs-demo-test-lint build/venv ## Layout, clang-tidy, scripts
 clean: ## Remove build/
 	rm -rf build
 
-.PHONY: help all build demo suite gallery test test-interop test-python wheels test-wheels macos aarch64 musl sanitize sanitize-python bench gpu-check gpu-parts metal-check deb conan abi docs install format lint clean build/venv
+.PHONY: help all build demo nightly planted suite gallery test test-interop test-python wheels test-wheels macos aarch64 musl sanitize sanitize-python bench gpu-check gpu-parts metal-check deb conan abi docs install format lint clean build/venv
 
 # The Python that the package is built for and tested with.
 build/venv: needs-test
@@ -175,11 +178,11 @@ quick_targets := unit_tests fault_tests contract_host contract_debug
 quick_labels := unit|fault|host|debug
 quick_leaves_out = Left out by QUICK=1: every test but those labelled $(quick_labels): devices but debug:0, C, Fortran, Python, MPI, programs, documents, packages
 
-# $(call check,PRESET): builds and runs the tests. CTest's own verdict counts too: it fails where a program cannot list its tests.
+# $(call check,PRESET,OPTIONS): builds and runs the tests. CTest's own verdict counts too: it fails where a program cannot list its tests.
 define check
-cmake --preset $(1)
+cmake --preset $(1) $(2)
 cmake --build --preset $(1) $(if $(QUICK),--target $(quick_targets))
-@rm -rf build/$(1)/tests.xml build/$(1)/python-tests/*
+@rm -rf build/$(1)/tests.xml build/$(1)/cases/*
 @ctest --preset $(1) $(if $(QUICK),-L '^($(quick_labels))$$'); verdict=$$?; scripts/test-summary.py build/$(1)/tests.xml && exit $$verdict
 $(if $(QUICK),@echo "$(quick_leaves_out)")
 endef

@@ -27,7 +27,7 @@ if(UNIBUF_WERROR)
 endif()
 
 # unite(TARGET [FILE...]): in an optimized build compiles the files as one, so that the compiler sees through them; and where
-# UNIBUF_UNITY is on, the rest of the target in a unit for each folder.
+# UNIBUF_UNITY is on, the rest of the target in a unit for each folder, or in one for all of them.
 function(unite target)
     set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP)
     if(UNIBUF_UNITY)
@@ -36,6 +36,9 @@ function(unite target)
             cmake_path(GET source PARENT_PATH folder)
             cmake_path(RELATIVE_PATH folder BASE_DIRECTORY ${PROJECT_SOURCE_DIR})
             string(MAKE_C_IDENTIFIER "${folder}" folder)
+            if(UNIBUF_UNITY STREQUAL "WHOLE")
+                set(folder whole)
+            endif()
             set_source_files_properties(${source} TARGET_DIRECTORY ${target} PROPERTIES UNITY_GROUP "${folder}")
         endforeach()
         target_compile_options(${target} PRIVATE -Wno-shadow)  # names of one file may shadow another's

@@ -2,7 +2,7 @@
 """test-summary.py TESTS.XML: tells what CTest ran: each skipped test with its reason, each failed one with the last
 lines of its output, then the counts on the last line.
 
-A test of CTest that is a run of pytest is counted by its cases, which lie in python-tests/ beside TESTS.XML.
+A test of CTest that runs many cases is counted by them: GoogleTest and pytest write each into a file of cases/, beside TESTS.XML.
 """
 
 import os
@@ -20,13 +20,14 @@ def outcome(case):
         return "failed"
     if skipped is None:
         return "passed"
-    by_pytest = skipped.get("type") == "pytest.skip"
-    return "skipped" if by_pytest or skipped.get("message", "").startswith("SKIP_") else "failed"  # "Not Run" too
+    skips = case.get("many") or skipped.get("message", "").startswith("SKIP_")
+    return "skipped" if skips else "failed"  # CTest's "Not Run" too
 
 
 def reason(case):
-    if case.find("skipped").get("type") == "pytest.skip":
-        return case.find("skipped").get("message")
+    if case.get("many"):
+        message = case.find("skipped").get("message")
+        return " ".join(re.sub(r"^\S+:\d+\n", "", message).split()) or "no reason given"
     found = REASON.search(case.findtext("system-out", ""))
     return " ".join(found.group(found.lastindex).split()) if found else "no reason given"
 
@@ -39,19 +40,22 @@ def last_lines(case):
 
 
 def cases_of(test, folder):
-    """The cases of a run of pytest that came to its end; else the test itself."""
+    """The cases of a test that came to its end; else the test itself."""
     path = os.path.join(folder, test.get("name") + ".xml")
-    if not test.get("name").startswith("python.") or not os.path.exists(path):
+    if not os.path.exists(path):
         return [test]
     cases = list(xml.parse(path).getroot().iter("testcase"))
     for case in cases:
-        case.set("name", f"{test.get('name')}.{case.get('name')}")
-    agree = any(outcome(case) == "failed" for case in cases) == (outcome(test) == "failed")
-    return cases if cases and agree else [test]
+        case.set("name", f"{test.get('name')}: {case.get('classname')}.{case.get('name')}")
+        case.set("many", "yes")
+    failed = [case for case in cases if outcome(case) == "failed"]
+    if not cases or bool(failed) != (outcome(test) == "failed"):
+        return [test]
+    return cases + ([test] if failed else [])  # whose output has more than the case: how to play it again
 
 
 def main(path):
-    folder = os.path.join(os.path.dirname(path), "python-tests")
+    folder = os.path.join(os.path.dirname(path), "cases")
     tests = xml.parse(path).getroot().findall("testcase")
     names = {"passed": [], "failed": [], "skipped": []}
     for case in (case for test in tests for case in cases_of(test, folder)):

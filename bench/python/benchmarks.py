@@ -5,10 +5,15 @@ Each figure and its limit are medians over processes of pyperf, which runs this 
 package of that name, not the one in compat/.
 """
 
+import atexit
+import functools
 import importlib.util
 import json
+import os
+import shutil
 import subprocess
 import sys
+import tempfile
 import time
 import timeit
 from dataclasses import dataclass
@@ -68,9 +73,18 @@ def untracked():
     return kept(tracking="off")
 
 
+@functools.cache
+def bytecode():
+    """A folder for bytecode, as an installed package has it; the first import writes it."""
+    folder = tempfile.mkdtemp(prefix="unibuf-bytecode-")
+    atexit.register(shutil.rmtree, folder)
+    return folder
+
+
 def seconds_to_import(module):
     code = f"import time\nbegin = time.perf_counter()\nimport {module}\nprint(time.perf_counter() - begin)"
-    return float(subprocess.run([sys.executable, "-c", code], capture_output=True, check=True).stdout)
+    environment = {**os.environ, "PYTHONPYCACHEPREFIX": bytecode(), "PYTHONDONTWRITEBYTECODE": ""}
+    return float(subprocess.run([sys.executable, "-c", code], capture_output=True, check=True, env=environment).stdout)
 
 
 def bytes_of_small(make):

@@ -8,13 +8,14 @@
 #include <emmintrin.h>
 #endif
 
+#include "backends/host/sizes.hpp"
+
 namespace unibuf::backends {
 
 #ifdef __SSE2__
 
 namespace {
 
-constexpr std::size_t cache_line = 64;
 constexpr std::size_t block = 4 * cache_line;
 
 bool is_aligned(const void* address) noexcept {

@@ -2,24 +2,24 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+import os  # pathlib would take as long as a third of the package
 
 OURS = "unibuf-python"
 
 
-def others_in(folder: str | Path) -> list[str]:
+def others_in(folder: str | os.PathLike[str]) -> list[str]:
     """The name and version of each distribution but this one that has installed files into the folder."""
     from importlib.metadata import distributions  # takes as long as the rest of the package
 
-    folder = Path(folder)
+    parent, name = os.path.split(os.path.normpath(folder))
     found = set()
-    for each in distributions(path=[str(folder.parent)]):
-        if each.name.replace("_", "-") != OURS and any(file.parts[0] == folder.name for file in each.files or ()):
+    for each in distributions(path=[parent]):
+        if each.name.replace("_", "-") != OURS and any(file.parts[0] == name for file in each.files or ()):
             found.add(f"{each.name} {each.version}")
     return sorted(found)
 
 
-def refusal(folder: str | Path) -> str:
+def refusal(folder: str | os.PathLike[str]) -> str:
     """What is wrong with the folder, and the cure."""
     others = " and ".join(others_in(folder)) or "no distribution that is known"
     return (

@@ -20,13 +20,13 @@ struct taker {
 };
 
 /// All bytes that are taken, by their begin.
-struct table {
+struct takers {
     process::mutex mutex;
     std::map<const std::byte*, taker> all;
 
-    /// Returns the one table, which is never destroyed, as buffers may go when static objects do.
-    static table& instance() {
-        static auto* const only = new table;
+    /// Returns the one object, which is never destroyed, as buffers may go when static objects do.
+    static takers& instance() {
+        static auto* const only = new takers;
         return *only;
     }
 };
@@ -37,7 +37,7 @@ taken_bytes::taken_bytes(std::span<const std::byte> bytes, const std::string& by
     if (bytes.empty()) return;
     const std::byte* const begin = bytes.data();
     const std::byte* const end = begin + bytes.size();
-    table& taken = table::instance();
+    takers& taken = takers::instance();
     const std::scoped_lock lock(taken.mutex);
     const auto next = taken.all.lower_bound(begin);
     const auto refuse = [&](const taker& other) {
@@ -54,7 +54,7 @@ taken_bytes::taken_bytes(std::span<const std::byte> bytes, const std::string& by
 
 taken_bytes::~taken_bytes() {
     if (!begin_) return;
-    table& taken = table::instance();
+    takers& taken = takers::instance();
     const std::scoped_lock lock(taken.mutex);
     taken.all.erase(begin_);
 }

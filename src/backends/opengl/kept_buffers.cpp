@@ -17,7 +17,7 @@ constexpr std::size_t most_bytes = std::size_t{64} << 20;
 constexpr std::size_t most_buffers = 256;
 
 // A device says late that it is done. To make a buffer object takes several times as long.
-constexpr std::chrono::microseconds patience(100);
+constexpr std::chrono::microseconds brief_wait(100);
 
 }  // namespace
 
@@ -32,7 +32,7 @@ gl_buffer kept_buffers::take(const gl_buffer_kind& kind) {
         bytes_ -= kind.bytes;
     }
     try {
-        if (found.front().until.wait(patience)) return found.front().buffer;
+        if (found.front().until.wait(brief_wait)) return found.front().buffer;
     } catch (const std::exception&) {  // nobody knows what still uses it
         in_->when_possible([remove = in_->gl().delete_buffers, name = found.front().buffer.name] { remove(1, &name); });
         return {};
