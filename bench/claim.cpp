@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 #include <utility>
 
 namespace bench {
@@ -19,8 +20,9 @@ std::vector<claim>& all() {
 double goal::margin(const figures& found) const noexcept {
     double figure = found.measured;
     if (what_ == of::ratio) figure = found.ratio();
-    if (what_ == of::difference) figure = std::max(found.difference(), value_ * 1e-6);  // a difference above 0
-    return side_ == bound::at_most ? value_ / figure : figure / value_;
+    if (what_ == of::difference) figure = std::max(found.difference(), value_ * 1e-6);  // no difference below 0
+    if (side_ == bound::at_least) return figure / value_;
+    return figure == 0 ? std::numeric_limits<double>::infinity() : value_ / figure;
 }
 
 std::string goal::text(std::string_view unit) const {
@@ -29,7 +31,7 @@ std::string goal::text(std::string_view unit) const {
         case of::ratio:
             return fmt::format("ratio {} {}", side, value_);
         case of::difference:
-            return fmt::format("{} limit + {} {}", side, value_, unit);
+            return value_ == 0 ? fmt::format("{} limit", side) : fmt::format("{} limit + {} {}", side, value_, unit);
         case of::measured:
             break;
     }

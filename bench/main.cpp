@@ -1,9 +1,11 @@
-// bench/main.cpp: unibuf_bench, which measures each claim beside its limit and says whether it holds.
+// bench/main.cpp: unibuf_bench, which measures each claim beside its limit and says whether it holds; and
+// unibuf_bench_null, which does so with those of bench/null.
 #include <fmt/format.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cstdio>
+#include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <regex>
@@ -101,7 +103,7 @@ int main(int argc, char** argv) {
     try {
         return run(argc, argv);
     } catch (const std::exception& failure) {
-        std::fprintf(stderr, "unibuf_bench: %s\n", failure.what());
+        std::fprintf(stderr, "%s: %s\n", std::filesystem::path(argv[0]).filename().c_str(), failure.what());
         return 1;
     }
 }

@@ -56,6 +56,21 @@ if(UNIBUF_EXAMPLES AND NOT UNIBUF_SANITIZE)
         set(bench_mpi COMMAND ${${mpi}_mpiexec} -n 2 $<TARGET_FILE:unibuf_bench_mpi>
                               ${PROJECT_BINARY_DIR}/../bench/mpi.json)
     endif()
+    # The null driver takes the place of the machine's own, which the other claims about CUDA are about.
+    set(shared claim cuda_driver main settle summary)
+    list(TRANSFORM shared REPLACE "(.+)" "${PROJECT_SOURCE_DIR}/bench/\\1.cpp")
+    add_executable(unibuf_bench_null EXCLUDE_FROM_ALL ${shared} ${PROJECT_SOURCE_DIR}/bench/null/claims.cpp
+                                                      ${PROJECT_SOURCE_DIR}/bench/null/works.cpp)
+    target_include_directories(unibuf_bench_null PRIVATE ${PROJECT_SOURCE_DIR}/bench)
+    target_link_libraries(unibuf_bench_null PRIVATE unibuf examples_common fmt::fmt-header-only
+                                                    nlohmann_json::nlohmann_json)
+    set_target_properties(unibuf_bench_null PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/bench)
+    add_dependencies(unibuf_bench_null cuda_null)
+    add_custom_target(bench_null
+        COMMAND ${CMAKE_COMMAND} -E make_directory ${PROJECT_BINARY_DIR}/../bench
+        COMMAND ${CMAKE_COMMAND} -E env --modify LD_LIBRARY_PATH=path_list_prepend:$<TARGET_FILE_DIR:cuda_null>
+                $<TARGET_FILE:unibuf_bench_null> --json ${PROJECT_BINARY_DIR}/../bench/null.json
+        USES_TERMINAL VERBATIM)
     add_custom_target(bench_mpi COMMAND ${CMAKE_COMMAND} -E make_directory ${PROJECT_BINARY_DIR}/../bench ${bench_mpi}
                                 USES_TERMINAL VERBATIM)
 endif()
