@@ -11,7 +11,7 @@ export CCACHE_BASEDIR ?= $(CURDIR)
 export CTEST_PARALLEL_LEVEL ?= $(shell expr $$(getconf _NPROCESSORS_ONLN) \* 2)
 
 code := $(wildcard include src bindings cli examples bench tests)
-python := $(wildcard bindings/python compat examples bench docs/site tests/docs packaging/conan tests/package tests/fortran tests/mpi tests/python tests/doubles/cupy)
+python := $(wildcard bindings/python compat examples bench docs/site tests/docs packaging/conan tests/package tests/fortran tests/mpi tests/null tests/python tests/doubles/cupy)
 cpp = $(shell find $(code) -name '*.[ch]pp' -o -name '*.[ch]')
 
 help: ## This list
@@ -74,13 +74,16 @@ sanitize: needs-demo-test-lint ## The core under ASan and UBSan, threads under T
 sanitize-python: needs-demo-test-lint ## Threads of the Python package under TSan, in a Python without the interpreter's lock
 	scripts/test-python.sh 3.14t-tsan free_threading threads standing access
 
-bench: needs-demo-test build/venv build/peers ## Measure, into build/bench/summary.json
+bench: needs-demo-test build/venv build/peers build/cupy ## Measure, into build/bench/summary.json
 	cmake --preset release
-	cmake --build --preset release --target unibuf_bench unibuf_python
+	cmake --build --preset release --target unibuf_bench unibuf_bench_null unibuf_null_cupy unibuf_python
 	@mkdir -p build/bench
 	build/release/bench/unibuf_bench --json build/bench/summary.json
 	cmake --build --preset release --target bench_mpi
 	PYTHONPATH=build/release/python:build/peers build/venv/bin/python bench/python/benchmarks.py --json build/bench/summary.json
+	cmake --build --preset release --target bench_null
+	LD_LIBRARY_PATH=build/release/bench/null$${LD_LIBRARY_PATH:+:$$LD_LIBRARY_PATH} PYTHONPATH=build/release/python:build/cupy:bench/null:bench/peers \
+	    build/venv/bin/python bench/python/null.py --json build/bench/summary.json
 
 nightly: ## What has no limit of time, and must pass before a release: tests/plan.md (ONLY="macos deb")
 	scripts/nightly.sh
@@ -156,6 +159,11 @@ build/venv: needs-test
 build/peers: bench/python/requirements.txt | build/venv
 	build/venv/bin/python -m pip install --quiet --no-deps --upgrade --target $@ --requirement $<
 	@touch $@
+
+# The real CuPy, for the null driver of bench/null; where it cannot be had, what needs it says so.
+build/cupy: bench/null/requirements.txt | build/venv
+	@build/venv/bin/python -m pip install --quiet --no-deps --upgrade --target $@ --requirement $< && touch $@ || \
+	    echo 'Left out: what needs CuPy, which could not be installed into $@'
 
 # Under qemu a program cannot run itself once more, and other processes see qemu's times instead of its own.
 not_by_qemu := an_accelerator.loads_no_driver_but_its_own:tracking.is_off_where_the_environment_says_so$\

@@ -7,6 +7,7 @@ import argparse
 import ctypes
 import importlib
 import json
+from itertools import cycle, islice
 
 import numpy as np
 import unibuf
@@ -21,7 +22,6 @@ from python_works import (
     SIDE,
     SMALL,
     SMALL_BUFFERS,
-    TEMPORARIES,
     ByUnibuf,
     Contender,
     OnDevice,
@@ -162,23 +162,23 @@ class ByArrays(OnDevice):
 
     def temporary(self):
         def run(value):
-            for _ in range(TEMPORARIES):
+            for _ in range(self.temporaries):
                 array = self.on.empty(MIDDLE)
                 self.on.touch(array, MIDDLE, value)
                 self.on.look(array, MIDDLE)
 
-        return self.way(run, MIDDLE // PAGE, note=self.pool, times=TEMPORARIES)
+        return self.way(run, MIDDLE // PAGE, note=self.pool, times=self.temporaries)
 
     def many_small(self):
-        arrays = [self.made(SMALL) for _ in range(SMALL_BUFFERS)]
+        arrays = cycle([(i, *self.made(SMALL)) for i in range(SMALL_BUFFERS)])
 
         def run(value):
-            for i, (host, array) in enumerate(arrays):
+            for i, host, array in islice(arrays, self.small_at_once):
                 host.fill(value)
                 self.on.send(array, host)
                 self.on.look(array, SMALL, i)
 
-        return self.way(run, SMALL_BUFFERS, times=SMALL_BUFFERS)
+        return self.way(run, SMALL_BUFFERS, times=self.small_at_once)
 
 
 class ByRmm(Contender):

@@ -7,6 +7,7 @@ import sys
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import cycle, islice
 
 import numpy as np
 import unibuf
@@ -59,6 +60,9 @@ class Contender:
 
 class OnDevice(Contender):
     """Works of which each run has a value of its own. `on` is a device, which uses an element of each page."""
+
+    temporaries = TEMPORARIES  # that a run makes
+    small_at_once = SMALL_BUFFERS  # that a run rewrites: it goes on where the last one has ended
 
     def __init__(self, on):
         self.on = on
@@ -171,24 +175,24 @@ class ByUnibuf(OnDevice):
         pool = unibuf.get_memory_pool()
 
         def run(value):
-            for _ in range(TEMPORARIES):
+            for _ in range(self.temporaries):
                 with pool.scoped((MIDDLE,), np.uint32, hint=self.hint) as buffer:
                     with self.on.opened(buffer.write(self.on.where, self.on.queue)) as memory:
                         self.on.touch(memory, MIDDLE, value)
                     self.look(buffer)
 
-        return self.way(run, MIDDLE // PAGE, times=TEMPORARIES)
+        return self.way(run, MIDDLE // PAGE, times=self.temporaries)
 
     def many_small(self):
-        buffers = [self.made(SMALL) for _ in range(SMALL_BUFFERS)]
+        buffers = cycle([(i, self.made(SMALL)) for i in range(SMALL_BUFFERS)])
 
         def run(value):
-            for i, buffer in enumerate(buffers):
+            for i, buffer in islice(buffers, self.small_at_once):
                 with buffer.write("host") as array:
                     array.fill(value)
                 self.look(buffer, i)
 
-        return self.way(run, SMALL_BUFFERS, times=SMALL_BUFFERS)
+        return self.way(run, SMALL_BUFFERS, times=self.small_at_once)
 
 
 class Layer:

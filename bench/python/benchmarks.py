@@ -8,7 +8,6 @@ package of that name, not the one in compat/.
 import atexit
 import functools
 import importlib.util
-import json
 import os
 import shutil
 import subprocess
@@ -22,6 +21,7 @@ import numpy as np
 import pydotcompute
 import pyperf
 import unibuf
+from rows import add_to, show
 from unibuf import UnifiedBuffer
 
 ELEMENTS = 1000
@@ -252,16 +252,6 @@ def row(claim, measured, limit):
     return {"name": claim.name, "unit": claim.unit, **figures, "goal": claim.goal, "holds": holds, "note": claim.note}
 
 
-def add_to(path, rows):
-    try:
-        with open(path) as file:
-            others = [each for each in json.load(file) if not each["name"].startswith("python.")]
-    except FileNotFoundError:
-        others = []
-    with open(path, "w") as file:
-        json.dump(sorted(others + rows, key=lambda each: each["name"]), file, indent=4)
-
-
 def main():
     runner = pyperf.Runner(
         processes=4, values=4, warmups=1, min_time=0.05, add_cmdline_args=lambda command, _: command.extend(
@@ -280,10 +270,8 @@ def main():
             rows.append(row(claim, measured.median(), measured.median() / by if claim.in_turns else by))
     if runner.args.worker:
         return
-    for each in sorted(rows, key=lambda each: each["holds"], reverse=True):
-        print(f"{each['name']:<24} {each['measured']:>10} {each['limit']:>10}  {each['unit']:<9} {each['ratio']:>8}  "
-              f"{each['goal']:<16} {'holds' if each['holds'] else 'MISSED'}  {each['note']}")  # fmt: skip
-    add_to(runner.args.json, rows)
+    show(rows)
+    add_to(runner.args.json, rows, lambda name: name.startswith("python.") and not name.startswith("python.null."))
 
 
 if __name__ == "__main__":
