@@ -88,9 +88,6 @@ bench: needs-demo-test build/venv build/peers build/cupy ## Measure, into build/
 nightly: ## What has no limit of time, and must pass before a release: tests/plan.md (ONLY="macos deb")
 	scripts/nightly.sh
 
-planted: needs-demo-test-lint build/venv ## Put known faults into a copy of the sources, one by one: the tier of tests/plan.md must find it (ONLY="number name")
-	scripts/planted.py $(ONLY)
-
 suite: needs-demo-test-peers build/venv build/peers ## Known programs against experts' code and peers: build/suite, docs/suite.md
 	cmake --preset release
 	cmake --build --preset release --target unibuf_suite
@@ -150,7 +147,7 @@ lint: needs-demo-test-lint build/venv ## Layout, clang-tidy, scripts
 clean: ## Remove build/
 	rm -rf build
 
-.PHONY: help all build demo nightly planted suite gallery test test-interop test-python wheels test-wheels macos aarch64 musl sanitize sanitize-python bench gpu-check gpu-parts metal-check deb conan abi docs install format lint clean build/venv
+.PHONY: help all build demo nightly suite gallery test test-interop test-python wheels test-wheels macos aarch64 musl sanitize sanitize-python bench gpu-check gpu-parts metal-check deb conan abi docs install format lint clean build/venv
 
 # The Python that the package is built for and tested with.
 build/venv: needs-test

@@ -5,6 +5,8 @@ set(conv2d ${PROJECT_SOURCE_DIR}/examples/conv2d)
 set(pictures ${conv2d}/picture.cpp ${conv2d}/stb.cpp)
 file(GLOB common CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/examples/common/*.cpp)
 add_library(examples_common STATIC ${common} ${pictures} ${conv2d}/opengl_api.cpp)
+unite(examples_common)
+set_source_files_properties(${conv2d}/stb.cpp PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)  # bodies of headers that others include
 target_include_directories(examples_common PUBLIC ${PROJECT_SOURCE_DIR}/examples)
 target_include_directories(examples_common SYSTEM PRIVATE ${STB_INCLUDE_DIR})
 target_link_libraries(examples_common PUBLIC unibuf fmt::fmt-header-only ${CMAKE_DL_LIBS} PRIVATE CLI11::CLI11)

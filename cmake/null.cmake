@@ -4,6 +4,7 @@
 if(NOT UNIBUF_SANITIZE)
     set(null ${PROJECT_SOURCE_DIR}/bench/null)
     add_library(cuda_null SHARED ${null}/call.cpp ${null}/device_calls.cpp ${null}/memory_calls.cpp)
+    unite(cuda_null)
     target_include_directories(cuda_null PRIVATE ${PROJECT_SOURCE_DIR}/include ${PROJECT_SOURCE_DIR}/src)
     set_target_properties(cuda_null PROPERTIES OUTPUT_NAME cuda SOVERSION 1
                                                LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/bench/null)

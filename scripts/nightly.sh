@@ -28,7 +28,6 @@ run free-threading make test-python VERSION=3.14t
 run interop make test-interop
 run histories long_histories
 run fuzz scripts/fuzz.sh $((${FUZZ_MINUTES:-30} * 60))
-run planted make planted
 run mutants make mutants
 run macos make macos
 run aarch64 make aarch64
