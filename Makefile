@@ -88,6 +88,11 @@ bench: needs-demo-test build/venv build/peers build/cupy ## Measure, into build/
 nightly: ## What has no limit of time, and must pass before a release: tests/plan.md (ONLY="macos deb")
 	scripts/nightly.sh
 
+cost: needs-demo-test build/venv ## Count what the hot paths cost, against bench/cost.txt (STORE=1: stores it; WHERE=lease.read: by function)
+	cmake --preset release
+	cmake --build --preset release --target cost
+	build/venv/bin/python bench/cost/table.py build/release $(if $(WHERE),--where $(WHERE),bench/cost.txt $(if $(STORE),--store))
+
 suite: needs-demo-test-peers build/venv build/peers ## Known programs against experts' code and peers: build/suite, docs/suite.md
 	cmake --preset release
 	cmake --build --preset release --target unibuf_suite
@@ -147,7 +152,7 @@ lint: needs-demo-test-lint build/venv ## Layout, clang-tidy, scripts
 clean: ## Remove build/
 	rm -rf build
 
-.PHONY: help all build demo nightly suite gallery test test-interop test-python wheels test-wheels macos aarch64 musl sanitize sanitize-python bench gpu-check gpu-parts metal-check deb conan abi docs install format lint clean build/venv
+.PHONY: help all build demo cost nightly suite gallery test test-interop test-python wheels test-wheels macos aarch64 musl sanitize sanitize-python bench gpu-check gpu-parts metal-check deb conan abi docs install format lint clean build/venv
 
 # The Python that the package is built for and tested with.
 build/venv: needs-test
