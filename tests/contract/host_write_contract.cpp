@@ -11,6 +11,7 @@
 
 #include "contract/contract.hpp"
 #include "support/sanitizers.hpp"
+#include "support/seeds.hpp"
 #include "tracking/kernel.hpp"
 #include "tracking/watch.hpp"
 #include "unibuf/buffer.hpp"
@@ -164,7 +165,7 @@ TEST_P(host_write_contract, the_device_has_what_random_writers_wrote) {
         for (const memory_hint hint : {memory_hint::gpu_preferred, memory_hint::cpu_preferred}) {
             for (const write_tracking tracking : {write_tracking::automatic, write_tracking::off}) {
                 for (unsigned seed = 1; seed <= 3; ++seed) {
-                    program written(where_, count, options_of(where_, hint, tracking), seed);
+                    program written(where_, count, options_of(where_, hint, tracking), test::seed(seed));
                     for (int i = 0; i < 40 && !HasFatalFailure(); ++i) written.step();
                     written.compare();
                     ASSERT_FALSE(HasFatalFailure()) << count << " bytes, seed " << seed;
@@ -266,7 +267,7 @@ TEST_P(host_write_contract, a_writer_during_a_transfer_is_found_by_the_next_acce
     volatile std::byte* const old = used.host();
     std::atomic<bool> stop = false;
     std::jthread writer([&] {
-        std::minstd_rand random(1);
+        std::minstd_rand random(test::seed(1));
         while (!stop) {
             const auto at = std::uniform_int_distribution<std::size_t>(0, count - 1)(random);
             old[at] = static_cast<std::byte>(random());

@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "contract/contract.hpp"
+#include "support/seeds.hpp"
 
 namespace unibuf::backends {
 
@@ -94,7 +95,7 @@ void copy_as_told(const rectangle_copy& what, std::span<std::byte> here, std::sp
 }
 
 void check_rectangles(backends::device& device, unsigned seed, const std::function<queue()>& next_queue) {
-    std::mt19937 source(seed);
+    std::mt19937 source(test::seed(seed));
     for (std::size_t axes = 1; axes <= 1 + rectangle_copy::most_axes; ++axes) {
         for (const other_end there : ends) {
             const rectangle_copy what = random_rectangle(source, axes, there);
@@ -122,7 +123,7 @@ void check_rectangles(backends::device& device, unsigned seed, const std::functi
 }
 
 void check_rectangles_between(backends::device& device, unsigned seed, const std::function<queue()>& next_queue) {
-    std::mt19937 source(seed);
+    std::mt19937 source(test::seed(seed));
     for (std::size_t axes = 1; axes <= 1 + rectangle_copy::most_axes; ++axes) {
         for (const other_end there : ends) {
             const rectangle_copy what = random_rectangle(source, axes, there);

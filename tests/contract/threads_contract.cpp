@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "contract/contract.hpp"
+#include "support/seeds.hpp"
 #include "unibuf/batch.hpp"
 #include "unibuf/lease_together.hpp"
 #include "unibuf/memory_pool.hpp"
@@ -68,8 +69,8 @@ private:
 /// One of the threads.
 class actor {
 public:
-    actor(shared_buffers& among, space where, std::uint32_t seed)
-        : among_(among), where_(where), number_(seed << 16), random_(seed) {}
+    actor(shared_buffers& among, space where, std::uint32_t number)
+        : among_(among), where_(where), number_(number << 16), random_(test::seed(number)) {}
 
     void run(unsigned steps) {
         for (; steps != 0; --steps) {

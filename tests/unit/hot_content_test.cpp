@@ -4,6 +4,7 @@
 #include <string>
 
 #include "support/fake_device.hpp"
+#include "support/seeds.hpp"
 #include "tracking/hot_pages.hpp"
 #include "unit/common.hpp"
 
@@ -51,7 +52,7 @@ protected:
         return {begin, begin + 1 + below(below(4) == 0 ? size - begin : std::min<std::size_t>(size - begin, 64))};
     }
 
-    std::minstd_rand random_{static_cast<unsigned>(GetParam() + 1)};
+    std::minstd_rand random_{seed(static_cast<unsigned>(GetParam() + 1))};
 };
 
 TEST_P(hot_content, is_what_was_written_last) {

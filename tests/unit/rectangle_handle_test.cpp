@@ -9,6 +9,7 @@
 #include <thread>
 #include <vector>
 
+#include "support/seeds.hpp"
 #include "unit/common.hpp"
 
 namespace unibuf::test::rectangle_handle_test {
@@ -31,7 +32,7 @@ public:
     grid_with_pointer(std::size_t rows, std::size_t columns, unsigned seed)
         : rows_(rows),
           columns_(columns),
-          source_(seed),
+          source_(test::seed(seed)),
           grid_({rows, columns}, mirrored),
           pointer_(grid_.host()),
           expected_(rows * columns),

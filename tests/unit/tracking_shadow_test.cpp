@@ -6,6 +6,7 @@
 #include <random>
 #include <vector>
 
+#include "support/seeds.hpp"
 #include "tracking_pages.hpp"
 
 namespace unibuf::tracking::tracking_shadow_test {
@@ -120,7 +121,7 @@ TEST_F(shadow_watch, fresh_memory_is_armed_and_what_was_touched_is_told) {
 }
 
 TEST_F(shadow_watch, follows_random_stores) {
-    std::minstd_rand random(1);
+    std::minstd_rand random(unibuf::test::seed(1));
     by_->arm(whole);
     std::vector<std::byte> taken = memory_;
     for (int i = 0; i < 2000; ++i) {

@@ -12,6 +12,7 @@
 #include <random>
 #include <thread>
 
+#include "support/seeds.hpp"
 #include "tracking_pages.hpp"
 
 namespace unibuf::tracking::test {
@@ -36,7 +37,7 @@ void page_watch::scan_while_others_write() {
         std::vector<std::jthread> threads;
         for (int w = 0; w < writers; ++w) {
             threads.emplace_back([this, w, &busy, byte_at] {
-                std::minstd_rand random(static_cast<unsigned>(w) + 1);
+                std::minstd_rand random(unibuf::test::seed(static_cast<unsigned>(w) + 1));
                 for (int i = 0; i < stores; ++i) {
                     // Each thread has bytes of its own in all pages.
                     const std::size_t line = random() % (count * page / 64);
