@@ -333,6 +333,8 @@ def main():
     pool = concurrent.futures.ThreadPoolExecutor(arguments.jobs)
     try:
         for number, (found, how) in zip(numbers, pool.map(look_at, numbers), strict=True):
+            if outcomes and len(outcomes) % 50 == 0:
+                print(f"{len(outcomes)} of {len(numbers)} after {time.monotonic() - begin:.0f} s", flush=True)
             outcomes.append({"mutant": identity(build.mutants[number]), "kind": build.mutants[number].kind,
                              "line": build.mutants[number].line, "found": found, "how": how})  # fmt: skip
             if found == "survived":

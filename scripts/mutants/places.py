@@ -195,7 +195,7 @@ class Finder:
             self.both_truths(self.range(children[0]), "condition")
         elif cursor.kind in (Kind.IF_STMT, Kind.WHILE_STMT, Kind.FOR_STMT):
             place = self.condition_of(cursor)
-            if place and place in [self.range(each) for each in children]:
+            if place and place in [self.range(each) for each in children if each.kind.is_expression()]:
                 endless = cursor.kind != Kind.IF_STMT  # with true
                 self.both_truths(place, "condition", ("false",) if endless else ("true", "false"))
         elif cursor.kind == Kind.RETURN_STMT and children:

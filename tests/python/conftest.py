@@ -11,6 +11,10 @@ import unibuf
 SPACES = os.environ.get("UNIBUF_TEST_SPACES", "host debug:0 opencl:0").split()
 
 
+# Each run of a random test is like the last one; UNIBUF_TEST_SEED, if it is set, gives it other seeds.
+FIRST_SEED = 1000 * int(os.environ.get("UNIBUF_TEST_SEED", "0"))
+
+
 def usable(space):
     """Skips the test where a device is missing, and says why."""
     if space == "host":

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from conftest import FIRST_SEED
 from rectangles import as_numpy, moved
 from unibuf import UnifiedBuffer
 
@@ -112,7 +113,7 @@ def as_tuple(index):
     return index if isinstance(index, tuple) else (index,)
 
 
-@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.parametrize("seed", range(FIRST_SEED, FIRST_SEED + 40))
 def test_random_views_in_random_use(device, seed):
     model = Model(seed, device)
     for _ in range(25):

@@ -1,6 +1,8 @@
 // support/history.cpp
 #include "support/history.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "unibuf/error.hpp"
@@ -145,6 +147,13 @@ std::ostream& operator<<(std::ostream& out, const history& what) {
         << ((what.flags & history::pooled) != 0 ? ", of a pool" : "") << ":\n";
     for (const operation& each : what.operations) out << "  " << each << "\n";
     return out;
+}
+
+std::string as_input(const history& what) {
+    if (what.arrangement >= fakes) return {};
+    std::string result = "\nIt joins the corpus by: printf '";
+    for (const std::uint8_t byte : what.encode()) result += fmt::format("\\x{:02x}", byte);
+    return result + "' >tests/fuzz/corpus/NAME";
 }
 
 }  // namespace unibuf::test

@@ -106,6 +106,10 @@ struct history {
 std::ostream& operator<<(std::ostream& out, const operation& what);
 std::ostream& operator<<(std::ostream& out, const history& what);
 
+/// Returns the line by which the shell makes a file of the history for tests/fuzz/corpus; "" where a device is real, as
+/// the fuzzer has fakes alone.
+std::string as_input(const history& what);
+
 /// Plays a history on a buffer and on an oracle. Returns where the two first differ, and at which operation; "" where
 /// they do not.
 std::string play(const history& what);

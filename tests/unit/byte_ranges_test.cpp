@@ -79,6 +79,13 @@ RC_GTEST_PROP(byte_ranges, agree_with_one_bit_a_byte, ()) {
     }
 }
 
+TEST(byte_range, that_is_joined_with_an_empty_one_stays) {
+    constexpr byte_range some{10, 20};
+    EXPECT_EQ(some.joined_with({}), some);
+    EXPECT_EQ(byte_range{}.joined_with(some), some);
+    EXPECT_EQ(some.joined_with({30, 40}), (byte_range{10, 40}));
+}
+
 TEST(byte_ranges, that_touch_are_one) {
     byte_ranges all = byte_range{10, 20};
     all.add({30, 40});

@@ -65,6 +65,14 @@ RC_GTEST_PROP(directory, of_boxes_agrees_with_one_entry_a_byte, ()) {
         });
         std::ranges::sort(visited);
         RC_ASSERT(visited == test::bytes_of(asked));
+        std::vector<std::size_t> in_runs;
+        known.for_each_run(asked, [&](byte_range run, const knowledge& k) {
+            for (std::size_t at = run.begin; at < run.end; ++at) {
+                RC_ASSERT(k == expected[at]);
+                in_runs.push_back(at);
+            }
+        });
+        RC_ASSERT(in_runs == visited);
         byte_ranges odd;
         for (const std::size_t at : test::bytes_of(asked)) {
             if (expected[at].current & 1) odd.add(byte_range{at, at + 1});
@@ -140,6 +148,91 @@ TEST(directory, keeps_the_shell_of_a_block_as_at_most_27_pieces) {
     const box inside{.on = on, .begin = {1, 1, 8}, .end = {63, 63, 63 * 8}};
     known.update(region(inside), [](knowledge& k) { k.current = 2; });
     EXPECT_LE(known.pieces(), 27u);
+}
+
+void set_current(directory& known, const region& part, space_set spaces) {
+    known.update(part, [&](knowledge& k) { k.current = spaces; });
+}
+
+TEST(directory, of_boxes_tells_of_its_first_byte_and_of_all) {
+    const lattice on{.pitch = {10, 1}, .axes = 2};
+    directory known(100);
+    set_current(known, known.whole(), 2);
+    set_current(known, region(box{.on = on, .begin = {0, 0}, .end = {5, 4}}), 3);
+    EXPECT_EQ(known.first().current, 3U);
+    EXPECT_EQ(known.summarize().current, 2U);
+    set_current(known, region(box{.on = on, .begin = {0, 0}, .end = {1, 1}}), 6);
+    EXPECT_EQ(known.first().current, 6U);
+    EXPECT_EQ(known.summarize().current, 2U);
+}
+
+TEST(directory, shows_each_box_as_one_and_full_rows_as_one_run) {
+    const lattice on{.pitch = {10, 1}, .axes = 2};
+    directory known(100);
+    set_current(known, region(box{.on = on, .begin = {2, 3}, .end = {8, 7}}), 1);
+    const region inside(box{.on = on, .begin = {3, 2}, .end = {9, 6}});
+    std::vector<region> pieces;
+    known.for_each(inside, [&](const region& piece, const knowledge&) { pieces.push_back(piece); });
+    EXPECT_EQ(pieces, (std::vector<region>{box{.on = on, .begin = {3, 2}, .end = {8, 3}},
+                                           box{.on = on, .begin = {3, 3}, .end = {8, 6}},
+                                           box{.on = on, .begin = {8, 2}, .end = {9, 6}}}));
+    std::vector<byte_range> runs;
+    known.for_each_run(known.whole(), [&](byte_range run, const knowledge&) { runs.push_back(run); });
+    ASSERT_EQ(runs.size(), 1U + 6 * 3 + 1);
+    EXPECT_EQ(runs.front(), (byte_range{0, 20}));
+    EXPECT_EQ(runs.back(), (byte_range{80, 100}));
+}
+
+TEST(directory, has_runs_of_a_part_of_each_axis) {
+    const lattice on{.pitch = {20, 5, 1}, .axes = 3};
+    directory known(60);
+    set_current(known, region(box{.on = on, .begin = {2, 0, 0}, .end = {3, 1, 1}}), 1);
+    std::vector<byte_range> runs;
+    known.for_each_run(region(box{.on = on, .begin = {0, 1, 2}, .end = {2, 3, 4}}),
+                       [&](byte_range run, const knowledge&) { runs.push_back(run); });
+    EXPECT_EQ(runs, (std::vector<byte_range>{{7, 9}, {12, 14}, {27, 29}, {32, 34}}));
+}
+
+TEST(directory, goes_on_with_ranges_where_boxes_do_not_fit_or_would_be_many) {
+    const lattice on{.pitch = {10, 1}, .axes = 2};
+    const region column(box{.on = on, .begin = {0, 3}, .end = {4, 5}});
+    directory odd(45);  // is four rows and a half
+    set_current(odd, column, 1);
+    EXPECT_EQ(odd.pieces(), 9U);
+    EXPECT_EQ(odd.where(odd.whole(), &knowledge::at_host), runs_of(column));
+    for (const std::size_t ranges : {std::size_t{64}, std::size_t{65}}) {
+        directory known(1000);
+        for (std::size_t i = 1; i < ranges; ++i) set_current(known, {500 + i, 1000}, 2 + i % 2);
+        ASSERT_EQ(known.pieces(), ranges);
+        set_current(known, column, 1);
+        EXPECT_EQ(known.pieces() == ranges + 8, ranges == 65) << "a column of four rows as eight ranges more";
+        EXPECT_EQ(known.where(known.whole(), &knowledge::at_host).bytes_in(column.hull()), column.size());
+    }
+}
+
+TEST(directory, forgets_a_kind_of_knowledge_that_no_byte_has) {
+    directory known(100);
+    byte_ranges many;
+    for (std::size_t at = 0; at < 90; at += 9) many.add(byte_range{at, at + 5});
+    known.update_all(many, [](knowledge& k) { k.lost = true; });
+    known.update({99, 100}, [](knowledge& k) { k.open = true; });
+    EXPECT_TRUE(known.summarize().any_lost);
+    known.update(known.whole(), [](knowledge& k) { k.lost = false; });
+    EXPECT_EQ(known.pieces(), 2U);
+    EXPECT_FALSE(known.summarize().any_lost);
+    EXPECT_TRUE(known.summarize().any_open);
+}
+
+TEST(directory, that_is_assigned_is_the_other_one) {
+    directory known(10);
+    directory other(20);
+    set_current(other, {5, 15}, 1);
+    known = other;
+    EXPECT_EQ(known.bytes(), 20U);
+    EXPECT_EQ(known, other);
+    known = directory(30);
+    EXPECT_EQ(known.bytes(), 30U);
+    EXPECT_TRUE(known.is_one());
 }
 
 RC_GTEST_PROP(directory, takes_many_ranges_at_once_as_one_by_one, ()) {

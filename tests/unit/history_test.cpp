@@ -1,9 +1,12 @@
 // tests/unit/history_test.cpp: a buffer against a byte-by-byte oracle, over random histories of operations.
 //
 // Each property is one arrangement of two devices beside the host; every other history is played on the C API. A
-// history that goes wrong is made shorter until each of its operations matters, and printed.
+// history that goes wrong is made shorter until each of its operations matters, and printed: as it is, and as an input
+// of the fuzzer, which tests/fuzz/corpus keeps. RapidCheck prints the seed first, also where the process ends in a
+// history.
 #include "support/history.hpp"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
 
@@ -71,7 +74,7 @@ TEST_P(a_history, ends_as_the_oracle_says) {
         const history what = *here;
         played += what.operations.size();
         const std::string wrong = play(what);
-        if (!wrong.empty()) RC_FAIL(wrong);
+        if (!wrong.empty()) RC_FAIL(wrong + as_input(what));
     });
     EXPECT_TRUE(held);
     RecordProperty("operations", static_cast<int>(played));
@@ -171,6 +174,15 @@ TEST(history, shows_zeros_everywhere_where_nothing_but_a_failed_fill_wrote) {
 TEST(history, survives_its_encoding) {
     EXPECT_TRUE(rc::check(
         [](const history& what) { RC_ASSERT(history::decode(what.encode()).operations == what.operations); }));
+}
+
+TEST(history, that_failed_can_join_the_corpus) {
+    history what{.arrangement = 1, .size = 25, .operations = {{.does = verb::write, .where = 1, .count = 255}}};
+    EXPECT_THAT(as_input(what),
+                testing::EndsWith(R"(printf '\x01\x00\x19\x00\x01\x01\x00\x00\xff\x00\x00' >tests/fuzz/corpus/NAME)"));
+    what.arrangement = 18;
+    EXPECT_STREQ(arrangements()[what.arrangement].real[1], "opencl:0");
+    EXPECT_EQ(as_input(what), "");
 }
 
 INSTANTIATE_TEST_SUITE_P(arrangements, a_history, testing::Range(std::size_t{0}, arrangements().size()),

@@ -136,6 +136,14 @@ TEST_F(plan_of, a_move_waits_for_both_of_its_ends) {
     EXPECT_EQ(planned.back().does, kind::move);
 }
 
+TEST_F(plan_of, a_move_waits_for_those_who_still_read_what_it_overwrites) {
+    written_at(host);
+    queued = {{.ticket = 1, .part = all, .where = a, .writes = false}};
+    EXPECT_EQ(steps(all, a, access::read),
+              (std::vector<step>{{.does = kind::wait, .part = all, .from = a, .ticket = 1},
+                                 {.does = kind::move, .part = all, .from = host, .to = a}}));
+}
+
 TEST_F(plan_of, pieces_that_wait_for_the_same_work_wait_once) {
     written_at(a);
     wrote(known, {10, 20}, host);
@@ -171,6 +179,15 @@ TEST_F(plan_of, what_is_assumed_is_written_and_what_is_watched_is_not) {
     assume_host_writes(known, all);
     EXPECT_EQ(steps(all, a, access::read),
               (std::vector<step>{{.does = kind::move, .part = {20, 30}, .from = host, .to = a}}));
+}
+
+TEST_F(plan_of, watching_that_ends_is_about_bytes_with_pointers_alone) {
+    written_at(host);
+    complete(known, memories, {.does = kind::move, .part = all, .from = host, .to = a});
+    expose(known, byte_range{20, 30}, pointers::watched);
+    stop_watching(known, all);
+    EXPECT_EQ(known.where(all, &knowledge::exposed), byte_ranges(byte_range{20, 30}));
+    EXPECT_EQ(known.where(all, &knowledge::taken_for_written), byte_ranges(byte_range{20, 30}));
 }
 
 TEST_F(plan_of, two_newest_versions_stay_until_it_is_said_which_stands) {

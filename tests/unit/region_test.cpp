@@ -104,5 +104,43 @@ TEST(region, of_all_columns_is_a_range) {
     EXPECT_EQ(part.hull(), (byte_range{24, 60}));
 }
 
+TEST(region, has_what_another_contains_in_common_as_it_is) {
+    const lattice on{.pitch = {12, 1}, .axes = 2};
+    const lattice other{.pitch = {6, 1}, .axes = 2};
+    const region columns(box{.on = on, .begin = {1, 2}, .end = {5, 10}});
+    const region within(box{.on = on, .begin = {2, 4}, .end = {4, 6}});
+    const region across(box{.on = on, .begin = {2, 6}, .end = {9, 12}});
+    const region halves(box{.on = other, .begin = {4, 2}, .end = {8, 6}});
+    EXPECT_EQ(columns.common_with(within), std::vector{within});
+    EXPECT_EQ(within.common_with(columns), std::vector{within});
+    EXPECT_EQ(region(0, 100).common_with(columns), std::vector{columns});
+    EXPECT_EQ(columns.common_with(region(0, 100)), std::vector{columns});
+    EXPECT_EQ(columns.common_with(across), std::vector{region(box{.on = on, .begin = {2, 6}, .end = {5, 10}})});
+    ASSERT_TRUE(region(0, 100).contains(halves));
+    EXPECT_EQ(region(0, 100).common_with(halves), std::vector{halves});
+}
+
+TEST(region, of_the_most_axes_is_compared_along_each) {
+    lattice on{.pitch = {}, .axes = shape::max_rank};
+    std::size_t pitch = 1;
+    for (std::size_t axis = on.axes; axis-- != 0; pitch *= 3) on.pitch[axis] = pitch;
+    box all{.on = on};
+    all.end.fill(3);
+    EXPECT_EQ(all.size(), pitch);
+    EXPECT_EQ(all.hull(), (byte_range{0, pitch}));
+    for (std::size_t axis = 0; axis < on.axes; ++axis) {
+        box first = all;
+        box second = all;
+        first.end[axis] = second.begin[axis] = 1;
+        EXPECT_TRUE(all.contains(second)) << axis;
+        EXPECT_FALSE(second.contains(all)) << axis;
+        EXPECT_TRUE(all.overlaps(second)) << axis;
+        EXPECT_FALSE(first.overlaps(second)) << axis;
+        EXPECT_EQ(all.clipped_to(second), second) << axis;
+        EXPECT_EQ(second.first_byte(), on.pitch[axis]);
+        EXPECT_EQ(second.size(), pitch / 3 * 2);
+    }
+}
+
 }  // namespace
 }  // namespace unibuf::test::region_test

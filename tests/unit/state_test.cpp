@@ -101,6 +101,11 @@ TEST_F(state_of_a_buffer, breaks_no_rule_unnoticed) {
     EXPECT_NE(broken_rule(known, on_host | on_device), nullptr) << "written by two";
     known.update(half, [](knowledge& k) { k = {.current = on_device, .what = content::written, .contested = true}; });
     EXPECT_NE(broken_rule(known, on_host | on_device), nullptr) << "contested without a pointer";
+    known.update(half, [](knowledge& k) { k = {.lost = true}; });
+    EXPECT_NE(broken_rule(known, on_host | on_device), nullptr) << "lost, and nobody wrote it";
+    known.update(
+        half, [](knowledge& k) { k = {.current = on_device, .what = content::written, .open = true, .lost = true}; });
+    EXPECT_NE(broken_rule(known, on_host | on_device), nullptr) << "lost, and open";
 }
 
 }  // namespace
