@@ -3,6 +3,10 @@
 PRESET ?= release
 PREFIX ?= /usr/local
 VERSION ?= 3.14t
+HOURS ?= 2
+FOLDER ?= src/coherence
+SEED ?= 1
+COUNT ?= 150
 PICTURE ?= $(shell dpkg -L python-matplotlib-data | grep '/grace_hopper.jpg$$')
 export CMAKE_BUILD_PARALLEL_LEVEL ?= $(shell getconf _NPROCESSORS_ONLN)
 # What one folder of build/ has compiled, another one needs not to.
@@ -11,8 +15,8 @@ export CCACHE_BASEDIR ?= $(CURDIR)
 export CTEST_PARALLEL_LEVEL ?= $(shell expr $$(getconf _NPROCESSORS_ONLN) \* 2)
 
 code := $(wildcard include src bindings cli examples bench tests)
-python := $(wildcard bindings/python compat examples bench docs/site tests/docs packaging/conan tests/package tests/fortran tests/mpi tests/null tests/python tests/doubles/cupy)
-cpp = $(shell find $(code) -name '*.[ch]pp' -o -name '*.[ch]')
+python := $(wildcard scripts/mutants scripts/mutants.py bindings/python compat examples bench docs/site tests/docs packaging/conan tests/package tests/fortran tests/mpi tests/null tests/python tests/doubles/cupy)
+cpp = $(shell find $(code) scripts/mutants -name '*.[ch]pp' -o -name '*.[ch]')
 
 help: ## This list
 	@sed -n 's/^\([a-z0-9-]*\):.*## /  make \1\t/p' Makefile | expand -t 18
@@ -73,6 +77,12 @@ sanitize: needs-demo-test-lint ## The core under ASan and UBSan, threads under T
 
 sanitize-python: needs-demo-test-lint ## Threads of the Python package under TSan, in a Python without the interpreter's lock
 	scripts/test-python.sh 3.14t-tsan free_threading threads standing access
+
+mutants: needs-demo-test build/venv build/mutants/python ## Change sources of FOLDER in one place at a time, and list what no test finds (FOLDER=src/memory SEED=2 COUNT=150)
+	PYTHONPATH=build/mutants/python build/venv/bin/python scripts/mutants.py --folder $(FOLDER) --seed $(SEED) --count $(COUNT)
+
+soak: build ## The tests again and again for HOURS=2, with other random histories each time, beside busy processes
+	scripts/soak.sh $(HOURS)
 
 bench: needs-demo-test build/venv build/peers build/cupy ## Measure, into build/bench/summary.json
 	cmake --preset release
@@ -145,18 +155,23 @@ lint: needs-demo-test-lint build/venv ## Layout, clang-tidy, scripts
 	cmake --preset clang
 	cmake --build build/clang --target embedded_page
 	run-clang-tidy-19 -quiet -p build/clang -j $(CMAKE_BUILD_PARALLEL_LEVEL) "^$$(python3 -c 'import os, re; print(re.escape(os.getcwd()))')/((cli|examples|bench)/|build/clang/CMakeFiles/)"
-	PYTHONPYCACHEPREFIX=build/pycache python3 -m py_compile scripts/*.py docs/site/*.py tests/docs/*.py tests/gpu/*.py
+	PYTHONPYCACHEPREFIX=build/pycache python3 -m py_compile scripts/*.py scripts/mutants/*.py docs/site/*.py tests/docs/*.py tests/gpu/*.py
 	scripts/no-shell.sh
 	shellcheck .ci/run scripts/*.sh tests/docs/*.sh tests/package/*.sh tests/fortran/*.sh tests/unit/*.sh
 
 clean: ## Remove build/
 	rm -rf build
 
-.PHONY: help all build demo cost nightly suite gallery test test-interop test-python wheels test-wheels macos aarch64 musl sanitize sanitize-python bench gpu-check gpu-parts metal-check deb conan abi docs install format lint clean build/venv
+.PHONY: help all build demo cost nightly suite gallery mutants soak test test-interop test-python wheels test-wheels macos aarch64 musl sanitize sanitize-python bench gpu-check gpu-parts metal-check deb conan abi docs install format lint clean build/venv
 
 # The Python that the package is built for and tested with.
 build/venv: needs-test
 	@scripts/python-environment.sh $@ tests/python/requirements.txt
+
+# Reads sources as a compiler does.
+build/mutants/python: scripts/mutants/requirements.txt | build/venv
+	build/venv/bin/python -m pip install --quiet --no-deps --upgrade --target $@ --requirement $<
+	@touch $@
 
 build/peers: bench/python/requirements.txt | build/venv
 	build/venv/bin/python -m pip install --quiet --no-deps --upgrade --target $@ --requirement $<

@@ -26,7 +26,8 @@ if [[ ! -f $build/CTestTestfile.cmake ]]; then
 fi
 
 busy_ones=()
-trap 'kill "${busy_ones[@]}" 2>/dev/null || true' EXIT
+running=()
+trap 'kill "${running[@]}" "${busy_ones[@]}" 2>/dev/null; wait' EXIT
 trap 'exit 130' INT
 trap 'exit 143' TERM HUP
 
@@ -43,11 +44,11 @@ for ((i = 0; i < busy; ++i)); do
     busy_ones+=($!)
 done
 
-# with_seed SEED COMMAND...: RapidCheck, tests with seeds of their own, and Hypothesis (which draws nothing where CI is set).
+# with_seed SEED COMMAND...: ends this shell as that command. RapidCheck, tests with seeds of their own, and Hypothesis (which draws nothing where CI is set).
 with_seed() {
     local seed=$1
     shift
-    env -u CI RC_PARAMS="seed=$seed max_success=200" UNIBUF_TEST_SEED="$seed" PYTEST_ADDOPTS="--hypothesis-seed=$seed" "$@"
+    exec env -u CI RC_PARAMS="seed=$seed max_success=200" UNIBUF_TEST_SEED="$seed" PYTEST_ADDOPTS="--hypothesis-seed=$seed" "$@"
 }
 
 rm -rf "$soak"
@@ -56,9 +57,13 @@ runs=0 tests=0 failures=0 seed=$first begin=$SECONDS
 while ((SECONDS - begin < seconds)); do
     seed=$((first + runs))
     status=0
+    # In the background, so that a signal to this script is followed at once.
     with_seed "$seed" ctest --test-dir "$build" -L "$labels" -E "$left_out" --parallel "${CTEST_PARALLEL_LEVEL:-$(nproc)}" \
         --schedule-random --stop-on-failure --no-tests=error --timeout 1800 --output-on-failure \
-        --output-junit "$PWD/$soak/tests.xml" >"$soak/output.txt" 2>&1 </dev/null || status=$?
+        --output-junit "$PWD/$soak/tests.xml" >"$soak/output.txt" 2>&1 </dev/null &
+    running=($!)
+    wait "${running[0]}" || status=$?
+    running=()
     runs=$((runs + 1))
     of=$(sed -n 's/.*tests failed out of \([0-9]*\)$/\1/p' "$soak/output.txt")
     tests=$((tests + ${of:-0}))

@@ -24,7 +24,7 @@ inline bool begin() {
     const char* const name = std::getenv("UNIBUF_MUTANTS_REACHED");
     if (!name) return true;
     const int file = ::open(name, O_RDWR | O_CLOEXEC);
-    struct stat about {};
+    struct stat about{};
     if (file < 0 || ::fstat(file, &about) != 0) std::abort();
     count = static_cast<std::size_t>(about.st_size);
     void* const bytes = ::mmap(nullptr, count, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);

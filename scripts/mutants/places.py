@@ -14,8 +14,8 @@ import clang.cindex as clang
 OTHER = {
     "<": "<=", "<=": "<", ">": ">=", ">=": ">", "==": "!=", "!=": "==",
     "+": "-", "-": "+", "*": "/", "/": "*", "%": "*", "+=": "-=", "-=": "+=", "*=": "/=", "/=": "*=", "%=": "*=",
-    "&": "|", "|": "&", "^": "|", "&=": "|=", "|=": "&=", "^=": "|=", "<<": ">>", ">>": "<<", "<<=": ">>=", ">>=": "<<=",
-    "&&": "||", "||": "&&",
+    "&": "|", "|": "&", "^": "|", "&=": "|=", "|=": "&=", "^=": "|=", "<<": ">>", ">>": "<<", "<<=": ">>=",
+    ">>=": "<<=", "&&": "||", "||": "&&",
 }  # fmt: skip
 COMPARISONS = ("<", "<=", ">", ">=", "==", "!=")
 ASSIGNMENTS = ("=", "+=", "-=", "*=", "/=", "%=", "&=", "|=", "^=", "<<=", ">>=")
@@ -27,6 +27,7 @@ LEFT_ALONE = (Kind.STATIC_ASSERT, Kind.ENUM_DECL, Kind.CXX_THROW_EXPR, Kind.MACR
               Kind.INCLUSION_DIRECTIVE, Kind.TYPE_ALIAS_DECL, Kind.TYPE_REF, Kind.TEMPLATE_TYPE_PARAMETER,
               Kind.TEMPLATE_NON_TYPE_PARAMETER, Kind.CXX_NEW_EXPR)  # fmt: skip
 NAMES = (Kind.DECL_REF_EXPR, Kind.MEMBER_REF_EXPR)  # whose numbers are arguments of templates
+OPERATIONS = (Kind.BINARY_OPERATOR, Kind.COMPOUND_ASSIGNMENT_OPERATOR, Kind.CALL_EXPR, Kind.UNEXPOSED_EXPR)
 BLOCKS = (Kind.COMPOUND_STMT, Kind.CASE_STMT, Kind.DEFAULT_STMT)
 COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
 NUMBER = re.compile(r"(0[xX][0-9a-fA-F']+|0[bB][01']+|[0-9][0-9']*)([uUlLzZ]*)$")
@@ -148,7 +149,7 @@ class Finder:
             self.add((begin, end), "call removed" if is_call else "assignment removed", "", "statement")
 
     def operands(self, cursor):
-        if cursor.kind not in (Kind.BINARY_OPERATOR, Kind.COMPOUND_ASSIGNMENT_OPERATOR, Kind.CALL_EXPR, Kind.UNEXPOSED_EXPR):
+        if cursor.kind not in OPERATIONS:
             return None
         begin, end = self.range(cursor)
         inside = [self.range(each) for each in cursor.get_children()]
@@ -203,7 +204,7 @@ class Finder:
                 self.both_truths(self.range(children[0]), "return")
 
     def condition_of(self, cursor):
-        """Returns the place of the condition between the parentheses of a statement; None where there is no plain one."""
+        """Returns the place of a statement's condition, between its parentheses; None where there is no plain one."""
         begin, end = self.range(cursor)
         opening = self.source.index("(", begin)
         if "constexpr" in self.source[begin:opening]:
