@@ -24,6 +24,8 @@ inline void run_alone(const char* variable, const char* value) {
     const pid_t child = ::fork();
     if (child == 0) {
         ::setenv(variable, value, 1);
+        ::unsetenv("GTEST_TOTAL_SHARDS");  // the test may be no part of what the other process is to run
+        ::unsetenv("GTEST_SHARD_INDEX");
         ::execl("/proc/self/exe", "alone", filter.c_str(), "--gtest_brief=1", nullptr);
         ::_exit(127);
     }
