@@ -6,6 +6,7 @@ import json
 import os
 import pathlib
 import re
+import signal
 import subprocess
 import tempfile
 import time
@@ -38,17 +39,20 @@ class Tests:
             print(f"Left out, as it fails without a mutant: {each}")
 
     def run(self, program, names, seconds, **variables):
-        """Returns how the program ended, None where its time was up, and what it said."""
+        """Returns how the program ended, None where its time was up, and what it said.
+
+        It gets `seconds` of a processor, and three times as long where it waits, or others take the processors.
+        """
         with tempfile.NamedTemporaryFile("w", dir=self.build.work, suffix=".flags") as flags, \
              tempfile.TemporaryFile("w+", errors="replace") as said:  # fmt: skip
             flags.write("--gtest_filter=" + ":".join(names) + "\n--gtest_brief=1\n--gtest_fail_fast\n")
             flags.flush()
-            words = ["prlimit", f"--data={MOST_MEMORY}", "--core=0", "--", str(self.build.program(program))]
-            child = Child([*words, f"--gtest_flagfile={flags.name}"], stdout=said, stderr=subprocess.STDOUT,
-                          env=self.environment | variables, cwd=self.build.work)  # fmt: skip
-            status = child.wait(seconds)
+            limits = ["prlimit", f"--data={MOST_MEMORY}", f"--cpu={seconds:.0f}:{seconds + 5:.0f}", "--core=0", "--"]
+            child = Child([*limits, str(self.build.program(program)), f"--gtest_flagfile={flags.name}"], stdout=said,
+                          stderr=subprocess.STDOUT, env=self.environment | variables, cwd=self.build.work)  # fmt: skip
+            status = child.wait(3 * seconds)
             said.seek(0)
-            return status, said.read()
+            return None if status == -signal.SIGXCPU else status, said.read()
 
     def look(self):
         """Runs each test by itself."""

@@ -105,6 +105,19 @@ TEST(who_may_end_waits, is_asked_while_another_thread_has_the_bytes) {
     EXPECT_TRUE(same(content(b), noise(1000)));
 }
 
+TEST(who_may_end_waits, is_asked_again_after_it_said_to_go_on) {
+    buffer b(1000);
+    int times = 0;
+    const another_holder other(b);
+    const interruptible here(
+        [](void* asked) {
+            if (++*static_cast<int*>(asked) == 3) throw enough{};
+        },
+        &times);
+    EXPECT_THROW(b.host(), enough);
+    EXPECT_EQ(times, 3);
+}
+
 TEST(who_may_end_waits, is_not_asked_once_it_has_gone_nor_by_other_threads) {
     buffer b(1000);
     int times = 0;
