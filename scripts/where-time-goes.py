@@ -18,7 +18,7 @@ from concurrent.futures import ProcessPoolExecutor
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 MACHINE = 0.50  # seconds of `work` on each of two cores of the machine that the budgets were measured on
-TREES = ("release", "asan", "tsan", "fuzz")
+TREES = ("release", "asan", "tsan")
 LINKED = re.compile(r"\.(so|a)[.\d]*$|^[^.]*$")
 
 

@@ -30,7 +30,7 @@ void print_places() {
 }  // namespace
 
 void print(const std::string& name, const std::vector<counts>& nothing, const std::vector<counts>& all) {
-    std::printf("{\"operation\": \"%s\"", name.c_str());
+    std::printf(R"({"operation": "%s")", name.c_str());
     print("nothing", nothing, &counts::instructions);
     print("instructions", all, &counts::instructions);
     print("locked", all, &counts::locked);

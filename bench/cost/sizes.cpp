@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdio>
+#include <exception>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <unibuf/unibuf.hpp>
@@ -24,9 +25,7 @@ std::ptrdiff_t heap_bytes(bool has_copies) {
     return bench::heap_bytes() - before;
 }
 
-}  // namespace
-
-int main() {
+void print_sizes() {
     heap_bytes(true);  // what is set up once in a process is not counted as a buffer's
     const nlohmann::ordered_json found = {{"compiler", UNIBUF_COMPILER},
                                           {"build", UNIBUF_BUILD_TYPE},
@@ -52,4 +51,16 @@ int main() {
                                             {"sizeof.unibuf_lease", sizeof(unibuf_lease)},
                                             {"sizeof.unibuf_native", sizeof(unibuf_native)}}}};
     std::printf("%s\n", found.dump(4).c_str());
+}
+
+}  // namespace
+
+int main() {
+    try {
+        print_sizes();
+        return 0;
+    } catch (const std::exception& failure) {
+        std::fprintf(stderr, "%s\n", failure.what());
+        return 1;
+    }
 }
