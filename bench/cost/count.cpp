@@ -11,7 +11,7 @@ namespace cost {
 namespace {
 
 void print(const char* column, const std::vector<counts>& all, std::uint64_t counts::* value) {
-    std::printf(", \"%s\": [", column);
+    std::printf(R"(, "%s": [)", column);
     for (std::size_t i = 0; i < all.size(); ++i) std::printf("%s%" PRIu64, i == 0 ? "" : ", ", all[i].*value);
     std::printf("]");
 }
