@@ -95,7 +95,7 @@ bench: needs-demo-test build/venv build/peers build/cupy ## Measure, into build/
 	LD_LIBRARY_PATH=build/release/bench/null$${LD_LIBRARY_PATH:+:$$LD_LIBRARY_PATH} PYTHONPATH=build/release/python:build/cupy:bench/null:bench/peers \
 	    build/venv/bin/python bench/python/null.py --json build/bench/summary.json
 
-nightly: ## What has no limit of time, and must pass before a release: tests/plan.md (ONLY="macos deb")
+nightly: ## What has no limit of time, and must pass before a release: docs/test-plan.md (ONLY="macos deb")
 	scripts/nightly.sh
 
 cost: needs-demo-test build/venv ## Count what the hot paths cost, against bench/cost.txt (STORE=1: stores it; WHERE=lease.read: by function)

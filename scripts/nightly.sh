@@ -1,5 +1,5 @@
 #!/bin/bash
-# nightly.sh: what takes too long for each change, without a limit of time: see tests/plan.md. Each part has a row at the end, and all of it
+# nightly.sh: what takes too long for each change, without a limit of time: see docs/test-plan.md. Each part has a row at the end, and all of it
 # a line in tests/nightly.txt, which says when it last passed, and on which commit. ONLY="macos deb" runs these parts alone, and leaves
 # that file alone. Ends with 1 where something failed.
 # shellcheck disable=SC2317  # functions are called by name

@@ -2,7 +2,7 @@
 """where-time-goes.py FOLDER [--store DOCUMENT]: what .ci/run took, part by part, and each label of tests beside its budget.
 
 FOLDER is the build folder: times.txt of scripts/timed.sh, the logs of Ninja, and what CTest said of its tests. The budgets are the
-table of tests/plan.md, in seconds of a machine whose MACHINE is as below; a slower one has more. Ends with 1 where a label takes
+table of docs/test-plan.md, in seconds of a machine whose MACHINE is as below; a slower one has more. Ends with 1 where a label takes
 more than its budget. --store puts the tables between the two marks of DOCUMENT.
 """
 
@@ -86,7 +86,7 @@ def labels_of(folder):
 
 def budgets():
     """{label: seconds} of the plan."""
-    with open(os.path.join(ROOT, "tests", "plan.md")) as file:
+    with open(os.path.join(ROOT, "docs", "test-plan.md")) as file:
         rows = re.findall(r"^\| `([\w ]+)` \| (\d+) \|", file.read(), re.MULTILINE)
     return {label: int(seconds) for label, seconds in rows}
 
@@ -119,7 +119,7 @@ def main():
             budget = allowed.get(name)
             rows.append((f"`{name}`", count, round(took), budget if budget else "none"))
             if budget is None:
-                over.append(f"{name} has no budget: tests/plan.md has one for each label")
+                over.append(f"{name} has no budget: docs/test-plan.md has one for each label")
             elif took > budget * factor:
                 over.append(f"{name} took {took:.0f} s, its budget is {budget} s" + (f", here {budget * factor:.0f}" if factor > 1 else ""))
     lines += table(("label", "tests", "seconds", "budget"), rows)
