@@ -81,6 +81,9 @@ sanitize-python: needs-demo-test-lint ## Threads of the Python package under TSa
 mutants: needs-demo-test build/venv build/mutants/python ## Change sources of FOLDER in one place at a time, and list what no test finds (FOLDER=src/memory SEED=2 COUNT=150)
 	PYTHONPATH=build/mutants/python build/venv/bin/python scripts/mutants.py --folder $(FOLDER) --seed $(SEED) --count $(COUNT)
 
+planted: needs-demo-test-lint build/venv ## Plant the faults of tests/planted.toml one at a time: the tests that are there for each have to fail (TIER=cuda)
+	scripts/planted.py $(if $(TIER),'$(TIER)')
+
 soak: build ## The tests again and again for HOURS=2, with other random histories each time, beside busy processes
 	scripts/soak.sh $(HOURS)
 
@@ -162,7 +165,7 @@ lint: needs-demo-test-lint build/venv ## Layout, clang-tidy, scripts
 clean: ## Remove build/
 	rm -rf build
 
-.PHONY: help all build demo cost nightly suite gallery mutants soak test test-interop test-python wheels test-wheels macos aarch64 musl sanitize sanitize-python bench gpu-check gpu-parts metal-check deb conan abi docs install format lint clean build/venv
+.PHONY: help all build demo cost nightly suite gallery mutants planted soak test test-interop test-python wheels test-wheels macos aarch64 musl sanitize sanitize-python bench gpu-check gpu-parts metal-check deb conan abi docs install format lint clean build/venv
 
 # The Python that the package is built for and tested with.
 build/venv: needs-test

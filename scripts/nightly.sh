@@ -29,6 +29,7 @@ run interop make test-interop
 run histories long_histories
 run fuzz scripts/fuzz.sh $((${FUZZ_MINUTES:-30} * 60))
 run mutants make mutants
+run planted make planted
 run macos make macos
 run aarch64 make aarch64
 run musl make musl

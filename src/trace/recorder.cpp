@@ -115,6 +115,8 @@ public:
                     free_.erase(fits);
                     return result;
                 }
+                std::erase_if(all_, [&](const auto& each) { return each.get() == free_.front(); });
+                free_.erase(free_.begin());
             }
             free_.reserve(all_.size() + 1);
             return all_.emplace_back(std::make_unique<ring>(size)).get();

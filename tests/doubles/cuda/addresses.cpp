@@ -126,8 +126,7 @@ std::vector<device_pointer> addresses::of_context(int device) const {
 
 void touch(region& what, device_pointer begin, device_pointer end, bool writes, const operation& by,
            const vector_clock& host) {
-    std::vector<access_record> kept;
-    kept.reserve(what.accesses.size() + 1);
+    auto kept = what.accesses.begin();
     for (const access_record& each : what.accesses) {
         if (host.has_seen(each.stream, each.operation)) continue;
         const bool overlaps = each.begin < end && begin < each.end;
@@ -145,10 +144,10 @@ void touch(region& what, device_pointer begin, device_pointer end, bool writes, 
         // What comes later and must be after that one is after this one too.
         const bool covered = ordered && begin <= each.begin && each.end <= end && (writes || !each.writes);
         const bool replaces = covered && (writes || each.stream == by.stream);
-        if (!replaces) kept.push_back(each);
+        if (!replaces) *kept++ = each;
     }
-    kept.push_back({begin, end, by.stream, by.number, writes, by.name});
-    what.accesses = std::move(kept);
+    what.accesses.erase(kept, what.accesses.end());
+    what.accesses.push_back({begin, end, by.stream, by.number, writes, by.name});
 }
 
 void check_idle(const region& what, const char* call, const vector_clock& host) {

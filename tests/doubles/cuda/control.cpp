@@ -14,6 +14,7 @@ void reset() {
     driver& in = driver::instance();
     const std::scoped_lock lock(in.mutex);
     in.failures.clear();
+    in.hits = 0;
     in.counts.clear();
     in.memory.most_on_device = usual_limit;
     in.memory.most_pinned = usual_limit;
@@ -91,6 +92,12 @@ std::uint64_t counted(const char* function, Member member) {
 }
 
 std::uint64_t calls(const char* function) { return counted(function, &count::calls); }
+std::uint64_t hits() {
+    driver& in = driver::instance();
+    const std::scoped_lock lock(in.mutex);
+    return in.hits;
+}
+
 std::uint64_t bytes(const char* function) { return counted(function, &count::bytes); }
 
 std::size_t allocations() {
@@ -137,6 +144,7 @@ extern "C" __attribute__((visibility("default"))) const cuda_double::control* un
                                  .set_hostile = set_hostile,
                                  .share_queues = share_queues,
                                  .make_green = make_green,
-                                 .give_again = give_again};
+                                 .give_again = give_again,
+                                 .hits = hits};
     return &all;
 }

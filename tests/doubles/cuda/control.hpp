@@ -67,6 +67,9 @@ struct control {
 
     /// The next stream that is created gets the handle of this one, which was destroyed; its work may be under way.
     void (*give_again)(unibuf::backends::cuda::stream_handle);
+
+    /// The calls that `fail` has let fail since the last reset.
+    std::uint64_t (*hits)();
 };
 
 /// The one name that the library exports for tests.

@@ -95,12 +95,19 @@ result call::injected() {
         }
         if (each.after > 0) {
             --each.after;
+            nearer_.push_back(&each);
             continue;
         }
         --each.times;
+        ++driver_.hits;
         return each.status;
     }
     return success;
+}
+
+result call::not_yet() {
+    for (failure* const each : nearer_) ++each->after;
+    return not_ready;
 }
 
 void call::count_bytes(std::size_t bytes) { driver_.counts[name_].bytes += bytes; }

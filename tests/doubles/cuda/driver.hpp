@@ -45,6 +45,7 @@ struct driver {
 
     std::map<std::string, count, std::less<>> counts;
     std::vector<failure> failures;
+    std::uint64_t hits = 0;         // calls that failed by these
     std::map<int, int> attributes;  // what tests have set
     bool hostile = chosen().hostile;
     std::size_t queues = 0;  // of the hardware, that streams share; 0 where none are shared
@@ -84,6 +85,9 @@ public:
 
     void count_bytes(std::size_t bytes);
 
+    /// What a poll answers whose work is not done. However often that is asked, no failure comes nearer by it.
+    result not_yet();
+
     /// Lets others in until `work` is done.
     void wait_for(const queued& work);
 
@@ -99,6 +103,7 @@ private:
     std::unique_lock<std::mutex> lock_;
     CUctx_st* context_ = nullptr;
     result refused_ = success;
+    std::vector<failure*> nearer_;  // by this call
 };
 
 /// Whether a call that a capture does not see would break one, which it does then.

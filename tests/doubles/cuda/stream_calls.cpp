@@ -112,7 +112,7 @@ CUDA_DOUBLE_CALL cuStreamQuery(stream_handle stream) {
     if (from.refused() != success) return from.refused();
     const CUstream_st* const found = stream_behind(from, stream);
     if (!found) return invalid_handle;
-    if (found->last && !found->last->done) return not_ready;
+    if (found->last && !found->last->done) return from.not_yet();
     from.seen_by_host(found->when);
     return success;
 }
@@ -237,7 +237,7 @@ CUDA_DOUBLE_CALL cuEventQuery(event_handle event) {
     if (from.refused() != success) return from.refused();
     if (!is_event(from, event)) return invalid_handle;
     if (const result status = in_order(*event); status != success) return status;
-    if (!std::ranges::all_of(event->work, &operation::done)) return not_ready;
+    if (!std::ranges::all_of(event->work, &operation::done)) return from.not_yet();
     from.seen_by_host(event->when);
     return success;
 }

@@ -61,14 +61,14 @@ std::vector<buffer::piece> buffer::written_by_host() {
             copy_pages(host_ + at, bytes, now);
         }
         if (std::memcmp(now, seen_.data() + at, bytes) == 0) continue;
-        for (std::size_t i = 0; i < bytes; ++i) {
-            if (now[i] == seen_[at + i]) continue;
-            seen_[at + i] = now[i];
-            if (result.empty() || result.back().offset + result.back().bytes.size() != at + i) {
-                result.push_back({.offset = at + i, .bytes = {}});
+        for_each_difference(seen_.data() + at, now, bytes, [&](std::size_t begin, std::size_t end) {
+            if (result.empty() || result.back().offset + result.back().bytes.size() != at + begin) {
+                result.push_back({.offset = at + begin, .bytes = {}});
             }
-            result.back().bytes.push_back(now[i]);
-        }
+            std::vector<std::byte>& written = result.back().bytes;
+            written.insert(written.end(), now + begin, now + end);
+        });
+        std::memcpy(seen_.data() + at, now, bytes);
     }
     return result;
 }

@@ -4,9 +4,11 @@
 // committed that uses the memory, and the host sees what it has written when the command buffer is completed.
 #pragma once
 
+#include <algorithm>
 #include <condition_variable>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <deque>
 #include <functional>
 #include <mutex>
@@ -18,6 +20,25 @@
 namespace metal_double {
 
 using ns_uinteger = unsigned long;
+
+/// Calls visit(begin, end) for each run of bytes in which two memories differ. Equal bytes are skipped many at a time,
+/// as a loop over them takes long under the sanitizers.
+template <class Visit>
+void for_each_difference(const std::byte* one, const std::byte* other, std::size_t bytes, const Visit& visit) {
+    constexpr std::size_t many = 256;
+    std::size_t at = 0;
+    while (at < bytes) {
+        const std::size_t next = std::min(many, bytes - at);
+        if (std::memcmp(one + at, other + at, next) == 0) {
+            at += next;
+            continue;
+        }
+        while (one[at] == other[at]) ++at;
+        const std::size_t begin = at;
+        while (at < bytes && one[at] != other[at]) ++at;
+        visit(begin, at);
+    }
+}
 
 class device;
 

@@ -209,16 +209,10 @@ void dispatch_threadgroups(encoder* self, selector*, grid_size groups, grid_size
         pipeline->run(addresses,
                       {groups.width * threads.width, groups.height * threads.height, groups.depth * threads.depth});
         for (std::size_t i = 0; i < arguments.size(); ++i) {
-            const std::byte* const old = before[i].data();
-            const std::byte* const now = before[i].empty() ? nullptr : arguments[i].of->at_gpu();
-            const std::size_t end = before[i].size();
-            const std::byte* at = std::mismatch(old, old + end, now).first;
-            while (at != old + end) {
-                const auto begin = static_cast<std::size_t>(at - old);
-                const std::byte* const same = std::mismatch(at, old + end, now + begin, std::not_equal_to()).first;
-                in.has_written(*arguments[i].of.get(), begin, static_cast<std::size_t>(same - at));
-                at = std::mismatch(same, old + end, now + (same - old)).first;
-            }
+            if (before[i].empty()) continue;
+            buffer& of = *arguments[i].of.get();
+            for_each_difference(before[i].data(), of.at_gpu(), before[i].size(),
+                                [&](std::size_t begin, std::size_t end) { in.has_written(of, begin, end - begin); });
         }
         return true;
     });
