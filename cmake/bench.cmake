@@ -62,6 +62,7 @@ if(UNIBUF_EXAMPLES AND NOT UNIBUF_SANITIZE)
     list(TRANSFORM shared REPLACE "(.+)" "${PROJECT_SOURCE_DIR}/bench/\\1.cpp")
     add_executable(unibuf_bench_null EXCLUDE_FROM_ALL ${shared} ${PROJECT_SOURCE_DIR}/bench/null/claims.cpp
                                                       ${PROJECT_SOURCE_DIR}/bench/null/works.cpp)
+    unite(unibuf_bench_null)
     target_include_directories(unibuf_bench_null PRIVATE ${PROJECT_SOURCE_DIR}/bench)
     target_link_libraries(unibuf_bench_null PRIVATE unibuf examples_common fmt::fmt-header-only
                                                     nlohmann_json::nlohmann_json)

@@ -11,10 +11,14 @@ set(programs ${PROJECT_BINARY_DIR}/bench)
 
 add_library(unibuf_cost_steps OBJECT EXCLUDE_FROM_ALL ${cost}/steps.cpp ${cost}/instruction.cpp ${cost}/count.cpp)
 target_include_directories(unibuf_cost_steps PUBLIC ${cost})
+unite(unibuf_cost_steps)
 
 add_executable(unibuf_cost EXCLUDE_FROM_ALL ${cost}/main.cpp ${cost}/host.cpp ${cost}/device.cpp ${cost}/c.cpp)
 target_link_libraries(unibuf_cost PRIVATE unibuf_cost_steps unibuf unibuf_c)
 add_dependencies(unibuf_cost cuda_double)
+if(UNIBUF_UNITY STREQUAL "WHOLE")  # what is counted is compiled as users compile it
+    unite(unibuf_cost)
+endif()
 
 add_executable(unibuf_cost_sizes EXCLUDE_FROM_ALL ${cost}/sizes.cpp ${PROJECT_SOURCE_DIR}/bench/heap.cpp)
 target_compile_definitions(unibuf_cost_sizes PRIVATE UNIBUF_BUILD_TYPE="${CMAKE_BUILD_TYPE}"

@@ -8,6 +8,7 @@ if(NOT UNIBUF_SANITIZE)
         ${PROJECT_SOURCE_DIR}/bench/peers/works.cpp ${PROJECT_SOURCE_DIR}/bench/peers/moved.cpp
         ${PROJECT_SOURCE_DIR}/bench/peers/by_unibuf.cpp ${PROJECT_SOURCE_DIR}/bench/opencl.cpp
         ${PROJECT_SOURCE_DIR}/examples/common/opencl_api.cpp)
+    unite(peers_common)
     target_include_directories(peers_common PUBLIC ${PROJECT_SOURCE_DIR}/bench ${PROJECT_SOURCE_DIR}/examples)
     target_link_libraries(peers_common PUBLIC unibuf fmt::fmt-header-only nlohmann_json::nlohmann_json)
 

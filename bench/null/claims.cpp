@@ -69,7 +69,7 @@ figures calls_of(const named_work& of) {
     return {calls(made.by_unibuf), calls(made.by_hand)};
 }
 
-const std::vector<declared> all = [] {
+const std::vector<declared> declarations = [] {
     std::vector<declared> made;
     for (const named_work& each : works()) {
         made.emplace_back(claim{.name = fmt::format("null.{}", each.name),

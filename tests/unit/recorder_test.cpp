@@ -199,7 +199,7 @@ TEST_F(recorder, may_be_read_while_others_record) {
             }
         });
     }
-    for (int i = 0; i < 200; ++i) {
+    for (int i = 0; i < 50; ++i) {
         for (const event& each : recorded_events()) {
             if (each.kind == event_kind::transfer && each.bytes != 0) {
                 ASSERT_LE(each.begin + each.bytes, std::max<std::uint64_t>(each.end, bytes));
