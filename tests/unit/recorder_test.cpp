@@ -178,6 +178,19 @@ TEST_F(recorder, keeps_the_last_events_of_each_thread) {
     EXPECT_GT(events_of(mine).size(), 8u) << "what a thread did before its end is lost";
 }
 
+TEST_F(recorder, keeps_few_events_of_threads_that_have_ended_however_many_each_kept) {
+    buffer mine(bytes);
+    constexpr std::size_t threads = 300;
+    for (std::size_t i = 0; i < threads; ++i) {
+        keep_events(10 + i);
+        std::thread([&] {
+            write_at(mine, host);
+            read_at(mine, space("debug:0"));
+        }).join();
+    }
+    EXPECT_LT(events_of(mine).size(), threads);
+}
+
 TEST_F(recorder, is_off_where_no_event_is_to_be_kept) {
     keep_events(0);
     buffer mine(bytes);
