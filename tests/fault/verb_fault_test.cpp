@@ -253,6 +253,37 @@ INSTANTIATE_TEST_SUITE_P(
                      testing::ValuesIn(verbs_with_faults)),
     [](const auto& each) { return std::string(std::get<0>(each.param).name) + "_" + std::get<1>(each.param).name; });
 
+/// A device that has copied half of the bytes leaves the target with the other copy, and not with both.
+TEST(a_failed_copy_between_buffers, leaves_the_target_as_before) {
+    const space there = fake_device::get({}).where();
+    bool struck = true;
+    for (unsigned n = 1; struck; ++n) {
+        for (const bool host_first : {false, true}) {
+            SCOPED_TRACE("call " + std::to_string(n) + (host_first ? ", host first" : ""));
+            buffer source(size);
+            put(source.write(there).native(), content(9), 0);
+            buffer target(size);
+            target.copy_from(content(1));
+            target.read(there).release();
+            faults::all().arm(n, error_code::transfer_failed, true);
+            const unsigned fired = faults::all().fired();
+            bool threw = false;
+            try {
+                target.copy_from(source);
+            } catch (const error&) {
+                threw = true;
+            }
+            faults::all().disarm();
+            struck = faults::all().fired() != fired;
+            for (const space at : {host_first ? host : there, host_first ? there : host}) {
+                const auto lease = target.read(at);
+                const bytes got = at == host ? bytes(lease.begin(), lease.end()) : seen_now(lease.native());
+                EXPECT_EQ(got, content(threw ? 1 : 9)) << "at " << at.name();
+            }
+        }
+    }
+}
+
 /// The host in the place of a device has written a part of a unit by which the program's writes are found: after the
 /// failure they are still told apart from that part.
 TEST(a_failed_write_elsewhere, leaves_the_hosts_writes_beside_newer_bytes_alone) {
