@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
-"""planted.py [TIER...]: plants the faults of tests/planted.toml, one at a time, and tells whether their tiers find them.
+"""planted.py [TIER...]: plants faults one at a time, and tells whether their tiers find them.
 
-A tier is a label of tests (`cuda`, `asan host`), or a target of the Makefile (`make lint`). The faults are planted into a copy of the
-last commit, in build/planted, and each tier has to pass there without them. Ends with 1 where one is not found.
+The faults are those of tests/planted.toml. A tier is a label of tests (`cuda`, `asan host`), or a target of the
+Makefile (`make lint`). The faults are planted into a copy of the last commit, in build/planted, and each tier has to
+pass there without them. Ends with 1 where one is not found.
 """
 
 import json
@@ -12,6 +13,7 @@ import shutil
 import subprocess
 import sys
 import time
+
 import tomllib
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
