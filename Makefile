@@ -73,7 +73,7 @@ sanitize: needs-demo-test-lint ## The core under ASan and UBSan, threads under T
 	cmake --build --preset asan --target fuzz_buffer fuzz_trace
 	scripts/fuzz.sh $(or $(FUZZ),60)
 	$(call check,tsan)
-	@echo "Left out under the thread sanitizer: opengl, opencl; fault, cuda_failures.of_any*, coherence_model.every_state* (one thread); rectangles of the contract, which the doubles of CUDA and Metal do byte by byte; the hostile CUDA driver (what it runs is run with a kind one)"
+	@echo "Left out under the thread sanitizer: opengl, opencl; long work of one thread (fault, cuda_failures.of_any*, metal_failures.of_any*, coherence_model, directory, conflicts, eviction_rule, histories on fakes); rectangles of the contract, which the doubles of CUDA and Metal do byte by byte; the hostile CUDA driver (what it runs is run with a kind one)"
 
 sanitize-python: needs-demo-test-lint ## Threads of the Python package under TSan, in a Python without the interpreter's lock
 	scripts/test-python.sh 3.14t-tsan free_threading threads standing access
