@@ -115,6 +115,7 @@ public:
                     free_.erase(fits);
                     return result;
                 }
+                // None of them has that size: one goes, so that their number stays.
                 std::erase_if(all_, [&](const auto& each) { return each.get() == free_.front(); });
                 free_.erase(free_.begin());
             }

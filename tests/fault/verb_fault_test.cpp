@@ -256,6 +256,7 @@ INSTANTIATE_TEST_SUITE_P(
 /// A device that has copied half of the bytes leaves the target with the other copy, and not with both.
 TEST(a_failed_copy_between_buffers, leaves_the_target_as_before) {
     const space there = fake_device::get({}).where();
+    const unsigned fired_before = faults::all().fired();
     bool struck = true;
     for (unsigned n = 1; struck; ++n) {
         for (const bool host_first : {false, true}) {
@@ -282,6 +283,7 @@ TEST(a_failed_copy_between_buffers, leaves_the_target_as_before) {
             }
         }
     }
+    EXPECT_GT(faults::all().fired(), fired_before);
 }
 
 /// The host in the place of a device has written a part of a unit by which the program's writes are found: after the

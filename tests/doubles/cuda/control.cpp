@@ -92,13 +92,13 @@ std::uint64_t counted(const char* function, Member member) {
 }
 
 std::uint64_t calls(const char* function) { return counted(function, &count::calls); }
+std::uint64_t bytes(const char* function) { return counted(function, &count::bytes); }
+
 std::uint64_t hits() {
     driver& in = driver::instance();
     const std::scoped_lock lock(in.mutex);
     return in.hits;
 }
-
-std::uint64_t bytes(const char* function) { return counted(function, &count::bytes); }
 
 std::size_t allocations() {
     driver& in = driver::instance();
