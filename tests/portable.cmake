@@ -36,7 +36,7 @@ function(add_tests name)
 endfunction()
 
 add_tests(unit_tests unit/*_test.cpp)
-add_tests(fault_tests fault/*_test.cpp)
+add_tests(fault_tests fault/*.cpp)
 foreach(api host debug metal)
     add_tests(contract_${api} contract/contract.cpp contract/*_contract.cpp contract/${api}_*test.cpp)
 endforeach()

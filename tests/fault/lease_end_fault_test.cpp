@@ -2,41 +2,17 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <cstdlib>
-#include <new>
 #include <optional>
 #include <vector>
 
+#include "fault/no_memory.hpp"
 #include "support/fake_device.hpp"
 #include "unibuf/buffer.hpp"
 #include "unibuf/error.hpp"
 #include "unibuf/statistics.hpp"
 
-namespace {
-
-thread_local constinit bool no_memory_is_left = false;
-
-}  // namespace
-
-void* operator new(std::size_t bytes) {
-    void* const made = no_memory_is_left ? nullptr : std::malloc(std::max<std::size_t>(bytes, 1));
-    if (!made) throw std::bad_alloc();
-    return made;
-}
-void operator delete(void* of) noexcept { std::free(of); }
-void operator delete(void* of, std::size_t) noexcept { std::free(of); }
-
 namespace unibuf::test::lease_end_fault_test {
 namespace {
-
-/// While it lives, no allocation of this thread succeeds.
-class no_memory {
-public:
-    no_memory() { no_memory_is_left = true; }
-    ~no_memory() { no_memory_is_left = false; }
-    no_memory(const no_memory&) = delete;
-    no_memory& operator=(const no_memory&) = delete;
-};
 
 constexpr std::size_t size = 32;
 
