@@ -12,7 +12,7 @@ namespace {
 
 class work_of_all final : public fence::work {
 public:
-    explicit work_of_all(std::vector<fence> all) noexcept : all_(std::move(all)) {}
+    void take(std::vector<fence> all) noexcept { all_ = std::move(all); }
 
     bool wait(std::chrono::nanoseconds timeout) override {
         using clock = std::chrono::steady_clock;
@@ -34,30 +34,30 @@ public:
     }
 
 private:
-    const std::vector<fence> all_;
+    std::vector<fence> all_;
 };
 
 }  // namespace
 
-void many_fences::add(const std::function<fence()>& start) {
+fence many_fences::all() && {
+    if (started_.size() < 2) return started_.empty() ? fence() : std::move(started_.front());
     try {
-        started_.emplace_back();  // there is room before anything starts
-        started_.back() = start();
-        if (!started_.back().native()) started_.pop_back();
+        auto of_all = std::make_shared<work_of_all>();
+        of_all->take(std::move(started_));
+        return fence(std::move(of_all));
     } catch (...) {
-        for (const fence& each : started_) {
-            try {
-                each.wait();
-            } catch (const std::exception&) {  // the first failure is told
-            }
-        }
+        wait();
         throw;
     }
 }
 
-fence many_fences::all() && {
-    if (started_.size() < 2) return started_.empty() ? fence() : std::move(started_.front());
-    return fence(std::make_shared<work_of_all>(std::move(started_)));
+void many_fences::wait() const noexcept {
+    for (const fence& each : started_) {
+        try {
+            each.wait();
+        } catch (const std::exception&) {  // another failure is told
+        }
+    }
 }
 
 }  // namespace unibuf::backends

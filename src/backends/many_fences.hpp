@@ -1,7 +1,6 @@
 // backends/many_fences.hpp: work that is started piece by piece, as one.
 #pragma once
 
-#include <functional>
 #include <vector>
 
 #include "unibuf/fence.hpp"
@@ -12,12 +11,24 @@ namespace unibuf::backends {
 class many_fences {
 public:
     /// Calls `start`, and keeps the fence that it returns. Where it throws, waits for all that was started before.
-    void add(const std::function<fence()>& start);
+    template <class Start>
+    void add(const Start& start) {
+        try {
+            started_.emplace_back();  // there is room before anything starts
+            started_.back() = start();
+        } catch (...) {
+            wait();
+            throw;
+        }
+        if (!started_.back().native()) started_.pop_back();
+    }
 
-    /// Returns a fence of all.
+    /// Returns a fence of all. Where it throws, nothing goes on any more.
     fence all() &&;
 
 private:
+    void wait() const noexcept;
+
     std::vector<fence> started_;
 };
 

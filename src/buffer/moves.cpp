@@ -95,7 +95,7 @@ fence move_on_devices(backends::memory& from, byte_range range, backends::memory
     }
     to.show(offset, range.size());
     from.read(range.begin, {to.host_address() + offset, range.size()}, {}).wait();  // not on the target's queue
-    return {};
+    return to.publish_to_device(offset, range.size(), access::read, {});
 }
 
 rectangle_copy in_place(const box& of) noexcept {
@@ -156,7 +156,7 @@ fence move_on_devices(backends::memory& from, backends::memory& to, const rectan
     if (std::byte* const host = to.host_address()) {
         rows.for_each_row([&](std::size_t here, std::size_t) { to.show(here, rows.row_bytes); });
         from.read_rectangle(rows.turned(), host, {}).wait();  // not on the target's queue
-        return {};
+        return to.publish_rows_to_device(rows, access::read, {});
     }
     in_staging(rows, [&](const rectangle_copy& some, std::byte* staging) {
         from.read_rectangle(packed(some.turned()), staging, {}).wait();
