@@ -56,12 +56,6 @@ struct end_of_copy {
         queued.add({.part = part, .where = where.id(), .writes = writes}, {.done = done, .on = {}, .transfer = true});
     }
 
-    /// Where others have the content, nobody relies on what a failed copy has left.
-    void give_up(space where) const {
-        const lock through(of);
-        coherence::drop_where_others(through->directory, part, where.id());
-    }
-
     /// Returns whether somebody may write at `where` untold, and would not wait for who reads there.
     bool is_out_at(space where) const {
         const lock through(of);
@@ -76,19 +70,13 @@ void copy_at(space where, const end_of_copy& from, const end_of_copy& to) {
     backends::memory& target = to.memory_at(where);
     std::optional<backends::rectangle_copy> rows;
     if (!from.part.is_range() || !to.part.is_range()) rows = rectangle_between(to.part, from.part);
-    fence done;
-    try {
-        done = rows ? move_on_devices(source, target, *rows, {})
-                    : move_on_devices(source, from.part.hull(), target, to.part.begin(), {});
-        if (done.native() && from.is_out_at(where)) {
-            done.wait();
-            done = {};
-        }
-    } catch (...) {
-        to.give_up(where);
-        throw;
-    }
+    const fence done = rows ? move_on_devices(source, target, *rows, {})
+                            : move_on_devices(source, from.part.hull(), target, to.part.begin(), {});
     if (!done.native()) return;
+    if (from.is_out_at(where)) {
+        done.wait();
+        return;
+    }
     try {
         from.leave(where, done, false);
         to.leave(where, done, true);

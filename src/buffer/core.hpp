@@ -37,6 +37,8 @@ namespace unibuf::detail {
 
 class core;
 
+using promise = coherence::directory::promise;
+
 /// The transfers of one buffer so far, by kind; null where nothing has moved.
 using transfer_counts = std::unique_ptr<std::vector<transfer_count>>;
 

@@ -153,12 +153,15 @@ void lease_together(std::span<const wanted_byte_lease> wanted, std::span<byte_le
     for (const detail::member& each : members) quiet.emplace_back(*each.of, each.asked);
     try {
         detail::take_all(members);
+        std::deque<detail::written_later> written;
+        for (const detail::member& each : members) written.emplace_back(*each.of, each.asked);
+        for (detail::written_later& each : written) each.leave();
         start();
+        for (detail::written_later& each : written) each.begin();
     } catch (...) {
         detail::end_all(members);
         throw;
     }
-    for (const detail::member& each : members) detail::begin_lease(*each.of, each.asked);
 }
 
 }  // namespace unibuf

@@ -5,6 +5,7 @@
 
 #include <array>
 #include <memory>
+#include <optional>
 
 #include "backends/spaces.hpp"
 #include "buffer/hold_waits.hpp"
@@ -73,6 +74,9 @@ byte_lease take_lease(core& of, const request& asked) {
     } else {
         passage(through, asked).bring();  // its claim ends before the lease is added: the lock is held between the two
     }
+    changes = changes && !asked.begins_later;
+    std::optional<promise> in;
+    if (changes) in.emplace(through->directory, asked.part);
     const copy& there = *through->copies.find(asked.where.id());
     if (there.queues) reserve_queued_work(through, asked.where);
     const std::uint64_t ticket = through->holds.add({.part = asked.part,
@@ -81,14 +85,7 @@ byte_lease take_lease(core& of, const request& asked) {
                                                      .where = asked.where,
                                                      .what = asked.what,
                                                      .since = trace::is_close() ? trace::now() : 0});
-    if (changes && !asked.begins_later) {
-        try {
-            now_written(through, asked.part, asked.where);
-        } catch (...) {
-            through->holds.remove(ticket);
-            throw;
-        }
-    }
+    if (changes) now_written(through, *in, asked.part, asked.where);
     std::byte* const address = there.address();
     const native_memory native{.where = asked.where,
                                .handle = there.handle(),
@@ -98,11 +95,31 @@ byte_lease take_lease(core& of, const request& asked) {
                       native);
 }
 
-void begin_lease(core& of, const request& leased) {
-    lock through(of);
+written_later::written_later(core& of, const request& leased) : of_(of), leased_(leased) {
     if (leased.what == access::read) return;
-    if (through->shares_host(leased.where)) before_device_writes(through, leased.part, leased.where);
-    now_written(through, leased.part, leased.where);
+    const lock through(of);
+    promise_.emplace(through->directory, leased.part);
+}
+
+written_later::~written_later() {
+    if (!promise_) return;
+    const lock through(of_);
+    promise_.reset();
+}
+
+void written_later::leave() noexcept {
+    if (!promise_) return;
+    const lock through(of_);
+    coherence::drop_where_others(*promise_, leased_.part, leased_.where.id());
+}
+
+void written_later::begin() noexcept {
+    if (!promise_) return;
+    lock through(of_);
+    if (through->any_exposed && leased_.where != host && through->shares_host(leased_.where)) {
+        through->writes()->stop_watching(*promise_, leased_.part);
+    }
+    now_written(through, *promise_, leased_.part, leased_.where);
 }
 
 void reserve_queued_work(lock& through, space where) {

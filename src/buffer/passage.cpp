@@ -225,7 +225,7 @@ void passage::bring() {
     if (later) keep_for_the_host(steps);
     const std::uint64_t begun = steps.empty() || !trace::is_on() ? 0 : trace::now();
     ask_guards(lock_.of(), asked_, steps);
-    transfers_.run(steps);
+    if (!steps.empty()) transfers_.run(steps, promise_.emplace(lock_->directory, asked_.part));
     if (asked_.to == purpose::use) {
         note_access(lock_, asked_, lacked_by(*lock_.operator->(), asked_, steps), begun);
     }
@@ -244,7 +244,11 @@ void passage::forget_done() noexcept {
 
 void passage::keep_others_off() { transfers_.claim(asked_.part); }
 
-void passage::fill(std::span<const std::byte> pattern) { transfers_.fill(pattern); }
+void passage::fill(std::span<const std::byte> pattern) {
+    if (!promise_) promise_.emplace(lock_->directory, asked_.part);
+    transfers_.fill(pattern, *promise_);
+    now_written(lock_, *promise_, asked_.part, asked_.where);
+}
 
 std::string describe(const request& asked) {
     if (!asked.verb) return describe(hold{.part = asked.part, .where = asked.where, .what = asked.what});
@@ -254,7 +258,8 @@ std::string describe(const request& asked) {
 void wait_for_all_work(lock& through, const request& asked) {
     std::vector<coherence::step> steps;
     coherence::plan_to_drop(through->holds.work().ranges(), asked.part, steps);
-    transfers(through, asked).run(steps);
+    promise in(through->directory, asked.part);
+    transfers(through, asked).run(steps, in);
 }
 
 void find_host_writes(lock& through, const request& asked) {
@@ -280,8 +285,8 @@ void plan_for(const guarded& state, const request& asked, const region& part, st
                     {.part = part, .where = asked.where.id(), .what = asked.what, .found_later = found_later}, steps);
 }
 
-void now_written(lock& through, const region& part, space where) {
-    coherence::wrote(through->directory, part, where.id());
+void now_written(lock& through, const promise& in, const region& part, space where) noexcept {
+    coherence::wrote(in, part, where.id());
     if (through->any_exposed && where != host) through->writes()->device_has_written(part);
     through->copies.find(where.id())->untouched = false;
     if (copy* const at_host = through->copies.find(coherence::host)) at_host->untouched = false;
@@ -290,7 +295,8 @@ void now_written(lock& through, const region& part, space where) {
 
 void before_device_writes(lock& through, const region& part, space where) {
     if (where == host || !through->any_exposed) return;
-    through->writes()->before_device_writes(part, through->shares_host(where));
+    if (!through->shares_host(where)) return through->writes()->before_device_writes(part);
+    through->writes()->stop_watching(promise(through->directory, part), part);
 }
 
 void check_allowed(const core& of, const request& asked) {

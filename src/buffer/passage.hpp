@@ -18,6 +18,7 @@
 //   grant        the verb makes of it what it is for: a lease, a pointer, a mark
 #pragma once
 
+#include <optional>
 #include <vector>
 
 #include "buffer/lock.hpp"
@@ -41,7 +42,7 @@ public:
     /// Takes the claim, which keeps others off while the lock is let go, until the passage goes.
     void keep_others_off();
 
-    /// Repeats `pattern` over the bytes of the access, which has been brought.
+    /// Repeats `pattern` over the bytes of the access, which has been brought, and makes that the newest content.
     void fill(std::span<const std::byte> pattern);
 
     /// Returns the copy at the space of the access; null where that copy is to be dropped, and there is none.
@@ -59,6 +60,7 @@ private:
     lock& lock_;
     request asked_;
     transfers transfers_;
+    std::optional<promise> promise_;  // for what is done, from the plan on
 };
 
 /// Waits for all work that is queued on the bytes of the access.
@@ -71,7 +73,7 @@ void find_host_writes(lock& through, const request& asked);
 void plan_for(const guarded& state, const request& asked, const region& part, std::vector<coherence::step>& steps);
 
 /// Tells the directory that the space `where`, which has a copy, holds the newest content of `part` from now on.
-void now_written(lock& through, const region& part, space where);
+void now_written(lock& through, const promise& in, const region& part, space where) noexcept;
 
 /// Prepares `part` before a device becomes the only one that is current in it: what the host writes there later is a
 /// conflict.

@@ -27,7 +27,7 @@ bool lies_at_host(core& of, space where) {
 class passing {
 public:
     passing(core& of, const request& asked, const std::byte* program)
-        : of_(of), asked_(asked), program_(program), held_(take_lease(of, at_device())) {
+        : of_(of), asked_(asked), program_(program), held_(take_lease(of, at_device())), written_(of, asked) {
         lock through(of);
         memory_ = own_memory_at(through, asked.where);
         if (!reads()) through->copies.find(asked.where.id())->untouched = false;
@@ -41,20 +41,17 @@ public:
     template <class Start>
     void move(const Start& start) {
         const auto begin = std::chrono::steady_clock::now();
+        written_.leave();
         try {
             const trace::told_copy told(of_.id(), from(), to(), program_, program_, asked_.part.size());
             start(asked_.part.is_range() ? std::nullopt
                                          : rectangle_between(asked_.part, byte_range{0, asked_.part.size()}))
                 .wait();
         } catch (const error& failure) {
-            give_up();
             tell_of_access(of_, asked_, failure);
-        } catch (...) {
-            give_up();
-            throw;
         }
         const auto end = std::chrono::steady_clock::now();
-        if (!reads()) begin_lease(of_, at_device());
+        written_.begin();
         record_moved(begin, end);
         held_.end(fence());  // nothing of this copy goes on
     }
@@ -65,13 +62,6 @@ private:
     bool reads() const noexcept { return asked_.what == access::read; }
     space from() const noexcept { return reads() ? asked_.where : host; }
     space to() const noexcept { return reads() ? host : asked_.where; }
-
-    /// Where others have the content, nobody relies on what a failed copy has left.
-    void give_up() {
-        if (reads()) return;
-        const lock through(of_);
-        coherence::drop_where_others(through->directory, asked_.part, asked_.where.id());
-    }
 
     /// The lease of the device's side, which is no access of the program's. What it writes is newest once it is there.
     request at_device() const {
@@ -102,6 +92,7 @@ private:
     const request& asked_;
     const std::byte* program_;
     byte_lease held_;
+    written_later written_;
     backends::memory* memory_ = nullptr;
 };
 

@@ -37,7 +37,7 @@ void install(lock& through, copy_list made, std::unique_ptr<process::peers> with
     trace::hold_anyway(host, through->copies.bytes());
     record_allocations(through, made);
     through->copies.add(std::move(made));
-    now_written(through, through->whole(), host);
+    now_written(through, promise(through->directory, through->whole()), through->whole(), host);
     record(event_kind::mark, through.of(), through->whole(), host);
 }
 
@@ -125,7 +125,7 @@ void follow_peers(lock& through, const request& asked) {
     if (asked.what == access::write) overtaken.take_out(runs_of(asked.part));  // these are about to be written
     for (const byte_range& each : overtaken) {
         record_overtaken(through.of(), each);
-        now_written(through, each, host);
+        now_written(through, promise(through->directory, each), each, host);
     }
 }
 
@@ -133,7 +133,7 @@ void drop_overruled(lock& through) {
     if (!has_newest_at_device(*through.operator->())) return;
     const auto not_at_host = [](const coherence::knowledge& k) { return !k.at_host(); };
     for (const byte_range& each : through->directory.where(through->whole(), not_at_host)) {
-        now_written(through, each, host);
+        now_written(through, promise(through->directory, each), each, host);
     }
 }
 

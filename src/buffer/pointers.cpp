@@ -270,7 +270,7 @@ void adopt(core& of, std::unique_ptr<backends::memory> memory) {
     trace::hold_anyway(host, of.bytes);  // nothing fails between this and the copy that it is counted for
     record_allocations(through, made);
     through->copies.add(std::move(made));
-    now_written(through, through->whole(), host);
+    now_written(through, promise(through->directory, through->whole()), through->whole(), host);
     record(event_kind::mark, of, through->whole(), host);
     if (of.options().access != host_access::read_only) expose_host_pointer(through, through->whole());
 }

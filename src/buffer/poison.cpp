@@ -2,31 +2,43 @@
 #include "buffer/poison.hpp"
 
 #include <algorithm>
+#include <new>
 #include <optional>
 
 #include "backends/spaces.hpp"
 
 namespace unibuf::detail {
 
-void poison_stale(guarded& state, const region& part) {
-    if (!state.copies.any_poisons()) return;
+namespace {
+
+void poison_stale_of(guarded& state, copy& each, const region& part) {
     const auto queued = state.holds.work().ranges();
+    std::optional<host_writes::own_write> guard;
+    if (each.where == coherence::host && state.any_exposed) guard.emplace(*state.writes(), part);
+    const coherence::space_set sharers = state.copies.memories().group(each.where);
+    state.directory.for_each_run(part, [&](byte_range piece, const coherence::knowledge& k) {
+        if (k.what == coherence::content::unwritten || (k.current & sharers) != 0) return;
+        const bool in_use = std::ranges::any_of(queued, [&](const coherence::queued_work& work) {
+            // A transfer may still read it, or a device that has the same memory write it.
+            return coherence::has(sharers, work.where) && work.part.overlaps(piece);
+        });
+        if (in_use) return;
+        each.untouched = false;
+        each.memory->poison_stale(piece.begin, piece.size());
+    });
+}
+
+}  // namespace
+
+void poison_stale(guarded& state, const region& part) noexcept {
+    if (!state.copies.any_poisons()) return;
     for (copy& each : state.copies) {
         if (each.placed != placement::mirrored || !each.memory->host_address()) continue;
         if (each.where == coherence::host && state.peers()) continue;  // others may have it as it is
-        std::optional<host_writes::own_write> guard;
-        if (each.where == coherence::host && state.any_exposed) guard.emplace(*state.writes(), part);
-        const coherence::space_set sharers = state.copies.memories().group(each.where);
-        state.directory.for_each_run(part, [&](byte_range piece, const coherence::knowledge& k) {
-            if (k.what == coherence::content::unwritten || (k.current & sharers) != 0) return;
-            const bool in_use = std::ranges::any_of(queued, [&](const coherence::queued_work& work) {
-                // A transfer may still read it, or a device that has the same memory write it.
-                return coherence::has(sharers, work.where) && work.part.overlaps(piece);
-            });
-            if (in_use) return;
-            each.untouched = false;
-            each.memory->poison_stale(piece.begin, piece.size());
-        });
+        try {
+            poison_stale_of(state, each, part);
+        } catch (const std::bad_alloc&) {  // what is stale shows less
+        }
     }
 }
 

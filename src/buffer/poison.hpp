@@ -6,8 +6,8 @@
 namespace unibuf::detail {
 
 /// Overwrites the bytes of `part` that are stale, where a device of the buffer asks for that, in all copies that the
-/// host can address, but for bytes that a transfer may still read.
-void poison_stale(guarded& state, const region& part);
+/// host can address, but for bytes that a transfer may still read. Where the host has no memory left, some stay.
+void poison_stale(guarded& state, const region& part) noexcept;
 
 /// Overwrites all copies of a buffer one of whose devices asks for that: nothing of them is content any more.
 void poison_all(guarded& state);

@@ -75,9 +75,10 @@ void open_range(lock& through, std::uint64_t ticket, byte_range range) {
     if (of->what == access::read) return;
     // The lock may have been let go of since: what others have taken meanwhile stays theirs.
     for (const byte_range& each : to_open(*through.operator->(), *of, range, {})) {
-        now_written(through, each, where);
+        const promise in(through->directory, each);
+        now_written(through, in, each, where);
         through->any_open = true;
-        coherence::open(through->directory, each, where.id());
+        coherence::open(in, each, where.id());
     }
 }
 

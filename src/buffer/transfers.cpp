@@ -50,8 +50,9 @@ std::vector<step> in_parts(const std::vector<step>& whole) {
 
 }  // namespace
 
-void transfers::run(const std::vector<step>& planned) {
+void transfers::run(const std::vector<step>& planned, promise& in) {
     if (planned.empty()) return;
+    promise_ = &in;
     asked_.waits.by ? run_all(in_parts(planned)) : run_all(planned);
 }
 
@@ -61,6 +62,9 @@ void transfers::run_all(const std::vector<step>& planned) {
     returns_early_ = may_return_early(planned);
     mover_ = only_mover(planned);
     started_.reserve(planned.size());
+    for (const step& each : planned) {
+        if (each.does != step::kind::wait) promise_->divide(each.part);
+    }
     try {
         carry_out(planned);
     } catch (const error& failure) {
@@ -200,7 +204,9 @@ std::vector<region> transfers::parts_to_move(std::span<const step> group) {
         std::ranges::sort(ranges, {}, &byte_range::begin);  // pieces among boxes come in the order of the bands
         ranges = joined_over_gaps(lock_, ranges, first, executor_of(first), claim_.ticket());
         if (ranges.size() < before) {
-            for (const byte_range& each : ranges) coherence::drop(lock_->directory, each, first.to);
+            for (const byte_range& each : ranges) {
+                promise_->update(each, [&](coherence::knowledge& k) { k.current &= ~coherence::set_of(first.to); });
+            }
         }
     }
     parts.insert(parts.begin(), ranges.begin(), ranges.end());
@@ -222,7 +228,7 @@ void transfers::leave_queued() {
         const in_flight& each = started_[i];
         if (!each.done.native()) continue;
         keep_queued(each.step, each.done);
-        coherence::complete(lock_->directory, lock_->copies.memories(), each.step);
+        coherence::complete(*promise_, lock_->copies.memories(), each.step, each.step.part);
         started_.erase(started_.begin() + static_cast<std::ptrdiff_t>(i));
     }
 }
@@ -237,19 +243,14 @@ void transfers::finish_started() {
             if (!failure) failure = std::current_exception();
         }
     };
-    std::vector<region> done;
-    for (auto each = started_.begin(); each != started_.end(); ++each) {
+    for (const in_flight& each : started_) {
         attempt([&] {
-            if (each->done.native()) {
+            if (each.done.native()) {
                 const lock::released unlocked(lock_);
-                each->done.wait();
+                each.done.wait();
             }
-            done.push_back(each->step.part);
+            coherence::complete(*promise_, lock_->copies.memories(), each.step, each.step.part);
         });
-        const auto next = std::next(each);
-        if (next != started_.end() && next->step.is_like(each->step)) continue;
-        attempt([&] { coherence::complete(lock_->directory, lock_->copies.memories(), each->step, done); });
-        done.clear();
     }
     started_.clear();
     if (failure) std::rethrow_exception(failure);
@@ -321,17 +322,16 @@ fence transfers::zero(const step& step) {
     return {};
 }
 
-void transfers::fill(std::span<const std::byte> pattern) {
+void transfers::fill(std::span<const std::byte> pattern, const promise& in) {
     claim(asked_.part);
     copy& at = *lock_->copies.find(asked_.where.id());
     at.untouched = false;
     if (at.queues) lock_->holds.work().reserve(lock_->holds.size() + 1);
     fence done;
+    coherence::drop_where_others(in, asked_.part, asked_.where.id());
     try {
         done = fill_part(at, asked_.part, pattern);
     } catch (const error& failure) {
-        // Where others have the content, nobody relies on what a failed fill has left.
-        coherence::drop_where_others(lock_->directory, asked_.part, asked_.where.id());
         tell_of_access(lock_.of(), asked_, failure);
     }
     if (done.native()) {

@@ -24,11 +24,13 @@ class transfers {
 public:
     transfers(lock& through, const request& asked) noexcept : lock_(through), asked_(asked), claim_(through) {}
 
-    /// Carries out all steps. Where it throws, the directory tells what was done until then.
-    void run(const std::vector<coherence::step>& planned);
+    /// Carries out all steps, which the directory has promised to note. Where it throws, the directory tells what was
+    /// done until then.
+    void run(const std::vector<coherence::step>& planned, promise& in);
 
-    /// Repeats `pattern` over the bytes of the access, at its space.
-    void fill(std::span<const std::byte> pattern);
+    /// Repeats `pattern` over the bytes of the access, at its space. Where that fails, and others have the content,
+    /// nobody relies on what it has left.
+    void fill(std::span<const std::byte> pattern, const promise& in);
 
     void claim(const region& part) { claim_.take(part, asked_); }
     detail::claim& own_claim() noexcept { return claim_; }
@@ -62,6 +64,7 @@ private:
     const request& asked_;
     detail::claim claim_;
     bool returns_early_ = false;  // steps that are started become queued work, and nobody waits for them
+    promise* promise_ = nullptr;  // for the steps
     coherence::space_id executor_ = coherence::host;  // the one device that carries out all steps then
     coherence::space_id mover_ = coherence::host;     // the one device that moves all bytes
     std::vector<std::uint64_t> ordered_;              // work that the moves were put behind: it is done when they are

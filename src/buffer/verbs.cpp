@@ -96,9 +96,10 @@ void mark(core& of, request asked) {
     if (const copy* const borrower = through->copies.borrower_among(where.id())) {
         where = space::from_id(borrower->whose_turn());
     }
+    const promise in(through->directory, asked.part);
     before_device_writes(through, asked.part, where);
     show(*through.operator->(), *through->copies.find(where.id()), asked.part);
-    now_written(through, asked.part, where);
+    now_written(through, in, asked.part, where);
     record(event_kind::mark, of, asked.part, where);
     if (asked.settles_for_all(of.bytes) && through->peers()) through->peers()->settle_for_all();
 }
@@ -112,7 +113,6 @@ void fill(core& of, const region& part, std::span<const std::byte> pattern, std:
                           .verb = "to fill"});
     way.bring();
     way.fill(pattern);
-    now_written(through, part, way.where());
     record(event_kind::fill, of, part, way.where());
 }
 
@@ -121,7 +121,7 @@ void put(core& of, const region& part, const std::byte* from) {
         .part = part, .where = host, .what = access::write, .why = cause::read_write, .verb = "to copy to"};
     lock through(of);
     const auto write = [&](const copy& there) {
-        now_written(through, part, host);
+        now_written(through, promise(through->directory, part), part, host);
         scatter(part, there.memory->host_address(), from);
     };
     const copy* const there = through->copies.find(coherence::host);

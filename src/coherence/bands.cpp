@@ -5,30 +5,34 @@
 
 namespace unibuf::coherence {
 
+/// Returns the place of the band that has the index `at`.
+std::size_t bands::place_of(const list& all, std::size_t at) noexcept {
+    return static_cast<std::size_t>(std::ranges::upper_bound(all, at, {}, &band::begin) - all.begin()) - 1;
+}
+
 /// Makes a band begin at the index `at`, and returns its place in the list.
 std::size_t bands::split(list& all, std::size_t at, std::size_t indices) {
     if (at == indices) return all.size();
-    const auto next = std::ranges::upper_bound(all, at, {}, &band::begin);
-    const auto place = static_cast<std::size_t>(next - all.begin());
-    if (all[place - 1].begin == at) return place - 1;
-    band second = all[place - 1];
+    const std::size_t place = place_of(all, at);
+    if (all[place].begin == at) return place;
+    band second = all[place];
     second.begin = at;
-    all.insert(next, std::move(second));
-    return place;
+    all.insert(all.begin() + static_cast<std::ptrdiff_t>(place + 1), std::move(second));
+    return place + 1;
 }
 
-/// Joins equal neighbours among the bands [first, last) and the two beside them.
-void bands::join(list& all, std::size_t first, std::size_t last) {
-    std::size_t kept = first ? first - 1 : 0;
-    const std::size_t end = std::min(last + 1, all.size());
-    for (std::size_t i = kept + 1; i < end; ++i) {
-        if (all[i].known == all[kept].known && all[i].inner == all[kept].inner) continue;
-        ++kept;
-        if (kept != i) all[kept] = std::move(all[i]);
+void bands::divide_in(list& all, std::size_t axis, std::size_t indices, const box& within) {
+    const std::size_t first = split(all, within.begin[axis], indices);
+    const std::size_t last = split(all, within.end[axis], indices);
+    for (std::size_t i = first; i < last; ++i) {
+        band& each = all[i];
+        if (each.inner.empty()) {
+            if (is_full_behind(within, axis)) continue;
+            each.inner.push_back({0, each.known, {}});
+            each.known = {};
+        }
+        if (!is_full_behind(within, axis)) divide_in(each.inner, axis + 1, on_.extent(axis + 1), within);
     }
-    const auto begin = all.begin();
-    all.erase(begin + static_cast<std::ptrdiff_t>(kept + 1),
-              begin + static_cast<std::ptrdiff_t>(std::max(end, kept + 1)));
 }
 
 const knowledge& bands::first_of(const list& all) noexcept {

@@ -1,6 +1,7 @@
 // coherence/bands.hpp: a directory of bytes that are seen as a lattice: boxes stay boxes in it.
 #pragma once
 
+#include <cassert>
 #include <cstddef>
 #include <utility>
 #include <vector>
@@ -13,7 +14,7 @@ namespace unibuf::coherence {
 /// A sorted list of bands along the first axis of a lattice. All of a band is known alike, or it has a list for the
 /// next axis. Equal neighbours are one band, so there is one form for what is known: a column that one space wrote is
 /// one band with a list of three, however many rows it has; the shell of a block is 27 boxes at the most. Looking up
-/// is linear in the bands that the asked box cuts, a change in all bands.
+/// is linear in the bands that the asked box cuts; join() is linear in all bands.
 class bands {
 public:
     /// Makes bands of `bytes`, a multiple of the first pitch, that are all known as `known`.
@@ -47,10 +48,22 @@ public:
         for_each_run_in(list_, 0, indices_, within, 0, visit);
     }
 
-    /// Calls change(knowledge&) for all that is known of bytes of `within`. Where it throws, some are changed.
+    /// Makes bands begin and end where `within` does. Where it throws, some do; what is known is as before.
+    void divide(const box& within) { divide_in(list_, 0, indices_, within); }
+
+    /// Calls change(knowledge&), which does not throw, for all that is known of bytes of `within`.
+    /// REQUIRES: divide(within) was called, and join() has not joined there since.
     template <class Change>
-    void update(const box& within, Change change) {
-        update_in(list_, 0, indices_, within, change);
+    void change(const box& within, Change change) noexcept {
+        change_in(list_, 0, indices_, within, change);
+    }
+
+    /// Joins equal neighbours, but where keeps(axis, index, of) holds: it is asked whether what is behind `index` stays
+    /// apart from what is before it, within the bands that the indices of `of` on the axes before name.
+    template <class Keeps>
+    void join(const Keeps& keeps) noexcept {
+        box within{.on = on_};
+        join_in(list_, 0, indices_, within, keeps);
     }
 
     friend bool operator==(const bands&, const bands&) = default;
@@ -130,31 +143,46 @@ private:
     }
 
     template <class Change>
-    void update_in(list& all, std::size_t axis, std::size_t indices, const box& within, Change& change) {
-        const std::size_t first = split(all, within.begin[axis], indices);
-        const std::size_t last = split(all, within.end[axis], indices);
-        for (std::size_t i = first; i < last; ++i) {
+    void change_in(list& all, std::size_t axis, [[maybe_unused]] std::size_t indices, const box& within,
+                   Change& change) noexcept {
+        for (std::size_t i = place_of(all, within.begin[axis]); i < all.size() && all[i].begin < within.end[axis];
+             ++i) {
+            assert(within.begin[axis] <= all[i].begin && end_of(all, i, indices) <= within.end[axis]);
             band& each = all[i];
-            if (each.inner.empty()) {
-                if (is_full_behind(within, axis)) {
-                    change(each.known);
-                    continue;
-                }
-                each.inner.push_back({0, each.known, {}});
-            }
-            update_in(each.inner, axis + 1, on_.extent(axis + 1), within, change);
-            if (each.inner.size() == 1 && each.inner.front().inner.empty()) {
-                each.known = each.inner.front().known;
-                each.inner = {};
+            if (!each.inner.empty()) {
+                change_in(each.inner, axis + 1, on_.extent(axis + 1), within, change);
             } else {
-                each.known = {};
+                assert(is_full_behind(within, axis));
+                change(each.known);
             }
         }
-        join(all, first, last);
     }
 
+    template <class Keeps>
+    void join_in(list& all, std::size_t axis, std::size_t indices, box& within, const Keeps& keeps) noexcept {
+        for (std::size_t i = 0; i < all.size(); ++i) {
+            band& each = all[i];
+            if (each.inner.empty()) continue;
+            within.begin[axis] = each.begin;
+            within.end[axis] = end_of(all, i, indices);
+            join_in(each.inner, axis + 1, on_.extent(axis + 1), within, keeps);
+            if (each.inner.size() != 1 || !each.inner.front().inner.empty()) continue;
+            each.known = each.inner.front().known;
+            each.inner = {};
+        }
+        std::size_t kept = 0;
+        for (std::size_t i = 1; i < all.size(); ++i) {
+            const bool alike = all[i].known == all[kept].known && all[i].inner == all[kept].inner;
+            if (alike && !keeps(axis, all[i].begin, std::as_const(within))) continue;
+            ++kept;
+            if (kept != i) all[kept] = std::move(all[i]);
+        }
+        all.erase(all.begin() + static_cast<std::ptrdiff_t>(kept + 1), all.end());
+    }
+
+    void divide_in(list& all, std::size_t axis, std::size_t indices, const box& within);
+    static std::size_t place_of(const list& all, std::size_t at) noexcept;
     static std::size_t split(list& all, std::size_t at, std::size_t indices);
-    static void join(list& all, std::size_t first, std::size_t last);
     static const knowledge& first_of(const list& all) noexcept;
     static std::size_t boxes_of(const list& all) noexcept;
     static void add_to(summary& to, const list& all) noexcept;

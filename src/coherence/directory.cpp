@@ -2,6 +2,8 @@
 #include "coherence/directory.hpp"
 
 #include <algorithm>
+#include <new>
+#include <utility>
 
 namespace unibuf::coherence {
 /// Returns the index of the range that holds `offset`.
@@ -10,99 +12,225 @@ std::size_t directory::index_at(std::size_t offset) const noexcept {
     return static_cast<std::size_t>(std::ranges::upper_bound(all, offset, {}, &segment::begin) - all.begin());
 }
 
-/// Makes a range begin at `offset`, and returns its index.
-std::size_t directory::split(std::size_t offset) {
-    if (offset >= bytes_) return ranges();
-    const std::size_t index = index_at(offset);
-    if (begin_of(index) == offset) return index;
+directory::many& directory::with_many() {
     if (!many_) many_ = std::make_unique<many>();
-    if (many_->later.empty()) many_->shares.assign(1, {first_, bytes_});
-    many_->later.insert(many_->later.begin() + static_cast<std::ptrdiff_t>(index), segment{offset, known(index)});
-    return index + 1;
+    return *many_;
 }
 
-/// Joins equal neighbours among the ranges [first, last) and the two beside them.
-void directory::join(std::size_t first, std::size_t last) {
+/// Makes a range begin at `offset`.
+void directory::split(std::size_t offset) {
+    if (offset == 0 || offset >= bytes_) return;
+    const std::size_t index = index_at(offset);
+    if (begin_of(index) == offset) return;
+    many& all = with_many();
+    if (all.later.empty()) {
+        all.shares.assign(1, {first_, bytes_});
+        all.counts = true;
+    }
+    all.later.insert(all.later.begin() + static_cast<std::ptrdiff_t>(index), segment{offset, known(index)});
+}
+
+/// Makes pieces begin and end where `part` does. Where it throws, some do.
+void directory::divide(const region& part) {
+    if (!part.is_range() && !boxes() && see_as_boxes(part.as_box()->on)) return divide(part);
+    if (boxes()) return for_each_box_of(part, [&](const box& of) { many_->boxes->divide(of); });
+    if (!part.is_range()) return divide(runs_of(part));
+    if (part.empty()) return;
+    split(part.begin());
+    split(part.end());
+}
+
+void directory::divide(const byte_ranges& ranges) {
+    if (boxes() || ranges.count() <= few) {
+        for (const byte_range& each : ranges) divide(region(each));
+        return;
+    }
+    std::vector<segment> next;
+    next.reserve(this->ranges() + 2 * ranges.count());
+    std::size_t i = 0;
+    const auto begin_at = [&](std::size_t offset) {
+        for (; i + 1 < this->ranges() && begin_of(i + 1) <= offset; ++i)
+            next.push_back({begin_of(i + 1), known(i + 1)});
+        if (offset != 0 && offset < bytes_ && begin_of(i) != offset && (next.empty() || next.back().begin != offset)) {
+            next.push_back({offset, known(i)});
+        }
+    };
+    for (const byte_range& each : ranges) {
+        begin_at(each.begin);
+        begin_at(each.end);
+    }
+    begin_at(bytes_);
+    many& all = with_many();
+    if (all.later.empty()) {
+        all.shares.assign(1, {first_, bytes_});
+        all.counts = true;
+    }
+    all.later = std::move(next);
+}
+
+/// Makes the pieces boxes of the lattice. Returns false, and does nothing, where that does not fit, or where there are
+/// many.
+bool directory::see_as_boxes(const lattice& on) {
+    if (bytes_ % on.pitch[0] != 0 || ranges() > most_made_boxes) return false;
+    bands made(on, bytes_, first_);
+    for_each_range(whole(), [&](byte_range range, const knowledge& known) {
+        for_each_box(range, on, [&](const box& of) {
+            made.divide(of);
+            made.change(of, [&](knowledge& k) { k = known; });
+        });
+    });
+    many& all = with_many();
+    all.later = {};
+    all.shares = {};
+    all.boxes = std::move(made);
+    return true;
+}
+
+/// Joins neighbours that are alike among the pieces that `around` has bytes of, and those beside them.
+void directory::join(byte_range around) noexcept {
     if (!many_) return;
+    if (!boxes()) {
+        const std::size_t last = around.end < bytes_ ? index_at(around.end) + 1 : ranges();
+        return join_ranges(index_at(std::min(around.begin, bytes_ - 1)), last);
+    }
+    if (many_->promises) {
+        many_->boxes->join([&](std::size_t axis, std::size_t index, const box& of) { return keeps(axis, index, of); });
+    } else {
+        many_->boxes->join([](std::size_t, std::size_t, const box&) { return false; });
+    }
+    if (many_->promises || !boxes()->is_one()) return;
+    first_ = boxes()->first();
+    many_.reset();
+}
+
+/// Joins equal neighbours among the ranges [first, last) and the one before them.
+void directory::join_ranges(std::size_t first, std::size_t last) noexcept {
     std::size_t kept = first ? first - 1 : 0;
-    const std::size_t end = std::min(last + 1, ranges());
+    const std::size_t end = std::min(last, ranges());
     for (std::size_t i = kept + 1; i < end; ++i) {
-        if (known(i) == known(kept)) continue;
+        if (known(i) == known(kept) && !(many_->promises && keeps(begin_of(i)))) continue;
         ++kept;
         if (kept != i) many_->later[kept - 1] = many_->later[i - 1];
     }
     if (kept + 1 < end) {
-        const auto begin = many_->later.begin();
-        many_->later.erase(begin + static_cast<std::ptrdiff_t>(kept), begin + static_cast<std::ptrdiff_t>(end - 1));
-        give_back();
+        std::vector<segment>& later = many_->later;
+        const auto begin = later.begin();
+        later.erase(begin + static_cast<std::ptrdiff_t>(kept), begin + static_cast<std::ptrdiff_t>(end - 1));
+        constexpr std::size_t worth_it = 64;  // memory that was needed once
+        if (later.capacity() > worth_it && later.size() < later.capacity() / 4) later.shrink_to_fit();
     }
     std::erase_if(many_->shares, [](const share& each) { return each.bytes == 0; });
+    if (!many_->counts) count_all();
 }
 
-/// Returns the share of bytes that are known like `k`; makes an empty one where there is none.
-directory::share& directory::share_of(const knowledge& k) {
-    const auto found = std::ranges::find(many_->shares, k, &share::known);
-    return found != many_->shares.end() ? *found : many_->shares.emplace_back(share{k, 0});
+/// Returns whether a promise needs a piece to begin at `offset`.
+bool directory::keeps(std::size_t offset) const noexcept {
+    for (const promise* each = many_->promises; each; each = each->next_) {
+        if (each->part_.begin() <= offset && offset <= each->part_.end()) return true;
+    }
+    return false;
 }
 
-/// Counts that so many bytes are known otherwise. Both kinds have a share.
+/// Returns whether a promise needs a band to begin at `index` of the axis, in the bands that `of` tells of.
+bool directory::keeps(std::size_t axis, std::size_t index, const box& of) const noexcept {
+    const auto needs = [&](const box& kept) {
+        for (std::size_t before = 0; before < axis; ++before) {
+            if (kept.begin[before] >= of.end[before] || of.begin[before] >= kept.end[before]) return false;
+        }
+        return kept.begin[axis] <= index && index <= kept.end[axis];
+    };
+    bool result = false;
+    for (const promise* each = many_->promises; each && !result; each = each->next_) {
+        for_each_box_of(each->part_, [&](const box& kept) { result = result || needs(kept); });
+    }
+    return result;
+}
+
+/// Counts that so many bytes are known otherwise.
 void directory::count(const knowledge& before, const knowledge& after, std::size_t bytes) noexcept {
-    if (before == after) return;
+    if (before == after || !many_->counts) return;
     std::ranges::find(many_->shares, before, &share::known)->bytes -= bytes;
-    std::ranges::find(many_->shares, after, &share::known)->bytes += bytes;
+    const auto found = std::ranges::find(many_->shares, after, &share::known);
+    if (found != many_->shares.end()) {
+        found->bytes += bytes;
+        return;
+    }
+    try {
+        many_->shares.push_back({after, bytes});
+    } catch (const std::bad_alloc&) {
+        many_->counts = false;
+    }
+}
+
+/// Counts all bytes anew, where there is memory for that.
+void directory::count_all() noexcept {
+    many_->shares.clear();
+    many_->counts = true;
+    for (std::size_t i = 0; i < ranges() && many_->counts; ++i) {
+        const std::size_t bytes = begin_of(i + 1) - begin_of(i);
+        const auto found = std::ranges::find(many_->shares, known(i), &share::known);
+        if (found != many_->shares.end()) {
+            found->bytes += bytes;
+            continue;
+        }
+        try {
+            many_->shares.push_back({known(i), bytes});
+        } catch (const std::bad_alloc&) {
+            many_->counts = false;
+        }
+    }
 }
 
 summary directory::summarize() const noexcept {
     if (boxes()) return boxes()->summarize();
     summary result = summary_of(first_);
     if (is_one()) return result;
-    for (const share& each : many_->shares) result.add(summary_of(each.known));
+    if (!many_->counts) {
+        for (const segment& each : many_->later) result.add(summary_of(each.known));
+        return result;
+    }
+    for (const share& each : many_->shares) {
+        if (each.bytes != 0) result.add(summary_of(each.known));
+    }
     return result;
 }
 
-/// Returns the ranges as boxes of the lattice of the first part that is a box; nothing where that does not fit, or
-/// where there are many.
-std::optional<bands> directory::boxes_for(std::span<const region> parts) const {
-    const lattice& on = std::ranges::find_if_not(parts, &region::is_range)->as_box()->on;
-    if (bytes_ % on.pitch[0] != 0 || ranges() > most_made_boxes) return std::nullopt;
-    bands result(on, bytes_, first_);
-    for_each_range(whole(), [&](byte_range range, const knowledge& known) {
-        for_each_box(range, on, [&](const box& of) { result.update(of, [&](knowledge& k) { k = known; }); });
-    });
-    return result;
-}
+directory::promise::promise(directory& in, const region& part) : in_(in), part_(part) { divide(part_); }
 
-/// Puts these boxes in the place of all pieces.
-void directory::take(bands next) {
-    if (next.is_one()) {
-        first_ = next.first();
-        many_.reset();
-        return;
+directory::promise::~promise() {
+    if (lives_ && in_.many_) {
+        const promise** link = &in_.many_->promises;
+        while (*link && *link != this) link = &const_cast<promise*>(*link)->next_;
+        if (*link) *link = next_;
     }
-    if (!many_) many_ = std::make_unique<many>();
-    many_->later.clear();
-    many_->shares.clear();
-    many_->boxes = std::move(next);
+    in_.join(part_.hull());
 }
 
-/// Puts these ranges in the place of all. Neighbours differ.
-void directory::replace(const std::vector<segment>& all) {
-    if (all.empty()) return;
-    directory next(bytes_);
-    next.many_ = std::make_unique<many>();
-    next.many_->later.assign(all.begin() + 1, all.end());
-    next.first_ = all.front().known;
-    for (std::size_t i = 0; i < all.size(); ++i) {
-        next.share_of(all[i].known).bytes += next.begin_of(i + 1) - next.begin_of(i);
+void directory::promise::divide(const region& part) {
+    try {
+        in_.divide(part);
+    } catch (...) {
+        in_.join(part_.hull());
+        throw;
     }
-    *this = std::move(next);
+    begin();
 }
 
-/// Gives back memory that was needed once, and is not any more.
-void directory::give_back() {
-    constexpr std::size_t worth_it = 64;
-    std::vector<segment>& later = many_->later;
-    if (later.capacity() > worth_it && later.size() < later.capacity() / 4) later.shrink_to_fit();
+void directory::promise::divide(const byte_ranges& ranges) {
+    try {
+        in_.divide(ranges);
+    } catch (...) {
+        in_.join(part_.hull());
+        throw;
+    }
+    begin();
+}
+
+/// Notes that the promise lives: where there is one piece, nothing could be joined.
+void directory::promise::begin() noexcept {
+    if (lives_ || !in_.many_) return;
+    next_ = std::exchange(in_.many_->promises, this);
+    lives_ = true;
 }
 
 }  // namespace unibuf::coherence

@@ -2,10 +2,13 @@
 #pragma once
 
 #include <algorithm>
+#include <cassert>
 #include <functional>
+#include <iterator>
 #include <memory>
 #include <optional>
 #include <span>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -27,7 +30,12 @@ public:
     directory(const directory& other)
         : bytes_(other.bytes_),
           first_(other.first_),
-          many_(other.many_ ? std::make_unique<many>(*other.many_) : nullptr) {}
+          many_(other.many_ ? std::make_unique<many>(*other.many_) : nullptr) {
+        if (many_ && many_->promises) {  // they are of the other
+            many_->promises = nullptr;
+            join(whole());
+        }
+    }
     directory(directory&& other) noexcept = default;
     directory& operator=(directory other) noexcept {
         std::swap(bytes_, other.bytes_);
@@ -95,78 +103,50 @@ public:
     }
 
     template <class Is>
-    bool any(const region& part, Is is) const {
+    bool any(const region& part, const Is& is) const noexcept {
         bool result = false;
-        for_each(part, [&](const region&, const knowledge& k) { result |= std::invoke(is, k); });
+        const auto look = [&](const auto&, const knowledge& k) { result = result || std::invoke(is, k); };
+        if (boxes()) {
+            for_each_box_of(part, [&](const box& of) { boxes()->for_each(of, look); });
+        } else {
+            part.for_each_run([&](byte_range run) { for_each_range(run, look); });
+        }
         return result;
     }
 
     /// Returns the hull of the first piece of `part` of which is(const knowledge&) holds. Empty where there is none.
     template <class Is>
-    byte_range first_where(const region& part, Is is) const {
+    byte_range first_where(const region& part, const Is& is) const noexcept {
         byte_range result;
-        for_each(part, [&](const region& piece, const knowledge& k) {
-            if (result.empty() && std::invoke(is, k)) result = piece.hull();
-        });
+        const auto hull_of = [](const auto& piece) {
+            if constexpr (std::is_same_v<std::decay_t<decltype(piece)>, box>)
+                return piece.hull();
+            else
+                return piece;
+        };
+        const auto look = [&](const auto& piece, const knowledge& k) {
+            if (result.empty() && std::invoke(is, k)) result = hull_of(piece);
+        };
+        if (boxes()) {
+            for_each_box_of(part, [&](const box& of) { boxes()->for_each(of, look); });
+        } else {
+            part.for_each_run([&](byte_range run) { for_each_range(run, look); });
+        }
         return result;
     }
 
-    /// Calls change(knowledge&), which depends on nothing else, for each piece of `part`. Splits at its ends, and joins
-    /// what has become alike.
+    class promise;
+
+    /// Calls change(knowledge&), which depends on nothing else and does not throw, for each piece of `part`. Throws
+    /// std::bad_alloc before the first change, or not at all.
     template <class Change>
-    void update(const region& part, Change change) {
-        if (part.is_range() && !boxes()) return update_range(part.hull(), change);
-        if (is_one()) {
-            knowledge next = first_;
-            change(next);
-            if (next == first_) return;
-        }
-        update_boxes(std::span(&part, 1), change);
-    }
+    void update(const region& part, const Change& change);
 
     /// Calls change(knowledge&) for each piece of many parts, in one pass.
     template <class Change>
-    void update_all(std::span<const region> parts, Change change) {
-        if (boxes() || !std::ranges::all_of(parts, &region::is_range)) return update_boxes(parts, change);
-        for (const region& each : parts) update_range(each.hull(), change);
-    }
-
-    /// Calls change(knowledge&) for each piece of many ranges, in one pass.
+    void update_all(std::span<const region> parts, const Change& change);
     template <class Change>
-    void update_all(const byte_ranges& ranges, Change change) {
-        if (boxes()) {
-            const std::vector<region> parts(ranges.begin(), ranges.end());
-            return update_boxes(parts, change);
-        }
-        if (ranges.count() <= few) {
-            for (const byte_range& each : ranges) update_range(each, change);
-            return;
-        }
-        std::vector<segment> next;
-        next.reserve(this->ranges() + 2 * ranges.count());
-        const auto add = [&](byte_range piece, const knowledge& k) {
-            if (!next.empty() && next.back().known == k) return;
-            next.push_back({piece.begin, k});
-        };
-        std::size_t i = 0;
-        std::size_t done = 0;
-        const auto go_on = [&](std::size_t end, auto visit) {
-            for (end = std::min(end, bytes_); done < end; i += done == begin_of(i + 1)) {
-                const byte_range piece = byte_range{done, end}.clipped_to({begin_of(i), begin_of(i + 1)});
-                visit(piece, known(i));
-                done = piece.end;
-            }
-        };
-        for (const byte_range& each : ranges) {
-            go_on(each.begin, add);
-            go_on(each.end, [&](byte_range piece, knowledge k) {
-                change(k);
-                add(piece, k);
-            });
-        }
-        go_on(bytes_, add);
-        replace(next);
-    }
+    void update_all(const byte_ranges& ranges, const Change& change);
 
     friend bool operator==(const directory& one, const directory& other) noexcept {
         if (one.bytes_ != other.bytes_ || !one.boxes() != !other.boxes()) return false;
@@ -188,9 +168,11 @@ private:
     };
 
     struct many {
-        std::vector<segment> later;  // the ranges behind the first
-        std::vector<share> shares;   // cover all bytes; of no use where there is one range
-        std::optional<bands> boxes;  // in the place of all ranges, where the pieces are boxes
+        std::vector<segment> later;         // the ranges behind the first
+        std::vector<share> shares;          // cover all bytes; of no use where there is one range
+        bool counts = true;                 // where false, there was no memory for a share
+        std::optional<bands> boxes;         // in the place of all ranges, where the pieces are boxes
+        const promise* promises = nullptr;  // those that live
     };
 
     const bands* boxes() const noexcept {
@@ -210,44 +192,30 @@ private:
     }
 
     template <class Change>
-    void update_range(byte_range range, Change change) {
+    void change_range(byte_range range, const Change& change) noexcept {
         range = range.clipped_to(whole());
         if (range.empty()) return;
-        if (range == whole() && ranges() == 1) return change(first_);
-        const std::size_t first = split(range.begin);
-        const std::size_t last = split(range.end);
-        for (std::size_t i = first; i < last; ++i) {  // this loop may fail, before the first change
-            knowledge next = known(i);
-            change(next);
-            share_of(next);
-        }
-        for (std::size_t i = first; i < last; ++i) {
+        if (ranges() == 1) return change(first_);
+        for (std::size_t i = index_at(range.begin); i < ranges() && begin_of(i) < range.end; ++i) {
+            assert(range.contains({begin_of(i), begin_of(i + 1)}));
             const knowledge before = known(i);
             change(known(i));
             count(before, known(i), begin_of(i + 1) - begin_of(i));
         }
-        join(first, last);
     }
 
-    /// Changes parts of which some are boxes, or all while the pieces are boxes. A box of another lattice than that of
-    /// the pieces is cut into its runs.
     template <class Change>
-    void update_boxes(std::span<const region> parts, Change change) {
-        std::optional<bands> next = boxes() ? *boxes() : boxes_for(parts);
-        if (!next) {
-            for (const region& each : parts) each.for_each_run([&](byte_range run) { update_range(run, change); });
-            return;
-        }
-        const auto update_in = [&](const box& of) { next->update(of, change); };
-        for (const region& each : parts) {
-            if (!each.is_range() && each.as_box()->on == next->on()) {
-                update_in(*each.as_box());
-            } else {
-                each.for_each_run(
-                    [&](byte_range run) { for_each_box(run.clipped_to(whole()), next->on(), update_in); });
-            }
-        }
-        take(std::move(*next));
+    void change_piece(const region& part, const Change& change) noexcept {
+        if (boxes()) return for_each_box_of(part, [&](const box& of) { many_->boxes->change(of, change); });
+        part.for_each_run([&](byte_range run) { change_range(run, change); });
+    }
+
+    /// Calls visit(const box&) for boxes of the lattice of the pieces that make up `part`.
+    template <class Visit>
+    void for_each_box_of(const region& part, const Visit& visit) const {
+        const lattice& on = boxes()->on();
+        if (!part.is_range() && part.as_box()->on == on) return visit(*part.as_box());
+        part.for_each_run([&](byte_range run) { for_each_box(run.clipped_to(whole()), on, visit); });
     }
 
     std::span<const segment> later() const noexcept {
@@ -261,15 +229,18 @@ private:
     const knowledge& known(std::size_t index) const noexcept { return index ? many_->later[index - 1].known : first_; }
     knowledge& known(std::size_t index) noexcept { return index ? many_->later[index - 1].known : first_; }
 
+    many& with_many();
     std::size_t index_at(std::size_t offset) const noexcept;
-    std::size_t split(std::size_t offset);
-    void join(std::size_t first, std::size_t last);
-    void replace(const std::vector<segment>& all);
-    std::optional<bands> boxes_for(std::span<const region> parts) const;
-    void take(bands next);
-    void give_back();
-    share& share_of(const knowledge& k);
+    void split(std::size_t offset);
+    void divide(const region& part);
+    void divide(const byte_ranges& ranges);
+    bool see_as_boxes(const lattice& on);
+    void join(byte_range around) noexcept;
+    void join_ranges(std::size_t first, std::size_t last) noexcept;
+    bool keeps(std::size_t offset) const noexcept;
+    bool keeps(std::size_t axis, std::size_t index, const box& of) const noexcept;
     void count(const knowledge& before, const knowledge& after, std::size_t bytes) noexcept;
+    void count_all() noexcept;
 
     static constexpr std::size_t few = 8;
     static constexpr std::size_t most_made_boxes = 64;  // a directory of more ranges goes on with ranges
@@ -278,5 +249,68 @@ private:
     knowledge first_;
     std::unique_ptr<many> many_;  // null where there has never been more than one range
 };
+
+/// A promise that changes of a part of a directory need no memory: what needs some is done when it is made, so that
+/// what has happened to bytes can be noted whatever happens. While it lives, pieces begin and end where the part does;
+/// they stay apart there, and within the part, though they become alike. At its end neighbours that are alike are one
+/// piece again. Others may change other bytes meanwhile.
+class directory::promise {
+public:
+    /// Throws std::bad_alloc; for all bytes, and where pieces end there, it does not.
+    promise(directory& in, const region& part);
+    ~promise();
+    promise(const promise&) = delete;
+    promise& operator=(const promise&) = delete;
+
+    /// Promises so for a smaller part, or for several.
+    void divide(const region& part);
+    void divide(const byte_ranges& ranges);
+
+    /// Calls change(knowledge&), which depends on nothing else, for each piece of `part`.
+    /// REQUIRES: `part` is the part of the promise, or divide() was called for it.
+    template <class Change>
+    void update(const region& part, const Change& change) const noexcept {
+        in_.change_piece(part, change);
+    }
+
+private:
+    friend class directory;
+
+    void begin() noexcept;
+
+    directory& in_;
+    region part_;
+    const promise* next_ = nullptr;
+    bool lives_ = false;  // it is in the list of those that do
+};
+
+template <class Change>
+void directory::update(const region& part, const Change& change) {
+    if (!part.hull().overlaps(whole())) return;
+    if (is_one()) {
+        knowledge next = first_;
+        change(next);
+        if (next == first_) return;
+    }
+    promise(*this, part).update(part, change);
+}
+
+template <class Change>
+void directory::update_all(std::span<const region> parts, const Change& change) {
+    if (parts.empty()) return;
+    byte_range hull;
+    for (const region& each : parts) hull = hull.joined_with(each.hull());
+    promise in(*this, hull);
+    for (const region& each : parts) in.divide(each);
+    for (const region& each : parts) in.update(each, change);
+}
+
+template <class Change>
+void directory::update_all(const byte_ranges& ranges, const Change& change) {
+    if (ranges.empty()) return;
+    promise in(*this, byte_range{ranges.begin()->begin, std::prev(ranges.end())->end});
+    in.divide(ranges);
+    for (const byte_range& each : ranges) in.update(each, change);
+}
 
 }  // namespace unibuf::coherence

@@ -20,6 +20,37 @@ auto completion_of(const step& done, const sharing& memories) {
     };
 }
 
+auto writing_of(space_id where) {
+    return [=](knowledge& k) {
+        k = {.current = set_of(where), .what = content::written, .out = k.out};
+        if (k.out == pointers::fresh) k.out = pointers::assumed;
+    };
+}
+
+auto opening_of(space_id where) {
+    return [=](knowledge& k) {
+        writing_of(where)(k);
+        k.open = true;
+    };
+}
+
+constexpr auto assume_pointers = [](knowledge& k) {
+    if (k.exposed()) k.out = pointers::assumed;
+};
+
+auto failure_of(space_id where) {
+    return [=](knowledge& k) {
+        if (!has(k.current, where)) return;
+        const space_set others = k.current & ~set_of(where);
+        if (others != 0 || k.what == content::unwritten) {
+            k.current = others;
+        } else {
+            k.lost = true;
+            k.open = false;
+        }
+    };
+}
+
 }  // namespace
 
 void complete(directory& known, const sharing& memories, const step& done, std::span<const region> parts) {
@@ -34,16 +65,20 @@ void complete(directory& known, const sharing& memories, const step& done) {
     if (done.does != step::kind::wait) known.update(done.part, completion_of(done, memories));
 }
 
-void wrote(directory& known, const region& part, space_id where) {
-    known.update(part, [&](knowledge& k) {
-        k = {.current = set_of(where), .what = content::written, .out = k.out};
-        if (k.out == pointers::fresh) k.out = pointers::assumed;
-    });
+void complete(const directory::promise& in, const sharing& memories, const step& done, const region& part) noexcept {
+    if (done.does != step::kind::wait) in.update(part, completion_of(done, memories));
 }
 
-void open(directory& known, const region& part, space_id where) {
-    wrote(known, part, where);
-    known.update(part, [](knowledge& k) { k.open = true; });
+void wrote(directory& known, const region& part, space_id where) { known.update(part, writing_of(where)); }
+
+void wrote(const directory::promise& in, const region& part, space_id where) noexcept {
+    in.update(part, writing_of(where));
+}
+
+void open(directory& known, const region& part, space_id where) { known.update(part, opening_of(where)); }
+
+void open(const directory::promise& in, const region& part, space_id where) noexcept {
+    in.update(part, opening_of(where));
 }
 
 void pause(directory& known, const region& part) {
@@ -67,11 +102,9 @@ void end_pointers(directory& known, const region& part) {
     });
 }
 
-void stop_watching(directory& known, const region& part) {
-    known.update(part, [](knowledge& k) {
-        if (k.exposed()) k.out = pointers::assumed;
-    });
-}
+void stop_watching(directory& known, const region& part) { known.update(part, assume_pointers); }
+
+void stop_watching(const directory::promise& in, const region& part) noexcept { in.update(part, assume_pointers); }
 
 bool any_exposed(const directory& known) { return known.any(known.whole(), &knowledge::exposed); }
 
@@ -105,8 +138,8 @@ void drop(directory& known, const region& part, space_id where) {
     known.update(part, [&](knowledge& k) { k.current &= ~set_of(where); });
 }
 
-void drop_where_others(directory& known, const region& part, space_id where) {
-    known.update(part, [&](knowledge& k) {
+void drop_where_others(const directory::promise& in, const region& part, space_id where) noexcept {
+    in.update(part, [&](knowledge& k) {
         const space_set others = k.current & ~set_of(where);
         if (others != 0 || k.what == content::unwritten) k.current = others;
     });
@@ -118,17 +151,10 @@ void hand_over(directory& known, space_id from, space_id to) {
     });
 }
 
-void did_not_arrive(directory& known, const region& part, space_id where) {
-    known.update(part, [&](knowledge& k) {
-        if (!has(k.current, where)) return;
-        const space_set others = k.current & ~set_of(where);
-        if (others != 0 || k.what == content::unwritten) {
-            k.current = others;
-        } else {
-            k.lost = true;
-            k.open = false;
-        }
-    });
+void did_not_arrive(directory& known, const region& part, space_id where) { known.update(part, failure_of(where)); }
+
+void did_not_arrive(const directory::promise& in, const region& part, space_id where) noexcept {
+    in.update(part, failure_of(where));
 }
 
 void drop_content(directory& known, const region& part) {

@@ -2,6 +2,9 @@
 //
 // Each transition is defined for a single byte, and applied to all bytes of a region:
 // tests/unit/coherence_model_test.cpp takes every one of them from every state that a byte can reach.
+//
+// A transition of a directory throws std::bad_alloc before anything has changed, or not at all. One of a promise that
+// was made before (directory.hpp) needs no memory: it is for what can no longer be refused.
 #pragma once
 
 #include "coherence/plan.hpp"
@@ -11,13 +14,16 @@ namespace unibuf::coherence {
 /// Notes that the step `done` has been carried out, on all of `parts`, or on its own part.
 void complete(directory& known, const sharing& memories, const step& done, std::span<const region> parts);
 void complete(directory& known, const sharing& memories, const step& done);
+void complete(const directory::promise& in, const sharing& memories, const step& done, const region& part) noexcept;
 
 /// Notes that the space `where` holds the newest content of `part` from now on, and nobody else does.
 void wrote(directory& known, const region& part, space_id where);
+void wrote(const directory::promise& in, const region& part, space_id where) noexcept;
 
 /// Notes that the device `where`, which has a standing hold of `part`, may write it from now on whenever it likes,
 /// unseen.
 void open(directory& known, const region& part, space_id where);
+void open(const directory::promise& in, const region& part, space_id where) noexcept;
 
 /// Notes that the writers of bytes that are open have become quiet: the content stands until they are opened again.
 void pause(directory& known, const region& part);
@@ -35,6 +41,7 @@ void end_pointers(directory& known, const region& part);
 
 /// Notes that nothing is found any more that is written through pointers to `part`: from now on it is assumed.
 void stop_watching(directory& known, const region& part);
+void stop_watching(const directory::promise& in, const region& part) noexcept;
 
 bool any_exposed(const directory& known);
 
@@ -53,7 +60,7 @@ void drop(directory& known, const region& part, space_id where);
 
 /// Drops what the space `where` holds of `part` where another space is current, too, and where nobody has written:
 /// those bytes are zero anywhere.
-void drop_where_others(directory& known, const region& part, space_id where);
+void drop_where_others(const directory::promise& in, const region& part, space_id where) noexcept;
 
 /// Notes that a memory that two spaces use by turns was `from`'s and is `to`'s now, with all that is current in it.
 void hand_over(directory& known, space_id from, space_id to);
@@ -61,6 +68,7 @@ void hand_over(directory& known, space_id from, space_id to);
 /// Notes that what was on its way to the space `where` has failed: `part` is not current there, and where it was
 /// nowhere else, it is lost.
 void did_not_arrive(directory& known, const region& part, space_id where);
+void did_not_arrive(const directory::promise& in, const region& part, space_id where) noexcept;
 
 /// Notes that nobody has written `part` any more.
 void drop_content(directory& known, const region& part);

@@ -28,14 +28,20 @@ void content_watch::arm_fresh(byte_range range, std::vector<byte_range>& found) 
 }
 
 void content_watch::scan(byte_range range, std::vector<byte_range>& written) {
-    std::vector<byte_range> found;
-    by_->scan(range, found);
-    for (const byte_range& each : found) {
-        for (std::size_t at = each.begin; at < each.end; at = units_.of(at).end) {
-            const byte_range unit = units_.of(at);
-            if (hash_of(unit) != before(unit)) written.push_back(unit);
+    by_->scan(range, seen_);
+    const std::size_t others = written.size();
+    try {
+        for (const byte_range& each : seen_) {
+            for (std::size_t at = each.begin; at < each.end; at = units_.of(at).end) {
+                const byte_range unit = units_.of(at);
+                if (hash_of(unit) != before(unit)) written.push_back(unit);
+            }
         }
+    } catch (...) {
+        written.resize(others);
+        throw;
     }
+    seen_.clear();
 }
 
 bool content_watch::any_written(byte_range range) {

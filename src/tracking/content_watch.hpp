@@ -44,6 +44,7 @@ private:
     units units_;
     std::span<const std::byte> memory_;
     std::vector<std::uint64_t> before_;  // hash of each unit's contents
+    std::vector<byte_range> seen_;       // what was found, and not compared yet
 };
 
 }  // namespace unibuf::tracking

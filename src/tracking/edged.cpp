@@ -52,17 +52,18 @@ void edged_watch::disarm(byte_range range) {
 /// Adds what `at` finds of `range` in each part of the memory. An end is found as a whole.
 template <class Look>
 void edged_watch::look(byte_range range, std::vector<byte_range>& found, Look at) {
-    std::vector<byte_range> seen;
     const auto look_at = [&](end& each) {
         if (!each.has_any_of(range)) return;
-        at(each.by, each.all(), seen);
-        if (!seen.empty()) append(found, each.range);
-        seen.clear();
+        make_room(found, 1);
+        std::vector<byte_range> lines;
+        at(each.by, each.all(), lines);
+        if (!lines.empty()) append(found, each.range);
     };
     look_at(before_);
-    if (const byte_range pages = inside(range); !pages.empty()) at(inside_, pages, seen);
-    for (const byte_range& each : seen) append(found, {each.begin + pages_.begin, each.end + pages_.begin});
-    seen.clear();
+    if (const byte_range pages = inside(range); !pages.empty()) at(inside_, pages, seen_);
+    make_room(found, seen_.size());
+    for (const byte_range& each : seen_) append(found, {each.begin + pages_.begin, each.end + pages_.begin});
+    seen_.clear();
     look_at(after_);
 }
 

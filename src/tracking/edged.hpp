@@ -50,6 +50,7 @@ private:
     end before_;
     page_watch inside_;
     end after_;
+    std::vector<byte_range> seen_;  // what was found of a part, and not told yet
 };
 
 }  // namespace unibuf::tracking

@@ -83,30 +83,33 @@ void host_writes::expose_again(byte_range range) {
 void host_writes::arm(byte_range range) {
     if (const byte_range inner = units_.within(range); !inner.empty()) watch_->arm(inner);
     for (const byte_range& unit : units_.cut_by(range)) {
-        if (!known_.any(unit, &knowledge::watched)) {
+        if (known_.any(unit, &knowledge::watched)) {
+            scan(unit);  // which arms again, too
+        } else {
             watch_->arm(unit);
-            continue;
         }
-        std::vector<byte_range> found;  // scanning arms again
-        watch_->scan(unit, found);
-        byte_ranges others = byte_ranges::of(std::move(found));
-        others.take_out(range);
-        keep_found(others);
     }
 }
 
+/// Looks what was written, and keeps what is found. Returns whether anything was. Where the host has no memory left,
+/// what was found is kept by the next look.
+bool host_writes::scan(byte_range range) {
+    const std::size_t before = found_.size();
+    watch_->scan(range, found_);
+    const bool any = found_.size() != before;
+    keep_found();
+    return any;
+}
+
 void host_writes::scan(const byte_ranges& ranges) {
-    std::vector<byte_range> found;
-    for (const byte_range& each : ranges) watch_->scan(each, found);
-    keep_found(byte_ranges::of(std::move(found)));
+    for (const byte_range& each : ranges) watch_->scan(each, found_);
+    keep_found();
 }
 
 /// Looks at all that somebody may have written of `range`, and keeps what is found.
 void host_writes::collect(byte_range range) {
+    for (const byte_range& piece : known_.where(range, is_fresh)) watch_->touched(piece, found_);
     scan(known_.where(range, &knowledge::watched));
-    std::vector<byte_range> found;
-    for (const byte_range& piece : known_.where(range, is_fresh)) watch_->touched(piece, found);
-    keep_found(byte_ranges::of(std::move(found)));
 }
 
 void host_writes::apply_pending(byte_range range) {
@@ -136,7 +139,7 @@ void host_writes::take_out_pending(const byte_ranges& ranges) {
 /// Returns whether there is nothing to look at in `range`: its bytes are taken for written, or no pointer is out.
 bool host_writes::is_all_assumed(byte_range range) const {
     const auto looked_at = [](const knowledge& k) { return k.watched() || is_fresh(k); };
-    return pending_.empty() && images_.empty() && !known_.any(range, looked_at);
+    return found_.empty() && pending_.empty() && images_.empty() && !known_.any(range, looked_at);
 }
 
 void host_writes::find(const byte_ranges& ranges, space where, access what) {
@@ -209,9 +212,9 @@ void host_writes::decide(byte_range in, std::size_t written) {
     if (!watch) {
         if (!watched) return;
         const byte_ranges given_up = known_.where(in, at_host_and(pointers::watched));
-        for (const byte_range& each : given_up) watch_->disarm(each);
         coherence::expose(known_, given_up, pointers::assumed);
         take_for_written(in);
+        for (const byte_range& each : given_up) watch_->disarm(each);
         return;
     }
     if (assumed) {
@@ -221,7 +224,9 @@ void host_writes::decide(byte_range in, std::size_t written) {
             coherence::expose(known_, each, pointers::watched);
         }
     }
-    if (fresh) tell_found(watch_fresh(in));
+    if (!fresh) return;
+    watch_fresh(in);
+    apply_pending(in);
 }
 
 byte_ranges host_writes::compared(byte_range range) const {
@@ -270,8 +275,8 @@ void host_writes::forget(const region& part) {
 void host_writes::assume(byte_range range) {
     collect(range);
     apply_pending(range);
-    watch_->disarm(range);
     coherence::stop_watching(known_, range);
+    watch_->disarm(range);
     forget_images(range);
 }
 
@@ -286,10 +291,10 @@ void host_writes::end_free(byte_range range) {
             if (watch_) {
                 collect(piece);
                 apply_pending(piece);
-                watch_->disarm(piece);
             }
             take_for_written(piece);
             coherence::end_pointers(known_, piece);
+            if (watch_) watch_->disarm(piece);
         }
     }
 }
@@ -299,6 +304,7 @@ void host_writes::give_up() {
     watch_.reset();
     pinning_ = nullptr;
     images_.forget_all();
+    found_ = {};
     pending_ = {};
     conflicts_ = {};
     coherence::stop_watching(known_, known_.whole());

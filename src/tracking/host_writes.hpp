@@ -69,7 +69,7 @@ public:
     /// Returns true where it is known at small cost that nothing of `range` was written since it was looked at last.
     bool is_unwritten(byte_range range) {
         const bool simple = watch_ && watch_->compares() && known_.is_one() && known_.first().watched() &&
-                            pending_.empty() && writers_.for_good(range);
+                            found_.empty() && pending_.empty() && writers_.for_good(range);
         return simple && !watch_->any_written(range);
     }
 
@@ -87,9 +87,11 @@ public:
     coherence::directory look();
 
     /// Prepares `part`, before a device becomes the only one that is current in it; what was found until now has been
-    /// told. Writes of the host are conflicts from now on. They are not where the two `share` the memory: nobody can
-    /// tell them from the device's own there. Nor are they where the part is scattered.
-    void before_device_writes(const region& part, bool share);
+    /// told. Writes of the host are conflicts from now on, but where the part is scattered.
+    void before_device_writes(const region& part);
+
+    /// Notes that a device that shares the memory writes `part`: nobody can tell the host's writes from its own there.
+    void stop_watching(const coherence::directory::promise& in, const region& part) noexcept;
 
     /// Notes that what before_device_writes prepared has come to pass: a device has newer content in all of `part`. It
     /// never comes where the access is refused; then all that was known before is still known.
@@ -121,6 +123,7 @@ public:
 
     private:
         void begin(byte_range run);
+        void end() noexcept;
 
         host_writes* in_ = nullptr;
         region part_{};
@@ -131,12 +134,13 @@ public:
 private:
     void expose_run(byte_range range, bool untouched);
     void find_in(byte_range range, space where, access what);
-    void prepare_run(byte_range range, bool share);
+    void prepare_run(byte_range range);
     void assume(byte_range range);
+    bool scan(byte_range range);
     void scan(const byte_ranges& ranges);
     void collect(byte_range range);
     bool is_all_assumed(byte_range range) const;
-    void keep_found(const byte_ranges& found);
+    void keep_found();
     byte_ranges written(const coherence::directory& known, const byte_ranges& found) const;
     void apply_pending(byte_range range);
     void tell_found(const byte_ranges& found);
@@ -144,7 +148,7 @@ private:
     void take_out_pending(const byte_ranges& ranges);
     void end_free(byte_range range);
     void decide(byte_range in, std::size_t written);
-    byte_ranges watch_fresh(byte_range in);
+    void watch_fresh(byte_range in);
     void arm(byte_range range);
     void take_image(byte_range unit, byte_range inner);
     void refresh_image(byte_range unit);
@@ -174,6 +178,7 @@ private:
     bool values_known_ = true;
     tracking::content_watch* pinning_ = nullptr;  // is `watch_` while pages are pinned
     bool used_ = false;                           // the memory was used before the first pointer
+    std::vector<byte_range> found_;               // units that a look has found, before anything is made of that
     byte_ranges pending_;                         // ranges that were found, and not told yet
     byte_ranges conflicts_;  // of those, the ones that a device had newer, where no image told what was written
     byte_ranges unseen_;     // written by a device that shares the memory: writes are found once the host has seen it

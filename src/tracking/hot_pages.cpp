@@ -71,6 +71,7 @@ byte_ranges hot_pages::beside(byte_range range) const {
 }
 
 void hot_pages::scan(byte_range range, std::vector<byte_range>& written) {
+    make_room(written, hot_.size());
     for (page& each : hot_) {
         if (!each.bytes.overlaps(range)) continue;
         if (is_as_it_was(each)) {
@@ -139,6 +140,7 @@ byte_ranges hot_pages::cold(byte_range range) const {
 }
 
 void hot_pages::forget(const byte_ranges& pages, std::vector<byte_range>& written) {
+    make_room(written, hot_.size());
     std::erase_if(hot_, [&](const page& each) {
         if (pages.bytes_in(each.bytes) == 0) return false;
         if (!is_as_it_was(each)) append(written, each.bytes);

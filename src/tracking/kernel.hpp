@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "coherence/byte_range.hpp"
 #include "process/mutex.hpp"
 
 namespace unibuf::tracking {
@@ -45,13 +46,10 @@ public:
 
     enum class look_for { written, written_and_protect, touched, present };
 
-    struct region {
-        std::uintptr_t begin;
-        std::uintptr_t end;
-    };
-
-    /// Adds the regions that are so, in order, but stops after `most` bytes of them.
-    void scan(std::span<std::byte> pages, look_for what, std::vector<region>& found, std::size_t most) const;
+    /// Adds which bytes of `memory` lie in those of the pages that are so, in order, but stops after `most` bytes of
+    /// pages. Where it throws, what the kernel has told has been added.
+    void scan(std::span<std::byte> pages, look_for what, std::span<const std::byte> memory,
+              std::vector<byte_range>& found, std::size_t most) const;
 
 private:
     kernel();

@@ -8,6 +8,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstdlib>
@@ -17,6 +18,7 @@
 
 #include "process/forks.hpp"
 #include "system/pages.hpp"
+#include "tracking/units.hpp"
 #include "unibuf/error.hpp"
 
 namespace unibuf::tracking {
@@ -156,8 +158,10 @@ void kernel::unprotect(std::span<std::byte> pages) const noexcept {
     if (usable()) set_protection(pages, false);
 }
 
-void kernel::scan(std::span<std::byte> pages, look_for what, std::vector<region>& found, std::size_t most) const {
+void kernel::scan(std::span<std::byte> pages, look_for what, std::span<const std::byte> memory,
+                  std::vector<byte_range>& found, std::size_t most) const {
     std::array<scan_region, 256> regions;
+    const auto first = static_cast<std::uint64_t>(reinterpret_cast<std::uintptr_t>(memory.data()));
     scan_request request;
     request.start = address_of(pages);
     request.end = request.start + pages.size();
@@ -179,15 +183,13 @@ void kernel::scan(std::span<std::byte> pages, look_for what, std::vector<region>
     errno = ENOTSUP;
     if (!usable()) refuse("this process was forked");
     while (request.start < request.end) {
+        make_room(found, regions.size());  // before the kernel forgets what it tells
         const int count = ::ioctl(pagemap_, pagemap_scan, &request);
         if (count < 0) refuse("PAGEMAP_SCAN");
         for (int i = 0; i < count; ++i) {
             const scan_region& each = regions[static_cast<std::size_t>(i)];
-            if (!found.empty() && found.back().end == each.start) {
-                found.back().end = each.end;
-            } else {
-                found.push_back({each.start, each.end});
-            }
+            append(found,
+                   byte_range{std::max(each.start, first) - first, each.end - first}.clipped_to({0, memory.size()}));
         }
         request.start = request.walk_end;
         if (count > 0 && request.most_pages != 0) return;

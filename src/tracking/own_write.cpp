@@ -30,22 +30,25 @@ host_writes::own_write::own_write(host_writes& in, const region& part) : part_(p
         part.for_each_run([&](byte_range run) { begin(run); });
     } catch (const error&) {  // the next look finds that the range cannot be watched
         in_ = nullptr;
+    } catch (...) {
+        end();
+        throw;
     }
 }
 
 void host_writes::own_write::begin(byte_range run) {
     for (const byte_range& unit : in_->units_.cut_by(run)) {
         in_->refresh_image(unit);
-        in_->images_.begin_writing(unit);
         edges_.push_back(unit);
+        in_->images_.begin_writing(unit);
     }
     byte_ranges inner;
     for (const byte_range& piece : in_->known_.where(in_->units_.within(run), &knowledge::watched)) {
         inner.add(in_->units_.around(piece));
     }
     in_->scan(inner);
-    for (const byte_range& each : inner) in_->watch_->disarm(each);
     inner_.add(inner);
+    for (const byte_range& each : inner) in_->watch_->disarm(each);
 }
 
 host_writes::own_write::own_write(own_write&& other) noexcept
@@ -64,16 +67,29 @@ host_writes::own_write& host_writes::own_write::operator=(own_write&& other) noe
 
 host_writes::own_write::~own_write() {
     if (!in_ || !in_->watch_) return;
-    try {
-        for (const byte_range& each : inner_) in_->watch_->arm(each);
-        part_.for_each_run([&](byte_range run) { in_->images_.take_written(run); });
-        for (const byte_range& unit : edges_) {
-            std::vector<byte_range> seen;  // not used, as the image tells byte by byte
-            in_->watch_->scan(unit, seen);
-            in_->pending_.add(in_->images_.end_writing(unit));
-            in_->images_.forget(unit, [&](byte_range of) { return in_->newer_elsewhere(of); });
+    part_.for_each_run([&](byte_range run) { in_->images_.take_written(run); });
+    end();
+}
+
+/// What the program has written beside this is told by the image of each unit. Where there is no memory to note that,
+/// all of the unit counts as found.
+void host_writes::own_write::end() noexcept {
+    const auto attempt = [](const auto& act) {
+        try {
+            act();
+        } catch (const std::exception&) {  // the next look finds that the range cannot be watched
         }
-    } catch (const std::exception&) {  // the next look finds that the range cannot be watched
+    };
+    for (const byte_range& each : inner_) attempt([&] { in_->watch_->arm(each); });
+    for (const byte_range& unit : edges_) {
+        if (!in_->images_.end_writing(unit)) continue;
+        attempt([&] {
+            const std::size_t before = in_->found_.size();
+            in_->watch_->scan(unit, in_->found_);
+            in_->pending_.add(in_->images_.differing(unit));
+            in_->found_.resize(before);  // the image has told more exactly
+            in_->images_.forget(unit, [&](byte_range of) { return in_->newer_elsewhere(of); });
+        });
     }
 }
 

@@ -4,6 +4,8 @@
 
 #include <cstring>
 #include <limits>
+#include <new>
+#include <span>
 
 namespace unibuf::tracking {
 namespace {
@@ -52,12 +54,7 @@ void page_watch::disarm(byte_range range) {
 }
 
 void page_watch::look(byte_range range, kernel::look_for what, std::vector<byte_range>& found, std::size_t most) const {
-    std::vector<kernel::region> regions;
-    kernel::instance().scan(around(range), what, regions, most);
-    const auto start = reinterpret_cast<std::uintptr_t>(memory_.data());
-    for (const kernel::region& each : regions) {
-        found.push_back(byte_range{each.begin - start, each.end - start}.clipped_to({0, memory_.size()}));
-    }
+    kernel::instance().scan(around(range), what, memory_, found, most);
 }
 
 void page_watch::scan(byte_range range, std::vector<byte_range>& written) {
@@ -66,13 +63,16 @@ void page_watch::scan(byte_range range, std::vector<byte_range>& written) {
         for (const byte_range& each : cold) kernel::instance().protect(around(each), true);
         hot_.forget(cold, written);
     }
-    std::vector<byte_range> found;
-    for (const byte_range& each : hot_.beside(pages)) {
-        look(each, kernel::look_for::written_and_protect, found, std::numeric_limits<std::size_t>::max());
-    }
     hot_.scan(pages, written);
-    for (const byte_range& each : hot_.learn(pages, found)) kernel::instance().unprotect(around(each));
-    written.insert(written.end(), found.begin(), found.end());
+    const std::size_t others = written.size();
+    for (const byte_range& each : hot_.beside(pages)) {
+        look(each, kernel::look_for::written_and_protect, written, std::numeric_limits<std::size_t>::max());
+    }
+    try {
+        const auto found = std::span(written).subspan(others);
+        for (const byte_range& each : hot_.learn(pages, found)) kernel::instance().unprotect(around(each));
+    } catch (const std::bad_alloc&) {  // they stay protected
+    }
 }
 
 bool page_watch::any_written(byte_range range) {

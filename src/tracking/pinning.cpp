@@ -10,32 +10,31 @@ namespace unibuf::detail {
 using coherence::knowledge;
 using coherence::pointers;
 
-/// Watches bytes of memory that was new, of which the host is current. Returns what was touched of them.
-byte_ranges host_writes::watch_fresh(byte_range in) {
+/// Watches bytes of memory that was new, of which the host is current, and keeps what was touched of them.
+void host_writes::watch_fresh(byte_range in) {
     const auto fresh_at_host = [](const knowledge& k) { return k.out == pointers::fresh && k.at_host(); };
-    byte_ranges result;
     for (const byte_range& each : known_.where(in, fresh_at_host)) {
         // In the units at its ends other bytes may be watched, so these units count as touched.
-        std::vector<byte_range> touched = units_.cut_by(each);
-        for (const byte_range& edge : touched) arm(edge.clipped_to(each));
-        if (const byte_range inner = units_.within(each); !inner.empty()) watch_->arm_fresh(inner, touched);
+        for (const byte_range& edge : units_.cut_by(each)) {
+            found_.push_back(edge.clipped_to(each));
+            arm(edge.clipped_to(each));
+        }
+        if (const byte_range inner = units_.within(each); !inner.empty()) watch_->arm_fresh(inner, found_);
         coherence::expose(known_, each, pointers::watched);
-        result.add(byte_ranges::of(std::move(touched)).clipped_to(each));
+        keep_found();
     }
-    return result;
 }
 
 void host_writes::begin_pinning() {
     if (!watch_ || watch_->compares()) return;
     try {
-        pending_.add(watch_fresh(known_.whole()));
+        watch_fresh(known_.whole());
         memory_was_used();
-        std::vector<byte_range> written;
         const byte_ranges watched = known_.where(known_.whole(), &knowledge::watched);
-        auto by_contents = std::make_unique<tracking::content_watch>(std::move(watch_), host_, watched, written);
+        auto by_contents = std::make_unique<tracking::content_watch>(std::move(watch_), host_, watched, found_);
         pinning_ = by_contents.get();
         watch_ = std::move(by_contents);
-        pending_.add(byte_ranges::of(std::move(written)));
+        keep_found();
     } catch (const std::exception&) {
         give_up();
     }

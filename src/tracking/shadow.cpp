@@ -26,6 +26,7 @@ bool shadow_watch::any_written(byte_range range) {
 
 void shadow_watch::scan(byte_range range, std::vector<byte_range>& written) {
     range = around(range);
+    make_room(written, range.size() / line + 1);
     for (std::size_t i = range.begin; i < range.end; i += line) {
         const std::size_t bytes = std::min(line, range.end - i);
         // The line is read once, as another thread may be writing it. The compiler needs no call where it knows the

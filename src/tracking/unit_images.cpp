@@ -3,17 +3,19 @@
 
 #include <cstring>
 #include <iterator>
+#include <new>
+#include <utility>
 
 namespace unibuf::detail {
 
 /// Returns the first image that ends behind the beginning of `range`.
-unit_images::images::iterator unit_images::first_in(byte_range range) {
+unit_images::images::iterator unit_images::first_in(byte_range range) noexcept {
     auto result = images_.upper_bound(range.begin);
     if (result != images_.begin() && range.begin < unit_of(*std::prev(result)).end) --result;
     return result;
 }
 
-unit_images::images::const_iterator unit_images::first_in(byte_range range) const {
+unit_images::images::const_iterator unit_images::first_in(byte_range range) const noexcept {
     return const_cast<unit_images*>(this)->first_in(range);
 }
 
@@ -25,35 +27,36 @@ std::vector<byte_range> unit_images::inside(byte_range range) const {
     return result;
 }
 
-void unit_images::copy(byte_range inner, byte_range unit, image& to) const {
+void unit_images::copy(byte_range inner, byte_range unit, image& to) const noexcept {
     std::memcpy(to.bytes.data() + (inner.begin - unit.begin), memory_.data() + inner.begin, inner.size());
 }
 
 void unit_images::take(byte_range unit, byte_range inner) {
-    const auto [made, is_new] = images_.try_emplace(unit.begin);
-    if (is_new) made->second.bytes.resize(unit.size());
-    copy(inner, unit, made->second);
+    const auto found = images_.find(unit.begin);
+    if (found != images_.end()) return copy(inner, unit, found->second);
+    image made;
+    made.bytes.resize(unit.size());
+    copy(unit, unit, made);
+    images_.emplace(unit.begin, std::move(made));
 }
 
-void unit_images::take_written(byte_range range) {
+void unit_images::take_written(byte_range range) noexcept {
     for (auto each = first_in(range); each != images_.end() && each->first < range.end; ++each) {
         const byte_range unit = unit_of(*each);
         copy(range.clipped_to(unit), unit, each->second);
     }
 }
 
-void unit_images::expect_no_more(byte_range range) {
+void unit_images::expect_no_more(byte_range range) noexcept {
     for (auto each = first_in(range); each != images_.end() && each->first < range.end; ++each) {
-        each->second.expected.take_out(range);
+        try {
+            each->second.expected.take_out(range);
+        } catch (const std::bad_alloc&) {  // the image stays longer
+        }
     }
 }
 
-byte_ranges unit_images::end_writing(byte_range unit) {
-    image& of = images_.at(unit.begin);
-    byte_ranges result;
-    if (--of.writers == 0) add_differing(unit, unit, of, result);
-    return result;
-}
+bool unit_images::end_writing(byte_range unit) noexcept { return --images_.find(unit.begin)->second.writers == 0; }
 
 void unit_images::add_differing(byte_range inner, byte_range unit, const image& from, byte_ranges& result) const {
     const auto now = memory_.subspan(inner.begin, inner.size());

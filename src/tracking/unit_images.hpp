@@ -28,13 +28,14 @@ public:
     void take(byte_range unit, byte_range inner);
 
     /// Notes that unibuf has written `range`: that is no write of the program.
-    void take_written(byte_range range);
+    void take_written(byte_range range) noexcept;
 
     /// Begins a write of unibuf to some bytes of `unit`, which has an image.
     void begin_writing(byte_range unit) { ++images_.at(unit.begin).writers; }
 
-    /// Ends a write of unibuf, and returns what else was written meanwhile; empty while others of its writes go on.
-    byte_ranges end_writing(byte_range unit);
+    /// Ends a write of unibuf, and returns whether no other of its writes goes on: then what differs from the image was
+    /// written by the program.
+    bool end_writing(byte_range unit) noexcept;
 
     /// Returns the bytes of `found`, told by units, that the program has written. Where a device has newer bytes, only
     /// those count that differ from an image.
@@ -49,7 +50,7 @@ public:
     /// Notes that a device is about to have newer content in `inner`. expect_no_more says that it has it by now, or
     /// never will.
     void expect(byte_range unit, byte_range inner) { images_.at(unit.begin).expected.add(inner); }
-    void expect_no_more(byte_range range);
+    void expect_no_more(byte_range range) noexcept;
 
     /// Forgets images in `range` that nobody writes, for which nothing is expected, and whose units are not `needed`.
     template <class Needed>
@@ -73,10 +74,10 @@ private:
     static byte_range unit_of(const images::value_type& of) noexcept {
         return {of.first, of.first + of.second.bytes.size()};
     }
-    void copy(byte_range inner, byte_range unit, image& to) const;
+    void copy(byte_range inner, byte_range unit, image& to) const noexcept;
     void add_differing(byte_range inner, byte_range unit, const image& from, byte_ranges& result) const;
-    images::iterator first_in(byte_range range);
-    images::const_iterator first_in(byte_range range) const;
+    images::iterator first_in(byte_range range) noexcept;
+    images::const_iterator first_in(byte_range range) const noexcept;
 
     std::span<const std::byte> memory_;
     images images_;

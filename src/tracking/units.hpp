@@ -18,6 +18,12 @@ inline void append(std::vector<byte_range>& to, byte_range next) {
     }
 }
 
+/// Makes room for so many more, growing as push_back does.
+template <class T>
+void make_room(std::vector<T>& in, std::size_t more) {
+    if (in.capacity() - in.size() < more) in.reserve(std::max(in.size() + more, 2 * in.capacity()));
+}
+
 struct units {
     std::size_t each = 1;
     std::size_t memory = 0;  // size of the memory, of which the last unit may have only a part

@@ -12,7 +12,9 @@ using coherence::knowledge;
 using coherence::pointers;
 
 /// Keeps what was found by units, of bytes that are looked at: a device that shares the memory may have written others.
-void host_writes::keep_found(const byte_ranges& found) {
+void host_writes::keep_found() {
+    if (found_.empty()) return;
+    const byte_ranges found = byte_ranges::of(found_);
     byte_ranges looked_at;
     byte_ranges certain;
     for (const byte_range& each : found) {
@@ -21,8 +23,14 @@ void host_writes::keep_found(const byte_ranges& found) {
             if (is_newer_elsewhere(k)) certain.add(images_.missing(piece));
         });
     }
-    pending_.add(looked_at);
     conflicts_.add(certain);
+    pending_.add(looked_at);
+    constexpr std::size_t worth_keeping = 256;
+    if (found_.capacity() > worth_keeping) {
+        found_ = {};
+    } else {
+        found_.clear();
+    }
 }
 
 /// Returns the bytes of `found`, told by units, that the program has written.
@@ -32,20 +40,24 @@ byte_ranges host_writes::written(const directory& known, const byte_ranges& foun
     return result;
 }
 
-void host_writes::before_device_writes(const region& part, bool share) {
-    if (is_scattered(part)) return coherence::stop_watching(known_, part);
-    part.for_each_run([&](byte_range run) { prepare_run(run, share); });
+void host_writes::before_device_writes(const region& part) {
+    if (is_scattered(part) || !watch_) return coherence::stop_watching(known_, part);
+    part.for_each_run([&](byte_range run) { prepare_run(run); });
 }
 
-void host_writes::prepare_run(byte_range range, bool share) {
+void host_writes::stop_watching(const directory::promise& in, const region& part) noexcept {
+    coherence::stop_watching(in, part);
+    if (!watch_ || is_scattered(part)) return;
+    try {
+        part.for_each_run([&](byte_range run) { watch_->disarm(run); });
+    } catch (const error&) {  // what is found there is not asked for
+    }
+}
+
+void host_writes::prepare_run(byte_range range) {
     const auto unwatched = [](const knowledge& k) { return k.exposed() && !k.watched(); };
     try {
         for (const byte_range& piece : known_.where(range, &knowledge::exposed)) {
-            if (!watch_ || share) {
-                if (watch_) watch_->disarm(piece);
-                coherence::expose(known_, piece, pointers::assumed);
-                continue;
-            }
             std::vector<byte_range> units = units_.cut_by(piece);
             const auto elsewhere = [](const knowledge& k) { return !k.at_host(); };
             for (const byte_range& each : known_.where(piece, unwatched)) {
@@ -80,10 +92,7 @@ void host_writes::take_image(byte_range unit, byte_range inner) {
     bool was_written = true;
     for (int tries = 0; was_written && tries < 4; ++tries) {
         images_.take(unit, inner);
-        std::vector<byte_range> found;
-        watch_->scan(unit, found);
-        was_written = !found.empty();
-        keep_found(byte_ranges::of(std::move(found)));
+        was_written = scan(unit);
     }
 }
 

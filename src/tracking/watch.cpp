@@ -49,20 +49,16 @@ std::unique_ptr<watch> make_watch(std::span<std::byte> memory, own_pages own, st
 byte_ranges touched(std::span<std::byte> memory) {
     const byte_range all{0, memory.size()};
     if (!kernel::instance().usable()) return all;
-    const auto start = reinterpret_cast<std::uintptr_t>(memory.data());
-    const std::size_t before = start % system::page_size();
+    const std::size_t before = reinterpret_cast<std::uintptr_t>(memory.data()) % system::page_size();
     const std::size_t pages = (before + memory.size() + system::page_size() - 1) / system::page_size();
-    std::vector<kernel::region> regions;
+    std::vector<byte_range> found;
     try {
         kernel::instance().scan({memory.data() - before, pages * system::page_size()}, kernel::look_for::touched,
-                                regions, std::numeric_limits<std::size_t>::max());
+                                memory, found, std::numeric_limits<std::size_t>::max());
     } catch (const error&) {
         return all;
     }
-    std::vector<byte_range> found;
-    found.reserve(regions.size());
-    for (const auto [begin, end] : regions) found.push_back({std::max(begin, start) - start, end - start});
-    return byte_ranges::of(std::move(found)).clipped_to(all);
+    return byte_ranges::of(std::move(found));
 }
 
 const mechanism& about() {

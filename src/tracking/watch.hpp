@@ -43,7 +43,8 @@ public:
     virtual void disarm(byte_range range) = 0;
 
     /// Adds what was written of `range`, rounded outwards and armed all over, since it was armed or scanned. Later
-    /// writes are found by the next scan: none is missed.
+    /// writes are found by the next scan: none is missed. Where it throws, what was found until then has been added,
+    /// and all else is left for the next scan.
     virtual void scan(byte_range range, std::vector<byte_range>& written) = 0;
 
     /// Returns whether anything of `range` was written, and leaves that for the next scan to find.

@@ -102,13 +102,17 @@ TEST(bands, have_one_form) {
     const lattice on{.pitch = {3, 1}, .axes = 2};
     constexpr std::size_t bytes = 9;
     const box whole{.on = on, .begin = {0, 0}, .end = {3, 3}};
-    const auto flip = [](knowledge& k) { k.current ^= 1; };
+    const auto flip_in = [](bands& of, const box& within) {
+        of.divide(within);
+        of.change(within, [](knowledge& k) { k.current ^= 1; });
+        of.join([](std::size_t, std::size_t, const box&) { return false; });
+    };
     std::vector<bands> all;
     for (unsigned content = 0; content < 1U << bytes; ++content) {
         all.emplace_back(on, bytes, knowledge{});
         for (std::size_t at = 0; at < bytes; ++at) {
             if ((content >> at & 1U) != 0)
-                for_each_box({at, at + 1}, on, [&](const box& of) { all.back().update(of, flip); });
+                for_each_box({at, at + 1}, on, [&](const box& of) { flip_in(all.back(), of); });
         }
     }
     for (unsigned content = 0; content < all.size(); ++content) {
@@ -116,7 +120,7 @@ TEST(bands, have_one_form) {
             unsigned expected = content;
             for (const std::size_t at : test::bytes_of(region(of))) expected ^= 1U << at;
             bands changed = all[content];
-            changed.update(of, flip);
+            flip_in(changed, of);
             ASSERT_TRUE(changed == all[expected]) << content;
             unsigned found = 0;
             changed.for_each_run(whole, [&](byte_range run, const knowledge& k) {

@@ -121,10 +121,11 @@ TEST_F(pool, watches_no_page_before_another_space_has_been_current) {
         std::byte* const pointer = second.host();
         EXPECT_NE(second.state(), buffer_state::host_dirty);
         const auto protected_bytes = [&] {
-            std::vector<tracking::kernel::region> written;
-            tracking::kernel::instance().scan({pointer, size}, tracking::kernel::look_for::written, written, size);
+            std::vector<byte_range> written;
+            const std::span all(pointer, size);
+            tracking::kernel::instance().scan(all, tracking::kernel::look_for::written, all, written, size);
             std::size_t result = size;
-            for (const auto& each : written) result -= each.end - each.begin;
+            for (const byte_range& each : written) result -= each.size();
             return result;
         };
         EXPECT_EQ(protected_bytes(), 0u);
