@@ -3,6 +3,7 @@
 import os
 import signal
 import sys
+import time
 
 import numpy as np
 import pytest
@@ -105,6 +106,15 @@ def attach_again(dask_worker):
 
 def pids(client):
     return client.run(os.getpid)
+
+
+def kill(client, worker):
+    """Kills a worker, and waits until the scheduler has noticed: until then it counts as one that can be asked."""
+    os.kill(pids(client)[worker], signal.SIGKILL)
+    until = time.monotonic() + 60
+    while worker in client.scheduler_info()["workers"]:
+        assert time.monotonic() < until, "the scheduler takes a killed worker for a living one"
+        time.sleep(0.01)
 
 
 def at(client, worker, function, *arguments):
@@ -212,7 +222,7 @@ def test_a_killed_worker_takes_nothing_from_the_others(client, workers):
     inode = at(client, second, memory_of, buffer).result(timeout=60)[0]
     assert inode is not None
     kept = client.gather(buffer, direct=True)
-    os.kill(pids(client)[first], signal.SIGKILL)
+    kill(client, first)
     assert at(client, second, memory_of, buffer).result(timeout=60)[:2] == (inode, 3 * N)
     assert memory_of(kept)[:2] == (inode, 3 * N)
 
@@ -221,7 +231,7 @@ def test_what_a_killed_worker_alone_had_is_made_again(client, workers):
     first, second = workers
     buffer = client.submit(made, 6, workers=[first], allow_other_workers=True, pure=False)
     buffer.result(timeout=60)
-    os.kill(pids(client)[first], signal.SIGKILL)
+    kill(client, first)
     assert at(client, second, memory_of, buffer).result(timeout=60)[1] == 6 * N
 
 
