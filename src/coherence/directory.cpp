@@ -195,10 +195,8 @@ summary directory::summarize() const noexcept {
     return result;
 }
 
-directory::promise::promise(directory& in, const region& part) : in_(in), part_(part) { divide(part_); }
-
-directory::promise::~promise() {
-    if (lives_ && in_.many_) {
+void directory::promise::end() noexcept {
+    if (lives_) {
         const promise** link = &in_.many_->promises;
         while (*link && *link != this) link = &const_cast<promise*>(*link)->next_;
         if (*link) *link = next_;

@@ -257,8 +257,13 @@ private:
 class directory::promise {
 public:
     /// Throws std::bad_alloc; for all bytes, and where pieces end there, it does not.
-    promise(directory& in, const region& part);
-    ~promise();
+    promise(directory& in, const region& part) : in_(in), part_(part) {
+        const bool is_all_of_one = !in.many_ && part.is_range() && part.hull() == in.whole();
+        if (!is_all_of_one) divide(part_);
+    }
+    ~promise() {
+        if (in_.many_) end();
+    }
     promise(const promise&) = delete;
     promise& operator=(const promise&) = delete;
 
@@ -277,6 +282,7 @@ private:
     friend class directory;
 
     void begin() noexcept;
+    void end() noexcept;
 
     directory& in_;
     region part_;

@@ -56,7 +56,7 @@ struct gate {
     static constexpr access access_of(std::uint64_t word) noexcept { return static_cast<access>(word >> 1 & 3); }
 
     /// Takes the lease without the lock, and returns its ticket; 0 where it needs the lock.
-    std::uint64_t take_solo(access what) noexcept {
+    UNIBUF_INLINED std::uint64_t take_solo(access what) noexcept {
         const std::uint32_t need = what == access::read ? host_readable : host_writable;
         if (!(ready.load(std::memory_order_acquire) & need)) return 0;
         const std::uint64_t mine = solo_of(this_thread(), what);
