@@ -1,5 +1,5 @@
-// tests/fault/memory_sweep_test.cpp: every verb, in every state that a buffer may be in, with each allocation of the
-// host that it makes denied once.
+// tests/fault/sweep_fault_test.cpp: every verb, in every state that a buffer may be in, with each allocation of the
+// host that it makes denied once, and each call to the device failing once, half way.
 //
 // After a call that failed each byte is what it was before, or what the verb makes of it; after one that did not, it is
 // the latter. All spaces agree, whichever is read first, and what the program stored through a pointer is found.
@@ -10,18 +10,20 @@
 #include <new>
 #include <optional>
 #include <ostream>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "fault/no_memory.hpp"
 #include "support/fake_device.hpp"
+#include "support/faults.hpp"
 #include "unibuf/batch.hpp"
 #include "unibuf/buffer.hpp"
 #include "unibuf/error.hpp"
 #include "unibuf/memory_pool.hpp"
 
-namespace unibuf::test::memory_sweep_test {
+namespace unibuf::test::sweep_fault_test {
 namespace {
 
 using bytes = std::vector<std::byte>;
@@ -375,36 +377,69 @@ const place places[] = {
     {"visible", [] { return fake_device::get({.visible = true}).where(); }},
 };
 
-class denied_memory : public testing::TestWithParam<std::tuple<place, verb_case>> {
+/// Calls `act` with allocation `n` of the host denied. Returns whether it made so many.
+bool without_memory(unsigned n, const std::function<void()>& act) {
+    const no_memory denied(n);
+    act();
+    return denied.was_felt();
+}
+
+/// Calls `act` with call `n` to fake devices failing half way. Returns whether there were so many.
+bool with_failing_call(unsigned n, const std::function<void()>& act) {
+    const unsigned before = faults::all().fired();
+    faults::all().arm(n + 1, n % 2 ? error_code::out_of_memory : error_code::transfer_failed, true);
+    act();
+    faults::all().disarm();
+    return faults::all().fired() != before;
+}
+
+class sweep : public testing::TestWithParam<std::tuple<place, verb_case>> {
 protected:
-    denied_memory() { set_default_device(where_); }
-    ~denied_memory() override { set_default_device(host); }
+    sweep() { set_default_device(where_); }
+    ~sweep() override { set_default_device(host); }
 
-    const verb_case& verb() const { return std::get<1>(GetParam()); }
+    /// Tries the verb in each state, with each call that may fail failing once.
+    void try_all(bool (*fails)(unsigned, const std::function<void()>&)) {
+        for (const std::size_t size : {std::size_t{20} << 10, std::size_t{3000}}) {
+            for (const state_case& state : states) {
+                bool failed = true;
+                for (unsigned n = 0; failed; ++n) {
+                    ASSERT_LT(n, 3000u);
+                    failed = false;
+                    for (const bool host_first : {false, true}) {
+                        SCOPED_TRACE(std::string(state.name) + ", " + std::to_string(size) + " bytes, call " +
+                                     std::to_string(n) + (host_first ? ", host first" : ""));
+                        failed |= try_one(state, size, host_first, [&](const auto& act) { return fails(n, act); });
+                    }
+                }
+            }
+        }
+    }
 
-    /// Calls the verb with allocation `n` denied. Returns whether it made so many.
-    bool call(const state_case& state, std::size_t size, unsigned n, bool host_first) const {
+private:
+    /// Returns whether a call failed.
+    template <class Fails>
+    bool try_one(const state_case& state, std::size_t size, bool host_first, const Fails& fails) {
+        const verb_case& verb = std::get<1>(GetParam());
         tried of(size);
         state.make(of, where_);
-        bytes after = of.whole;
         bool threw = false;
-        bool felt = false;
-        {
-            const no_memory denied(n);
+        const std::function<void()> act = [&] {
             try {
-                verb().call(of, where_);
+                verb.call(of, where_);
             } catch (const std::bad_alloc&) {
                 threw = true;
-            } catch (const error& failure) {
+            } catch (const error&) {
                 threw = true;
             }
-            felt = denied.was_felt();
-        }
-        verb().after(of, after);
+        };
+        const bool failed = fails(act);
+        for (standing_hold& each : of.bound) resume(each);
+        bytes after = of.whole;
+        verb.after(of, after);
         try {
-            for (standing_hold& each : of.bound) resume(each);
-            const bytes first = read(*of.of, host_first ? host : where_);
-            const bytes second = read(*of.of, host_first ? where_ : host);
+            const bytes first = read_at_last(*of.of, host_first ? host : where_);
+            const bytes second = read_at_last(*of.of, host_first ? where_ : host);
             for (std::size_t i = 0; i < size; ++i) {
                 const bool is_one_of_both = first[i] == after[i] || (threw && first[i] == of.whole[i]);
                 if (first[i] == second[i] && is_one_of_both) continue;
@@ -417,33 +452,37 @@ protected:
         } catch (const std::exception& failure) {
             ADD_FAILURE() << failure.what();
         }
-        return felt;
+        return failed;
+    }
+
+    /// What was queued and failed is told of once by each end of it.
+    static bytes read_at_last(const buffer& of, space where) {
+        for (int left = 3;; --left) {
+            try {
+                return read(of, where);
+            } catch (const error&) {
+                if (left == 0) throw;
+            }
+        }
     }
 
     space where_ = std::get<0>(GetParam()).where();
 };
 
-TEST_P(denied_memory, leaves_one_truth) {
-    for (const std::size_t size : {std::size_t{20} << 10, std::size_t{3000}}) {
-        for (const state_case& state : states) {
-            bool made = true;
-            for (unsigned n = 0; made; ++n) {
-                ASSERT_LT(n, 3000u);
-                made = false;
-                for (const bool host_first : {false, true}) {
-                    SCOPED_TRACE(std::string(state.name) + ", " + std::to_string(size) + " bytes, allocation " +
-                                 std::to_string(n) + (host_first ? ", host first" : ""));
-                    made |= call(state, size, n, host_first);
-                }
-            }
-        }
-    }
+std::string name_of(const testing::TestParamInfo<std::tuple<place, verb_case>>& of) {
+    return std::string(std::get<0>(of.param).name) + "_" + std::get<1>(of.param).name;
 }
 
+class denied_memory : public sweep {};
+TEST_P(denied_memory, leaves_one_truth) { try_all(&without_memory); }
 INSTANTIATE_TEST_SUITE_P(all, denied_memory, testing::Combine(testing::ValuesIn(places), testing::ValuesIn(verbs)),
-                         [](const auto& each) {
-                             return std::string(std::get<0>(each.param).name) + "_" + std::get<1>(each.param).name;
-                         });
+                         name_of);
+
+class failed_call : public sweep {};
+TEST_P(failed_call, leaves_one_truth) { try_all(&with_failing_call); }
+INSTANTIATE_TEST_SUITE_P(all, failed_call,
+                         testing::Combine(testing::ValuesIn(std::span(places).subspan(1)), testing::ValuesIn(verbs)),
+                         name_of);
 
 }  // namespace
-}  // namespace unibuf::test::memory_sweep_test
+}  // namespace unibuf::test::sweep_fault_test
