@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <memory>
 #include <utility>
 
 #include "unibuf/detail/gate.hpp"
@@ -25,10 +26,9 @@ public:
     copy_view(copy_view&& other) noexcept
         : gate_(std::exchange(other.gate_, nullptr)), native_(other.native_), data_(other.data_), tag_(other.tag_) {}
     copy_view& operator=(copy_view&& other) noexcept {
-        std::swap(gate_, other.gate_);
-        std::swap(native_, other.native_);
-        std::swap(data_, other.data_);
-        std::swap(tag_, other.tag_);
+        if (this == &other) return *this;
+        release();
+        std::construct_at(this, std::move(other));
         return *this;
     }
     ~copy_view() { release(); }

@@ -14,7 +14,7 @@ namespace unibuf {
 /// of unibuf held, on the thread that is in need; several threads may call it at once, also while another thread ends
 /// the view. It may take locks of the program, as long as no thread that holds one of them calls unibuf and waits
 /// there. It may end no view but its own. Inside it, an access to the buffer for which the memory is needed throws
-/// error(access_conflict).
+/// error(access_conflict), and the holder is not asked again, whatever else it accesses.
 ///
 /// `let_go` is called with `context`, which lives until the view has ended and all calls have returned. The last thread
 /// to use it destroys it, with no lock held. A `context` that owns the view keeps it, and the view keeps the context,

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <memory>
 #include <span>
 #include <utility>
 
@@ -26,11 +27,9 @@ public:
           bytes_(other.bytes_),
           tag_(other.tag_) {}
     host_bytes& operator=(host_bytes&& other) noexcept {
-        std::swap(gate_, other.gate_);
-        std::swap(data_, other.data_);
-        std::swap(offset_, other.offset_);
-        std::swap(bytes_, other.bytes_);
-        std::swap(tag_, other.tag_);
+        if (this == &other) return *this;
+        end();
+        std::construct_at(this, std::move(other));
         return *this;
     }
     ~host_bytes() { end(); }

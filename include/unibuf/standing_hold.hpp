@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <utility>
 
 #include "unibuf/detail/gate.hpp"
@@ -59,9 +60,9 @@ public:
     standing_hold(standing_hold&& other) noexcept
         : gate_(std::exchange(other.gate_, nullptr)), ticket_(other.ticket_), native_(other.native_) {}
     standing_hold& operator=(standing_hold&& other) noexcept {
-        std::swap(gate_, other.gate_);
-        std::swap(ticket_, other.ticket_);
-        std::swap(native_, other.native_);
+        if (this == &other) return *this;
+        release();
+        std::construct_at(this, std::move(other));
         return *this;
     }
     ~standing_hold() { release(); }

@@ -44,18 +44,18 @@ void check_before_lease(core& of, const request& asked) {
 class quiet_bytes {
 public:
     /// Waits until others have let go of the bytes, and makes them quiet. Throws as the access would.
-    quiet_bytes(core& of, const request& asked) : of_(of), where_(asked.where), range_(asked.part.hull()) {
+    quiet_bytes(core& of, const request& asked) : of_(of), where_(asked.where), part_(asked.part) {
         lock through(of);
         if (!through->holds.any_standing()) return;
         wait_for_holds(through, asked);
         claim keep(through);
         pause_elsewhere(through, asked, keep);
-        shown_ = pause_for_view(through, where_, range_);
+        shown_ = pause_for_view(through, where_, part_);
     }
     ~quiet_bytes() {
         if (shown_ == 0) return;
         lock through(of_);
-        end_pause_of_view(through, where_, range_, shown_);
+        end_pause_of_view(through, where_, part_.hull(), shown_);
     }
     quiet_bytes(const quiet_bytes&) = delete;
     quiet_bytes& operator=(const quiet_bytes&) = delete;
@@ -63,7 +63,7 @@ public:
 private:
     core& of_;
     space where_;
-    byte_range range_;
+    region part_;
     std::uint64_t shown_ = 0;
 };
 

@@ -10,7 +10,28 @@
 namespace unibuf::detail {
 namespace {
 
-thread_local constinit unsigned asking = 0;  // number of calls to holders that this thread is in
+/// A call to a holder that this thread is in, within others.
+struct call {
+    explicit call(const holder& asked) noexcept : who(asked), outer(innermost) { innermost = this; }
+    ~call() { innermost = outer; }
+    call(const call&) = delete;
+    call& operator=(const call&) = delete;
+
+    static thread_local constinit const call* innermost;
+    const holder& who;
+    const call* const outer;
+};
+
+thread_local constinit const call* call::innermost = nullptr;
+
+/// Returns whether this thread is in a call to the holder, which would be asked again and again where it needs memory.
+bool is_being_asked(const holder& who) noexcept {
+    for (const call* each = call::innermost; each; each = each->outer) {
+        if (each->who.let_go == who.let_go && each->who.context == who.context) return true;
+    }
+    return false;
+}
+
 constinit std::atomic<bool> any_was_named = false;
 
 }  // namespace
@@ -29,10 +50,14 @@ void ask_to_let_go(lock& through, space where, byte_range range) {
     ++through->waiting;  // keeps the gate shut
     {
         const lock::released unlocked(through);
-        ++asking;
-        for (const holder& each : all) each.let_go(each.context.get());
+        for (const holder& each : all) {
+            if (is_being_asked(each)) continue;
+            const call now(each);
+            each.let_go(each.context.get());
+        }
+        const holder none;
+        const call ending(none);
         all.clear();  // destroys a context where this was its last owner
-        --asking;
     }
     --through->waiting;
 }
@@ -54,6 +79,6 @@ void ask_all_to_let_go(lock& through) {
     for (const space where : everywhere) ask_to_let_go(through, where, through->whole());
 }
 
-bool is_asking() noexcept { return asking != 0; }
+bool is_asking() noexcept { return call::innermost != nullptr; }
 
 }  // namespace unibuf::detail

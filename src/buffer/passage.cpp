@@ -268,6 +268,7 @@ void find_host_writes(lock& through, const request& asked) {
     const region hull(asked.part.hull());
     const bool at_once = host_writes::is_scattered(asked.part) && !through->holds.any_other(hull, 0);
     through->writes()->find(at_once ? hull.hull() : runs_of(asked.part), asked.where, asked.what);
+    if (at_once && asked.where == host && asked.what != access::read) through->writes()->before_host_writes(asked.part);
     through->any_exposed = through->holds.host_is_held_for_writing() || coherence::any_exposed(through->directory);
 }
 

@@ -63,19 +63,14 @@ request to_expose(const region& part, const char* verb) {
 }
 
 /// Adds a view of the copy at `where` to `held`, and keeps its bytes from standing holds elsewhere.
-std::uint64_t add_view(lock& through, held_ranges& held, space where, byte_range range) {
-    held.add_view(range);
+std::uint64_t add_view(lock& through, held_ranges& held, space where, const region& part) {
+    held.add_view(part.hull());
     try {
-        return pause_for_view(through, where, range);
+        return pause_for_view(through, where, part);
     } catch (...) {
-        held.end_view(range);
+        held.end_view(part.hull());
         throw;
     }
-}
-
-/// Ends a view of the host's copy through which the program could write.
-void end_writer(held_ranges& writers, byte_range range, view_tag tag) noexcept {
-    tag.box != 0 ? writers.end_view_of_box(tag.box) : writers.end_view(range);
 }
 
 /// Throws where a launch could not take the bytes from the host.
@@ -148,13 +143,18 @@ host_bytes begin_host_view(core& of, const region& part) {
     const byte_range range = part.hull();
     view_tag tag;
     held_ranges& writers = through->holds.writers_of_host();
-    part.is_range() ? writers.add_view(range) : void(tag.box = writers.add_view_of_box(part));
+    tag.shown = pause_for_view(through, host, part);
     try {
-        tag.shown = pause_for_view(through, host, range);
+        writers.add_view(part, tag.shown);
+    } catch (...) {
+        end_pause_of_view(through, host, range, tag.shown);
+        throw;
+    }
+    try {
         expose_host(through, part);
     } catch (...) {
-        if (tag.shown != 0) end_pause_of_view(through, host, range, tag.shown);
-        end_writer(writers, range, tag);
+        end_pause_of_view(through, host, range, tag.shown);
+        writers.end_view(range, tag.shown);
         throw;
     }
     of.add_handle();
@@ -165,7 +165,7 @@ void end_host_view(core& of, byte_range range, view_tag tag) noexcept {
     holder gone;  // is destroyed after the lock
     lock through(of);
     if (tag.holder != 0) gone = through->holds.remove_holder(tag.holder);
-    end_writer(through->holds.writers_of_host(), range, tag);
+    through->holds.writers_of_host().end_view(range, tag.shown);
     end_pause_of_view(through, host, range, tag.shown);
 }
 
@@ -207,7 +207,7 @@ copy_view begin_copy_view(core& of, space where, const region& part) {
     way.bring();
     show(*through.operator->(), *way.at(), part);
     const byte_range range = part.hull();
-    const std::uint64_t shown = add_view(through, through->holds.readers_at(where.id()), where, range);
+    const std::uint64_t shown = add_view(through, through->holds.readers_at(where.id()), where, part);
     return view_of(through, *way.at(), where, range, {.shown = shown});
 }
 

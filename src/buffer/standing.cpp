@@ -238,29 +238,39 @@ void end_pause_of_pointers(lock& through, space where, const region& part) {
     }
 }
 
-std::uint64_t pause_for_view(lock& through, space where, byte_range range) {
+namespace {
+
+/// Returns what a view of `part` takes from a hold; a range as little as it can.
+region taken_from(const standing& of, const region& part) {
+    return part.is_range() ? region(part.hull().clipped_to(of.part.hull())) : part;
+}
+
+}  // namespace
+
+std::uint64_t pause_for_view(lock& through, space where, const region& part) {
     const std::uint64_t shown = through->holds.next_ticket();
     std::vector<standing>& all = through->holds.standing_holds();
     auto each = all.begin();
     try {
         for (; each != all.end(); ++each) {
-            if (each->where != where) each->pointed.at(where.id()).add_view(range.clipped_to(each->part.hull()));
+            if (each->where != where) each->pointed.at(where.id()).add_view(taken_from(*each, part), shown);
         }
     } catch (...) {
         while (each != all.begin()) {
             --each;
-            if (each->where != where) each->pointed.at(where.id()).end_view(range.clipped_to(each->part.hull()));
+            if (each->where == where) continue;
+            each->pointed.at(where.id()).end_view(part.hull().clipped_to(each->part.hull()), shown);
         }
         throw;
     }
     return shown;
 }
 
-void end_pause_of_view(lock& through, space where, byte_range range, std::uint64_t shown) noexcept {
+void end_pause_of_view(lock& through, space where, byte_range hull, std::uint64_t shown) noexcept {
     for (standing& each : through->holds.standing_holds()) {
         if (each.where == where || each.since > shown) continue;
-        each.pointed.find(where.id())->end_view(range.clipped_to(each.part.hull()));
-        each.shown_last = each.shown_last.joined_with(range.clipped_to(each.part.hull()));
+        each.pointed.find(where.id())->end_view(hull.clipped_to(each.part.hull()), shown);
+        each.shown_last = each.shown_last.joined_with(hull.clipped_to(each.part.hull()));
     }
 }
 

@@ -76,16 +76,12 @@ bool names::remove(std::string_view name) {
 }
 
 void names::remove(const core& of) noexcept {
-    std::vector<core_handle> gone;
+    decltype(ranges_) gone;  // its handles end after the lock
     const std::scoped_lock lock(mutex_);
     for (auto each = ranges_.begin(); each != ranges_.end();) {
-        if (each->second.of != &of) {
-            ++each;
-            continue;
-        }
-        core_handle kept = std::move(each->second.kept);
-        each = ranges_.erase(each);
-        if (kept) gone.push_back(std::move(kept));
+        const auto next = std::next(each);
+        if (each->second.of == &of) gone.insert(ranges_.extract(each));
+        each = next;
     }
 }
 

@@ -16,6 +16,7 @@
 #include <utility>
 #include <vector>
 
+#include "process/lasting.hpp"
 #include "process/mutex.hpp"
 #include "system/images.hpp"
 #include "unibuf/trace.hpp"
@@ -33,7 +34,7 @@ constexpr std::uint64_t is_place = std::uint64_t{1} << 63;
 class places {
 public:
     static places& instance() {
-        static auto* const only = new places;
+        static process::lasting<places> only;
         return *only;
     }
 
@@ -72,7 +73,7 @@ enum class owner : std::uint8_t {
 class bindings {
 public:
     static bindings& instance() {
-        static auto* const only = new bindings;
+        static process::lasting<bindings> only;
         return *only;
     }
 

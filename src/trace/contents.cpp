@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "coherence/byte_ranges.hpp"
+#include "process/lasting.hpp"
 #include "process/mutex.hpp"
 
 namespace unibuf::trace {
@@ -44,7 +45,7 @@ private:
 class all_contents {
 public:
     static all_contents& instance() {
-        static auto* const only = new all_contents;  // buffers may end after static objects
+        static process::lasting<all_contents> only;  // buffers may end after static objects
         return *only;
     }
 

@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "process/forks.hpp"
+#include "process/lasting.hpp"
 #include "process/mutex.hpp"
 #include "trace/call_site.hpp"
 #include "trace/contents.hpp"
@@ -99,7 +100,7 @@ std::atomic<std::size_t> ring_size = 1024;
 class rings {
 public:
     static rings& instance() {
-        static auto* const only = new rings;  // threads may end after static objects
+        static process::lasting<rings> only;  // threads may end after static objects
         return *only;
     }
 
@@ -184,7 +185,7 @@ std::uint32_t this_process() noexcept {
 class buffer_names {
 public:
     static buffer_names& instance() {
-        static auto* const only = new buffer_names;  // buffers may go when static objects do
+        static process::lasting<buffer_names> only;  // buffers may go when static objects do
         return *only;
     }
 

@@ -57,13 +57,14 @@ void coverage::collect(byte_range range, byte_ranges& to) const {
     }
 }
 
-std::uint64_t held_ranges::add_view_of_box(const region& part) {
-    boxes_.push_back({last_box_ + 1, part});
-    return ++last_box_;
+void held_ranges::add_view(const region& part, std::uint64_t number) {
+    if (part.is_range()) return add_view(part.hull());
+    boxes_.push_back({number, part});
 }
 
-void held_ranges::end_view_of_box(std::uint64_t number) noexcept {
-    std::erase_if(boxes_, [&](const view_of_box& each) { return each.number == number; });
+void held_ranges::end_view(byte_range hull, std::uint64_t number) noexcept {
+    const auto is_meant = [&](const view_of_box& each) { return each.number == number; };
+    if (std::erase_if(boxes_, is_meant) == 0) end_view(hull);
 }
 
 bool held_ranges::any(const region& part) const noexcept {

@@ -46,9 +46,10 @@ public:
     void add_view(byte_range range) { views_.add(range); }
     void end_view(byte_range range) noexcept { views_.remove(range); }
 
-    /// Adds a view of a box, and returns its number.
-    std::uint64_t add_view_of_box(const region& part);
-    void end_view_of_box(std::uint64_t number) noexcept;
+    /// Adds a view of a region, which `number` stands for where that is a box.
+    void add_view(const region& part, std::uint64_t number);
+    /// Ends the view of a region with this hull.
+    void end_view(byte_range hull, std::uint64_t number) noexcept;
 
     bool any() const noexcept { return any_pointer() || any_view(); }
     bool any(const region& part) const noexcept;
@@ -71,7 +72,6 @@ private:
     byte_ranges pointers_;
     coverage views_;
     std::vector<view_of_box> boxes_;
-    std::uint64_t last_box_ = 0;
 };
 
 }  // namespace unibuf::detail

@@ -1,5 +1,6 @@
 // tracking/own_write.cpp: unibuf's own writes to the host's copy.
 #include <exception>
+#include <memory>
 #include <utility>
 
 #include "tracking/host_writes.hpp"
@@ -58,10 +59,9 @@ host_writes::own_write::own_write(own_write&& other) noexcept
       edges_(std::move(other.edges_)) {}
 
 host_writes::own_write& host_writes::own_write::operator=(own_write&& other) noexcept {
-    std::swap(in_, other.in_);
-    std::swap(part_, other.part_);
-    std::swap(inner_, other.inner_);
-    std::swap(edges_, other.edges_);
+    if (this == &other) return *this;
+    std::destroy_at(this);
+    std::construct_at(this, std::move(other));
     return *this;
 }
 

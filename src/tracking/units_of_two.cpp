@@ -40,6 +40,11 @@ byte_ranges host_writes::written(const directory& known, const byte_ranges& foun
     return result;
 }
 
+void host_writes::before_host_writes(const region& part) {
+    if (!watch_ || !is_scattered(part)) return;
+    coherence::expose(known_, known_.where(units_.around(part.hull()), is_newer_elsewhere), pointers::assumed);
+}
+
 void host_writes::before_device_writes(const region& part) {
     if (is_scattered(part) || !watch_) return coherence::stop_watching(known_, part);
     part.for_each_run([&](byte_range run) { prepare_run(run); });

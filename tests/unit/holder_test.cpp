@@ -318,5 +318,37 @@ TEST_F(a_holder, may_end_its_view_while_it_is_asked_by_another_thread) {
     EXPECT_FALSE(there(first));
 }
 
+/// A holder that needs memory to let go is not asked for it within its own call.
+TEST_F(a_holder, is_not_asked_again_inside_itself) {
+    struct greedy {
+        std::optional<copy_view> view;
+        int asked = 0;
+        error_code refused{};
+    };
+    const auto kept = std::make_shared<greedy>();
+    buffer first(size), second(size);
+    write(first, 1);
+    copy_view shown = first.copy_view(device);
+    shown.held_by({[](void* context) noexcept {
+                       greedy& of = *static_cast<greedy*>(context);
+                       if (++of.asked > 10) return;
+                       try {
+                           buffer more(size);
+                           put(more, test::of(size, 9), space("debug:0"));
+                       } catch (const error& failure) {
+                           of.refused = failure.code();
+                       }
+                       of.view.reset();
+                   },
+                   kept});
+    kept->view.emplace(std::move(shown));
+    limit_memory(device, size);
+    write(second, 2);
+    EXPECT_EQ(kept->asked, 1);
+    EXPECT_EQ(kept->refused, error_code::out_of_memory);
+    EXPECT_FALSE(there(first));
+    EXPECT_EQ(content(first), of(size, 1));
+}
+
 }  // namespace
 }  // namespace unibuf::test::holder_test

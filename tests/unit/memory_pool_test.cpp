@@ -467,5 +467,22 @@ TEST(size_classes, of_what_nothing_has_room_for_is_that) {
     EXPECT_EQ(detail::class_of(0), 64u);
 }
 
+/// Handles that were given out end with the release, also where a view lives a moment longer.
+TEST_F(pool, keeps_no_handle_beside_a_view_that_outlives_the_release) {
+    const default_device_is by_default(device);
+    constexpr std::size_t size = 10'000;
+    buffer b = of_.acquire(size);
+    put(b, of(size, 1), device);
+    b.device();
+    {
+        const auto view = b.host_view(10, 100);
+        of_.release(std::move(b));
+    }
+    limit_memory(device, 12'000);
+    buffer other(11'000);
+    EXPECT_NO_THROW(put(other, of(11'000, 2), device));
+    limit_memory(device, no_memory_limit);
+}
+
 }  // namespace
 }  // namespace unibuf::test::memory_pool_test

@@ -8,6 +8,44 @@
 namespace unibuf::test::moved_from_test {
 namespace {
 
+/// Every handle that holds something lets go of it where another one is moved onto it.
+TEST(a_handle_that_is_assigned_to, lets_go_at_once) {
+    const space where("debug:0");
+    const auto is_let_go = [&](const char* name, auto hold) {
+        buffer first(8192);
+        buffer second(8192);
+        put(first, of(8192, 1));
+        put(second, of(8192, 2));
+        auto held = hold(first);
+        auto other = hold(second);
+        held = std::move(other);
+        EXPECT_TRUE(first.is_only_handle()) << name;
+        EXPECT_FALSE(first.is_bound()) << name;
+        EXPECT_NO_THROW(first.discard(where)) << name;
+        EXPECT_NO_THROW(first.read_write(host)) << name;
+        EXPECT_EQ(failure_of([&] { second.discard(where); }).code, error_code::access_conflict) << name;
+        auto& same = held;
+        held = std::move(same);  // keeps what it holds
+        EXPECT_EQ(failure_of([&] { second.discard(where); }).code, error_code::access_conflict) << name;
+    };
+    const auto bring = [&](buffer& of) { of.read(where).release(); };
+    is_let_go("copy_view", [&](buffer& of) { return of.copy_view(where); });
+    is_let_go("standing_hold", [&](buffer& of) { return of.bind(where, access::read); });
+    is_let_go("lease", [&](buffer& of) { return of.read(where); });
+    const auto is_free_of_views = [&] {
+        buffer first(8192);
+        buffer second(8192);
+        bring(first);
+        bring(second);
+        auto held = first.host_view();
+        held = second.host_view();
+        EXPECT_TRUE(first.is_only_handle());
+        EXPECT_NO_THROW(first.discard(host));
+        EXPECT_EQ(failure_of([&] { second.discard(host); }).code, error_code::access_conflict);
+    };
+    is_free_of_views();
+}
+
 TEST(a_moved_from_buffer, has_no_size_and_no_id) {
     buffer b(10);
     const buffer taken = std::move(b);

@@ -9,6 +9,7 @@
 #include <thread>
 #include <vector>
 
+#include "support/fake_device.hpp"
 #include "support/seeds.hpp"
 #include "unit/common.hpp"
 
@@ -323,6 +324,31 @@ TEST(rectangle_handle, says_what_is_no_rectangle) {
     const rectangle<int> gone = std::move(part);
     EXPECT_EQ(failure_of([&] { part.sync_to_host(); }).code, error_code::invalid_argument);
     EXPECT_EQ(gone.shape(), shape(2, 2));
+}
+
+/// What unibuf itself writes to many rows is no write of the program beside bytes that a device has newer.
+TEST(a_rectangle_handle, of_many_rows_that_an_access_writes_makes_no_conflict) {
+    const space there = fake_device::get({}).where();
+    constexpr std::size_t row = 48;
+    for (const std::size_t rows : {64U, 65U, 119U}) {
+        for (const bool fills : {false, true}) {
+            buffer b(rows * row, mirrored);
+            std::fill_n(b.host(), rows * row, std::byte{1});
+            b.read(there).release();  // what is stored from now on is found
+            b.view(725, rows * row / 2).fill(std::vector{std::byte{2}}, there);
+            const slice along[] = {full_extent, {0, 8, 1}};
+            buffer column = b.view(shape(rows, row), 1, along);
+            fills ? column.fill(std::vector{std::byte{3}}, host) : column.copy_from(of(rows * 8, 3));
+            bytes expected = of(rows * row, 1);
+            std::fill_n(expected.begin() + 725, rows * row / 2, std::byte{2});
+            for (std::size_t i = 0; i < rows; ++i) {
+                std::fill_n(expected.begin() + static_cast<std::ptrdiff_t>(i * row), 8, std::byte{3});
+            }
+            EXPECT_NO_THROW(EXPECT_TRUE(same(content(b), expected)) << rows);
+            const auto lease = b.read(there);
+            EXPECT_TRUE(same(seen_now(lease.native()), expected)) << rows;
+        }
+    }
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 // tests/unit/standing_pauses_test.cpp: bytes that go back and forth between standing holds and accesses elsewhere.
 #include <cstring>
+#include <optional>
 #include <stdexcept>
 #include <thread>
 
@@ -290,6 +291,36 @@ TEST(a_standing_hold, is_told_to_go_on_once_where_that_throws_what_is_no_error_o
     hold.pause();
     EXPECT_THROW(hold.resume(), std::runtime_error);
     EXPECT_EQ(told, 1);
+}
+
+/// A view of some columns takes those from a hold, and not what lies between their rows.
+TEST(a_standing_hold, keeps_the_columns_beside_those_of_a_view) {
+    constexpr std::size_t rows = 8;
+    constexpr std::size_t row = 30;
+    const auto columns = [](buffer& of, std::size_t from, std::size_t to) {
+        const slice along[] = {full_extent, {from, to, 1}};
+        return of.view(shape(rows, row), 1, along);
+    };
+    for (const bool writes : {false, true}) {
+        buffer b(rows * row);
+        b.copy_from(of(rows * row, 1));
+        buffer left = columns(b, 0, 10);
+        buffer right = columns(b, 20, 30);
+        const standing_hold hold = b.bind("debug:0", access::read_write);
+        std::byte* const device = hold.native().as<std::byte>();
+        std::optional<host_view<std::byte>> view;
+        std::optional<copy_view> copy;
+        writes ? void(view.emplace(left.host_view())) : void(copy.emplace(left.copy_view(host)));
+        EXPECT_EQ(right.read(host)[5], std::byte{1});  // that is over: its bytes are open again
+        for (std::size_t i = 0; i < rows; ++i) device[i * row + 25] = std::byte{7};
+        EXPECT_EQ(right.read(host)[5], std::byte{7}) << writes;
+        for (std::size_t i = 0; i < rows; ++i) device[i * row + 3] = std::byte{7};  // which the view has
+        EXPECT_EQ(left.read(host)[3], std::byte{1}) << writes;
+        view.reset();
+        copy.reset();
+        for (std::size_t i = 0; i < rows; ++i) device[i * row + 3] = std::byte{9};
+        EXPECT_EQ(left.read(host)[3], std::byte{9}) << writes;
+    }
 }
 
 }  // namespace
