@@ -53,11 +53,14 @@ bool recycle(core& of, std::uint64_t pool) {
     }
     known->released = true;
     forget_names(through);
+    const bool alone = !of.has_other_handles();
+    if (alone) {
+        forget(through);
+        return true;
+    }
     if (through->holds.host_is_held_for_writing()) through->holds.writers_of_host().end_pointers(through->whole());
     for (const copy& each : through->copies) through->holds.end_handles(each.where, through->whole());
-    const bool alone = !of.has_other_handles();
-    if (alone) forget(through);
-    return alone;
+    return false;
 }
 
 bool forget_views(core& of) {

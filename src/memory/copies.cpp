@@ -121,6 +121,7 @@ void copies::separate(space_id where, std::string why) {
 }
 
 void copies::free_all() noexcept {
+    if (all_.empty()) return;  // of a buffer that nobody has used, which is to be cheap
     for (const copy& each : all_) forget(each);
     std::erase_if(all_, [](const copy& each) { return each.placed == placement::shared; });
     all_.clear();
