@@ -11,8 +11,9 @@
 //   find         tell the directory what the program wrote at the host through pointers: what moves depends on it
 //   check        is anything lost or contested? Until here no content has changed but what was found; a copy may have
 //                been made, memory may have changed hands, and standing holds may be paused. Only steps can fail after,
-//                and what the verb needs memory for
+//                and what the plan and the verb need memory for
 //   plan         coherence says which steps it takes
+//   promise      the directory promises that what is done can be noted without memory
 //   carry out    steps are done without the lock, behind a claim; each that is done is told to the directory at once,
 //                so that after a failure it is as before, or better
 //   grant        the verb makes of it what it is for: a lease, a pointer, a mark
