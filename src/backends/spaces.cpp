@@ -248,8 +248,9 @@ std::size_t count_of_spaces() noexcept {
 
 device& device_of(space where) noexcept { return table::instance().at(where); }
 
-void check_left_behind(space where) {
-    if (!table::instance().is_left_behind(where)) return;
+bool was_left_behind(space where) noexcept { return table::instance().is_left_behind(where); }
+
+void tell_left_behind(space where) {
     throw error(error_code::device_lost,
                 fmt::format("{} is the parent process's: its driver was loaded before this process was forked off",
                             where.name()));

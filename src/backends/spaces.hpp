@@ -25,10 +25,16 @@ std::size_t count_of_spaces() noexcept;
 /// Returns the device behind a space.
 device& device_of(space where) noexcept;
 
-/// Throws error(device_lost) where this process was forked off one that had found the space, and cannot use its driver.
-void check_left_behind(space where);
+/// Returns whether this process was forked off one that had found the space, and cannot use its driver.
+bool was_left_behind(space where) noexcept;
+inline bool is_left_behind(space where) noexcept {
+    return process::fork_count.load(std::memory_order_relaxed) != 0 && was_left_behind(where);
+}
+
+/// Throws error(device_lost) where that is so.
+[[noreturn]] void tell_left_behind(space where);
 inline void check_not_left_behind(space where) {
-    if (process::fork_count.load(std::memory_order_relaxed) != 0) check_left_behind(where);
+    if (is_left_behind(where)) tell_left_behind(where);
 }
 
 /// Returns what devices() tells of a space, without a look for others.

@@ -102,6 +102,14 @@ bool make_copy(lock& through, const request& asked) {
     return true;
 }
 
+/// Forgets work of the parent process that only reads: what that reads is the parent's memory, not this process's.
+void forget_readers_left_behind(work_list& queued) noexcept {
+    for (std::size_t i = queued.ranges().size(); i-- > 0;) {
+        const coherence::queued_work& each = queued.ranges()[i];
+        if (!each.writes && backends::is_left_behind(space::from_id(each.where))) queued.remove(each.ticket);
+    }
+}
+
 /// Takes nothing from the host before the lease begins, if it does: a device may have bytes of its own behind the
 /// host's, and what it is to overwrite is not brought there.
 void keep_for_the_host(std::vector<coherence::step>& steps) {
@@ -151,6 +159,7 @@ passage::passage(lock& through, const request& asked) : lock_(through), asked_(a
         backends::check_not_left_behind(asked_.where);
     }
     lock_->use_now();
+    if (process::fork_count.load(std::memory_order_relaxed) != 0) forget_readers_left_behind(lock_->holds.work());
     if (asked_.waits_for_holds) forget_events(lock_);
     if (asked_.asks_holders) ask_writers_of_host(lock_, asked_.where, asked_.part.hull());
     enter();

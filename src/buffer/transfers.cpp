@@ -294,6 +294,10 @@ fence transfers::publish(const step& step) {
     trace::count_publication();
     ++lock_->with_seldom_used().publications;
     if (used_by_device.on_host()) return {};  // the host in the place of a device has nothing to publish
+    if (device == step.from && backends::is_left_behind(space::from_id(device))) {
+        const auto lacks = [](const coherence::knowledge& k) { return !k.at_host(); };
+        if (!lock_->directory.any(step.part, lacks)) return {};  // the device of the parent has written nothing
+    }
     backends::memory& shared = *used_by_device.memory;
     const access what = step.seen && shared.publishes_content() ? access::write : step.what;  // no byte moves for that
     const queue on = queue_at(asked_, device);

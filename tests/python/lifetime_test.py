@@ -242,10 +242,13 @@ def test_the_end_is_quiet(end, space):
 def test_after_a_fork_the_child_reads_what_the_host_had(space):
     found = run("""
 b = UnifiedBuffer(5000).fill(3); b.device; a = b.host; a[7] = 4
+only_read = UnifiedBuffer(5000).fill(6)
+with only_read.read(): pass
 c = UnifiedBuffer(5000); c.device; c.mark_device_dirty()
 child = os.fork()
 if child == 0:
     assert b.host[7] == 4 and b.to_numpy()[8] == 3 and a[9] == 3
+    assert only_read.host[7] == 6  # the device has only read it, also where it uses the host's memory
     of_the_parent = unibuf.default_device() not in ("host", "debug:0")  # these two are the host's memory
     for other in (lambda: c.host, lambda: b.device, lambda: b.sync_to_device(), lambda: b.read().__enter__(),
                   lambda: UnifiedBuffer(9).device):
