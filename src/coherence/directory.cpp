@@ -33,7 +33,7 @@ void directory::split(std::size_t offset) {
 /// Makes pieces begin and end where `part` does. Where it throws, some do.
 void directory::divide(const region& part) {
     if (!part.is_range() && !boxes() && see_as_boxes(part.as_box()->on)) return divide(part);
-    if (boxes()) return for_each_box_of(part, [&](const box& of) { many_->boxes->divide(of); });
+    if (boxes()) return for_each_box_of(part, [&](const box& of) { boxes()->divide(of); });
     if (!part.is_range()) return divide(runs_of(part));
     if (part.empty()) return;
     split(part.begin());
@@ -94,9 +94,9 @@ void directory::join(byte_range around) noexcept {
         return join_ranges(index_at(std::min(around.begin, bytes_ - 1)), last);
     }
     if (many_->promises) {
-        many_->boxes->join([&](std::size_t axis, std::size_t index, const box& of) { return keeps(axis, index, of); });
+        boxes()->join([&](std::size_t axis, std::size_t index, const box& of) { return keeps(axis, index, of); });
     } else {
-        many_->boxes->join([](std::size_t, std::size_t, const box&) { return false; });
+        boxes()->join([](std::size_t, std::size_t, const box&) { return false; });
     }
     if (many_->promises || !boxes()->is_one()) return;
     first_ = boxes()->first();

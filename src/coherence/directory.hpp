@@ -180,6 +180,7 @@ private:
         const std::optional<bands>& boxes = many_->boxes;
         return boxes ? &*boxes : nullptr;
     }
+    bands* boxes() noexcept { return const_cast<bands*>(std::as_const(*this).boxes()); }
     std::size_t ranges() const noexcept { return many_ ? 1 + many_->later.size() : 1; }
 
     template <class Visit>
@@ -206,7 +207,7 @@ private:
 
     template <class Change>
     void change_piece(const region& part, const Change& change) noexcept {
-        if (boxes()) return for_each_box_of(part, [&](const box& of) { many_->boxes->change(of, change); });
+        if (boxes()) return for_each_box_of(part, [&](const box& of) { boxes()->change(of, change); });
         part.for_each_run([&](byte_range run) { change_range(run, change); });
     }
 
