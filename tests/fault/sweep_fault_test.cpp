@@ -3,9 +3,14 @@
 //
 // After a call that failed each byte is what it was before, or what the verb makes of it; after one that did not, it is
 // the latter. All spaces agree, whichever is read first, and what the program stored through a pointer is found.
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <fstream>
 #include <functional>
 #include <new>
 #include <optional>
@@ -18,6 +23,7 @@
 #include "fault/no_memory.hpp"
 #include "support/fake_device.hpp"
 #include "support/faults.hpp"
+#include "support/sanitizers.hpp"
 #include "unibuf/batch.hpp"
 #include "unibuf/buffer.hpp"
 #include "unibuf/error.hpp"
@@ -377,6 +383,87 @@ const place places[] = {
     {"visible", [] { return fake_device::get({.visible = true}).where(); }},
 };
 
+/// While it lives, the process can have no more of a resource.
+class no_more_of {
+public:
+    no_more_of(decltype(RLIMIT_AS) what, rlim_t in_use) : what_(what) {
+        ::getrlimit(what_, &before_);
+        const rlimit none{.rlim_cur = in_use, .rlim_max = before_.rlim_max};
+        ::setrlimit(what_, &none);
+    }
+    ~no_more_of() { ::setrlimit(what_, &before_); }
+    no_more_of(const no_more_of&) = delete;
+    no_more_of& operator=(const no_more_of&) = delete;
+
+private:
+    decltype(RLIMIT_AS) what_;
+    rlimit before_{};
+};
+
+rlim_t addresses_in_use() {
+    rlim_t pages = 0;
+    std::ifstream("/proc/self/statm") >> pages;
+    return pages * static_cast<rlim_t>(::sysconf(_SC_PAGESIZE));
+}
+
+rlim_t descriptors_in_use() {
+    const int next = ::open("/dev/null", O_RDONLY | O_CLOEXEC);
+    ::close(next);
+    return static_cast<rlim_t>(next);
+}
+
+/// Takes nearly all mappings that a process may have, and, when it is asked to, the others.
+class mappings {
+public:
+    static std::size_t most() {
+        std::size_t result = 65530;
+        std::ifstream("/proc/sys/vm/max_map_count") >> result;
+        return result;
+    }
+
+    mappings() : pages_(2 * most()) {
+        memory_ = static_cast<std::byte*>(
+            ::mmap(nullptr, pages_ * page_, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0));
+        take();
+        leave();
+    }
+    ~mappings() { ::munmap(memory_, pages_ * page_); }
+    mappings(const mappings&) = delete;
+    mappings& operator=(const mappings&) = delete;
+
+    /// Each page that differs from those beside it takes two.
+    void take() {
+        while (::mprotect(memory_ + (taken_ + 1) * page_, page_, PROT_READ) == 0) taken_ += 2;
+        ASSERT_LT(taken_ + 2, pages_);
+    }
+
+    void leave() {
+        constexpr std::size_t left = 1000;
+        const std::size_t kept = taken_ - std::min(taken_, left);
+        for (; taken_ != kept; taken_ -= 2) ::mprotect(memory_ + (taken_ - 1) * page_, page_, PROT_NONE);
+    }
+
+private:
+    std::size_t page_ = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
+    std::size_t pages_;
+    std::byte* memory_ = nullptr;
+    std::size_t taken_ = 0;
+};
+
+// Each of these calls `act` in a moment without a resource, and returns that this was the only one.
+
+bool without_addresses(unsigned, const std::function<void()>& act) {
+    const no_more_of addresses(RLIMIT_AS, addresses_in_use());
+    act();
+    return false;
+}
+
+bool without_descriptors(unsigned, const std::function<void()>& act) {
+    const no_more_of descriptors(RLIMIT_NOFILE, descriptors_in_use());
+    act();
+    return false;
+}
+
 /// Calls `act` with allocation `n` of the host denied. Returns whether it made so many.
 bool without_memory(unsigned n, const std::function<void()>& act) {
     const no_memory denied(n);
@@ -399,7 +486,7 @@ protected:
     ~sweep() override { set_default_device(host); }
 
     /// Tries the verb in each state, with each call that may fail failing once.
-    void try_all(bool (*fails)(unsigned, const std::function<void()>&)) {
+    void try_all(const std::function<bool(unsigned, const std::function<void()>&)>& fails) {
         for (const std::size_t size : {std::size_t{20} << 10, std::size_t{3000}}) {
             for (const state_case& state : states) {
                 bool failed = true;
@@ -482,6 +569,24 @@ class failed_call : public sweep {};
 TEST_P(failed_call, leaves_one_truth) { try_all(&with_failing_call); }
 INSTANTIATE_TEST_SUITE_P(all, failed_call,
                          testing::Combine(testing::ValuesIn(std::span(places).subspan(1)), testing::ValuesIn(verbs)),
+                         name_of);
+
+class a_moment : public sweep {};
+TEST_P(a_moment, without_addresses_descriptors_or_mappings_has_no_effect_after_it) {
+    if (has_address_sanitizer) GTEST_SKIP() << "the address sanitizer ends a process that can have no more addresses";
+    try_all(&without_addresses);
+    try_all(&without_descriptors);
+    if (mappings::most() > 100'000) GTEST_SKIP() << "a process has too many mappings here";
+    mappings all;
+    try_all([&](unsigned, const std::function<void()>& act) {
+        all.take();
+        act();
+        all.leave();
+        return false;
+    });
+}
+INSTANTIATE_TEST_SUITE_P(all, a_moment,
+                         testing::Combine(testing::ValuesIn(std::span(places).first(1)), testing::ValuesIn(verbs)),
                          name_of);
 
 }  // namespace
