@@ -55,7 +55,7 @@ public:
     ~quiet_bytes() {
         if (shown_ == 0) return;
         lock through(of_);
-        end_pause_of_view(through, where_, part_.hull(), shown_);
+        end_pause_of_view(through, where_, part_.hull(), shown_, !part_.is_range());
     }
     quiet_bytes(const quiet_bytes&) = delete;
     quiet_bytes& operator=(const quiet_bytes&) = delete;

@@ -110,7 +110,11 @@ written_later::~written_later() {
 void written_later::leave() noexcept {
     if (!promise_) return;
     const lock through(of_);
-    coherence::drop_where_others(*promise_, leased_.part, leased_.where.id());
+    const coherence::space_set group = through->copies.memories().group(leased_.where.id());
+    // Where pointers are out, the host stays current: a store beside bytes that a device alone has would be a conflict.
+    if (through->any_exposed && coherence::has(group, coherence::host)) return;
+    coherence::drop_where_others(*promise_, leased_.part, group);
+    coherence::drop_where_others(*promise_, leased_.part, coherence::set_of(leased_.where.id()));
 }
 
 void written_later::begin() noexcept {

@@ -41,6 +41,7 @@ void prepare_to_expose(lock& through) {
 /// the holds. The copy is there and current.
 void expose_host(lock& through, const region& part) {
     copy& there = *through->copies.find(coherence::host);
+    through->any_exposed = true;  // also where this fails half way
     through->writes()->expose(part, is_untouched(there));
     there.untouched = false;
     through->any_exposed = coherence::any_exposed(through->directory);
@@ -71,6 +72,11 @@ std::uint64_t add_view(lock& through, held_ranges& held, space where, const regi
         held.end_view(part.hull());
         throw;
     }
+}
+
+/// Ends a view of the host's copy through which the program could write.
+void end_writer(held_ranges& writers, byte_range range, view_tag tag) noexcept {
+    tag.box != 0 ? writers.end_view_of_box(tag.box) : writers.end_view(range);
 }
 
 /// Throws where a launch could not take the bytes from the host.
@@ -144,17 +150,17 @@ host_bytes begin_host_view(core& of, const region& part) {
     view_tag tag;
     held_ranges& writers = through->holds.writers_of_host();
     tag.shown = pause_for_view(through, host, part);
+    if (!part.is_range()) tag.box = tag.shown;
     try {
-        writers.add_view(part, tag.shown);
+        tag.box != 0 ? writers.add_view_of_box(part, tag.box) : writers.add_view(range);
+        try {
+            expose_host(through, part);
+        } catch (...) {
+            end_writer(writers, range, tag);
+            throw;
+        }
     } catch (...) {
-        end_pause_of_view(through, host, range, tag.shown);
-        throw;
-    }
-    try {
-        expose_host(through, part);
-    } catch (...) {
-        end_pause_of_view(through, host, range, tag.shown);
-        writers.end_view(range, tag.shown);
+        end_pause_of_view(through, host, range, tag.shown, tag.box != 0);
         throw;
     }
     of.add_handle();
@@ -165,8 +171,8 @@ void end_host_view(core& of, byte_range range, view_tag tag) noexcept {
     holder gone;  // is destroyed after the lock
     lock through(of);
     if (tag.holder != 0) gone = through->holds.remove_holder(tag.holder);
-    through->holds.writers_of_host().end_view(range, tag.shown);
-    end_pause_of_view(through, host, range, tag.shown);
+    end_writer(through->holds.writers_of_host(), range, tag);
+    end_pause_of_view(through, host, range, tag.shown, tag.box != 0);
 }
 
 native_memory device_handle(core& of, const region& part) {
@@ -208,7 +214,7 @@ copy_view begin_copy_view(core& of, space where, const region& part) {
     show(*through.operator->(), *way.at(), part);
     const byte_range range = part.hull();
     const std::uint64_t shown = add_view(through, through->holds.readers_at(where.id()), where, part);
-    return view_of(through, *way.at(), where, range, {.shown = shown});
+    return view_of(through, *way.at(), where, range, {.shown = shown, .box = part.is_range() ? 0 : shown});
 }
 
 copy_view hold_copy(core& of, space where, const region& part) {
@@ -261,7 +267,7 @@ void end_copy_view(core& of, space where, byte_range range, view_tag tag) noexce
     if (tag.holder != 0) gone = through->holds.remove_holder(tag.holder);
     if (tag.upload != 0) through->holds.remove_upload(tag.upload);
     through->holds.end_view(where.id(), range);
-    if (tag.shown != 0) end_pause_of_view(through, where, range, tag.shown);
+    if (tag.shown != 0) end_pause_of_view(through, where, range, tag.shown, tag.box != 0);
 }
 
 void adopt(core& of, std::unique_ptr<backends::memory> memory) {

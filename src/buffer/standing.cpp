@@ -240,9 +240,18 @@ void end_pause_of_pointers(lock& through, space where, const region& part) {
 
 namespace {
 
-/// Returns what a view of `part` takes from a hold; a range as little as it can.
-region taken_from(const standing& of, const region& part) {
-    return part.is_range() ? region(part.hull().clipped_to(of.part.hull())) : part;
+/// Notes that a view takes its bytes from the hold.
+void take_from(standing& of, space where, const region& part, std::uint64_t shown) {
+    if (of.where == where) return;
+    held_ranges& pointed = of.pointed.at(where.id());
+    if (part.is_range()) return pointed.add_view(part.hull().clipped_to(of.part.hull()));
+    if (of.part.overlaps(part)) pointed.add_view_of_box(part, shown);
+}
+
+void give_back(standing& of, space where, byte_range hull, std::uint64_t shown, bool of_box) noexcept {
+    if (of.where == where) return;
+    held_ranges& pointed = *of.pointed.find(where.id());
+    of_box ? pointed.end_view_of_box(shown) : pointed.end_view(hull.clipped_to(of.part.hull()));
 }
 
 }  // namespace
@@ -252,24 +261,18 @@ std::uint64_t pause_for_view(lock& through, space where, const region& part) {
     std::vector<standing>& all = through->holds.standing_holds();
     auto each = all.begin();
     try {
-        for (; each != all.end(); ++each) {
-            if (each->where != where) each->pointed.at(where.id()).add_view(taken_from(*each, part), shown);
-        }
+        for (; each != all.end(); ++each) take_from(*each, where, part, shown);
     } catch (...) {
-        while (each != all.begin()) {
-            --each;
-            if (each->where == where) continue;
-            each->pointed.at(where.id()).end_view(part.hull().clipped_to(each->part.hull()), shown);
-        }
+        while (each != all.begin()) give_back(*--each, where, part.hull(), shown, !part.is_range());
         throw;
     }
     return shown;
 }
 
-void end_pause_of_view(lock& through, space where, byte_range hull, std::uint64_t shown) noexcept {
+void end_pause_of_view(lock& through, space where, byte_range hull, std::uint64_t shown, bool of_box) noexcept {
     for (standing& each : through->holds.standing_holds()) {
         if (each.where == where || each.since > shown) continue;
-        each.pointed.find(where.id())->end_view(hull.clipped_to(each.part.hull()), shown);
+        give_back(each, where, hull, shown, of_box);
         each.shown_last = each.shown_last.joined_with(hull.clipped_to(each.part.hull()));
     }
 }

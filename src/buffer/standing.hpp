@@ -39,7 +39,7 @@ void pause_elsewhere(lock& through, const request& asked, claim& keep);
 void pause_for_pointer(lock& through, space where, const region& part);
 std::uint64_t pause_for_view(lock& through, space where, const region& part);
 void end_pause_of_pointers(lock& through, space where, const region& part);
-void end_pause_of_view(lock& through, space where, byte_range hull, std::uint64_t shown) noexcept;
+void end_pause_of_view(lock& through, space where, byte_range hull, std::uint64_t shown, bool of_box) noexcept;
 
 /// Opens the bytes that nobody holds and nobody has paused, as rule 3 says.
 void open_again(lock& through) noexcept;

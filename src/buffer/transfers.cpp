@@ -332,7 +332,7 @@ void transfers::fill(std::span<const std::byte> pattern, const promise& in) {
     at.untouched = false;
     if (at.queues) lock_->holds.work().reserve(lock_->holds.size() + 1);
     fence done;
-    coherence::drop_where_others(in, asked_.part, asked_.where.id());
+    coherence::drop_where_others(in, asked_.part, coherence::set_of(asked_.where.id()));
     try {
         done = fill_part(at, asked_.part, pattern);
     } catch (const error& failure) {

@@ -138,9 +138,9 @@ void drop(directory& known, const region& part, space_id where) {
     known.update(part, [&](knowledge& k) { k.current &= ~set_of(where); });
 }
 
-void drop_where_others(const directory::promise& in, const region& part, space_id where) noexcept {
+void drop_where_others(const directory::promise& in, const region& part, space_set which) noexcept {
     in.update(part, [&](knowledge& k) {
-        const space_set others = k.current & ~set_of(where);
+        const space_set others = k.current & ~which;
         if (others != 0 || k.what == content::unwritten) k.current = others;
     });
 }

@@ -58,9 +58,9 @@ void settle_without(directory& known, const region& part, space_id where);
 /// Notes that the space `where` no longer holds `part`. Before this, only_at is empty there.
 void drop(directory& known, const region& part, space_id where);
 
-/// Drops what the space `where` holds of `part` where another space is current, too, and where nobody has written:
-/// those bytes are zero anywhere.
-void drop_where_others(const directory::promise& in, const region& part, space_id where) noexcept;
+/// Drops what the spaces `which`, which share a memory, hold of `part` where another space is current, too, and where
+/// nobody has written: those bytes are zero anywhere.
+void drop_where_others(const directory::promise& in, const region& part, space_set which) noexcept;
 
 /// Notes that a memory that two spaces use by turns was `from`'s and is `to`'s now, with all that is current in it.
 void hand_over(directory& known, space_id from, space_id to);

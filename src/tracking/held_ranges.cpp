@@ -57,14 +57,8 @@ void coverage::collect(byte_range range, byte_ranges& to) const {
     }
 }
 
-void held_ranges::add_view(const region& part, std::uint64_t number) {
-    if (part.is_range()) return add_view(part.hull());
-    boxes_.push_back({number, part});
-}
-
-void held_ranges::end_view(byte_range hull, std::uint64_t number) noexcept {
-    const auto is_meant = [&](const view_of_box& each) { return each.number == number; };
-    if (std::erase_if(boxes_, is_meant) == 0) end_view(hull);
+void held_ranges::end_view_of_box(std::uint64_t number) noexcept {
+    std::erase_if(boxes_, [&](const view_of_box& each) { return each.number == number; });
 }
 
 bool held_ranges::any(const region& part) const noexcept {

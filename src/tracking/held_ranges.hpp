@@ -46,10 +46,9 @@ public:
     void add_view(byte_range range) { views_.add(range); }
     void end_view(byte_range range) noexcept { views_.remove(range); }
 
-    /// Adds a view of a region, which `number` stands for where that is a box.
-    void add_view(const region& part, std::uint64_t number);
-    /// Ends the view of a region with this hull.
-    void end_view(byte_range hull, std::uint64_t number) noexcept;
+    /// Both are about a view of a box, which `number` stands for. One that was not added is not ended.
+    void add_view_of_box(const region& part, std::uint64_t number) { boxes_.push_back({number, part}); }
+    void end_view_of_box(std::uint64_t number) noexcept;
 
     bool any() const noexcept { return any_pointer() || any_view(); }
     bool any(const region& part) const noexcept;

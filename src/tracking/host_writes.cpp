@@ -94,9 +94,9 @@ void host_writes::arm(byte_range range) {
 /// Looks what was written, and keeps what is found. Returns whether anything was. Where the host has no memory left,
 /// what was found is kept by the next look.
 bool host_writes::scan(byte_range range) {
-    const std::size_t before = found_.size();
+    keep_found();  // what an earlier look has left
     watch_->scan(range, found_);
-    const bool any = found_.size() != before;
+    const bool any = !found_.empty();
     keep_found();
     return any;
 }

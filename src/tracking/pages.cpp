@@ -64,14 +64,20 @@ void page_watch::scan(byte_range range, std::vector<byte_range>& written) {
         hot_.forget(cold, written);
     }
     hot_.scan(pages, written);
-    const std::size_t others = written.size();
     for (const byte_range& each : hot_.beside(pages)) {
-        look(each, kernel::look_for::written_and_protect, written, std::numeric_limits<std::size_t>::max());
+        look(each, kernel::look_for::written_and_protect, seen_, std::numeric_limits<std::size_t>::max());
     }
+    make_room(written, seen_.size());
+    written.insert(written.end(), seen_.begin(), seen_.end());
     try {
-        const auto found = std::span(written).subspan(others);
-        for (const byte_range& each : hot_.learn(pages, found)) kernel::instance().unprotect(around(each));
+        for (const byte_range& each : hot_.learn(pages, seen_)) kernel::instance().unprotect(around(each));
     } catch (const std::bad_alloc&) {  // they stay protected
+    }
+    constexpr std::size_t worth_keeping = 256;
+    if (seen_.capacity() > worth_keeping) {
+        seen_ = {};
+    } else {
+        seen_.clear();
     }
 }
 

@@ -37,8 +37,9 @@ private:
     std::span<std::byte> memory_;
     of kind_;
     hot_pages hot_;
-    bool armed_ = false;  // some of the memory was armed at some time
-    bool used_ = false;   // the memory was used before this watch
+    std::vector<byte_range> seen_;  // what a scan has found beside hot pages, and not told yet
+    bool armed_ = false;            // some of the memory was armed at some time
+    bool used_ = false;             // the memory was used before this watch
 };
 
 }  // namespace unibuf::tracking

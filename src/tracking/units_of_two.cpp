@@ -55,7 +55,7 @@ void host_writes::stop_watching(const directory::promise& in, const region& part
     if (!watch_ || is_scattered(part)) return;
     try {
         part.for_each_run([&](byte_range run) { watch_->disarm(run); });
-    } catch (const error&) {  // what is found there is not asked for
+    } catch (const std::exception&) {  // what is found there is not asked for
     }
 }
 

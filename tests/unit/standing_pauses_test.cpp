@@ -323,5 +323,24 @@ TEST(a_standing_hold, keeps_the_columns_beside_those_of_a_view) {
     }
 }
 
+/// A view of a rectangle that shares no byte with a hold is no reason to keep its device waiting.
+TEST(a_standing_hold, goes_on_beside_a_view_of_other_rows) {
+    buffer b(16 * 16);
+    b.copy_from(of(16 * 16, 1));
+    int paused = 0;
+    int resumed = 0;
+    const standing_hold hold =
+        b.bind("debug:0", access::read_write,
+               {.offset = 0, .count = 32, .pause = [&] { ++paused; }, .resume = [&] { ++resumed; }});
+    const slice along[] = {{8, 12, 1}, {2, 6, 1}};
+    buffer inside = b.view(shape(16, 16), 1, along);
+    for (int i = 0; i < 2; ++i) {
+        auto view = inside.host_view();
+        b.read(host, {.offset = 0, .count = 16}).release();
+        EXPECT_EQ(paused, i + 1);
+        EXPECT_EQ(resumed, i + 1);
+    }
+}
+
 }  // namespace
 }  // namespace unibuf::test::standing_pauses_test
