@@ -204,26 +204,6 @@ void directory::promise::end() noexcept {
     in_.join(part_.hull());
 }
 
-void directory::promise::divide(const region& part) {
-    try {
-        in_.divide(part);
-    } catch (...) {
-        in_.join(part_.hull());
-        throw;
-    }
-    begin();
-}
-
-void directory::promise::divide(const byte_ranges& ranges) {
-    try {
-        in_.divide(ranges);
-    } catch (...) {
-        in_.join(part_.hull());
-        throw;
-    }
-    begin();
-}
-
 /// Notes that the promise lives: where there is one piece, nothing could be joined.
 void directory::promise::begin() noexcept {
     if (lives_ || !in_.many_) return;

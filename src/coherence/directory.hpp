@@ -269,8 +269,8 @@ public:
     promise& operator=(const promise&) = delete;
 
     /// Promises so for a smaller part, or for several.
-    void divide(const region& part);
-    void divide(const byte_ranges& ranges);
+    void divide(const region& part) { divide_at(part); }
+    void divide(const byte_ranges& ranges) { divide_at(ranges); }
 
     /// Calls change(knowledge&), which depends on nothing else, for each piece of `part`.
     /// REQUIRES: `part` is the part of the promise, or divide() was called for it.
@@ -282,6 +282,16 @@ public:
 private:
     friend class directory;
 
+    template <class Bytes>
+    void divide_at(const Bytes& bytes) {
+        try {
+            in_.divide(bytes);
+        } catch (...) {
+            in_.join(part_.hull());
+            throw;
+        }
+        begin();
+    }
     void begin() noexcept;
     void end() noexcept;
 

@@ -38,19 +38,6 @@ constexpr auto assume_pointers = [](knowledge& k) {
     if (k.exposed()) k.out = pointers::assumed;
 };
 
-auto failure_of(space_id where) {
-    return [=](knowledge& k) {
-        if (!has(k.current, where)) return;
-        const space_set others = k.current & ~set_of(where);
-        if (others != 0 || k.what == content::unwritten) {
-            k.current = others;
-        } else {
-            k.lost = true;
-            k.open = false;
-        }
-    };
-}
-
 }  // namespace
 
 void complete(directory& known, const sharing& memories, const step& done, std::span<const region> parts) {
@@ -151,10 +138,17 @@ void hand_over(directory& known, space_id from, space_id to) {
     });
 }
 
-void did_not_arrive(directory& known, const region& part, space_id where) { known.update(part, failure_of(where)); }
-
-void did_not_arrive(const directory::promise& in, const region& part, space_id where) noexcept {
-    in.update(part, failure_of(where));
+void did_not_arrive(directory& known, const region& part, space_id where) {
+    known.update(part, [&](knowledge& k) {
+        if (!has(k.current, where)) return;
+        const space_set others = k.current & ~set_of(where);
+        if (others != 0 || k.what == content::unwritten) {
+            k.current = others;
+        } else {
+            k.lost = true;
+            k.open = false;
+        }
+    });
 }
 
 void drop_content(directory& known, const region& part) {

@@ -68,7 +68,6 @@ void hand_over(directory& known, space_id from, space_id to);
 /// Notes that what was on its way to the space `where` has failed: `part` is not current there, and where it was
 /// nowhere else, it is lost.
 void did_not_arrive(directory& known, const region& part, space_id where);
-void did_not_arrive(const directory::promise& in, const region& part, space_id where) noexcept;
 
 /// Notes that nobody has written `part` any more.
 void drop_content(directory& known, const region& part);

@@ -41,7 +41,7 @@ void content_watch::scan(byte_range range, std::vector<byte_range>& written) {
         written.resize(others);
         throw;
     }
-    seen_.clear();
+    empty_out(seen_);
 }
 
 bool content_watch::any_written(byte_range range) {

@@ -63,7 +63,7 @@ void edged_watch::look(byte_range range, std::vector<byte_range>& found, Look at
     if (const byte_range pages = inside(range); !pages.empty()) at(inside_, pages, seen_);
     make_room(found, seen_.size());
     for (const byte_range& each : seen_) append(found, {each.begin + pages_.begin, each.end + pages_.begin});
-    seen_.clear();
+    empty_out(seen_);
     look_at(after_);
 }
 

@@ -84,10 +84,10 @@ void host_writes::own_write::end() noexcept {
     for (const byte_range& unit : edges_) {
         if (!in_->images_.end_writing(unit)) continue;
         attempt([&] {
-            const std::size_t before = in_->found_.size();
+            in_->keep_found();
             in_->watch_->scan(unit, in_->found_);
             in_->pending_.add(in_->images_.differing(unit));
-            in_->found_.resize(before);  // the image has told more exactly
+            in_->found_.clear();  // the image has told more exactly
             in_->images_.forget(unit, [&](byte_range of) { return in_->newer_elsewhere(of); });
         });
     }

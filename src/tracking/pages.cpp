@@ -73,12 +73,7 @@ void page_watch::scan(byte_range range, std::vector<byte_range>& written) {
         for (const byte_range& each : hot_.learn(pages, seen_)) kernel::instance().unprotect(around(each));
     } catch (const std::bad_alloc&) {  // they stay protected
     }
-    constexpr std::size_t worth_keeping = 256;
-    if (seen_.capacity() > worth_keeping) {
-        seen_ = {};
-    } else {
-        seen_.clear();
-    }
+    empty_out(seen_);
 }
 
 bool page_watch::any_written(byte_range range) {

@@ -24,6 +24,17 @@ void make_room(std::vector<T>& in, std::size_t more) {
     if (in.capacity() - in.size() < more) in.reserve(std::max(in.size() + more, 2 * in.capacity()));
 }
 
+/// Empties a list that is used again and again; one that has been long gives its memory back.
+template <class T>
+void empty_out(std::vector<T>& list) noexcept {
+    constexpr std::size_t worth_keeping = 256;
+    if (list.capacity() > worth_keeping) {
+        list = {};
+    } else {
+        list.clear();
+    }
+}
+
 struct units {
     std::size_t each = 1;
     std::size_t memory = 0;  // size of the memory, of which the last unit may have only a part

@@ -25,12 +25,7 @@ void host_writes::keep_found() {
     }
     conflicts_.add(certain);
     pending_.add(looked_at);
-    constexpr std::size_t worth_keeping = 256;
-    if (found_.capacity() > worth_keeping) {
-        found_ = {};
-    } else {
-        found_.clear();
-    }
+    tracking::empty_out(found_);
 }
 
 /// Returns the bytes of `found`, told by units, that the program has written.

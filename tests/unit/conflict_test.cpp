@@ -3,6 +3,8 @@
 #include <rapidcheck/gtest.h>
 
 #include <algorithm>
+#include <array>
+#include <new>
 #include <vector>
 
 #include "tracking/watch.hpp"
@@ -160,6 +162,30 @@ TEST(a_message_of_a_conflict, says_who_wrote_last_where) {
         EXPECT_NE(text.find("had been written at the host through a pointer", at_device), std::string::npos) << text;
     }
     used.mark_dirty(device);
+}
+
+TEST(conflicts, are_none_where_a_copy_between_buffers_writes_beside_a_pointer) {
+    const space where("debug:0");
+    for (const std::size_t size : {std::size_t{1024}, std::size_t{65536}}) {
+        buffer from(40);
+        put(from, of(40, 7));
+        buffer to(size);
+        put(to, of(size, 1));
+        std::byte* const pointer = to.host();
+        to.read(where).release();
+        to.read(where).release();
+        bytes expected = of(size, 1);
+        std::array<byte_lease, 1> taken;
+        const std::array wanted{to.to_write(host, {.offset = 0, .count = 40}).bytes};
+        EXPECT_THROW(lease_together(wanted, taken, [] { throw std::bad_alloc(); }), std::bad_alloc);
+        pointer[50] = expected[50] = std::byte{9};
+        EXPECT_EQ(content(to, where), expected);
+        to.copy_from(from, 10);
+        std::fill_n(expected.begin() + 10, 40, std::byte{7});
+        pointer[60] = expected[60] = std::byte{8};
+        EXPECT_EQ(content(to, where), expected);
+        EXPECT_EQ(content(to), expected);
+    }
 }
 
 }  // namespace

@@ -1,8 +1,4 @@
 // tests/unit/tracking_limits_test.cpp: what a process has only so many of.
-#include <fcntl.h>
-#include <sys/resource.h>
-#include <unistd.h>
-
 #include <cerrno>
 #include <cstring>
 #include <fstream>
@@ -10,6 +6,7 @@
 #include <vector>
 
 #include "support/own_process.hpp"
+#include "support/process_limits.hpp"
 #include "support/sanitizers.hpp"
 #include "tracking/watch.hpp"
 #include "unit/common.hpp"
@@ -43,22 +40,16 @@ TEST(tracking_limits, pointers_into_thousands_of_buffers_are_all_followed) {
     }
 }
 
-std::size_t mappings() {
+std::size_t mappings_now() {
     std::ifstream lines("/proc/self/maps");
     std::size_t result = 0;
     for (std::string line; std::getline(lines, line);) ++result;
     return result;
 }
 
-std::size_t most_mappings() {
-    std::size_t result = 65530;
-    std::ifstream("/proc/sys/vm/max_map_count") >> result;
-    return result;
-}
-
 TEST(tracking_limits, small_buffers_have_their_mappings_in_common) {
     const space device("debug:0");
-    const std::size_t before = mappings();
+    const std::size_t before = mappings_now();
     std::vector<buffer> all;
     std::vector<std::byte*> pointers;
     for (std::size_t i = 0; i < 40'000; ++i) {
@@ -67,7 +58,7 @@ TEST(tracking_limits, small_buffers_have_their_mappings_in_common) {
         pointers.back()[i % page] = std::byte{1};
         all.back().read(device).release();
     }
-    EXPECT_LT(mappings(), before + 1000);  // some are a sanitizer's
+    EXPECT_LT(mappings_now(), before + 1000);  // some are a sanitizer's
     for (std::size_t i = 0; i < all.size(); i += 7) pointers[i][i % page] = std::byte{2};
     for (std::size_t i = 0; i < all.size(); ++i) {
         const bool written = i % 7 == 0;
@@ -79,39 +70,22 @@ TEST(tracking_limits, small_buffers_have_their_mappings_in_common) {
 }
 
 TEST(tracking_limits, what_is_watched_leaves_mappings_to_the_program) {
-    if (most_mappings() > 100'000) GTEST_SKIP() << "a process has too many mappings here";
+    if (mappings::most() > 100'000) GTEST_SKIP() << "a process has too many mappings here";
     if (has_thread_sanitizer) GTEST_SKIP() << "the thread sanitizer has mappings of its own for each";
     constexpr std::size_t large = 600'000;
     const space device("debug:0");
     std::vector<buffer> all;
     std::byte* last = nullptr;
-    while (all.size() < most_mappings() / 2) {
+    while (all.size() < mappings::most() / 2) {
         all.emplace_back(large);
         last = all.back().host();
     }
-    EXPECT_LT(mappings(), most_mappings() / 4 * 3);
+    EXPECT_LT(mappings_now(), mappings::most() / 4 * 3);
     for (const std::byte value : {std::byte{1}, std::byte{2}}) {  // the last buffer is not watched, and still right
         last[large - 1] = value;
         EXPECT_EQ(all.back().read(device)[large - 1], value);
     }
 }
-
-class no_more_descriptors {
-public:
-    no_more_descriptors() {
-        ::getrlimit(RLIMIT_NOFILE, &before_);
-        const int next = ::open("/dev/null", O_RDONLY);
-        ::close(next);
-        const rlimit none{.rlim_cur = static_cast<rlim_t>(next), .rlim_max = before_.rlim_max};
-        ::setrlimit(RLIMIT_NOFILE, &none);
-    }
-    ~no_more_descriptors() { ::setrlimit(RLIMIT_NOFILE, &before_); }
-    no_more_descriptors(const no_more_descriptors&) = delete;
-    no_more_descriptors& operator=(const no_more_descriptors&) = delete;
-
-private:
-    rlimit before_{};
-};
 
 TEST(tracking_limits, without_a_descriptor_left_the_host_is_taken_for_written) {
 #if defined(__has_feature)
@@ -124,7 +98,7 @@ TEST(tracking_limits, without_a_descriptor_left_the_host_is_taken_for_written) {
         if (!tracking::about().finds_writes) GTEST_SKIP() << tracking::about().description;
         return run_alone(variable, "1");
     }
-    const no_more_descriptors none;
+    const no_more_of none(RLIMIT_NOFILE, descriptors_in_use());
     EXPECT_EQ(tracking::about().description, std::string("userfaultfd is refused: ") + std::strerror(EMFILE));
     const space device("debug:0");
     buffer b(64 * page);
