@@ -42,6 +42,15 @@ void count_sync(const char* name, const char* where) {
 const operation sync_at_debug("sync.debug", [](const char* name) { count_sync(name, "debug:0"); });
 const operation sync_at_cuda("sync.cuda", [](const char* name) { count_sync(name, "cuda:0"); });
 
+/// Counts two marks, each of which takes the newest content to the other side.
+const operation marks("mark.in_turns", [](const char* name) {
+    unified_buffer<float> buffer = with_two_copies();
+    count(name, [&] {
+        buffer.mark_device_dirty();
+        buffer.mark_host_dirty();
+    });
+});
+
 void count_lease(const char* name, const char* where) {
     const unibuf::space device(where);
     unified_buffer<float> buffer(elements);

@@ -11,11 +11,11 @@ namespace unibuf::detail {
 
 namespace {
 
-void poison_stale_of(guarded& state, copy& each, const region& part) {
+/// Poisons one copy, whose memory the spaces `sharers` see.
+void poison_stale_of(guarded& state, copy& each, coherence::space_set sharers, const region& part) {
     const auto queued = state.holds.work().ranges();
     std::optional<host_writes::own_write> guard;
     if (each.where == coherence::host && state.any_exposed) guard.emplace(*state.writes(), part);
-    const coherence::space_set sharers = state.copies.memories().group(each.where);
     state.directory.for_each_run(part, [&](byte_range piece, const coherence::knowledge& k) {
         if (k.what == coherence::content::unwritten || (k.current & sharers) != 0) return;
         const bool in_use = std::ranges::any_of(queued, [&](const coherence::queued_work& work) {
@@ -32,11 +32,12 @@ void poison_stale_of(guarded& state, copy& each, const region& part) {
 
 void poison_stale(guarded& state, const region& part) noexcept {
     if (!state.copies.any_poisons()) return;
+    const coherence::sharing memories = state.copies.memories();
     for (copy& each : state.copies) {
         if (each.placed != placement::mirrored || !each.memory->host_address()) continue;
         if (each.where == coherence::host && state.peers()) continue;  // others may have it as it is
         try {
-            poison_stale_of(state, each, part);
+            poison_stale_of(state, each, memories.group(each.where), part);
         } catch (const std::bad_alloc&) {  // what is stale shows less
         }
     }

@@ -30,10 +30,6 @@ constexpr void for_each_space(space_set spaces, Visit visit) {
 /// Content goes in and out of a shared memory by its hub; the others are shown it.
 class sharing {
 public:
-    constexpr sharing() noexcept {
-        for (std::size_t i = 0; i < max_spaces; ++i) hubs_[i] = static_cast<space_id>(i);
-    }
-
     constexpr space_id hub(space_id space) const noexcept { return hubs_[space]; }
     constexpr void share(space_id space, space_id hub) noexcept {
         hubs_[space] = hub;
@@ -45,6 +41,7 @@ public:
 
     /// Returns all spaces that use the memory of `space`, itself among them.
     constexpr space_set group(space_id space) const noexcept {
+        if (!any_shared_) return set_of(space);
         space_set result = 0;
         for (std::size_t i = 0; i < max_spaces; ++i) {
             if (hubs_[i] == hubs_[space]) result |= set_of(static_cast<space_id>(i));
@@ -53,7 +50,13 @@ public:
     }
 
 private:
-    std::array<space_id, max_spaces> hubs_{};
+    static constexpr std::array<space_id, max_spaces> own = [] {
+        std::array<space_id, max_spaces> result{};
+        for (std::size_t i = 0; i < max_spaces; ++i) result[i] = static_cast<space_id>(i);
+        return result;
+    }();
+
+    std::array<space_id, max_spaces> hubs_ = own;
     bool any_shared_ = false;
 };
 
