@@ -70,7 +70,10 @@ void separate(lock& through, const request& asked, std::string why) {
 
 /// Waits until nobody moves bytes of the buffer or makes a copy. Returns whether it had to wait.
 bool wait_for_moves(lock& through, const request& asked) {
-    const auto quiet = [&] { return !through->making_copy && !through->holds.any_claim(); };
+    const auto any_claim = [&] {
+        return asked.joint ? through->holds.claimed_by_others(this_thread()) : through->holds.any_claim();
+    };
+    const auto quiet = [&] { return !through->making_copy && !any_claim(); };
     if (quiet()) return false;
     through.wait_until(quiet, asked.hold_limit(), [&] {
         return fmt::format(

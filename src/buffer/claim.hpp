@@ -1,8 +1,11 @@
 // buffer/claim.hpp: what keeps others off bytes while an access has let go of the lock.
 #pragma once
 
+#include <utility>
+
 #include "buffer/lock.hpp"
 #include "buffer/request.hpp"
+#include "trace/recorder.hpp"
 
 namespace unibuf::detail {
 
@@ -20,11 +23,26 @@ public:
 
     void take(const region& part, const request& asked) {
         if (ticket_ != 0) return;
-        ticket_ = lock_->holds.add(
-            {.part = part, .thread = this_thread(), .where = asked.where, .what = asked.what, .claim = true});
+        ticket_ = lock_->holds.add({.part = part,
+                                    .thread = this_thread(),
+                                    .where = asked.where,
+                                    .what = asked.what,
+                                    .claim = true,
+                                    .joint = asked.joint});
     }
 
     std::uint64_t ticket() const noexcept { return ticket_; }
+
+    /// Makes a lease of it, which ends with this.
+    void share(const request& asked) noexcept {
+        lock_->holds.grant(ticket_, asked.on, trace::is_close() ? trace::now() : 0);
+    }
+
+    /// Makes a lease of it, which stays, and returns its ticket.
+    std::uint64_t grant(const request& asked) noexcept {
+        share(asked);
+        return std::exchange(ticket_, 0);
+    }
 
 private:
     lock& lock_;

@@ -24,7 +24,8 @@ obstacle obstacle_to_evict(const guarded& state, space where) noexcept {
     }
     const bool pinned = state.holds.pins(where.id());
     if ((pinned && !state.holds.may_be_let_go(where)) || state.any_lost) return obstacle::held;
-    if (state.holds.any_claim()) return obstacle::busy;
+    if (state.holds.claimed_by_others(this_thread())) return obstacle::busy;
+    if (state.holds.any_claim()) return obstacle::leased;
     if (state.holds.of_this_thread_at(where)) return obstacle::leased;
     if (state.holds.any_at(where)) return obstacle::busy;
     return pinned ? obstacle::viewed : obstacle::none;

@@ -82,7 +82,7 @@ void wait_for_holds(lock& through, const request& asked) {
     [[maybe_unused]] circle_finder circles;
     const auto free = [&] {
         do {
-            other = through->holds.excluding(asked.part, asked.what, this_thread());
+            other = through->holds.excluding(asked.part, asked.what, this_thread(), asked.joint);
         } while (other.thread == 0 && let_writers_in(through, asked, patient_until));
         if (other.thread == 0) return true;
         check_not_own(through, asked, other);

@@ -29,6 +29,13 @@ hold holds::remove(std::uint64_t ticket) noexcept {
     return result;
 }
 
+void holds::grant(std::uint64_t ticket, const named_queue& on, std::uint64_t since) noexcept {
+    hold& granted = *std::ranges::find(*exclusive_, ticket, &hold::ticket);
+    granted.claim = granted.joint = false;
+    granted.on = on;
+    granted.since = since;
+}
+
 hold holds::solo() const noexcept {
     const std::uint64_t word = gate_.solo.load(std::memory_order_acquire);
     hold result;
@@ -38,12 +45,12 @@ hold holds::solo() const noexcept {
     return result;
 }
 
-hold holds::excluding(const region& part, access what, std::uint32_t thread) const noexcept {
+hold holds::excluding(const region& part, access what, std::uint32_t thread, bool joint) const noexcept {
     hold result = solo();
     if (result.thread != 0 && !result.excludes(part, what)) result.thread = 0;
     if (thread != 0 && result.thread == thread) return result;
     for (const hold& each : exclusive()) {
-        if (!each.excludes(part, what)) continue;
+        if (!each.excludes(part, what) || (joint && each.joint && each.thread == thread)) continue;
         result = each;
         if (each.thread == thread) break;
     }

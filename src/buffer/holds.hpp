@@ -46,6 +46,7 @@ struct hold {
     space where{};
     access what = access::read;
     bool claim = false;       // a claim of an access that is under way: it excludes readers too
+    bool joint = false;       // a claim of one of several requests that are granted together
     std::uint64_t since = 0;  // when a lease began, as trace::now() says, where a close trace is written
 
     bool excludes(const region& other, access other_what) const noexcept {
@@ -111,12 +112,15 @@ public:
     /// Takes the hold out. Needs no memory.
     hold remove(std::uint64_t ticket) noexcept;
 
+    /// Makes a lease of a claim. What is put on the queue `on` at its end belongs to it.
+    void grant(std::uint64_t ticket, const named_queue& on, std::uint64_t since) noexcept;
+
     /// Returns the lease that was taken without the lock; its thread is 0 where there is none.
     hold solo() const noexcept;
 
     /// Returns a hold that excludes this access, one of the same thread if there is one. Its thread is 0 where none
-    /// does.
-    hold excluding(const region& part, access what, std::uint32_t thread) const noexcept;
+    /// does. Where the access is one of several that are granted together, the claims of the others exclude it not.
+    hold excluding(const region& part, access what, std::uint32_t thread, bool joint = false) const noexcept;
 
     /// Returns whether some access is moving bytes.
     bool any_claim() const noexcept;

@@ -74,11 +74,9 @@ byte_lease take_lease(core& of, const request& asked) {
     } else {
         passage(through, asked).bring();  // its claim ends before the lease is added: the lock is held between the two
     }
-    changes = changes && !asked.begins_later;
     std::optional<promise> in;
     if (changes) in.emplace(through->directory, asked.part);
-    const copy& there = *through->copies.find(asked.where.id());
-    if (there.queues) reserve_queued_work(through, asked.where);
+    reserve_queued_work(through, asked.where);
     const std::uint64_t ticket = through->holds.add({.part = asked.part,
                                                      .on = asked.on,
                                                      .thread = this_thread(),
@@ -86,44 +84,27 @@ byte_lease take_lease(core& of, const request& asked) {
                                                      .what = asked.what,
                                                      .since = trace::is_close() ? trace::now() : 0});
     if (changes) now_written(through, *in, asked.part, asked.where);
+    return lease_of(through, asked, ticket);
+}
+
+byte_lease lease_of(lock& through, const request& asked, std::uint64_t ticket) noexcept {
+    const copy& there = *through->copies.find(asked.where.id());
     std::byte* const address = there.address();
     const native_memory native{.where = asked.where,
                                .handle = there.handle(),
                                .offset = asked.part.begin(),
                                .bytes = asked.part.hull().size()};
-    return byte_lease(of, ticket << 1 | gate::by_lock, asked.what, address ? address + asked.part.begin() : nullptr,
-                      native);
+    return byte_lease(through.of(), ticket << 1 | gate::by_lock, asked.what,
+                      address ? address + asked.part.begin() : nullptr, native);
 }
 
-written_later::written_later(core& of, const request& leased) : of_(of), leased_(leased) {
-    if (leased.what == access::read) return;
-    const lock through(of);
-    promise_.emplace(through->directory, leased.part);
-}
-
-written_later::~written_later() {
-    if (!promise_) return;
-    const lock through(of_);
-    promise_.reset();
-}
-
-void written_later::leave() noexcept {
-    if (!promise_) return;
-    const lock through(of_);
-    const coherence::space_set group = through->copies.memories().group(leased_.where.id());
+void about_to_write(lock& through, const promise& in, const request& leased) noexcept {
+    through->copies.find(leased.where.id())->untouched = false;
+    const coherence::space_set group = through->copies.memories().group(leased.where.id());
     // Where pointers are out, the host stays current: a store beside bytes that a device alone has would be a conflict.
     if (through->any_exposed && coherence::has(group, coherence::host)) return;
-    coherence::drop_where_others(*promise_, leased_.part, group);
-    coherence::drop_where_others(*promise_, leased_.part, coherence::set_of(leased_.where.id()));
-}
-
-void written_later::begin() noexcept {
-    if (!promise_) return;
-    lock through(of_);
-    if (through->any_exposed && leased_.where != host && through->shares_host(leased_.where)) {
-        through->writes()->stop_watching(*promise_, leased_.part);
-    }
-    now_written(through, *promise_, leased_.part, leased_.where);
+    coherence::drop_where_others(in, leased.part, group);
+    coherence::drop_where_others(in, leased.part, coherence::set_of(leased.where.id()));
 }
 
 void reserve_queued_work(lock& through, space where) {

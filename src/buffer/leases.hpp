@@ -1,38 +1,19 @@
 // buffer/leases.hpp: how leases are granted and ended under the lock.
 #pragma once
 
-#include <optional>
-
 #include "buffer/lock.hpp"
 #include "buffer/request.hpp"
 
 namespace unibuf::detail {
 
-/// Grants a lease. The bytes that it writes are newest at its space from the grant on; where `begins_later` was asked
-/// for, from written_later::begin() on.
+/// Grants a lease. The bytes that it writes are newest at its space from then on.
 byte_lease take_lease(core& of, const request& asked);
 
-/// What a lease that begins later needs to begin: nothing can fail any more once its bytes have changed. The lease is
-/// held as long as this lives.
-class written_later {
-public:
-    /// Throws std::bad_alloc.
-    written_later(core& of, const request& leased);
-    ~written_later();
-    written_later(const written_later&) = delete;
-    written_later& operator=(const written_later&) = delete;
+/// Returns the lease that the hold `ticket` is, as it was asked for.
+byte_lease lease_of(lock& through, const request& asked, std::uint64_t ticket) noexcept;
 
-    /// Notes that the bytes are about to change: where others have the content, nobody relies on these.
-    void leave() noexcept;
-
-    /// Notes that the space of the lease has the newest content from now on.
-    void begin() noexcept;
-
-private:
-    core& of_;
-    const request& leased_;
-    std::optional<promise> promise_;
-};
+/// Notes that the bytes of a lease are about to change: where others have the content, nobody relies on these.
+void about_to_write(lock& through, const promise& in, const request& leased) noexcept;
 
 /// Ends the lease `ticket` with work that goes on until `done`. Throws std::bad_alloc, and the lease is held then.
 void end_lease_with(core& of, std::uint64_t ticket, fence done);

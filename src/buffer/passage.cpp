@@ -4,14 +4,13 @@
 #include <fmt/format.h>
 
 #include <cstdio>
-#include <exception>
 #include <map>
-#include <new>
 #include <utility>
 #include <vector>
 
 #include "backends/spaces.hpp"
 #include "buffer/borrowing.hpp"
+#include "buffer/copy_making.hpp"
 #include "buffer/hold_waits.hpp"
 #include "buffer/letting_go.hpp"
 #include "buffer/peer_access.hpp"
@@ -37,87 +36,11 @@ void check_not_asking(const lock& through, const request& asked) {
                     through.of().name(), describe(asked)));
 }
 
-/// Waits until no thread makes a copy: it uses those that are there. Returns whether it had to wait.
-bool wait_for_maker(lock& through, const request& asked) {
-    if (!through->making_copy) return false;
-    through.wait_until([&] { return !through->making_copy; }, asked.hold_limit(),
-                       [&] {
-                           return fmt::format(
-                               "{}: {} was asked for, but another thread was making a copy for all of the given time",
-                               through.of().name(), describe(asked));
-                       });
-    return true;
-}
-
-/// Waits until no other thread moves bytes or frees a copy: the claims that it does so under keep nobody from an access
-/// of no bytes. Returns whether it had to wait.
-bool wait_for_claims_of_others(lock& through, const request& asked) {
-    const auto none = [&] { return !through->holds.claimed_by_others(this_thread()); };
-    if (!asked.part.empty() || none()) return false;
-    through.wait_until(none, asked.hold_limit(), [&] {
-        return fmt::format("{}: {} was asked for, but another thread moved bytes for all of the given time",
-                           through.of().name(), describe(asked));
-    });
-    return true;
-}
-
-/// Makes the copy at the space of the access where there is none. Returns true where the lock was let go meanwhile: a
-/// driver may take long to allocate, and others make room.
-bool make_copy(lock& through, const request& asked) {
-    if (through->copies.find(asked.where.id())) return false;
-    if (wait_for_maker(through, asked) || wait_for_claims_of_others(through, asked)) return true;
-    core& of = through.of();
-    const auto text = [&] { return fmt::format("{}: a copy at {} was asked for", of.name(), asked.where.name()); };
-    if (!through->resident && !backends::is_host(asked.where)) {
-        through->among_residents = residents::instance().add(of);
-        through->resident = true;
-    }
-    if (through->writes() && through->copies.may_pin_host(asked.where.id())) through->writes()->begin_pinning();
-    through->making_copy = true;
-    ++through->waiting;  // keeps the gate shut
-    copy_list made;
-    std::exception_ptr failure;
-    const std::uint64_t begun = trace::is_on() ? trace::now() : 0;
-    {
-        const lock::released unlocked(through);
-        try {
-            made = through->copies.prepare(asked.where.id(), of, asked.hold_limit());
-        } catch (...) {
-            failure = std::current_exception();
-        }
-    }
-    --through->waiting;
-    if (through->writes()) through->writes()->end_pinning();
-    through->making_copy = false;
-    through->tell_waiting();
-    try {
-        if (failure) std::rethrow_exception(failure);
-    } catch (const error& thrown) {
-        throw error(thrown.code(), fmt::format("{}: {}", text(), thrown.message()));
-    } catch (const std::bad_alloc&) {
-        throw error(error_code::out_of_memory, fmt::format("{}: the host has no memory for bookkeeping", text()));
-    }
-    record_allocations(through, made, begun);
-    through->copies.add(std::move(made));
-    return true;
-}
-
 /// Forgets work of the parent process that only reads: what that reads is the parent's memory, not this process's.
 void forget_readers_left_behind(work_list& queued) noexcept {
     for (std::size_t i = queued.ranges().size(); i-- > 0;) {
         const coherence::queued_work& each = queued.ranges()[i];
         if (!each.writes && backends::is_left_behind(space::from_id(each.where))) queued.remove(each.ticket);
-    }
-}
-
-/// Takes nothing from the host before the lease begins, if it does: a device may have bytes of its own behind the
-/// host's, and what it is to overwrite is not brought there.
-void keep_for_the_host(std::vector<coherence::step>& steps) {
-    using coherence::step;
-    std::erase_if(steps,
-                  [](const step& each) { return each.does == step::kind::publish && each.what == access::write; });
-    for (step& each : steps) {
-        if (each.does == step::kind::publish) each.what = access::read;
     }
 }
 
@@ -225,13 +148,12 @@ void passage::check() const {
 }
 
 void passage::bring() {
-    // Where the device uses the host's memory, the program's writes are still looked for until the lease begins.
-    const bool later = asked_.begins_later && lock_->shares_host(asked_.where);
+    // Where the device uses the host's memory, the program's writes are still looked for until the bytes are written.
+    const bool later = asked_.joint && lock_->shares_host(asked_.where);
     if (asked_.what != access::read && !later) before_device_writes(lock_, asked_.part, asked_.where);
     std::vector<coherence::step> steps;
     forget_done();
     plan_for(*lock_.operator->(), asked_, asked_.part, steps);
-    if (later) keep_for_the_host(steps);
     const std::uint64_t begun = steps.empty() || !trace::is_on() ? 0 : trace::now();
     ask_guards(lock_.of(), asked_, steps);
     if (!steps.empty()) transfers_.run(steps, promise_.emplace(lock_->directory, asked_.part));
@@ -292,7 +214,12 @@ void plan_for(const guarded& state, const request& asked, const region& part, st
     std::span<const coherence::queued_work> queued = state.holds.work().ranges();
     if (steps_are_behind(state, asked)) queued = {};
     coherence::plan(state.directory, state.copies.memories(), queued,
-                    {.part = part, .where = asked.where.id(), .what = asked.what, .found_later = found_later}, steps);
+                    {.part = part,
+                     .where = asked.where.id(),
+                     .what = asked.what,
+                     .found_later = found_later,
+                     .stay = asked.joint},
+                    steps);
 }
 
 void now_written(lock& through, const promise& in, const region& part, space where) noexcept {

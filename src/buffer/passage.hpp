@@ -43,6 +43,8 @@ public:
     /// Takes the claim, which keeps others off while the lock is let go, until the passage goes.
     void keep_others_off();
 
+    detail::claim& own_claim() noexcept { return transfers_.own_claim(); }
+
     /// Repeats `pattern` over the bytes of the access, which has been brought, and makes that the newest content.
     void fill(std::span<const std::byte> pattern);
 

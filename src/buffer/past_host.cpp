@@ -2,7 +2,8 @@
 #include "buffer/past_host.hpp"
 
 #include "buffer/counts.hpp"
-#include "buffer/leases.hpp"
+#include "buffer/joint_passage.hpp"
+#include "buffer/letting_go.hpp"
 #include "buffer/moves.hpp"
 #include "buffer/recording.hpp"
 #include "buffer/transfers.hpp"
@@ -26,11 +27,16 @@ bool lies_at_host(core& of, space where) {
 /// One copy between the program's memory and that of a device, of which the device's side is leased.
 class passing {
 public:
-    passing(core& of, const request& asked, const std::byte* program)
-        : of_(of), asked_(asked), program_(program), held_(take_lease(of, at_device())), written_(of, asked) {
+    passing(core& of, const request& asked, const std::byte* program) : of_(of), asked_(asked), program_(program) {
+        request at_device = asked;
+        at_device.is_recorded = false;  // the access of the program is at the host
+        ask_before_joining(of, asked.where, asked.part.hull());
+        way_.add(of, at_device, held_);
+        way_.enter();
+        way_.bring();
+        way_.grant();
         lock through(of);
         memory_ = own_memory_at(through, asked.where);
-        if (!reads()) through->copies.find(asked.where.id())->untouched = false;
     }
 
     /// The device's memory; null where it has none of its own.
@@ -41,7 +47,6 @@ public:
     template <class Start>
     void move(const Start& start) {
         const auto begin = std::chrono::steady_clock::now();
-        written_.leave();
         try {
             const trace::told_copy told(of_.id(), from(), to(), program_, program_, asked_.part.size());
             start(asked_.part.is_range() ? std::nullopt
@@ -51,7 +56,7 @@ public:
             tell_of_access(of_, asked_, failure);
         }
         const auto end = std::chrono::steady_clock::now();
-        written_.begin();
+        way_.wrote();
         record_moved(begin, end);
         held_.end(fence());  // nothing of this copy goes on
     }
@@ -62,14 +67,6 @@ private:
     bool reads() const noexcept { return asked_.what == access::read; }
     space from() const noexcept { return reads() ? asked_.where : host; }
     space to() const noexcept { return reads() ? host : asked_.where; }
-
-    /// The lease of the device's side, which is no access of the program's. What it writes is newest once it is there.
-    request at_device() const {
-        request result = asked_;
-        result.begins_later = true;
-        result.is_recorded = false;
-        return result;
-    }
 
     /// Traces have it as a transfer between the host, where the program reads or writes, and the device.
     void record_moved(time_point begin, time_point end) {
@@ -92,7 +89,7 @@ private:
     const request& asked_;
     const std::byte* program_;
     byte_lease held_;
-    written_later written_;
+    joint_passage way_;
     backends::memory* memory_ = nullptr;
 };
 

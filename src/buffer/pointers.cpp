@@ -107,6 +107,21 @@ unibuf::copy_view view_of(lock& through, const copy& there, space where, byte_ra
     return unibuf::copy_view(through.of(), native, address ? address + range.begin : nullptr, tag);
 }
 
+/// Ends the pointers to bytes of `part`, and gives these back to standing holds.
+void end_host_pointers(lock& through, const region& part) {
+    if (part == region(through->whole())) through->holds.end_handles(coherence::host, through->whole());
+    if (through->holds.host_is_held_for_writing()) through->holds.writers_of_host().end_pointers(runs_of(part));
+    end_pause_of_pointers(through, host, part);
+}
+
+void end_device_handles(lock& through) {
+    for (const copy& each : through->copies) {
+        if (each.where == coherence::host) continue;
+        through->holds.end_handles(each.where, through->whole());
+        end_pause_of_pointers(through, space::from_id(each.where), through->whole());
+    }
+}
+
 }  // namespace
 
 std::byte* host_pointer(core& of, const region& part) {
@@ -135,9 +150,7 @@ const std::byte* host_pointer_to_read(core& of, const region& part) {
 
 void end_host_pointers(core& of, const region& part) {
     lock through(of);
-    if (part == region(through->whole())) through->holds.end_handles(coherence::host, through->whole());
-    if (through->holds.host_is_held_for_writing()) through->holds.writers_of_host().end_pointers(runs_of(part));
-    end_pause_of_pointers(through, host, part);
+    end_host_pointers(through, part);
 }
 
 host_bytes begin_host_view(core& of, const region& part) {
@@ -197,11 +210,12 @@ native_memory device_handle(core& of, const region& part) {
 
 void end_device_handles(core& of) {
     lock through(of);
-    for (const copy& each : through->copies) {
-        if (each.where == coherence::host) continue;
-        through->holds.end_handles(each.where, through->whole());
-        end_pause_of_pointers(through, space::from_id(each.where), through->whole());
-    }
+    end_device_handles(through);
+}
+
+void end_all_pointers(lock& through) {
+    end_host_pointers(through, through->whole());
+    end_device_handles(through);
 }
 
 copy_view begin_copy_view(core& of, space where, const region& part) {

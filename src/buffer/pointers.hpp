@@ -22,12 +22,16 @@ void end_device_handles(core& of);
 // These give out and end views of any copy: begin_copy_view() makes the copy current, hold_copy() takes it as it is.
 copy_view begin_copy_view(core& of, space where, const region& part);
 copy_view hold_copy(core& of, space where, const region& part);
+
 /// Puts the upload of a range, whose newest bytes the host has, into what is being captured on `asked.on`. Returns a
 /// view of the copy at the device; until it ends the bytes are written at the host alone. Where the device uses the
 /// host's memory, there is nothing to upload.
 copy_view capture_upload(core& of, request asked);
 
 void end_copy_view(core& of, space where, byte_range range, view_tag tag) noexcept;
+
+/// Ends all pointers and plain handles; views stay.
+void end_all_pointers(lock& through);
 
 /// Makes `memory`, with the content that it has, the host's copy of a buffer that nobody knows yet.
 void adopt(core& of, std::unique_ptr<backends::memory> memory);

@@ -38,16 +38,19 @@ void poison_stale(guarded& state, const region& part) noexcept {
         if (each.where == coherence::host && state.peers()) continue;  // others may have it as it is
         try {
             poison_stale_of(state, each, memories.group(each.where), part);
-        } catch (const std::bad_alloc&) {  // what is stale shows less
+        } catch (const std::exception&) {  // what is stale shows less
         }
     }
 }
 
-void poison_all(guarded& state) {
+void poison_all(guarded& state) noexcept {
     if (!state.copies.any_poisons()) return;
     for (copy& each : state.copies) {
-        const bool poisons = backends::device_of(space::from_id(each.where)).about().poisons_stale;
-        if (poisons) each.memory->poison_stale(0, state.whole().size());
+        if (!backends::device_of(space::from_id(each.where)).about().poisons_stale) continue;
+        try {
+            each.memory->poison_stale(0, state.whole().size());
+        } catch (const std::exception&) {  // what is stale shows less
+        }
     }
 }
 

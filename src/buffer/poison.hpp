@@ -10,7 +10,7 @@ namespace unibuf::detail {
 void poison_stale(guarded& state, const region& part) noexcept;
 
 /// Overwrites all copies of a buffer one of whose devices asks for that: nothing of them is content any more.
-void poison_all(guarded& state);
+void poison_all(guarded& state) noexcept;
 
 /// Makes sure, before somebody sees `part` of a copy, that its stale bytes are poison.
 void show(guarded& state, const copy& at, const region& part);

@@ -27,7 +27,7 @@ struct request {
     cause why = cause::read;
     named_queue on = {};
     bool may_return_early = false;  // transfers may go on after the call
-    bool begins_later = false;      // what a lease writes becomes newest with begin_lease, not with the grant
+    bool joint = false;             // one of several that are granted together: see joint_passage.hpp
     wait_limit waits = wait_limit::of_call();
     purpose to = purpose::use;
     const char* verb = nullptr;   // its name in messages where it is no lease: "to fill", of bytes [0, 64) at host

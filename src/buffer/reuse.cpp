@@ -5,6 +5,7 @@
 
 #include "buffer/letting_go.hpp"
 #include "buffer/lock.hpp"
+#include "buffer/pointers.hpp"
 #include "buffer/poison.hpp"
 #include "buffer/recording.hpp"
 
@@ -16,11 +17,11 @@ void wait_for_claims(lock& through) {
     through.wait_until([&] { return !through->holds.any_claim(); }, wait_limit{}, [] { return ""; });
 }
 
-void forget_names(lock& through) {
+void forget_names(lock& through) noexcept {
     if (through->seldom->forget_names) through->seldom->forget_names(through.of());
 }
 
-void forget(lock& through) {
+void forget(lock& through) noexcept {
     seldom_used& seldom = *through->seldom;
     seldom.writes.reset();
     seldom.publications = seldom.fence_waits = seldom.evictions = 0;
@@ -51,16 +52,12 @@ bool recycle(core& of, std::uint64_t pool) {
         const hold held = through->holds.excluding(through->whole(), access::read_write, this_thread());
         refuse(error_code::access_conflict, describe(held) + " is held: end it first");
     }
-    known->released = true;
-    forget_names(through);
     const bool alone = !of.has_other_handles();
-    if (alone) {
-        forget(through);
-        return true;
-    }
-    if (through->holds.host_is_held_for_writing()) through->holds.writers_of_host().end_pointers(through->whole());
-    for (const copy& each : through->copies) through->holds.end_handles(each.where, through->whole());
-    return false;
+    if (!alone) end_all_pointers(through);
+    known->released = true;  // nothing fails from here on
+    forget_names(through);
+    if (alone) forget(through);
+    return alone;
 }
 
 bool forget_views(core& of) {

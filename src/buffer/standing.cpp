@@ -189,6 +189,8 @@ void end_standing(core& of, std::uint64_t ticket) noexcept {
     of.drop_handle();
 }
 
+bool has_holders_to_ask(lock& through, const request& asked) { return to_ask(*through.operator->(), asked) != nullptr; }
+
 void pause_elsewhere(lock& through, const request& asked, claim& keep) {
     ask_holders(through, asked, keep);
     for (standing& each : through->holds.standing_holds()) {

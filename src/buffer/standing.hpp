@@ -33,6 +33,9 @@ void end_standing(core& of, std::uint64_t ticket) noexcept;
 /// Makes the bytes that an access asks for quiet. `keep` keeps others off them where the lock has to be let go of.
 void pause_elsewhere(lock& through, const request& asked, claim& keep);
 
+/// Returns whether pause_elsewhere would ask a holder.
+bool has_holders_to_ask(lock& through, const request& asked);
+
 /// These keep the bytes of a pointer to the copy at `where`, or of a view of it, from standing holds elsewhere, until
 /// the pointer or the view ends, or the hold is resumed. end_pause_of_view takes the number that pause_for_view
 /// returned.

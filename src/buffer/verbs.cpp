@@ -8,6 +8,7 @@
 
 #include "backends/spaces.hpp"
 #include "buffer/borrowing.hpp"
+#include "buffer/copy_making.hpp"
 #include "buffer/hold_waits.hpp"
 #include "buffer/leases.hpp"
 #include "buffer/letting_go.hpp"
@@ -30,15 +31,45 @@ bool is_settled(const guarded& state) {
            !state.any_exposed && !state.any_lost && std::ranges::none_of(state.copies, shared);
 }
 
-void check_not_held(lock& through, space where) {
+/// Throws where the program has the copy at `where`, which is to go.
+void check_not_held(lock& through, space where, const std::string& verb) {
     const bool view = through->holds.view_is_out(where.id());
     if (!view && !through->holds.handle_is_out(where.id())) return;
     const char* const who = through->holds.stands_at(where) ? "a standing hold uses it: end that one first"
                             : view                          ? "arrays or views of it are held: drop them"
                             : where == host                 ? "pointers to it are out: call release_host first"
                                                             : "handles of it are out: call release_device first";
-    throw error(error_code::access_conflict, fmt::format("{}: to discard the copy at {} was asked for, but {}",
-                                                         through.of().name(), where.name(), who));
+    throw error(error_code::access_conflict,
+                fmt::format("{}: {} was asked for, but {}", through.of().name(), verb, who));
+}
+
+/// Throws where bytes of `part` are current at `where` alone.
+void check_current_elsewhere(lock& through, space where, const region& part) {
+    const byte_range only = coherence::only_at(through->directory, part, where.id());
+    if (only.empty()) return;
+    throw error(error_code::access_conflict,
+                fmt::format("{}: to discard the copy at {} was asked for, but bytes [{}, {}) are current nowhere else: "
+                            "synchronize another space first, or use discard_content{}",
+                            through.of().name(), where.name(), only.begin, only.end,
+                            trace::last_writes(through.of().id(), only)));
+}
+
+/// Returns whether the host's copy lies in memory that `where` has lent, and that no other device uses.
+bool lends_to_host_alone(const guarded& state, space where) {
+    const auto uses = [&](const copy& each) {
+        return !each.on_host() && each.where != where.id() && each.placed == placement::shared && !each.borrows();
+    };
+    return state.copies.lends_to_host(where.id()) && std::ranges::none_of(state.copies, uses);
+}
+
+/// Throws where the program has the host's copy, which lies in memory that `where` has lent, and would move.
+void check_may_move(lock& through, space where) {
+    const std::string verb =
+        fmt::format("to discard the copy at {}, in whose memory the host's copy lies,", where.name());
+    check_no_pointers(through, through->whole(), verb.c_str());
+    for (const copy& each : through->copies) {
+        if (each.on_host()) check_not_held(through, space::from_id(each.where), verb);
+    }
 }
 
 /// Notes that nobody has written `part` any more. Where pointers to bytes of it are out, other processes have the
@@ -142,7 +173,9 @@ void discard(core& of, space where, const region& part) {
     ask_to_let_go(through, where, through->whole());
     passage way(through, asked);
     const copy* const there = way.at();
-    if (!there) return;
+    const bool all = part == region(through->whole());
+    const bool lends = all && lends_to_host_alone(*through.operator->(), where);
+    if (!there && !lends) return;
     const bool settles = !coherence::contested_in(through->directory, part).empty();
     coherence::settle_without(through->directory, part, where.id());
     if (settles && (where == host || through->holds.pins(where.id()))) return;  // the copy stays where it is
@@ -151,19 +184,20 @@ void discard(core& of, space where, const region& part) {
         throw error(error_code::access_conflict,
                     of.name() + ": to discard the copy at host was asked for, but it is memory that processes share");
     }
-    check_not_held(through, where);
-    const bool all = part == region(through->whole());
-    if (all && there->borrows() && there->has_turn) give_memory_back(through, asked, *there);
-    const byte_range only = coherence::only_at(through->directory, part, where.id());
-    if (!only.empty()) {
-        throw error(
-            error_code::access_conflict,
-            fmt::format("{}: to discard the copy at {} was asked for, but bytes [{}, {}) are current nowhere else: "
-                        "synchronize another space first, or use discard_content{}",
-                        of.name(), where.name(), only.begin, only.end, trace::last_writes(of.id(), only)));
+    const auto check = [&] {
+        check_not_held(through, where, fmt::format("to discard the copy at {}", where.name()));
+        check_current_elsewhere(through, where, part);
+        if (lends) check_may_move(through, where);
+    };
+    check_not_held(through, where, fmt::format("to discard the copy at {}", where.name()));
+    if (all && there && there->borrows() && there->has_turn) give_memory_back(through, asked, *there);
+    check();
+    if (lends) {
+        way.keep_others_off();
+        return end_lending(through, asked, check);
     }
     wait_for_all_work(through, asked);
-    check_not_held(through, where);  // somebody may have begun to hold it
+    check();  // the lock was let go of
     if (all) return drop_copy(through, where);
     coherence::drop(through->directory, part, where.id());
 }

@@ -20,11 +20,14 @@ public:
           where_(asked.where),
           what_(asked.what),
           found_later_(asked.found_later),
+          stay_(asked.stay),
           group_(memories.group(asked.where)) {}
 
     void add_piece(const region& piece, const knowledge& known) {
         steps_of_piece_.clear();
         piece_ = piece;
+        stays_ = stay_ && known.what != content::unwritten && (known.current & group_) != 0;
+        contested_ = known.contested;
         if (reads(what_) && !has(known.current, where_)) {
             bring(known);
         } else if (writes(what_) && group_ != set_of(where_) && known.current != set_of(where_)) {
@@ -59,7 +62,7 @@ private:
             emit({.does = step::kind::move, .from = source_hub, .to = hub});
         }
         wait_for_work_on(hub, access::write);
-        if (where_ != hub) publish(hub, where_, what_, false);
+        if (where_ != hub) publish(hub, where_, stay_ ? access::read : what_, false);
     }
 
     /// Makes `taker`, of a shared memory, the one that may do `what`. Where no space of that memory is current, any of
@@ -79,10 +82,11 @@ private:
 
     void publish(space_id from, space_id to, access what, bool seen) {
         wait_for_work_on(from, what);
+        if (stays_ && (what == access::write || contested_)) return;
         emit({.does = step::kind::publish,
               .from = from,
               .to = to,
-              .what = what,
+              .what = stays_ ? access::read : what,
               .seen = seen,
               .found_later = has(found_later_, from)});
     }
@@ -136,9 +140,12 @@ private:
     space_id where_;
     access what_;
     space_set found_later_;
+    bool stay_;
     space_set group_;  // the spaces that share the memory of `where_`
 
     region piece_;
+    bool contested_ = false;
+    bool stays_ = false;  // no publication takes the piece from those that have it
     std::vector<step> steps_of_piece_;
     std::vector<step> waits_;
     std::vector<step> steps_;

@@ -60,6 +60,10 @@ struct request {
 
     /// These spaces stay current in memory that they share with `where`: what is written there will be found.
     space_set found_later = 0;
+
+    /// The spaces that share the memory of `where` stay current until the bytes are written, if they are: a device may
+    /// have bytes of its own behind the host's, and what it is to overwrite is not brought there.
+    bool stay = false;
 };
 
 /// Adds the steps that grant the request.

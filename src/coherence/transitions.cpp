@@ -127,6 +127,7 @@ void drop(directory& known, const region& part, space_id where) {
 
 void drop_where_others(const directory::promise& in, const region& part, space_set which) noexcept {
     in.update(part, [&](knowledge& k) {
+        if (k.contested) return;  // it is settled by whoever says which version stands
         const space_set others = k.current & ~which;
         if (others != 0 || k.what == content::unwritten) k.current = others;
     });

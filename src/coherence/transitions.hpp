@@ -59,7 +59,7 @@ void settle_without(directory& known, const region& part, space_id where);
 void drop(directory& known, const region& part, space_id where);
 
 /// Drops what the spaces `which`, which share a memory, hold of `part` where another space is current, too, and where
-/// nobody has written: those bytes are zero anywhere.
+/// nobody has written: those bytes are zero anywhere. Contested bytes stay so.
 void drop_where_others(const directory::promise& in, const region& part, space_set which) noexcept;
 
 /// Notes that a memory that two spaces use by turns was `from`'s and is `to`'s now, with all that is current in it.

@@ -98,6 +98,20 @@ void copies::erase(space_id where) noexcept {
     std::erase_if(all_, [&](const copy& each) { return each.where == where; });
 }
 
+bool copies::lends_to_host(space_id where) const noexcept {
+    const copy* const at_host = find(coherence::host);
+    return where != coherence::host && at_host && at_host->lender == where;
+}
+
+void copies::replace_host(copy_list made) noexcept {
+    copy& at_host = *find(coherence::host);
+    forget(at_host);
+    at_host = std::move(made.front());
+    for (copy& each : all_) {
+        if (&each != &at_host && each.on_host()) each.memory = held_memory(*at_host.memory);
+    }
+}
+
 copy* copies::borrower_among(space_id where) noexcept {
     const auto found = std::ranges::find_if(
         all_, [&](const copy& each) { return each.borrows() && (each.where == where || each.lender == where); });

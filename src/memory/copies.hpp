@@ -109,6 +109,21 @@ public:
     /// others may have to make room, within `limit`.
     copy_list prepare(coherence::space_id where, const resident& asking, const wait_limit& limit) const;
 
+    /// Makes memory of the host's own for its copy, which is there, as prepare() makes a copy.
+    copy_list prepare_own_host(const resident& asking, const wait_limit& limit) const;
+
+    /// Notes that copies that were made are not added, and that their memory goes.
+    void give_up(const copy_list& made) const noexcept {
+        for (const copy& each : made) forget(each);
+    }
+
+    /// Returns whether the device of `where` has allocated the memory of the host's copy.
+    bool lends_to_host(coherence::space_id where) const noexcept;
+
+    /// Gives the host's copy the memory that prepare_own_host() has made, in which the content stands, and frees what
+    /// was lent. Nobody uses that any more.
+    void replace_host(copy_list made) noexcept;
+
     /// Returns whether prepare() may pin the host's copy for `where`, which faults its pages in for writing.
     bool may_pin_host(coherence::space_id where) const;
 

@@ -32,12 +32,15 @@ public:
     maker(const copies& there, const resident& asking, const wait_limit& limit)
         : there_(there), asking_(asking), limit_(limit) {}
     ~maker() {
-        for (const copy& each : made_) there_.forget(each);
+        there_.give_up(made_);
     }
     maker(const maker&) = delete;
     maker& operator=(const maker&) = delete;
 
     copy_list take() && { return std::exchange(made_, {}); }
+
+    /// Makes a copy for the host in memory of its own, though it has one that a device has lent.
+    const copy& make_own_host() { return allocate_host({}, false); }
 
     const copy& make(space_id where) {
         if (const copy* const found = find(where)) return *found;
@@ -65,12 +68,18 @@ private:
                 made.remark(remark_on("sharing failed", failure));
             }
         }
+        return allocate_host(std::move(made), shared && device.about().aliases_host && !device.about().aliases_lines);
+    }
+
+    /// Completes the host's copy with memory of its own.
+    const copy& allocate_host(copy made, bool whole_pages) {
+        const buffer_options& options = there_.options_;
         backends::request wanted = there_.wanted();
-        wanted.whole_pages = shared && device.about().aliases_host && !device.about().aliases_lines;
+        wanted.whole_pages = whole_pages;
         auto own = allocate(coherence::host, [&] {
             if (options.pinned) {
                 try {
-                    return backends::allocate_pinned(space::from_id(meant), wanted.bytes);
+                    return backends::allocate_pinned(there_.meant(), wanted.bytes);
                 } catch (const error& failure) {
                     if (failure.code() != error_code::unsupported) throw;
                     made.remark(remark_on("not pinned", failure));
@@ -189,6 +198,12 @@ private:
 copy_list copies::prepare(space_id where, const resident& asking, const wait_limit& limit) const {
     maker made(*this, asking, limit);
     made.make(where);
+    return std::move(made).take();
+}
+
+copy_list copies::prepare_own_host(const resident& asking, const wait_limit& limit) const {
+    maker made(*this, asking, limit);
+    made.make_own_host();
     return std::move(made).take();
 }
 

@@ -60,9 +60,9 @@ void host_writes::prepare_run(byte_range range) {
         for (const byte_range& piece : known_.where(range, &knowledge::exposed)) {
             std::vector<byte_range> units = units_.cut_by(piece);
             const auto elsewhere = [](const knowledge& k) { return !k.at_host(); };
-            for (const byte_range& each : known_.where(piece, unwatched)) {
+            const byte_ranges watched_now = known_.where(piece, unwatched);
+            for (const byte_range& each : watched_now) {
                 arm(each);
-                coherence::expose(known_, each, pointers::watched);
                 for (const byte_range& newer : known_.where(each, elsewhere)) {
                     const std::vector<byte_range> cut = units_.cut_by(newer);
                     units.insert(units.end(), cut.begin(), cut.end());
@@ -77,6 +77,7 @@ void host_writes::prepare_run(byte_range range) {
                 take_image(unit, unit.clipped_to(piece));
                 images_.expect(unit, unit.clipped_to(piece));
             }
+            coherence::expose(known_, watched_now, pointers::watched);  // the images that this asks for are there
         }
     } catch (const error&) {
         give_up();

@@ -54,6 +54,39 @@ TEST_F(opengl_test, a_shader_doubles_a_buffer_in_place) {
     EXPECT_EQ(numbers.placement(where_).placement, placement::shared) << numbers.placement(where_).reason;
 }
 
+// A program that destroys its context takes along what the context has lent.
+TEST_F(opengl_test, to_discard_the_copy_that_lends_the_memory_gives_the_host_its_own) {
+    const std::uint64_t before = memory_in(where_).held;
+    for (const bool device_was_used : {false, true}) {
+        unified_buffer<float> numbers({5000}, {.hint = memory_hint::coherent, .device = where_});
+        std::ranges::fill(numbers.write(host), 3.0F);
+        if (device_was_used) {
+            double_on_device(where_, opengl::name(numbers.read_write(where_)), numbers.size());
+            EXPECT_EQ(code_of([&] { numbers.discard(where_); }), error_code::access_conflict) << "the host lacks it";
+            numbers.sync_to_host();
+        }
+        float* const pointer = numbers.host();
+        EXPECT_EQ(code_of([&] { numbers.discard(where_); }), error_code::access_conflict) << "a pointer is out";
+        pointer[7] = 1.0F;
+        numbers.release_host();
+        {
+            const auto view = numbers.host_view();
+            EXPECT_EQ(code_of([&] { numbers.discard(where_); }), error_code::access_conflict) << "a view is out";
+        }
+        numbers.discard(where_);
+        EXPECT_EQ(memory_in(where_).held, before);
+        EXPECT_EQ(numbers.placement(host).reason, "the host's own memory");
+        const float value = device_was_used ? 6.0F : 3.0F;
+        EXPECT_EQ(std::ranges::count(numbers.read(host), value), 4999);
+        EXPECT_EQ(numbers.read(host)[7], 1.0F);
+        double_on_device(where_, opengl::name(numbers.read_write(where_)), numbers.size());
+        EXPECT_EQ(std::ranges::count(numbers.read(host), 2 * value), 4999);
+        numbers.discard(where_);
+        EXPECT_EQ(std::ranges::count(numbers.read(host), 2 * value), 4999);
+    }
+    EXPECT_EQ(memory_in(where_).held, before);
+}
+
 TEST_F(opengl_test, a_shader_doubles_memory_that_the_host_does_not_see) {
     unified_buffer<float> numbers({1000}, {.hint = memory_hint::gpu_preferred, .device = where_});
     {

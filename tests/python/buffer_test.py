@@ -346,6 +346,14 @@ def test_pinned_where_nobody_can():
     assert isinstance(found, unibuf.Placement) and found == tuple(found)
 
 
+@pytest.mark.parametrize("tracking, found", [("auto", True), ("off", False)])
+def test_placement_says_whether_writes_are_found(tracking, found):
+    buffer = ones(tracking=tracking)  # so small that its bytes are compared, which needs nothing of the kernel
+    assert not buffer.placement("host").writes_found, "nothing is looked for before the first array"
+    array = buffer.host
+    assert array is not None and buffer.placement("host").writes_found is found
+
+
 def test_what_the_host_only_reads(default_device):
     default_device("debug:0")
     buffer = UnifiedBuffer(1000, access="read_only")

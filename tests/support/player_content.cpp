@@ -1,6 +1,7 @@
 // support/player_content.cpp: operations on content and on memory as a whole.
 #include <algorithm>
 #include <array>
+#include <string>
 #include <utility>
 
 #include "support/player.hpp"
@@ -30,7 +31,11 @@ void player::discard(const operation& op) {
     // The buffer may refuse to drop content that the oracle cannot vouch for, and copies that pointers for reading
     // show.
     const bool shown = where == at_host && (host_shown_ || pinned(where));
-    const bool may_refuse = must_fail.empty() && (!clean_ || shown || !oracle_.may_drop(of.range, where));
+    // A copy of the host that lies in memory that is to go has to move.
+    const std::string name = where == at_host ? "" : space_of(where).name();
+    const bool lends = name.starts_with("opengl") || name.find("visible") != std::string::npos;
+    const bool may_move = lends && (host_shown_ || pinned(at_host) || !pointers_.empty());
+    const bool may_refuse = must_fail.empty() && (!clean_ || shown || may_move || !oracle_.may_drop(of.range, where));
     for (standing_rules& each : oracle_.standing()) each.may_take(of.range);
     bool refused = false;
     if (attempt(op, must_fail,
@@ -46,7 +51,7 @@ void player::discard(const operation& op) {
                 }) &&
         !refused) {
         oracle_.drop(of.range, where);
-        if (where == at_host) pointers_.clear();
+        if (where == at_host || lends) pointers_.clear();  // those that have ended are not used again
     }
 }
 

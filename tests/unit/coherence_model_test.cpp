@@ -264,10 +264,59 @@ private:
             if (found_later != 0 && (where != host || what != access::read_write)) continue;
             carry_out(known, {range, where, what, found_later}, holder);
         }
+        if (what != access::read) access_jointly(known, range, where, what, holder);
+    }
+
+    /// Makes the access as one of several that are granted together: until the bytes are written, if they are, no space
+    /// has lost what it had, but for what is about to be overwritten, where others have it.
+    void access_jointly(const directory& known, byte_range range, space_id where, access what, space_id holder) {
+        ++operations_;
+        const bool shares_host = memories_.hub(where) == memories_.hub(host);
+        // Where a device has the newest in the host's memory, what is watched for another device's write may be taken
+        // for a conflict when that write fails.
+        const auto beside = [&](const knowledge& k) {
+            return k.exposed() && !k.at_host() && (k.current & memories_.group(host)) != 0;
+        };
+        if (!shares_host && known.any(range, beside)) return;
+        directory after = known;
+        if (!shares_host) before_writes(after, range, where);
+        world real(after, memories_, spaces_);
+        real.assume_last_holder(holder);
+        std::string wrong;
+        const directory before = after;
+        for (const step& next : plan(after, memories_, {}, {range, where, what, 0, true})) {
+            if (next.does == step::kind::move && what == access::write)
+                wrong = "fetched what is about to be overwritten";
+            if (wrong.empty()) wrong = real.act(next);
+            complete(after, memories_, next);
+            visit(after);
+            if (wrong.empty()) wrong = real.check_claims(after);
+        }
+        const auto has_lost = [&](std::size_t at) {
+            space_set had = 0;
+            before.for_each_run({at, at + 1}, [&](byte_range, const knowledge& k) {
+                if (k.what != content::unwritten) had = k.current;  // else it is zero anywhere
+            });
+            return after.any({at, at + 1}, [&](const knowledge& k) { return (had & ~k.current) != 0; });
+        };
+        for (std::size_t at = range.begin; wrong.empty() && at < range.end; ++at) {
+            if (has_lost(at)) wrong = "took content away before the bytes were written";
+        }
+        if (!wrong.empty()) return fail(known, wrong, range, where, what);
+        const space_set group = memories_.group(where);
+        if (!has(group, host) || !any_exposed(after)) {
+            const directory::promise in(after, range);
+            drop_where_others(in, range, group);
+            drop_where_others(in, range, set_of(where));
+        }
+        visit(after);  // the bytes may hold anything there if the write fails half way
+        if (shares_host) before_writes(after, range, where);
+        wrote(after, range, where);
+        visit(after);
     }
 
     void carry_out(const directory& known, const request& asked, space_id holder) {
-        const auto& [part, where, what, found_later] = asked;
+        const auto& [part, where, what, found_later, stay] = asked;
         const byte_range range = part.hull();
         world real(known, memories_, spaces_);
         real.assume_last_holder(holder);

@@ -179,6 +179,16 @@ TEST(a_standing_hold, keeps_its_buffer_out_of_a_pool) {
     EXPECT_EQ(host_reads(next), all_of(2));
 }
 
+TEST(a_standing_hold, has_the_bytes_of_pointers_that_a_release_to_a_pool_ends) {
+    memory_pool pool;
+    buffer b = pool.acquire(size);
+    b.copy_from(all_of(1));
+    const standing_hold hold = b.bind(gpu(), access::read_write);
+    std::memset(b.host(), 2, size);
+    pool.release(std::move(b));
+    EXPECT_EQ(device_holds(hold, 0, size), all_of(2));
+}
+
 TEST(a_standing_hold, outlives_its_handle) {
     standing_hold hold;
     {

@@ -1,0 +1,125 @@
+// buffer/copy_making.cpp
+#include "buffer/copy_making.hpp"
+
+#include <fmt/format.h>
+
+#include <cstring>
+#include <exception>
+#include <functional>
+#include <new>
+#include <utility>
+
+#include "backends/spaces.hpp"
+#include "buffer/passage.hpp"
+#include "buffer/recording.hpp"
+#include "buffer/verbs.hpp"
+
+namespace unibuf::detail {
+namespace {
+
+/// Waits until no other thread moves bytes or frees a copy: the claims that it does so under keep nobody from an access
+/// of no bytes. Returns whether it had to wait.
+bool wait_for_claims_of_others(lock& through, const request& asked) {
+    const auto none = [&] { return !through->holds.claimed_by_others(this_thread()); };
+    if (!asked.part.empty() || none()) return false;
+    through.wait_until(none, asked.hold_limit(), [&] {
+        return fmt::format("{}: {} was asked for, but another thread moved bytes for all of the given time",
+                           through.of().name(), describe(asked));
+    });
+    return true;
+}
+
+/// Returns the copies that `prepare` makes for `where` without the lock.
+template <class Prepare>
+copy_list made_unlocked(lock& through, space where, std::uint64_t& begun, const Prepare& prepare) {
+    const auto text = [&] { return fmt::format("{}: a copy at {} was asked for", through.of().name(), where.name()); };
+    through->making_copy = true;
+    ++through->waiting;  // keeps the gate shut
+    copy_list made;
+    std::exception_ptr failure;
+    begun = trace::is_on() ? trace::now() : 0;
+    {
+        const lock::released unlocked(through);
+        try {
+            made = prepare();
+        } catch (...) {
+            failure = std::current_exception();
+        }
+    }
+    --through->waiting;
+    if (through->writes()) through->writes()->end_pinning();
+    through->making_copy = false;
+    through->tell_waiting();
+    try {
+        if (failure) std::rethrow_exception(failure);
+    } catch (const error& thrown) {
+        throw error(thrown.code(), fmt::format("{}: {}", text(), thrown.message()));
+    } catch (const std::bad_alloc&) {
+        throw error(error_code::out_of_memory, fmt::format("{}: the host has no memory for bookkeeping", text()));
+    }
+    return made;
+}
+
+}  // namespace
+
+bool wait_for_maker(lock& through, const request& asked) {
+    if (!through->making_copy) return false;
+    through.wait_until([&] { return !through->making_copy; }, asked.hold_limit(),
+                       [&] {
+                           return fmt::format(
+                               "{}: {} was asked for, but another thread was making a copy for all of the given time",
+                               through.of().name(), describe(asked));
+                       });
+    return true;
+}
+
+bool make_copy(lock& through, const request& asked) {
+    if (through->copies.find(asked.where.id())) return false;
+    if (wait_for_maker(through, asked) || wait_for_claims_of_others(through, asked)) return true;
+    core& of = through.of();
+    if (!through->resident && !backends::is_host(asked.where)) {
+        through->among_residents = residents::instance().add(of);
+        through->resident = true;
+    }
+    if (through->writes() && through->copies.may_pin_host(asked.where.id())) through->writes()->begin_pinning();
+    std::uint64_t begun = 0;
+    copy_list made = made_unlocked(through, asked.where, begun,
+                                   [&] { return through->copies.prepare(asked.where.id(), of, asked.hold_limit()); });
+    record_allocations(through, made, begun);
+    through->copies.add(std::move(made));
+    return true;
+}
+
+void end_lending(lock& through, const request& asked, const std::function<void()>& check) {
+    const request at_host{.part = asked.part, .where = host, .what = access::read};
+    while (wait_for_maker(through, asked)) {
+    }
+    std::uint64_t begun = 0;
+    copy_list made = made_unlocked(through, host, begun,
+                                   [&] { return through->copies.prepare_own_host(through.of(), asked.hold_limit()); });
+    try {
+        wait_for_all_work(through, at_host);
+        check();
+        if (through->any_exposed) find_host_writes(through, at_host);
+        check_not_contested(through, asked);
+        const std::byte* const lent = through->copies.find(coherence::host)->memory->host_address();
+        std::byte* const own = made.front().memory->host_address();
+        {
+            const lock::released unlocked(through);
+            std::memcpy(own, lent, asked.part.size());
+        }
+        check();  // somebody may have begun to hold it
+        if (through->copies.find(asked.where.id())) drop_copy(through, asked.where);
+    } catch (...) {
+        through->copies.give_up(made);
+        throw;
+    }
+    made.front().untouched = false;
+    record_release(through.of(), *through->copies.find(coherence::host));
+    record_allocations(through, made, begun);
+    if (through->seldom) through->seldom->writes.reset();
+    through->any_exposed = false;
+    through->copies.replace_host(std::move(made));
+}
+
+}  // namespace unibuf::detail

@@ -1,0 +1,23 @@
+// buffer/copy_making.hpp: copies are made with the lock let go, as drivers may take long, and others may have to go.
+#pragma once
+
+#include <functional>
+
+#include "buffer/lock.hpp"
+#include "buffer/request.hpp"
+
+namespace unibuf::detail {
+
+/// Waits until no thread makes a copy: it uses those that are there. Returns whether it had to wait.
+bool wait_for_maker(lock& through, const request& asked);
+
+/// Makes the copy at the space of the access where there is none. Returns true where the lock was let go meanwhile.
+/// Throws error(out_of_memory), error(timeout), and what a backend throws.
+bool make_copy(lock& through, const request& asked);
+
+/// Gives the host's copy memory of its own in the place of what the space of the access has lent, and drops the copy
+/// there. The access is of all bytes, and keeps others off them. `check` throws where that may not be, and is asked
+/// whenever the lock was let go of. Where this throws, all is as before.
+void end_lending(lock& through, const request& asked, const std::function<void()>& check);
+
+}  // namespace unibuf::detail

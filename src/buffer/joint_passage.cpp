@@ -1,0 +1,144 @@
+// buffer/joint_passage.cpp
+#include "buffer/joint_passage.hpp"
+
+#include <utility>
+
+#include "buffer/leases.hpp"
+#include "buffer/recording.hpp"
+#include "buffer/standing.hpp"
+#include "buffer/usual_answer.hpp"
+
+namespace unibuf::detail {
+
+joint_passage::member::member(core& of, const request& asked, byte_lease& taken)
+    : of_(of), asked_(asked), taken_(taken) {
+    asked_.joint = true;
+    asked_.asks_holders = false;
+    asked_.waits_for_holds = false;
+}
+
+joint_passage::member::~member() {
+    entered_.reset();
+    if (!promise_ && shown_ == 0) return;
+    lock through(of_);
+    promise_.reset();
+    if (shown_ != 0) end_pause_of_view(through, asked_.where, asked_.part.hull(), shown_, !asked_.part.is_range());
+}
+
+/// Returns whether holders would have to be asked, who may wait for what the other requests have claimed.
+bool joint_passage::member::has_to_ask(lock& through) const {
+    if (!through->holds.any_standing()) return false;
+    return shown_ == 0 || has_holders_to_ask(through, asked_);
+}
+
+/// Returns whether the access reads bytes that are current in a memory of the space's own.
+bool joint_passage::member::is_only_read_there(lock& through) const {
+    if (asked_.what != access::read || through->copies.find(asked_.where.id())->placed != placement::mirrored)
+        return false;
+    return coherence::complete_at(through->directory, asked_.part, coherence::set_of(asked_.where.id())) != 0;
+}
+
+/// Keeps the bytes from the standing holds that are there now, until this ends.
+void joint_passage::member::keep_quiet(lock& through) {
+    const bool of_box = !asked_.part.is_range();
+    if (shown_ != 0) end_pause_of_view(through, asked_.where, asked_.part.hull(), std::exchange(shown_, 0), of_box);
+    if (through->holds.any_standing()) shown_ = pause_for_view(through, asked_.where, asked_.part);
+}
+
+joint_passage::member::answer joint_passage::member::claim(bool may_make_copy) {
+    entered& in = entered_.emplace(of_);
+    try {
+        lock& through = in.through;
+        if (is_free_and_current(through, asked_)) {
+            in.at_a_glance.take(asked_.part, asked_);
+        } else {
+            const bool lacks_copy = !may_make_copy && !through->copies.find(asked_.where.id());
+            if (lacks_copy || has_to_ask(through)) {
+                drop();
+                return lacks_copy ? answer::lacks_copy : answer::busy;
+            }
+            in.way.emplace(through, asked_).keep_others_off();
+            if (is_only_read_there(through)) in.way->own_claim().share(asked_);  // others may read, too
+        }
+        in.parked.emplace(through);
+        return answer::claimed;
+    } catch (const error& refused) {
+        drop();
+        if (refused.code() != error_code::timeout) throw;
+        return answer::busy;
+    } catch (...) {
+        drop();
+        throw;
+    }
+}
+
+void joint_passage::member::look_after() {
+    request alone = asked_;
+    alone.joint = false;
+    alone.waits_for_holds = true;
+    lock through(of_);
+    const passage way(through, alone);
+    keep_quiet(through);
+}
+
+void joint_passage::member::bring() {
+    const at_work now(*entered_);
+    lock& through = entered_->through;
+    if (entered_->way) entered_->way->bring();
+    if (asked_.what != access::read) promise_.emplace(through->directory, asked_.part);
+    reserve_queued_work(through, asked_.where);
+}
+
+void joint_passage::member::grant() noexcept {
+    lock& through = entered_->through;
+    entered_->parked.reset();
+    if (!entered_->way) {
+        through->use_now();
+        through->used_at(asked_.where);
+        record_access(through, asked_);
+    }
+    taken_ = lease_of(through, asked_, own_claim().grant(asked_));
+    if (promise_) about_to_write(through, *promise_, asked_);
+    drop();
+}
+
+void joint_passage::member::wrote() noexcept {
+    if (!promise_) return;
+    lock through(of_);
+    if (through->any_exposed && asked_.where != host && through->shares_host(asked_.where)) {
+        through->writes()->stop_watching(*promise_, asked_.part);
+    }
+    now_written(through, *promise_, asked_.part, asked_.where);
+    promise_.reset();
+}
+
+void joint_passage::enter() {
+    std::size_t evicted = 0;
+    const auto claim_all = [&]() -> member* {
+        for (member& each : members_) {
+            // Copies of the requests may go for each other's, or for those of other threads, until they are claimed.
+            const member::answer answer = each.claim(evicted > members_.size());
+            if (answer == member::answer::lacks_copy) ++evicted;
+            if (answer != member::answer::claimed) return &each;
+        }
+        return nullptr;
+    };
+    while (member* const missed = claim_all()) {
+        for (member& each : members_) each.drop();
+        missed->look_after();
+    }
+}
+
+void joint_passage::bring() {
+    for (member& each : members_) each.bring();
+}
+
+void joint_passage::grant() noexcept {
+    for (member& each : members_) each.grant();
+}
+
+void joint_passage::wrote() noexcept {
+    for (member& each : members_) each.wrote();
+}
+
+}  // namespace unibuf::detail

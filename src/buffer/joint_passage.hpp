@@ -1,0 +1,106 @@
+// buffer/joint_passage.hpp: requests that are granted together, or none of them.
+//
+// Each request has a passage of its own, and no stage begins before all have come through the one before:
+//   enter    all bytes are claimed, without waiting while any claim is held: where one request would have to wait, all
+//            claims are dropped, that one is looked after alone, and it begins anew. So threads never wait for each
+//            other in a circle, in whatever order they ask, and no user's lease, pointer or holder is waited for with
+//            a claim. Everything that can be refused is refused here, before content moves.
+//   bring    the steps of each, behind its claim. What comes later is given all that it needs.
+//   grant    claims become leases; what is about to be overwritten counts as newest nowhere but where others lack it.
+//            Cannot fail.
+//   wrote    what was written is newest. Cannot fail.
+// Between two stages the locks are let go of.
+#pragma once
+
+#include <list>
+#include <optional>
+
+#include "buffer/lock.hpp"
+#include "buffer/passage.hpp"
+#include "buffer/request.hpp"
+
+namespace unibuf::detail {
+
+class joint_passage {
+public:
+    joint_passage() = default;
+
+    /// Adds a request, whose lease goes into `taken`. Requests are added in the order of the numbers of their buffers,
+    /// and of their bytes. Their holders of views have been asked to let go.
+    void add(core& of, const request& asked, byte_lease& taken) { members_.emplace_back(of, asked, taken); }
+
+    /// Throws what the passage of each request would throw. Then nothing is held, and no content has moved but what
+    /// stores through pointers were found in.
+    void enter();
+
+    /// Throws what the transfers throw. What has arrived stays.
+    void bring();
+
+    void grant() noexcept;
+    void wrote() noexcept;
+
+private:
+    /// One of the requests.
+    class member {
+    public:
+        member(core& of, const request& asked, byte_lease& taken);
+        ~member();
+        member(const member&) = delete;
+        member& operator=(const member&) = delete;
+
+        enum class answer { claimed, busy, lacks_copy };
+
+        /// Claims the bytes, unless it would have to wait, or to make a copy which it may not.
+        answer claim(bool may_make_copy);
+
+        /// Waits for what is in the way, and makes the copy. Keeps the bytes from standing holds elsewhere from then
+        /// on.
+        void look_after();
+
+        void drop() noexcept { entered_.reset(); }
+        void bring();
+        void grant() noexcept;
+        void wrote() noexcept;
+
+    private:
+        /// The lock, which is let go of but while something is done for this request.
+        struct entered {
+            explicit entered(core& of) : through(of) {}
+
+            lock through;
+            std::optional<passage> way;            // none where nothing is in the way, and nothing to be brought
+            detail::claim at_a_glance{through};    // then
+            std::optional<lock::released> parked;  // ends first: the others need the lock
+        };
+
+        /// Has the lock again as long as this lives.
+        class at_work {
+        public:
+            explicit at_work(entered& of) noexcept : of_(of) { of_.parked.reset(); }
+            ~at_work() { of_.parked.emplace(of_.through); }
+            at_work(const at_work&) = delete;
+            at_work& operator=(const at_work&) = delete;
+
+        private:
+            entered& of_;
+        };
+
+        detail::claim& own_claim() noexcept {
+            return entered_->way ? entered_->way->own_claim() : entered_->at_a_glance;
+        }
+        bool has_to_ask(lock& through) const;
+        bool is_only_read_there(lock& through) const;
+        void keep_quiet(lock& through);
+
+        core& of_;
+        request asked_;
+        byte_lease& taken_;
+        std::optional<entered> entered_;
+        std::optional<promise> promise_;  // for what is written
+        std::uint64_t shown_ = 0;         // says which bytes are kept from standing holds, where any are
+    };
+
+    std::list<member> members_;
+};
+
+}  // namespace unibuf::detail
