@@ -76,7 +76,8 @@ byte_lease take_lease(core& of, const request& asked) {
     }
     std::optional<promise> in;
     if (changes) in.emplace(through->directory, asked.part);
-    reserve_queued_work(through, asked.where);
+    const copy& there = *through->copies.find(asked.where.id());
+    if (there.queues) reserve_queued_work(through, asked.where);
     const std::uint64_t ticket = through->holds.add({.part = asked.part,
                                                      .on = asked.on,
                                                      .thread = this_thread(),
@@ -84,18 +85,7 @@ byte_lease take_lease(core& of, const request& asked) {
                                                      .what = asked.what,
                                                      .since = trace::is_close() ? trace::now() : 0});
     if (changes) now_written(through, *in, asked.part, asked.where);
-    return lease_of(through, asked, ticket);
-}
-
-byte_lease lease_of(lock& through, const request& asked, std::uint64_t ticket) noexcept {
-    const copy& there = *through->copies.find(asked.where.id());
-    std::byte* const address = there.address();
-    const native_memory native{.where = asked.where,
-                               .handle = there.handle(),
-                               .offset = asked.part.begin(),
-                               .bytes = asked.part.hull().size()};
-    return byte_lease(through.of(), ticket << 1 | gate::by_lock, asked.what,
-                      address ? address + asked.part.begin() : nullptr, native);
+    return lease_of(of, there, asked, ticket);
 }
 
 void about_to_write(lock& through, const promise& in, const request& leased) noexcept {

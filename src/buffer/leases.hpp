@@ -9,8 +9,16 @@ namespace unibuf::detail {
 /// Grants a lease. The bytes that it writes are newest at its space from then on.
 byte_lease take_lease(core& of, const request& asked);
 
-/// Returns the lease that the hold `ticket` is, as it was asked for.
-byte_lease lease_of(lock& through, const request& asked, std::uint64_t ticket) noexcept;
+/// Returns the lease of the copy `there` that the hold `ticket` is, as it was asked for.
+inline byte_lease lease_of(core& of, const copy& there, const request& asked, std::uint64_t ticket) noexcept {
+    std::byte* const address = there.address();
+    const native_memory native{.where = asked.where,
+                               .handle = there.handle(),
+                               .offset = asked.part.begin(),
+                               .bytes = asked.part.hull().size()};
+    return byte_lease(of, ticket << 1 | gate::by_lock, asked.what, address ? address + asked.part.begin() : nullptr,
+                      native);
+}
 
 /// Notes that the bytes of a lease are about to change: where others have the content, nobody relies on these.
 void about_to_write(lock& through, const promise& in, const request& leased) noexcept;

@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "backends/metal/calls.hpp"
+#include "backends/spaces.hpp"
 #include "doubles/metal/loaded.hpp"
 #include "unibuf/metal.hpp"
 #include "unibuf/opencl.hpp"
@@ -115,6 +116,8 @@ void device_writes(const native_memory& at, std::size_t offset, std::span<const 
             copy_in_opengl(at.where, from.name(), 0, opengl::name(at), at.offset + offset, content.size());
         });
     } else if (is("metal", at.where)) {
+        // The words at the ends have bytes of others, which work that is queued may be writing.
+        backends::device_of(at.where).record({}).wait();
         const metal_words words(at, offset, content.size());
         std::ranges::copy(content, words.part().begin());
         words.write_back();
