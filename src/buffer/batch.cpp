@@ -106,7 +106,7 @@ void batch::submit() {
         joined = 0;
     };
     attempt([&] {
-        for (const range& each : wanted_) detail::ask_before_joining(*each.of, to_, each.part.hull());
+        for (const range& each : wanted_) detail::ask_before_joining(*each.of, to_, each.part);
         std::vector<byte_range> ranges;
         for (auto next = wanted_.begin(); next != wanted_.end();) {
             if (wanted_.end() - next > ahead) (next + ahead)->of->fetch_ahead();

@@ -133,11 +133,11 @@ holder holds::remove_holder(std::uint64_t ticket) noexcept {
     return gone ? std::move(gone.mapped().who) : holder{};
 }
 
-std::vector<holder> holds::holders_of(space where, byte_range range) const {
+std::vector<holder> holds::holders_of(space where, const region& part) const {
     std::vector<holder> result;
     if (!undeclared_) return result;
     for (const auto& [ticket, each] : undeclared_->holders) {
-        if (each.where == where && each.range.overlaps(range)) result.push_back(each.who);
+        if (each.where == where && part.overlaps(each.range)) result.push_back(each.who);
     }
     return result;
 }

@@ -85,7 +85,7 @@ std::string describe(const hold& of);
 
 /// A holder of a view, who can be asked to let go of it.
 struct named_holder {
-    byte_range range{};
+    byte_range range{};  // of a view of a box all from its first byte to its last: he may be asked for nothing then
     space where{};
     holder who{};
 };
@@ -185,8 +185,8 @@ public:
 
     bool any_holder() const noexcept { return undeclared_ && !undeclared_->holders.empty(); }
 
-    /// Returns the holders of views that share a byte with `range` of the copy at `where`.
-    std::vector<holder> holders_of(space where, byte_range range) const;
+    /// Returns the holders of views that share a byte with `part` of the copy at `where`.
+    std::vector<holder> holders_of(space where, const region& part) const;
 
     /// Returns whether there are pointers, handles and views at most.
     bool are_plain() const noexcept {

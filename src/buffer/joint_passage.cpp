@@ -1,14 +1,62 @@
 // buffer/joint_passage.cpp
 #include "buffer/joint_passage.hpp"
 
+#include <atomic>
+#include <chrono>
+#include <thread>
 #include <utility>
 
+#include "backends/spaces.hpp"
 #include "buffer/leases.hpp"
 #include "buffer/recording.hpp"
 #include "buffer/standing.hpp"
 #include "buffer/usual_answer.hpp"
+#include "process/forks.hpp"
+#include "unibuf/error.hpp"
 
 namespace unibuf::detail {
+namespace {
+
+/// The turn to make copies while claims are held. If several threads did, each could have what the others need.
+class turn_to_make_room {
+public:
+    turn_to_make_room() = default;
+    ~turn_to_make_room() { give_back(); }
+    turn_to_make_room(const turn_to_make_room&) = delete;
+    turn_to_make_room& operator=(const turn_to_make_room&) = delete;
+
+    bool is_mine() const noexcept { return mine_; }
+
+    /// Waits for it, with no claim held. Throws error(timeout).
+    void take(const wait_limit& limit) {
+        const int me = process::fork_count.load(std::memory_order_relaxed) + 1;
+        for (int found = 0; !taken.compare_exchange_strong(found, me, std::memory_order_acquire);) {
+            // A thread that a child process does not have keeps nothing there.
+            found = found != 0 && found != me ? found : 0;
+            if (found != 0) continue;
+            if (limit.has_passed()) {
+                throw error(error_code::timeout,
+                            "leases were asked for together, but other threads made room for theirs for all of the "
+                            "time that was given");
+            }
+            if (backends::help_others) backends::help_others();  // they may wait for this thread
+            std::this_thread::sleep_for(std::chrono::microseconds(50));
+            limit.ask();
+        }
+        mine_ = true;
+    }
+
+    void give_back() noexcept {
+        if (std::exchange(mine_, false)) taken.store(0, std::memory_order_release);
+    }
+
+private:
+    static inline constinit std::atomic<int> taken = 0;  // process::fork_count and 1 of who has it, or 0
+
+    bool mine_ = false;
+};
+
+}  // namespace
 
 joint_passage::member::member(core& of, const request& asked, byte_lease& taken)
     : of_(of), asked_(asked), taken_(taken) {
@@ -113,19 +161,27 @@ void joint_passage::member::wrote() noexcept {
 }
 
 void joint_passage::enter() {
-    std::size_t evicted = 0;
-    const auto claim_all = [&]() -> member* {
+    turn_to_make_room turn;
+    member* missed = nullptr;
+    const auto claim_all = [&] {
         for (member& each : members_) {
-            // Copies of the requests may go for each other's, or for those of other threads, until they are claimed.
-            const member::answer answer = each.claim(evicted > members_.size());
-            if (answer == member::answer::lacks_copy) ++evicted;
-            if (answer != member::answer::claimed) return &each;
+            const member::answer answer = each.claim(turn.is_mine());
+            if (answer == member::answer::claimed) continue;
+            missed = &each;
+            return answer;
         }
-        return nullptr;
+        return member::answer::claimed;
     };
-    while (member* const missed = claim_all()) {
+    for (;;) {
+        const member::answer answer = claim_all();
+        if (answer == member::answer::claimed) return;
         for (member& each : members_) each.drop();
-        missed->look_after();
+        if (answer == member::answer::lacks_copy) {
+            turn.take(missed->limit());
+        } else {
+            turn.give_back();
+            missed->look_after();
+        }
     }
 }
 

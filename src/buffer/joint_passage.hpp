@@ -4,7 +4,8 @@
 //   enter    all bytes are claimed, without waiting while any claim is held: where one request would have to wait, all
 //            claims are dropped, that one is looked after alone, and it begins anew. So threads never wait for each
 //            other in a circle, in whatever order they ask, and no user's lease, pointer or holder is waited for with
-//            a claim. Everything that can be refused is refused here, before content moves.
+//            a claim. Where copies are missing, one thread at a time makes them with claims held. Everything that can
+//            be refused is refused here, before content moves.
 //   bring    the steps of each, behind its claim. What comes later is given all that it needs.
 //   grant    claims become leases; what is about to be overwritten counts as newest nowhere but where others lack it.
 //            Cannot fail.
@@ -58,6 +59,7 @@ private:
         void look_after();
 
         void drop() noexcept { entered_.reset(); }
+        const wait_limit& limit() const noexcept { return asked_.waits; }
         void bring();
         void grant() noexcept;
         void wrote() noexcept;

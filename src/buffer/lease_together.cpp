@@ -52,7 +52,7 @@ void lease_together(std::span<const wanted_byte_lease> wanted, std::span<byte_le
         }
     }
     // Holders of views may wait for a thread that wants one of these leases, so they are asked before any is kept.
-    for (const wanted_one& each : all) detail::ask_before_joining(*each.of, each.asked.where, each.asked.part.hull());
+    for (const wanted_one& each : all) detail::ask_before_joining(*each.of, each.asked.where, each.asked.part);
     detail::joint_passage way;
     for (const wanted_one& each : all) way.add(*each.of, each.asked, *each.taken);
     way.enter();

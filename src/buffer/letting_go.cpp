@@ -44,8 +44,8 @@ void name_holder(core& of, named_holder who, std::uint64_t& known) {
     gone = through->holds.remove_holder(std::exchange(known, added));
 }
 
-void ask_to_let_go(lock& through, space where, byte_range range) {
-    std::vector<holder> all = through->holds.holders_of(where, range);
+void ask_to_let_go(lock& through, space where, const region& part) {
+    std::vector<holder> all = through->holds.holders_of(where, part);
     if (all.empty()) return;
     ++through->waiting;  // keeps the gate shut
     {
@@ -62,14 +62,14 @@ void ask_to_let_go(lock& through, space where, byte_range range) {
     --through->waiting;
 }
 
-void ask_writers_of_host(lock& through, space where, byte_range range) {
-    if (through->any_exposed && !backends::is_host(where)) ask_to_let_go(through, host, range);
+void ask_writers_of_host(lock& through, space where, const region& part) {
+    if (through->any_exposed && !backends::is_host(where)) ask_to_let_go(through, host, part);
 }
 
-void ask_before_joining(core& of, space where, byte_range range) {
+void ask_before_joining(core& of, space where, const region& part) {
     if (!any_was_named.load(std::memory_order_relaxed)) return;
     lock through(of);
-    ask_writers_of_host(through, where, range);
+    ask_writers_of_host(through, where, part);
 }
 
 void ask_all_to_let_go(lock& through) {

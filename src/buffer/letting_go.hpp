@@ -10,16 +10,16 @@ namespace unibuf::detail {
 /// Names the holder of a view, in the place of the one with the number `known`, in which its own number is returned.
 void name_holder(core& of, named_holder who, std::uint64_t& known);
 
-/// Asks those who hold views of `range` of the copy at `where`. Lets go of the lock meanwhile.
-void ask_to_let_go(lock& through, space where, byte_range range);
+/// Asks those who hold views of bytes of `part` of the copy at `where`. Lets go of the lock meanwhile.
+void ask_to_let_go(lock& through, space where, const region& part);
 
-/// Asks those who hold views that the host may write `range` through, before an access at `where`: such an access would
-/// have to look each time for what was written. Lets go of the lock meanwhile.
-void ask_writers_of_host(lock& through, space where, byte_range range);
+/// Asks those who hold views that the host may write bytes of `part` through, before an access at `where`: such an
+/// access would have to look each time for what was written. Lets go of the lock meanwhile.
+void ask_writers_of_host(lock& through, space where, const region& part);
 
 /// Does the same for a buffer that is used together with others, before any of these is kept from other threads. Costs
 /// a lock where any view has ever had a holder, else nothing.
-void ask_before_joining(core& of, space where, byte_range range);
+void ask_before_joining(core& of, space where, const region& part);
 
 /// Asks those who hold views of any copy. Lets go of the lock meanwhile.
 void ask_all_to_let_go(lock& through);

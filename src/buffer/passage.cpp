@@ -84,7 +84,7 @@ passage::passage(lock& through, const request& asked) : lock_(through), asked_(a
     lock_->use_now();
     if (process::fork_count.load(std::memory_order_relaxed) != 0) forget_readers_left_behind(lock_->holds.work());
     if (asked_.waits_for_holds) forget_events(lock_);
-    if (asked_.asks_holders) ask_writers_of_host(lock_, asked_.where, asked_.part.hull());
+    if (asked_.asks_holders) ask_writers_of_host(lock_, asked_.where, asked_.part);
     enter();
     if (lock_->holds.any_standing() || lock_->any_open) {
         pause_elsewhere(lock_, asked_, transfers_.own_claim());
@@ -213,13 +213,10 @@ void plan_for(const guarded& state, const request& asked, const region& part, st
     }
     std::span<const coherence::queued_work> queued = state.holds.work().ranges();
     if (steps_are_behind(state, asked)) queued = {};
-    coherence::plan(state.directory, state.copies.memories(), queued,
-                    {.part = part,
-                     .where = asked.where.id(),
-                     .what = asked.what,
-                     .found_later = found_later,
-                     .stay = asked.joint},
-                    steps);
+    coherence::plan(
+        state.directory, state.copies.memories(), queued,
+        {.part = part, .where = asked.where.id(), .what = asked.what, .found_later = found_later, .stay = asked.joint},
+        steps);
 }
 
 void now_written(lock& through, const promise& in, const region& part, space where) noexcept {

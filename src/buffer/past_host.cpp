@@ -30,7 +30,7 @@ public:
     passing(core& of, const request& asked, const std::byte* program) : of_(of), asked_(asked), program_(program) {
         request at_device = asked;
         at_device.is_recorded = false;  // the access of the program is at the host
-        ask_before_joining(of, asked.where, asked.part.hull());
+        ask_before_joining(of, asked.where, asked.part);
         way_.add(of, at_device, held_);
         way_.enter();
         way_.bring();

@@ -16,9 +16,10 @@ namespace unibuf::detail {
 
 byte_ranges to_open(guarded& state, const standing& of, const region& within, byte_range shown_last) {
     byte_ranges free = runs_of(of.part, within);
-    free.take_out(of.paused);
-    free.take_out(of.pointed.of(of.part.hull()));
-    free.take_out(state.holds.exclusively_held(of.part));
+    const byte_range looked_at = of.part.hull().clipped_to(within.hull());  // of many pieces each is asked for alone
+    free.take_out(of.paused.clipped_to(looked_at));
+    free.take_out(of.pointed.of(looked_at));
+    free.take_out(state.holds.exclusively_held(looked_at));
     byte_ranges result;
     const auto add_where = [&](const byte_ranges& ranges, const auto& lacks) {
         for (const byte_range& each : ranges) result.add(state.directory.where(each, lacks));
@@ -32,7 +33,7 @@ byte_ranges to_open(guarded& state, const standing& of, const region& within, by
     });
     if (!state.any_exposed) return result;
     // Writes are found when the bytes are brought.
-    byte_ranges written_later = state.holds.writers_of_host().of(of.part.hull());
+    byte_ranges written_later = state.holds.writers_of_host().of(looked_at);
     written_later.take_out(shown_last);
     free.take_out(written_later);
     add_where(free, [](const coherence::knowledge& k) { return k.exposed() && !k.contested; });

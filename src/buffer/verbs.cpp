@@ -76,7 +76,7 @@ void check_may_move(lock& through, space where) {
 /// buffer, or graphs upload bytes of it, does nothing, and returns false.
 bool drop_content(core& of, const region& part) {
     lock through(of);
-    ask_to_let_go(through, host, part.hull());
+    ask_to_let_go(through, host, part);
     wait_for_holds(through, {.part = part, .where = host, .what = access::write, .verb = "to discard the content of"});
     if (through->peers() || through->holds.upload_of(part)) return false;
     check_no_standing(through, part, "to discard its content");

@@ -64,6 +64,18 @@ protected:
     const space device{"debug:0"};
 };
 
+TEST_F(a_holder, is_not_asked_for_what_lies_between_the_rows_of_an_access) {
+    buffer square(16 * 16);
+    put(square, of(16 * 16, 1));
+    host_cache between(square.host_view(4, 8));
+    const slice all[]{{0, 16}, {0, 4}};
+    buffer column = square.view(shape{16, 16}, 1, all);
+    column.write(device).release();
+    EXPECT_EQ(between.asked(), 0);
+    square.view(0, 8).write(device).release();
+    EXPECT_EQ(between.asked(), 1);
+}
+
 TEST_F(a_holder, lets_go_where_memory_is_short) {
     buffer first(size), second(size);
     write(first, 1);

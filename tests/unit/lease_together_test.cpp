@@ -146,4 +146,76 @@ TEST(lease_together, never_waits_in_a_circle) {
     EXPECT_EQ(b.read(unibuf::host)[0], 4 * rounds);
 }
 
+TEST(lease_together, holds_nothing_while_it_waits_for_a_lease_by_hand) {
+    unified_buffer<int> first({64});
+    unified_buffer<int> second({64});
+    first.fill(0);
+    second.fill(0);
+    for (auto* const held : {&first, &second}) {
+        unified_buffer<int>& other = held == &first ? second : first;
+        auto by_hand = held->read_write(unibuf::host);
+        std::jthread thread([&] {
+            auto [x, y] = lease_together(first.to_read_write("debug:0"), second.to_read_write("debug:0"));
+            ++x[1];
+            ++y[1];
+        });
+        std::this_thread::sleep_for(20ms);
+        ++other.read_write(unibuf::host, {.timeout = 60s})[0];  // is refused where the thread has it
+        ++by_hand[0];
+        by_hand.release();
+    }
+    for (const auto* const each : {&first, &second}) {
+        const auto read = each->read(unibuf::host);
+        EXPECT_EQ(read[0], 2);
+        EXPECT_EQ(read[1], 2);
+    }
+}
+
+TEST(lease_together, gives_parts_of_one_buffer_that_overlap_to_readers) {
+    unified_buffer<int> a({64});
+    for (const unibuf::space where : {unibuf::space("debug:0"), unibuf::host}) {
+        a.fill(7);
+        auto [low, high, all] =
+            lease_together(a.to_read(where, {.count = 40}), a.to_read(where, {.offset = 20}),
+                           a.to_read(where == unibuf::host ? unibuf::space("debug:0") : unibuf::host));
+        EXPECT_EQ(low[39], 7);
+        EXPECT_EQ(high[43], 7);
+        EXPECT_EQ(all[63], 7);
+    }
+}
+
+TEST(lease_together, of_more_than_there_is_room_for_is_taken_by_turns) {
+    const unibuf::space device("debug:0");
+    constexpr std::size_t count = 16384;
+    std::vector<unified_buffer<int>> all;
+    for (int i = 0; i < 6; ++i) all.emplace_back(unibuf::shape{count}).fill(0);
+    unibuf::limit_memory(device, 4 * count * sizeof(int));
+    constexpr int rounds = 30;
+    {
+        std::vector<std::jthread> threads;
+        for (std::size_t t = 0; t < 2; ++t) {
+            threads.emplace_back([&, t] {
+                auto* const mine = &all[3 * t];
+                for (int round = 0; round < rounds; ++round) {
+                    auto [x, y, z] = lease_together(mine[2].to_read_write(device), mine[0].to_read_write(device),
+                                                    mine[1].to_read_write(device));
+                    ++x[0];
+                    ++y[0];
+                    ++z[count - 1];
+                }
+            });
+        }
+    }
+    EXPECT_EQ(code_of([&] {
+                  lease_together(all[0].to_read(device), all[1].to_read(device), all[2].to_read(device),
+                                 all[3].to_read(device), all[4].to_read(device));
+              }),
+              error_code::out_of_memory);
+    unibuf::limit_memory(device, unibuf::no_memory_limit);
+    for (std::size_t i = 0; i < all.size(); ++i) {
+        EXPECT_EQ(all[i].read(unibuf::host)[i % 3 == 1 ? count - 1 : 0], rounds);
+        all[i].write(unibuf::host, {.timeout = 10s}).release();  // nobody has kept a claim
+    }
+}
+
 }  // namespace
