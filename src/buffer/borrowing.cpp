@@ -93,7 +93,8 @@ bool take_memory(lock& through, const request& asked) {
     if (wait_for_moves(through, asked)) return true;
     const space other = space::from_id(borrower->whose_turn());
     std::string why;
-    if (through->holds.any_at(other) || through->holds.stands_at(other)) {
+    const bool is_used = through->holds.any_at(other) || (asked.joint && through->holds.any_joint_at(other));
+    if (is_used || through->holds.stands_at(other)) {
         why = fmt::format("{} and {} were in use at the same time", other.name(), asked.where.name());
     } else if (hand_over(through, asked, why)) {
         return true;

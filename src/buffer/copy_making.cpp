@@ -83,8 +83,10 @@ bool make_copy(lock& through, const request& asked) {
     }
     if (through->writes() && through->copies.may_pin_host(asked.where.id())) through->writes()->begin_pinning();
     std::uint64_t begun = 0;
-    copy_list made = made_unlocked(through, asked.where, begun,
-                                   [&] { return through->copies.prepare(asked.where.id(), of, asked.hold_limit()); });
+    copy_list made = made_unlocked(through, asked.where, begun, [&] {
+        // Of several requests none waits for holds, but for memory.
+        return through->copies.prepare(asked.where.id(), of, asked.joint ? asked.waits : asked.hold_limit());
+    });
     record_allocations(through, made, begun);
     through->copies.add(std::move(made));
     return true;

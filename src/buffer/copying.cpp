@@ -11,6 +11,7 @@
 #include "buffer/lock.hpp"
 #include "buffer/moves.hpp"
 #include "buffer/request.hpp"
+#include "buffer/transfers.hpp"
 #include "coherence/plan.hpp"
 #include "trace/guards.hpp"
 #include "unibuf/buffer.hpp"
@@ -123,8 +124,15 @@ void buffer::copy(const buffer& source, std::size_t from, buffer& target, std::s
         const std::array wanted{source.to_read(where, read).bytes, target.to_write(where, write).bytes};
         std::array<byte_lease, 2> taken;
         lease_together(wanted, taken, [&] {
-            if (!backends::is_host(where)) return detail::copy_at(where, begin, end);
-            detail::copy_at_host(taken[0].data(), begin.part, taken[1].data(), end.part);
+            if (backends::is_host(where)) {
+                return detail::copy_at_host(taken[0].data(), begin.part, taken[1].data(), end.part);
+            }
+            try {
+                detail::copy_at(where, begin, end);
+            } catch (const error& failure) {
+                const detail::request asked{.part = end.part, .where = where, .verb = "to copy to"};
+                detail::tell_of_access(end.of, asked, failure);
+            }
         });
     };
     if (begin.part.size() != end.part.size()) {

@@ -23,8 +23,7 @@ bool writers_wait_for(const guarded& state, const request& asked) noexcept {
 /// Lets writers that wait for bytes of the range go first, for a while. Returns whether the reader has waited. A reader
 /// that holds a lease of this buffer does not wait, as the writers may be waiting for that lease.
 bool let_writers_in(lock& through, const request& asked, clock::time_point& patient_until) {
-    if (!writers_wait_for(*through.operator->(), asked)) return false;
-    if (through->holds.of_this_thread()) return false;
+    if (!writers_go_first(through, asked)) return false;
     const clock::time_point now = clock::now();
     if (patient_until == clock::time_point{}) {
         const auto patience = readers_patience.load(std::memory_order_relaxed);
@@ -71,6 +70,10 @@ void check_not_own(core& of, const request& asked) {
     lock through(of);
     const hold other = through->holds.excluding(asked.part, asked.what, this_thread());
     if (other.thread != 0) check_not_own(through, asked, other);
+}
+
+bool writers_go_first(lock& through, const request& asked) noexcept {
+    return writers_wait_for(*through.operator->(), asked) && !through->holds.of_this_thread();
 }
 
 void wait_for_holds(lock& through, const request& asked) {

@@ -70,6 +70,12 @@ bool holds::any_at(space where) const noexcept {
            });
 }
 
+bool holds::any_joint_at(space where) const noexcept {
+    return std::ranges::any_of(exclusive(), [&](const hold& each) {
+        return each.joint && each.where == where && each.thread == this_thread() && !each.part.empty();
+    });
+}
+
 bool holds::of_this_thread_at(space where) const noexcept {
     const bool unlocked = where == host && solo().thread == this_thread();
     return unlocked || std::ranges::any_of(exclusive(), [&](const hold& each) {

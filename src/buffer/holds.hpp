@@ -130,6 +130,9 @@ public:
     bool any_at(space where) const noexcept;
     bool of_this_thread_at(space where) const noexcept;
 
+    /// Returns whether the calling thread has claimed bytes at `where` for one of several requests.
+    bool any_joint_at(space where) const noexcept;
+
     /// Returns whether the calling thread has any exclusive hold.
     bool of_this_thread() const noexcept;
 

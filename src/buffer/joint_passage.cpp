@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "backends/spaces.hpp"
+#include "buffer/hold_waits.hpp"
 #include "buffer/leases.hpp"
 #include "buffer/recording.hpp"
 #include "buffer/standing.hpp"
@@ -67,8 +68,9 @@ joint_passage::member::member(core& of, const request& asked, byte_lease& taken)
 
 joint_passage::member::~member() {
     entered_.reset();
-    if (!promise_ && shown_ == 0) return;
+    if (!promise_ && shown_ == 0 && !in_line_) return;
     lock through(of_);
+    in_line_.reset();
     promise_.reset();
     if (shown_ != 0) end_pause_of_view(through, asked_.where, asked_.part.hull(), shown_, !asked_.part.is_range());
 }
@@ -97,6 +99,10 @@ joint_passage::member::answer joint_passage::member::claim(bool may_make_copy) {
     entered& in = entered_.emplace(of_);
     try {
         lock& through = in.through;
+        if (!was_patient_ && writers_go_first(through, asked_)) {
+            drop();
+            return answer::busy;
+        }
         if (is_free_and_current(through, asked_)) {
             in.at_a_glance.take(asked_.part, asked_);
         } else {
@@ -108,6 +114,7 @@ joint_passage::member::answer joint_passage::member::claim(bool may_make_copy) {
             in.way.emplace(through, asked_).keep_others_off();
             if (is_only_read_there(through)) in.way->own_claim().share(asked_);  // others may read, too
         }
+        in_line_.reset();
         in.parked.emplace(through);
         return answer::claimed;
     } catch (const error& refused) {
@@ -126,7 +133,15 @@ void joint_passage::member::look_after() {
     alone.waits_for_holds = true;
     lock through(of_);
     const passage way(through, alone);
+    was_patient_ = true;
     keep_quiet(through);
+}
+
+void joint_passage::member::stand_in_line() {
+    if (asked_.what == access::read || in_line_) return;
+    const lock through(of_);
+    seldom_used& seldom = through->with_seldom_used();
+    in_line_.emplace(seldom.writers_in_line, asked_.part, seldom.changed);
 }
 
 void joint_passage::member::bring() {
@@ -180,6 +195,7 @@ void joint_passage::enter() {
             turn.take(missed->limit());
         } else {
             turn.give_back();
+            for (member& each : members_) each.stand_in_line();
             missed->look_after();
         }
     }

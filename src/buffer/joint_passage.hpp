@@ -58,6 +58,9 @@ private:
         /// on.
         void look_after();
 
+        /// Lets no new readers in for a while, where this writes: until it is claimed, or this ends.
+        void stand_in_line();
+
         void drop() noexcept { entered_.reset(); }
         const wait_limit& limit() const noexcept { return asked_.waits; }
         void bring();
@@ -99,7 +102,9 @@ private:
         byte_lease& taken_;
         std::optional<entered> entered_;
         std::optional<promise> promise_;  // for what is written
-        std::uint64_t shown_ = 0;         // says which bytes are kept from standing holds, where any are
+        std::optional<waiting_writers::entry> in_line_;
+        bool was_patient_ = false;  // writers that waited have had their time
+        std::uint64_t shown_ = 0;   // says which bytes are kept from standing holds, where any are
     };
 
     std::list<member> members_;

@@ -90,11 +90,8 @@ byte_lease take_lease(core& of, const request& asked) {
 
 void about_to_write(lock& through, const promise& in, const request& leased) noexcept {
     through->copies.find(leased.where.id())->untouched = false;
-    const coherence::space_set group = through->copies.memories().group(leased.where.id());
-    // Where pointers are out, the host stays current: a store beside bytes that a device alone has would be a conflict.
-    if (through->any_exposed && coherence::has(group, coherence::host)) return;
-    coherence::drop_where_others(in, leased.part, group);
-    coherence::drop_where_others(in, leased.part, coherence::set_of(leased.where.id()));
+    coherence::about_to_overwrite(in, leased.part, leased.where.id(),
+                                  through->copies.memories().group(leased.where.id()), through->any_exposed);
 }
 
 void reserve_queued_work(lock& through, space where) {

@@ -156,7 +156,7 @@ void passage::bring() {
     plan_for(*lock_.operator->(), asked_, asked_.part, steps);
     const std::uint64_t begun = steps.empty() || !trace::is_on() ? 0 : trace::now();
     ask_guards(lock_.of(), asked_, steps);
-    if (!steps.empty()) transfers_.run(steps, promise_.emplace(lock_->directory, asked_.part));
+    if (!steps.empty()) transfers_.run(steps, &promise_.emplace(lock_->directory, asked_.part));
     if (asked_.to == purpose::use) {
         note_access(lock_, asked_, lacked_by(*lock_.operator->(), asked_, steps), begun);
     }
@@ -189,8 +189,7 @@ std::string describe(const request& asked) {
 void wait_for_all_work(lock& through, const request& asked) {
     std::vector<coherence::step> steps;
     coherence::plan_to_drop(through->holds.work().ranges(), asked.part, steps);
-    promise in(through->directory, asked.part);
-    transfers(through, asked).run(steps, in);
+    transfers(through, asked).run(steps, nullptr);
 }
 
 void find_host_writes(lock& through, const request& asked) {

@@ -50,9 +50,9 @@ std::vector<step> in_parts(const std::vector<step>& whole) {
 
 }  // namespace
 
-void transfers::run(const std::vector<step>& planned, promise& in) {
+void transfers::run(const std::vector<step>& planned, promise* in) {
     if (planned.empty()) return;
-    promise_ = &in;
+    promise_ = in;
     asked_.waits.by ? run_all(in_parts(planned)) : run_all(planned);
 }
 
@@ -332,7 +332,8 @@ void transfers::fill(std::span<const std::byte> pattern, const promise& in) {
     at.untouched = false;
     if (at.queues) lock_->holds.work().reserve(lock_->holds.size() + 1);
     fence done;
-    coherence::drop_where_others(in, asked_.part, coherence::set_of(asked_.where.id()));
+    coherence::about_to_overwrite(in, asked_.part, asked_.where.id(), lock_->copies.memories().group(asked_.where.id()),
+                                  lock_->any_exposed);
     try {
         done = fill_part(at, asked_.part, pattern);
     } catch (const error& failure) {

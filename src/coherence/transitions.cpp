@@ -125,11 +125,19 @@ void drop(directory& known, const region& part, space_id where) {
     known.update(part, [&](knowledge& k) { k.current &= ~set_of(where); });
 }
 
-void drop_where_others(const directory::promise& in, const region& part, space_set which) noexcept {
+void about_to_overwrite(const directory::promise& in, const region& part, space_id where, space_set group,
+                        bool pointers_are_out) noexcept {
     in.update(part, [&](knowledge& k) {
-        if (k.contested) return;  // it is settled by whoever says which version stands
-        const space_set others = k.current & ~which;
-        if (others != 0 || k.what == content::unwritten) k.current = others;
+        if (k.contested) return;
+        const space_set others = k.current & ~group;
+        if (pointers_are_out && has(k.current & group, host)) {
+            k.current = set_of(host);
+        } else if (others != 0 || k.what == content::unwritten) {
+            k.current = others;
+        } else {
+            const space_set rest = k.current & ~set_of(where);
+            if (k.current != 0) k.current = set_of(static_cast<space_id>(std::countr_zero(rest ? rest : k.current)));
+        }
     });
 }
 

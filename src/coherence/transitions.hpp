@@ -58,9 +58,13 @@ void settle_without(directory& known, const region& part, space_id where);
 /// Notes that the space `where` no longer holds `part`. Before this, only_at is empty there.
 void drop(directory& known, const region& part, space_id where);
 
-/// Drops what the spaces `which`, which share a memory, hold of `part` where another space is current, too, and where
-/// nobody has written: those bytes are zero anywhere. Contested bytes stay so.
-void drop_where_others(const directory::promise& in, const region& part, space_set which) noexcept;
+/// Notes that `where` is about to overwrite `part` in the memory that the spaces `group` share. Until it is told that
+/// this was done, other spaces alone are current where any are, or where nobody has written, as that is zero anywhere;
+/// else one of the group is, the host if it was, which may hold old bytes and new ones then. Where pointers are out,
+/// the host stays current, as a store beside bytes that a device alone has would be a conflict. Contested bytes stay
+/// so.
+void about_to_overwrite(const directory::promise& in, const region& part, space_id where, space_set group,
+                        bool pointers_are_out) noexcept;
 
 /// Notes that a memory that two spaces use by turns was `from`'s and is `to`'s now, with all that is current in it.
 void hand_over(directory& known, space_id from, space_id to);

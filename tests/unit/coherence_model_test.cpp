@@ -304,11 +304,11 @@ private:
         }
         if (!wrong.empty()) return fail(known, wrong, range, where, what);
         const space_set group = memories_.group(where);
-        if (!has(group, host) || !any_exposed(after)) {
-            const directory::promise in(after, range);
-            drop_where_others(in, range, group);
-            drop_where_others(in, range, set_of(where));
-        }
+        about_to_overwrite(directory::promise(after, range), range, where, group, any_exposed(after));
+        const auto disagree = [&](const knowledge& k) {
+            return !k.contested && (k.current & group) != 0 && std::popcount(k.current) > 1;
+        };
+        if (after.any(range, disagree)) return fail(known, "one of two that are current changes", range, where, what);
         visit(after);  // the bytes may hold anything there if the write fails half way
         if (shares_host) before_writes(after, range, where);
         wrote(after, range, where);

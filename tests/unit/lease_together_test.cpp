@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <atomic>
 #include <chrono>
 #include <cstddef>
 #include <optional>
@@ -216,6 +217,38 @@ TEST(lease_together, of_more_than_there_is_room_for_is_taken_by_turns) {
         EXPECT_EQ(all[i].read(unibuf::host)[i % 3 == 1 ? count - 1 : 0], rounds);
         all[i].write(unibuf::host, {.timeout = 10s}).release();  // nobody has kept a claim
     }
+}
+
+/// Those who ask together and those who ask alone let each other in, whoever reads.
+TEST(lease_together, lets_writers_in_and_is_let_in) {
+    std::array<unified_buffer<int>, 3> all{unified_buffer<int>{{64}}, unified_buffer<int>{{64}},
+                                           unified_buffer<int>{{64}}};
+    for (auto& each : all) each.fill(0);
+    std::atomic<bool> stop = false;
+    std::vector<std::jthread> readers;
+    for (std::size_t t = 0; t < 3; ++t) {
+        readers.emplace_back([&] {
+            while (!stop) auto held = lease_together(all[0].to_read(unibuf::host), all[1].to_read(unibuf::host));
+        });
+        readers.emplace_back([&, t] {
+            while (!stop) {
+                const auto held = all[t].read(unibuf::host);
+                std::this_thread::sleep_for(1ms);
+            }
+        });
+    }
+    for (int round = 0; round < 20; ++round) {
+        ++all[0].read_write(unibuf::host, {.timeout = 60s})[0];
+        auto [x, y, z] = lease_together(all[0].to_read_write(unibuf::host, {.timeout = 60s}),
+                                        all[1].to_read_write(unibuf::host, {.timeout = 60s}),
+                                        all[2].to_read_write(unibuf::host, {.timeout = 60s}));
+        ++x[0];
+        ++z[0];
+    }
+    stop = true;
+    readers.clear();
+    EXPECT_EQ(all[0].read(unibuf::host)[0], 40);
+    EXPECT_EQ(all[2].read(unibuf::host)[0], 20);
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 // tests/unit/turns_test.cpp: a device that borrows the memory of another one, in turns with it.
 #include <gmock/gmock.h>
 
+#include <algorithm>
 #include <thread>
 
 #include "coherence/transitions.hpp"
@@ -45,6 +46,27 @@ protected:
     fake_device& lender_ = fake_device::get({.asynchronous = GetParam()});
     fake_device& borrower_ = fake_device::get({.asynchronous = GetParam(), .borrows = true});
 };
+
+/// One call asks for both devices, which shows that they are used at the same time.
+TEST_P(turns, end_where_leases_at_both_are_taken_together) {
+    for (const access at_lender : {access::read, access::write}) {
+        buffer b = borrowed();
+        bytes expected = noise(size);
+        {
+            const access_options low{.offset = 0, .count = 500};
+            auto [first, second] = lease_together(wanted_lease<std::byte>{{&b, lender_.where(), at_lender, low}},
+                                                  b.to_read(borrower_.where(), {.offset = 500}));
+            if (at_lender == access::write) {
+                kernel_write(first.native(), 0, noise(500, 7));
+                std::ranges::copy(noise(500, 7), expected.begin());
+            }
+        }
+        EXPECT_FALSE(takes_turns(b));
+        EXPECT_EQ(content(b), expected);
+        EXPECT_EQ(read(b, lender_), expected);
+        EXPECT_EQ(read(b, borrower_), expected);
+    }
+}
 
 INSTANTIATE_TEST_SUITE_P(of_devices, turns, ::testing::Bool(),
                          [](const auto& each) { return each.param ? "with_queues" : "without_queues"; });
