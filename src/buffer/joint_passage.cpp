@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <memory>
 #include <thread>
 #include <utility>
 
@@ -59,8 +60,8 @@ private:
 
 }  // namespace
 
-joint_passage::member::member(core& of, const request& asked, byte_lease& taken)
-    : of_(of), asked_(asked), taken_(taken) {
+joint_passage::member::member(core& of, request asked, byte_lease& taken)
+    : of_(of), asked_(std::move(asked)), taken_(taken) {
     asked_.joint = true;
     asked_.asks_holders = false;
     asked_.waits_for_holds = false;
@@ -96,7 +97,8 @@ void joint_passage::member::keep_quiet(lock& through) {
 }
 
 joint_passage::member::answer joint_passage::member::claim(bool may_make_copy) {
-    entered& in = entered_.emplace(of_);
+    entered_ = std::make_unique<entered>(of_);
+    entered& in = *entered_;
     try {
         lock& through = in.through;
         if (!was_patient_ && writers_go_first(through, asked_)) {
@@ -111,8 +113,9 @@ joint_passage::member::answer joint_passage::member::claim(bool may_make_copy) {
                 drop();
                 return lacks_copy ? answer::lacks_copy : answer::busy;
             }
-            in.way.emplace(through, asked_).keep_others_off();
-            if (is_only_read_there(through)) in.way->own_claim().share(asked_);  // others may read, too
+            passage& way = in.way.emplace(through, asked_);
+            way.keep_others_off();
+            if (is_only_read_there(through)) way.own_claim().share(asked_);  // others may read, too
         }
         in_line_.reset();
         in.parked.emplace(through);
@@ -145,9 +148,10 @@ void joint_passage::member::stand_in_line() {
 }
 
 void joint_passage::member::bring() {
-    const at_work now(*entered_);
+    const at_work unparked(*entered_);
     lock& through = entered_->through;
-    if (entered_->way) entered_->way->bring();
+    std::optional<passage>& way = entered_->way;
+    if (way) way->bring();
     if (asked_.what != access::read) promise_.emplace(through->directory, asked_.part);
     reserve_queued_work(through, asked_.where);
 }

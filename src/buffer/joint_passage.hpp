@@ -14,6 +14,7 @@
 #pragma once
 
 #include <list>
+#include <memory>
 #include <optional>
 
 #include "buffer/lock.hpp"
@@ -44,7 +45,7 @@ private:
     /// One of the requests.
     class member {
     public:
-        member(core& of, const request& asked, byte_lease& taken);
+        member(core& of, request asked, byte_lease& taken);
         ~member();
         member(const member&) = delete;
         member& operator=(const member&) = delete;
@@ -91,7 +92,8 @@ private:
         };
 
         detail::claim& own_claim() noexcept {
-            return entered_->way ? entered_->way->own_claim() : entered_->at_a_glance;
+            std::optional<passage>& way = entered_->way;
+            return way ? way->own_claim() : entered_->at_a_glance;
         }
         bool has_to_ask(lock& through) const;
         bool is_only_read_there(lock& through) const;
@@ -100,7 +102,7 @@ private:
         core& of_;
         request asked_;
         byte_lease& taken_;
-        std::optional<entered> entered_;
+        std::unique_ptr<entered> entered_;
         std::optional<promise> promise_;  // for what is written
         std::optional<waiting_writers::entry> in_line_;
         bool was_patient_ = false;  // writers that waited have had their time

@@ -3,6 +3,7 @@
 
 #include "buffer/counts.hpp"
 #include "buffer/joint_passage.hpp"
+#include "buffer/leases.hpp"
 #include "buffer/letting_go.hpp"
 #include "buffer/moves.hpp"
 #include "buffer/recording.hpp"
@@ -30,11 +31,15 @@ public:
     passing(core& of, const request& asked, const std::byte* program) : of_(of), asked_(asked), program_(program) {
         request at_device = asked;
         at_device.is_recorded = false;  // the access of the program is at the host
-        ask_before_joining(of, asked.where, asked.part);
-        way_.add(of, at_device, held_);
-        way_.enter();
-        way_.bring();
-        way_.grant();
+        if (reads()) {
+            held_ = take_lease(of, at_device);
+        } else {
+            ask_before_joining(of, asked.where, asked.part);
+            way_.add(of, at_device, held_);
+            way_.enter();
+            way_.bring();
+            way_.grant();
+        }
         lock through(of);
         memory_ = own_memory_at(through, asked.where);
     }
@@ -89,7 +94,7 @@ private:
     const request& asked_;
     const std::byte* program_;
     byte_lease held_;
-    joint_passage way_;
+    joint_passage way_;  // of what is written: it is newest once it is there
     backends::memory* memory_ = nullptr;
 };
 
