@@ -380,7 +380,7 @@ sweep::sweep() { set_default_device(where_); }
 sweep::~sweep() { set_default_device(host); }
 
 void sweep::try_all(const failing& fails) {
-    constexpr unsigned step = has_address_sanitizer ? 3 : 1;  // which takes ten times as long
+    constexpr unsigned step = has_address_sanitizer ? 7 : 1;  // which takes ten times as long
     for (const std::size_t size : {std::size_t{20} << 10, std::size_t{3000}}) {
         for (const state_case& state : states) {
             bool failed = true;
