@@ -31,9 +31,7 @@ class copies::maker {
 public:
     maker(const copies& there, const resident& asking, const wait_limit& limit)
         : there_(there), asking_(asking), limit_(limit) {}
-    ~maker() {
-        there_.give_up(made_);
-    }
+    ~maker() { there_.give_up(made_); }
     maker(const maker&) = delete;
     maker& operator=(const maker&) = delete;
 

@@ -23,9 +23,7 @@ bool with_failing_call(unsigned n, const std::function<void()>& act) {
 }
 
 class denied_memory : public sweep {};
-TEST_P(denied_memory, leaves_one_truth) {
-    try_all(&without_memory);
-}
+TEST_P(denied_memory, leaves_one_truth) { try_all(&without_memory); }
 INSTANTIATE_TEST_SUITE_P(all, denied_memory, testing::Combine(testing::ValuesIn(places()), testing::ValuesIn(verbs())),
                          name_of);
 
