@@ -84,7 +84,7 @@ bool make_copy(lock& through, const request& asked) {
     if (through->writes() && through->copies.may_pin_host(asked.where.id())) through->writes()->begin_pinning();
     std::uint64_t begun = 0;
     copy_list made = made_unlocked(through, asked.where, begun, [&] {
-        // Of several requests none waits for holds, but for memory.
+        // A joint request does not wait for holds, but it may wait for memory.
         return through->copies.prepare(asked.where.id(), of, asked.joint ? asked.waits : asked.hold_limit());
     });
     record_allocations(through, made, begun);

@@ -165,7 +165,7 @@ void joint_passage::member::grant() noexcept {
         record_access(through, asked_);
     }
     taken_ = lease_of(of_, *through->copies.find(asked_.where.id()), asked_, own_claim().grant(asked_));
-    if (promise_) about_to_write(through, *promise_, asked_);
+    if (promise_) about_to_overwrite(through, *promise_, asked_);
     drop();
 }
 

@@ -88,12 +88,6 @@ byte_lease take_lease(core& of, const request& asked) {
     return lease_of(of, there, asked, ticket);
 }
 
-void about_to_write(lock& through, const promise& in, const request& leased) noexcept {
-    through->copies.find(leased.where.id())->untouched = false;
-    coherence::about_to_overwrite(in, leased.part, leased.where.id(),
-                                  through->copies.memories().group(leased.where.id()), through->any_exposed);
-}
-
 void reserve_queued_work(lock& through, space where) {
     const copy* const there = through->copies.find(where.id());
     if (!there || !there->queues) return;

@@ -20,9 +20,6 @@ inline byte_lease lease_of(core& of, const copy& there, const request& asked, st
                       native);
 }
 
-/// Notes that the bytes of a lease are about to change: where others have the content, nobody relies on these.
-void about_to_write(lock& through, const promise& in, const request& leased) noexcept;
-
 /// Ends the lease `ticket` with work that goes on until `done`. Throws std::bad_alloc, and the lease is held then.
 void end_lease_with(core& of, std::uint64_t ticket, fence done);
 

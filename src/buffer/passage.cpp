@@ -226,6 +226,12 @@ void now_written(lock& through, const promise& in, const region& part, space whe
     poison_stale(*through.operator->(), part);
 }
 
+void about_to_overwrite(lock& through, const promise& in, const request& asked) noexcept {
+    const coherence::space_id where = asked.where.id();
+    through->copies.find(where)->untouched = false;
+    coherence::about_to_overwrite(in, asked.part, where, through->copies.memories().group(where), through->any_exposed);
+}
+
 void before_device_writes(lock& through, const region& part, space where) {
     if (where == host || !through->any_exposed) return;
     if (!through->shares_host(where)) return through->writes()->before_device_writes(part);

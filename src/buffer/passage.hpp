@@ -78,6 +78,9 @@ void plan_for(const guarded& state, const request& asked, const region& part, st
 /// Tells the directory that the space `where`, which has a copy, holds the newest content of `part` from now on.
 void now_written(lock& through, const promise& in, const region& part, space where) noexcept;
 
+/// Notes that the space of the access is about to overwrite its bytes, which others do not use: see transitions.hpp.
+void about_to_overwrite(lock& through, const promise& in, const request& asked) noexcept;
+
 /// Prepares `part` before a device becomes the only one that is current in it: what the host writes there later is a
 /// conflict.
 void before_device_writes(lock& through, const region& part, space where);

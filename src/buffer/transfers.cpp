@@ -11,6 +11,7 @@
 #include "backends/spaces.hpp"
 #include "buffer/counts.hpp"
 #include "buffer/moves.hpp"
+#include "buffer/passage.hpp"
 #include "buffer/waits.hpp"
 #include "trace/counters.hpp"
 #include "trace/recorder.hpp"
@@ -328,12 +329,10 @@ fence transfers::zero(const step& step) {
 
 void transfers::fill(std::span<const std::byte> pattern, const promise& in) {
     claim(asked_.part);
-    copy& at = *lock_->copies.find(asked_.where.id());
-    at.untouched = false;
+    const copy& at = *lock_->copies.find(asked_.where.id());
     if (at.queues) lock_->holds.work().reserve(lock_->holds.size() + 1);
     fence done;
-    coherence::about_to_overwrite(in, asked_.part, asked_.where.id(), lock_->copies.memories().group(asked_.where.id()),
-                                  lock_->any_exposed);
+    about_to_overwrite(lock_, in, asked_);
     try {
         done = fill_part(at, asked_.part, pattern);
     } catch (const error& failure) {

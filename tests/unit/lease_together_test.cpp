@@ -219,7 +219,7 @@ TEST(lease_together, of_more_than_there_is_room_for_is_taken_by_turns) {
     }
 }
 
-/// Those who ask together and those who ask alone let each other in, whoever reads.
+/// Readers and writers let each other in, whether they ask for their leases together or alone.
 TEST(lease_together, lets_writers_in_and_is_let_in) {
     std::array<unified_buffer<int>, 3> all{unified_buffer<int>{{64}}, unified_buffer<int>{{64}},
                                            unified_buffer<int>{{64}}};
