@@ -36,6 +36,11 @@ constexpr auto before = [](const auto& a, const auto& b) {
     return std::pair(a.of->id(), a.part.begin()) < std::pair(b.of->id(), b.part.begin());
 };
 
+/// Returns whether two parts are ranges which are one range together.
+bool touch(const region& one, const region& other) {
+    return one.is_range() && other.is_range() && other.begin() <= one.end() && one.begin() <= other.end();
+}
+
 }  // namespace
 
 batch::batch(space to) : to_(to) {}
@@ -64,9 +69,7 @@ void batch::add(const buffer& of, const region& part) {
     if (part.empty()) return;
     if (!wanted_.empty()) {
         range& last = wanted_.back();
-        const bool are_ranges = part.is_range() && last.part.is_range();
-        if (last.of.get() == &core && are_ranges && part.begin() <= last.part.end() &&
-            last.part.begin() <= part.end()) {
+        if (last.of.get() == &core && touch(last.part, part)) {
             last.part = last.part.hull().joined_with(part.hull());
             return;
         }
@@ -87,51 +90,38 @@ void batch::submit() {
             if (!failure) failure = std::current_exception();
         }
     };
-    struct lone {
+    struct part_of {
         detail::core* of;
         region part;
     };
-    std::vector<lone> alone;
+    std::vector<part_of> alone;
+    std::vector<part_of> joined;
     detail::joint_transfer together;
-    auto begin = wanted_.begin();
-    std::size_t joined = 0;
-    const auto carry_out = [&](auto end) {
+    const auto carry_out = [&] {
         if (const std::exception_ptr failed = together.carry_out()) {
             if (!failure) failure = failed;
-            attempt([&] {
-                for (; begin != end; ++begin) alone.push_back({begin->of.get(), begin->part});
-            });
+            attempt([&] { alone.insert(alone.end(), joined.begin(), joined.end()); });
         }
-        begin = end;
-        joined = 0;
+        joined.clear();
     };
     attempt([&] {
         for (const range& each : wanted_) detail::ask_before_joining(*each.of, to_, each.part);
-        std::vector<byte_range> ranges;
         for (auto next = wanted_.begin(); next != wanted_.end();) {
             if (wanted_.end() - next > ahead) (next + ahead)->of->fetch_ahead();
-            detail::core* const of = next->of.get();
-            ranges.clear();
-            for (; next != wanted_.end() && next->of.get() == of; ++next) {
-                const byte_range bytes = next->part.hull();
-                if (!next->part.is_range()) {
-                    alone.push_back({of, next->part});
-                } else if (!ranges.empty() && bytes.begin <= ranges.back().end) {
-                    ranges.back().end = std::max(ranges.back().end, bytes.end);
-                } else {
-                    ranges.push_back(bytes);
-                }
+            part_of now{next->of.get(), next->part};
+            for (++next; next != wanted_.end() && next->of.get() == now.of && touch(now.part, next->part); ++next) {
+                now.part = now.part.hull().joined_with(next->part.hull());
             }
-            if (ranges.empty()) continue;
-            if (!together.join(*of, to_, ranges)) {
-                for (const byte_range& each : ranges) alone.push_back({of, each});
-            } else if (++joined == at_once) {
-                carry_out(next);
+            if (!now.part.is_range() || !together.join(*now.of, to_, now.part.hull())) {
+                alone.push_back(now);
+            } else {
+                joined.push_back(now);
+                if (joined.size() == at_once) carry_out();
             }
         }
     });
-    carry_out(wanted_.end());
-    for (const lone& each : alone) {
+    carry_out();
+    for (const part_of& each : alone) {
         attempt([&] {
             detail::bring(*each.of, {.part = each.part, .where = to_, .why = cause::sync, .verb = "to synchronize"});
         });

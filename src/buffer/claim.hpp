@@ -12,7 +12,8 @@ namespace unibuf::detail {
 /// A claim is taken and ended with the lock held. Once it is there, it covers what it was first asked for.
 class claim {
 public:
-    explicit claim(lock& through) noexcept : lock_(through) {}
+    /// A claim that is to be taken, or one that was left to others, for its end.
+    explicit claim(lock& through, std::uint64_t left = 0) noexcept : lock_(through), ticket_(left) {}
     ~claim() {
         if (ticket_ == 0) return;
         lock_->holds.remove(ticket_);
@@ -33,6 +34,9 @@ public:
 
     std::uint64_t ticket() const noexcept { return ticket_; }
 
+    /// Leaves it to whoever ends it by its ticket, which is returned.
+    std::uint64_t leave() noexcept { return std::exchange(ticket_, 0); }
+
     /// Makes a lease of it, which ends with this.
     void share(const request& asked) noexcept {
         lock_->holds.grant(ticket_, asked.on, trace::is_close() ? trace::now() : 0);
@@ -41,12 +45,12 @@ public:
     /// Makes a lease of it, which stays, and returns its ticket.
     std::uint64_t grant(const request& asked) noexcept {
         share(asked);
-        return std::exchange(ticket_, 0);
+        return leave();
     }
 
 private:
     lock& lock_;
-    std::uint64_t ticket_ = 0;
+    std::uint64_t ticket_;
 };
 
 }  // namespace unibuf::detail

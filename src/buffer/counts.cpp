@@ -2,6 +2,7 @@
 #include "buffer/counts.hpp"
 
 #include <algorithm>
+#include <new>
 
 #include "buffer/recording.hpp"
 #include "buffer/transfers.hpp"
@@ -11,12 +12,17 @@
 namespace unibuf::detail {
 namespace {
 
-transfer_count& of_kind(transfer_counts& all, const transfer& made) {
-    if (!all) all = std::make_unique<std::vector<transfer_count>>();
-    const auto found = std::ranges::find_if(*all, [&](const transfer_count& each) {
-        return each.from == made.from && each.to == made.to && each.why == made.why;
-    });
-    return found != all->end() ? *found : all->emplace_back(transfer_count{made.from, made.to, made.why});
+/// Returns the count of transfers like `made`; null where it is the first, and there is no memory for a count.
+transfer_count* of_kind(transfer_counts& all, const transfer& made) noexcept {
+    try {
+        if (!all) all = std::make_unique<std::vector<transfer_count>>();
+        const auto found = std::ranges::find_if(*all, [&](const transfer_count& each) {
+            return each.from == made.from && each.to == made.to && each.why == made.why;
+        });
+        return found != all->end() ? &*found : &all->emplace_back(transfer_count{made.from, made.to, made.why});
+    } catch (const std::bad_alloc&) {
+        return nullptr;
+    }
 }
 
 /// Says what only traces in files have: how the bytes went, and, of those of the host that are there, what is news.
@@ -53,7 +59,8 @@ void record_transfer(lock& through, const coherence::step& of, const transfer& c
 
 }  // namespace
 
-void count_transfers(lock& through, const coherence::step& of, std::span<const region> moved, const carried_out& how) {
+void count_transfers(lock& through, const coherence::step& of, std::span<const region> moved,
+                     const carried_out& how) noexcept {
     transfer made{.buffer = through.of().id(),
                   .from = space::from_id(of.from),
                   .to = space::from_id(of.to),
@@ -62,9 +69,10 @@ void count_transfers(lock& through, const coherence::step& of, std::span<const r
                   .end = how.end};
     const std::uint64_t sum = bytes_in(moved);
     trace::count_transfers(made.from, made.to, made.why, moved.size(), sum);
-    transfer_count& same = of_kind(through->transfers, made);
-    same.transfers += moved.size();
-    same.bytes += sum;
+    if (transfer_count* const same = of_kind(through->transfers, made)) {
+        same->transfers += moved.size();
+        same->bytes += sum;
+    }
     for (const region& each : moved) record_transfer(through, of, made, each, how);
     transfer_observer* const observer = trace::observer();
     if (!observer) return;

@@ -19,7 +19,9 @@ struct carried_out {
     const std::byte* program = nullptr;  // where the bytes lie one behind the other, if not in the host's copy
 };
 
-/// Counts that the step `of` was carried out on the parts `moved`, and tells the observer of each.
-void count_transfers(lock& through, const coherence::step& of, std::span<const region> moved, const carried_out& how);
+/// Counts that the step `of` was carried out on the parts `moved`, and tells the observer of each. Without memory for a
+/// first count of its own, the buffer's lacks them; the count of all buffers has them.
+void count_transfers(lock& through, const coherence::step& of, std::span<const region> moved,
+                     const carried_out& how) noexcept;
 
 }  // namespace unibuf::detail

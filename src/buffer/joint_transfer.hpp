@@ -1,49 +1,73 @@
-// buffer/joint_transfer.hpp: one transfer that many buffers make together.
+// buffer/joint_transfer.hpp: the moves of many accesses, as few calls of their devices.
+//
+// Each access has a passage, up to its plan. Where that is moves between the host and one device, the access joins: its
+// claim and its promise stay while the lock of its buffer is let go of, all moves are made together, and each access is
+// told which of its bytes have arrived.
 #pragma once
 
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <exception>
+#include <list>
+#include <optional>
 #include <span>
 #include <vector>
 
 #include "backends/backend.hpp"
+#include "buffer/lock.hpp"
+#include "buffer/request.hpp"
 #include "coherence/plan.hpp"
 
 namespace unibuf::detail {
 
-class core;
+class joint_transfer {
+public:
+    joint_transfer() = default;
+    ~joint_transfer();
+    joint_transfer(const joint_transfer&) = delete;
+    joint_transfer& operator=(const joint_transfer&) = delete;
 
-/// The range of a buffer is claimed while the buffer is a member: nobody else gets to it.
-struct joint_transfer {
+    /// Lets a sync of `range` to `where` join. Returns false, and has moved nothing, where that takes more than moves
+    /// between the host and one device, or may have to wait: nobody is waited for while other buffers are claimed, so
+    /// such a range is synced alone. Throws std::bad_alloc.
+    bool join(core& of, space where, byte_range range);
+
+    /// Makes all the moves, after which others may join. Returns the first failure, or null. A buffer whose bytes did
+    /// not arrive is as before.
+    std::exception_ptr carry_out() noexcept;
+
+private:
+    /// An access that has joined.
     struct member {
-        core* of = nullptr;
+        member(lock& through, byte_range asked, std::span<const coherence::step> steps);
+
+        core* of;
+        byte_range range;
+        std::size_t moves;
         std::uint64_t claim = 0;
-        std::size_t moves = 0;  // number of the moves that are this buffer's
+        std::optional<promise> promised;
     };
 
     /// The moves between the host and one device, in one direction.
     struct one_way {
         coherence::step like;  // what each of the moves is, but for its range
-        std::vector<backends::move_of> moves;
-        std::vector<member> members;  // these stand in the order of the moves
+        std::vector<backends::move_of> moves{};
+        std::deque<member> members{};  // these stand in the order of the moves
     };
 
-    std::vector<one_way> ways;
-    std::vector<coherence::step> planned;  // steps of the buffer that joins now
-    std::chrono::steady_clock::time_point begin = std::chrono::steady_clock::now();
+    using time_point = std::chrono::steady_clock::time_point;
 
     one_way& way_of(const coherence::step& like);
+    static void move_all(const one_way& what);
+    static std::exception_ptr named(const one_way& what, const std::exception_ptr& failure) noexcept;
+    static void let_leave(one_way& all, bool arrived, time_point begin) noexcept;
+    static void leave(member& one, const coherence::step& like, std::span<const backends::move_of> arrived,
+                      time_point begin) noexcept;
 
-    /// Lets the buffer `of` take part, with ranges that are in order and apart, to make `where` current. Returns false,
-    /// and does nothing, where that takes more than moves between the host and one device, or would have to wait: a
-    /// batch waits for nobody while it holds claims of other buffers, so such a buffer is synced alone.
-    bool join(core& of, space where, std::span<const byte_range> ranges);
-
-    /// Moves what has joined, and lets all buffers leave; others may join then. Returns the first failure, or null; a
-    /// buffer whose bytes did not arrive is as before.
-    std::exception_ptr carry_out() noexcept;
+    std::list<one_way> ways_;
+    std::vector<coherence::step> planned_;  // for the access that joins now
 };
 
 }  // namespace unibuf::detail

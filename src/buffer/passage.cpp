@@ -152,10 +152,8 @@ void passage::bring() {
     const bool later = asked_.joint && lock_->shares_host(asked_.where);
     if (asked_.what != access::read && !later) before_device_writes(lock_, asked_.part, asked_.where);
     std::vector<coherence::step> steps;
-    forget_done();
-    plan_for(*lock_.operator->(), asked_, asked_.part, steps);
+    plan(steps);
     const std::uint64_t begun = steps.empty() || !trace::is_on() ? 0 : trace::now();
-    ask_guards(lock_.of(), asked_, steps);
     if (!steps.empty()) transfers_.run(steps, &promise_.emplace(lock_->directory, asked_.part));
     if (asked_.to == purpose::use) {
         note_access(lock_, asked_, lacked_by(*lock_.operator->(), asked_, steps), begun);
@@ -164,6 +162,12 @@ void passage::bring() {
     if (asked_.where == host && lock_->host_memory_is_busy()) lock_->holds.work().forget_done();
     if (lock_->any_exposed && asked_.where == host) lock_->writes()->expose_again(asked_.part.hull());
     show(*lock_.operator->(), *at(), asked_.part);
+}
+
+void passage::plan(std::vector<coherence::step>& steps) {
+    forget_done();
+    plan_for(*lock_.operator->(), asked_, asked_.part, steps);
+    ask_guards(lock_.of(), asked_, steps);
 }
 
 /// Forgets queued work that is done. Work of leases is asked only where there is much of it.

@@ -40,6 +40,9 @@ public:
     /// Plans, and carries out.
     void bring();
 
+    /// Adds the steps that bring() would carry out to `steps`, for who carries them out: see joint_transfer.hpp.
+    void plan(std::vector<coherence::step>& steps);
+
     /// Takes the claim, which keeps others off while the lock is let go, until the passage goes.
     void keep_others_off();
 

@@ -199,6 +199,41 @@ TEST_F(a_batch, loses_nothing_where_transfers_fail) {
     }
 }
 
+TEST(a_batch_that_is_under_way, keeps_others_off_its_ranges_and_no_byte_between_them) {
+    fake_device& queued = fake_device::get({.asynchronous = true});
+    buffer used(size);
+    used.copy_from(of(1));
+    used.read(queued.where()).release();
+    batch tried(queued.where());
+    tried.write(used, of(2, 8), 0);
+    tried.write(used, of(3, 8), 32);
+    unsigned tasks = 0;
+    queued.queued().add({.run =
+                             [&](std::size_t) {
+                                 ++tasks;
+                                 std::jthread([&] {
+                                     using namespace std::chrono_literals;
+                                     const auto at = [&](std::size_t offset, std::size_t count) {
+                                         return code_of([&] {
+                                             used.write(host, {.offset = offset, .count = count, .timeout = 0ms});
+                                         });
+                                     };
+                                     EXPECT_EQ(at(8, 24), std::nullopt);
+                                     EXPECT_EQ(at(40, 24), std::nullopt);
+                                     EXPECT_EQ(at(7, 1), error_code::timeout);
+                                     EXPECT_EQ(at(32, 1), error_code::timeout);
+                                 }).join();
+                             },
+                         .bytes = 1});
+    tried.submit();
+    EXPECT_EQ(tasks, 1U);
+    bytes expected = of(1);
+    std::ranges::copy(of(2, 8), expected.begin());
+    std::ranges::copy(of(3, 8), expected.begin() + 32);
+    EXPECT_EQ(kernel_read(used.read(queued.where()).native()), expected);
+    used.write(host, {.timeout = std::chrono::seconds(10)}).release();  // nothing is claimed any more
+}
+
 TEST_F(a_batch, claims_nothing_any_more_where_the_host_has_no_memory_left) {
     buffer& first = mirrored(1);
     buffer& second = mirrored(2);
@@ -289,6 +324,74 @@ TEST(batches, of_many_threads_leave_every_buffer_with_its_last_write) {
     for (const buffer& each : all) {
         EXPECT_EQ(each.state(), buffer_state::synchronized);
         EXPECT_TRUE(std::ranges::equal(each.read(debug), expected));
+    }
+}
+
+TEST(batches, wait_in_no_circle_with_leases_by_hand_in_the_other_order) {
+    const space debug("debug:0");
+    buffer first(size);
+    buffer second(size);
+    for (buffer* const each : {&first, &second}) {
+        each->copy_from(of(0));
+        each->read(debug).release();
+    }
+    constexpr int rounds = 300;
+    const auto count_up = [](buffer& what) {
+        const auto counted = what.read_write(unibuf::host);
+        counted[0] = static_cast<std::byte>(std::to_integer<int>(counted[0]) + 1);
+    };
+    {
+        std::vector<std::jthread> threads;
+        threads.emplace_back([&] {
+            for (int round = 0; round != rounds; ++round) {
+                const auto held = second.read_write(unibuf::host);
+                count_up(first);
+                held[1] = static_cast<std::byte>(std::to_integer<int>(held[1]) + 1);
+            }
+        });
+        threads.emplace_back([&] {
+            for (int round = 0; round != rounds; ++round) {
+                batch both(debug);
+                both.write(first, of(round, 1), 2);
+                both.write(second, of(round, 1), 2);
+                both.submit();
+            }
+        });
+    }
+    const auto last = static_cast<std::byte>(rounds % 256);
+    EXPECT_EQ(first.read(unibuf::host)[0], last);
+    EXPECT_EQ(second.read(unibuf::host)[1], last);
+    for (buffer* const each : {&first, &second}) {
+        EXPECT_EQ(each->read(unibuf::host)[2], static_cast<std::byte>((rounds - 1) % 256));
+        EXPECT_TRUE(std::ranges::equal(each->read(debug), each->read(unibuf::host)));
+    }
+}
+
+TEST(batches, that_have_room_for_one_of_them_both_end) {
+    const space device("debug:0");
+    constexpr std::size_t large = 65536;
+    std::deque<buffer> all;
+    for (int i = 0; i != 6; ++i) all.emplace_back(large).copy_from(of(0, large));
+    limit_memory(device, 4 * large);
+    constexpr int rounds = 50;
+    {
+        std::vector<std::jthread> threads;
+        for (std::size_t t = 0; t != 2; ++t) {
+            threads.emplace_back([&, t] {
+                for (int round = 1; round <= rounds; ++round) {
+                    batch mine(device);
+                    for (std::size_t i = 3; i-- != 0;) mine.write(all[3 * t + i], of(round, 1), i);
+                    mine.submit();
+                }
+            });
+        }
+    }
+    limit_memory(device, no_memory_limit);
+    for (std::size_t i = 0; i != all.size(); ++i) {
+        bytes expected(large);
+        expected[i % 3] = static_cast<std::byte>(rounds);
+        EXPECT_TRUE(std::ranges::equal(all[i].read(unibuf::host), expected));
+        EXPECT_TRUE(std::ranges::equal(all[i].read(device), expected));
     }
 }
 
