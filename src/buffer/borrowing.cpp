@@ -18,7 +18,7 @@ using coherence::space_id;
 /// Gives the memory to the space of the access. Where the memory was not to be had, returns false, says why, and leaves
 /// all as before.
 bool hand_over(lock& through, const request& asked, std::string& why) {
-    claim whole(through);
+    claim whole(*through);
     whole.take(through->whole(), asked);
     const copy& borrower = *through->copies.borrower_among(asked.where.id());
     backends::memory& memory = *borrower.memory;
@@ -54,7 +54,7 @@ bool hand_over(lock& through, const request& asked, std::string& why) {
 
 /// Ends the sharing. The space of the access, which does not have the memory, has no copy then.
 void separate(lock& through, const request& asked, std::string why) {
-    claim whole(through);
+    claim whole(*through);
     whole.take(through->whole(), asked);
     const space_id where = asked.where.id();
     try {

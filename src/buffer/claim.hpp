@@ -3,7 +3,7 @@
 
 #include <utility>
 
-#include "buffer/lock.hpp"
+#include "buffer/core.hpp"
 #include "buffer/request.hpp"
 #include "trace/recorder.hpp"
 
@@ -13,18 +13,18 @@ namespace unibuf::detail {
 class claim {
 public:
     /// A claim that is to be taken, or one that was left to others, for its end.
-    explicit claim(lock& through, std::uint64_t left = 0) noexcept : lock_(through), ticket_(left) {}
+    explicit claim(guarded& state, std::uint64_t left = 0) noexcept : state_(state), ticket_(left) {}
     ~claim() {
         if (ticket_ == 0) return;
-        lock_->holds.remove(ticket_);
-        lock_->tell_waiting();
+        state_.holds.remove(ticket_);
+        state_.tell_waiting();
     }
     claim(const claim&) = delete;
     claim& operator=(const claim&) = delete;
 
     void take(const region& part, const request& asked) {
         if (ticket_ != 0) return;
-        ticket_ = lock_->holds.add({.part = part,
+        ticket_ = state_.holds.add({.part = part,
                                     .thread = this_thread(),
                                     .where = asked.where,
                                     .what = asked.what,
@@ -39,7 +39,7 @@ public:
 
     /// Makes a lease of it, which ends with this.
     void share(const request& asked) noexcept {
-        lock_->holds.grant(ticket_, asked.on, trace::is_close() ? trace::now() : 0);
+        state_.holds.grant(ticket_, asked.on, trace::is_close() ? trace::now() : 0);
     }
 
     /// Makes a lease of it, which stays, and returns its ticket.
@@ -49,7 +49,7 @@ public:
     }
 
 private:
-    lock& lock_;
+    guarded& state_;
     std::uint64_t ticket_;
 };
 

@@ -87,7 +87,7 @@ bool make_copy(lock& through, const request& asked) {
         // A joint request does not wait for holds, but it may wait for memory.
         return through->copies.prepare(asked.where.id(), of, asked.joint ? asked.waits : asked.hold_limit());
     });
-    record_allocations(through, made, begun);
+    record_allocations(*through, made, begun);
     through->copies.add(std::move(made));
     return true;
 }
@@ -103,7 +103,7 @@ void end_lending(lock& through, const request& asked, const std::function<void()
         wait_for_all_work(through, at_host);
         check();
         if (through->any_exposed) find_host_writes(through, at_host);
-        check_not_contested(through, asked);
+        check_not_contested(*through, asked);
         const std::byte* const lent = through->copies.find(coherence::host)->memory->host_address();
         std::byte* const own = made.front().memory->host_address();
         {
@@ -111,14 +111,14 @@ void end_lending(lock& through, const request& asked, const std::function<void()
             std::memcpy(own, lent, asked.part.size());
         }
         check();  // somebody may have begun to hold it
-        if (through->copies.find(asked.where.id())) drop_copy(through, asked.where);
+        if (through->copies.find(asked.where.id())) drop_copy(*through, asked.where);
     } catch (...) {
         through->copies.give_up(made);
         throw;
     }
     made.front().untouched = false;
-    record_release(through.of(), *through->copies.find(coherence::host));
-    record_allocations(through, made, begun);
+    record_release(*through, *through->copies.find(coherence::host));
+    record_allocations(*through, made, begun);
     if (through->seldom) through->seldom->writes.reset();
     through->any_exposed = false;
     through->copies.replace_host(std::move(made));

@@ -33,11 +33,14 @@ std::uint64_t next_id() {
 // Programs have very many buffers: with what malloc adds, this is a block of 208 bytes.
 static_assert(sizeof(core) <= 200);
 
+guarded::guarded(std::size_t bytes, std::size_t bytes_of_copies, const buffer_options& options, const gate& of)
+    : id(next_id()), directory(bytes), copies(bytes_of_copies, options), holds(of) {}
+
 core::core(std::size_t size_bytes, const buffer_options& options)
-    : gate(size_bytes), id_(next_id()), state_(size_bytes, size_bytes, options, *this) {}
+    : gate(size_bytes), state_(size_bytes, size_bytes, options, *this) {}
 
 core::core(std::size_t size_bytes, const buffer_options& options, std::unique_ptr<pool_tag> of)
-    : gate(size_bytes), id_(next_id()), state_(size_bytes, of->key.size_class, options, *this) {
+    : gate(size_bytes), state_(size_bytes, of->key.size_class, options, *this) {
     state_.with_seldom_used().pooled = std::move(of);
 }
 
@@ -56,8 +59,8 @@ core::~core() {
         } catch (...) {  // the bytes are going anyway
         }
     }
-    for (const copy& each : state_.copies) record_release(*this, each);
-    if (trace::is_close()) trace::forget_contents(id_);
+    for (const copy& each : state_.copies) record_release(state_, each);
+    if (trace::is_close()) trace::forget_contents(id());
     state_.seldom.reset();  // host_writes watches the host's copy
     state_.copies.free_all();
 }
@@ -70,7 +73,7 @@ bool core::may_go_before(const work& under_way, coherence::space_id where) const
            backends::device_of(space::from_id(where)).about().frees_behind_work;
 }
 
-std::string core::name() const { return fmt::format("buffer #{} ({} bytes)", id_, bytes); }
+std::string guarded::name() const { return fmt::format("buffer #{} ({} bytes)", id, whole().size()); }
 
 bool core::add_handle_if_alive() noexcept {
     std::uint32_t seen = handles_.load(std::memory_order_relaxed);
@@ -141,7 +144,7 @@ std::size_t core::ranges() const {
 placement_info core::placement(space where) const {
     const std::scoped_lock guard(mutex_);
     const copy* const there = state_.copies.find(where.id());
-    check_allocated(*this, there, where, "its placement");
+    check_allocated(state_, there, where, "its placement");
     placement_info result = state_.copies.placement_of(*there);
     result.writes_found = where == host && state_.writes() && state_.writes()->finds_writes();
     return result;

@@ -57,9 +57,9 @@ struct seldom_used {
 
 /// The state of a buffer that its lock guards.
 struct guarded {
-    guarded(std::size_t bytes, std::size_t bytes_of_copies, const buffer_options& options, const gate& of)
-        : directory(bytes), copies(bytes_of_copies, options), holds(of) {}
+    guarded(std::size_t bytes, std::size_t bytes_of_copies, const buffer_options& options, const gate& of);
 
+    const std::uint64_t id;  // of the buffer
     coherence::directory directory;
     detail::copies copies;
     detail::holds holds;
@@ -111,6 +111,13 @@ struct guarded {
     }
 
     byte_range whole() const noexcept { return directory.whole(); }
+    const buffer_options& options() const noexcept { return copies.options(); }
+
+    /// Returns "buffer #7 (4096 bytes)".
+    std::string name() const;
+
+    /// Returns whether the device that the buffer is for is the host.
+    bool is_for_host() const { return copies.meant() == host_as_device; }
 
     /// Returns whether the space uses the host's memory.
     bool shares_host(space where) const noexcept {
@@ -172,14 +179,11 @@ public:
         for (std::size_t line = 0; line < sizeof *this; line += 64) __builtin_prefetch(begin + line, 1);
     }
 
-    std::uint64_t id() const noexcept { return id_; }
-    const buffer_options& options() const noexcept { return state_.copies.options(); }
-
-    /// Returns whether the device that the buffer is for is the host.
-    bool is_for_host() const { return state_.copies.meant() == host_as_device; }
-
-    /// Returns "buffer #7 (4096 bytes)".
-    std::string name() const;
+    // These never change, and are read without the lock.
+    std::uint64_t id() const noexcept { return state_.id; }
+    const buffer_options& options() const noexcept { return state_.options(); }
+    std::string name() const { return state_.name(); }
+    bool is_for_host() const { return state_.is_for_host(); }
 
     // These look at the buffer without closing the gate.
     buffer_state state();
@@ -202,7 +206,6 @@ private:
     static constexpr std::uint32_t ending = ~std::uint32_t{0};
     static constexpr std::uint32_t leased_only = ending - 1;
     std::atomic<std::uint32_t> handles_ = 1;
-    std::uint64_t id_;
     guarded state_;
 };
 

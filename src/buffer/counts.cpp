@@ -26,25 +26,25 @@ transfer_count* of_kind(transfer_counts& all, const transfer& made) noexcept {
 }
 
 /// Says what only traces in files have: how the bytes went, and, of those of the host that are there, what is news.
-void look_closely(lock& through, const coherence::step& of, const region& part, const carried_out& how,
+void look_closely(const guarded& state, const coherence::step& of, const region& part, const carried_out& how,
                   event& made) noexcept {
-    const backends::memory& device = *through->copies.find(executor_of(of))->memory;
+    const backends::memory& device = *state.copies.find(executor_of(of))->memory;
     if (of.from != coherence::host && of.to != coherence::host) {
-        const bool reaches = device.takes_from(*through->copies.find(of.from)->memory);
+        const bool reaches = device.takes_from(*state.copies.find(of.from)->memory);
         made.route = reaches ? transfer_route::direct : transfer_route::by_host;
         return;
     }
     const byte_range hull = part.hull();
     const bool is_packed = how.program != nullptr;
     const std::byte* const first =
-        is_packed ? how.program : through->copies.find(coherence::host)->memory->host_address() + hull.begin;
+        is_packed ? how.program : state.copies.find(coherence::host)->memory->host_address() + hull.begin;
     made.route = device.route_of({first, is_packed ? part.size() : hull.size()});
     if (!trace::is_close() || (of.to == coherence::host && !how.arrived)) return;
-    const auto news = trace::news_in(made.buffer, executor_of(of), part, first, is_packed, through.of().bytes);
+    const auto news = trace::news_in(made.buffer, executor_of(of), part, first, is_packed, state.whole().size());
     made.news = news ? *news + 1 : 0;
 }
 
-void record_transfer(lock& through, const coherence::step& of, const transfer& counted, const region& part,
+void record_transfer(const guarded& state, const coherence::step& of, const transfer& counted, const region& part,
                      const carried_out& how) noexcept {
     if (!trace::is_on()) return;
     event made = event_of(event_kind::transfer, counted.buffer, part);
@@ -53,15 +53,15 @@ void record_transfer(lock& through, const coherence::step& of, const transfer& c
     made.to = of.to;
     made.queue = reinterpret_cast<std::uintptr_t>(how.on.native);
     made.took = static_cast<std::uint64_t>((counted.end - counted.begin) / std::chrono::nanoseconds(1));
-    if (is_tracing()) look_closely(through, of, part, how, made);
+    if (is_tracing()) look_closely(state, of, part, how, made);
     trace::record(made);
 }
 
 }  // namespace
 
-void count_transfers(lock& through, const coherence::step& of, std::span<const region> moved,
+void count_transfers(guarded& state, const coherence::step& of, std::span<const region> moved,
                      const carried_out& how) noexcept {
-    transfer made{.buffer = through.of().id(),
+    transfer made{.buffer = state.id,
                   .from = space::from_id(of.from),
                   .to = space::from_id(of.to),
                   .why = how.why,
@@ -69,11 +69,11 @@ void count_transfers(lock& through, const coherence::step& of, std::span<const r
                   .end = how.end};
     const std::uint64_t sum = bytes_in(moved);
     trace::count_transfers(made.from, made.to, made.why, moved.size(), sum);
-    if (transfer_count* const same = of_kind(through->transfers, made)) {
+    if (transfer_count* const same = of_kind(state.transfers, made)) {
         same->transfers += moved.size();
         same->bytes += sum;
     }
-    for (const region& each : moved) record_transfer(through, of, made, each, how);
+    for (const region& each : moved) record_transfer(state, of, made, each, how);
     transfer_observer* const observer = trace::observer();
     if (!observer) return;
     for (const region& each : moved) {

@@ -35,9 +35,9 @@ obstacle obstacle_to_evict(const guarded& state, space where) noexcept {
 
 resident::departure core::may_go(space where) noexcept {
     const std::unique_lock guard(mutex_, std::try_to_lock);
-    if (!guard) return {.buffer = id_, .why = obstacle::busy};
+    if (!guard) return {.buffer = id(), .why = obstacle::busy};
     const bool elsewhere = coherence::only_at(state_.directory, state_.whole(), where.id()).empty();
-    return {.buffer = id_,
+    return {.buffer = id(),
             .bytes = state_.copies.held_at(where.id()),
             .why = obstacle_to_evict(state_, where),
             .current_elsewhere = elsewhere,
@@ -56,7 +56,7 @@ std::uint64_t core::evict(space where, const wait_limit& limit) {
     // Somebody waits for the memory already, so leases of the copy are not waited for here. Queued work is, as it ends
     // by itself.
     lock through(*this);
-    const auto may_go_now = [&] { return obstacle_to_evict(*through.operator->(), where) == obstacle::none; };
+    const auto may_go_now = [&] { return obstacle_to_evict(*through, where) == obstacle::none; };
     if (!may_go_now()) return 0;
     request back{.part = through->whole(),
                  .where = host,
@@ -65,7 +65,7 @@ std::uint64_t core::evict(space where, const wait_limit& limit) {
                  .waits = limit,
                  .keeps_to_mode = false,
                  .waits_for_holds = false};
-    if (through->peers() && !through->peers()->holds()) drop_overruled(through);
+    if (through->peers() && !through->peers()->holds()) drop_overruled(*through);
     if (through->any_exposed) find_host_writes(through, back);
     for (;;) {
         back.part = coherence::only_at(through->directory, through->whole(), where.id());
@@ -76,8 +76,8 @@ std::uint64_t core::evict(space where, const wait_limit& limit) {
     back.part = through->whole();
     wait_for_all_work(through, back);
     if (!may_go_now()) return 0;  // somebody has begun to hold it
-    drop_copy(through, where);
-    record(event_kind::eviction, *this, through->whole(), where);
+    drop_copy(*through, where);
+    record(event_kind::eviction, *through, through->whole(), where);
     ++through->with_seldom_used().evictions;
     trace::count_eviction();
     return through->copies.bytes();

@@ -23,7 +23,7 @@ bool writers_wait_for(const guarded& state, const request& asked) noexcept {
 /// Lets writers that wait for bytes of the range go first, for a while. Returns whether the reader has waited. A reader
 /// that holds a lease of this buffer does not wait, as the writers may be waiting for that lease.
 bool let_writers_in(lock& through, const request& asked, clock::time_point& patient_until) {
-    if (!writers_go_first(through, asked)) return false;
+    if (!writers_go_first(*through, asked)) return false;
     const clock::time_point now = clock::now();
     if (patient_until == clock::time_point{}) {
         const auto patience = readers_patience.load(std::memory_order_relaxed);
@@ -38,12 +38,11 @@ bool let_writers_in(lock& through, const request& asked, clock::time_point& pati
 /// Prints a circle of threads that wait for each other, once for each wait.
 class circle_finder {
 public:
-    void look(lock& through, const request& asked, const hold& other) {
-        const core& of = through.of();
+    void look(const guarded& state, const request& asked, const hold& other) {
         wait_.reset();
         wait_.emplace(
-            this_thread(), other.thread, through.operator->(),
-            fmt::format("{}: {} was asked for, and there is {}", of.name(), describe(asked), describe(other)));
+            this_thread(), other.thread, &state,
+            fmt::format("{}: {} was asked for, and there is {}", state.name(), describe(asked), describe(other)));
         const std::string circle = told_ ? "" : wait_->circle();
         if (circle.empty()) return;
         told_ = true;
@@ -57,27 +56,27 @@ private:
 
 }  // namespace
 
-void check_not_own(lock& through, const request& asked, const hold& other) {
+void check_not_own(const guarded& state, const request& asked, const hold& other) {
     if (other.thread != this_thread()) return;
-    if (other.claim && !is_asking() && !through->holds.calls_holder(this_thread())) return;
+    if (other.claim && !is_asking() && !state.holds.calls_holder(this_thread())) return;
     throw error(error_code::access_conflict,
-                fmt::format("{}: {} was asked for while the same thread holds {}: end that one first{}",
-                            through.of().name(), describe(asked), describe(other),
-                            trace::place_of_lease(through.of().id(), other.part.hull(), other.where, other.what)));
+                fmt::format("{}: {} was asked for while the same thread holds {}: end that one first{}", state.name(),
+                            describe(asked), describe(other),
+                            trace::place_of_lease(state.id, other.part.hull(), other.where, other.what)));
 }
 
 void check_not_own(core& of, const request& asked) {
     lock through(of);
     const hold other = through->holds.excluding(asked.part, asked.what, this_thread());
-    if (other.thread != 0) check_not_own(through, asked, other);
+    if (other.thread != 0) check_not_own(*through, asked, other);
 }
 
-bool writers_go_first(lock& through, const request& asked) noexcept {
-    return writers_wait_for(*through.operator->(), asked) && !through->holds.of_this_thread();
+bool writers_go_first(const guarded& state, const request& asked) noexcept {
+    return writers_wait_for(state, asked) && !state.holds.of_this_thread();
 }
 
 void wait_for_holds(lock& through, const request& asked) {
-    if (!through->holds.any() && !writers_wait_for(*through.operator->(), asked)) return;
+    if (!through->holds.any() && !writers_wait_for(*through, asked)) return;
     std::optional<waiting_writers::entry> in_line;
     clock::time_point patient_until{};
     hold other;
@@ -88,14 +87,14 @@ void wait_for_holds(lock& through, const request& asked) {
             other = through->holds.excluding(asked.part, asked.what, this_thread(), asked.joint);
         } while (other.thread == 0 && let_writers_in(through, asked, patient_until));
         if (other.thread == 0) return true;
-        check_not_own(through, asked, other);
+        check_not_own(*through, asked, other);
         if (begun == 0) begun = trace::now();
         if (asked.what != access::read && !in_line) {
             seldom_used& seldom = through->with_seldom_used();
             in_line.emplace(seldom.writers_in_line, asked.part, seldom.changed);
         }
 #ifndef NDEBUG
-        circles.look(through, asked, other);
+        circles.look(*through, asked, other);
 #endif
         return false;
     };
@@ -103,7 +102,7 @@ void wait_for_holds(lock& through, const request& asked) {
         return fmt::format("{}: {} was asked for, but another thread kept {} for all of the time that was given",
                            through.of().name(), describe(asked), describe(other));
     });
-    record_wait(through, asked, begun);
+    record_wait(*through, asked, begun);
 }
 
 }  // namespace unibuf::detail

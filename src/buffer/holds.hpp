@@ -213,6 +213,7 @@ public:
     std::uint64_t add_standing(standing added);
     void remove_standing(std::uint64_t ticket) noexcept;
     std::vector<standing>& standing_holds() noexcept;
+    const std::vector<standing>& standing_holds() const noexcept { return const_cast<holds*>(this)->standing_holds(); }
     bool any_standing() const noexcept { return undeclared_ && !undeclared_->standing_holds.empty(); }
     standing* find_standing(std::uint64_t ticket) noexcept;
 

@@ -73,27 +73,27 @@ joint_passage::member::~member() {
     lock through(of_);
     in_line_.reset();
     promise_.reset();
-    if (shown_ != 0) end_pause_of_view(through, asked_.where, asked_.part.hull(), shown_, !asked_.part.is_range());
+    if (shown_ != 0) end_pause_of_view(*through, asked_.where, asked_.part.hull(), shown_, !asked_.part.is_range());
 }
 
 /// Returns whether holders would have to be asked, who may wait for what the other requests have claimed.
-bool joint_passage::member::has_to_ask(lock& through) const {
-    if (!through->holds.any_standing()) return false;
-    return shown_ == 0 || has_holders_to_ask(through, asked_);
+bool joint_passage::member::has_to_ask(const guarded& state) const {
+    if (!state.holds.any_standing()) return false;
+    return shown_ == 0 || has_holders_to_ask(state, asked_);
 }
 
 /// Returns whether the access reads bytes that are current in a memory of the space's own.
-bool joint_passage::member::is_only_read_there(lock& through) const {
-    if (asked_.what != access::read || through->copies.find(asked_.where.id())->placed != placement::mirrored)
+bool joint_passage::member::is_only_read_there(const guarded& state) const {
+    if (asked_.what != access::read || state.copies.find(asked_.where.id())->placed != placement::mirrored)
         return false;
-    return coherence::complete_at(through->directory, asked_.part, coherence::set_of(asked_.where.id())) != 0;
+    return coherence::complete_at(state.directory, asked_.part, coherence::set_of(asked_.where.id())) != 0;
 }
 
 /// Keeps the bytes from the standing holds that are there now, until this ends.
-void joint_passage::member::keep_quiet(lock& through) {
+void joint_passage::member::keep_quiet(guarded& state) {
     const bool of_box = !asked_.part.is_range();
-    if (shown_ != 0) end_pause_of_view(through, asked_.where, asked_.part.hull(), std::exchange(shown_, 0), of_box);
-    if (through->holds.any_standing()) shown_ = pause_for_view(through, asked_.where, asked_.part);
+    if (shown_ != 0) end_pause_of_view(state, asked_.where, asked_.part.hull(), std::exchange(shown_, 0), of_box);
+    if (state.holds.any_standing()) shown_ = pause_for_view(state, asked_.where, asked_.part);
 }
 
 joint_passage::member::answer joint_passage::member::claim(bool may_make_copy) {
@@ -101,21 +101,21 @@ joint_passage::member::answer joint_passage::member::claim(bool may_make_copy) {
     entered& in = *entered_;
     try {
         lock& through = in.through;
-        if (!was_patient_ && writers_go_first(through, asked_)) {
+        if (!was_patient_ && writers_go_first(*through, asked_)) {
             drop();
             return answer::busy;
         }
-        if (is_free_and_current(through, asked_)) {
+        if (is_free_and_current(*through, asked_)) {
             in.at_a_glance.take(asked_.part, asked_);
         } else {
             const bool lacks_copy = !may_make_copy && !through->copies.find(asked_.where.id());
-            if (lacks_copy || has_to_ask(through)) {
+            if (lacks_copy || has_to_ask(*through)) {
                 drop();
                 return lacks_copy ? answer::lacks_copy : answer::busy;
             }
             passage& way = in.way.emplace(through, asked_);
             way.keep_others_off();
-            if (is_only_read_there(through)) way.own_claim().share(asked_);  // others may read, too
+            if (is_only_read_there(*through)) way.own_claim().share(asked_);  // others may read, too
         }
         in_line_.reset();
         in.parked.emplace(through);
@@ -137,7 +137,7 @@ void joint_passage::member::look_after() {
     lock through(of_);
     const passage way(through, alone);
     was_patient_ = true;
-    keep_quiet(through);
+    keep_quiet(*through);
 }
 
 void joint_passage::member::stand_in_line() {
@@ -153,7 +153,7 @@ void joint_passage::member::bring() {
     std::optional<passage>& way = entered_->way;
     if (way) way->bring();
     if (asked_.what != access::read) promise_.emplace(through->directory, asked_.part);
-    reserve_queued_work(through, asked_.where);
+    reserve_queued_work(*through, asked_.where);
 }
 
 void joint_passage::member::grant() noexcept {
@@ -162,10 +162,10 @@ void joint_passage::member::grant() noexcept {
     if (!entered_->way) {
         through->use_now();
         through->used_at(asked_.where);
-        record_access(through, asked_);
+        record_access(*through, asked_);
     }
     taken_ = lease_of(of_, *through->copies.find(asked_.where.id()), asked_, own_claim().grant(asked_));
-    if (promise_) about_to_overwrite(through, *promise_, asked_);
+    if (promise_) about_to_overwrite(*through, *promise_, asked_);
     drop();
 }
 
@@ -175,7 +175,7 @@ void joint_passage::member::wrote() noexcept {
     if (through->any_exposed && asked_.where != host && through->shares_host(asked_.where)) {
         through->writes()->stop_watching(*promise_, asked_.part);
     }
-    now_written(through, *promise_, asked_.part, asked_.where);
+    now_written(*through, *promise_, asked_.part, asked_.where);
     promise_.reset();
 }
 

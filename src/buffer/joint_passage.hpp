@@ -75,7 +75,7 @@ private:
 
             lock through;
             std::optional<passage> way;            // none where nothing is in the way, and nothing to be brought
-            detail::claim at_a_glance{through};    // then
+            detail::claim at_a_glance{*through};   // then
             std::optional<lock::released> parked;  // ends first: the others need the lock
         };
 
@@ -95,9 +95,9 @@ private:
             std::optional<passage>& way = entered_->way;
             return way ? way->own_claim() : entered_->at_a_glance;
         }
-        bool has_to_ask(lock& through) const;
-        bool is_only_read_there(lock& through) const;
-        void keep_quiet(lock& through);
+        bool has_to_ask(const guarded& state) const;
+        bool is_only_read_there(const guarded& state) const;
+        void keep_quiet(guarded& state);
 
         core& of_;
         request asked_;

@@ -23,12 +23,12 @@ request sync_of(byte_range range, space where) {
 
 /// Returns whether the access may have to wait for more than holds. A holder that is asked to pause may wait for an
 /// access to a buffer that has joined already.
-bool may_wait(lock& through, const request& asked) {
-    if (has_holders_to_ask(through, asked) || through->peers()) return true;
-    if (!through->copies.find(asked.where.id()) || through->copies.borrower_among(asked.where.id())) return true;
-    if (!through->any_exposed) return false;
+bool may_wait(const guarded& state, const request& asked) {
+    if (has_holders_to_ask(state, asked) || state.peers()) return true;
+    if (!state.copies.find(asked.where.id()) || state.copies.borrower_among(asked.where.id())) return true;
+    if (!state.any_exposed) return false;
     // What arrives at the host is not to be taken for writes.
-    return asked.where == host || !work_in_host_memory(*through.operator->(), asked).empty();
+    return asked.where == host || !work_in_host_memory(state, asked).empty();
 }
 
 /// Returns whether the steps are moves between the host and one device.
@@ -41,8 +41,8 @@ bool are_moves_of_one_device(std::span<const coherence::step> steps) {
 
 }  // namespace
 
-joint_transfer::member::member(lock& through, byte_range asked, std::span<const coherence::step> steps)
-    : of(&through.of()), range(asked), moves(steps.size()), promised(std::in_place, through->directory, range) {
+joint_transfer::member::member(core& buffer, guarded& state, byte_range asked, std::span<const coherence::step> steps)
+    : of(&buffer), range(asked), moves(steps.size()), promised(std::in_place, state.directory, range) {
     for (const coherence::step& each : steps) promised->divide(each.part);
 }
 
@@ -54,7 +54,7 @@ bool joint_transfer::join(core& of, space where, byte_range range) {
     const request asked = sync_of(range, where);
     lock through(of);
     if (!through->holds.work().empty()) through->holds.work().forget_done();
-    if (may_wait(through, asked)) return false;
+    if (may_wait(*through, asked)) return false;
     std::optional<passage> way;
     try {
         way.emplace(through, asked);
@@ -64,7 +64,7 @@ bool joint_transfer::join(core& of, space where, byte_range range) {
     planned_.clear();
     way->plan(planned_);
     if (planned_.empty()) {
-        note_access(through, asked, 0, 0);
+        note_access(*through, asked, 0, 0);
         return true;
     }
     if (!are_moves_of_one_device(planned_)) return false;
@@ -78,7 +78,7 @@ bool joint_transfer::join(core& of, space where, byte_range range) {
         for (const coherence::step& each : planned_) {
             all.moves.push_back({device, each.part.begin(), {address + each.part.begin(), each.part.size()}});
         }
-        all.members.emplace_back(through, range, planned_).claim = way->own_claim().leave();
+        all.members.emplace_back(of, *through, range, planned_).claim = way->own_claim().leave();
     } catch (...) {
         all.moves.resize(others);
         throw;
@@ -164,18 +164,18 @@ void joint_transfer::let_leave(one_way& all, bool arrived, time_point begin) noe
 void joint_transfer::leave(member& one, const coherence::step& like, std::span<const backends::move_of> arrived,
                            time_point begin) noexcept {
     lock through(*one.of);
-    const claim own(through, one.claim);
+    const claim own(*through, one.claim);
     std::uint64_t bytes = 0;
     for (const backends::move_of& each : arrived) {
         const region part(byte_range{each.offset, each.offset + each.host.size()});
         coherence::complete(*one.promised, through->copies.memories(), like, part);
-        count_transfers(through, like, {&part, 1},
+        count_transfers(*through, like, {&part, 1},
                         {.why = cause::sync, .begin = begin, .end = std::chrono::steady_clock::now(), .arrived = true});
         bytes += part.size();
     }
     one.promised.reset();
     if (bytes == 0) return;
-    note_access(through, sync_of(one.range, space::from_id(like.to)), bytes,
+    note_access(*through, sync_of(one.range, space::from_id(like.to)), bytes,
                 static_cast<std::uint64_t>(begin.time_since_epoch().count()));
 }
 

@@ -41,7 +41,7 @@ public:
 private:
     /// An access that has joined.
     struct member {
-        member(lock& through, byte_range asked, std::span<const coherence::step> steps);
+        member(core& buffer, guarded& state, byte_range asked, std::span<const coherence::step> steps);
 
         core* of;
         byte_range range;

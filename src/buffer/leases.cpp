@@ -63,43 +63,44 @@ void end_lease(core& of, std::uint64_t ticket, QueueWork queue_work) {
 }  // namespace
 
 byte_lease take_lease(core& of, const request& asked) {
+    check_allowed(of, asked);
     lock through(of);
     bool changes = asked.what != access::read;
-    if (is_free_and_current(through, asked)) {
+    if (is_free_and_current(*through, asked)) {
         through->use_now();
         changes = changes && !is_newest_at(through->directory.first(), asked.where);
         const bool is_first = through->used_at(asked.where);
         if (!changes && !is_first) through.keep_gate();
-        record_access(through, asked);
+        record_access(*through, asked);
     } else {
         passage(through, asked).bring();  // its claim ends before the lease is added: the lock is held between the two
     }
     std::optional<promise> in;
     if (changes) in.emplace(through->directory, asked.part);
     const copy& there = *through->copies.find(asked.where.id());
-    if (there.queues) reserve_queued_work(through, asked.where);
+    if (there.queues) reserve_queued_work(*through, asked.where);
     const std::uint64_t ticket = through->holds.add({.part = asked.part,
                                                      .on = asked.on,
                                                      .thread = this_thread(),
                                                      .where = asked.where,
                                                      .what = asked.what,
                                                      .since = trace::is_close() ? trace::now() : 0});
-    if (changes) now_written(through, *in, asked.part, asked.where);
+    if (changes) now_written(*through, *in, asked.part, asked.where);
     return lease_of(of, there, asked, ticket);
 }
 
-void reserve_queued_work(lock& through, space where) {
-    const copy* const there = through->copies.find(where.id());
+void reserve_queued_work(guarded& state, space where) {
+    const copy* const there = state.copies.find(where.id());
     if (!there || !there->queues) return;
-    through->holds.work().reserve(through->holds.size() + 1);
+    state.holds.work().reserve(state.holds.size() + 1);
     unrecorded::at(where);
 }
 
-bool queue_work_of(lock& through, space where, const region& part, bool writes, const named_queue& on) noexcept {
-    const copy* const there = through->copies.find(where.id());
+bool queue_work_of(guarded& state, space where, const region& part, bool writes, const named_queue& on) noexcept {
+    const copy* const there = state.copies.find(where.id());
     if (!there || !there->queues || part.empty()) return false;
     const coherence::queued_work left{.part = part, .where = where.id(), .writes = writes};
-    if (through->holds.work().has_late(left, on)) return false;
+    if (state.holds.work().has_late(left, on)) return false;
     fence done;
     try {
         done = backends::device_of(where).record_later(on);
@@ -107,7 +108,7 @@ bool queue_work_of(lock& through, space where, const region& part, bool writes, 
         done = unrecorded::at(where);
     }
     if (!done.native()) return false;
-    through->holds.work().add(left, {std::move(done), on});
+    state.holds.work().add(left, {std::move(done), on});
     return true;
 }
 
@@ -115,7 +116,7 @@ void end_lease_with(core& of, std::uint64_t ticket, fence done) {
     end_lease(of, ticket, [&](lock& through, std::uint64_t number) {
         through->holds.work().reserve(through->holds.size() + 1);
         const hold ended = through->holds.remove(number);
-        record_end(through.of(), ended);
+        record_end(*through, ended);
         if (!done.native()) return;
         through->holds.work().add({.part = ended.part, .where = ended.where.id(), .writes = ended.what != access::read},
                                   {.done = std::move(done), .on = {}, .unordered = true});
@@ -125,9 +126,9 @@ void end_lease_with(core& of, std::uint64_t ticket, fence done) {
 void end_by_lock(gate& of, std::uint64_t ticket) noexcept {
     end_lease(static_cast<core&>(of), ticket, [](lock& through, std::uint64_t number) {
         const hold ended = through->holds.remove(number);
-        record_end(through.of(), ended);
+        record_end(*through, ended);
         const bool writes = ended.what != access::read;
-        if (!queue_work_of(through, ended.where, ended.part, writes, ended.on)) through.as_before();
+        if (!queue_work_of(*through, ended.where, ended.part, writes, ended.on)) through.as_before();
     });
 }
 

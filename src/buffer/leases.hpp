@@ -25,11 +25,11 @@ void end_lease_with(core& of, std::uint64_t ticket, fence done);
 
 /// Makes room for the queued work of one more lease at `where`, and of all leases that are held, so that their ends
 /// need no memory.
-void reserve_queued_work(lock& through, space where);
+void reserve_queued_work(guarded& state, space where);
 
 /// Notes all that the device was given to do until now as queued work on `range` of its copy. That work is not lost:
 /// where the device cannot record it now, whoever needs the bytes next asks the device again.
 /// Returns whether there was any that was not noted already.
-bool queue_work_of(lock& through, space where, const region& part, bool writes, const named_queue& on) noexcept;
+bool queue_work_of(guarded& state, space where, const region& part, bool writes, const named_queue& on) noexcept;
 
 }  // namespace unibuf::detail

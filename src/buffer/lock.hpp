@@ -5,7 +5,8 @@
 //  2. Whoever lets go of the lock within an access (`released`, wait_for_change) has a claim or counts in
 //     guarded::waiting, so that no other thread's lock opens the gate meanwhile. All that was looked up before is
 //     looked up again after: holds come and go, copies are added, and the one that was looked at may have been freed
-//     unless a claim, a lease or queued work names it.
+//     unless a claim, a lease or queued work names it. The type says which functions may do so: they take `lock&`. A
+//     function that takes `guarded&` cannot, and what was looked up before it stands after it.
 //  3. At the end of the lock, bytes that nobody has go back to standing holds. That may let go of the lock again, so
 //     whoever ends a lock keeps a handle of the buffer, or a lease, until the lock has gone.
 //  4. Whoever changes what others may wait for calls tell_waiting.
@@ -31,6 +32,7 @@ public:
 
     core& of() const noexcept { return core_; }
     guarded* operator->() const noexcept { return &core_.state_; }
+    guarded& operator*() const noexcept { return core_.state_; }
 
     /// Waits until somebody tells of a change, or for a moment, within `limit`, after which it returns false. A thread
     /// that a device needs does the work of others meanwhile: this thread may be waiting for them.

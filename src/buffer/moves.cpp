@@ -186,14 +186,14 @@ void move_parts(backends::memory& from, backends::memory& to, bool to_host, std:
     to_host ? from.read_parts(pieces, host, on, done) : to.write_parts(pieces, host, on, done);
 }
 
-std::vector<byte_range> joined_over_gaps(lock& through, const std::vector<byte_range>& ranges,
+std::vector<byte_range> joined_over_gaps(const guarded& state, const std::vector<byte_range>& ranges,
                                          const coherence::step& along, coherence::space_id executor,
                                          std::uint64_t ticket) {
     const bool any_near = joined(ranges, widest_gap, [](byte_range) { return true; }).size() < ranges.size();
     if (!any_near) return ranges;
     const std::size_t gap = worthwhile_gap(executor);
     if (gap == 0) return ranges;
-    return joined(ranges, gap, [&](byte_range each) { return may_carry(*through.operator->(), each, along, ticket); });
+    return joined(ranges, gap, [&](byte_range each) { return may_carry(state, each, along, ticket); });
 }
 
 coherence::space_id only_mover(std::span<const coherence::step> planned) noexcept {

@@ -42,7 +42,7 @@ void fill_box(backends::memory& to, const box& of, std::span<const std::byte> pa
 
 /// Joins neighbours of `ranges` where it is cheaper to carry the gap between them along. A gap is carried only where it
 /// is current at both ends, and no hold but the claim of `ticket` has a byte of it.
-std::vector<byte_range> joined_over_gaps(lock& through, const std::vector<byte_range>& ranges,
+std::vector<byte_range> joined_over_gaps(const guarded& state, const std::vector<byte_range>& ranges,
                                          const coherence::step& along, coherence::space_id executor,
                                          std::uint64_t ticket);
 

@@ -27,13 +27,13 @@ namespace {
 
 /// Throws where a holder that is asked to let go runs on this thread: it is within somebody's access, and may not wait
 /// for that.
-void check_not_asking(const lock& through, const request& asked) {
+void check_not_asking(const guarded& state, const request& asked) {
     if (!is_asking()) return;
     throw error(
         error_code::access_conflict,
         fmt::format("{}: {} was asked for by the holder of a view who was asked to let go of it, while a copy of "
                     "the buffer was made: wait until that has ended",
-                    through.of().name(), describe(asked)));
+                    state.name(), describe(asked)));
 }
 
 /// Forgets work of the parent process that only reads: what that reads is the parent's memory, not this process's.
@@ -50,7 +50,7 @@ bool is_named(cause why) noexcept {
 }
 
 /// Asks the guards of this thread about the moves among the steps.
-void ask_guards(const core& of, const request& asked, std::span<const coherence::step> steps) {
+void ask_guards(const guarded& state, const request& asked, std::span<const coherence::step> steps) {
     if (steps.empty() || !asked.is_guarded || is_named(asked.why) || !trace::is_guarded()) return;
     std::map<std::pair<coherence::space_id, coherence::space_id>, std::uint64_t> moved;
     for (const coherence::step& each : steps) {
@@ -62,8 +62,8 @@ void ask_guards(const core& of, const request& asked, std::span<const coherence:
         const space to = space::from_id(along.second);
         const guard_action action = trace::guarded(from, to);
         if (action == guard_action::allow) continue;
-        const std::string text = fmt::format("{}: {} takes {} bytes from {} to {}", of.name(), describe(asked), bytes,
-                                             from.name(), to.name());
+        const std::string text = fmt::format("{}: {} takes {} bytes from {} to {}", state.name(), describe(asked),
+                                             bytes, from.name(), to.name());
         if (action == guard_action::log) {
             std::fputs(("unibuf: " + text + "\n").c_str(), stderr);  // where nobody listens, nothing is told
             continue;
@@ -89,8 +89,8 @@ passage::passage(lock& through, const request& asked) : lock_(through), asked_(a
     if (lock_->holds.any_standing() || lock_->any_open) {
         pause_elsewhere(lock_, asked_, transfers_.own_claim());
     }
-    if (lock_->holds.any_standing()) check_not_broken(lock_, asked_);
-    check_not_uploaded(lock_, asked_);
+    if (lock_->holds.any_standing()) check_not_broken(*lock_, asked_);
+    check_not_uploaded(*lock_, asked_);
     // What was asked decides: the mark of a device, also where that is the host, overrules no other process.
     if (lock_->peers() && !asked.settles_for_all(lock_->whole().size())) follow();
     find();
@@ -98,12 +98,12 @@ passage::passage(lock& through, const request& asked) : lock_(through), asked_(a
 }
 
 void passage::enter() {
-    if (lock_->making_copy) check_not_asking(lock_, asked_);
+    if (lock_->making_copy) check_not_asking(*lock_, asked_);
     if (asked_.to == purpose::declare) {
         // The host in the place of a device is the host, whether device() was called or not.
         if (asked_.where == host_as_device && !at()) asked_.where = host;
         wait_for_holds(lock_, asked_);
-        check_allocated(lock_.of(), at(), asked_.where, "to mark it dirty");
+        check_allocated(*lock_, at(), asked_.where, "to mark it dirty");
         return;
     }
     if (asked_.to == purpose::drop) {
@@ -120,7 +120,7 @@ void passage::enter() {
 
 void passage::choose_place() {
     if (asked_.to != purpose::fill) return;
-    if (lock_->peers()) follow_peers(lock_, {.part = asked_.part, .where = host, .what = access::read});
+    if (lock_->peers()) follow_peers(*lock_, {.part = asked_.part, .where = host, .what = access::read});
     asked_.where = space::from_id(coherence::place_to_fill(lock_->directory, asked_.part, lock_->copies.allocated()));
     if (lock_->holds.upload_of(asked_.part)) asked_.where = host;
 }
@@ -128,8 +128,8 @@ void passage::choose_place() {
 /// Learns what other processes may have written. Before a drop they are asked as a read at the host asks them.
 void passage::follow() {
     const request at_host{.part = asked_.part, .where = host, .what = access::read};
-    if (asked_.to != purpose::drop) return follow_peers(lock_, asked_);
-    follow_peers(lock_, at_host);
+    if (asked_.to != purpose::drop) return follow_peers(*lock_, asked_);
+    follow_peers(*lock_, at_host);
 }
 
 void passage::find() {
@@ -143,37 +143,37 @@ void passage::find() {
 
 void passage::check() const {
     if (asked_.to != purpose::use || asked_.what == access::write) return;
-    check_not_lost(lock_, asked_);
-    check_not_contested(lock_, asked_);
+    check_not_lost(*lock_, asked_);
+    check_not_contested(*lock_, asked_);
 }
 
 void passage::bring() {
     // Where the device uses the host's memory, the program's writes are still looked for until the bytes are written.
     const bool later = asked_.joint && lock_->shares_host(asked_.where);
-    if (asked_.what != access::read && !later) before_device_writes(lock_, asked_.part, asked_.where);
+    if (asked_.what != access::read && !later) before_device_writes(*lock_, asked_.part, asked_.where);
     std::vector<coherence::step> steps;
     plan(steps);
     const std::uint64_t begun = steps.empty() || !trace::is_on() ? 0 : trace::now();
     if (!steps.empty()) transfers_.run(steps, &promise_.emplace(lock_->directory, asked_.part));
     if (asked_.to == purpose::use) {
-        note_access(lock_, asked_, lacked_by(*lock_.operator->(), asked_, steps), begun);
+        note_access(*lock_, asked_, lacked_by(*lock_, asked_, steps), begun);
     }
     // The gate opens for the host once its memory is idle. Work that had to be waited for was not asked before.
     if (asked_.where == host && lock_->host_memory_is_busy()) lock_->holds.work().forget_done();
     if (lock_->any_exposed && asked_.where == host) lock_->writes()->expose_again(asked_.part.hull());
-    show(*lock_.operator->(), *at(), asked_.part);
+    show(*lock_, *at(), asked_.part);
 }
 
 void passage::plan(std::vector<coherence::step>& steps) {
     forget_done();
-    plan_for(*lock_.operator->(), asked_, asked_.part, steps);
-    ask_guards(lock_.of(), asked_, steps);
+    plan_for(*lock_, asked_, asked_.part, steps);
+    ask_guards(*lock_, asked_, steps);
 }
 
 /// Forgets queued work that is done. Work of leases is asked only where there is much of it.
 void passage::forget_done() noexcept {
     work_list& queued = lock_->holds.work();
-    if (queued.empty() || steps_are_behind(*lock_.operator->(), asked_)) return;
+    if (queued.empty() || steps_are_behind(*lock_, asked_)) return;
     queued.forget_done(queued.is_long());
 }
 
@@ -182,7 +182,7 @@ void passage::keep_others_off() { transfers_.claim(asked_.part); }
 void passage::fill(std::span<const std::byte> pattern) {
     if (!promise_) promise_.emplace(lock_->directory, asked_.part);
     transfers_.fill(pattern, *promise_);
-    now_written(lock_, *promise_, asked_.part, asked_.where);
+    now_written(*lock_, *promise_, asked_.part, asked_.where);
 }
 
 std::string describe(const request& asked) {
@@ -222,24 +222,24 @@ void plan_for(const guarded& state, const request& asked, const region& part, st
         steps);
 }
 
-void now_written(lock& through, const promise& in, const region& part, space where) noexcept {
+void now_written(guarded& state, const promise& in, const region& part, space where) noexcept {
     coherence::wrote(in, part, where.id());
-    if (through->any_exposed && where != host) through->writes()->device_has_written(part);
-    through->copies.find(where.id())->untouched = false;
-    if (copy* const at_host = through->copies.find(coherence::host)) at_host->untouched = false;
-    poison_stale(*through.operator->(), part);
+    if (state.any_exposed && where != host) state.writes()->device_has_written(part);
+    state.copies.find(where.id())->untouched = false;
+    if (copy* const at_host = state.copies.find(coherence::host)) at_host->untouched = false;
+    poison_stale(state, part);
 }
 
-void about_to_overwrite(lock& through, const promise& in, const request& asked) noexcept {
+void about_to_overwrite(guarded& state, const promise& in, const request& asked) noexcept {
     const coherence::space_id where = asked.where.id();
-    through->copies.find(where)->untouched = false;
-    coherence::about_to_overwrite(in, asked.part, where, through->copies.memories().group(where), through->any_exposed);
+    state.copies.find(where)->untouched = false;
+    coherence::about_to_overwrite(in, asked.part, where, state.copies.memories().group(where), state.any_exposed);
 }
 
-void before_device_writes(lock& through, const region& part, space where) {
-    if (where == host || !through->any_exposed) return;
-    if (!through->shares_host(where)) return through->writes()->before_device_writes(part);
-    through->writes()->stop_watching(promise(through->directory, part), part);
+void before_device_writes(guarded& state, const region& part, space where) {
+    if (where == host || !state.any_exposed) return;
+    if (!state.shares_host(where)) return state.writes()->before_device_writes(part);
+    state.writes()->stop_watching(promise(state.directory, part), part);
 }
 
 void check_allowed(const core& of, const request& asked) {
@@ -257,52 +257,51 @@ void check_host_may(const core& of, access what) {
     }
 }
 
-void check_allocated(const core& of, const copy* there, space where, const char* verb) {
+void check_allocated(const guarded& state, const copy* there, space where, const char* verb) {
     if (there) return;
     throw error(error_code::not_allocated, fmt::format("{}: {} was asked for, but there is no copy at {} yet: access "
                                                        "it first",
-                                                       of.name(), verb, where.name()));
+                                                       state.name(), verb, where.name()));
 }
 
-void check_not_lost(lock& through, const request& asked) {
-    if (!through->any_lost) return;
-    const byte_range lost = coherence::lost_in(through->directory, asked.part);
+void check_not_lost(guarded& state, const request& asked) {
+    if (!state.any_lost) return;
+    const byte_range lost = coherence::lost_in(state.directory, asked.part);
     if (lost.empty()) {
-        through->any_lost = !coherence::lost_in(through->directory, through->whole()).empty();
+        state.any_lost = !coherence::lost_in(state.directory, state.whole()).empty();
         return;
     }
     throw error(error_code::transfer_failed,
                 fmt::format("{}: {} was asked for, but bytes [{}, {}) were lost when queued work failed: write them "
                             "again, or use discard_content{}",
-                            through.of().name(), describe(asked), lost.begin, lost.end,
-                            trace::last_writes(through.of().id(), lost)));
+                            state.name(), describe(asked), lost.begin, lost.end, trace::last_writes(state.id, lost)));
 }
 
-void check_not_contested(lock& through, const request& asked) {
-    if (!through->any_exposed) return;
-    const byte_range contested = coherence::contested_in(through->directory, asked.part);
+void check_not_contested(const guarded& state, const request& asked) {
+    if (!state.any_exposed) return;
+    const byte_range contested = coherence::contested_in(state.directory, asked.part);
     if (contested.empty()) return;
     throw error(
         error_code::access_conflict,
         fmt::format(
-            "{}: {} was asked for, but among bytes [{}, {}) some were written at the host, through a pointer, while a "
+            "{}: {} was asked for, but among bytes [{}, {}) some were written at the host, state a pointer, while a "
             "device had newer ones (stores are found by {}): mark_host_dirty, mark_device_dirty or discard says "
             "which stand, of all or of parts{}",
-            through.of().name(), describe(asked), contested.begin, contested.end,
-            through.of().bytes > tracking::most_compared ? "pages" : "lines of 64 bytes",
-            trace::last_writes(through.of().id(), contested)));
+            state.name(), describe(asked), contested.begin, contested.end,
+            state.whole().size() > tracking::most_compared ? "pages" : "lines of 64 bytes",
+            trace::last_writes(state.id, contested)));
 }
 
-void check_not_uploaded(lock& through, const request& asked) {
+void check_not_uploaded(const guarded& state, const request& asked) {
     if (asked.what == access::read || asked.to == purpose::drop) return;
     if (backends::is_host(asked.where)) return;
-    const captured_upload* const by = through->holds.upload_of(asked.part);
+    const captured_upload* const by = state.holds.upload_of(asked.part);
     if (!by) return;
     throw error(
         error_code::access_conflict,
         fmt::format("{}: {} was asked for, but a graph of the program uploads bytes [{}, {}) from the host to {} "
                     "whenever it is launched: write them at the host, or end the view of capture_upload",
-                    through.of().name(), describe(asked), by->range.begin, by->range.end, by->where.name()));
+                    state.name(), describe(asked), by->range.begin, by->range.end, by->where.name()));
 }
 
 }  // namespace unibuf::detail

@@ -79,23 +79,23 @@ void find_host_writes(lock& through, const request& asked);
 void plan_for(const guarded& state, const request& asked, const region& part, std::vector<coherence::step>& steps);
 
 /// Tells the directory that the space `where`, which has a copy, holds the newest content of `part` from now on.
-void now_written(lock& through, const promise& in, const region& part, space where) noexcept;
+void now_written(guarded& state, const promise& in, const region& part, space where) noexcept;
 
 /// Notes that the space of the access is about to overwrite its bytes, which others do not use: see transitions.hpp.
-void about_to_overwrite(lock& through, const promise& in, const request& asked) noexcept;
+void about_to_overwrite(guarded& state, const promise& in, const request& asked) noexcept;
 
 /// Prepares `part` before a device becomes the only one that is current in it: what the host writes there later is a
 /// conflict.
-void before_device_writes(lock& through, const region& part, space where);
+void before_device_writes(guarded& state, const region& part, space where);
 
 /// Throws error(invalid_argument) where the host's access mode that the buffer was created with is against the access.
 void check_allowed(const core& of, const request& asked);
 void check_host_may(const core& of, access what);
-void check_allocated(const core& of, const copy* there, space where, const char* verb);
-void check_not_lost(lock& through, const request& asked);
-void check_not_contested(lock& through, const request& asked);
+void check_allocated(const guarded& state, const copy* there, space where, const char* verb);
+void check_not_lost(guarded& state, const request& asked);
+void check_not_contested(const guarded& state, const request& asked);
 
 /// Throws error(access_conflict) for a write elsewhere than at the host of bytes that graphs upload from there.
-void check_not_uploaded(lock& through, const request& asked);
+void check_not_uploaded(const guarded& state, const request& asked);
 
 }  // namespace unibuf::detail

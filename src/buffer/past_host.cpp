@@ -14,15 +14,15 @@ namespace unibuf::detail {
 namespace {
 
 /// Returns the memory of the copy at `where`, which has one; null where that memory is the host's, or used in turns.
-backends::memory* own_memory_at(lock& through, space where) {
-    const copy& there = *through->copies.find(where.id());
+backends::memory* own_memory_at(guarded& state, space where) {
+    const copy& there = *state.copies.find(where.id());
     return there.on_host() || there.placed == placement::shared ? nullptr : there.memory.get();
 }
 
 /// Returns whether the copy at `where` is known to have no memory of its own.
 bool lies_at_host(core& of, space where) {
     lock through(of);
-    return through->copies.find(where.id()) && !own_memory_at(through, where);
+    return through->copies.find(where.id()) && !own_memory_at(*through, where);
 }
 
 /// One copy between the program's memory and that of a device, of which the device's side is leased.
@@ -41,7 +41,7 @@ public:
             way_.grant();
         }
         lock through(of);
-        memory_ = own_memory_at(through, asked.where);
+        memory_ = own_memory_at(*through, asked.where);
     }
 
     /// The device's memory; null where it has none of its own.
@@ -78,13 +78,13 @@ private:
         request at_host = asked_;
         at_host.where = host;
         lock through(of_);
-        if (!reads()) record_access(through, at_host);
+        if (!reads()) record_access(*through, at_host);
         const coherence::step way{
             .does = coherence::step::kind::move, .part = asked_.part, .from = from().id(), .to = to().id()};
-        count_transfers(through, way, {&asked_.part, 1},
+        count_transfers(*through, way, {&asked_.part, 1},
                         {.why = asked_.why, .begin = begin, .end = end, .arrived = true, .program = program_});
         if (reads()) {
-            record_access(through, at_host, asked_.part.size());
+            record_access(*through, at_host, asked_.part.size());
         } else {
             through->unasked = asked_.where.id();
         }

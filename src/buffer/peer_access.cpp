@@ -32,20 +32,20 @@ copy_list used_in_place(const std::shared_ptr<process::shared_memory>& memory) {
 
 /// Puts the copies in the place of the old ones, and makes `with` the buffer's peers. Needs no memory where the buffer
 /// has its seldom used parts.
-void install(lock& through, copy_list made, std::unique_ptr<process::peers> with) {
-    through->with_seldom_used().peers = std::move(with);
-    trace::hold_anyway(host, through->copies.bytes());
-    record_allocations(through, made);
-    through->copies.add(std::move(made));
-    now_written(through, promise(through->directory, through->whole()), through->whole(), host);
-    record(event_kind::mark, through.of(), through->whole(), host);
+void install(guarded& state, copy_list made, std::unique_ptr<process::peers> with) {
+    state.with_seldom_used().peers = std::move(with);
+    trace::hold_anyway(host, state.copies.bytes());
+    record_allocations(state, made);
+    state.copies.add(std::move(made));
+    now_written(state, promise(state.directory, state.whole()), state.whole(), host);
+    record(event_kind::mark, state, state.whole(), host);
 }
 
-void check_not_held(lock& through) {
-    holds& all = through->holds;
+void check_not_held(guarded& state) {
+    holds& all = state.holds;
     bool held = all.any_standing();
     bool pointed = false;
-    for (const copy& each : through->copies) {
+    for (const copy& each : state.copies) {
         held |= all.pins(each.where);
         pointed |= all.handle_is_out(each.where);
     }
@@ -54,9 +54,8 @@ void check_not_held(lock& through) {
     const char* const by = all.any_standing() ? "a standing hold uses it: end that one first"
                            : pointed ? "pointers or handles are out: call release_host and release_device first"
                                      : "arrays or views of it are held, also what is left of a block: drop them";
-    throw error(
-        error_code::access_conflict,
-        fmt::format("{}: to share it was asked for, which gives it other memory, but {}", through.of().name(), by));
+    throw error(error_code::access_conflict,
+                fmt::format("{}: to share it was asked for, which gives it other memory, but {}", state.name(), by));
 }
 
 }  // namespace
@@ -67,7 +66,7 @@ void attach_memory(core& of, const std::shared_ptr<process::shared_memory>& memo
     lock through(of);
     through->with_seldom_used();
     with->join();
-    install(through, std::move(made), std::move(with));
+    install(*through, std::move(made), std::move(with));
 }
 
 std::shared_ptr<process::shared_memory> share_memory(core& of, std::string_view description) {
@@ -85,7 +84,7 @@ std::shared_ptr<process::shared_memory> share_memory(core& of, std::string_view 
     ask_all_to_let_go(through);
     passage way(through, asked);
     if (through->peers()) return through->peers()->memory();  // another thread was first
-    check_not_held(through);
+    check_not_held(*through);
     way.keep_others_off();
     through.wait_until([&] { return !through->making_copy; }, wait_limit{}, [] { return ""; });
     way.bring();
@@ -96,44 +95,44 @@ std::shared_ptr<process::shared_memory> share_memory(core& of, std::string_view 
         std::memcpy(memory->bytes().data(), from, of.bytes);
     }
     wait_for_all_work(through, asked);
-    check_not_held(through);
+    check_not_held(*through);
     if (through->seldom) through->seldom->writes.reset();
     through->any_exposed = through->any_lost = false;
     through->directory = coherence::directory(of.bytes);
     through->copies.free_all();
-    install(through, std::move(made), std::move(with));
+    install(*through, std::move(made), std::move(with));
     return memory;
 }
 
-void follow_peers(lock& through, const request& asked) {
-    process::peers& with = *through->peers();
+void follow_peers(guarded& state, const request& asked) {
+    process::peers& with = *state.peers();
     const bool held = with.holds();
     const bool makes_device_newest = asked.where != host && asked.what != access::read;
     makes_device_newest ? with.claim() : with.check();
     if (held) return;  // the others were refused since this process became the holder
-    drop_overruled(through);
+    drop_overruled(state);
     if (asked.where == host || !with.any()) return;
     // Where the host was current, other processes may have written. Bytes that somebody in this process has leased stay
     // as they are until the lease ends.
     const auto is_leased = [&](const region& part) {
-        return through->holds.excluding(part, access::write, this_thread()).thread != 0;
+        return state.holds.excluding(part, access::write, this_thread()).thread != 0;
     };
-    region part = makes_device_newest ? region(through->whole()) : asked.part;
+    region part = makes_device_newest ? region(state.whole()) : asked.part;
     if (is_leased(part)) part = asked.part;
     if (is_leased(part)) return;
-    byte_ranges overtaken = through->directory.where(part, &coherence::knowledge::at_host);
+    byte_ranges overtaken = state.directory.where(part, &coherence::knowledge::at_host);
     if (asked.what == access::write) overtaken.take_out(runs_of(asked.part));  // these are about to be written
     for (const byte_range& each : overtaken) {
-        record_overtaken(through.of(), each);
-        now_written(through, promise(through->directory, each), each, host);
+        record_overtaken(state, each);
+        now_written(state, promise(state.directory, each), each, host);
     }
 }
 
-void drop_overruled(lock& through) {
-    if (!has_newest_at_device(*through.operator->())) return;
+void drop_overruled(guarded& state) {
+    if (!has_newest_at_device(state)) return;
     const auto not_at_host = [](const coherence::knowledge& k) { return !k.at_host(); };
-    for (const byte_range& each : through->directory.where(through->whole(), not_at_host)) {
-        now_written(through, promise(through->directory, each), each, host);
+    for (const byte_range& each : state.directory.where(state.whole(), not_at_host)) {
+        now_written(state, promise(state.directory, each), each, host);
     }
 }
 

@@ -24,7 +24,7 @@ std::shared_ptr<process::shared_memory> share_memory(core& of, std::string_view 
 
 /// Throws where another process has newer content, and tells the directory what others may have written. It is called
 /// when nobody excludes the access any more, and nothing has moved yet.
-void follow_peers(lock& through, const request& asked);
+void follow_peers(guarded& state, const request& asked);
 
 /// Tells the other processes what this one still has newer, when the lock is let go for good.
 void tell_peers(guarded& state) noexcept;
@@ -33,7 +33,7 @@ void tell_peers(guarded& state) noexcept;
 void leave_peers(core& of) noexcept;
 
 /// Drops what devices of this process have newer, where it is not the holder: that has been overruled.
-void drop_overruled(lock& through);
+void drop_overruled(guarded& state);
 
 buffer_state state_among_peers(guarded& state);
 

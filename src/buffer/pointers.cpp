@@ -19,39 +19,39 @@ namespace {
 bool is_untouched(const copy& there) { return there.untouched && there.memory->starts_zero(); }
 
 /// Makes what finds the writes of pointers to the host's copy, which is there, before the first of them goes out.
-void prepare_to_expose(lock& through) {
-    std::unique_ptr<host_writes>& writes = through->with_seldom_used().writes;
+void prepare_to_expose(guarded& state) {
+    std::unique_ptr<host_writes>& writes = state.with_seldom_used().writes;
     if (writes) return;
-    const copy& there = *through->copies.find(coherence::host);
-    const std::span memory(there.memory->host_address(), through.of().bytes);
-    const bool wanted = through->copies.options().tracking == write_tracking::automatic && !through->peers();
+    const copy& there = *state.copies.find(coherence::host);
+    const std::span memory(there.memory->host_address(), state.whole().size());
+    const bool wanted = state.copies.options().tracking == write_tracking::automatic && !state.peers();
     using tracking::own_pages;
     const auto own = [&] {
         if (!there.memory->own_pages_inside()) return own_pages::none;
         return there.memory->whole_pages() ? own_pages::all : own_pages::inside;
     };
     auto watch = wanted ? tracking::make_watch(memory, own(), there.memory->common_mapping()) : nullptr;
-    writes = std::make_unique<host_writes>(through->directory, through->holds.writers_of_host(), memory,
-                                           std::move(watch), through.of().id());
-    if (through->copies.options().uninitialized) writes->values_are_unknown();
+    writes = std::make_unique<host_writes>(state.directory, state.holds.writers_of_host(), memory, std::move(watch),
+                                           state.id);
+    if (state.copies.options().uninitialized) writes->values_are_unknown();
     if (!is_untouched(there) || there.memory->is_populated()) writes->memory_was_used();
 }
 
 /// Finds from now on what is written through a pointer to the host's copy, or a view of it, which has been noted among
 /// the holds. The copy is there and current.
-void expose_host(lock& through, const region& part) {
-    copy& there = *through->copies.find(coherence::host);
-    through->any_exposed = true;  // also where this fails half way
-    through->writes()->expose(part, is_untouched(there));
+void expose_host(guarded& state, const region& part) {
+    copy& there = *state.copies.find(coherence::host);
+    state.any_exposed = true;  // also where this fails half way
+    state.writes()->expose(part, is_untouched(there));
     there.untouched = false;
-    through->any_exposed = coherence::any_exposed(through->directory);
+    state.any_exposed = coherence::any_exposed(state.directory);
 }
 
-void expose_host_pointer(lock& through, const region& part) {
-    prepare_to_expose(through);
-    pause_for_pointer(through, host, part);
-    through->holds.writers_of_host().add_pointer(runs_of(part));
-    expose_host(through, part);
+void expose_host_pointer(guarded& state, const region& part) {
+    prepare_to_expose(state);
+    pause_for_pointer(state, host, part);
+    state.holds.writers_of_host().add_pointer(runs_of(part));
+    expose_host(state, part);
 }
 
 request to_expose(const region& part, const char* verb) {
@@ -64,10 +64,10 @@ request to_expose(const region& part, const char* verb) {
 }
 
 /// Adds a view of the copy at `where` to `held`, and keeps its bytes from standing holds elsewhere.
-std::uint64_t add_view(lock& through, held_ranges& held, space where, const region& part) {
+std::uint64_t add_view(guarded& state, held_ranges& held, space where, const region& part) {
     held.add_view(part.hull());
     try {
-        return pause_for_view(through, where, part);
+        return pause_for_view(state, where, part);
     } catch (...) {
         held.end_view(part.hull());
         throw;
@@ -80,45 +80,45 @@ void end_writer(held_ranges& writers, byte_range range, view_tag tag) noexcept {
 }
 
 /// Throws where a launch could not take the bytes from the host.
-void check_host_is_newest(lock& through, const request& asked) {
+void check_host_is_newest(const guarded& state, const request& asked) {
     const auto is_elsewhere = [](const coherence::knowledge& k) { return !k.at_host(); };
-    if (!through->directory.any(asked.part, is_elsewhere)) return;
+    if (!state.directory.any(asked.part, is_elsewhere)) return;
     throw error(
         error_code::unsupported,
         fmt::format("{}: {} was asked for, but the host does not have the newest of them, or nobody has written "
                     "them: write them there, or read them there, before the capture",
-                    through.of().name(), describe(asked)));
+                    state.name(), describe(asked)));
 }
 
 /// Throws where a device may write the bytes at any time.
-void check_no_writer(lock& through, const request& asked) {
-    const standing* const writer = through->holds.standing_against(asked.part, host, access::read);
+void check_no_writer(const guarded& state, const request& asked) {
+    const standing* const writer = state.holds.standing_against(asked.part, host, access::read);
     if (!writer) return;
     throw error(error_code::access_conflict,
-                fmt::format("{}: {} was asked for, but a standing hold at {} writes them: end that first",
-                            through.of().name(), describe(asked), writer->where.name()));
+                fmt::format("{}: {} was asked for, but a standing hold at {} writes them: end that first", state.name(),
+                            describe(asked), writer->where.name()));
 }
 
-unibuf::copy_view view_of(lock& through, const copy& there, space where, byte_range range, view_tag tag) {
-    through.of().add_handle();
-    through->copies.hand_out(where.id());
+unibuf::copy_view view_of(core& of, guarded& state, const copy& there, space where, byte_range range, view_tag tag) {
+    of.add_handle();
+    state.copies.hand_out(where.id());
     std::byte* const address = there.address();
     const native_memory native{.where = where, .handle = there.handle(), .offset = range.begin, .bytes = range.size()};
-    return unibuf::copy_view(through.of(), native, address ? address + range.begin : nullptr, tag);
+    return unibuf::copy_view(of, native, address ? address + range.begin : nullptr, tag);
 }
 
 /// Ends the pointers to bytes of `part`, and gives these back to standing holds.
-void end_host_pointers(lock& through, const region& part) {
-    if (part == region(through->whole())) through->holds.end_handles(coherence::host, through->whole());
-    if (through->holds.host_is_held_for_writing()) through->holds.writers_of_host().end_pointers(runs_of(part));
-    end_pause_of_pointers(through, host, part);
+void end_host_pointers(guarded& state, const region& part) {
+    if (part == region(state.whole())) state.holds.end_handles(coherence::host, state.whole());
+    if (state.holds.host_is_held_for_writing()) state.holds.writers_of_host().end_pointers(runs_of(part));
+    end_pause_of_pointers(state, host, part);
 }
 
-void end_device_handles(lock& through) {
-    for (const copy& each : through->copies) {
+void end_device_handles(guarded& state) {
+    for (const copy& each : state.copies) {
         if (each.where == coherence::host) continue;
-        through->holds.end_handles(each.where, through->whole());
-        end_pause_of_pointers(through, space::from_id(each.where), through->whole());
+        state.holds.end_handles(each.where, state.whole());
+        end_pause_of_pointers(state, space::from_id(each.where), state.whole());
     }
 }
 
@@ -129,7 +129,7 @@ std::byte* host_pointer(core& of, const region& part) {
     lock through(of);
     passage way(through, to_expose(part, "a pointer to"));
     way.bring();
-    expose_host_pointer(through, part);
+    expose_host_pointer(*through, part);
     return way.at()->memory->host_address() + part.begin();
 }
 
@@ -143,14 +143,14 @@ const std::byte* host_pointer_to_read(core& of, const region& part) {
                           .verb = "a pointer to",
                           .keeps_to_mode = false});
     way.bring();
-    pause_for_pointer(through, host, part);
+    pause_for_pointer(*through, host, part);
     through->holds.readers_at(coherence::host).add_pointer(through->whole());
     return way.at()->memory->host_address() + part.begin();
 }
 
 void end_host_pointers(core& of, const region& part) {
     lock through(of);
-    end_host_pointers(through, part);
+    end_host_pointers(*through, part);
 }
 
 host_bytes begin_host_view(core& of, const region& part) {
@@ -158,22 +158,22 @@ host_bytes begin_host_view(core& of, const region& part) {
     lock through(of);
     passage way(through, to_expose(part, "a host_view of"));
     way.bring();
-    prepare_to_expose(through);
+    prepare_to_expose(*through);
     const byte_range range = part.hull();
     view_tag tag;
     held_ranges& writers = through->holds.writers_of_host();
-    tag.shown = pause_for_view(through, host, part);
+    tag.shown = pause_for_view(*through, host, part);
     if (!part.is_range()) tag.box = tag.shown;
     try {
         tag.box != 0 ? writers.add_view_of_box(part, tag.box) : writers.add_view(range);
         try {
-            expose_host(through, part);
+            expose_host(*through, part);
         } catch (...) {
             end_writer(writers, range, tag);
             throw;
         }
     } catch (...) {
-        end_pause_of_view(through, host, range, tag.shown, tag.box != 0);
+        end_pause_of_view(*through, host, range, tag.shown, tag.box != 0);
         throw;
     }
     of.add_handle();
@@ -185,7 +185,7 @@ void end_host_view(core& of, byte_range range, view_tag tag) noexcept {
     lock through(of);
     if (tag.holder != 0) gone = through->holds.remove_holder(tag.holder);
     end_writer(through->holds.writers_of_host(), range, tag);
-    end_pause_of_view(through, host, range, tag.shown, tag.box != 0);
+    end_pause_of_view(*through, host, range, tag.shown, tag.box != 0);
 }
 
 native_memory device_handle(core& of, const region& part) {
@@ -199,9 +199,9 @@ native_memory device_handle(core& of, const region& part) {
         passage(through,
                 {.part = part, .where = host, .what = access::read, .why = cause::host_pointer, .keeps_to_mode = false})
             .bring();
-        expose_host_pointer(through, part);
+        expose_host_pointer(*through, part);
     }
-    pause_for_pointer(through, where, part);
+    pause_for_pointer(*through, where, part);
     through->holds.readers_at(where.id()).add_pointer(through->whole());
     through->copies.hand_out(where.id());
     const copy& there = *through->copies.find(where.id());
@@ -210,12 +210,12 @@ native_memory device_handle(core& of, const region& part) {
 
 void end_device_handles(core& of) {
     lock through(of);
-    end_device_handles(through);
+    end_device_handles(*through);
 }
 
-void end_all_pointers(lock& through) {
-    end_host_pointers(through, through->whole());
-    end_device_handles(through);
+void end_all_pointers(guarded& state) {
+    end_host_pointers(state, state.whole());
+    end_device_handles(state);
 }
 
 copy_view begin_copy_view(core& of, space where, const region& part) {
@@ -225,20 +225,20 @@ copy_view begin_copy_view(core& of, space where, const region& part) {
         through,
         {.part = part, .where = where, .what = access::read, .why = why, .verb = "a view of", .keeps_to_mode = false});
     way.bring();
-    show(*through.operator->(), *way.at(), part);
+    show(*through, *way.at(), part);
     const byte_range range = part.hull();
-    const std::uint64_t shown = add_view(through, through->holds.readers_at(where.id()), where, part);
-    return view_of(through, *way.at(), where, range, {.shown = shown, .box = part.is_range() ? 0 : shown});
+    const std::uint64_t shown = add_view(*through, through->holds.readers_at(where.id()), where, part);
+    return view_of(of, *through, *way.at(), where, range, {.shown = shown, .box = part.is_range() ? 0 : shown});
 }
 
 copy_view hold_copy(core& of, space where, const region& part) {
     lock through(of);
     const copy* const there = through->copies.find(where.id());
-    check_allocated(of, there, where, "to hold it");
-    show(*through.operator->(), *there, part);
+    check_allocated(*through, there, where, "to hold it");
+    show(*through, *there, part);
     const byte_range range = part.hull();
     through->holds.readers_at(where.id()).add_view(range);
-    return view_of(through, *there, where, range, {});
+    return view_of(of, *through, *there, where, range, {});
 }
 
 copy_view capture_upload(core& of, request asked) {
@@ -250,7 +250,7 @@ copy_view capture_upload(core& of, request asked) {
     }
     asked.asks_holders = false;  // what they write is what the graph is to take
     lock through(of);
-    check_no_writer(through, asked);
+    check_no_writer(*through, asked);
     // What an access would queue goes beside the capture, on a queue that nothing waits for.
     const queue captured = std::exchange(asked.on, {backends::device_of(asked.where).own_queue()});
     passage way(through, asked);
@@ -261,13 +261,13 @@ copy_view capture_upload(core& of, request asked) {
     try {
         // No launch is ordered with what is under way: work on the device, a transfer to the host.
         wait_for_all_work(through, {.part = asked.part, .where = host, .waits = asked.waits});
-        check_no_writer(through, asked);
-        check_host_is_newest(through, asked);
+        check_no_writer(*through, asked);
+        check_host_is_newest(*through, asked);
         const std::byte* const at_host = through->copies.find(coherence::host)->memory->host_address();
         if (!through->shares_host(asked.where)) tag.upload = through->holds.add_upload(range, asked.where);
         way.at()->memory->capture_write(range.begin, {at_host + range.begin, range.size()}, captured);
         through->copies.hand_out(coherence::host);
-        return view_of(through, *way.at(), asked.where, range, tag);
+        return view_of(of, *through, *way.at(), asked.where, range, tag);
     } catch (...) {
         if (tag.upload != 0) through->holds.remove_upload(tag.upload);
         readers.end_view(range);
@@ -281,28 +281,27 @@ void end_copy_view(core& of, space where, byte_range range, view_tag tag) noexce
     if (tag.holder != 0) gone = through->holds.remove_holder(tag.holder);
     if (tag.upload != 0) through->holds.remove_upload(tag.upload);
     through->holds.end_view(where.id(), range);
-    if (tag.shown != 0) end_pause_of_view(through, where, range, tag.shown, tag.box != 0);
+    if (tag.shown != 0) end_pause_of_view(*through, where, range, tag.shown, tag.box != 0);
 }
 
 void adopt(core& of, std::unique_ptr<backends::memory> memory) {
     lock through(of);
     copy_list made = host_copy_of(std::move(memory));
     trace::hold_anyway(host, of.bytes);  // nothing fails between this and the copy that it is counted for
-    record_allocations(through, made);
+    record_allocations(*through, made);
     through->copies.add(std::move(made));
-    now_written(through, promise(through->directory, through->whole()), through->whole(), host);
-    record(event_kind::mark, of, through->whole(), host);
-    if (of.options().access != host_access::read_only) expose_host_pointer(through, through->whole());
+    now_written(*through, promise(through->directory, through->whole()), through->whole(), host);
+    record(event_kind::mark, *through, through->whole(), host);
+    if (of.options().access != host_access::read_only) expose_host_pointer(*through, through->whole());
 }
 
-void check_no_pointers(lock& through, const region& part, const char* verb) {
-    if (!through->holds.host_is_held_for_writing(part)) return;
+void check_no_pointers(guarded& state, const region& part, const char* verb) {
+    if (!state.holds.host_is_held_for_writing(part)) return;
     const char* const held =
-        through->holds.writers_of_host().any_view(part)
+        state.holds.writers_of_host().any_view(part)
             ? "arrays or views of the host's copy are held, also what is left of a block: drop them"
             : "pointers to the host's copy are out: call release_host";
-    throw error(error_code::access_conflict,
-                fmt::format("{}: {} was asked for, but {}", through.of().name(), verb, held));
+    throw error(error_code::access_conflict, fmt::format("{}: {} was asked for, but {}", state.name(), verb, held));
 }
 
 }  // namespace unibuf::detail

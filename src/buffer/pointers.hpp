@@ -31,12 +31,12 @@ copy_view capture_upload(core& of, request asked);
 void end_copy_view(core& of, space where, byte_range range, view_tag tag) noexcept;
 
 /// Ends all pointers and plain handles; views stay.
-void end_all_pointers(lock& through);
+void end_all_pointers(guarded& state);
 
 /// Makes `memory`, with the content that it has, the host's copy of a buffer that nobody knows yet.
 void adopt(core& of, std::unique_ptr<backends::memory> memory);
 
 /// Throws error(access_conflict) where pointers or views through which the host writes are out.
-void check_no_pointers(lock& through, const region& part, const char* verb);
+void check_no_pointers(guarded& state, const region& part, const char* verb);
 
 }  // namespace unibuf::detail

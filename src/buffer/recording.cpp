@@ -48,46 +48,46 @@ std::uint64_t lacked_by(const guarded& state, const request& asked, std::span<co
     return result;
 }
 
-void record_access(lock& through, const request& asked, std::uint64_t lacked, std::uint64_t begun) noexcept {
+void record_access(const guarded& state, const request& asked, std::uint64_t lacked, std::uint64_t begun) noexcept {
     if (!asked.is_recorded || !trace::is_on()) return;
-    event made = event_of(event_kind::access, through.of().id(), asked.part);
+    event made = event_of(event_kind::access, state.id, asked.part);
     made.time = trace::now();
     made.why = asked.why;
     made.what = asked.what;
     made.to = asked.where.id();
-    made.is_demand = is_demand(*through.operator->(), asked);
+    made.is_demand = is_demand(state, asked);
     made.bytes = lacked;
     made.took = begun == 0 ? 0 : made.time - begun;
     made.queue = reinterpret_cast<std::uintptr_t>(asked.on.handle.native);
     trace::record(made);
 }
 
-void note_access(lock& through, const request& asked, std::uint64_t lacked, std::uint64_t begun) noexcept {
-    record_access(through, asked, lacked, begun);
-    through->used_at(asked.where);
-    if (lacked != 0 && !is_demand(*through.operator->(), asked)) through->unasked = asked.where.id();
+void note_access(guarded& state, const request& asked, std::uint64_t lacked, std::uint64_t begun) noexcept {
+    record_access(state, asked, lacked, begun);
+    state.used_at(asked.where);
+    if (lacked != 0 && !is_demand(state, asked)) state.unasked = asked.where.id();
 }
 
-void record(event_kind kind, const core& of, const region& part, space where) noexcept {
+void record(event_kind kind, const guarded& state, const region& part, space where) noexcept {
     if (!trace::is_on()) return;
-    event made = event_of(kind, of.id(), part);
+    event made = event_of(kind, state.id, part);
     made.what = access::write;
     made.to = where.id();
     trace::record(made);
 }
 
-void record_overtaken(const core& of, byte_range range) noexcept {
+void record_overtaken(const guarded& state, byte_range range) noexcept {
     if (!trace::is_on()) return;
-    event made = event_of(event_kind::assumed, of.id(), range);
+    event made = event_of(event_kind::assumed, state.id, range);
     made.what = access::write;
     made.to = host.id();
     made.by_others = true;
     trace::record(made);
 }
 
-void record_wait(lock& through, const request& asked, std::uint64_t begun) noexcept {
+void record_wait(const guarded& state, const request& asked, std::uint64_t begun) noexcept {
     if (begun == 0 || !trace::is_on()) return;
-    event made = event_of(event_kind::wait, through.of().id(), asked.part);
+    event made = event_of(event_kind::wait, state.id, asked.part);
     made.time = trace::now();
     made.why = asked.why;
     made.what = asked.what;
@@ -96,9 +96,9 @@ void record_wait(lock& through, const request& asked, std::uint64_t begun) noexc
     trace::record(made);
 }
 
-void record_end(const core& of, const hold& ended) noexcept {
+void record_end(const guarded& state, const hold& ended) noexcept {
     if (ended.since == 0 || !trace::is_close()) return;
-    event made = event_of(event_kind::lease_end, of.id(), ended.part);
+    event made = event_of(event_kind::lease_end, state.id, ended.part);
     made.time = trace::now();
     made.what = ended.what;
     made.to = ended.where.id();
@@ -106,22 +106,22 @@ void record_end(const core& of, const hold& ended) noexcept {
     trace::record(made);
 }
 
-void record_release(const core& of, const copy& gone) noexcept {
+void record_release(const guarded& state, const copy& gone) noexcept {
     const space where = space::from_id(gone.where);
-    record(event_kind::release, of, byte_range{0, of.bytes}, where);
-    if (trace::any_tool) trace::tell_freed(of.id(), where, memory_of(gone), of.room());
+    record(event_kind::release, state, byte_range{0, state.whole().size()}, where);
+    if (trace::any_tool) trace::tell_freed(state.id, where, memory_of(gone), state.copies.bytes());
 }
 
-void record_allocations(lock& through, const copy_list& made, std::uint64_t begun) noexcept {
-    const core& of = through.of();
+void record_allocations(const guarded& state, const copy_list& made, std::uint64_t begun) noexcept {
     for (const copy& each : made) {
-        if (trace::any_tool) trace::tell_allocated(of.id(), space::from_id(each.where), memory_of(each), of.room());
+        if (trace::any_tool)
+            trace::tell_allocated(state.id, space::from_id(each.where), memory_of(each), state.copies.bytes());
         if (!trace::is_on()) continue;
-        event allocated = event_of(event_kind::allocation, of.id(), byte_range{0, of.bytes});
+        event allocated = event_of(event_kind::allocation, state.id, byte_range{0, state.whole().size()});
         allocated.to = each.where;
         allocated.from = each.placed == placement::shared ? each.lender : each.where;
-        allocated.bytes = each.placed == placement::shared ? 0 : of.room();
-        allocated.is_pooled = through->seldom && through->seldom->pooled;
+        allocated.bytes = each.placed == placement::shared ? 0 : state.copies.bytes();
+        allocated.is_pooled = state.seldom && state.seldom->pooled;
         allocated.time = trace::now();
         if (begun != 0 && &each == &made.front()) allocated.took = allocated.time - begun;  // of all of them
         trace::record(allocated);

@@ -14,13 +14,14 @@ namespace unibuf::detail {
 event event_of(event_kind kind, std::uint64_t buffer, const region& part) noexcept;
 
 /// Records that another process, which has the buffer too, may have written these bytes at the host.
-void record_overtaken(const core& of, byte_range range) noexcept;
+void record_overtaken(const guarded& state, byte_range range) noexcept;
 
 /// Records that an access was granted, which lacked so many bytes. `begun` is when it began to move or wait, if it did.
-void record_access(lock& through, const request& asked, std::uint64_t lacked = 0, std::uint64_t begun = 0) noexcept;
+void record_access(const guarded& state, const request& asked, std::uint64_t lacked = 0,
+                   std::uint64_t begun = 0) noexcept;
 
 /// Does so, and notes whether somebody uses what has come: see guarded::unasked.
-void note_access(lock& through, const request& asked, std::uint64_t lacked, std::uint64_t begun) noexcept;
+void note_access(guarded& state, const request& asked, std::uint64_t lacked, std::uint64_t begun) noexcept;
 
 /// Returns how many bytes the steps bring to the memory of the access.
 std::uint64_t lacked_by(const guarded& state, const request& asked, std::span<const coherence::step> steps) noexcept;
@@ -30,18 +31,18 @@ std::uint64_t lacked_by(const guarded& state, const request& asked, std::span<co
 bool is_demand(const guarded& state, const request& asked) noexcept;
 
 /// Records what else was done to `part` at `where`.
-void record(event_kind kind, const core& of, const region& part, space where) noexcept;
+void record(event_kind kind, const guarded& state, const region& part, space where) noexcept;
 
 /// Records that an access has waited since `begun` for holds of others.
-void record_wait(lock& through, const request& asked, std::uint64_t begun) noexcept;
+void record_wait(const guarded& state, const request& asked, std::uint64_t begun) noexcept;
 
 /// Records that a lease has ended, where a close trace is written.
-void record_end(const core& of, const hold& ended) noexcept;
+void record_end(const guarded& state, const hold& ended) noexcept;
 
 /// Records that a copy goes.
-void record_release(const core& of, const copy& gone) noexcept;
+void record_release(const guarded& state, const copy& gone) noexcept;
 
 /// Records copies that were made, since `begun` where that is known.
-void record_allocations(lock& through, const copy_list& made, std::uint64_t begun = 0) noexcept;
+void record_allocations(const guarded& state, const copy_list& made, std::uint64_t begun = 0) noexcept;
 
 }  // namespace unibuf::detail

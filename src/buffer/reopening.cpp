@@ -60,7 +60,7 @@ bool lacks_any(guarded& state, space where, byte_range range) {
 void open_range(lock& through, std::uint64_t ticket, byte_range range) {
     const standing* of = through->holds.find_standing(ticket);
     const space where = of->where;
-    if (lacks_any(*through.operator->(), where, range)) {
+    if (lacks_any(*through, where, range)) {
         const request asked{.part = range,
                             .where = where,
                             .what = of->what,
@@ -75,9 +75,9 @@ void open_range(lock& through, std::uint64_t ticket, byte_range range) {
     }
     if (of->what == access::read) return;
     // The lock may have been let go of since: what others have taken meanwhile stays theirs.
-    for (const byte_range& each : to_open(*through.operator->(), *of, range, {})) {
+    for (const byte_range& each : to_open(*through, *of, range, {})) {
         const promise in(through->directory, each);
-        now_written(through, in, each, where);
+        now_written(*through, in, each, where);
         through->any_open = true;
         coherence::open(in, each, where.id());
     }
@@ -115,7 +115,7 @@ namespace {
 
 /// Gives the device the bytes that to_open returns.
 void give_bytes(lock& through, std::uint64_t ticket, byte_range shown_last) {
-    guarded& state = *through.operator->();
+    guarded& state = *through;
     std::exception_ptr failure;
     bool again = true;  // the bytes around a conflict are tried once more
     for (int round = 0; round < 2 && std::exchange(again, false); ++round) {
@@ -154,7 +154,7 @@ void give_bytes(lock& through, std::uint64_t ticket) {
 void go_on(lock& through, std::uint64_t ticket) {
     const standing* const of = through->holds.find_standing(ticket);
     if (!of || !of->told_to_pause || of->resume_failed || of->caller != 0) return;
-    if (has_all(*through.operator->(), *of)) call_holder(through, ticket, &standing_options::resume, false);
+    if (has_all(*through, *of)) call_holder(through, ticket, &standing_options::resume, false);
 }
 
 }  // namespace
@@ -167,11 +167,11 @@ void open_all(lock& through, std::uint64_t ticket) {
 namespace {
 
 /// Notes why bytes stay elsewhere that the device should have been given. They are paused until the hold is resumed.
-void note_broken(lock& through, std::uint64_t ticket, error_code code, std::string_view why) noexcept {
+void note_broken(guarded& state, std::uint64_t ticket, error_code code, std::string_view why) noexcept {
     try {
-        standing* const broken = through->holds.find_standing(ticket);
+        standing* const broken = state.holds.find_standing(ticket);
         if (!broken) return;
-        broken->paused.add(to_open(*through.operator->(), *broken, broken->part, broken->shown_last));
+        broken->paused.add(to_open(state, *broken, broken->part, broken->shown_last));
         broken->shown_last = {};
         broken->broken = error(code, std::string(why));
         broken->resume_failed = true;
@@ -187,14 +187,14 @@ bool attempt(lock& through, std::uint64_t ticket, void (*act)(lock&, std::uint64
         return true;
     } catch (const error& failure) {
         if (std::ranges::find(passing, failure.code()) == passing.end()) {
-            note_broken(through, ticket, failure.code(), failure.message());
+            note_broken(*through, ticket, failure.code(), failure.message());
         }
     } catch (const std::bad_alloc&) {
-        note_broken(through, ticket, error_code::out_of_memory, "the host has no memory for bookkeeping");
+        note_broken(*through, ticket, error_code::out_of_memory, "the host has no memory for bookkeeping");
     } catch (const std::exception& failure) {
-        note_broken(through, ticket, error_code::transfer_failed, failure.what());
+        note_broken(*through, ticket, error_code::transfer_failed, failure.what());
     } catch (...) {
-        note_broken(through, ticket, error_code::transfer_failed, "its holder threw what is no std::exception");
+        note_broken(*through, ticket, error_code::transfer_failed, "its holder threw what is no std::exception");
     }
     return false;
 }

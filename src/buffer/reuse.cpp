@@ -17,22 +17,22 @@ void wait_for_claims(lock& through) {
     through.wait_until([&] { return !through->holds.any_claim(); }, wait_limit{}, [] { return ""; });
 }
 
-void forget_names(lock& through) noexcept {
-    if (through->seldom->forget_names) through->seldom->forget_names(through.of());
+void forget_names(const core& of, const guarded& state) noexcept {
+    if (state.seldom->forget_names) state.seldom->forget_names(of);
 }
 
-void forget(lock& through) noexcept {
-    seldom_used& seldom = *through->seldom;
+void forget(guarded& state) noexcept {
+    seldom_used& seldom = *state.seldom;
     seldom.writes.reset();
     seldom.publications = seldom.fence_waits = seldom.evictions = 0;
-    through->holds.forget_undeclared();
-    through->transfers = {};
-    through->any_exposed = through->any_lost = false;
-    through->directory = coherence::directory(through.of().bytes);
-    for (const copy& each : through->copies) each.memory->forget_content();
+    state.holds.forget_undeclared();
+    state.transfers = {};
+    state.any_exposed = state.any_lost = false;
+    state.directory = coherence::directory(state.whole().size());
+    for (const copy& each : state.copies) each.memory->forget_content();
     // A release takes no longer than an event: those that are kept do without.
-    if (is_tracing()) record(event_kind::discard, through.of(), through->whole(), host);
-    poison_all(*through.operator->());
+    if (is_tracing()) record(event_kind::discard, state, state.whole(), host);
+    poison_all(state);
 }
 
 }  // namespace
@@ -53,19 +53,19 @@ bool recycle(core& of, std::uint64_t pool) {
         refuse(error_code::access_conflict, describe(held) + " is held: end it first");
     }
     const bool alone = !of.has_other_handles();
-    if (!alone) end_all_pointers(through);
+    if (!alone) end_all_pointers(*through);
     known->released = true;  // nothing fails from here on
-    forget_names(through);
-    if (alone) forget(through);
+    forget_names(of, *through);
+    if (alone) forget(*through);
     return alone;
 }
 
 bool forget_views(core& of) {
     lock through(of);
     wait_for_claims(through);
-    forget_names(through);
+    forget_names(of, *through);
     if (through->peers() || of.has_other_handles()) return false;
-    forget(through);
+    forget(*through);
     return true;
 }
 
@@ -73,7 +73,7 @@ void resize(core& of, std::size_t bytes) {
     lock through(of);
     wait_for_claims(through);
     of.bytes = bytes;
-    forget(through);
+    forget(*through);
 }
 
 }  // namespace unibuf::detail

@@ -31,14 +31,14 @@ bool is_elsewhere(const standing& of, const request& asked) {
 }
 
 /// Notes what the device was given to do until now as queued work on its bytes of `ranges`.
-void queue_work_in(lock& through, const standing& of, const byte_ranges& ranges) {
-    reserve_queued_work(through, of.where);
-    through->holds.work().reserve(through->holds.size() + ranges.count());
-    for (const byte_range& each : ranges) queue_work_of(through, of.where, each, of.what != access::read, of.on);
+void queue_work_in(guarded& state, const standing& of, const byte_ranges& ranges) {
+    reserve_queued_work(state, of.where);
+    state.holds.work().reserve(state.holds.size() + ranges.count());
+    for (const byte_range& each : ranges) queue_work_of(state, of.where, each, of.what != access::read, of.on);
 }
 
 /// Returns a hold whose holder has to be asked for its bytes before the access, or null.
-const standing* to_ask(guarded& state, const request& asked) {
+const standing* to_ask(const guarded& state, const request& asked) {
     for (const standing& each : state.holds.standing_holds()) {
         const bool is_quiet = each.told_to_pause && each.caller == 0;  // while it is told to go on, it may go on
         if (!each.how->pause || !is_elsewhere(each, asked) || is_quiet || each.caller == this_thread()) continue;
@@ -52,7 +52,7 @@ const standing* to_ask(guarded& state, const request& asked) {
 
 /// Asks all holders that are in the way of the access to pause, one after the other.
 void ask_holders(lock& through, const request& asked, claim& keep) {
-    while (const standing* const next = to_ask(*through.operator->(), asked)) {
+    while (const standing* const next = to_ask(*through, asked)) {
         keep.take(asked.part, asked);
         if (next->caller == 0) {
             call_holder(through, next->ticket, &standing_options::pause, true);
@@ -71,12 +71,12 @@ void ask_holders(lock& through, const request& asked, claim& keep) {
     }
 }
 
-void check_may_stand(lock& through, const request& asked) {
-    const standing* const other = through->holds.standing_against(asked.part, asked.where, asked.what);
+void check_may_stand(const guarded& state, const request& asked) {
+    const standing* const other = state.holds.standing_against(asked.part, asked.where, asked.what);
     if (!other) return;
     throw error(error_code::access_conflict,
                 fmt::format("{}: a standing hold at {} was asked for while there is {}: end that one first",
-                            through.of().name(), asked.where.name(), describe(*other)));
+                            state.name(), asked.where.name(), describe(*other)));
 }
 
 }  // namespace
@@ -95,12 +95,12 @@ unibuf::standing_hold begin_standing(core& of, const request& asked, const stand
                         "others as they are, so it has to be read_write");
     }
     lock through(of);
-    check_may_stand(through, asked);
+    check_may_stand(*through, asked);
     do {
         passage(through, asked).bring();
     } while (!stop_borrowing(through, asked));
-    check_may_stand(through, asked);  // the lock was let go of meanwhile
-    check_not_uploaded(through, asked);
+    check_may_stand(*through, asked);  // the lock was let go of meanwhile
+    check_not_uploaded(*through, asked);
     const std::uint64_t ticket = through->holds.add_standing({.part = asked.part,
                                                               .where = asked.where,
                                                               .what = asked.what,
@@ -139,11 +139,11 @@ void resume_standing(core& of, std::uint64_t ticket) {
     } catch (...) {
         if (standing* const failed = through->holds.find_standing(ticket)) {
             failed->resume_failed = true;
-            failed->paused.add(to_open(*through.operator->(), *failed, all, failed->shown_last));
+            failed->paused.add(to_open(*through, *failed, all, failed->shown_last));
         }
         throw;
     }
-    check_not_contested(through, {.part = all, .where = where, .what = access::read_write, .verb = "to resume"});
+    check_not_contested(*through, {.part = all, .where = where, .what = access::read_write, .verb = "to resume"});
     if (!failed_before) return;
     throw error(failed_before->code(),
                 fmt::format("{}: the device has all of its standing hold of {} now, but some could not be given "
@@ -156,7 +156,7 @@ void pause_standing(core& of, std::uint64_t ticket) {
     lock through(of);
     const region part = through->holds.find_standing(ticket)->part;
     const request all{.part = part, .where = host, .what = access::read};
-    claim keep(through);
+    claim keep(*through);
     wait_for_holds(through, all);
     pause_elsewhere(through, {.part = part, .where = host, .what = access::read_write}, keep);
     keep.take(part, all);
@@ -173,7 +173,7 @@ void end_standing(core& of, std::uint64_t ticket) noexcept {
         try {
             const bool reads = held.what == access::read;
             byte_ranges own = reads ? runs_of(held.part) : through->directory.where(held.part, is_open_at(held.where));
-            queue_work_in(through, held, own);
+            queue_work_in(*through, held, own);
             for (const standing& each : through->holds.standing_holds()) {
                 if (each.ticket != ticket && each.what != access::read) own.take_out(runs_of(each.part));
             }
@@ -189,7 +189,7 @@ void end_standing(core& of, std::uint64_t ticket) noexcept {
     of.drop_handle();
 }
 
-bool has_holders_to_ask(lock& through, const request& asked) { return to_ask(*through.operator->(), asked) != nullptr; }
+bool has_holders_to_ask(const guarded& state, const request& asked) { return to_ask(state, asked) != nullptr; }
 
 void pause_elsewhere(lock& through, const request& asked, claim& keep) {
     ask_holders(through, asked, keep);
@@ -199,9 +199,9 @@ void pause_elsewhere(lock& through, const request& asked, claim& keep) {
         for (const region& part : asked.part.common_with(each.part)) {
             if (each.how->opens == reopening::told) each.paused.add(runs_of(part));
             if (each.what != access::read) {
-                queue_work_in(through, each, through->directory.where(part, is_open_at(each.where)));
+                queue_work_in(*through, each, through->directory.where(part, is_open_at(each.where)));
             } else if (asked.what != access::read) {
-                queue_work_in(through, each, runs_of(part));
+                queue_work_in(*through, each, runs_of(part));
             }
         }
     }
@@ -219,20 +219,20 @@ void pause_elsewhere(lock& through, const request& asked, claim& keep) {
         const space where = space::from_id(each.where);
         for (const byte_range& left : through->directory.where(asked.part, is_open_at(where))) {
             through->holds.work().reserve(through->holds.size() + 1);
-            queue_work_of(through, where, left, true, {});
+            queue_work_of(*through, where, left, true, {});
             coherence::pause(through->directory, left);
         }
     }
 }
 
-void pause_for_pointer(lock& through, space where, const region& part) {
-    for (standing& each : through->holds.standing_holds()) {
+void pause_for_pointer(guarded& state, space where, const region& part) {
+    for (standing& each : state.holds.standing_holds()) {
         if (each.where != where) each.pointed.at(where.id()).add_pointer(runs_of(part, each.part));
     }
 }
 
-void end_pause_of_pointers(lock& through, space where, const region& part) {
-    for (standing& each : through->holds.standing_holds()) {
+void end_pause_of_pointers(guarded& state, space where, const region& part) {
+    for (standing& each : state.holds.standing_holds()) {
         held_ranges* const pointed = each.pointed.find(where.id());
         if (!pointed) continue;
         pointed->end_pointers(runs_of(part));
@@ -258,9 +258,9 @@ void give_back(standing& of, space where, byte_range hull, std::uint64_t shown, 
 
 }  // namespace
 
-std::uint64_t pause_for_view(lock& through, space where, const region& part) {
-    const std::uint64_t shown = through->holds.next_ticket();
-    std::vector<standing>& all = through->holds.standing_holds();
+std::uint64_t pause_for_view(guarded& state, space where, const region& part) {
+    const std::uint64_t shown = state.holds.next_ticket();
+    std::vector<standing>& all = state.holds.standing_holds();
     auto each = all.begin();
     try {
         for (; each != all.end(); ++each) take_from(*each, where, part, shown);
@@ -271,31 +271,31 @@ std::uint64_t pause_for_view(lock& through, space where, const region& part) {
     return shown;
 }
 
-void end_pause_of_view(lock& through, space where, byte_range hull, std::uint64_t shown, bool of_box) noexcept {
-    for (standing& each : through->holds.standing_holds()) {
+void end_pause_of_view(guarded& state, space where, byte_range hull, std::uint64_t shown, bool of_box) noexcept {
+    for (standing& each : state.holds.standing_holds()) {
         if (each.where == where || each.since > shown) continue;
         give_back(each, where, hull, shown, of_box);
         each.shown_last = each.shown_last.joined_with(hull.clipped_to(each.part.hull()));
     }
 }
 
-void check_not_broken(lock& through, const request& asked) {
-    for (standing& each : through->holds.standing_holds()) {
+void check_not_broken(guarded& state, const request& asked) {
+    for (standing& each : state.holds.standing_holds()) {
         if (!is_elsewhere(each, asked)) continue;
         const std::optional<error> failed = std::exchange(each.broken, {});
         if (!failed) continue;
         throw error(failed->code(),
                     fmt::format("{}: bytes of {} could not be given back to it, and are newest elsewhere until it is "
                                 "resumed: {}",
-                                through.of().name(), describe(each), failed->message()));
+                                state.name(), describe(each), failed->message()));
     }
 }
 
-void check_no_standing(lock& through, const region& part, const char* verb) {
-    for (const standing& each : through->holds.standing_holds()) {
+void check_no_standing(const guarded& state, const region& part, const char* verb) {
+    for (const standing& each : state.holds.standing_holds()) {
         if (!each.part.overlaps(part)) continue;
         throw error(error_code::access_conflict,
-                    fmt::format("{}: {} was asked for, but there is {}: end that one first", through.of().name(), verb,
+                    fmt::format("{}: {} was asked for, but there is {}: end that one first", state.name(), verb,
                                 describe(each)));
     }
 }

@@ -34,23 +34,23 @@ void end_standing(core& of, std::uint64_t ticket) noexcept;
 void pause_elsewhere(lock& through, const request& asked, claim& keep);
 
 /// Returns whether pause_elsewhere would ask a holder.
-bool has_holders_to_ask(lock& through, const request& asked);
+bool has_holders_to_ask(const guarded& state, const request& asked);
 
 /// These keep the bytes of a pointer to the copy at `where`, or of a view of it, from standing holds elsewhere, until
 /// the pointer or the view ends, or the hold is resumed. end_pause_of_view takes the number that pause_for_view
 /// returned.
-void pause_for_pointer(lock& through, space where, const region& part);
-std::uint64_t pause_for_view(lock& through, space where, const region& part);
-void end_pause_of_pointers(lock& through, space where, const region& part);
-void end_pause_of_view(lock& through, space where, byte_range hull, std::uint64_t shown, bool of_box) noexcept;
+void pause_for_pointer(guarded& state, space where, const region& part);
+std::uint64_t pause_for_view(guarded& state, space where, const region& part);
+void end_pause_of_pointers(guarded& state, space where, const region& part);
+void end_pause_of_view(guarded& state, space where, byte_range hull, std::uint64_t shown, bool of_box) noexcept;
 
 /// Opens the bytes that nobody holds and nobody has paused, as rule 3 says.
 void open_again(lock& through) noexcept;
 
 /// Throws the error that kept bytes of the access from being given back to a device. It is thrown once.
-void check_not_broken(lock& through, const request& asked);
+void check_not_broken(guarded& state, const request& asked);
 
 /// Throws error(access_conflict) where a standing hold has some of the bytes.
-void check_no_standing(lock& through, const region& part, const char* verb);
+void check_no_standing(const guarded& state, const region& part, const char* verb);
 
 }  // namespace unibuf::detail

@@ -181,7 +181,7 @@ void transfers::start_moves(std::span<const step> group) {
     if (!done.empty()) {
         const std::span moved = std::span(parts).first(done.size());
         count_transfers(
-            lock_, first, moved,
+            *lock_, first, moved,
             {.why = asked_.why, .on = on, .begin = begin, .end = std::chrono::steady_clock::now(), .arrived = awaits});
     }
     if (failure) std::rethrow_exception(failure);
@@ -203,7 +203,7 @@ std::vector<region> transfers::parts_to_move(std::span<const step> group) {
     if (ranges.size() > 1) {
         const std::size_t before = ranges.size();
         std::ranges::sort(ranges, {}, &byte_range::begin);  // pieces among boxes come in the order of the bands
-        ranges = joined_over_gaps(lock_, ranges, first, executor_of(first), claim_.ticket());
+        ranges = joined_over_gaps(*lock_, ranges, first, executor_of(first), claim_.ticket());
         if (ranges.size() < before) {
             for (const byte_range& each : ranges) {
                 promise_->update(each, [&](coherence::knowledge& k) { k.current &= ~coherence::set_of(first.to); });
@@ -332,7 +332,7 @@ void transfers::fill(std::span<const std::byte> pattern, const promise& in) {
     const copy& at = *lock_->copies.find(asked_.where.id());
     if (at.queues) lock_->holds.work().reserve(lock_->holds.size() + 1);
     fence done;
-    about_to_overwrite(lock_, in, asked_);
+    about_to_overwrite(*lock_, in, asked_);
     try {
         done = fill_part(at, asked_.part, pattern);
     } catch (const error& failure) {

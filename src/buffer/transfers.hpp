@@ -22,7 +22,7 @@ inline coherence::space_id executor_of(const coherence::step& step) noexcept {
 /// called with the lock held, and let go of it while bytes move.
 class transfers {
 public:
-    transfers(lock& through, const request& asked) noexcept : lock_(through), asked_(asked), claim_(through) {}
+    transfers(lock& through, const request& asked) noexcept : lock_(through), asked_(asked), claim_(*through) {}
 
     /// Carries out all steps, which the directory has promised to note; waits alone need no promise. Where it throws,
     /// the directory tells what was done until then.

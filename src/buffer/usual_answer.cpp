@@ -21,8 +21,7 @@ bool steps_are_behind(const guarded& state, const request& asked) noexcept {
     return there && there->placed == placement::mirrored && is_behind(state.holds.work(), asked);
 }
 
-bool is_free_and_current(lock& through, const request& asked) {
-    const guarded& state = *through.operator->();
+bool is_free_and_current(const guarded& state, const request& asked) {
     const coherence::knowledge& known = state.directory.first();
     const bool current = state.directory.is_one() && coherence::has(known.current, asked.where.id());
     if (!current || known.open || known.lost || known.contested || state.any_open) return false;
@@ -36,7 +35,6 @@ bool is_free_and_current(lock& through, const request& asked) {
         const bool only_read = asked.what == access::read && !queued.any_writes();
         if (!only_read || queued.is_long() || asked.where == host) return false;
     }
-    check_allowed(through.of(), asked);
     backends::check_not_left_behind(asked.where);
     if (!state.any_exposed) return true;
     return asked.what == access::read && asked.where != host && state.writes()->is_unwritten(asked.part.hull());

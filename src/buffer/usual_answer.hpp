@@ -7,7 +7,7 @@
 namespace unibuf::detail {
 
 /// Returns whether the bytes may be used as they are: a passage would find nothing to do.
-bool is_free_and_current(lock& through, const request& asked);
+bool is_free_and_current(const guarded& state, const request& asked);
 
 /// Returns whether all steps of the access are behind all queued work. Steps in memory that others use, too, are not
 /// put on its queue.

@@ -23,6 +23,6 @@ void discard(core& of, space where, const region& part);
 void discard_content(core& of, const region& part);
 
 /// Drops the copy at `where`, which is current elsewhere and has no work under way.
-void drop_copy(lock& through, space where);
+void drop_copy(guarded& state, space where);
 
 }  // namespace unibuf::detail

@@ -79,10 +79,10 @@ void wait_for_work(lock& through, std::uint64_t ticket, const wait_limit& limit)
             }
         } catch (const error& failure) {
             // Another thread can ask: the work may be under way still.
-            if (failure.code() != error_code::device_unavailable) forget_failed(*through.operator->(), done);
+            if (failure.code() != error_code::device_unavailable) forget_failed(*through, done);
             throw;
         } catch (...) {
-            forget_failed(*through.operator->(), done);
+            forget_failed(*through, done);
             throw;
         }
     };
@@ -123,12 +123,12 @@ void forget_events(lock& through) {
 
 void wait_for_work_in_host_memory(lock& through, const request& asked) {
     if (through->holds.work().empty()) return;
-    const auto in_the_way = [&] { return work_in_host_memory(*through.operator->(), asked); };
+    const auto in_the_way = [&] { return work_in_host_memory(*through, asked); };
     if (in_the_way().empty()) return;
     through->holds.work().forget_done(false);
     const std::vector<std::uint64_t> tickets = in_the_way();
     if (tickets.empty()) return;
-    claim keep(through);
+    claim keep(*through);
     keep.take(asked.part, asked);
     for (const std::uint64_t ticket : tickets) {
         try {

@@ -131,6 +131,9 @@ public:
 
     /// Returns the copy that borrows memory, where `where` is one of the two that take turns with it; else null.
     copy* borrower_among(coherence::space_id where) noexcept;
+    const copy* borrower_among(coherence::space_id where) const noexcept {
+        return const_cast<copies*>(this)->borrower_among(where);
+    }
 
     /// Ends the turns of two copies: `where`, whose turn it is not, loses its copy, and the other one keeps the memory.
     /// From now on nobody borrows, and the placement of the two says `why`.

@@ -208,23 +208,22 @@ TEST(a_batch_that_is_under_way, keeps_others_off_its_ranges_and_no_byte_between_
     tried.write(used, of(2, 8), 0);
     tried.write(used, of(3, 8), 32);
     unsigned tasks = 0;
-    queued.queued().add({.run =
-                             [&](std::size_t) {
-                                 ++tasks;
-                                 std::jthread([&] {
-                                     using namespace std::chrono_literals;
-                                     const auto at = [&](std::size_t offset, std::size_t count) {
-                                         return code_of([&] {
-                                             used.write(host, {.offset = offset, .count = count, .timeout = 0ms});
-                                         });
-                                     };
-                                     EXPECT_EQ(at(8, 24), std::nullopt);
-                                     EXPECT_EQ(at(40, 24), std::nullopt);
-                                     EXPECT_EQ(at(7, 1), error_code::timeout);
-                                     EXPECT_EQ(at(32, 1), error_code::timeout);
-                                 }).join();
-                             },
-                         .bytes = 1});
+    queued.queued().add(
+        {.run =
+             [&](std::size_t) {
+                 ++tasks;
+                 std::jthread([&] {
+                     using namespace std::chrono_literals;
+                     const auto at = [&](std::size_t offset, std::size_t count) {
+                         return code_of([&] { used.write(host, {.offset = offset, .count = count, .timeout = 0ms}); });
+                     };
+                     EXPECT_EQ(at(8, 24), std::nullopt);
+                     EXPECT_EQ(at(40, 24), std::nullopt);
+                     EXPECT_EQ(at(7, 1), error_code::timeout);
+                     EXPECT_EQ(at(32, 1), error_code::timeout);
+                 }).join();
+             },
+         .bytes = 1});
     tried.submit();
     EXPECT_EQ(tasks, 1U);
     bytes expected = of(1);
