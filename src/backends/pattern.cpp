@@ -2,11 +2,13 @@
 #include "backends/pattern.hpp"
 
 #include <algorithm>
+#include <cassert>
 #include <cstring>
 
 namespace unibuf::backends {
 
 void repeat(std::span<const std::byte> pattern, std::span<std::byte> to) noexcept {
+    assert(!pattern.empty());
     const bool uniform = std::ranges::all_of(pattern, [&](std::byte b) { return b == pattern.front(); });
     if (uniform) {
         std::memset(to.data(), static_cast<int>(pattern.front()), to.size());

@@ -6,7 +6,7 @@
 
 namespace unibuf::backends {
 
-/// Repeats `pattern`, which is not empty, over `to`.
+/// Repeats `pattern` over `to`. REQUIRES: it is not empty.
 void repeat(std::span<const std::byte> pattern, std::span<std::byte> to) noexcept;
 
 }  // namespace unibuf::backends

@@ -1,6 +1,7 @@
 // buffer/claim.hpp: what keeps others off bytes while an access has let go of the lock.
 #pragma once
 
+#include <cassert>
 #include <utility>
 
 #include "buffer/core.hpp"
@@ -37,12 +38,13 @@ public:
     /// Leaves it to whoever ends it by its ticket, which is returned.
     std::uint64_t leave() noexcept { return std::exchange(ticket_, 0); }
 
-    /// Makes a lease of it, which ends with this.
+    /// Makes a lease of it, which ends with this. REQUIRES: it was taken.
     void share(const request& asked) noexcept {
+        assert(ticket_ != 0);
         state_.holds.grant(ticket_, asked.on, trace::is_close() ? trace::now() : 0);
     }
 
-    /// Makes a lease of it, which stays, and returns its ticket.
+    /// Makes a lease of it, which stays, and returns its ticket. REQUIRES: it was taken.
     std::uint64_t grant(const request& asked) noexcept {
         share(asked);
         return leave();

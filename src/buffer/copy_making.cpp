@@ -38,10 +38,11 @@ copy_list made_unlocked(lock& through, space where, std::uint64_t& begun, const 
     copy_list made;
     std::exception_ptr failure;
     begun = trace::is_on() ? trace::now() : 0;
+    const copies& there = through->copies;  // no copy is added or freed while `making_copy` is set
     {
         const lock::released unlocked(through);
         try {
-            made = prepare();
+            made = prepare(there);
         } catch (...) {
             failure = std::current_exception();
         }
@@ -83,9 +84,9 @@ bool make_copy(lock& through, const request& asked) {
     }
     if (through->writes() && through->copies.may_pin_host(asked.where.id())) through->writes()->begin_pinning();
     std::uint64_t begun = 0;
-    copy_list made = made_unlocked(through, asked.where, begun, [&] {
+    copy_list made = made_unlocked(through, asked.where, begun, [&](const copies& there) {
         // A joint request does not wait for holds, but it may wait for memory.
-        return through->copies.prepare(asked.where.id(), of, asked.joint ? asked.waits : asked.hold_limit());
+        return there.prepare(asked.where.id(), of, asked.joint ? asked.waits : asked.hold_limit());
     });
     record_allocations(*through, made, begun);
     through->copies.add(std::move(made));
@@ -97,8 +98,9 @@ void end_lending(lock& through, const request& asked, const std::function<void()
     while (wait_for_maker(through, asked)) {
     }
     std::uint64_t begun = 0;
-    copy_list made = made_unlocked(through, host, begun,
-                                   [&] { return through->copies.prepare_own_host(through.of(), asked.hold_limit()); });
+    copy_list made = made_unlocked(through, host, begun, [&](const copies& there) {
+        return there.prepare_own_host(through.of(), asked.hold_limit());
+    });
     try {
         wait_for_all_work(through, at_host);
         check();

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cassert>
 #include <utility>
 
 namespace unibuf::detail {
@@ -22,7 +23,9 @@ std::uint64_t holds::add(hold added) {
 }
 
 hold holds::remove(std::uint64_t ticket) noexcept {
+    assert(exclusive_);
     const auto found = std::ranges::find(*exclusive_, ticket, &hold::ticket);
+    assert(found != exclusive_->end());
     hold result = std::move(*found);
     if (found != exclusive_->end() - 1) *found = std::move(exclusive_->back());
     exclusive_->pop_back();
@@ -30,7 +33,10 @@ hold holds::remove(std::uint64_t ticket) noexcept {
 }
 
 void holds::grant(std::uint64_t ticket, const named_queue& on, std::uint64_t since) noexcept {
-    hold& granted = *std::ranges::find(*exclusive_, ticket, &hold::ticket);
+    assert(exclusive_);
+    const auto found = std::ranges::find(*exclusive_, ticket, &hold::ticket);
+    assert(found != exclusive_->end());
+    hold& granted = *found;
     granted.claim = granted.joint = false;
     granted.on = on;
     granted.since = since;

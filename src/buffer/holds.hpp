@@ -109,10 +109,11 @@ public:
     /// Gives the hold a ticket, and keeps it.
     std::uint64_t add(hold added);
 
-    /// Takes the hold out. Needs no memory.
+    /// Takes the hold out. Needs no memory. REQUIRES: there is a hold of that ticket.
     hold remove(std::uint64_t ticket) noexcept;
 
-    /// Makes a lease of a claim. What is put on the queue `on` at its end belongs to it.
+    /// Makes a lease of a claim. What is put on the queue `on` at its end belongs to it. REQUIRES: it is a claim, or
+    /// was one.
     void grant(std::uint64_t ticket, const named_queue& on, std::uint64_t since) noexcept;
 
     /// Returns the lease that was taken without the lock; its thread is 0 where there is none.

@@ -2,6 +2,7 @@
 #include "buffer/joint_passage.hpp"
 
 #include <atomic>
+#include <cassert>
 #include <chrono>
 #include <memory>
 #include <thread>
@@ -148,6 +149,7 @@ void joint_passage::member::stand_in_line() {
 }
 
 void joint_passage::member::bring() {
+    assert(entered_ && entered_->parked);
     const at_work unparked(*entered_);
     lock& through = entered_->through;
     std::optional<passage>& way = entered_->way;
@@ -157,6 +159,7 @@ void joint_passage::member::bring() {
 }
 
 void joint_passage::member::grant() noexcept {
+    assert(entered_ && (promise_ || asked_.what == access::read));
     lock& through = entered_->through;
     entered_->parked.reset();
     if (!entered_->way) {
@@ -170,6 +173,7 @@ void joint_passage::member::grant() noexcept {
 }
 
 void joint_passage::member::wrote() noexcept {
+    assert(!entered_);
     if (!promise_) return;
     lock through(of_);
     if (through->any_exposed && asked_.where != host && through->shares_host(asked_.where)) {

@@ -38,8 +38,8 @@ public:
     /// Throws what the transfers throw. What has arrived stays.
     void bring();
 
-    void grant() noexcept;
-    void wrote() noexcept;
+    void grant() noexcept;  // REQUIRES: bring() has returned
+    void wrote() noexcept;  // REQUIRES: grant() was called
 
 private:
     /// One of the requests.

@@ -14,6 +14,7 @@
 //     alone is called under it, and may not touch the buffer.
 #pragma once
 
+#include <cassert>
 #include <mutex>
 #include <string>
 
@@ -31,8 +32,12 @@ public:
     lock& operator=(const lock&) = delete;
 
     core& of() const noexcept { return core_; }
-    guarded* operator->() const noexcept { return &core_.state_; }
-    guarded& operator*() const noexcept { return core_.state_; }
+    // REQUIRES: nobody has let go of it.
+    guarded* operator->() const noexcept { return &**this; }
+    guarded& operator*() const noexcept {
+        assert(mutex_.owns_lock());
+        return core_.state_;
+    }
 
     /// Waits until somebody tells of a change, or for a moment, within `limit`, after which it returns false. A thread
     /// that a device needs does the work of others meanwhile: this thread may be waiting for them.
@@ -46,11 +51,14 @@ public:
         }
     }
 
-    /// Lets go of the lock as long as this lives. A hold of the caller, or guarded::waiting, keeps the gate shut
-    /// meanwhile.
+    /// Lets go of the lock as long as this lives. REQUIRES: a hold of the caller, or guarded::waiting, keeps the gate
+    /// shut meanwhile.
     class released {
     public:
-        explicit released(lock& of) : mutex_(of.mutex_) { mutex_.unlock(); }
+        explicit released(lock& of) : mutex_(of.mutex_) {
+            assert(of->waiting != 0 || !of->holds.empty());
+            mutex_.unlock();
+        }
         ~released() { mutex_.lock(); }
         released(const released&) = delete;
         released& operator=(const released&) = delete;

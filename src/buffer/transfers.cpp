@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cassert>
 #include <iterator>
 
 #include "backends/pattern.hpp"
@@ -53,6 +54,7 @@ std::vector<step> in_parts(const std::vector<step>& whole) {
 
 void transfers::run(const std::vector<step>& planned, promise* in) {
     if (planned.empty()) return;
+    assert(in || std::ranges::all_of(planned, [](const step& each) { return each.does == step::kind::wait; }));
     promise_ = in;
     asked_.waits.by ? run_all(in_parts(planned)) : run_all(planned);
 }
@@ -172,10 +174,11 @@ void transfers::start_moves(std::span<const step> group) {
             failure = std::current_exception();
         }
     }
+    assert(started_.size() + done.size() <= started_.capacity());
     for (std::size_t i = 0; i < done.size(); ++i) {
         step moved = first;
         moved.part = parts[i];
-        started_.push_back({moved, done[i], std::move(guards[i])});  // there is room: see run()
+        started_.push_back({moved, done[i], std::move(guards[i])});  // run_all() has made room
     }
     leave_queued();
     if (!done.empty()) {

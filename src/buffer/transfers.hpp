@@ -24,8 +24,8 @@ class transfers {
 public:
     transfers(lock& through, const request& asked) noexcept : lock_(through), asked_(asked), claim_(*through) {}
 
-    /// Carries out all steps, which the directory has promised to note; waits alone need no promise. Where it throws,
-    /// the directory tells what was done until then.
+    /// Carries out all steps. Where it throws, the directory tells what was done until then. REQUIRES: the directory
+    /// has promised to note the steps, unless all are waits.
     void run(const std::vector<coherence::step>& planned, promise* in);
 
     /// Repeats `pattern` over the bytes of the access, at its space. Where that fails, and others have the content,

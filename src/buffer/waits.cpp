@@ -2,6 +2,7 @@
 #include "buffer/waits.hpp"
 
 #include <algorithm>
+#include <cassert>
 #include <vector>
 
 #include "buffer/claim.hpp"
@@ -122,6 +123,7 @@ void forget_events(lock& through) {
 }
 
 void wait_for_work_in_host_memory(lock& through, const request& asked) {
+    assert(through->any_exposed);
     if (through->holds.work().empty()) return;
     const auto in_the_way = [&] { return work_in_host_memory(*through, asked); };
     if (in_the_way().empty()) return;

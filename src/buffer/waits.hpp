@@ -18,7 +18,7 @@ void forget_events(lock& through);
 
 /// Waits for work of devices that write in the host's memory, before an access looks for writes of the program there,
 /// which what such work writes would be taken for. An access that uses that memory itself waits for what it compares.
-/// Pointers are out.
+/// REQUIRES: pointers are out.
 void wait_for_work_in_host_memory(lock& through, const request& asked);
 
 /// Returns the tickets of work that writes in the host's memory, in units that the access looks at.

@@ -2,6 +2,7 @@
 #include "buffer/work_list.hpp"
 
 #include <algorithm>
+#include <cassert>
 #include <exception>
 
 namespace unibuf::detail {
@@ -13,8 +14,9 @@ void work_list::reserve(std::size_t more) {
     if (needed > lists_->works.capacity()) lists_->works.reserve(needed);
 }
 
-void work_list::add(const coherence::queued_work& queued, work added) {
-    reserve(1);
+void work_list::add(const coherence::queued_work& queued, work added) noexcept {
+    assert(lists_ && lists_->ranges.size() < lists_->ranges.capacity() &&
+           lists_->works.size() < lists_->works.capacity());
     added.late = dynamic_cast<const backends::late_work*>(added.done.native());
     auto& [ranges, works, last, long_from] = *lists_;
     for (std::size_t i = ranges.size(); i-- > 0;) {

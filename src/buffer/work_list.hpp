@@ -54,8 +54,8 @@ public:
     /// Returns whether the list has such work that a lease has left behind, and what is submitted now is part of it.
     bool has_late(const coherence::queued_work& queued, const named_queue& on) const noexcept;
 
-    /// Adds work. Older work that cannot be done later than this is forgotten.
-    void add(const coherence::queued_work& queued, work added);
+    /// Adds work. Older work that cannot be done later than this is forgotten. REQUIRES: reserve() has made room.
+    void add(const coherence::queued_work& queued, work added) noexcept;
 
     /// Returns the work `ticket`, or null where it is done and forgotten.
     const work* find(std::uint64_t ticket) const noexcept;

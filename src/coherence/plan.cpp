@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cassert>
 #include <optional>
 
 namespace unibuf::coherence {
@@ -167,6 +168,7 @@ void plan_alike(const knowledge& known, const request& asked, std::vector<step>&
 
 void plan(const directory& known, const sharing& memories, std::span<const queued_work> queued, const request& asked,
           std::vector<step>& steps) {
+    assert(!known.any(asked.part, [&](const knowledge& k) { return k.open && !has(k.current, asked.where); }));
     if (known.is_one() && queued.empty() && !memories.any_shared()) {
         return plan_alike(known.first(), asked, steps);
     }

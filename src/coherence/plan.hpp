@@ -69,8 +69,7 @@ struct request {
 /// Adds the steps that grant the request.
 ///
 /// No byte moves that is current there already, or that is about to be overwritten whole. Pieces that are one
-/// range or box together, and need the same step, share one. Bytes that are open elsewhere (knowledge::open) have been
-/// paused before.
+/// range or box together, and need the same step, share one. REQUIRES: no byte is open elsewhere (knowledge::open).
 void plan(const directory& known, const sharing& memories, std::span<const queued_work> queued, const request& asked,
           std::vector<step>& steps);
 

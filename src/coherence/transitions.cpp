@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cassert>
 #include <utility>
 #include <vector>
 
@@ -122,6 +123,7 @@ void settle_without(directory& known, const region& part, space_id where) {
 }
 
 void drop(directory& known, const region& part, space_id where) {
+    assert(only_at(known, part, where).empty());
     known.update(part, [&](knowledge& k) { k.current &= ~set_of(where); });
 }
 

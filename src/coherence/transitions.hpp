@@ -55,7 +55,7 @@ void found_host_writes(directory& known, const byte_ranges& ranges);
 /// Drops the version of `where` where two are newest, and does nothing elsewhere.
 void settle_without(directory& known, const region& part, space_id where);
 
-/// Notes that the space `where` no longer holds `part`. Before this, only_at is empty there.
+/// Notes that the space `where` no longer holds `part`. REQUIRES: only_at is empty there.
 void drop(directory& known, const region& part, space_id where);
 
 /// Notes that `where` is about to overwrite `part` in the memory that the spaces `group` share. Until it is told that

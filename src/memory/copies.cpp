@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cassert>
 #include <optional>
 #include <utility>
 
@@ -94,6 +95,7 @@ void copies::free(space_id where) noexcept {
 }
 
 void copies::erase(space_id where) noexcept {
+    assert(find(where));
     find(where)->memory = {};  // goes before the memory that it may be made of
     std::erase_if(all_, [&](const copy& each) { return each.where == where; });
 }
@@ -104,6 +106,7 @@ bool copies::lends_to_host(space_id where) const noexcept {
 }
 
 void copies::replace_host(copy_list made) noexcept {
+    assert(!used_by_others(find(coherence::host)->lender));
     copy& at_host = *find(coherence::host);
     forget(at_host);
     at_host = std::move(made.front());
@@ -119,6 +122,7 @@ copy* copies::borrower_among(space_id where) noexcept {
 }
 
 void copies::separate(space_id where, std::string why) {
+    assert(borrower_among(where));
     copy& borrower = *borrower_among(where);
     auto beside = std::make_unique<copy::aside>(held_memory(), why);
     separated_ = std::make_unique<separation>(where, std::move(why));

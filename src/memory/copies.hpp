@@ -121,7 +121,7 @@ public:
     bool lends_to_host(coherence::space_id where) const noexcept;
 
     /// Gives the host's copy the memory that prepare_own_host() has made, in which the content stands, and frees what
-    /// was lent. Nobody uses that any more.
+    /// was lent. REQUIRES: no device uses that.
     void replace_host(copy_list made) noexcept;
 
     /// Returns whether prepare() may pin the host's copy for `where`, which faults its pages in for writing.

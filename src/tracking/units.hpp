@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cassert>
 #include <cstddef>
 #include <vector>
 
@@ -51,8 +52,9 @@ struct units {
         return inner.empty() ? byte_range{} : inner;
     }
 
-    /// Returns the units that `range`, which is not empty, has only a part of: two at the most.
+    /// Returns the units that `range` has only a part of: two at the most. REQUIRES: `range` is not empty.
     std::vector<byte_range> cut_by(byte_range range) const {
+        assert(!range.empty());
         std::vector<byte_range> result;
         const byte_range first = of(range.begin);
         const byte_range last = of(range.end - 1);
