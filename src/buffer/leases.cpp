@@ -114,7 +114,7 @@ bool queue_work_of(guarded& state, space where, const region& part, bool writes,
 
 void end_lease_with(core& of, std::uint64_t ticket, fence done) {
     end_lease(of, ticket, [&](lock& through, std::uint64_t number) {
-        through->holds.work().reserve(through->holds.size() + 1);
+        if (done.native()) through->holds.work().reserve(through->holds.size() + 1);
         const hold ended = through->holds.remove(number);
         record_end(*through, ended);
         if (!done.native()) return;
