@@ -8,6 +8,7 @@
 #include <optional>
 #include <span>
 
+#include "unibuf/holder.hpp"
 #include "unibuf/options.hpp"
 #include "unibuf/space.hpp"
 #include "unibuf/standing_hold.hpp"
@@ -20,11 +21,17 @@ namespace unibuf::test {
 /// unibuf::error in every language, with the message that programs in that language get.
 class face {
 public:
-    /// A lease, or a copy that is held in place, until this is destroyed.
+    /// A lease, until this is destroyed.
     class held {
     public:
         virtual ~held() = default;
         virtual native_memory native() const = 0;
+    };
+
+    /// A copy that is held in place, until this is destroyed.
+    class shown : public held {
+    public:
+        virtual void held_by(holder who) = 0;
     };
 
     /// A standing hold, which ends when this is destroyed.
@@ -46,7 +53,7 @@ public:
     virtual std::unique_ptr<bound> bind(space where, access what, const standing_options& options) = 0;
 
     /// Holds a copy in place: at the host for writing, at a device for reading.
-    virtual std::unique_ptr<held> hold(space where, std::size_t offset, std::size_t count) = 0;
+    virtual std::unique_ptr<shown> hold(space where, std::size_t offset, std::size_t count) = 0;
 
     virtual std::byte* host() = 0;
     virtual const std::byte* host_to_read() = 0;

@@ -76,7 +76,7 @@ private:
     unibuf_lease lease_ = UNIBUF_LEASE_INIT;
 };
 
-class held_copy final : public face::held {
+class held_copy final : public face::shown {
 public:
     held_copy(unibuf_buffer* of, space where, std::size_t offset, std::size_t count) {
         must(unibuf_hold(of, where.id(), offset, count, &held_));
@@ -89,6 +89,16 @@ public:
         unibuf_native result{};
         must(unibuf_held_native(held_, &result));
         return native_of(result);
+    }
+    void held_by(holder who) override {
+        auto named = std::make_unique<holder>(std::move(who));
+        const unibuf_holder asked{[](void* context) {
+                                      const holder& of = *static_cast<holder*>(context);
+                                      of.let_go(of.context.get());
+                                  },
+                                  [](void* context) { delete static_cast<holder*>(context); }, named.get()};
+        must(unibuf_held_by(held_, &asked));
+        static_cast<void>(named.release());
     }
 
 private:
@@ -169,7 +179,7 @@ public:
     std::unique_ptr<bound> bind(space where, access what, const standing_options& options) override {
         return std::make_unique<bound_device>(of_, where, what, options);
     }
-    std::unique_ptr<held> hold(space where, std::size_t offset, std::size_t count) override {
+    std::unique_ptr<shown> hold(space where, std::size_t offset, std::size_t count) override {
         return std::make_unique<held_copy>(of_, where, offset, count);
     }
 

@@ -95,7 +95,9 @@ bool player::shares(place where) {
 }
 
 bool player::pinned(place where) const {
-    const auto is_there = [&](const held_copy& each) { return each.where == where && !each.range.empty(); };
+    const auto is_there = [&](const held_copy& each) {
+        return each.where == where && !each.bytes.empty() && !each.goes_when_asked;
+    };
     return std::ranges::any_of(copies_, is_there) || stands_at(where);
 }
 

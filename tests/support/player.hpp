@@ -84,10 +84,18 @@ private:
     };
     /// A copy of the host or of a device that is held in place.
     struct held_copy {
-        std::unique_ptr<face::held> held;
+        std::unique_ptr<face::shown> held;
         place where;
-        byte_range range;
+        region bytes;
         std::uint64_t name;
+        bool goes_when_asked = false;
+    };
+    /// The holder of a copy, who is asked by the buffer to let go of it.
+    struct asked_holder {
+        player& in;
+        std::uint64_t name;
+
+        static void let_go(void* context) noexcept;
     };
     /// A standing hold. Its rules have the same index in the oracle.
     struct standing {
@@ -106,7 +114,7 @@ private:
     bool allocated(place where);
     bool shares(place where);
 
-    /// Returns whether a copy at `where` has to stay where it is.
+    /// Returns whether a copy at `where` has to stay where it is, whoever is asked.
     bool pinned(place where) const;
     bool stands_at(place where) const;
 
@@ -145,6 +153,7 @@ private:
     void release_pointers(const operation& op);
     void end_device_pointers();
     void hold_copy(const operation& op);
+    void hold_copy(const operation& op, face& of, const access_options& part, const region& bytes);
     void let_go(std::size_t index);
 
     standing_options options_of_hold(const operation& op, place where,
@@ -174,6 +183,7 @@ private:
     std::vector<held_lease> leases_;
     std::vector<pointer> pointers_;
     std::vector<held_copy> copies_;
+    std::string wrong_when_asked_{};
     std::vector<standing> standing_;
     std::vector<byte_range> rectangles_;  // from the first byte to the last of each rectangle that was used
     std::vector<bool> leased_;            // for each byte, whether somebody leases it

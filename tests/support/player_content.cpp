@@ -17,7 +17,9 @@ void player::discard(const operation& op) {
     if (of_content) {
         std::vector<error_code> must_fail = conflicts(of.range, access::write);
         const auto stands = [&](const standing_rules& each) { return each.range().overlaps(of.range); };
-        const auto held = [&](const held_copy& each) { return each.where == at_host && each.range.overlaps(of.range); };
+        const auto held = [&](const held_copy& each) {
+            return each.where == at_host && each.bytes.overlaps(of.range) && !each.goes_when_asked;
+        };
         if (std::ranges::any_of(oracle_.standing(), stands) || std::ranges::any_of(copies_, held)) {
             must_fail = {error_code::access_conflict};
         }
@@ -184,10 +186,12 @@ void player::end_device_pointers() {
 void player::recycle(operation op) {
     const bool has_views =
         std::any_of(parts_.begin() + 1, parts_.end(), [](const auto& each) { return each.has_value(); });
-    if (has_views || !leases_.empty() || !copies_.empty() || !standing_.empty()) return;
+    const bool held = !std::ranges::all_of(copies_, &held_copy::goes_when_asked);
+    if (has_views || !leases_.empty() || held || !standing_.empty()) return;
     op.flags &= static_cast<std::uint8_t>(~operation::give_up);  // there is no buffer in between
     bool recycled = false;
     if (!attempt(op, {}, [&] { recycled = whole().handle->recycle(); }) || !recycled) return;
+    if (!copies_.empty()) throw difference("a buffer went to its pool, and its holders were not asked");
     oracle_ = oracle(whole().range.size(), uninitialized_);
     pointers_.clear();
     host_shown_ = false;

@@ -16,26 +16,53 @@ native_memory part_of_native(const native_memory& at, std::size_t offset, std::s
 
 void player::hold_copy(const operation& op) {
     part& of = part_of(op);
-    const place where = explicit_places[op.where % 3];
     const byte_range range = range_of(op, of.range);
+    hold_copy(op, *of.handle, {.offset = range.begin - of.range.begin, .count = range.size()}, range);
+}
+
+/// Holds a part of a handle, which is these bytes.
+void player::hold_copy(const operation& op, face& of, const access_options& part, const region& bytes) {
+    const place where = explicit_places[op.where % 3];
     const bool takes_turns = borrows(at_first) || borrows(at_second);  // a view ends when the other's turn begins
     if (copies_.size() >= 4 || (where != at_host && takes_turns)) return;
-    held_copy made{.held = nullptr, .where = where, .range = range, .name = ++names_};
+    held_copy made{.held = nullptr, .where = where, .bytes = bytes, .name = ++names_};
     asked_[where] = asked_[at_host] = true;
-    if (!attempt(op, conflicts(range, where == at_host ? access::read_write : access::read),
-                 [&] { made.held = of.handle->hold(space_of(where), range.begin - of.range.begin, range.size()); })) {
+    if (!attempt(op, conflicts(bytes, where == at_host ? access::read_write : access::read),
+                 [&] { made.held = of.hold(space_of(where), part.offset, part.count); })) {
         return;
     }
-    expect_moves(range, where, true);
-    oracle_.read(range, where);
+    expect_moves(bytes, where, true);
+    for (const byte_range& run : runs_of(bytes)) oracle_.read(run, where);
     const native_memory at = made.held->native();
-    expect_content(range, where, at, false);
-    for (standing_rules& each : oracle_.standing()) each.show(made.name, range, where);
-    if (where == at_host) {
-        oracle_.expose_view(range);
-        pointers_.push_back({at.as<std::byte>(), range});
+    expect_content(bytes, where, at, false);
+    if ((op.flags & operation::hold) != 0) {
+        made.goes_when_asked = op.value % 4 != 0;
+        made.held->held_by({&asked_holder::let_go, std::make_shared<asked_holder>(*this, made.name)});
+    }
+    for (const byte_range& run : runs_of(bytes)) {
+        for (standing_rules& each : oracle_.standing()) each.show(made.name, run, where);
+        if (where != at_host) continue;
+        oracle_.expose_view(run);
+        pointers_.push_back({at.as<std::byte>() + (run.begin - bytes.begin()), run});
     }
     copies_.push_back(std::move(made));
+}
+
+/// Ends the copy, or refuses. Nothing of the access for which it is asked has been done yet.
+void player::asked_holder::let_go(void* context) noexcept {
+    const auto& [player, name] = *static_cast<asked_holder*>(context);
+    try {
+        const auto found = std::ranges::find(player.copies_, name, &held_copy::name);
+        if (found == player.copies_.end()) throw difference("a holder was asked who had let go");
+        if (!found->goes_when_asked) return;
+        for (standing_rules& each : player.before_.standing()) each.end_shown(name);
+        if (found->where == at_host) {
+            for (const byte_range& run : runs_of(found->bytes)) player.before_.end_view(run);
+        }
+        player.let_go(static_cast<std::size_t>(found - player.copies_.begin()));
+    } catch (const std::exception& wrong) {
+        player.wrong_when_asked_ = wrong.what();
+    }
 }
 
 /// Ends a held copy, after a check that it has shown until now what was newest at its place.
@@ -43,18 +70,20 @@ void player::let_go(std::size_t index) {
     const held_copy ending = std::move(copies_[index]);
     copies_.erase(copies_.begin() + static_cast<std::ptrdiff_t>(index));
     const native_memory native = ending.held->native();
-    for (std::size_t at = ending.range.begin; at < ending.range.end; ++at) {
-        const byte_range one{at, at + 1};
-        if (!oracle_.is_current(at, ending.where)) continue;
-        expect_content(one, ending.where, part_of_native(native, at - ending.range.begin, 1), true);
-    }
     for (standing_rules& each : oracle_.standing()) each.end_shown(ending.name);
-    if (ending.where != at_host) return;
-    oracle_.end_view(ending.range);
-    const std::byte* const data = native.as<std::byte>();
-    const auto same = [&](const pointer& each) { return each.data == data && each.range == ending.range; };
-    const auto found = std::ranges::find_if(pointers_, same);
-    if (found != pointers_.end()) pointers_.erase(found);
+    for (const byte_range& run : runs_of(ending.bytes)) {
+        for (std::size_t at = run.begin; at < run.end; ++at) {
+            if (!oracle_.is_current(at, ending.where)) continue;
+            expect_content(byte_range{at, at + 1}, ending.where, part_of_native(native, at - ending.bytes.begin(), 1),
+                           true);
+        }
+        if (ending.where != at_host) continue;
+        oracle_.end_view(run);
+        const std::byte* const data = native.as<std::byte>() + (run.begin - ending.bytes.begin());
+        const auto same = [&](const pointer& each) { return each.data == data && each.range == run; };
+        const auto found = std::ranges::find_if(pointers_, same);
+        if (found != pointers_.end()) pointers_.erase(found);
+    }
 }
 
 standing_options player::options_of_hold(const operation& op, place where,

@@ -10,6 +10,7 @@ namespace unibuf::test {
 
 void player::step(const operation& op) {
     carry_out(op);
+    if (!wrong_when_asked_.empty()) throw difference("when a holder was asked: " + wrong_when_asked_);
     settle_standing();
     if ((op.flags & operation::look) == 0) return;
     for (std::size_t i = 0; i < standing_.size(); ++i) {

@@ -162,6 +162,7 @@ void player::use_rectangle(const operation& op) {
                                 conflicts(bytes, from ? access::write : access::read));
         }
         default:
+            if ((op.flags & operation::hold) != 0) return hold_copy(op, *handle, {}, bytes);
             return point_into_rectangle(op, *handle, bytes);
     }
 }

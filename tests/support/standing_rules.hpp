@@ -39,13 +39,14 @@ public:
         if (told_) keep(asked, unsure);
     }
 
-    // These note that a pointer or a handle is given out, or a view that `name` stands for, and that they end.
+    // These note that a pointer or a handle is given out, or a range of a view that `name` stands for, and that they
+    // end.
     void point(byte_range asked, place at) {
         if (at != where_) keep(asked, pointer_at(at));
     }
     void end_pointers(byte_range asked, place at) { give(asked, pointer_at(at)); }
     void show(std::uint64_t name, byte_range asked, place at) {
-        if (at != where_) shown_[name] = asked;
+        if (at != where_) shown_.emplace(name, asked);
     }
     void end_shown(std::uint64_t name) { shown_.erase(name); }
 
@@ -92,7 +93,7 @@ private:
     access what_;
     bool told_;
     std::vector<reasons> kept_;
-    std::map<std::uint64_t, byte_range> shown_;
+    std::multimap<std::uint64_t, byte_range> shown_;
 };
 
 }  // namespace unibuf::test
