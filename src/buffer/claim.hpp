@@ -15,11 +15,7 @@ class claim {
 public:
     /// A claim that is to be taken, or one that was left to others, for its end.
     explicit claim(guarded& state, std::uint64_t left = 0) noexcept : state_(state), ticket_(left) {}
-    ~claim() {
-        if (ticket_ == 0) return;
-        state_.holds.remove(ticket_);
-        state_.tell_waiting();
-    }
+    ~claim() { end(); }
     claim(const claim&) = delete;
     claim& operator=(const claim&) = delete;
 
@@ -31,6 +27,12 @@ public:
                                     .what = asked.what,
                                     .claim = true,
                                     .joint = asked.joint});
+    }
+
+    void end() noexcept {
+        if (ticket_ == 0) return;
+        state_.holds.remove(std::exchange(ticket_, 0));
+        state_.tell_waiting();
     }
 
     std::uint64_t ticket() const noexcept { return ticket_; }

@@ -58,7 +58,6 @@ private:
 
 void check_not_own(const guarded& state, const request& asked, const hold& other) {
     if (other.thread != this_thread()) return;
-    if (other.claim && !is_asking() && !state.holds.calls_holder(this_thread())) return;
     throw error(error_code::access_conflict,
                 fmt::format("{}: {} was asked for while the same thread holds {}: end that one first{}", state.name(),
                             describe(asked), describe(other),

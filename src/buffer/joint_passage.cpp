@@ -69,7 +69,7 @@ joint_passage::member::member(core& of, request asked, byte_lease& taken)
 }
 
 joint_passage::member::~member() {
-    entered_.reset();
+    drop();
     if (!promise_ && shown_ == 0 && !in_line_) return;
     lock through(of_);
     in_line_.reset();
@@ -103,7 +103,7 @@ joint_passage::member::answer joint_passage::member::claim(bool may_make_copy) {
     try {
         lock& through = in.through;
         if (!was_patient_ && writers_go_first(*through, asked_)) {
-            drop();
+            end_claim();
             return answer::busy;
         }
         if (is_free_and_current(*through, asked_)) {
@@ -111,7 +111,7 @@ joint_passage::member::answer joint_passage::member::claim(bool may_make_copy) {
         } else {
             const bool lacks_copy = !may_make_copy && !through->copies.find(asked_.where.id());
             if (lacks_copy || has_to_ask(*through)) {
-                drop();
+                end_claim();
                 return lacks_copy ? answer::lacks_copy : answer::busy;
             }
             passage& way = in.way.emplace(through, asked_);
@@ -122,13 +122,31 @@ joint_passage::member::answer joint_passage::member::claim(bool may_make_copy) {
         in.parked.emplace(through);
         return answer::claimed;
     } catch (const error& refused) {
-        drop();
+        end_claim();
         if (refused.code() != error_code::timeout) throw;
         return answer::busy;
     } catch (...) {
-        drop();
+        end_claim();
         throw;
     }
+}
+
+void joint_passage::member::end_claim() noexcept {
+    if (!entered_ || entered_->has_ended) return;
+    entered& in = *entered_;
+    in.parked.reset();
+    in.way.reset();
+    in.at_a_glance.end();
+    ++in.through->waiting;  // keeps the gate shut
+    in.has_ended = true;
+    in.parked.emplace(in.through);
+}
+
+void joint_passage::member::drop() noexcept {
+    if (!entered_) return;
+    entered_->parked.reset();
+    if (entered_->has_ended) --entered_->through->waiting;
+    entered_.reset();
 }
 
 void joint_passage::member::look_after() {
@@ -169,7 +187,11 @@ void joint_passage::member::grant() noexcept {
     }
     taken_ = lease_of(of_, *through->copies.find(asked_.where.id()), asked_, own_claim().grant(asked_));
     if (promise_) about_to_overwrite(*through, *promise_, asked_);
-    drop();
+    if (through->holds.any_standing()) {
+        entered_->parked.emplace(through);  // until all have been granted
+    } else {
+        drop();
+    }
 }
 
 void joint_passage::member::wrote() noexcept {
@@ -198,7 +220,7 @@ void joint_passage::enter() {
     for (;;) {
         const member::answer answer = claim_all();
         if (answer == member::answer::claimed) return;
-        for (member& each : members_) each.drop();
+        drop_all();
         if (answer == member::answer::lacks_copy) {
             turn.take(missed->limit());
         } else {
@@ -215,6 +237,7 @@ void joint_passage::bring() {
 
 void joint_passage::grant() noexcept {
     for (member& each : members_) each.grant();
+    for (member& each : members_) each.drop();
 }
 
 void joint_passage::wrote() noexcept {

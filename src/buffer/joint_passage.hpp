@@ -26,6 +26,9 @@ namespace unibuf::detail {
 class joint_passage {
 public:
     joint_passage() = default;
+    ~joint_passage() { drop_all(); }
+    joint_passage(const joint_passage&) = delete;
+    joint_passage& operator=(const joint_passage&) = delete;
 
     /// Adds a request, whose lease goes into `taken`. Requests are added in the order of the numbers of their buffers,
     /// and of their bytes. Their holders of views have been asked to let go.
@@ -62,7 +65,11 @@ private:
         /// Lets no new readers in for a while, where this writes: until it is claimed, or this ends.
         void stand_in_line();
 
-        void drop() noexcept { entered_.reset(); }
+        // These end the claim, and what is left of the lock. Between the two, all others end their claims: where bytes
+        // go back to standing holds at the end of a lock, the program is called, which may want any of the buffers.
+        void end_claim() noexcept;
+        void drop() noexcept;
+
         const wait_limit& limit() const noexcept { return asked_.waits; }
         void bring();
         void grant() noexcept;
@@ -77,6 +84,7 @@ private:
             std::optional<passage> way;            // none where nothing is in the way, and nothing to be brought
             detail::claim at_a_glance{*through};   // then
             std::optional<lock::released> parked;  // ends first: the others need the lock
+            bool has_ended = false;                // the claim has, and guarded::waiting counts this
         };
 
         /// Has the lock again as long as this lives.
@@ -108,6 +116,11 @@ private:
         bool was_patient_ = false;  // writers that waited have had their time
         std::uint64_t shown_ = 0;   // says which bytes are kept from standing holds, where any are
     };
+
+    void drop_all() noexcept {
+        for (member& each : members_) each.end_claim();
+        for (member& each : members_) each.drop();
+    }
 
     std::list<member> members_;
 };

@@ -9,7 +9,6 @@
 #include "buffer/counts.hpp"
 #include "buffer/passage.hpp"
 #include "buffer/recording.hpp"
-#include "buffer/standing.hpp"
 #include "buffer/waits.hpp"
 #include "trace/tools.hpp"
 #include "unibuf/error.hpp"
@@ -21,10 +20,11 @@ request sync_of(byte_range range, space where) {
     return {.part = range, .where = where, .why = cause::sync, .asks_holders = false, .waits_for_holds = false};
 }
 
-/// Returns whether the access may have to wait for more than holds. A holder that is asked to pause may wait for an
-/// access to a buffer that has joined already.
+/// Returns whether the access may have to wait for more than holds. The holder of a standing hold, who is told to pause
+/// now, or to go on when the access lets go of its bytes, may want a buffer that has joined.
 bool may_wait(const guarded& state, const request& asked) {
-    if (has_holders_to_ask(state, asked) || state.peers()) return true;
+    const auto calls = [](const standing& each) { return each.how->pause || each.how->resume; };
+    if (std::ranges::any_of(state.holds.standing_holds(), calls) || state.peers()) return true;
     if (!state.copies.find(asked.where.id()) || state.copies.borrower_among(asked.where.id())) return true;
     if (!state.any_exposed) return false;
     // What arrives at the host is not to be taken for writes.

@@ -14,6 +14,7 @@ pytest.importorskip("distributed", reason="dask and distributed are not installe
 if sys.platform != "linux":
     pytest.skip("memory that processes share is a memfd", allow_module_level=True)
 
+import dask
 import unibuf.dask
 from distributed import Client, LocalCluster
 from distributed.protocol import deserialize, deserialize_bytes, serialize, serialize_bytes
@@ -39,7 +40,12 @@ class Stateful(Slotted):
 
 @pytest.fixture(scope="module")
 def cluster():
-    with LocalCluster(n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None) as made:
+    # Every two seconds, Dask would drop what a second worker has, too.
+    keeps_all = {"distributed.scheduler.active-memory-manager.start": False}
+    with (
+        dask.config.set(keeps_all),
+        LocalCluster(n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None) as made,
+    ):
         yield made
 
 

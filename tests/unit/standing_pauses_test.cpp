@@ -1,4 +1,6 @@
 // tests/unit/standing_pauses_test.cpp: bytes that go back and forth between standing holds and accesses elsewhere.
+#include <atomic>
+#include <chrono>
 #include <cstring>
 #include <optional>
 #include <stdexcept>
@@ -224,6 +226,48 @@ TEST(a_standing_hold, of_a_batch_is_asked_to_pause_while_the_others_are_free) {
     all.sync(second);
     all.submit();
     EXPECT_EQ(host_reads(first, 0, 8), all_of(3, 8));
+}
+
+TEST(a_standing_hold, goes_on_when_the_batch_that_had_its_bytes_has_let_go_of_all_others) {
+    fake_device& queued = fake_device::get({.asynchronous = true});
+    buffer first(size);
+    buffer second(size);
+    for (buffer* const each : {&first, &second}) {
+        each->copy_from(all_of(1));
+        each->read(queued.where()).release();
+    }
+    std::atomic<int> resumed = 0;
+    const auto use_the_other = [&] {
+        second.write(host, {.offset = 8, .count = 8, .timeout = std::chrono::seconds(5)}).release();
+        ++resumed;
+    };
+    standing_hold hold = first.bind(gpu(), access::read_write, {.pause = [] {}, .resume = use_the_other});
+    std::atomic<bool> is_read = false;
+    std::atomic<bool> goes = false;
+    std::atomic<bool> is_gone = false;
+    std::jthread reader([&] {
+        byte_lease held = first.acquire(host, access::read, {});
+        is_read = true;
+        while (!goes) std::this_thread::yield();
+        held.end();
+        is_gone = true;
+    });
+    while (!is_read) std::this_thread::yield();
+    second.copy_from(all_of(2));
+    const auto let_the_reader_go = [&](std::size_t) {
+        goes = true;
+        // Where the end of the lease tells the device to go on, it waits for this batch.
+        for (int i = 0; i != 100 && !is_gone; ++i) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    };
+    queued.queued().add({.run = let_the_reader_go, .bytes = 1});
+    batch all(queued.where());
+    all.sync(first);
+    all.sync(second);
+    all.submit();
+    reader.join();
+    EXPECT_GE(resumed, 1);
+    hold.resume();  // throws what a call has failed with
+    EXPECT_EQ(kernel_read(second.read(queued.where(), {.count = 8}).native()), all_of(2, 8));
 }
 
 TEST(a_standing_hold, has_the_bytes_behind_those_that_are_contested) {
