@@ -59,6 +59,25 @@ void forget_failed(guarded& state, const fence& failed) {
     state.holds.work().remove_all_of(failed);
 }
 
+/// Lets go of a fence at its own end. An event is code of the program, also where it is destroyed: that is done with the
+/// lock released.
+class let_go_of {
+public:
+    let_go_of(lock& through, fence& of, bool is_event) noexcept : lock_(through), of_(of), is_event_(is_event) {}
+    ~let_go_of() {
+        if (!is_event_) return;
+        const lock::released unlocked(lock_);
+        of_ = {};
+    }
+    let_go_of(const let_go_of&) = delete;
+    let_go_of& operator=(const let_go_of&) = delete;
+
+private:
+    lock& lock_;
+    fence& of_;
+    bool is_event_;
+};
+
 std::chrono::nanoseconds time_until(clock::time_point when) {
     if (when == clock::time_point::max()) return forever;
     return std::max<std::chrono::nanoseconds>(when - clock::now(), std::chrono::nanoseconds::zero());
@@ -69,7 +88,8 @@ std::chrono::nanoseconds time_until(clock::time_point when) {
 void wait_for_work(lock& through, std::uint64_t ticket, const wait_limit& limit) {
     const work* const found = through->holds.work().find(ticket);
     if (!found) return;
-    const fence done = found->done;
+    fence done = found->done;
+    const let_go_of last(through, done, found->unordered);
     const auto reached_in = [&](std::chrono::nanoseconds time) {
         try {
             const lock::released unlocked(through);
@@ -104,7 +124,7 @@ void wait_for_work(lock& through, std::uint64_t ticket, const wait_limit& limit)
 }
 
 void forget_events(lock& through) {
-    const auto events = through->holds.work().events();
+    auto events = through->holds.work().events();
     if (events.empty()) return;
     std::vector<std::uint64_t> come;
     come.reserve(events.size());
@@ -118,8 +138,12 @@ void forget_events(lock& through) {
             }
         }
     }
-    --through->waiting;
     for (const std::uint64_t ticket : come) through->holds.work().remove(ticket);
+    {
+        const lock::released unlocked(through);
+        events.clear();  // those that have come are destroyed
+    }
+    --through->waiting;
 }
 
 void wait_for_work_in_host_memory(lock& through, const request& asked) {

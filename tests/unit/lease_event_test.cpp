@@ -65,6 +65,30 @@ private:
     const buffer& of_;
 };
 
+/// An event whose end waits for another thread, which uses the buffer.
+class curious_end final : public fence::work {
+public:
+    curious_end(const buffer& of, bool fails, std::future<void>& answer, bool& could_use)
+        : of_(of), fails_(fails), answer_(answer), could_use_(could_use) {}
+    ~curious_end() override {
+        answer_ = std::async(std::launch::async, [&of = of_] { of.state(); });
+        could_use_ = answer_.wait_for(5s) == std::future_status::ready;
+    }
+    curious_end(const curious_end&) = delete;
+    curious_end& operator=(const curious_end&) = delete;
+
+    bool wait(std::chrono::nanoseconds) override {
+        if (fails_) throw error(error_code::transfer_failed, "the event came to nothing");
+        return true;
+    }
+
+private:
+    const buffer& of_;
+    bool fails_;
+    std::future<void>& answer_;
+    bool& could_use_;
+};
+
 /// An event whose code throws what is no std::exception.
 class odd_event final : public fence::work {
 public:
@@ -137,6 +161,26 @@ TEST_F(an_event, may_throw_anything) {
     own = std::make_unique<buffer>(size);
     own->write(device).release(fence(std::make_shared<odd_event>()));
     batch(host).sync(*own);  // its end tries
+}
+
+TEST_F(an_event, is_destroyed_with_no_lock_held) {
+    for (const bool fails : {false, true}) {
+        for (const bool by_write : {false, true}) {
+            std::future<void> answer;
+            bool could_use = false;
+            byte_lease used = b.acquire(device, access::read_write, {});
+            used.end(fence(std::make_shared<curious_end>(b, fails, answer, could_use)));
+            try {
+                by_write ? b.acquire(device, access::write, {}) : b.acquire(host, access::read, {});
+            } catch (const error& thrown) {
+                EXPECT_TRUE(fails) << thrown.what();
+            }
+            ASSERT_TRUE(answer.valid());
+            EXPECT_TRUE(could_use) << fails << by_write;
+            answer.wait();
+            put(b, noise(size));
+        }
+    }
 }
 
 }  // namespace
