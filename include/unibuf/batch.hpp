@@ -18,8 +18,8 @@ namespace unibuf {
 ///     for (particle& each : changed) updates.write(each.state, each.bytes());
 ///     updates.submit();
 ///
-/// A batch is used by one thread at a time. Buffers that it was told of have to live until it is submitted. Until then
-/// they are as coherent as always: whoever uses one at the space before then moves what that access needs.
+/// A batch is used by one thread at a time. It keeps the buffers that it was told of until it is submitted. They are as
+/// coherent as always: whoever uses one at the space before then moves what that access needs.
 class UNIBUF_API batch {
 public:
     explicit batch(space to = default_device());

@@ -28,8 +28,8 @@ struct wanted_byte_lease {
 /// `wanted[i]` is put into `taken[i]`.
 UNIBUF_API void lease_together(std::span<const wanted_byte_lease> wanted, std::span<byte_lease> taken);
 
-/// Does the same, and calls `start` once all of the leases are held, to start their work. Where it throws, having
-/// started nothing, they end, and the contents are what they were.
+/// Does the same, and calls `start` once all of the leases are held, to start their work. Where it throws, they end,
+/// and if it has started nothing, the contents are what they were.
 UNIBUF_API void lease_together(std::span<const wanted_byte_lease> wanted, std::span<byte_lease> taken,
                                const std::function<void()>& start);
 

@@ -24,8 +24,7 @@ namespace {
 
 thread_local constinit batch* collecting = nullptr;
 
-// One transfer has so many buffers at most: what is known of so many stays in a core's own cache until the transfer is
-// done.
+// So many ranges are moved together at most: their buffers stay in the cache of one processor until the moves are done.
 constexpr std::size_t at_once = 512;
 
 // A buffer is fetched into the cache so many ranges before it is needed.

@@ -4,8 +4,8 @@
 //   enter    all bytes are claimed, without waiting while any claim is held: where one request would have to wait, all
 //            claims are dropped, that one is looked after alone, and it begins anew. So threads never wait for each
 //            other in a circle, in whatever order they ask, and no user's lease, pointer or holder is waited for with
-//            a claim. Where copies are missing, one thread at a time makes them with claims held. Everything that can
-//            be refused is refused here, before content moves.
+//            a claim. Where copies are missing, one thread at a time makes them with claims held. All that can be
+//            refused is refused here, before content moves, but for what guards refuse.
 //   bring    the steps of each, behind its claim. What comes later is given all that it needs.
 //   grant    claims become leases; what is about to be overwritten counts as newest nowhere but where others lack it.
 //            Cannot fail.
@@ -81,8 +81,8 @@ private:
             explicit entered(core& of) : through(of) {}
 
             lock through;
-            std::optional<passage> way;            // none where nothing is in the way, and nothing to be brought
-            detail::claim at_a_glance{*through};   // then
+            std::optional<passage> way;            // none where the bytes are free and current
+            detail::claim at_a_glance{*through};   // taken where there is no passage
             std::optional<lock::released> parked;  // ends first: the others need the lock
             bool has_ended = false;                // the claim has, and guarded::waiting counts this
         };
@@ -113,7 +113,7 @@ private:
         std::unique_ptr<entered> entered_;
         std::optional<promise> promise_;  // for what is written
         std::optional<waiting_writers::entry> in_line_;
-        bool was_patient_ = false;  // writers that waited have had their time
+        bool was_patient_ = false;  // look_after() has let writers that waited go first
         std::uint64_t shown_ = 0;   // says which bytes are kept from standing holds, where any are
     };
 

@@ -9,7 +9,7 @@ namespace unibuf::detail {
 /// Grants a lease. The bytes that it writes are newest at its space from then on.
 byte_lease take_lease(core& of, const request& asked);
 
-/// Returns the lease of the copy `there` that the hold `ticket` is, as it was asked for.
+/// Returns the lease that the hold `ticket` is, as it was asked for. `there` is the copy at its space.
 inline byte_lease lease_of(core& of, const copy& there, const request& asked, std::uint64_t ticket) noexcept {
     std::byte* const address = there.address();
     const native_memory native{.where = asked.where,
@@ -27,9 +27,9 @@ void end_lease_with(core& of, std::uint64_t ticket, fence done);
 /// need no memory.
 void reserve_queued_work(guarded& state, space where);
 
-/// Notes all that the device was given to do until now as queued work on `range` of its copy. That work is not lost:
-/// where the device cannot record it now, whoever needs the bytes next asks the device again.
-/// Returns whether there was any that was not noted already.
+/// Notes all that the device was given to do until now, on the queue `on` or, without one, on any, as queued work that
+/// reads `part` of its copy, or writes it. Where the device cannot record it now, whoever needs the bytes next asks the
+/// device again. Returns whether there was any that was not noted already. REQUIRES: reserve_queued_work() was called.
 bool queue_work_of(guarded& state, space where, const region& part, bool writes, const named_queue& on) noexcept;
 
 }  // namespace unibuf::detail

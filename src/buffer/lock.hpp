@@ -67,10 +67,10 @@ public:
         std::unique_lock<small_mutex>& mutex_;
     };
 
-    // Where nobody has the lock between the two, the gate is opened as it was, and nothing has to be found out.
+    // The gate of a lease's begin is set again at its end, with nothing found out anew, where no lock came in between.
     /// Notes that the lease that is added now changes nothing that the gate says.
     void keep_gate() noexcept { core_.state_.said_before = core_.state_.waiting == 0 ? said_ : 0; }
-    /// Notes that a lease that has called keep_gate() has ended, and left nothing behind.
+    /// Notes that the lease that ends now has left nothing behind.
     void as_before() noexcept { says_ = said_before_; }
 
     /// Returns whether the last handle has gone, and no lease is left that would destroy the buffer.
@@ -84,9 +84,9 @@ private:
     std::unique_lock<small_mutex> mutex_;
     // Each of these is gate::ready and `is_kept`; 0 where what the gate may say has to be found out.
     static constexpr std::uint32_t is_kept = std::uint32_t{1} << 31;
-    std::uint32_t said_ = 0;         // before the lock, where device_ready was not set
-    std::uint32_t says_ = 0;         // after the lock
-    std::uint32_t said_before_ = 0;  // what keep_gate() has noted under the lock before this one
+    std::uint32_t said_ = 0;         // what the gate said when this lock was taken; 0 where device_ready was set
+    std::uint32_t says_ = 0;         // what it is to say when this lock ends
+    std::uint32_t said_before_ = 0;  // what keep_gate() noted under the lock before this one
 };
 
 }  // namespace unibuf::detail

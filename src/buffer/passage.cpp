@@ -44,7 +44,7 @@ void forget_readers_left_behind(work_list& queued) noexcept {
     }
 }
 
-/// Returns whether the program asked for the transfer by name, or nobody did who could do without.
+/// Returns whether guards let the transfer pass: the program asked for it by name, or it makes room.
 bool is_named(cause why) noexcept {
     return why == cause::sync || why == cause::prefetch || why == cause::copy_to || why == cause::eviction;
 }
@@ -158,7 +158,7 @@ void passage::bring() {
     if (asked_.to == purpose::use) {
         note_access(*lock_, asked_, lacked_by(*lock_, asked_, steps), begun);
     }
-    // The gate opens for the host once its memory is idle. Work that had to be waited for was not asked before.
+    // The gate stays shut for the host while work in its memory is noted, so what is done by now is forgotten.
     if (asked_.where == host && lock_->host_memory_is_busy()) lock_->holds.work().forget_done();
     if (lock_->any_exposed && asked_.where == host) lock_->writes()->expose_again(asked_.part.hull());
     show(*lock_, *at(), asked_.part);

@@ -10,9 +10,9 @@
 //   follow       ask the processes that have the host's copy too, and learn what they may have written
 //   find         tell the directory what the program wrote at the host through pointers: what moves depends on it
 //   check        is anything lost or contested? Until here no content has changed but what was found; a copy may have
-//                been made, memory may have changed hands, and standing holds may be paused. Only steps can fail after,
-//                and what the plan and the verb need memory for
-//   plan         coherence says which steps it takes
+//                been made, memory may have changed hands, and standing holds may be paused
+//   plan         coherence says which steps it takes; guards may refuse them. After this only steps can fail, and what
+//                the promise and the verb need memory for
 //   promise      the directory promises that what is done can be noted without memory
 //   carry out    steps are done without the lock, behind a claim; each that is done is told to the directory at once,
 //                so that after a failure it is as before, or better
@@ -33,8 +33,9 @@ namespace unibuf::detail {
 /// until the passage goes.
 class passage {
 public:
-    /// Enters, pauses, finds, and checks. Throws error(access_conflict), error(timeout), error(not_allocated),
-    /// error(invalid_argument), and what a backend throws where a copy is made.
+    /// Goes through the stages from `ask` to `check`. Throws error(access_conflict), error(timeout),
+    /// error(not_allocated), error(invalid_argument), error(transfer_failed) where bytes are lost, what a backend
+    /// throws where a copy is made, and what queued work has failed with.
     passage(lock& through, const request& asked);
 
     /// Plans, and carries out.
@@ -81,7 +82,8 @@ void plan_for(const guarded& state, const request& asked, const region& part, st
 /// Tells the directory that the space `where`, which has a copy, holds the newest content of `part` from now on.
 void now_written(guarded& state, const promise& in, const region& part, space where) noexcept;
 
-/// Notes that the space of the access is about to overwrite its bytes, which others do not use: see transitions.hpp.
+/// Notes that the space of the access is about to overwrite the bytes of it: see transitions.hpp. REQUIRES: they are
+/// claimed or leased.
 void about_to_overwrite(guarded& state, const promise& in, const request& asked) noexcept;
 
 /// Prepares `part` before a device becomes the only one that is current in it: what the host writes there later is a

@@ -18,8 +18,8 @@ inline coherence::space_id executor_of(const coherence::step& step) noexcept {
     return step.to == coherence::host ? step.from : step.to;
 }
 
-/// Carries out the steps of one access. While this exists, its claim keeps others off its bytes. Its functions are
-/// called with the lock held, and let go of it while bytes move.
+/// Carries out the steps of one access. Once it has a claim, that keeps others off its bytes as long as this exists.
+/// All functions are called with the lock held; run() and fill() let go of it while bytes move.
 class transfers {
 public:
     transfers(lock& through, const request& asked) noexcept : lock_(through), asked_(asked), claim_(*through) {}
@@ -64,10 +64,11 @@ private:
     const request& asked_;
     detail::claim claim_;
     bool returns_early_ = false;  // steps that are started become queued work, and nobody waits for them
-    promise* promise_ = nullptr;  // for the steps
-    coherence::space_id executor_ = coherence::host;  // the one device that carries out all steps then
-    coherence::space_id mover_ = coherence::host;     // the one device that moves all bytes
-    std::vector<std::uint64_t> ordered_;              // work that the moves were put behind: it is done when they are
+    promise* promise_ = nullptr;  // of the directory, to note the steps
+    coherence::space_id executor_ =
+        coherence::host;                           // where `returns_early_`, the one device that carries out all steps
+    coherence::space_id mover_ = coherence::host;  // the one device that moves all bytes
+    std::vector<std::uint64_t> ordered_;           // work that the moves were put behind: it is done when they are
     std::vector<in_flight> started_;
 };
 

@@ -59,8 +59,8 @@ void forget_failed(guarded& state, const fence& failed) {
     state.holds.work().remove_all_of(failed);
 }
 
-/// Lets go of a fence at its own end. An event is code of the program, also where it is destroyed: that is done with the
-/// lock released.
+/// Lets go of a fence at its own end. An event is code of the program, also where it is destroyed: that is done with
+/// the lock released.
 class let_go_of {
 public:
     let_go_of(lock& through, fence& of, bool is_event) noexcept : lock_(through), of_(of), is_event_(is_event) {}

@@ -58,11 +58,15 @@ void settle_without(directory& known, const region& part, space_id where);
 /// Notes that the space `where` no longer holds `part`. REQUIRES: only_at is empty there.
 void drop(directory& known, const region& part, space_id where);
 
-/// Notes that `where` is about to overwrite `part` in the memory that the spaces `group` share. Until it is told that
-/// this was done, other spaces alone are current where any are, or where nobody has written, as that is zero anywhere;
-/// else one of the group is, the host if it was, which may hold old bytes and new ones then. Where pointers are out,
-/// the host stays current, as a store beside bytes that a device alone has would be a conflict. Contested bytes stay
-/// so.
+/// Notes that `where` is about to overwrite `part` in the memory that the spaces `group` share. However far that gets,
+/// no two spaces disagree about a byte until it is told that it was done:
+///  - Where another memory has the content, or nobody has written (that is zero anywhere), none of the group is
+///  current.
+///  - Else one of the group alone is, which sees old bytes and new ones: not `where`, if another is there.
+///  - But where pointers are out, and the host is current and of the group, the host alone is: a store beside bytes
+///  that
+///    a device alone has would be a conflict.
+/// Contested bytes stay so.
 void about_to_overwrite(const directory::promise& in, const region& part, space_id where, space_set group,
                         bool pointers_are_out) noexcept;
 

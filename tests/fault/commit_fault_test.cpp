@@ -169,7 +169,9 @@ TEST(commits, of_eight_accesses_that_are_under_way_together_need_no_memory) {
         std::array<bool, threads> done{};
         std::barrier meet(threads);
         std::vector<std::optional<buffer>> views(threads);
-        const auto verb_of = [&](int thread) { return verbs[static_cast<std::size_t>(thread + thread / 4 + round) % 4]; };
+        const auto verb_of = [&](int thread) {
+            return verbs[static_cast<std::size_t>(thread + thread / 4 + round) % 4];
+        };
         const auto fails = [&](int thread) { return (round >> 2 & 1 << thread % 3) != 0; };
         for (int t = 0; t != threads; ++t) {
             buffer& view = views[static_cast<std::size_t>(t)].emplace(part::of(t).view_of(all));
