@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cassert>
 #include <utility>
 
 namespace unibuf::detail {
@@ -16,27 +15,22 @@ std::string describe(const hold& of) {
 }
 
 std::uint64_t holds::add(hold added) {
-    added.ticket = ++last_;
-    if (!exclusive_) exclusive_ = std::make_unique<std::vector<hold>>();
-    exclusive_->push_back(std::move(added));
-    return last_;
+    const hold& kept = exclusive_.add(std::move(added));
+    ++count_;
+    claims_ += kept.claim;
+    return ticket_of(kept);
 }
 
 hold holds::remove(std::uint64_t ticket) noexcept {
-    assert(exclusive_);
-    const auto found = std::ranges::find(*exclusive_, ticket, &hold::ticket);
-    assert(found != exclusive_->end());
-    hold result = std::move(*found);
-    if (found != exclusive_->end() - 1) *found = std::move(exclusive_->back());
-    exclusive_->pop_back();
+    hold result = exclusive_.remove(of_ticket(ticket));
+    --count_;
+    claims_ -= result.claim;
     return result;
 }
 
 void holds::grant(std::uint64_t ticket, const named_queue& on, std::uint64_t since) noexcept {
-    assert(exclusive_);
-    const auto found = std::ranges::find(*exclusive_, ticket, &hold::ticket);
-    assert(found != exclusive_->end());
-    hold& granted = *found;
+    hold& granted = of_ticket(ticket);
+    claims_ -= granted.claim;
     granted.claim = granted.joint = false;
     granted.on = on;
     granted.since = since;
@@ -55,56 +49,53 @@ hold holds::excluding(const region& part, access what, std::uint32_t thread, boo
     hold result = solo();
     if (result.thread != 0 && !result.excludes(part, what)) result.thread = 0;
     if (thread != 0 && result.thread == thread) return result;
-    for (const hold& each : exclusive()) {
-        if (!each.excludes(part, what) || (joint && each.joint && each.thread == thread)) continue;
+    exclusive_.any(part.hull(), [&](const hold& each) {
+        if (!each.excludes(part, what) || (joint && each.joint && each.thread == thread)) return false;
         result = each;
-        if (each.thread == thread) break;
-    }
+        return each.thread == thread;
+    });
     return result;
 }
 
-bool holds::any_claim() const noexcept { return std::ranges::any_of(exclusive(), &hold::claim); }
-
 bool holds::claimed_by_others(std::uint32_t thread) const noexcept {
-    return std::ranges::any_of(exclusive(), [thread](const hold& each) { return each.claim && each.thread != thread; });
+    return claims_ != 0 && exclusive_.any([thread](const hold& each) { return each.claim && each.thread != thread; });
 }
 
 bool holds::any_at(space where) const noexcept {
     const bool unlocked = where == host && solo().thread != 0;
-    return unlocked || std::ranges::any_of(exclusive(), [&](const hold& each) {
-               return !each.claim && each.where == where && !each.part.empty();
-           });
+    return unlocked ||
+           exclusive_.any([&](const hold& each) { return !each.claim && each.where == where && !each.part.empty(); });
 }
 
 bool holds::any_joint_at(space where) const noexcept {
-    return std::ranges::any_of(exclusive(), [&](const hold& each) {
+    return exclusive_.any([&](const hold& each) {
         return each.joint && each.where == where && each.thread == this_thread() && !each.part.empty();
     });
 }
 
 bool holds::of_this_thread_at(space where) const noexcept {
     const bool unlocked = where == host && solo().thread == this_thread();
-    return unlocked || std::ranges::any_of(exclusive(), [&](const hold& each) {
-               return !each.claim && each.where == where && each.thread == this_thread();
-           });
+    return unlocked || exclusive_.any([&](const hold& each) {
+        return !each.claim && each.where == where && each.thread == this_thread();
+    });
 }
 
 bool holds::of_this_thread() const noexcept {
     return solo().thread == this_thread() ||
-           std::ranges::any_of(exclusive(), [](const hold& each) { return each.thread == this_thread(); });
+           exclusive_.any([](const hold& each) { return each.thread == this_thread(); });
 }
 
 bool holds::any_other(const region& part, std::uint64_t ticket) const noexcept {
-    return solo().thread != 0 || std::ranges::any_of(exclusive(), [&](const hold& each) {
-               return each.ticket != ticket && each.part.overlaps(part);
-           });
+    return solo().thread != 0 || exclusive_.any(part.hull(), [&](const hold& each) {
+        return ticket_of(each) != ticket && each.part.overlaps(part);
+    });
 }
 
 bool holds::leased_elsewhere(const region& part, space where) const noexcept {
     const bool unlocked = where != host && solo().thread != 0;
-    return unlocked || std::ranges::any_of(exclusive(), [&](const hold& each) {
-               return !each.claim && each.where != where && each.part.overlaps(part);
-           });
+    return unlocked || exclusive_.any(part.hull(), [&](const hold& each) {
+        return !each.claim && each.where != where && each.part.overlaps(part);
+    });
 }
 
 holds::undeclared& holds::with_undeclared() {
@@ -130,13 +121,17 @@ void holds::end_view(coherence::space_id where, byte_range range) noexcept {
 byte_ranges holds::exclusively_held(const region& part) const {
     if (solo().thread != 0) return runs_of(part);
     byte_ranges result;
-    for (const hold& each : exclusive()) result.add(runs_of(part, each.part));
+    exclusive_.any(part.hull(), [&](const hold& each) {
+        result.add(runs_of(part, each.part));
+        return false;
+    });
     return result;
 }
 
 std::uint64_t holds::add_holder(named_holder added) {
-    with_undeclared().holders.emplace(last_ + 1, std::move(added));
-    return ++last_;
+    undeclared& all = with_undeclared();
+    all.holders.emplace(all.last + 1, std::move(added));
+    return ++all.last;
 }
 
 holder holds::remove_holder(std::uint64_t ticket) noexcept {
@@ -162,7 +157,7 @@ bool holds::may_be_let_go(space where) const noexcept {
 }
 
 std::uint64_t holds::add_standing(standing added) {
-    added.ticket = added.since = ++last_;
+    const std::uint64_t ticket = added.ticket = added.since = next_ticket();
     readers_at(added.where.id()).add_view(added.part.hull());
     try {
         with_undeclared().standing_holds.push_back(std::move(added));
@@ -170,7 +165,7 @@ std::uint64_t holds::add_standing(standing added) {
         end_view(added.where.id(), added.part.hull());
         throw;
     }
-    return last_;
+    return ticket;
 }
 
 void holds::remove_standing(std::uint64_t ticket) noexcept {
@@ -181,13 +176,14 @@ void holds::remove_standing(std::uint64_t ticket) noexcept {
 
 std::uint64_t holds::add_upload(byte_range range, space where) {
     readers_at(coherence::host).add_view(range);
+    const std::uint64_t ticket = next_ticket();
     try {
-        with_undeclared().uploads.push_back({last_ + 1, range, where});
+        with_undeclared().uploads.push_back({ticket, range, where});
     } catch (...) {
         end_view(coherence::host, range);
         throw;
     }
-    return ++last_;
+    return ticket;
 }
 
 void holds::remove_upload(std::uint64_t ticket) noexcept {
@@ -245,15 +241,20 @@ const char* holds::broken_rule() const noexcept {
         return one.what == access::read && other.what == access::read ? nullptr : "two leases exclude each other";
     };
     const hold unlocked = solo();
-    const std::span<const hold> all = exclusive();
-    for (auto each = all.begin(); each != all.end(); ++each) {
-        if (each->ticket == 0 || each->ticket > last_) return "a hold has no ticket";
-        const char* broken = unlocked.thread != 0 ? broken_pair(*each, unlocked) : nullptr;
-        for (auto next = each + 1; next != all.end() && !broken; ++next) {
-            broken = each->ticket == next->ticket ? "two holds have one ticket" : broken_pair(*each, *next);
-        }
-        if (broken) return broken;
-    }
+    const char* broken = nullptr;
+    std::size_t count = 0;
+    std::size_t claims = 0;
+    exclusive_.any([&](const hold& each) {
+        ++count;
+        claims += each.claim;
+        if (unlocked.thread != 0) broken = broken_pair(each, unlocked);
+        return broken || exclusive_.any(each.range(), [&](const hold& other) {
+            if (&other != &each) broken = broken_pair(each, other);
+            return broken != nullptr;
+        });
+    });
+    if (!broken && (count != count_ || claims != claims_)) broken = "exclusive holds are not counted right";
+    if (broken) return broken;
     if (!undeclared_) return nullptr;
     for (const standing& each : undeclared_->standing_holds) {
         if (standing_against(each.part, each.where, each.what)) return "two standing holds exclude each other";

@@ -8,7 +8,7 @@
 // What always holds of a table (holds::broken_rule looks at 1 to 4, and debug builds ask after each operation):
 //  1. Two leases that share a byte only read.
 //  2. Two claims of different threads share no byte.
-//  3. A ticket stands for one hold, and is never 0.
+//  3. Exclusive holds, and the claims among them, are counted.
 //  4. Standing holds that share a byte are at one space, or only read.
 //  5. A view is counted as often as it was added and not ended; a pointer once, however often it was given out.
 #pragma once
@@ -25,6 +25,7 @@
 #include "buffer/holds_by_space.hpp"
 #include "buffer/named_queue.hpp"
 #include "buffer/work_list.hpp"
+#include "coherence/range_tree.hpp"
 #include "coherence/region.hpp"
 #include "coherence/spaces.hpp"
 #include "tracking/held_ranges.hpp"
@@ -39,7 +40,6 @@ namespace unibuf::detail {
 
 /// An exclusive hold.
 struct hold {
-    std::uint64_t ticket = 0;
     region part{};
     named_queue on{};
     std::uint32_t thread = 0;
@@ -48,6 +48,8 @@ struct hold {
     bool claim = false;       // a claim of an access that is under way: it excludes readers too
     bool joint = false;       // a claim of one of several requests that are granted together
     std::uint64_t since = 0;  // when a lease began, as trace::now() says, where a close trace is written
+
+    byte_range range() const noexcept { return part.hull(); }
 
     bool excludes(const region& other, access other_what) const noexcept {
         return part.overlaps(other) && (claim || what != access::read || other_what != access::read);
@@ -100,13 +102,13 @@ public:
     // Exclusive holds.
 
     /// Returns whether there is no exclusive hold but perhaps the lease that is taken without the lock.
-    bool empty() const noexcept { return exclusive().empty(); }
-    std::size_t size() const noexcept { return exclusive().size(); }
+    bool empty() const noexcept { return exclusive_.empty(); }
+    std::size_t size() const noexcept { return count_; }
 
     /// Returns whether there is any exclusive hold.
     bool any() const noexcept { return !empty() || gate::thread_of(gate_.solo.load(std::memory_order_acquire)) != 0; }
 
-    /// Gives the hold a ticket, and keeps it.
+    /// Keeps the hold, and returns its ticket.
     std::uint64_t add(hold added);
 
     /// Takes the hold out. Needs no memory. REQUIRES: there is a hold of that ticket.
@@ -124,7 +126,7 @@ public:
     hold excluding(const region& part, access what, std::uint32_t thread, bool joint = false) const noexcept;
 
     /// Returns whether some access is moving bytes.
-    bool any_claim() const noexcept;
+    bool any_claim() const noexcept { return claims_ != 0; }
     bool claimed_by_others(std::uint32_t thread) const noexcept;
 
     /// Both return whether somebody has a lease of some bytes at `where`: anybody, or the calling thread.
@@ -202,7 +204,7 @@ public:
     bool may_be_let_go(space where) const noexcept;
 
     /// Counts up, and returns the count: views and standing holds are compared by it.
-    std::uint64_t next_ticket() noexcept { return ++last_; }
+    std::uint64_t next_ticket() { return ++with_undeclared().last; }
 
     /// Notes an upload, which keeps the host's copy where it is; that at `where` is kept by a view.
     std::uint64_t add_upload(byte_range range, space where);
@@ -243,6 +245,7 @@ public:
 
 private:
     struct undeclared {
+        std::uint64_t last = 0;  // ticket
         held_ranges writers_of_host;
         holds_by_space readers;
         std::vector<standing> standing_holds;  // by ticket
@@ -250,15 +253,16 @@ private:
         std::map<std::uint64_t, named_holder> holders;
     };
 
-    std::span<const hold> exclusive() const noexcept {
-        return exclusive_ ? std::span<const hold>(*exclusive_) : std::span<const hold>();
-    }
+    /// The ticket of an exclusive hold is its address.
+    static hold& of_ticket(std::uint64_t ticket) noexcept { return *reinterpret_cast<hold*>(ticket); }
+    static std::uint64_t ticket_of(const hold& of) noexcept { return reinterpret_cast<std::uintptr_t>(&of); }
 
     undeclared& with_undeclared();
 
     const gate& gate_;
-    std::unique_ptr<std::vector<hold>> exclusive_;  // made with the first hold
-    std::uint64_t last_ = 0;
+    coherence::range_tree<hold> exclusive_;
+    std::uint32_t count_ = 0;   // of the exclusive holds
+    std::uint32_t claims_ = 0;  // among them
     std::unique_ptr<undeclared> undeclared_;
     work_list work_;
 };
