@@ -78,7 +78,8 @@ bool joint_transfer::join(core& of, space where, byte_range range) {
         for (const coherence::step& each : planned_) {
             all.moves.push_back({device, each.part.begin(), {address + each.part.begin(), each.part.size()}});
         }
-        all.members.emplace_back(of, *through, range, planned_).claim = way->own_claim().leave();
+        member& joined = all.members.emplace_back(of, *through, range, planned_);
+        joined.claim = way->own_claim().leave();
     } catch (...) {
         all.moves.resize(others);
         throw;
@@ -166,9 +167,10 @@ void joint_transfer::leave(member& one, const coherence::step& like, std::span<c
     lock through(*one.of);
     const claim own(*through, one.claim);
     std::uint64_t bytes = 0;
+    const promise& promised = one.promised.value();
     for (const backends::move_of& each : arrived) {
         const region part(byte_range{each.offset, each.offset + each.host.size()});
-        coherence::complete(*one.promised, through->copies.memories(), like, part);
+        coherence::complete(promised, through->copies.memories(), like, part);
         count_transfers(*through, like, {&part, 1},
                         {.why = cause::sync, .begin = begin, .end = std::chrono::steady_clock::now(), .arrived = true});
         bytes += part.size();

@@ -21,14 +21,15 @@ void forget_names(const core& of, const guarded& state) noexcept {
     if (state.seldom->forget_names) state.seldom->forget_names(of);
 }
 
-void forget(guarded& state) noexcept {
+/// Forgets all that is known of the content, which is of so many bytes from now on.
+void forget(guarded& state, std::size_t bytes) noexcept {
     seldom_used& seldom = *state.seldom;
     seldom.writes.reset();
     seldom.publications = seldom.fence_waits = seldom.evictions = 0;
     state.holds.forget_undeclared();
     state.transfers = {};
     state.any_exposed = state.any_lost = false;
-    state.directory = coherence::directory(state.whole().size());
+    state.directory = coherence::directory(bytes);
     for (const copy& each : state.copies) each.memory->forget_content();
     // A release takes no longer than an event: those that are kept do without.
     if (is_tracing()) record(event_kind::discard, state, state.whole(), host);
@@ -56,7 +57,7 @@ bool recycle(core& of, std::uint64_t pool) {
     if (!alone) end_all_pointers(*through);
     known->released = true;  // nothing fails from here on
     forget_names(of, *through);
-    if (alone) forget(*through);
+    if (alone) forget(*through, of.bytes);
     return alone;
 }
 
@@ -65,7 +66,7 @@ bool forget_views(core& of) {
     wait_for_claims(through);
     forget_names(of, *through);
     if (through->peers() || of.has_other_handles()) return false;
-    forget(*through);
+    forget(*through, of.bytes);
     return true;
 }
 
@@ -73,7 +74,7 @@ void resize(core& of, std::size_t bytes) {
     lock through(of);
     wait_for_claims(through);
     of.bytes = bytes;
-    forget(*through);
+    forget(*through, bytes);
 }
 
 }  // namespace unibuf::detail

@@ -45,7 +45,7 @@ public:
 
     /// REQUIRES: add() has returned it, and it was not removed since.
     Value remove(Value& gone) noexcept {
-        node& of = static_cast<node&>(gone);
+        auto& of = static_cast<node&>(gone);
         take_out(root_, of);
         Value result = std::exchange(gone, Value());
         if (root_) {

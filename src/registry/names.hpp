@@ -56,6 +56,8 @@ public:
     std::vector<std::string> all() const;
 
 private:
+    struct both;
+
     mutable process::mutex mutex_;
     std::map<std::string, named_range, std::less<>> ranges_;
 };

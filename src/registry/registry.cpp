@@ -19,16 +19,21 @@ std::string element_name(char kind, std::size_t bytes) {
     return fmt::format("{}{}{}", ordered ? '<' : '|', kind, bytes);
 }
 
-names& names::instance() {
-    process::refuse_second_library();
-    static auto* const only = new names;  // buffers may go when static objects do
-    return *only;
-}
+/// Both maps are made with the first name, so that the end of a buffer needs no memory.
+struct names::both {
+    static both& instance() {
+        process::refuse_second_library();
+        static auto* const only = new both;  // buffers may go when static objects do
+        return *only;
+    }
 
-names& names::of_shared_memory() {
-    static auto* const only = new names;
-    return *only;
-}
+    names of_buffers;
+    names of_shared_memory;
+};
+
+names& names::instance() { return both::instance().of_buffers; }
+
+names& names::of_shared_memory() { return both::instance().of_shared_memory; }
 
 void names::forget(const core& gone) {
     instance().remove(gone);

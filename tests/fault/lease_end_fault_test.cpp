@@ -9,6 +9,8 @@
 #include "support/fake_device.hpp"
 #include "unibuf/buffer.hpp"
 #include "unibuf/error.hpp"
+#include "unibuf/memory_pool.hpp"
+#include "unibuf/registry.hpp"
 #include "unibuf/statistics.hpp"
 
 namespace unibuf::test::lease_end_fault_test {
@@ -34,6 +36,21 @@ TEST(the_end_of_a_lease, needs_no_memory) {
     for (const std::size_t offset : {std::size_t{0}, size, 2 * size}) {
         const auto read = b.read(host, {.offset = offset, .count = size});
         EXPECT_TRUE(std::ranges::equal(read, of(static_cast<int>(offset)))) << offset;
+    }
+}
+
+TEST(the_end_of_the_first_buffer_that_has_a_name, needs_no_memory) {
+    const char* const name = "a name that is longer than what a string holds in place";
+    for (const bool is_pooled : {false, true}) {
+        memory_pool pool;
+        std::optional<buffer> named = is_pooled ? pool.acquire(size) : buffer(size);
+        get_registry().add(name, *named, shape(size), "|u1", false);
+        {
+            const no_memory while_it_ends;
+            if (is_pooled) pool.release(std::move(*named));
+            named.reset();
+        }
+        EXPECT_FALSE(get_registry().find(name)) << is_pooled;
     }
 }
 

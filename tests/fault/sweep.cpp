@@ -174,6 +174,14 @@ const std::vector<state_case> states{
          column.fill(std::vector{newer_value}, d);
          for (std::size_t row = 0; row < of.rows(); ++row) set(of, row * 100 + 10, 10, newer_value);
      }},
+    {"columns_newer_at_host",
+     [](tried& of, space d) {
+         everywhere(of, d);
+         for (const std::size_t from : {std::size_t{10}, std::size_t{60}}) {
+             column_of(of, from, from + 10).fill(std::vector{newer_value}, host);
+             for (std::size_t row = 0; row < of.rows(); ++row) set(of, row * 100 + from, 10, newer_value);
+         }
+     }},
     {"bound_to_a_device",
      [](tried& of, space d) {
          everywhere(of, d);
@@ -269,6 +277,13 @@ const std::vector<verb_case> all_verbs{
          together.submit();
      },
      nothing},
+    {"batch_of_a_part",
+     [](tried& of, space d) {
+         batch together(d);
+         together.write(*of.of, of.patch(), of.begin());
+         together.submit();
+     },
+     the_middle},
     {"host_pointer", [](tried& of, space) { of.of->host(); }, nothing},
     {"host_pointer_and_store", [](tried& of, space) { std::ranges::copy(of.patch(), of.of->host() + of.begin()); },
      the_middle},

@@ -80,9 +80,9 @@ public:
     /// Makes `first` and then this one current at `to`, in one batch.
     virtual void sync_together(space to, face& first) = 0;
 
-    /// Gives the buffer back to the pool that it is of, and takes the next one of its size; false where it is of no
-    /// pool. After a failure it can be called again.
-    virtual bool recycle() = 0;
+    /// Gives the buffer back to the pool that it is of, and takes one of this size; false where it is of no pool. After
+    /// a failure it can be called again.
+    virtual bool recycle(std::size_t bytes) = 0;
 
     /// Returns how `where` has its copy; nothing where there is no copy.
     virtual std::optional<placement> placement_at(space where) const = 0;

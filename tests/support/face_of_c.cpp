@@ -148,9 +148,9 @@ private:
 class c_face final : public face {
 public:
     explicit c_face(unibuf_buffer* of) : of_(of) {}
-    c_face(std::size_t bytes, const unibuf_options& options) : bytes_(bytes), options_(options) {
+    c_face(std::size_t bytes, const unibuf_options& options) : options_(options) {
         must(unibuf_pool_create(&pool_));
-        const unibuf_status made = unibuf_pool_acquire(pool_, bytes_, &options_, &of_);
+        const unibuf_status made = unibuf_pool_acquire(pool_, bytes, &options_, &of_);
         if (made != UNIBUF_OK) unibuf_pool_destroy(pool_);
         must(made);
     }
@@ -274,18 +274,17 @@ public:
     void set_default_device(space where) override { must(unibuf_set_default_device(where.id())); }
     void limit_memory(space where, std::uint64_t bytes) override { must(unibuf_limit_memory(where.id(), bytes)); }
 
-    bool recycle() override {
+    bool recycle(std::size_t bytes) override {
         if (!pool_) return false;
         if (of_) must(unibuf_pool_release(pool_, of_));
         of_ = nullptr;
-        must(unibuf_pool_acquire(pool_, bytes_, &options_, &of_));
+        must(unibuf_pool_acquire(pool_, bytes, &options_, &of_));
         return true;
     }
 
 private:
     unibuf_buffer* of_ = nullptr;
     unibuf_pool* pool_ = nullptr;  // null where the buffer is of none
-    std::size_t bytes_ = 0;
     unibuf_options options_ = UNIBUF_OPTIONS_INIT;
 };
 

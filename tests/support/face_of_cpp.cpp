@@ -60,10 +60,9 @@ private:
 class cpp_face final : public face {
 public:
     struct origin {
-        origin(std::size_t size, const buffer_options& how) : bytes(size), options(how) {}
+        explicit origin(const buffer_options& how) : options(how) {}
 
         memory_pool pool;
-        std::size_t bytes;
         buffer_options options;
     };
 
@@ -139,10 +138,10 @@ public:
     void set_default_device(space where) override { unibuf::set_default_device(where); }
     void limit_memory(space where, std::uint64_t bytes) override { unibuf::limit_memory(where, bytes); }
 
-    bool recycle() override {
+    bool recycle(std::size_t bytes) override {
         if (!from_) return false;
         if (!std::exchange(released_, true)) from_->pool.release(std::move(of_));
-        of_ = from_->pool.acquire(from_->bytes, from_->options);
+        of_ = from_->pool.acquire(bytes, from_->options);
         released_ = false;
         return true;
     }
@@ -157,7 +156,7 @@ private:
 
 std::unique_ptr<face> face_of_cpp(std::size_t bytes, const buffer_options& options, bool pooled) {
     if (!pooled) return std::make_unique<cpp_face>(buffer(bytes, options));
-    auto from = std::make_unique<cpp_face::origin>(bytes, options);
+    auto from = std::make_unique<cpp_face::origin>(options);
     buffer first = from->pool.acquire(bytes, options);
     return std::make_unique<cpp_face>(std::move(first), std::move(from));
 }

@@ -186,11 +186,16 @@ void player::end_device_pointers() {
 void player::recycle(operation op) {
     const bool has_views =
         std::any_of(parts_.begin() + 1, parts_.end(), [](const auto& each) { return each.has_value(); });
-    const bool held = !std::ranges::all_of(copies_, &held_copy::goes_when_asked);
+    // Nobody asks for a view of no bytes.
+    const auto goes = [](const held_copy& each) { return each.goes_when_asked && !each.bytes.empty(); };
+    const bool held = !std::ranges::all_of(copies_, goes);
     if (has_views || !leases_.empty() || held || !standing_.empty()) return;
     op.flags &= static_cast<std::uint8_t>(~operation::give_up);  // there is no buffer in between
+    const std::size_t bytes = (op.flags & operation::partly) != 0 ? op.count % 97u : whole().range.size();
     bool recycled = false;
-    if (!attempt(op, {}, [&] { recycled = whole().handle->recycle(); }) || !recycled) return;
+    if (!attempt(op, {}, [&] { recycled = whole().handle->recycle(bytes); }) || !recycled) return;
+    whole().range = {0, bytes};
+    rectangles_.clear();
     if (!copies_.empty()) throw difference("a buffer went to its pool, and its holders were not asked");
     oracle_ = oracle(whole().range.size(), uninitialized_);
     pointers_.clear();
