@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 
 #include "backends/spaces.hpp"
 #include "buffer/counts.hpp"
@@ -42,8 +43,8 @@ bool are_moves_of_one_device(std::span<const coherence::step> steps) {
 }  // namespace
 
 joint_transfer::member::member(core& buffer, guarded& state, byte_range asked, std::span<const coherence::step> steps)
-    : of(&buffer), range(asked), moves(steps.size()), promised(std::in_place, state.directory, range) {
-    for (const coherence::step& each : steps) promised->divide(each.part);
+    : of(&buffer), range(asked), moves(steps.size()), promised(state.directory, range) {
+    for (const coherence::step& each : steps) promised.divide(each.part);
 }
 
 joint_transfer::~joint_transfer() {
@@ -153,31 +154,31 @@ std::exception_ptr joint_transfer::named(const one_way& what, const std::excepti
 
 void joint_transfer::let_leave(one_way& all, bool arrived, time_point begin) noexcept {
     std::span<const backends::move_of> moves = all.moves;
-    for (member& one : all.members) {
-        leave(one, all.like, moves.first(arrived ? one.moves : 0), begin);
-        moves = moves.subspan(one.moves);
+    while (!all.members.empty()) {
+        const std::size_t count = all.members.front().moves;
+        leave(all, moves.first(arrived ? count : 0), begin);
+        moves = moves.subspan(count);
     }
     all.moves.clear();
-    all.members.clear();
 }
 
-/// Ends the claim of an access, of which `arrived` has been moved.
-void joint_transfer::leave(member& one, const coherence::step& like, std::span<const backends::move_of> arrived,
-                           time_point begin) noexcept {
+/// Ends the claim of the first access, of which `arrived` has been moved.
+void joint_transfer::leave(one_way& all, std::span<const backends::move_of> arrived, time_point begin) noexcept {
+    const member& one = all.members.front();
+    const byte_range range = one.range;
     lock through(*one.of);
     const claim own(*through, one.claim);
     std::uint64_t bytes = 0;
-    const promise& promised = one.promised.value();
     for (const backends::move_of& each : arrived) {
         const region part(byte_range{each.offset, each.offset + each.host.size()});
-        coherence::complete(promised, through->copies.memories(), like, part);
-        count_transfers(*through, like, {&part, 1},
+        coherence::complete(one.promised, through->copies.memories(), all.like, part);
+        count_transfers(*through, all.like, {&part, 1},
                         {.why = cause::sync, .begin = begin, .end = std::chrono::steady_clock::now(), .arrived = true});
         bytes += part.size();
     }
-    one.promised.reset();
+    all.members.pop_front();  // a promise ends under the lock
     if (bytes == 0) return;
-    note_access(*through, sync_of(one.range, space::from_id(like.to)), bytes,
+    note_access(*through, sync_of(range, space::from_id(all.like.to)), bytes,
                 static_cast<std::uint64_t>(begin.time_since_epoch().count()));
 }
 

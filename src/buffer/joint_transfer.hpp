@@ -11,7 +11,6 @@
 #include <deque>
 #include <exception>
 #include <list>
-#include <optional>
 #include <span>
 #include <vector>
 
@@ -47,7 +46,7 @@ private:
         byte_range range;
         std::size_t moves;
         std::uint64_t claim = 0;
-        std::optional<promise> promised;
+        promise promised;
     };
 
     /// The moves between the host and one device, in one direction.
@@ -63,8 +62,7 @@ private:
     static void move_all(const one_way& what);
     static std::exception_ptr named(const one_way& what, const std::exception_ptr& failure) noexcept;
     static void let_leave(one_way& all, bool arrived, time_point begin) noexcept;
-    static void leave(member& one, const coherence::step& like, std::span<const backends::move_of> arrived,
-                      time_point begin) noexcept;
+    static void leave(one_way& all, std::span<const backends::move_of> arrived, time_point begin) noexcept;
 
     std::list<one_way> ways_;
     std::vector<coherence::step> planned_;  // for the access that joins now

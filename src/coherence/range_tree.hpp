@@ -87,8 +87,8 @@ private:
     }
 
     /// Returns a number that looks random, and is the same as long as the node lives.
-    static std::uint64_t height(const node& of) noexcept {
-        std::uint64_t bits = reinterpret_cast<std::uintptr_t>(&of);
+    static std::uintptr_t height(const node& of) noexcept {
+        auto bits = reinterpret_cast<std::uintptr_t>(&of);
         bits = (bits ^ bits >> 30) * 0xbf58476d1ce4e5b9U;
         bits = (bits ^ bits >> 27) * 0x94d049bb133111ebU;
         return bits ^ bits >> 31;
