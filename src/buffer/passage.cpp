@@ -284,7 +284,7 @@ void check_not_contested(const guarded& state, const request& asked) {
     throw error(
         error_code::access_conflict,
         fmt::format(
-            "{}: {} was asked for, but among bytes [{}, {}) some were written at the host, state a pointer, while a "
+            "{}: {} was asked for, but among bytes [{}, {}) some were written at the host, through a pointer, while a "
             "device had newer ones (stores are found by {}): mark_host_dirty, mark_device_dirty or discard says "
             "which stand, of all or of parts{}",
             state.name(), describe(asked), contested.begin, contested.end,
