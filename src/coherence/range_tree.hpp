@@ -10,7 +10,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
-#include <memory>
 #include <utility>
 
 #include "coherence/byte_range.hpp"
@@ -31,29 +30,27 @@ public:
 
     /// Throws std::bad_alloc.
     Value& add(Value added) {
-        std::unique_ptr<node> made(empty() ? std::exchange(root_, nullptr) : nullptr);
-        if (made) {
-            made->less = nullptr;
-            static_cast<Value&>(*made) = std::move(added);
-        } else {
-            made = std::make_unique<node>(std::move(added));
+        if (!root_ || !root_->is_spare()) {
+            auto& made = *new node(std::move(added));
+            insert(made);
+            return made;
         }
-        node& result = *made.release();
-        insert(result);
-        return result;
+        static_cast<Value&>(*root_) = std::move(added);
+        root_->less = root_->more = nullptr;
+        root_->last_end = root_->range().end;
+        return *root_;
     }
 
     /// REQUIRES: add() has returned it, and it was not removed since.
     Value remove(Value& gone) noexcept {
         auto& of = static_cast<node&>(gone);
-        take_out(root_, of);
-        Value result = std::exchange(gone, Value());
-        if (root_) {
-            delete &of;
-        } else {
+        if (root_ == &of && !of.less && !of.more) {
             of.less = of.more = &of;
-            root_ = &of;
+            return std::move(gone);
         }
+        take_out(root_, of);
+        Value result = std::move(gone);
+        delete &of;
         return result;
     }
 
