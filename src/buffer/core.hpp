@@ -179,7 +179,7 @@ public:
         for (std::size_t line = 0; line < sizeof *this; line += 64) __builtin_prefetch(begin + line, 1);
     }
 
-    // These never change, and are read without the lock.
+    // These are read without the lock. Only a pool changes the number of bytes, of a buffer that nobody has.
     std::uint64_t id() const noexcept { return state_.id; }
     const buffer_options& options() const noexcept { return state_.options(); }
     std::string name() const { return state_.name(); }

@@ -74,26 +74,6 @@ TEST_F(pool, gives_what_fits_of_another_size) {
     EXPECT_EQ(content(third), of(970, 0));
 }
 
-TEST_F(pool, gives_every_byte_of_another_size) {
-    buffer first = of_.acquire(50);
-    const std::uint64_t id = first.id();
-    of_.release(std::move(first));
-    for (const std::size_t size : {std::size_t{52}, std::size_t{49}, std::size_t{64}}) {
-        buffer next = of_.acquire(size);
-        ASSERT_EQ(next.id(), id);
-        next.write(device, {.offset = size - 1, .count = 1}).data()[0] = std::byte{7};
-        EXPECT_EQ(content(next).back(), std::byte{7}) << size;
-        EXPECT_EQ(content(next).size(), size);
-        try {
-            next.read(host, {.offset = size + 1});
-            ADD_FAILURE() << "a read beyond the end was granted";
-        } catch (const error& refused) {
-            EXPECT_NE(refused.message().find(std::to_string(size) + " bytes"), std::string_view::npos);
-        }
-        of_.release(std::move(next));
-    }
-}
-
 TEST_F(pool, tells_options_apart) {
     buffer plain = of_.acquire(100);
     const std::uint64_t id = plain.id();

@@ -9,6 +9,6 @@ class Placement(NamedTuple):
     placement: str  # "mirrored", memory of its own, or "shared", the host's
     pinned: bool  # of the host: page-locked
     reason: str  # why it is so
-    # Of the host, from its first pointer on: what is written through pointers is found; where false, it is assumed.
+    # This is True at the host where stores through pointers are found. It says so from the first pointer on.
     writes_found: bool = False
     mapping: str = ""  # how the host has a device's memory mapped: "to write, write-combined, coherent"
