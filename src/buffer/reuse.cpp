@@ -27,6 +27,7 @@ void forget(guarded& state, std::size_t bytes) noexcept {
     seldom.writes.reset();
     seldom.publications = seldom.fence_waits = seldom.evictions = 0;
     state.holds.forget_undeclared();
+    state.holds.work().orphan_all();
     state.transfers = {};
     state.any_exposed = state.any_lost = false;
     state.directory = coherence::directory(bytes);

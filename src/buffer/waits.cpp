@@ -19,7 +19,7 @@ std::vector<coherence::queued_work> missing_after(const guarded& state, const fe
     const work_list& all = state.holds.work();
     const auto is_transfer_of = [&](const coherence::queued_work& each, const fence& done) {
         const work& queued = *all.find(each.ticket);
-        return queued.transfer && queued.done.native() == done.native();
+        return queued.transfer && !queued.orphaned && queued.done.native() == done.native();
     };
     std::vector<coherence::queued_work> missing;
     const auto add_written_by = [&](const fence& done, const region& within) {
@@ -41,7 +41,7 @@ std::vector<coherence::queued_work> missing_after(const guarded& state, const fe
             const bool copied_on = !each.writes && each.where == where && each.part.overlaps(part);
             if (!copied_on) continue;
             const work& copying = *all.find(each.ticket);
-            if (copying.transfer) add_written_by(copying.done, part);
+            if (copying.transfer && !copying.orphaned) add_written_by(copying.done, part);
         }
     }
     return missing;
@@ -90,6 +90,7 @@ void wait_for_work(lock& through, std::uint64_t ticket, const wait_limit& limit)
     if (!found) return;
     fence done = found->done;
     const let_go_of last(through, done, found->unordered);
+    const bool orphaned = found->orphaned;
     const auto reached_in = [&](std::chrono::nanoseconds time) {
         try {
             const lock::released unlocked(through);
@@ -100,9 +101,12 @@ void wait_for_work(lock& through, std::uint64_t ticket, const wait_limit& limit)
             }
         } catch (const error& failure) {
             // Another thread can ask: the work may be under way still.
-            if (failure.code() != error_code::device_unavailable) forget_failed(*through, done);
+            if (failure.code() == error_code::device_unavailable) throw;
+            if (orphaned) return true;
+            forget_failed(*through, done);
             throw;
         } catch (...) {
+            if (orphaned) return true;
             forget_failed(*through, done);
             throw;
         }

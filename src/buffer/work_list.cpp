@@ -46,7 +46,7 @@ bool work_list::has_late(const coherence::queued_work& queued, const named_queue
         const coherence::queued_work& each = lists_->ranges[i];
         const work& of = lists_->works[i];
         const bool same = each.part == queued.part && each.where == queued.where && each.writes == queued.writes;
-        if (same && of.on == on && of.is_late() && of.thread == this_thread()) return true;
+        if (same && of.on == on && of.is_late() && !of.orphaned && of.thread == this_thread()) return true;
     }
     return false;
 }
@@ -76,6 +76,11 @@ void work_list::remove_all_of(const fence& done) noexcept {
     for (std::size_t i = ranges().size(); i-- > 0;) {
         if (lists_->works[i].done.native() == done.native()) remove_at(i);
     }
+}
+
+void work_list::orphan_all() noexcept {
+    if (!lists_) return;
+    for (work& each : lists_->works) each.orphaned = true;
 }
 
 void work_list::forget_done(bool asks_late) noexcept {

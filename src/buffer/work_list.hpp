@@ -21,6 +21,7 @@ struct work {
     named_queue on;          // the queue that the work is on; where none was named, it may be any of the device's
     bool transfer = false;   // a transfer of unibuf's own: where it fails, what it wrote is not current
     bool unordered = false;  // an event of the program's own, which may come before or after any other
+    bool orphaned = false;   // what it writes belongs to nobody any more, so its failure is nothing to anybody
     std::uint32_t thread = this_thread();       // the thread that queued the work: a queue may be one for each thread
     const backends::late_work* late = nullptr;  // of `done`, where that is late work
 
@@ -61,6 +62,9 @@ public:
     const work* find(std::uint64_t ticket) const noexcept;
     void remove(std::uint64_t ticket) noexcept;
     void remove_all_of(const fence& done) noexcept;
+
+    /// Notes that the content is forgotten: all work is still waited for, as it uses the memory.
+    void orphan_all() noexcept;
 
     /// Forgets work that is done. Work that has failed stays, for an access that it matters to. What nobody has asked
     /// for yet is left as it is where `asks_late` is false. The program's own events are never asked: its code is not

@@ -8,6 +8,7 @@
 #include "support/faults.hpp"
 #include "unibuf/buffer.hpp"
 #include "unibuf/error.hpp"
+#include "unibuf/memory_pool.hpp"
 
 namespace unibuf::test::queued_fault_test {
 namespace {
@@ -58,6 +59,30 @@ TEST_F(queued_fault, of_a_prefetch_is_told_once) {
     EXPECT_THROW(tried_.copy_from(of(2)), error);
     tried_.copy_from(of(2));
     EXPECT_EQ(seen_now(tried_.read(where_).native()), of(2));
+}
+
+TEST_F(queued_fault, of_a_prefetch_is_nothing_to_who_gets_the_buffer_of_a_pool_next) {
+    memory_pool pool;
+    for (const space next_use : {host, where_}) {
+        buffer before = pool.acquire(size);
+        const std::uint64_t id = before.id();
+        before.copy_from(of(1));
+        before.prefetch(where_);
+        pool.release(std::move(before));
+        buffer next = pool.acquire(size);
+        ASSERT_EQ(next.id(), id);
+        faults::all().arm(1, error_code::transfer_failed, true);
+        const unsigned fired = faults::all().fired();
+        if (next_use == host) {
+            next.copy_from(of(2));
+        } else {
+            kernel_write(next.write(where_, {.on = on_}).native(), 0, of(2));
+        }
+        EXPECT_EQ(seen_now(next.read(where_).native()), of(2)) << next_use.name();
+        EXPECT_TRUE(std::ranges::equal(next.read(host), of(2))) << next_use.name();
+        EXPECT_EQ(faults::all().fired(), fired + 1) << next_use.name();
+        pool.release(std::move(next));
+    }
 }
 
 TEST_F(queued_fault, of_a_record_is_healed_by_recording_again) {

@@ -138,9 +138,10 @@ fence fake_memory::carry_out(const char* call, std::size_t offset, std::size_t b
         run(bytes);
         return {};
     }
-    return on_.queued().add({.run = std::move(run), .bytes = bytes, .of = this, .failed = [this, offset, bytes] {
-                                 on_.failures.push_back({offset, offset + bytes});
-                             }});
+    const auto failed = [this, offset, bytes, generation = on_.generation] {
+        if (generation == on_.generation) on_.failures.push_back({offset, offset + bytes});
+    };
+    return on_.queued().add({.run = std::move(run), .bytes = bytes, .of = this, .failed = failed});
 }
 
 fence fake_memory::write(std::size_t offset, std::span<const std::byte> from, queue) {

@@ -68,6 +68,7 @@ public:
     call_counts counts;
     bool has_turn = false;              // it is this device's turn with the memory that it has borrowed
     std::vector<failed_work> failures;  // failures since a test emptied the list
+    unsigned generation = 0;            // of content; work queued in another than this is not among the failures
     std::vector<std::string> misuse;    // what was done although the backend interface forbids it
 
 private:

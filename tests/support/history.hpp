@@ -47,7 +47,7 @@ enum class verb : std::uint8_t {
     pause_hold,
     resume_hold,
     end_hold,
-    recycle,    // the buffer goes to its pool, and the next one of its size is taken
+    recycle,    // the buffer goes to its pool, and another is taken, with operation::partly of another size
     rectangle,  // something is done with a rectangle of the buffer, which is seen as an array
 };
 inline constexpr std::uint8_t verbs = static_cast<std::uint8_t>(verb::rectangle) + 1;

@@ -191,9 +191,12 @@ void player::recycle(operation op) {
     const bool held = !std::ranges::all_of(copies_, goes);
     if (has_views || !leases_.empty() || held || !standing_.empty()) return;
     op.flags &= static_cast<std::uint8_t>(~operation::give_up);  // there is no buffer in between
-    const std::size_t bytes = whole().range.size();
+    const std::size_t bytes = (op.flags & operation::partly) != 0 ? op.count % 97u : whole().range.size();
     bool recycled = false;
     if (!attempt(op, {}, [&] { recycled = whole().handle->recycle(bytes); }) || !recycled) return;
+    for (const place where : {at_first, at_second}) {
+        if (fake_device* const fake = device_at(where).fake) ++fake->generation;
+    }
     whole().range = {0, bytes};
     rectangles_.clear();
     if (!copies_.empty()) throw difference("a buffer went to its pool, and its holders were not asked");
