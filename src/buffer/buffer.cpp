@@ -233,14 +233,12 @@ standing_hold buffer::bind(space where, access what, const standing_options& opt
 void copy_view::release() noexcept {
     if (!gate_) return;
     auto& core = static_cast<detail::core&>(*std::exchange(gate_, nullptr));
-    const byte_range range{native_.offset, native_.offset + native_.bytes};
-    detail::end_copy_view(core, native_.where, range, tag_);
+    detail::end_copy_view(core, native_.where, tag_);
     core.drop_handle();
 }
 
 void copy_view::held_by(holder who) {
-    const byte_range range{native_.offset, native_.offset + native_.bytes};
-    if (gate_) return detail::name_holder(core_of(gate_), {range, native_.where, std::move(who)}, tag_.holder);
+    if (gate_) return detail::name_holder(core_of(gate_), native_.where, std::move(who), tag_);
     throw error(error_code::invalid_argument, "a view that has ended was given a holder");
 }
 
@@ -382,12 +380,12 @@ namespace detail {
 void host_bytes::end() noexcept {
     if (!gate_) return;
     auto& core = static_cast<detail::core&>(*std::exchange(gate_, nullptr));
-    end_host_view(core, {offset_, offset_ + bytes_}, tag_);
+    end_host_view(core, tag_);
     core.drop_handle();
 }
 
 void host_bytes::held_by(holder who) {
-    if (gate_) return name_holder(core_of(gate_), {{offset_, offset_ + bytes_}, host, std::move(who)}, tag_.holder);
+    if (gate_) return name_holder(core_of(gate_), host, std::move(who), tag_);
     throw error(error_code::invalid_argument, "a view that has ended was given a holder");
 }
 

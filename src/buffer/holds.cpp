@@ -114,8 +114,34 @@ void holds::end_handles(coherence::space_id where, byte_range range) {
     if (find_readers_at(where)) readers_at(where).end_pointers(range);
 }
 
-void holds::end_view(coherence::space_id where, byte_range range) noexcept {
-    if (find_readers_at(where)) readers_at(where).end_view(range);
+/// Calls visit(const held_ranges&) for what is held at other spaces than the standing hold's.
+template <class Visit>
+void holds::for_each_elsewhere(const standing& of, const Visit& visit) const {
+    if (of.where != host) visit(undeclared_->writers_of_host);
+    for (const holds_by_space* const each : {&undeclared_->readers, &undeclared_->quiet}) {
+        each->for_each([&](coherence::space_id where, const held_ranges& held) {
+            if (where != of.where.id()) visit(held);
+        });
+    }
+}
+
+byte_ranges holds::kept_from(const standing& of, byte_range range) const {
+    byte_ranges result = of.pointed.of(range);
+    for_each_elsewhere(of, [&](const held_ranges& held) {
+        held.any_view(range, [&](const held_view& each) {
+            if (each.number > of.since) result.add(runs_of(each.part, range));
+            return false;
+        });
+    });
+    return result;
+}
+
+bool holds::keeps_any_from(const standing& of) const noexcept {
+    bool result = of.pointed.any();
+    for_each_elsewhere(of, [&](const held_ranges& held) {
+        result = result || held.any_view(of.part, [&](const held_view& each) { return each.number > of.since; });
+    });
+    return result;
 }
 
 byte_ranges holds::exclusively_held(const region& part) const {
@@ -144,7 +170,7 @@ std::vector<holder> holds::holders_of(space where, const region& part) const {
     std::vector<holder> result;
     if (!undeclared_) return result;
     for (const auto& [ticket, each] : undeclared_->holders) {
-        if (each.where == where && part.overlaps(each.range)) result.push_back(each.who);
+        if (each.where == where && part.overlaps(each.of->part)) result.push_back(each.who);
     }
     return result;
 }
@@ -158,11 +184,12 @@ bool holds::may_be_let_go(space where) const noexcept {
 
 std::uint64_t holds::add_standing(standing added) {
     const std::uint64_t ticket = added.ticket = added.since = next_ticket();
-    readers_at(added.where.id()).add_view(added.part.hull());
+    held_ranges& readers = readers_at(added.where.id());
+    added.pinning = &readers.add_view({added.part.hull()});
     try {
         with_undeclared().standing_holds.push_back(std::move(added));
     } catch (...) {
-        end_view(added.where.id(), added.part.hull());
+        readers.end_view(*added.pinning);
         throw;
     }
     return ticket;
@@ -170,17 +197,18 @@ std::uint64_t holds::add_standing(standing added) {
 
 void holds::remove_standing(std::uint64_t ticket) noexcept {
     const standing* const gone = find_standing(ticket);
-    end_view(gone->where.id(), gone->part.hull());
+    readers_at(gone->where.id()).end_view(*gone->pinning);
     std::erase_if(undeclared_->standing_holds, [&](const standing& each) { return each.ticket == ticket; });
 }
 
 std::uint64_t holds::add_upload(byte_range range, space where) {
-    readers_at(coherence::host).add_view(range);
+    held_ranges& readers = readers_at(coherence::host);
     const std::uint64_t ticket = next_ticket();
+    held_view& pinning = readers.add_view({range});
     try {
-        with_undeclared().uploads.push_back({ticket, range, where});
+        with_undeclared().uploads.push_back({ticket, range, where, &pinning});
     } catch (...) {
-        end_view(coherence::host, range);
+        readers.end_view(pinning);
         throw;
     }
     return ticket;
@@ -188,7 +216,7 @@ std::uint64_t holds::add_upload(byte_range range, space where) {
 
 void holds::remove_upload(std::uint64_t ticket) noexcept {
     const auto gone = std::ranges::find(undeclared_->uploads, ticket, &captured_upload::ticket);
-    end_view(coherence::host, gone->range);
+    readers_at(coherence::host).end_view(*gone->pinning);
     undeclared_->uploads.erase(gone);
 }
 

@@ -65,9 +65,10 @@ struct standing {
     named_queue on{};
     std::shared_ptr<const standing_options> how{};
     byte_ranges paused{};           // bytes that the device gets back only when the hold is resumed
-    holds_by_space pointed{};       // bytes of pointers and views elsewhere that are younger than `since`
-    byte_range shown_last{};        // range of bytes of such that have ended since bytes were brought last
-    std::uint64_t since = 0;        // holds::next_ticket() when the hold began or was last resumed
+    holds_by_space pointed{};       // bytes of pointers elsewhere that have come since the hold began or was resumed
+    byte_range shown_last{};        // range of bytes of pointers and views that have ended since bytes were brought last
+    std::uint64_t since = 0;        // holds::next_ticket() then: views with a greater number keep bytes from the hold
+    held_view* pinning = nullptr;   // keeps the copy where it is
     std::optional<error> broken{};  // why bytes that were to be given back are paused
     bool told_to_pause = false;     // `how->pause` has been called, and `how->resume` not since
     bool resume_failed = false;     // `how->resume` has thrown: it is called again after the next access elsewhere
@@ -80,6 +81,7 @@ struct captured_upload {
     std::uint64_t ticket = 0;
     byte_range range{};
     space where{};
+    held_view* pinning = nullptr;  // keeps the host's copy where it is
 };
 
 /// Returns "a write lease of bytes [0, 64) at host".
@@ -87,7 +89,7 @@ std::string describe(const hold& of);
 
 /// A holder of a view, who can be asked to let go of it.
 struct named_holder {
-    byte_range range{};  // of a view of a box all from its first byte to its last: he may be asked for nothing then
+    const held_view* of = nullptr;
     space where{};
     holder who{};
 };
@@ -181,7 +183,18 @@ public:
     bool pins(coherence::space_id where) const noexcept;
 
     void end_handles(coherence::space_id where, byte_range range);
-    void end_view(coherence::space_id where, byte_range range) noexcept;
+
+    /// Adds a view that keeps its bytes from standing holds elsewhere which are there now.
+    held_view& show(held_ranges& in, const region& part) { return in.add_view({part, next_ticket()}); }
+
+    /// Returns what takes bytes at `where` from standing holds elsewhere, and is seen by nobody else.
+    held_ranges& quiet_at(coherence::space_id where) { return with_undeclared().quiet.at(where); }
+
+    /// Returns the bytes of `range` that pointers and views elsewhere keep from the standing hold.
+    byte_ranges kept_from(const standing& of, byte_range range) const;
+
+    /// Returns whether pointers or views elsewhere keep any bytes from the standing hold.
+    bool keeps_any_from(const standing& of) const noexcept;
 
     std::uint64_t add_holder(named_holder added);
 
@@ -248,6 +261,7 @@ private:
         std::uint64_t last = 0;  // ticket
         held_ranges writers_of_host;
         holds_by_space readers;
+        holds_by_space quiet;
         std::vector<standing> standing_holds;  // by ticket
         std::vector<captured_upload> uploads;
         std::map<std::uint64_t, named_holder> holders;
@@ -258,6 +272,9 @@ private:
     static std::uint64_t ticket_of(const hold& of) noexcept { return reinterpret_cast<std::uintptr_t>(&of); }
 
     undeclared& with_undeclared();
+
+    template <class Visit>
+    void for_each_elsewhere(const standing& of, const Visit& visit) const;
 
     const gate& gate_;
     coherence::range_tree<hold> exclusive_;

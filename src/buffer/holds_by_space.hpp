@@ -26,6 +26,12 @@ public:
         return const_cast<held_ranges*>(std::as_const(*this).find(where));
     }
 
+    /// Calls visit(space_id, const held_ranges&) for what is held at each space.
+    template <class Visit>
+    void for_each(const Visit& visit) const {
+        for (const entry& each : all_) visit(each.where, each.held);
+    }
+
     bool any() const noexcept {
         return std::ranges::any_of(all_, [](const entry& each) { return each.held.any(); });
     }

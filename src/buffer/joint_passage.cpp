@@ -70,17 +70,17 @@ joint_passage::member::member(core& of, request asked, byte_lease& taken)
 
 joint_passage::member::~member() {
     drop();
-    if (!promise_ && shown_ == 0 && !in_line_) return;
+    if (!promise_ && !quiet_ && !in_line_) return;
     lock through(of_);
     in_line_.reset();
     promise_.reset();
-    if (shown_ != 0) end_pause_of_view(*through, asked_.where, asked_.part.hull(), shown_, !asked_.part.is_range());
+    end_quiet(*through);
 }
 
 /// Returns whether holders would have to be asked, who may wait for what the other requests have claimed.
 bool joint_passage::member::has_to_ask(const guarded& state) const {
     if (!state.holds.any_standing()) return false;
-    return shown_ == 0 || has_holders_to_ask(state, asked_);
+    return !quiet_ || has_holders_to_ask(state, asked_);
 }
 
 /// Returns whether the access reads bytes that are current in a memory of the space's own.
@@ -92,9 +92,17 @@ bool joint_passage::member::is_only_read_there(const guarded& state) const {
 
 /// Keeps the bytes from the standing holds that are there now, until this ends.
 void joint_passage::member::keep_quiet(guarded& state) {
-    const bool of_box = !asked_.part.is_range();
-    if (shown_ != 0) end_pause_of_view(state, asked_.where, asked_.part.hull(), std::exchange(shown_, 0), of_box);
-    if (state.holds.any_standing()) shown_ = pause_for_view(state, asked_.where, asked_.part);
+    end_quiet(state);
+    if (state.holds.any_standing()) {
+        quiet_ = &state.holds.show(state.holds.quiet_at(asked_.where.id()), asked_.part);
+    }
+}
+
+/// Ends what keep_quiet has begun.
+void joint_passage::member::end_quiet(guarded& state) noexcept {
+    if (!quiet_) return;
+    give_back_bytes_of(state, asked_.where, *quiet_);
+    state.holds.quiet_at(asked_.where.id()).end_view(*std::exchange(quiet_, nullptr));
 }
 
 joint_passage::member::answer joint_passage::member::claim(bool may_make_copy) {

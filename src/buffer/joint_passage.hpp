@@ -106,6 +106,7 @@ private:
         bool has_to_ask(const guarded& state) const;
         bool is_only_read_there(const guarded& state) const;
         void keep_quiet(guarded& state);
+        void end_quiet(guarded& state) noexcept;
 
         core& of_;
         request asked_;
@@ -114,7 +115,7 @@ private:
         std::optional<promise> promise_;  // for what is written
         std::optional<waiting_writers::entry> in_line_;
         bool was_patient_ = false;  // look_after() has let writers that waited go first
-        std::uint64_t shown_ = 0;   // says which bytes are kept from standing holds, where any are
+        held_view* quiet_ = nullptr;  // keeps the bytes from standing holds, where there are any
     };
 
     void drop_all() noexcept {

@@ -36,12 +36,13 @@ constinit std::atomic<bool> any_was_named = false;
 
 }  // namespace
 
-void name_holder(core& of, named_holder who, std::uint64_t& known) {
+void name_holder(core& of, space where, holder who, view_tag& tag) {
     holder gone;  // is destroyed after the lock
     any_was_named = true;
     lock through(of);
-    const std::uint64_t added = who.who.let_go ? through->holds.add_holder(std::move(who)) : 0;
-    gone = through->holds.remove_holder(std::exchange(known, added));
+    const auto& view = *reinterpret_cast<const held_view*>(tag.shown);
+    const std::uint64_t added = who.let_go ? through->holds.add_holder({&view, where, std::move(who)}) : 0;
+    gone = through->holds.remove_holder(std::exchange(tag.holder, added));
 }
 
 void ask_to_let_go(lock& through, space where, const region& part) {

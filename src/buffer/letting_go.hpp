@@ -7,8 +7,8 @@
 
 namespace unibuf::detail {
 
-/// Names the holder of a view, in the place of the one with the number `known`, in which its own number is returned.
-void name_holder(core& of, named_holder who, std::uint64_t& known);
+/// Names the holder of a view of the copy at `where`, in the place of the one that was named before.
+void name_holder(core& of, space where, holder who, view_tag& tag);
 
 /// Asks those who hold views of bytes of `part` of the copy at `where`. Lets go of the lock meanwhile.
 void ask_to_let_go(lock& through, space where, const region& part);

@@ -63,20 +63,14 @@ request to_expose(const region& part, const char* verb) {
             .keeps_to_mode = false};
 }
 
-/// Adds a view of the copy at `where` to `held`, and keeps its bytes from standing holds elsewhere.
-std::uint64_t add_view(guarded& state, held_ranges& held, space where, const region& part) {
-    held.add_view(part.hull());
-    try {
-        return pause_for_view(state, where, part);
-    } catch (...) {
-        held.end_view(part.hull());
-        throw;
-    }
-}
+/// The tag of a view has its address.
+std::uint64_t number_of(const held_view& of) noexcept { return reinterpret_cast<std::uintptr_t>(&of); }
+held_view& view_of(const view_tag& tag) noexcept { return *reinterpret_cast<held_view*>(tag.shown); }
 
-/// Ends a view of the host's copy through which the program could write.
-void end_writer(held_ranges& writers, byte_range range, view_tag tag) noexcept {
-    tag.box != 0 ? writers.end_view_of_box(tag.box) : writers.end_view(range);
+/// Ends a view of the copy at `where`, which is one of `of`.
+void end_view(guarded& state, space where, held_ranges& of, held_view& ended) noexcept {
+    if (ended.number != 0) give_back_bytes_of(state, where, ended);
+    of.end_view(ended);
 }
 
 /// Throws where a launch could not take the bytes from the host.
@@ -99,12 +93,15 @@ void check_no_writer(const guarded& state, const request& asked) {
                             describe(asked), writer->where.name()));
 }
 
-unibuf::copy_view view_of(core& of, guarded& state, const copy& there, space where, byte_range range, view_tag tag) {
+unibuf::copy_view view_of(core& of, guarded& state, const copy& there, space where, const held_view& made,
+                          std::uint64_t upload = 0) {
     of.add_handle();
     state.copies.hand_out(where.id());
     std::byte* const address = there.address();
+    const byte_range range = made.range();
     const native_memory native{.where = where, .handle = there.handle(), .offset = range.begin, .bytes = range.size()};
-    return unibuf::copy_view(of, native, address ? address + range.begin : nullptr, tag);
+    return unibuf::copy_view(of, native, address ? address + range.begin : nullptr,
+                             {.shown = number_of(made), .upload = upload});
 }
 
 /// Ends the pointers to bytes of `part`, and gives these back to standing holds.
@@ -159,33 +156,24 @@ host_bytes begin_host_view(core& of, const region& part) {
     passage way(through, to_expose(part, "a host_view of"));
     way.bring();
     prepare_to_expose(*through);
-    const byte_range range = part.hull();
-    view_tag tag;
     held_ranges& writers = through->holds.writers_of_host();
-    tag.shown = pause_for_view(*through, host, part);
-    if (!part.is_range()) tag.box = tag.shown;
+    held_view& made = through->holds.show(writers, part);
     try {
-        tag.box != 0 ? writers.add_view_of_box(part, tag.box) : writers.add_view(range);
-        try {
-            expose_host(*through, part);
-        } catch (...) {
-            end_writer(writers, range, tag);
-            throw;
-        }
+        expose_host(*through, part);
     } catch (...) {
-        end_pause_of_view(*through, host, range, tag.shown, tag.box != 0);
+        end_view(*through, host, writers, made);
         throw;
     }
+    const byte_range range = part.hull();
     of.add_handle();
-    return {of, way.at()->memory->host_address() + range.begin, range.begin, range.size(), tag};
+    return {of, way.at()->memory->host_address() + range.begin, range.begin, range.size(), {.shown = number_of(made)}};
 }
 
-void end_host_view(core& of, byte_range range, view_tag tag) noexcept {
+void end_host_view(core& of, view_tag tag) noexcept {
     holder gone;  // is destroyed after the lock
     lock through(of);
     if (tag.holder != 0) gone = through->holds.remove_holder(tag.holder);
-    end_writer(through->holds.writers_of_host(), range, tag);
-    end_pause_of_view(*through, host, range, tag.shown, tag.box != 0);
+    end_view(*through, host, through->holds.writers_of_host(), view_of(tag));
 }
 
 native_memory device_handle(core& of, const region& part) {
@@ -226,9 +214,8 @@ copy_view begin_copy_view(core& of, space where, const region& part) {
         {.part = part, .where = where, .what = access::read, .why = why, .verb = "a view of", .keeps_to_mode = false});
     way.bring();
     show(*through, *way.at(), part);
-    const byte_range range = part.hull();
-    const std::uint64_t shown = add_view(*through, through->holds.readers_at(where.id()), where, part);
-    return view_of(of, *through, *way.at(), where, range, {.shown = shown, .box = part.is_range() ? 0 : shown});
+    const held_view& made = through->holds.show(through->holds.readers_at(where.id()), part);
+    return view_of(of, *through, *way.at(), where, made);
 }
 
 copy_view hold_copy(core& of, space where, const region& part) {
@@ -236,9 +223,8 @@ copy_view hold_copy(core& of, space where, const region& part) {
     const copy* const there = through->copies.find(where.id());
     check_allocated(*through, there, where, "to hold it");
     show(*through, *there, part);
-    const byte_range range = part.hull();
-    through->holds.readers_at(where.id()).add_view(range);
-    return view_of(of, *through, *there, where, range, {});
+    const held_view& made = through->holds.readers_at(where.id()).add_view({part});
+    return view_of(of, *through, *there, where, made);
 }
 
 copy_view capture_upload(core& of, request asked) {
@@ -256,32 +242,31 @@ copy_view capture_upload(core& of, request asked) {
     passage way(through, asked);
     way.keep_others_off();
     held_ranges& readers = through->holds.readers_at(asked.where.id());
-    readers.add_view(range);
-    view_tag tag;
+    held_view& made = readers.add_view({range});
+    std::uint64_t upload = 0;
     try {
         // No launch is ordered with what is under way: work on the device, a transfer to the host.
         wait_for_all_work(through, {.part = asked.part, .where = host, .waits = asked.waits});
         check_no_writer(*through, asked);
         check_host_is_newest(*through, asked);
         const std::byte* const at_host = through->copies.find(coherence::host)->memory->host_address();
-        if (!through->shares_host(asked.where)) tag.upload = through->holds.add_upload(range, asked.where);
+        if (!through->shares_host(asked.where)) upload = through->holds.add_upload(range, asked.where);
         way.at()->memory->capture_write(range.begin, {at_host + range.begin, range.size()}, captured);
         through->copies.hand_out(coherence::host);
-        return view_of(of, *through, *way.at(), asked.where, range, tag);
+        return view_of(of, *through, *way.at(), asked.where, made, upload);
     } catch (...) {
-        if (tag.upload != 0) through->holds.remove_upload(tag.upload);
-        readers.end_view(range);
+        if (upload != 0) through->holds.remove_upload(upload);
+        readers.end_view(made);
         throw;
     }
 }
 
-void end_copy_view(core& of, space where, byte_range range, view_tag tag) noexcept {
+void end_copy_view(core& of, space where, view_tag tag) noexcept {
     holder gone;  // is destroyed after the lock
     lock through(of);
     if (tag.holder != 0) gone = through->holds.remove_holder(tag.holder);
     if (tag.upload != 0) through->holds.remove_upload(tag.upload);
-    through->holds.end_view(where.id(), range);
-    if (tag.shown != 0) end_pause_of_view(*through, where, range, tag.shown, tag.box != 0);
+    end_view(*through, where, through->holds.readers_at(where.id()), view_of(tag));
 }
 
 void adopt(core& of, std::unique_ptr<backends::memory> memory) {

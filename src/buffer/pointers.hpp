@@ -13,7 +13,7 @@ std::byte* host_pointer(core& of, const region& part);
 const std::byte* host_pointer_to_read(core& of, const region& part);
 void end_host_pointers(core& of, const region& part);
 host_bytes begin_host_view(core& of, const region& part);
-void end_host_view(core& of, byte_range range, view_tag tag) noexcept;
+void end_host_view(core& of, view_tag tag) noexcept;
 
 // These give out and end plain handles of the default device's copy.
 native_memory device_handle(core& of, const region& part);
@@ -28,7 +28,7 @@ copy_view hold_copy(core& of, space where, const region& part);
 /// host's memory, there is nothing to upload.
 copy_view capture_upload(core& of, request asked);
 
-void end_copy_view(core& of, space where, byte_range range, view_tag tag) noexcept;
+void end_copy_view(core& of, space where, view_tag tag) noexcept;
 
 /// Ends all pointers and plain handles; views stay.
 void end_all_pointers(guarded& state);

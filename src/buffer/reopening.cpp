@@ -18,7 +18,7 @@ byte_ranges to_open(guarded& state, const standing& of, const region& within, by
     byte_ranges free = runs_of(of.part, within);
     const byte_range looked_at = of.part.hull().clipped_to(within.hull());  // of many pieces each is asked for alone
     free.take_out(of.paused.clipped_to(looked_at));
-    free.take_out(of.pointed.of(looked_at));
+    free.take_out(state.holds.kept_from(of, looked_at));
     free.take_out(state.holds.exclusively_held(looked_at));
     byte_ranges result;
     const auto add_where = [&](const byte_ranges& ranges, const auto& lacks) {
@@ -44,7 +44,7 @@ namespace {
 
 /// Returns whether the device may use all bytes of its hold.
 bool has_all(guarded& state, const standing& of) {
-    if (!of.paused.empty() || of.pointed.any()) return false;
+    if (!of.paused.empty() || state.holds.keeps_any_from(of)) return false;
     if (of.what != access::read) return !state.directory.any(of.part, [](const auto& k) { return !k.open; });
     return state.holds.excluding(of.part, access::read, 0).thread == 0 && to_open(state, of, of.part, {}).empty();
 }

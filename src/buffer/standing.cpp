@@ -240,42 +240,10 @@ void end_pause_of_pointers(guarded& state, space where, const region& part) {
     }
 }
 
-namespace {
-
-/// Notes that a view takes its bytes from the hold.
-void take_from(standing& of, space where, const region& part, std::uint64_t shown) {
-    if (of.where == where) return;
-    held_ranges& pointed = of.pointed.at(where.id());
-    if (part.is_range()) return pointed.add_view(part.hull().clipped_to(of.part.hull()));
-    if (of.part.overlaps(part)) pointed.add_view_of_box(part, shown);
-}
-
-void give_back(standing& of, space where, byte_range hull, std::uint64_t shown, bool of_box) noexcept {
-    if (of.where == where) return;
-    held_ranges& pointed = *of.pointed.find(where.id());
-    of_box ? pointed.end_view_of_box(shown) : pointed.end_view(hull.clipped_to(of.part.hull()));
-}
-
-}  // namespace
-
-std::uint64_t pause_for_view(guarded& state, space where, const region& part) {
-    const std::uint64_t shown = state.holds.next_ticket();
-    std::vector<standing>& all = state.holds.standing_holds();
-    auto each = all.begin();
-    try {
-        for (; each != all.end(); ++each) take_from(*each, where, part, shown);
-    } catch (...) {
-        while (each != all.begin()) give_back(*--each, where, part.hull(), shown, !part.is_range());
-        throw;
-    }
-    return shown;
-}
-
-void end_pause_of_view(guarded& state, space where, byte_range hull, std::uint64_t shown, bool of_box) noexcept {
+void give_back_bytes_of(guarded& state, space where, const held_view& ended) noexcept {
     for (standing& each : state.holds.standing_holds()) {
-        if (each.where == where || each.since > shown) continue;
-        give_back(each, where, hull, shown, of_box);
-        each.shown_last = each.shown_last.joined_with(hull.clipped_to(each.part.hull()));
+        if (each.where == where || each.since > ended.number) continue;
+        each.shown_last = each.shown_last.joined_with(ended.range().clipped_to(each.part.hull()));
     }
 }
 

@@ -36,13 +36,14 @@ void pause_elsewhere(lock& through, const request& asked, claim& keep);
 /// Returns whether pause_elsewhere would ask a holder.
 bool has_holders_to_ask(const guarded& state, const request& asked);
 
-/// These keep the bytes of a pointer to the copy at `where`, or of a view of it, from standing holds elsewhere, until
-/// the pointer or the view ends, or the hold is resumed. end_pause_of_view takes the number that pause_for_view
-/// returned.
+/// Both keep the bytes of pointers to the copy at `where` from standing holds elsewhere, until the pointers end, or the
+/// hold is resumed.
 void pause_for_pointer(guarded& state, space where, const region& part);
-std::uint64_t pause_for_view(guarded& state, space where, const region& part);
 void end_pause_of_pointers(guarded& state, space where, const region& part);
-void end_pause_of_view(guarded& state, space where, byte_range hull, std::uint64_t shown, bool of_box) noexcept;
+
+/// Notes that standing holds may have the bytes again that a view of the copy at `where`, which ends, has kept from
+/// them.
+void give_back_bytes_of(guarded& state, space where, const held_view& ended) noexcept;
 
 /// Opens the bytes that nobody holds and nobody has paused, as rule 3 says.
 void open_again(lock& through) noexcept;

@@ -10,6 +10,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <utility>
 
 #include "coherence/byte_range.hpp"
@@ -23,8 +24,11 @@ class range_tree {
 public:
     range_tree() noexcept = default;
     ~range_tree() { destroy(root_); }
-    range_tree(const range_tree&) = delete;
-    range_tree& operator=(const range_tree&) = delete;
+    range_tree(range_tree&& other) noexcept : root_(std::exchange(other.root_, nullptr)) {}
+    range_tree& operator=(range_tree&& other) noexcept {
+        std::swap(root_, other.root_);
+        return *this;
+    }
 
     bool empty() const noexcept { return !root_ || root_->is_spare(); }
 
@@ -64,6 +68,18 @@ public:
     template <class Visit>
     bool any(const Visit& visit) const {
         return !empty() && any_below(root_, visit);
+    }
+
+    /// Calls visit(byte_range) for each run of bytes of `range` that values have, in order. Logarithmic for each value that
+    /// reaches further than those that begin before it.
+    template <class Visit>
+    void for_each_run(byte_range range, const Visit& visit) const {
+        for (std::size_t begin = range.begin; begin < range.end;) {
+            std::size_t end = begin;
+            for (std::size_t next = reach(end); end < range.end && next > end; next = reach(end)) end = next;
+            if (end != begin) visit(byte_range{begin, std::min(end, range.end)});
+            begin = std::max(end, next_begin(end));
+        }
     }
 
 private:
@@ -144,6 +160,29 @@ private:
         }
         take_out(is_before(gone, *at) ? at->less : at->more, gone);
         update(*at);
+    }
+
+    /// Returns where the last of the ranges that begin at `offset` or before it ends; 0 where there is none.
+    std::size_t reach(std::size_t offset) const noexcept {
+        std::size_t result = 0;
+        for (const node* at = empty() ? nullptr : root_; at;) {
+            const bool begins = at->range().begin <= offset;
+            if (begins) result = std::max(result, at->range().end);
+            if (begins && at->less) result = std::max(result, at->less->last_end);
+            at = begins ? at->more : at->less;
+        }
+        return result;
+    }
+
+    /// Returns where the first of the ranges that begin behind `offset` does; the largest number where none does.
+    std::size_t next_begin(std::size_t offset) const noexcept {
+        std::size_t result = std::numeric_limits<std::size_t>::max();
+        for (const node* at = empty() ? nullptr : root_; at;) {
+            const bool is_behind = at->range().begin > offset;
+            if (is_behind) result = at->range().begin;
+            at = is_behind ? at->less : at->more;
+        }
+        return result;
     }
 
     template <class Visit>

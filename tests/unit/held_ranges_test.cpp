@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
+#include <algorithm>
 #include <array>
 #include <vector>
 
@@ -17,11 +18,25 @@ byte_range any_range() {
     return {begin, *rc::gen::inRange<std::size_t>(begin, size + 1)};
 }
 
+/// Returns a range, or a box of the bytes as rows of 6.
+region any_part() {
+    if (*rc::gen::inRange(0, 3) != 0) return any_range();
+    box made;
+    made.on.axes = 2;
+    made.on.pitch = {6, 1};
+    for (std::size_t axis = 0; axis < 2; ++axis) {
+        const std::size_t end = axis == 0 ? size / 6 : 6;
+        made.begin[axis] = *rc::gen::inRange<std::size_t>(0, end);
+        made.end[axis] = *rc::gen::inRange<std::size_t>(made.begin[axis] + 1, end + 1);
+    }
+    return region(made);
+}
+
 RC_GTEST_PROP(held_ranges, agree_with_a_counter_for_each_byte, ()) {
     held_ranges held;
     std::array<bool, size> pointed{};
     std::array<int, size> viewed{};
-    std::vector<byte_range> views;
+    std::vector<held_view*> views;
     for (int i = *rc::gen::inRange(1, 60); i > 0; --i) {
         const byte_range range = any_range();
         switch (*rc::gen::inRange(0, 4)) {
@@ -34,16 +49,19 @@ RC_GTEST_PROP(held_ranges, agree_with_a_counter_for_each_byte, ()) {
                 std::fill(&pointed[0] + range.begin, &pointed[0] + range.end, false);
                 break;
             case 2:
-                held.add_view(range);
-                views.push_back(range);
-                for (std::size_t at = range.begin; at < range.end; ++at) ++viewed[at];
+                views.push_back(&held.add_view({any_part()}));
+                for (const byte_range& run : runs_of(views.back()->part)) {
+                    for (std::size_t at = run.begin; at < run.end; ++at) ++viewed[at];
+                }
                 break;
             default:
                 if (views.empty()) break;
-                const byte_range last = views[*rc::gen::inRange<std::size_t>(0, views.size())];
-                held.end_view(last);
-                views.erase(std::find(views.begin(), views.end(), last));
-                for (std::size_t at = last.begin; at < last.end; ++at) --viewed[at];
+                const auto last = views.begin() + *rc::gen::inRange<std::ptrdiff_t>(0, std::ssize(views));
+                for (const byte_range& run : runs_of((*last)->part)) {
+                    for (std::size_t at = run.begin; at < run.end; ++at) --viewed[at];
+                }
+                held.end_view(**last);
+                views.erase(last);
         }
         const byte_range asked = any_range();
         byte_ranges expected;
@@ -55,6 +73,8 @@ RC_GTEST_PROP(held_ranges, agree_with_a_counter_for_each_byte, ()) {
         RC_ASSERT(held.of(asked) == expected);
         RC_ASSERT(held.any(asked) == !expected.empty());
         RC_ASSERT(held.for_good(asked) == all_pointed);
+        RC_ASSERT(held.any_view(asked) ==
+                  std::any_of(&viewed[0] + asked.begin, &viewed[0] + asked.end, [](int each) { return each != 0; }));
         RC_ASSERT(held.any() == !held.of({0, size}).empty());
     }
 }

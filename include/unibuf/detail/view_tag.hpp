@@ -6,9 +6,9 @@
 namespace unibuf::detail {
 
 struct view_tag {
-    std::uint64_t shown = 0;   // count of views when this one was given out; 0 for a view of a copy as it is
+    std::uint64_t shown = 0;   // address of what the buffer keeps of the view
     std::uint64_t upload = 0;  // number of the upload that a graph does while the view lasts; 0 where it does none
-    std::uint64_t box = 0;     // number of the box that the view is of; 0 where it is a range
+    std::uint64_t box = 0;     // of no use any more; programs that were built before have room for it
     std::uint64_t holder = 0;  // number of the holder that can be asked to let go; 0 where none has been named
 };
 
