@@ -55,7 +55,10 @@ void player::asked_holder::let_go(void* context) noexcept {
         const auto found = std::ranges::find(player.copies_, name, &held_copy::name);
         if (found == player.copies_.end()) throw difference("a holder was asked who had let go");
         if (!found->goes_when_asked) return;
-        for (standing_rules& each : player.before_.standing()) each.end_shown(name);
+        for (standing_rules& each : player.before_.standing()) {
+            each.end_shown(name);
+            for (const byte_range& run : runs_of(found->bytes)) each.doubt(run);  // it may get them back meanwhile
+        }
         if (found->where == at_host) {
             for (const byte_range& run : runs_of(found->bytes)) player.before_.end_view(run);
         }

@@ -57,7 +57,8 @@ public:
     }
 
     /// Notes that something has failed: until the hold is resumed nobody knows which bytes the device has.
-    void doubt() { keep(range_, unsure); }
+    void doubt() { doubt(range_); }
+    void doubt(byte_range part) { keep(part, unsure); }
 
     /// Returns whether the device may use this byte, unless somebody leases it.
     bool may_have(std::size_t at) const { return kept_[at] == 0 && !is_shown(at); }
