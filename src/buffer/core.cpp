@@ -50,15 +50,14 @@ core::~core() {
     // Whoever attaches what processes share has waited for what was newer here.
     if (state_.named) state_.seldom->forget_names(*this);
     if (state_.resident) residents::instance().remove(state_.among_residents);
-    const work_list& queued = state_.holds.work();
-    for (const coherence::queued_work& each : queued.ranges()) {
-        const work& under_way = *queued.find(each.ticket);
-        if (may_go_before(under_way, each.where)) continue;
+    state_.holds.work().any([this](const coherence::queued_work& each, const work& under_way) {
+        if (may_go_before(under_way, each.where)) return false;
         try {
             under_way.done.wait();
         } catch (...) {  // the bytes are going anyway
         }
-    }
+        return false;
+    });
     for (const copy& each : state_.copies) record_release(state_, each);
     if (trace::is_close()) trace::forget_contents(id());
     state_.seldom.reset();  // host_writes watches the host's copy

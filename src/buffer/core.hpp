@@ -128,10 +128,7 @@ struct guarded {
 
     /// Returns whether work is queued that uses the host's memory.
     bool host_memory_is_busy() const noexcept {
-        return !holds.work().empty() &&
-               std::ranges::any_of(holds.work().ranges(), [this](const coherence::queued_work& each) {
-                   return shares_host(space::from_id(each.where));
-               });
+        return holds.work().any_at([this](coherence::space_id where) { return shares_host(space::from_id(where)); });
     }
 };
 

@@ -64,11 +64,11 @@ struct standing {
     access what = access::read;
     named_queue on{};
     std::shared_ptr<const standing_options> how{};
-    byte_ranges paused{};           // bytes that the device gets back only when the hold is resumed
-    holds_by_space pointed{};       // bytes of pointers elsewhere that have come since the hold began or was resumed
-    byte_range shown_last{};        // range of bytes of pointers and views that have ended since bytes were brought last
-    std::uint64_t since = 0;        // holds::next_ticket() then: views with a greater number keep bytes from the hold
-    held_view* pinning = nullptr;   // keeps the copy where it is
+    byte_ranges paused{};          // bytes that the device gets back only when the hold is resumed
+    holds_by_space pointed{};      // bytes of pointers elsewhere that have come since the hold began or was resumed
+    byte_range shown_last{};       // range of bytes of pointers and views that have ended since bytes were brought last
+    std::uint64_t since = 0;       // holds::next_ticket() then: views with a greater number keep bytes from the hold
+    held_view* pinning = nullptr;  // keeps the copy where it is
     std::optional<error> broken{};  // why bytes that were to be given back are paused
     bool told_to_pause = false;     // `how->pause` has been called, and `how->resume` not since
     bool resume_failed = false;     // `how->resume` has thrown: it is called again after the next access elsewhere

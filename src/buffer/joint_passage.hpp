@@ -114,7 +114,7 @@ private:
         std::unique_ptr<entered> entered_;
         std::optional<promise> promise_;  // for what is written
         std::optional<waiting_writers::entry> in_line_;
-        bool was_patient_ = false;  // look_after() has let writers that waited go first
+        bool was_patient_ = false;    // look_after() has let writers that waited go first
         held_view* quiet_ = nullptr;  // keeps the bytes from standing holds, where there are any
     };
 

@@ -54,7 +54,7 @@ joint_transfer::~joint_transfer() {
 bool joint_transfer::join(core& of, space where, byte_range range) {
     const request asked = sync_of(range, where);
     lock through(of);
-    if (!through->holds.work().empty()) through->holds.work().forget_done();
+    through->holds.work().forget_done(range, true);
     if (may_wait(*through, asked)) return false;
     std::optional<passage> way;
     try {

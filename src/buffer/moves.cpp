@@ -33,9 +33,7 @@ bool may_carry(const guarded& state, byte_range gap, const coherence::step& alon
         const bool written_unseen = k.exposed() && along.to == coherence::host;
         return (k.current & ends) != ends || k.lost || written_unseen;
     });
-    return !is_needed && std::ranges::none_of(state.holds.work().ranges(), [&](const coherence::queued_work& each) {
-        return each.part.overlaps(gap);
-    });
+    return !is_needed && !state.holds.work().any(gap, [](const coherence::queued_work&, const work&) { return true; });
 }
 
 using backends::rectangle_copy;

@@ -38,10 +38,9 @@ void check_not_asking(const guarded& state, const request& asked) {
 
 /// Forgets work of the parent process that only reads: what that reads is the parent's memory, not this process's.
 void forget_readers_left_behind(work_list& queued) noexcept {
-    for (std::size_t i = queued.ranges().size(); i-- > 0;) {
-        const coherence::queued_work& each = queued.ranges()[i];
-        if (!each.writes && backends::is_left_behind(space::from_id(each.where))) queued.remove(each.ticket);
-    }
+    queued.remove_where([](const coherence::queued_work& each, const work&) {
+        return !each.writes && backends::is_left_behind(space::from_id(each.where));
+    });
 }
 
 /// Returns whether guards let the transfer pass: the program asked for it by name, or it makes room.
@@ -159,7 +158,7 @@ void passage::bring() {
         note_access(*lock_, asked_, lacked_by(*lock_, asked_, steps), begun);
     }
     // The gate stays shut for the host while work in its memory is noted, so what is done by now is forgotten.
-    if (asked_.where == host && lock_->host_memory_is_busy()) lock_->holds.work().forget_done();
+    if (asked_.where == host && lock_->host_memory_is_busy()) lock_->holds.work().forget_done(asked_.part, true);
     if (lock_->any_exposed && asked_.where == host) lock_->writes()->expose_again(asked_.part.hull());
     show(*lock_, *at(), asked_.part);
 }
@@ -173,8 +172,7 @@ void passage::plan(std::vector<coherence::step>& steps) {
 /// Forgets queued work that is done. Work of leases is asked only where there is much of it.
 void passage::forget_done() noexcept {
     work_list& queued = lock_->holds.work();
-    if (queued.empty() || steps_are_behind(*lock_, asked_)) return;
-    queued.forget_done(queued.is_long());
+    if (!queued.empty() && !steps_are_behind(*lock_, asked_)) queued.forget_done(asked_.part);
 }
 
 void passage::keep_others_off() { transfers_.claim(asked_.part); }
@@ -192,7 +190,7 @@ std::string describe(const request& asked) {
 
 void wait_for_all_work(lock& through, const request& asked) {
     std::vector<coherence::step> steps;
-    coherence::plan_to_drop(through->holds.work().ranges(), asked.part, steps);
+    coherence::plan_to_drop(through->holds.work().by_range(), asked.part, steps);
     transfers(through, asked).run(steps, nullptr);
 }
 
@@ -214,10 +212,9 @@ void plan_for(const guarded& state, const request& asked, const region& part, st
             state.copies.find(coherence::host)->memory->whole_pages() && state.whole().size() > tracking::most_compared;
         found_later = by_pages ? ~coherence::space_set{0} : coherence::set_of(host_as_device.id());
     }
-    std::span<const coherence::queued_work> queued = state.holds.work().ranges();
-    if (steps_are_behind(state, asked)) queued = {};
+    const coherence::queued_works none;
     coherence::plan(
-        state.directory, state.copies.memories(), queued,
+        state.directory, state.copies.memories(), steps_are_behind(state, asked) ? none : state.holds.work().by_range(),
         {.part = part, .where = asked.where.id(), .what = asked.what, .found_later = found_later, .stay = asked.joint},
         steps);
 }

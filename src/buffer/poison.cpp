@@ -13,14 +13,14 @@ namespace {
 
 /// Poisons one copy, whose memory the spaces `sharers` see.
 void poison_stale_of(guarded& state, copy& each, coherence::space_set sharers, const region& part) {
-    const auto queued = state.holds.work().ranges();
+    const work_list& queued = state.holds.work();
     std::optional<host_writes::own_write> guard;
     if (each.where == coherence::host && state.any_exposed) guard.emplace(*state.writes(), part);
     state.directory.for_each_run(part, [&](byte_range piece, const coherence::knowledge& k) {
         if (k.what == coherence::content::unwritten || (k.current & sharers) != 0) return;
-        const bool in_use = std::ranges::any_of(queued, [&](const coherence::queued_work& work) {
+        const bool in_use = queued.any(piece, [&](const coherence::queued_work& each, const work&) {
             // A transfer may still read it, or a device that has the same memory write it.
-            return coherence::has(sharers, work.where) && work.part.overlaps(piece);
+            return coherence::has(sharers, each.where);
         });
         if (in_use) return;
         each.untouched = false;

@@ -73,7 +73,7 @@ void transfers::run_all(const std::vector<step>& planned) {
     } catch (const error& failure) {
         tell_of_access(lock_.of(), asked_, failure);
     }
-    for (const std::uint64_t ticket : ordered_) lock_->holds.work().remove(ticket);
+    for (const work_list::ticket& ticket : ordered_) lock_->holds.work().remove(ticket);
 }
 
 /// Returns whether the host has to wait for a move from one device to another: where it carries the bytes, and where

@@ -68,7 +68,7 @@ private:
     coherence::space_id executor_ =
         coherence::host;                           // where `returns_early_`, the one device that carries out all steps
     coherence::space_id mover_ = coherence::host;  // the one device that moves all bytes
-    std::vector<std::uint64_t> ordered_;           // work that the moves were put behind: it is done when they are
+    std::vector<work_list::ticket> ordered_;       // work that the moves were put behind: it is done when they are
     std::vector<in_flight> started_;
 };
 

@@ -16,33 +16,31 @@ namespace {
 /// are missing even where the later transfers succeed. The program's own work is left out, as nobody knows what it has
 /// written.
 std::vector<coherence::queued_work> missing_after(const guarded& state, const fence& failed) {
+    using coherence::queued_work;
     const work_list& all = state.holds.work();
-    const auto is_transfer_of = [&](const coherence::queued_work& each, const fence& done) {
-        const work& queued = *all.find(each.ticket);
-        return queued.transfer && !queued.orphaned && queued.done.native() == done.native();
-    };
-    std::vector<coherence::queued_work> missing;
+    std::vector<queued_work> missing;
     const auto add_written_by = [&](const fence& done, const region& within) {
-        for (coherence::queued_work each : all.ranges()) {
-            if (!each.writes || !is_transfer_of(each, done)) continue;
+        all.any(within, [&](const queued_work& each, const work& of) {
+            const bool is_meant = of.transfer && !of.orphaned && of.done.native() == done.native();
+            if (!is_meant || !each.writes) return false;
             for (const region& part : each.part.common_with(within)) {
-                const auto known = [&](const coherence::queued_work& other) {
+                const auto known = [&](const queued_work& other) {
                     return other.where == each.where && other.part.contains(part);
                 };
-                each.part = part;
-                if (std::ranges::none_of(missing, known)) missing.push_back(each);
+                if (std::ranges::any_of(missing, known)) continue;
+                missing.push_back({.part = part, .where = each.where, .writes = true});
             }
-        }
+            return false;
+        });
     };
     add_written_by(failed, state.whole());
     for (std::size_t next = 0; next != missing.size();) {
-        const auto [ticket, part, where, writes] = missing[next++];
-        for (const coherence::queued_work& each : all.ranges()) {
-            const bool copied_on = !each.writes && each.where == where && each.part.overlaps(part);
-            if (!copied_on) continue;
-            const work& copying = *all.find(each.ticket);
-            if (copying.transfer && !copying.orphaned) add_written_by(copying.done, part);
-        }
+        const queued_work from = missing[next++];
+        all.any(from.part, [&](const queued_work& each, const work& copying) {
+            const bool copied_on = !each.writes && each.where == from.where && copying.transfer && !copying.orphaned;
+            if (copied_on) add_written_by(copying.done, from.part);
+            return false;
+        });
     }
     return missing;
 }
@@ -56,7 +54,8 @@ void forget_failed(guarded& state, const fence& failed) {
         coherence::did_not_arrive(state.directory, each.part, each.where);
         state.any_lost = true;
     }
-    state.holds.work().remove_all_of(failed);
+    state.holds.work().remove_where(
+        [&](const coherence::queued_work&, const work& each) { return each.done.native() == failed.native(); });
 }
 
 /// Lets go of a fence at its own end. An event is code of the program, also where it is destroyed: that is done with
@@ -85,7 +84,7 @@ std::chrono::nanoseconds time_until(clock::time_point when) {
 
 }  // namespace
 
-void wait_for_work(lock& through, std::uint64_t ticket, const wait_limit& limit) {
+void wait_for_work(lock& through, const work_list::ticket& ticket, const wait_limit& limit) {
     const work* const found = through->holds.work().find(ticket);
     if (!found) return;
     fence done = found->done;
@@ -130,7 +129,7 @@ void wait_for_work(lock& through, std::uint64_t ticket, const wait_limit& limit)
 void forget_events(lock& through) {
     auto events = through->holds.work().events();
     if (events.empty()) return;
-    std::vector<std::uint64_t> come;
+    std::vector<work_list::ticket> come;
     come.reserve(events.size());
     ++through->waiting;  // keeps the gate shut
     {
@@ -142,7 +141,7 @@ void forget_events(lock& through) {
             }
         }
     }
-    for (const std::uint64_t ticket : come) through->holds.work().remove(ticket);
+    for (const work_list::ticket& ticket : come) through->holds.work().remove(ticket);
     {
         const lock::released unlocked(through);
         events.clear();  // those that have come are destroyed
@@ -155,12 +154,12 @@ void wait_for_work_in_host_memory(lock& through, const request& asked) {
     if (through->holds.work().empty()) return;
     const auto in_the_way = [&] { return work_in_host_memory(*through, asked); };
     if (in_the_way().empty()) return;
-    through->holds.work().forget_done(false);
-    const std::vector<std::uint64_t> tickets = in_the_way();
+    through->holds.work().forget_done(asked.part);
+    const std::vector<work_list::ticket> tickets = in_the_way();
     if (tickets.empty()) return;
     claim keep(*through);
     keep.take(asked.part, asked);
-    for (const std::uint64_t ticket : tickets) {
+    for (const work_list::ticket& ticket : tickets) {
         try {
             wait_for_work(through, ticket, asked.waits);
         } catch (const error& failure) {
@@ -172,25 +171,26 @@ void wait_for_work_in_host_memory(lock& through, const request& asked) {
     }
 }
 
-std::vector<std::uint64_t> work_in_host_memory(const guarded& state, const request& asked) {
-    std::vector<std::uint64_t> result;
+std::vector<work_list::ticket> work_in_host_memory(const guarded& state, const request& asked) {
+    std::vector<work_list::ticket> result;
     const bool uses_it = asked.where == host || state.shares_host(asked.where);
     const byte_ranges looked_at =
         uses_it ? state.writes()->compared(asked.part.hull()) : byte_ranges(state.writes()->around(asked.part.hull()));
-    for (const coherence::queued_work& each : state.holds.work().ranges()) {
-        if (!each.writes || !state.shares_host(space::from_id(each.where))) continue;
-        if (is_in(looked_at, each.part)) result.push_back(each.ticket);
-    }
+    state.holds.work().any([&](const coherence::queued_work& each, const work&) {
+        const bool is_there = each.writes && state.shares_host(space::from_id(each.where));
+        if (is_there && is_in(looked_at, each.part)) result.push_back(each.ticket);
+        return false;
+    });
     return result;
 }
 
 void wait_for_work_at(lock& through, coherence::space_id where, bool transfers_only, const wait_limit& limit) {
-    std::vector<std::uint64_t> tickets;
-    for (const coherence::queued_work& each : through->holds.work().ranges()) {
-        if (each.where != where) continue;
-        if (!transfers_only || through->holds.work().find(each.ticket)->transfer) tickets.push_back(each.ticket);
-    }
-    for (const std::uint64_t ticket : tickets) wait_for_work(through, ticket, limit);
+    std::vector<work_list::ticket> tickets;
+    through->holds.work().any([&](const coherence::queued_work& each, const work& of) {
+        if (each.where == where && (of.transfer || !transfers_only)) tickets.push_back(each.ticket);
+        return false;
+    });
+    for (const work_list::ticket& ticket : tickets) wait_for_work(through, ticket, limit);
 }
 
 }  // namespace unibuf::detail

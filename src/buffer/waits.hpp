@@ -11,7 +11,7 @@ namespace unibuf::detail {
 
 /// Waits for the queued work `ticket`, and forgets it. Throws error(timeout), and what the work failed with: then the
 /// directory knows what is lost. Lets go of the lock.
-void wait_for_work(lock& through, std::uint64_t ticket, const wait_limit& limit);
+void wait_for_work(lock& through, const work_list::ticket& ticket, const wait_limit& limit);
 
 /// Forgets the program's own events that have come. Lets go of the lock, as the events are code of the program.
 void forget_events(lock& through);
@@ -22,7 +22,7 @@ void forget_events(lock& through);
 void wait_for_work_in_host_memory(lock& through, const request& asked);
 
 /// Returns the tickets of work that writes in the host's memory, in units that the access looks at.
-std::vector<std::uint64_t> work_in_host_memory(const guarded& state, const request& asked);
+std::vector<work_list::ticket> work_in_host_memory(const guarded& state, const request& asked);
 
 /// Waits for all work of the space `where`, or, with `transfers_only`, for unibuf's own transfers there.
 void wait_for_work_at(lock& through, coherence::space_id where, bool transfers_only, const wait_limit& limit);

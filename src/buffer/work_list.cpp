@@ -1,4 +1,4 @@
-// buffer/work_list.cpp
+// buffer/work_list.cpp: device work on one buffer, by the bytes that it uses.
 #include "buffer/work_list.hpp"
 
 #include <algorithm>
@@ -7,105 +7,130 @@
 
 namespace unibuf::detail {
 
+work_list::lists::~lists() {
+    by_range.clear([](coherence::queued_node& each) { delete static_cast<entry*>(&each); });
+    while (spare) delete std::exchange(spare, spare->next);
+}
+
 void work_list::reserve(std::size_t more) {
     if (!lists_) lists_ = std::make_unique<lists>();
-    const std::size_t needed = lists_->ranges.size() + more;
-    if (needed > lists_->ranges.capacity()) lists_->ranges.reserve(needed);
-    if (needed > lists_->works.capacity()) lists_->works.reserve(needed);
-}
-
-void work_list::add(const coherence::queued_work& queued, work added) noexcept {
-    assert(lists_ && lists_->ranges.size() < lists_->ranges.capacity() &&
-           lists_->works.size() < lists_->works.capacity());
-    added.late = dynamic_cast<const backends::late_work*>(added.done.native());
-    auto& [ranges, works, last, long_from] = *lists_;
-    for (std::size_t i = ranges.size(); i-- > 0;) {
-        if (covers(queued, added, i)) remove_at(i);
+    for (; lists_->spares < more; ++lists_->spares) {
+        auto* const made = new entry;
+        made->next = std::exchange(lists_->spare, made);
     }
-    ranges.push_back(queued);
-    ranges.back().ticket = ++last;
-    works.push_back(std::move(added));
 }
 
-/// Returns whether work that is queued now is done later than that at `index`, and keeps others from as much.
-bool work_list::covers(const coherence::queued_work& queued, const work& added, std::size_t index) const noexcept {
-    const coherence::queued_work& older = lists_->ranges[index];
-    const work& before = lists_->works[index];
-    const bool same_order = older.where == queued.where && before.on == added.on && before.thread == added.thread;
+void work_list::add(const queued_work& queued, work added) noexcept {
+    assert(lists_ && lists_->spares != 0);
+    added.late = dynamic_cast<const backends::late_work*>(added.done.native());
+    take_out_where(
+        [&](const queued_work& older, const work&) { return covers(queued, added, static_cast<const entry&>(older)); },
+        queued.part);
+    entry& made = *std::exchange(lists_->spare, lists_->spare->next);
+    --lists_->spares;
+    static_cast<queued_work&>(made) = queued;
+    made.ticket = {++lists_->last, &made};
+    made.of = std::move(added);
+    note_order(made);
+    ++lists_->count;
+    ++lists_->count_at[queued.where];
+    lists_->spaces |= coherence::set_of(queued.where);
+    lists_->writers += queued.writes;
+    lists_->by_range.add(made);
+}
+
+/// Returns whether work that is queued now is done later than older work, and keeps others from as much.
+bool work_list::covers(const queued_work& queued, const work& added, const entry& older) noexcept {
+    const work& before = older.of;
     const bool of_program = !before.transfer && !added.transfer && !before.unordered && !added.unordered;
     // What arrives at a device is carried by that device, and so in the order of the queue that was named. What is read
     // somewhere may be carried by anybody.
     const bool arrives = before.transfer && added.transfer && older.writes && queued.writes &&
                          queued.where != coherence::host && added.on;
-    return same_order && (of_program || arrives) && queued.part.contains(older.part) &&
-           (queued.writes || !older.writes);
+    return order_of(older, before) == order_of(queued, added) && (of_program || arrives) &&
+           queued.part.contains(older.part) && (queued.writes || !older.writes);
 }
 
-bool work_list::has_late(const coherence::queued_work& queued, const named_queue& on) const noexcept {
-    for (std::size_t i = 0; i < ranges().size(); ++i) {
-        const coherence::queued_work& each = lists_->ranges[i];
-        const work& of = lists_->works[i];
-        const bool same = each.part == queued.part && each.where == queued.where && each.writes == queued.writes;
-        if (same && of.on == on && of.is_late() && !of.orphaned && of.thread == this_thread()) return true;
-    }
-    return false;
+/// Notes whether all work is in one order still, once there is this, too.
+void work_list::note_order(const entry& added) noexcept {
+    const order of_added = order_of(added, added.of);
+    const bool is_first = lists_->count == 0;
+    if (is_first) lists_->in = of_added;
+    lists_->in_one_order = (is_first || lists_->in_one_order) && of_added == lists_->in && !added.of.unordered;
+}
+
+bool work_list::has_late(const queued_work& queued, const named_queue& on) const noexcept {
+    const std::size_t begin = queued.part.begin();
+    return by_range().any({begin, begin + 1}, [&](const coherence::queued_node& each) {
+        const work& found = of(each);
+        return each.part == queued.part && each.where == queued.where && each.writes == queued.writes &&
+               found.on == on && found.is_late() && !found.orphaned && found.thread == this_thread();
+    });
 }
 
 bool work_list::is_before_all_on(const named_queue& on, coherence::space_id where,
                                  std::uint32_t thread) const noexcept {
-    if (empty()) return true;
-    for (std::size_t i = 0; i < lists_->ranges.size(); ++i) {
-        const work& each = lists_->works[i];
-        const bool same_order =
-            lists_->ranges[i].where == where && each.on == on && each.thread == thread && !each.unordered;
-        if (!same_order) return false;
-    }
-    return true;
+    return empty() || (lists_->in_one_order && lists_->in == order{on, where, thread});
 }
 
-const work* work_list::find(std::uint64_t ticket) const noexcept {
-    const auto found = std::ranges::find(ranges(), ticket, &coherence::queued_work::ticket);
-    return found == ranges().end() ? nullptr : &lists_->works[static_cast<std::size_t>(found - ranges().begin())];
+const work* work_list::find(const ticket& which) const noexcept {
+    const auto* const found = static_cast<const entry*>(which.at);
+    return found && found->ticket == which ? &found->of : nullptr;
 }
 
-void work_list::remove(std::uint64_t ticket) noexcept {
-    if (const work* const found = find(ticket)) remove_at(static_cast<std::size_t>(found - lists_->works.data()));
-}
-
-void work_list::remove_all_of(const fence& done) noexcept {
-    for (std::size_t i = ranges().size(); i-- > 0;) {
-        if (lists_->works[i].done.native() == done.native()) remove_at(i);
-    }
+void work_list::remove(const ticket& which) noexcept {
+    if (find(which)) take_out(*static_cast<entry*>(const_cast<void*>(which.at)));
 }
 
 void work_list::orphan_all() noexcept {
-    if (!lists_) return;
-    for (work& each : lists_->works) each.orphaned = true;
+    by_range().any([](coherence::queued_node& each) {
+        static_cast<entry&>(each).of.orphaned = true;
+        return false;
+    });
 }
 
-void work_list::forget_done(bool asks_late) noexcept {
-    for (std::size_t i = ranges().size(); i-- > 0;) {
+void work_list::forget_done(const region& part, bool asks_late) noexcept {
+    if (empty()) return;
+    asks_late = asks_late || is_long();
+    const auto is_done = [&](const queued_work&, const work& each) {
+        if (each.unordered || (!asks_late && each.is_late())) return false;
         try {
-            const work& each = lists_->works[i];
-            if (each.unordered || (!asks_late && each.is_late())) continue;
-            if (each.done.done()) remove_at(i);
+            return each.done.done();
         } catch (const std::exception&) {
+            return false;
         }
-    }
-    if (lists_) lists_->long_from = std::max(shortest_long, 2 * lists_->ranges.size());
+    };
+    if (lists_->count >= shortest_long && !is_long()) return take_out_where(is_done, part);
+    take_out_where(is_done);
+    lists_->long_from = std::max(shortest_long, 2 * lists_->count);
+    const std::size_t count = std::exchange(lists_->count, 0);  // the order of all is found anew
+    any([&](const queued_work& each, const work&) {
+        note_order(static_cast<const entry&>(each));
+        ++lists_->count;
+        return false;
+    });
+    assert(lists_->count == count);
+    static_cast<void>(count);
 }
 
-std::vector<std::pair<std::uint64_t, fence>> work_list::events() const {
-    std::vector<std::pair<std::uint64_t, fence>> result;
-    for (std::size_t i = 0; i < ranges().size(); ++i) {
-        if (lists_->works[i].unordered) result.emplace_back(lists_->ranges[i].ticket, lists_->works[i].done);
-    }
+std::vector<std::pair<work_list::ticket, fence>> work_list::events() const {
+    std::vector<std::pair<ticket, fence>> result;
+    any([&](const queued_work& queued, const work& each) {
+        if (each.unordered) result.emplace_back(queued.ticket, each.done);
+        return false;
+    });
     return result;
 }
 
-void work_list::remove_at(std::size_t index) noexcept {
-    lists_->ranges.erase(lists_->ranges.begin() + static_cast<std::ptrdiff_t>(index));
-    lists_->works.erase(lists_->works.begin() + static_cast<std::ptrdiff_t>(index));
+void work_list::take_out(entry& gone) noexcept {
+    lists_->by_range.remove(gone);
+    --lists_->count;
+    if (--lists_->count_at[gone.where] == 0) lists_->spaces &= ~coherence::set_of(gone.where);
+    lists_->writers -= gone.writes;
+    gone.ticket = {};
+    gone.of = {};
+    gone.next = std::exchange(lists_->spare, &gone);
+    ++lists_->spares;
 }
 
 }  // namespace unibuf::detail

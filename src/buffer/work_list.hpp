@@ -1,10 +1,9 @@
 // buffer/work_list.hpp: device work on one buffer that may still be under way.
 #pragma once
 
-#include <algorithm>
+#include <array>
 #include <cstdint>
 #include <memory>
-#include <span>
 #include <utility>
 #include <vector>
 
@@ -29,66 +28,142 @@ struct work {
     bool is_late() const noexcept { return late && !late->is_known(); }
 };
 
-/// The queued work of one buffer. Not thread-safe: the buffer's lock guards it.
+/// The queued work of one buffer. To add work, to find it and to take it out is logarithmic in the number of works, and
+/// linear in those that share bytes with it. Not thread-safe: the buffer's lock guards it.
 class work_list {
 public:
-    bool empty() const noexcept { return !lists_ || lists_->ranges.empty(); }
+    using ticket = coherence::work_ticket;
+    using queued_work = coherence::queued_work;
+
+    bool empty() const noexcept { return !lists_ || lists_->count == 0; }
 
     /// Returns whether so much work is noted that it pays to ask which of it is done.
-    bool is_long() const noexcept { return lists_ && lists_->ranges.size() >= lists_->long_from; }
+    bool is_long() const noexcept { return lists_ && lists_->count >= lists_->long_from; }
 
     /// Returns whether whatever `thread` puts on the queue `on` of the space `where`, which it names, comes after all
     /// of this work.
     bool is_before_all_on(const named_queue& on, coherence::space_id where, std::uint32_t thread) const noexcept;
 
-    bool any_writes() const noexcept { return std::ranges::any_of(ranges(), &coherence::queued_work::writes); }
+    bool any_writes() const noexcept { return lists_ && lists_->writers != 0; }
+
+    /// Returns whether is(space_id) holds for a space of any work.
+    template <class Is>
+    bool any_at(const Is& is) const noexcept {
+        bool result = false;
+        if (lists_) coherence::for_each_space(lists_->spaces, [&](coherence::space_id each) { result |= is(each); });
+        return result;
+    }
 
     /// Returns what coherence needs to know of the work.
-    std::span<const coherence::queued_work> ranges() const noexcept {
-        return lists_ ? std::span<const coherence::queued_work>(lists_->ranges)
-                      : std::span<const coherence::queued_work>();
+    const coherence::queued_works& by_range() const noexcept {
+        static const coherence::queued_works none;
+        return lists_ ? lists_->by_range : none;
+    }
+
+    /// Returns whether visit(const queued_work&, const work&) returns true for any work, or for any that shares a byte
+    /// with `part`; asks no more then.
+    template <class Visit>
+    bool any(const Visit& visit) const {
+        return by_range().any([&](const coherence::queued_node& each) { return visit(each, of(each)); });
+    }
+    template <class Visit>
+    bool any(const region& part, const Visit& visit) const {
+        return by_range().any(part.hull(), [&](const coherence::queued_node& each) {
+            return each.part.overlaps(part) && visit(each, of(each));
+        });
     }
 
     /// Makes room, so that so many calls of `add` do not throw.
     void reserve(std::size_t more);
 
     /// Returns whether the list has such work that a lease has left behind, and what is submitted now is part of it.
-    bool has_late(const coherence::queued_work& queued, const named_queue& on) const noexcept;
+    bool has_late(const queued_work& queued, const named_queue& on) const noexcept;
 
     /// Adds work. Older work that cannot be done later than this is forgotten. REQUIRES: reserve() has made room.
-    void add(const coherence::queued_work& queued, work added) noexcept;
+    void add(const queued_work& queued, work added) noexcept;
 
-    /// Returns the work `ticket`, or null where it is done and forgotten.
-    const work* find(std::uint64_t ticket) const noexcept;
-    void remove(std::uint64_t ticket) noexcept;
-    void remove_all_of(const fence& done) noexcept;
+    /// Returns the work `which`, or null where it is done and forgotten.
+    const work* find(const ticket& which) const noexcept;
+    void remove(const ticket& which) noexcept;
+
+    /// Forgets all work for which is(const queued_work&, const work&) holds.
+    template <class Is>
+    void remove_where(const Is& is) noexcept {
+        take_out_where(is);
+    }
 
     /// Notes that the content is forgotten: all work is still waited for, as it uses the memory.
     void orphan_all() noexcept;
 
-    /// Forgets work that is done. Work that has failed stays, for an access that it matters to. What nobody has asked
-    /// for yet is left as it is where `asks_late` is false. The program's own events are never asked: its code is not
-    /// called under the lock (see waits.hpp).
-    void forget_done(bool asks_late = true) noexcept;
+    /// Forgets work that is done: all of a short or a long list, else what shares a byte with `part`. Work that has
+    /// failed stays, for an access that it matters to. What nobody has asked for yet is asked where `asks_late`, and in
+    /// a long list. The program's own events are never asked: its code is not called under the lock (see waits.hpp).
+    void forget_done(const region& part, bool asks_late = false) noexcept;
 
     /// Returns the program's own events, with their tickets.
-    std::vector<std::pair<std::uint64_t, fence>> events() const;
+    std::vector<std::pair<ticket, fence>> events() const;
 
 private:
     static constexpr std::size_t shortest_long = 8;
 
-    /// The entries of `ranges` and `works` with one index belong together.
+    /// Entries live as long as the list, so that a ticket of work that has gone is known as such.
+    struct entry final : coherence::queued_node {
+        work of{};
+        entry* next = nullptr;  // in a list of spare ones, or of those that are about to go
+    };
+
+    /// Works of one order come one after the other.
+    struct order {
+        named_queue on{};
+        coherence::space_id where = coherence::host;
+        std::uint32_t thread = 0;
+
+        friend bool operator==(const order&, const order&) = default;
+    };
+
     struct lists {
-        std::vector<coherence::queued_work> ranges;
-        std::vector<work> works;
-        std::uint64_t last = 0;
+        lists() noexcept = default;
+        ~lists();
+        lists(const lists&) = delete;
+        lists& operator=(const lists&) = delete;
+
+        coherence::queued_works by_range;
+        entry* spare = nullptr;
+        std::size_t spares = 0;
+        std::size_t count = 0;
+        std::size_t writers = 0;
+        std::array<std::uint32_t, max_spaces> count_at{};
+        coherence::space_set spaces = 0;  // those of any work
+        order in{};                       // of all works, where `in_one_order`
+        bool in_one_order = false;
+        std::uint64_t last = 0;  // ticket
         std::size_t long_from = shortest_long;
     };
 
-    bool covers(const coherence::queued_work& queued, const work& added, std::size_t index) const noexcept;
-    void remove_at(std::size_t index) noexcept;
+    static const work& of(const coherence::queued_node& node) noexcept { return static_cast<const entry&>(node).of; }
+    static order order_of(const queued_work& queued, const work& of) noexcept {
+        return {of.on, queued.where, of.thread};
+    }
+    static bool covers(const queued_work& queued, const work& added, const entry& older) noexcept;
+    void note_order(const entry& added) noexcept;
+    void take_out(entry& gone) noexcept;
+
+    template <class... Part, class Is>
+    void take_out_where(const Is& is, const Part&... part) noexcept;
 
     std::unique_ptr<lists> lists_;  // null in a buffer that has never queued work
 };
+
+/// Forgets all work, or work that shares a byte with the part, for which is(const queued_work&, const work&) holds.
+template <class... Part, class Is>
+void work_list::take_out_where(const Is& is, const Part&... part) noexcept {
+    entry* going = nullptr;
+    by_range().any(part.hull()..., [&](coherence::queued_node& each) {
+        auto& found = static_cast<entry&>(each);
+        if (is(found, found.of)) found.next = std::exchange(going, &found);
+        return false;
+    });
+    while (going) take_out(*std::exchange(going, going->next));
+}
 
 }  // namespace unibuf::detail

@@ -12,10 +12,21 @@ namespace {
 /// Returns the space that content is taken from: the host if it has it, so that devices stay undisturbed.
 space_id source_among(space_set current) noexcept { return static_cast<space_id>(std::countr_zero(current)); }
 
+step wait_for(const queued_work& work) { return {.part = work.part, .from = work.where, .ticket = work.ticket}; }
+
+/// Leaves one wait for each work, oldest first.
+void one_of_each(std::vector<step>& waits) {
+    if (waits.size() < 2) return;
+    const auto number_of = [](const step& each) { return each.ticket.number; };
+    std::ranges::sort(waits, {}, number_of);
+    const auto again = std::ranges::unique(waits, {}, number_of);
+    waits.erase(again.begin(), again.end());
+}
+
 /// Builds the steps of one access, piece by piece.
 class planner {
 public:
-    planner(const sharing& memories, std::span<const queued_work> queued, const request& asked)
+    planner(const sharing& memories, const queued_works& queued, const request& asked)
         : memories_(memories),
           queued_(queued),
           where_(asked.where),
@@ -39,7 +50,8 @@ public:
     }
 
     /// Adds the waits before all else.
-    void add_to(std::vector<step>& steps) const {
+    void add_to(std::vector<step>& steps) {
+        one_of_each(waits_);
         steps.insert(steps.end(), waits_.begin(), waits_.end());
         steps.insert(steps.end(), steps_.begin(), steps_.end());
     }
@@ -100,12 +112,11 @@ private:
     /// Adds a wait for work that must be done before the memory of `space` is used: before a read all that writes,
     /// before a write all work.
     void wait_for_work_on(space_id space, access what) {
-        for (const queued_work& work : queued_) {
-            if (memories_.hub(work.where) != memories_.hub(space) || !work.part.overlaps(piece_)) continue;
-            if (!work.writes && !writes(what)) continue;
-            if (std::ranges::find(waits_, work.ticket, &step::ticket) != waits_.end()) continue;
-            waits_.push_back({.part = work.part, .from = work.where, .ticket = work.ticket});
-        }
+        queued_.any(piece_.hull(), [&](const queued_work& work) {
+            const bool is_used = memories_.hub(work.where) == memories_.hub(space) && work.part.overlaps(piece_);
+            if (is_used && (work.writes || writes(what))) waits_.push_back(wait_for(work));
+            return false;
+        });
     }
 
     /// Adds the steps of the piece; where they are those of the piece before, and the two join, they get longer
@@ -137,7 +148,7 @@ private:
     }
 
     const sharing& memories_;
-    std::span<const queued_work> queued_;
+    const queued_works& queued_;
     space_id where_;
     access what_;
     space_set found_later_;
@@ -166,7 +177,7 @@ void plan_alike(const knowledge& known, const request& asked, std::vector<step>&
 
 }  // namespace
 
-void plan(const directory& known, const sharing& memories, std::span<const queued_work> queued, const request& asked,
+void plan(const directory& known, const sharing& memories, const queued_works& queued, const request& asked,
           std::vector<step>& steps) {
     assert(!known.any(asked.part, [&](const knowledge& k) { return k.open && !has(k.current, asked.where); }));
     if (known.is_one() && queued.empty() && !memories.any_shared()) {
@@ -178,17 +189,21 @@ void plan(const directory& known, const sharing& memories, std::span<const queue
     made.add_to(steps);
 }
 
-std::vector<step> plan(const directory& known, const sharing& memories, std::span<const queued_work> queued,
+std::vector<step> plan(const directory& known, const sharing& memories, const queued_works& queued,
                        const request& asked) {
     std::vector<step> steps;
     plan(known, memories, queued, asked, steps);
     return steps;
 }
 
-void plan_to_drop(std::span<const queued_work> queued, const region& part, std::vector<step>& steps) {
-    for (const queued_work& each : queued) {
-        if (each.part.overlaps(part)) steps.push_back({.part = each.part, .from = each.where, .ticket = each.ticket});
-    }
+void plan_to_drop(const queued_works& queued, const region& part, std::vector<step>& steps) {
+    std::vector<step> waits;
+    queued.any(part.hull(), [&](const queued_work& each) {
+        if (each.part.overlaps(part)) waits.push_back(wait_for(each));
+        return false;
+    });
+    one_of_each(waits);
+    steps.insert(steps.end(), waits.begin(), waits.end());
 }
 
 space_set complete_at(const directory& known, const region& part, space_set allocated) {

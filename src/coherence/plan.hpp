@@ -6,10 +6,10 @@
 #pragma once
 
 #include <cstdint>
-#include <span>
 #include <vector>
 
 #include "coherence/directory.hpp"
+#include "coherence/range_tree.hpp"
 #include "unibuf/options.hpp"
 
 namespace unibuf::coherence {
@@ -17,13 +17,26 @@ namespace unibuf::coherence {
 constexpr bool reads(access what) noexcept { return what != access::write; }
 constexpr bool writes(access what) noexcept { return what != access::read; }
 
+/// Names queued work, for whoever keeps it.
+struct work_ticket {
+    std::uint64_t number = 0;  // greater for later work; 0 names none
+    const void* at = nullptr;  // where the work is kept
+
+    friend bool operator==(const work_ticket&, const work_ticket&) = default;
+};
+
 /// Device work that may still be under way on a region.
 struct queued_work {
-    std::uint64_t ticket = 0;
+    work_ticket ticket{};
     region part{};
     space_id where = host;
     bool writes = false;
+
+    byte_range range() const noexcept { return part.hull(); }
 };
+
+struct queued_node : queued_work, range_links<queued_node> {};
+using queued_works = range_index<queued_node>;
 
 struct step {
     enum class kind : std::uint8_t {
@@ -39,7 +52,7 @@ struct step {
     space_id from = host;
     space_id to = host;
     access what = access::read;
-    std::uint64_t ticket = 0;
+    work_ticket ticket{};
     bool seen = false;         // with a publication: `to` sees the newest content already, or it is to be overwritten
     bool found_later = false;  // with a publication to write: `from` stays current, as writes will be found
 
@@ -70,14 +83,14 @@ struct request {
 ///
 /// No byte moves that is current there already, or that is about to be overwritten whole. Pieces that are one
 /// range or box together, and need the same step, share one. REQUIRES: no byte is open elsewhere (knowledge::open).
-void plan(const directory& known, const sharing& memories, std::span<const queued_work> queued, const request& asked,
+void plan(const directory& known, const sharing& memories, const queued_works& queued, const request& asked,
           std::vector<step>& steps);
 
-std::vector<step> plan(const directory& known, const sharing& memories, std::span<const queued_work> queued,
+std::vector<step> plan(const directory& known, const sharing& memories, const queued_works& queued,
                        const request& asked);
 
 /// Adds the steps after which nothing is under way on `part` any more.
-void plan_to_drop(std::span<const queued_work> queued, const region& part, std::vector<step>& steps);
+void plan_to_drop(const queued_works& queued, const region& part, std::vector<step>& steps);
 
 /// Returns those of the spaces `allocated`, which have a copy, that have all of `part`.
 space_set complete_at(const directory& known, const region& part, space_set allocated);

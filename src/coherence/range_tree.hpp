@@ -17,61 +17,65 @@
 
 namespace unibuf::coherence {
 
-/// A value says its range by range(). Values stay where they are in memory. The last that is removed leaves room for
-/// one, so that a tree which has one value now and then needs memory once.
-template <class Value>
-class range_tree {
+/// What a tree of `Node`s keeps in each of them. A node says its range by range(), which stays the same in a tree.
+template <class Node>
+struct range_links {
+    Node* less = nullptr;
+    Node* more = nullptr;
+    std::size_t last_end = 0;  // of the ranges here and below
+};
+
+/// A tree of nodes that are somebody else's: nothing here needs memory.
+template <class Node>
+class range_index {
 public:
-    range_tree() noexcept = default;
-    ~range_tree() { destroy(root_); }
-    range_tree(range_tree&& other) noexcept : root_(std::exchange(other.root_, nullptr)) {}
-    range_tree& operator=(range_tree&& other) noexcept {
+    range_index() noexcept = default;
+    range_index(range_index&& other) noexcept : root_(std::exchange(other.root_, nullptr)) {}
+    range_index& operator=(range_index&& other) noexcept {
         std::swap(root_, other.root_);
         return *this;
     }
 
-    bool empty() const noexcept { return !root_ || root_->is_spare(); }
+    bool empty() const noexcept { return !root_; }
 
-    /// Throws std::bad_alloc.
-    Value& add(Value added) {
-        if (!root_ || !root_->is_spare()) {
-            auto& made = *new node(std::move(added));
-            insert(made);
-            return made;
+    /// REQUIRES: the node is in no tree.
+    void add(Node& added) noexcept {
+        Node** at = &root_;
+        while (*at && height(**at) >= height(added)) {
+            (*at)->last_end = std::max((*at)->last_end, added.range().end);
+            at = is_before(added, **at) ? &(*at)->less : &(*at)->more;
         }
-        static_cast<Value&>(*root_) = std::move(added);
-        root_->less = root_->more = nullptr;
-        root_->last_end = root_->range().end;
-        return *root_;
+        split(*at, added, added.less, added.more);
+        *at = &added;
+        update(added);
     }
 
-    /// REQUIRES: add() has returned it, and it was not removed since.
-    Value remove(Value& gone) noexcept {
-        auto& of = static_cast<node&>(gone);
-        if (root_ == &of && !of.less && !of.more) {
-            of.less = of.more = &of;
-            return std::move(gone);
-        }
-        take_out(root_, of);
-        Value result = std::move(gone);
-        delete &of;
-        return result;
+    /// REQUIRES: the node is in this tree.
+    void remove(Node& gone) noexcept { take_out(root_, gone); }
+
+    /// Returns the only node; null where there are none or several.
+    Node* only() const noexcept { return root_ && !root_->less && !root_->more ? root_ : nullptr; }
+
+    /// Takes all nodes out, and calls visit(Node&) for each, which may destroy it.
+    template <class Visit>
+    void clear(const Visit& visit) noexcept {
+        clear_below(std::exchange(root_, nullptr), visit);
     }
 
-    /// Returns whether visit(const Value&) returns true for a value that shares a byte with `range`; asks no more then.
+    /// Returns whether visit(Node&) returns true for a node that shares a byte with `range`; asks no more then.
     template <class Visit>
     bool any(byte_range range, const Visit& visit) const {
-        return !empty() && any_below(root_, range, visit);
+        return any_below(root_, range, visit);
     }
 
-    /// Returns whether visit(const Value&) returns true for any value.
+    /// Returns whether visit(Node&) returns true for any node.
     template <class Visit>
     bool any(const Visit& visit) const {
-        return !empty() && any_below(root_, visit);
+        return any_below(root_, visit);
     }
 
-    /// Calls visit(byte_range) for each run of bytes of `range` that values have, in order. Logarithmic for each value that
-    /// reaches further than those that begin before it.
+    /// Calls visit(byte_range) for each run of bytes of `range` that nodes have, in order. Logarithmic for each node
+    /// that reaches further than those that begin before it.
     template <class Visit>
     void for_each_run(byte_range range, const Visit& visit) const {
         for (std::size_t begin = range.begin; begin < range.end;) {
@@ -83,49 +87,28 @@ public:
     }
 
 private:
-    struct node final : Value {
-        explicit node(Value of) noexcept : Value(std::move(of)) {}
-
-        bool is_spare() const noexcept { return less == this; }
-
-        node* less = nullptr;  // itself in a spare node
-        node* more = nullptr;
-        std::size_t last_end = 0;  // of the ranges here and below
-    };
-
-    static bool is_before(const node& one, const node& other) noexcept {
+    static bool is_before(const Node& one, const Node& other) noexcept {
         const std::size_t begin = one.range().begin;
         const std::size_t other_begin = other.range().begin;
         return begin != other_begin ? begin < other_begin : std::less<>()(&one, &other);
     }
 
     /// Returns a number that looks random, and is the same as long as the node lives.
-    static std::uintptr_t height(const node& of) noexcept {
+    static std::uintptr_t height(const Node& of) noexcept {
         auto bits = reinterpret_cast<std::uintptr_t>(&of);
         bits = (bits ^ bits >> 30) * 0xbf58476d1ce4e5b9U;
         bits = (bits ^ bits >> 27) * 0x94d049bb133111ebU;
         return bits ^ bits >> 31;
     }
 
-    static void update(node& of) noexcept {
+    static void update(Node& of) noexcept {
         of.last_end = of.range().end;
         if (of.less) of.last_end = std::max(of.last_end, of.less->last_end);
         if (of.more) of.last_end = std::max(of.last_end, of.more->last_end);
     }
 
-    void insert(node& added) noexcept {
-        node** at = &root_;
-        while (*at && height(**at) >= height(added)) {
-            (*at)->last_end = std::max((*at)->last_end, added.range().end);
-            at = is_before(added, **at) ? &(*at)->less : &(*at)->more;
-        }
-        split(*at, added, added.less, added.more);
-        *at = &added;
-        update(added);
-    }
-
     /// Puts what is before `at` into `less`, and the rest into `more`.
-    static void split(node* of, const node& at, node*& less, node*& more) noexcept {
+    static void split(Node* of, const Node& at, Node*& less, Node*& more) noexcept {
         if (!of) {
             less = more = nullptr;
         } else if (is_before(*of, at)) {
@@ -140,9 +123,9 @@ private:
     }
 
     /// Returns both as one tree; all of `less` is before `more`.
-    static node* merged(node* less, node* more) noexcept {
+    static Node* merged(Node* less, Node* more) noexcept {
         if (!less || !more) return less ? less : more;
-        node* const top = height(*less) >= height(*more) ? less : more;
+        Node* const top = height(*less) >= height(*more) ? less : more;
         if (top == less) {
             less->more = merged(less->more, more);
         } else {
@@ -152,7 +135,7 @@ private:
         return top;
     }
 
-    static void take_out(node*& at, node& gone) noexcept {
+    static void take_out(Node*& at, Node& gone) noexcept {
         assert(at);
         if (at == &gone) {
             at = merged(gone.less, gone.more);
@@ -165,7 +148,7 @@ private:
     /// Returns where the last of the ranges that begin at `offset` or before it ends; 0 where there is none.
     std::size_t reach(std::size_t offset) const noexcept {
         std::size_t result = 0;
-        for (const node* at = empty() ? nullptr : root_; at;) {
+        for (const Node* at = root_; at;) {
             const bool begins = at->range().begin <= offset;
             if (begins) result = std::max(result, at->range().end);
             if (begins && at->less) result = std::max(result, at->less->last_end);
@@ -177,7 +160,7 @@ private:
     /// Returns where the first of the ranges that begin behind `offset` does; the largest number where none does.
     std::size_t next_begin(std::size_t offset) const noexcept {
         std::size_t result = std::numeric_limits<std::size_t>::max();
-        for (const node* at = empty() ? nullptr : root_; at;) {
+        for (const Node* at = root_; at;) {
             const bool is_behind = at->range().begin > offset;
             if (is_behind) result = at->range().begin;
             at = is_behind ? at->less : at->more;
@@ -186,33 +169,109 @@ private:
     }
 
     template <class Visit>
-    static bool any_below(const node* at, byte_range range, const Visit& visit) {
+    static bool any_below(Node* at, byte_range range, const Visit& visit) {
         for (; at && at->last_end > range.begin; at = at->more) {
             if (any_below(at->less, range, visit)) return true;
             if (at->range().begin >= range.end) return false;
-            if (at->range().overlaps(range) && visit(static_cast<const Value&>(*at))) return true;
+            if (at->range().overlaps(range) && visit(*at)) return true;
         }
         return false;
     }
 
     template <class Visit>
-    static bool any_below(const node* at, const Visit& visit) {
+    static bool any_below(Node* at, const Visit& visit) {
         for (; at; at = at->more) {
-            if (any_below(at->less, visit) || visit(static_cast<const Value&>(*at))) return true;
+            if (any_below(at->less, visit) || visit(*at)) return true;
         }
         return false;
     }
 
-    static void destroy(node* of) noexcept {
-        if (!of) return;
-        if (!of->is_spare()) {
-            destroy(of->less);
-            destroy(of->more);
+    template <class Visit>
+    static void clear_below(Node* of, const Visit& visit) noexcept {
+        while (of) {
+            clear_below(of->less, visit);
+            Node* const next = of->more;
+            visit(*of);
+            of = next;
         }
-        delete of;
     }
 
-    node* root_ = nullptr;
+    Node* root_ = nullptr;
+};
+
+/// A tree of values of its own, which stay where they are in memory. The last that is removed leaves room for one, so
+/// that a tree which has one value now and then needs memory once.
+template <class Value>
+class range_tree {
+public:
+    range_tree() noexcept = default;
+    ~range_tree() {
+        nodes_.clear([](node& each) { delete &each; });
+    }
+    range_tree(range_tree&&) noexcept = default;
+    range_tree& operator=(range_tree&&) noexcept = default;
+
+    bool empty() const noexcept { return nodes_.empty() || spare(); }
+
+    /// Throws std::bad_alloc.
+    Value& add(Value added) {
+        if (node* const room = spare()) {
+            nodes_.remove(*room);
+            static_cast<Value&>(*room) = std::move(added);
+            room->is_spare = false;
+            nodes_.add(*room);
+            return *room;
+        }
+        auto& made = *new node(std::move(added));
+        nodes_.add(made);
+        return made;
+    }
+
+    /// REQUIRES: add() has returned it, and it was not removed since.
+    Value remove(Value& gone) noexcept {
+        auto& of = static_cast<node&>(gone);
+        if (nodes_.only() == &of) {
+            of.is_spare = true;
+            return std::move(gone);
+        }
+        nodes_.remove(of);
+        Value result = std::move(gone);
+        delete &of;
+        return result;
+    }
+
+    /// Returns whether visit(const Value&) returns true for a value that shares a byte with `range`; asks no more then.
+    template <class Visit>
+    bool any(byte_range range, const Visit& visit) const {
+        return !empty() && nodes_.any(range, [&](const node& each) { return visit(static_cast<const Value&>(each)); });
+    }
+
+    /// Returns whether visit(const Value&) returns true for any value.
+    template <class Visit>
+    bool any(const Visit& visit) const {
+        return !empty() && nodes_.any([&](const node& each) { return visit(static_cast<const Value&>(each)); });
+    }
+
+    /// Calls visit(byte_range) for each run of bytes of `range` that values have, in order.
+    template <class Visit>
+    void for_each_run(byte_range range, const Visit& visit) const {
+        if (!empty()) nodes_.for_each_run(range, visit);
+    }
+
+private:
+    struct node final : Value, range_links<node> {
+        explicit node(Value of) noexcept : Value(std::move(of)) {}
+
+        bool is_spare = false;
+    };
+
+    /// Returns the node that has room for a value, or null. It is the only one then.
+    node* spare() const noexcept {
+        node* const only = nodes_.only();
+        return only && only->is_spare ? only : nullptr;
+    }
+
+    range_index<node> nodes_;
 };
 
 }  // namespace unibuf::coherence

@@ -15,7 +15,13 @@ protected:
     plan_of() { memories.share(b, host); }
 
     std::vector<step> steps(byte_range range, space_id where, access what) {
-        return plan(known, memories, queued, {range, where, what});
+        queued_works works;
+        for (queued_node& each : queued) works.add(each);
+        return plan(known, memories, works, {range, where, what});
+    }
+
+    void queue(std::uint64_t number, byte_range part, space_id where, bool writes) {
+        queued.push_back({{.ticket = {number}, .part = part, .where = where, .writes = writes}, {}});
     }
 
     /// Makes `where` alone current in all bytes, which have been written.
@@ -23,7 +29,7 @@ protected:
 
     directory known{100};
     sharing memories;
-    std::vector<queued_work> queued;
+    std::vector<queued_node> queued;
     const byte_range all{0, 100};
 };
 
@@ -98,26 +104,26 @@ TEST_F(plan_of, a_side_that_has_the_newest_is_not_given_what_is_older) {
 
 TEST_F(plan_of, a_reader_waits_for_writers_of_its_memory_only) {
     written_at(a);
-    queued = {{.ticket = 1, .part = {0, 10}, .where = a, .writes = false},
-              {.ticket = 2, .part = {5, 20}, .where = a, .writes = true},
-              {.ticket = 3, .part = {0, 100}, .where = host, .writes = true},
-              {.ticket = 4, .part = {50, 100}, .where = a, .writes = true}};
+    queue(1, {0, 10}, a, false);
+    queue(2, {5, 20}, a, true);
+    queue(3, {0, 100}, host, true);
+    queue(4, {50, 100}, a, true);
     const std::vector<step> planned = steps({0, 50}, a, access::read);
     ASSERT_EQ(planned.size(), 1u);
     EXPECT_EQ(planned[0].does, kind::wait);
-    EXPECT_EQ(planned[0].ticket, 2u);
+    EXPECT_EQ(planned[0].ticket.number, 2u);
 }
 
 TEST_F(plan_of, a_writer_waits_for_readers_too) {
     written_at(a);
-    queued = {{.ticket = 1, .part = all, .where = a, .writes = false}};
+    queue(1, all, a, false);
     ASSERT_EQ(steps(all, a, access::write).size(), 1u);
     EXPECT_TRUE(steps(all, a, access::read).empty());
 }
 
 TEST_F(plan_of, work_on_shared_memory_is_waited_for_by_all_who_share_it) {
     written_at(b);
-    queued = {{.ticket = 1, .part = all, .where = b, .writes = true}};
+    queue(1, all, b, true);
     const std::vector<step> planned = steps(all, host, access::read);
     ASSERT_EQ(planned.size(), 2u);
     EXPECT_EQ(planned[0].does, kind::wait);
@@ -126,8 +132,8 @@ TEST_F(plan_of, work_on_shared_memory_is_waited_for_by_all_who_share_it) {
 
 TEST_F(plan_of, a_move_waits_for_both_of_its_ends) {
     written_at(a);
-    queued = {{.ticket = 1, .part = all, .where = a, .writes = true},
-              {.ticket = 2, .part = all, .where = host, .writes = false}};
+    queue(1, all, a, true);
+    queue(2, all, host, false);
     const std::vector<step> planned = steps(all, host, access::read);
     ASSERT_GE(planned.size(), 3u);
     EXPECT_EQ(planned[0].does, kind::wait);
@@ -138,16 +144,16 @@ TEST_F(plan_of, a_move_waits_for_both_of_its_ends) {
 
 TEST_F(plan_of, a_move_waits_for_those_who_still_read_what_it_overwrites) {
     written_at(host);
-    queued = {{.ticket = 1, .part = all, .where = a, .writes = false}};
+    queue(1, all, a, false);
     EXPECT_EQ(steps(all, a, access::read),
-              (std::vector<step>{{.does = kind::wait, .part = all, .from = a, .ticket = 1},
+              (std::vector<step>{{.does = kind::wait, .part = all, .from = a, .ticket = {1}},
                                  {.does = kind::move, .part = all, .from = host, .to = a}}));
 }
 
 TEST_F(plan_of, pieces_that_wait_for_the_same_work_wait_once) {
     written_at(a);
     wrote(known, {10, 20}, host);
-    queued = {{.ticket = 1, .part = all, .where = a, .writes = true}};
+    queue(1, all, a, true);
     const std::vector<step> planned = steps(all, host, access::read);
     EXPECT_EQ(std::count_if(planned.begin(), planned.end(), [](const step& s) { return s.does == kind::wait; }), 1);
 }
