@@ -45,8 +45,4 @@ std::size_t bands::boxes_of(const list& all) noexcept {
     return result;
 }
 
-void bands::add_to(summary& to, const list& all) noexcept {
-    for (const band& each : all) each.inner.empty() ? to.add(summary_of(each.known)) : add_to(to, each.inner);
-}
-
 }  // namespace unibuf::coherence

@@ -14,7 +14,7 @@ namespace unibuf::coherence {
 /// A sorted list of bands along the first axis of a lattice. All of a band is known alike, or it has a list for the
 /// next axis. Equal neighbours are one band, so there is one form for what is known: a column that one space wrote is
 /// one band with a list of three, however many rows it has; the shell of a block is 27 boxes at the most. Looking up
-/// is linear in the bands that the asked box cuts; join() is linear in all bands.
+/// and joining are linear in the bands that the asked box cuts.
 class bands {
 public:
     /// Makes bands of `bytes`, a multiple of the first pitch, that are all known as `known`.
@@ -30,16 +30,20 @@ public:
     /// Returns the number of boxes that are told apart.
     std::size_t boxes() const noexcept { return boxes_of(list_); }
 
-    summary summarize() const noexcept {
-        summary result = summary_of(first());
-        add_to(result, list_);
-        return result;
+    /// Returns whether visit(const box&, const knowledge&) returns true for a box that has bytes of `within`, clipped
+    /// to it; asks no more then.
+    template <class Visit>
+    bool any(const box& within, const Visit& visit) const {
+        return any_in(list_, 0, indices_, within, visit);
     }
 
     /// Calls visit(const box&, const knowledge&) for each box that has bytes of `within`, clipped to it.
     template <class Visit>
-    void for_each(const box& within, Visit visit) const {
-        for_each_in(list_, 0, indices_, within, visit);
+    void for_each(const box& within, const Visit& visit) const {
+        any(within, [&](const box& piece, const knowledge& k) {
+            visit(piece, k);
+            return false;
+        });
     }
 
     /// Calls visit(byte_range, const knowledge&) for all runs of `within`, in order.
@@ -51,19 +55,20 @@ public:
     /// Makes bands begin and end where `within` does. Where it throws, some do; what is known is as before.
     void divide(const box& within) { divide_in(list_, 0, indices_, within); }
 
-    /// Calls change(knowledge&), which does not throw, for all that is known of bytes of `within`.
-    /// REQUIRES: divide(within) was called, and join() has not joined there since.
+    /// Calls change(knowledge&, std::size_t bytes), which does not throw, for all that is known of bytes of `within`,
+    /// and says of how many. REQUIRES: divide(within) was called, and join() has not joined there since.
     template <class Change>
-    void change(const box& within, Change change) noexcept {
-        change_in(list_, 0, indices_, within, change);
+    void change(const box& within, const Change& change) noexcept {
+        change_in(list_, 0, indices_, within, 1, change);
     }
 
-    /// Joins equal neighbours, but where keeps(axis, index, of) holds: it is asked whether what is behind `index` stays
-    /// apart from what is before it, within the bands that the indices of `of` on the axes before name.
+    /// Joins equal neighbours among the bands that `around` has bytes of and those beside them, but where
+    /// keeps(axis, index, of) holds: it is asked whether what is behind `index` stays apart from what is before it,
+    /// within the bands that the indices of `of` on the axes before name.
     template <class Keeps>
-    void join(const Keeps& keeps) noexcept {
+    void join(const box& around, const Keeps& keeps) noexcept {
         box within{.on = on_};
-        join_in(list_, 0, indices_, within, keeps);
+        join_in(list_, 0, indices_, around, within, keeps);
     }
 
     friend bool operator==(const bands&, const bands&) = default;
@@ -91,28 +96,28 @@ private:
     }
 
     template <class Visit>
-    void for_each_in(const list& all, std::size_t axis, std::size_t indices, const box& within, Visit& visit) const {
-        for (std::size_t i = 0; i < all.size() && all[i].begin < within.end[axis]; ++i) {
+    bool any_in(const list& all, std::size_t axis, std::size_t indices, const box& within, const Visit& visit) const {
+        for (std::size_t i = place_of(all, within.begin[axis]); i < all.size() && all[i].begin < within.end[axis];
+             ++i) {
             box piece = within;
             piece.begin[axis] = std::max(all[i].begin, within.begin[axis]);
             piece.end[axis] = std::min(end_of(all, i, indices), within.end[axis]);
-            if (piece.begin[axis] >= piece.end[axis]) continue;
-            if (all[i].inner.empty()) {
-                visit(std::as_const(piece), all[i].known);
-            } else {
-                for_each_in(all[i].inner, axis + 1, on_.extent(axis + 1), piece, visit);
-            }
+            const bool found = all[i].inner.empty()
+                                   ? visit(std::as_const(piece), all[i].known)
+                                   : any_in(all[i].inner, axis + 1, on_.extent(axis + 1), piece, visit);
+            if (found) return true;
         }
+        return false;
     }
 
     template <class Visit>
     void for_each_run_in(const list& all, std::size_t axis, std::size_t indices, const box& within, std::size_t offset,
                          Visit& visit) const {
         const std::size_t pitch = on_.pitch[axis];
-        for (std::size_t i = 0; i < all.size() && all[i].begin < within.end[axis]; ++i) {
+        for (std::size_t i = place_of(all, within.begin[axis]); i < all.size() && all[i].begin < within.end[axis];
+             ++i) {
             const std::size_t begin = std::max(all[i].begin, within.begin[axis]);
             const std::size_t end = std::min(end_of(all, i, indices), within.end[axis]);
-            if (begin >= end) continue;
             const band& each = all[i];
             if (each.inner.empty() && is_full_behind(within, axis)) {
                 visit(byte_range{offset + begin * pitch, offset + end * pitch}, each.known);
@@ -143,41 +148,44 @@ private:
     }
 
     template <class Change>
-    void change_in(list& all, std::size_t axis, [[maybe_unused]] std::size_t indices, const box& within,
-                   Change& change) noexcept {
+    void change_in(list& all, std::size_t axis, std::size_t indices, const box& within, std::size_t times,
+                   const Change& change) noexcept {
         for (std::size_t i = place_of(all, within.begin[axis]); i < all.size() && all[i].begin < within.end[axis];
              ++i) {
             assert(within.begin[axis] <= all[i].begin && end_of(all, i, indices) <= within.end[axis]);
             band& each = all[i];
+            const std::size_t all_times = times * (end_of(all, i, indices) - each.begin);
             if (!each.inner.empty()) {
-                change_in(each.inner, axis + 1, on_.extent(axis + 1), within, change);
+                change_in(each.inner, axis + 1, on_.extent(axis + 1), within, all_times, change);
             } else {
                 assert(is_full_behind(within, axis));
-                change(each.known);
+                change(each.known, all_times * on_.pitch[axis]);
             }
         }
     }
 
     template <class Keeps>
-    void join_in(list& all, std::size_t axis, std::size_t indices, box& within, const Keeps& keeps) noexcept {
-        for (std::size_t i = 0; i < all.size(); ++i) {
+    void join_in(list& all, std::size_t axis, std::size_t indices, const box& around, box& within,
+                 const Keeps& keeps) noexcept {
+        std::size_t kept = place_of(all, around.begin[axis] - (around.begin[axis] != 0));
+        const std::size_t end = std::min(place_of(all, around.end[axis]) + 1, all.size());
+        for (std::size_t i = kept; i < end; ++i) {
             band& each = all[i];
             if (each.inner.empty()) continue;
             within.begin[axis] = each.begin;
             within.end[axis] = end_of(all, i, indices);
-            join_in(each.inner, axis + 1, on_.extent(axis + 1), within, keeps);
+            join_in(each.inner, axis + 1, on_.extent(axis + 1), around, within, keeps);
             if (each.inner.size() != 1 || !each.inner.front().inner.empty()) continue;
             each.known = each.inner.front().known;
             each.inner = {};
         }
-        std::size_t kept = 0;
-        for (std::size_t i = 1; i < all.size(); ++i) {
+        for (std::size_t i = kept + 1; i < end; ++i) {
             const bool alike = all[i].known == all[kept].known && all[i].inner == all[kept].inner;
             if (alike && !keeps(axis, all[i].begin, std::as_const(within))) continue;
             ++kept;
             if (kept != i) all[kept] = std::move(all[i]);
         }
-        all.erase(all.begin() + static_cast<std::ptrdiff_t>(kept + 1), all.end());
+        all.erase(all.begin() + static_cast<std::ptrdiff_t>(kept + 1), all.begin() + static_cast<std::ptrdiff_t>(end));
     }
 
     void divide_in(list& all, std::size_t axis, std::size_t indices, const box& within);
@@ -185,7 +193,6 @@ private:
     static std::size_t split(list& all, std::size_t at, std::size_t indices);
     static const knowledge& first_of(const list& all) noexcept;
     static std::size_t boxes_of(const list& all) noexcept;
-    static void add_to(summary& to, const list& all) noexcept;
 
     lattice on_;
     std::size_t indices_;  // along the first axis

@@ -17,17 +17,21 @@ directory::many& directory::with_many() {
     return *many_;
 }
 
+/// Makes room for more pieces than one. What is known of the only one counts for all bytes.
+void directory::begin_to_count() {
+    many& all = with_many();
+    if (!is_one()) return;
+    all.shares.assign(1, {first(), bytes_});
+    all.counts = true;
+}
+
 /// Makes a range begin at `offset`.
 void directory::split(std::size_t offset) {
     if (offset == 0 || offset >= bytes_) return;
     const std::size_t index = index_at(offset);
     if (begin_of(index) == offset) return;
-    many& all = with_many();
-    if (all.later.empty()) {
-        all.shares.assign(1, {first_, bytes_});
-        all.counts = true;
-    }
-    all.later.insert(all.later.begin() + static_cast<std::ptrdiff_t>(index), segment{offset, known(index)});
+    begin_to_count();
+    many_->later.insert(many_->later.begin() + static_cast<std::ptrdiff_t>(index), segment{offset, known(index)});
 }
 
 /// Makes pieces begin and end where `part` does. Where it throws, some do.
@@ -60,12 +64,8 @@ void directory::divide(const byte_ranges& ranges) {
         begin_at(each.end);
     }
     begin_at(bytes_);
-    many& all = with_many();
-    if (all.later.empty()) {
-        all.shares.assign(1, {first_, bytes_});
-        all.counts = true;
-    }
-    all.later = std::move(next);
+    begin_to_count();
+    many_->later = std::move(next);
 }
 
 /// Makes the pieces boxes of the lattice. Returns false, and does nothing, where that does not fit, or where there are
@@ -76,28 +76,39 @@ bool directory::see_as_boxes(const lattice& on) {
     for_each_range(whole(), [&](byte_range range, const knowledge& known) {
         for_each_box(range, on, [&](const box& of) {
             made.divide(of);
-            made.change(of, [&](knowledge& k) { k = known; });
+            made.change(of, [&](knowledge& k, std::size_t) { k = known; });
         });
     });
-    many& all = with_many();
-    all.later = {};
-    all.shares = {};
-    all.boxes = std::move(made);
+    begin_to_count();
+    many_->later = {};
+    many_->boxes = std::move(made);
     return true;
 }
 
 /// Joins neighbours that are alike among the pieces that `around` has bytes of, and those beside them.
-void directory::join(byte_range around) noexcept {
+void directory::join(const region& around) noexcept {
     if (!many_) return;
-    if (!boxes()) {
-        const std::size_t last = around.end < bytes_ ? index_at(around.end) + 1 : ranges();
-        return join_ranges(index_at(std::min(around.begin, bytes_ - 1)), last);
-    }
-    if (many_->promises) {
-        boxes()->join([&](std::size_t axis, std::size_t index, const box& of) { return keeps(axis, index, of); });
+    if (boxes()) {
+        join_boxes(around);
     } else {
-        boxes()->join([](std::size_t, std::size_t, const box&) { return false; });
+        const byte_range hull = around.hull();
+        const std::size_t last = hull.end < bytes_ ? index_at(hull.end) + 1 : ranges();
+        join_ranges(index_at(std::min(hull.begin, bytes_ - 1)), last);
     }
+    if (!many_) return;
+    std::erase_if(many_->shares, [](const share& each) { return each.bytes == 0; });
+    if (!many_->counts) count_all();
+}
+
+void directory::join_boxes(const region& around) noexcept {
+    for_each_box_of(around, [&](const box& of) {
+        if (many_->promises) {
+            boxes()->join(of,
+                          [&](std::size_t axis, std::size_t index, const box& in) { return keeps(axis, index, in); });
+        } else {
+            boxes()->join(of, [](std::size_t, std::size_t, const box&) { return false; });
+        }
+    });
     if (many_->promises || !boxes()->is_one()) return;
     first_ = boxes()->first();
     many_.reset();
@@ -119,8 +130,6 @@ void directory::join_ranges(std::size_t first, std::size_t last) noexcept {
         constexpr std::size_t worth_it = 64;  // memory that was needed once
         if (later.capacity() > worth_it && later.size() < later.capacity() / 4) later.shrink_to_fit();
     }
-    std::erase_if(many_->shares, [](const share& each) { return each.bytes == 0; });
-    if (!many_->counts) count_all();
 }
 
 /// Returns whether a promise needs a piece to begin at `offset`.
@@ -166,32 +175,24 @@ void directory::count(const knowledge& before, const knowledge& after, std::size
 void directory::count_all() noexcept {
     many_->shares.clear();
     many_->counts = true;
-    for (std::size_t i = 0; i < ranges() && many_->counts; ++i) {
-        const std::size_t bytes = begin_of(i + 1) - begin_of(i);
-        const auto found = std::ranges::find(many_->shares, known(i), &share::known);
+    for_each(whole(), [&](const region& piece, const knowledge& k) {
+        if (!many_->counts) return;
+        const auto found = std::ranges::find(many_->shares, k, &share::known);
         if (found != many_->shares.end()) {
-            found->bytes += bytes;
-            continue;
+            found->bytes += piece.size();
+            return;
         }
         try {
-            many_->shares.push_back({known(i), bytes});
+            many_->shares.push_back({k, piece.size()});
         } catch (const std::bad_alloc&) {
             many_->counts = false;
         }
-    }
+    });
 }
 
 summary directory::summarize() const noexcept {
-    if (boxes()) return boxes()->summarize();
-    summary result = summary_of(first_);
-    if (is_one()) return result;
-    if (!many_->counts) {
-        for (const segment& each : many_->later) result.add(summary_of(each.known));
-        return result;
-    }
-    for (const share& each : many_->shares) {
-        if (each.bytes != 0) result.add(summary_of(each.known));
-    }
+    summary result = summary_of(first());
+    for_each_kind([&](const knowledge& k) { result.add(summary_of(k)); });
     return result;
 }
 

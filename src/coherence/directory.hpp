@@ -54,7 +54,7 @@ public:
     /// Returns what is known of the first byte.
     const knowledge& first() const noexcept { return boxes() ? boxes()->first() : first_; }
 
-    /// Returns what is known of all bytes. Linear in the number of distinct kinds of knowledge, or in that of boxes.
+    /// Returns what is known of all bytes. Linear in the number of distinct kinds of knowledge.
     coherence::summary summarize() const noexcept;
 
     /// Calls visit(const region&, const knowledge&) for each piece that has bytes of `part`, clipped to it.
@@ -102,35 +102,45 @@ public:
         return result;
     }
 
+    /// Calls visit(const knowledge&) once for each kind of knowledge that there is of any bytes, in no order.
+    template <class Visit>
+    void for_each_kind(const Visit& visit) const {
+        if (is_one()) return visit(first());
+        if (!many_->counts) return for_each(whole(), [&](const region&, const knowledge& k) { visit(k); });
+        for (const share& each : many_->shares) {
+            if (each.bytes != 0) visit(each.known);
+        }
+    }
+
     template <class Is>
     bool any(const region& part, const Is& is) const noexcept {
-        bool result = false;
-        const auto look = [&](const auto&, const knowledge& k) { result = result || std::invoke(is, k); };
-        if (boxes()) {
-            for_each_box_of(part, [&](const box& of) { boxes()->for_each(of, look); });
-        } else {
-            part.for_each_run([&](byte_range run) { for_each_range(run, look); });
-        }
-        return result;
+        return !first_where(part, is).empty();
     }
 
     /// Returns the hull of the first piece of `part` of which is(const knowledge&) holds. Empty where there is none.
     template <class Is>
     byte_range first_where(const region& part, const Is& is) const noexcept {
         byte_range result;
-        const auto hull_of = [](const auto& piece) {
-            if constexpr (std::is_same_v<std::decay_t<decltype(piece)>, box>)
-                return piece.hull();
-            else
-                return piece;
-        };
-        const auto look = [&](const auto& piece, const knowledge& k) {
-            if (result.empty() && std::invoke(is, k)) result = hull_of(piece);
+        if (bytes_ != 0 && part.is_range() && part.hull().contains(whole())) {
+            bool any = false;
+            for_each_kind([&](const knowledge& k) { any = any || std::invoke(is, k); });
+            if (!any) return result;
+        }
+        const auto look = [&](byte_range piece, const knowledge& k) {
+            if (std::invoke(is, k)) result = piece;
+            return !result.empty();
         };
         if (boxes()) {
-            for_each_box_of(part, [&](const box& of) { boxes()->for_each(of, look); });
+            for_each_box_of(part, [&](const box& of) {
+                if (result.empty())
+                    boxes()->any(of, [&](const box& piece, const knowledge& k) {
+                        return std::invoke(is, k) && look(piece.hull(), k);
+                    });
+            });
         } else {
-            part.for_each_run([&](byte_range run) { for_each_range(run, look); });
+            part.for_each_run([&](byte_range run) {
+                if (result.empty()) any_range(run, look);
+            });
         }
         return result;
     }
@@ -169,7 +179,7 @@ private:
 
     struct many {
         std::vector<segment> later;         // the ranges behind the first
-        std::vector<share> shares;          // cover all bytes; of no use where there is one range
+        std::vector<share> shares;          // cover all bytes; of no use where there is one piece
         bool counts = true;                 // where false, there was no memory for a share
         std::optional<bands> boxes;         // in the place of all ranges, where the pieces are boxes
         const promise* promises = nullptr;  // those that live
@@ -183,13 +193,23 @@ private:
     bands* boxes() noexcept { return const_cast<bands*>(std::as_const(*this).boxes()); }
     std::size_t ranges() const noexcept { return many_ ? 1 + many_->later.size() : 1; }
 
+    /// Returns whether visit(byte_range, const knowledge&) returns true for a piece of the range; asks no more then.
     template <class Visit>
-    void for_each_range(byte_range range, Visit visit) const {
+    bool any_range(byte_range range, const Visit& visit) const {
         range = range.clipped_to(whole());
-        if (range.empty()) return;
+        if (range.empty()) return false;
         for (std::size_t i = index_at(range.begin); i < ranges() && begin_of(i) < range.end; ++i) {
-            visit(range.clipped_to({begin_of(i), begin_of(i + 1)}), known(i));
+            if (visit(range.clipped_to({begin_of(i), begin_of(i + 1)}), known(i))) return true;
         }
+        return false;
+    }
+
+    template <class Visit>
+    void for_each_range(byte_range range, const Visit& visit) const {
+        any_range(range, [&](byte_range piece, const knowledge& k) {
+            visit(piece, k);
+            return false;
+        });
     }
 
     template <class Change>
@@ -206,8 +226,17 @@ private:
     }
 
     template <class Change>
+    void change_box(const box& within, const Change& change) noexcept {
+        boxes()->change(within, [&](knowledge& k, std::size_t bytes) {
+            const knowledge before = k;
+            change(k);
+            count(before, k, bytes);
+        });
+    }
+
+    template <class Change>
     void change_piece(const region& part, const Change& change) noexcept {
-        if (boxes()) return for_each_box_of(part, [&](const box& of) { boxes()->change(of, change); });
+        if (boxes()) return for_each_box_of(part, [&](const box& of) { change_box(of, change); });
         part.for_each_run([&](byte_range run) { change_range(run, change); });
     }
 
@@ -236,7 +265,9 @@ private:
     void divide(const region& part);
     void divide(const byte_ranges& ranges);
     bool see_as_boxes(const lattice& on);
-    void join(byte_range around) noexcept;
+    void join(const region& around) noexcept;
+    void join_boxes(const region& around) noexcept;
+    void begin_to_count();
     void join_ranges(std::size_t first, std::size_t last) noexcept;
     bool keeps(std::size_t offset) const noexcept;
     bool keeps(std::size_t axis, std::size_t index, const box& of) const noexcept;
@@ -287,7 +318,7 @@ private:
         try {
             in_.divide(bytes);
         } catch (...) {
-            in_.join(part_.hull());
+            in_.join(part_);
             throw;
         }
         begin();

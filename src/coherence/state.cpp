@@ -12,7 +12,7 @@ buffer_state state_of(const directory& known, space_set allocated) {
     bool host_lacks = false;                         // a device has bytes that the host lacks
     bool devices_lack = false;                       // the host has bytes that no device has
     space_set complete = allocated & ~set_of(host);  // the devices that are current everywhere
-    known.for_each(known.whole(), [&](const region&, const knowledge& k) {
+    known.for_each_kind([&](const knowledge& k) {
         const bool host_wrote = k.taken_for_written();
         if (k.what == content::unwritten && !host_wrote) return;  // zero everywhere: no side has more of it
         const space_set current = host_wrote ? set_of(host) : k.current;

@@ -94,7 +94,7 @@ void stop_watching(directory& known, const region& part) { known.update(part, as
 
 void stop_watching(const directory::promise& in, const region& part) noexcept { in.update(part, assume_pointers); }
 
-bool any_exposed(const directory& known) { return known.any(known.whole(), &knowledge::exposed); }
+bool any_exposed(const directory& known) { return known.summarize().any_exposed; }
 
 void assume_host_writes(directory& known, const region& part) {
     known.update(part, [](knowledge& k) {

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
+#include <set>
 #include <vector>
 
 #include "any_region.hpp"
@@ -16,6 +17,18 @@ std::vector<knowledge> byte_by_byte(const directory& known) {
     std::vector<knowledge> result;
     known.for_each_run(known.whole(),
                        [&](byte_range range, const knowledge& k) { result.insert(result.end(), range.size(), k); });
+    return result;
+}
+
+std::set<space_set> kinds_of(const std::vector<knowledge>& all) {
+    std::set<space_set> result;
+    for (const knowledge& each : all) result.insert(each.current);
+    return result;
+}
+
+std::set<space_set> kinds_of(const directory& known) {
+    std::set<space_set> result;
+    known.for_each_kind([&](const knowledge& k) { RC_ASSERT(result.insert(k.current).second); });
     return result;
 }
 
@@ -37,6 +50,7 @@ RC_GTEST_PROP(directory, agrees_with_one_entry_a_byte, ()) {
         space_set everywhere = ~space_set{0};
         for (const knowledge& each : expected) everywhere &= each.current;
         RC_ASSERT(known.summarize().current == everywhere);
+        RC_ASSERT(kinds_of(known) == kinds_of(expected));
     }
 }
 
@@ -54,6 +68,7 @@ RC_GTEST_PROP(directory, of_boxes_agrees_with_one_entry_a_byte, ()) {
         space_set everywhere = ~space_set{0};
         for (const knowledge& each : expected) everywhere &= each.current;
         RC_ASSERT(known.summarize().current == everywhere);
+        RC_ASSERT(kinds_of(known) == kinds_of(expected));
 
         const region asked = test::any_region(lattices, bytes);
         std::vector<std::size_t> visited;
@@ -104,8 +119,13 @@ TEST(bands, have_one_form) {
     const box whole{.on = on, .begin = {0, 0}, .end = {3, 3}};
     const auto flip_in = [](bands& of, const box& within) {
         of.divide(within);
-        of.change(within, [](knowledge& k) { k.current ^= 1; });
-        of.join([](std::size_t, std::size_t, const box&) { return false; });
+        std::size_t changed = 0;
+        of.change(within, [&](knowledge& k, std::size_t bytes_of_it) {
+            k.current ^= 1;
+            changed += bytes_of_it;
+        });
+        EXPECT_EQ(changed, within.size());
+        of.join(within, [](std::size_t, std::size_t, const box&) { return false; });
     };
     std::vector<bands> all;
     for (unsigned content = 0; content < 1U << bytes; ++content) {
