@@ -6,11 +6,6 @@
 #include <utility>
 
 namespace unibuf::coherence {
-/// Returns the index of the range that holds `offset`.
-std::size_t directory::index_at(std::size_t offset) const noexcept {
-    const std::span<const segment> all = later();
-    return static_cast<std::size_t>(std::ranges::upper_bound(all, offset, {}, &segment::begin) - all.begin());
-}
 
 directory::many& directory::with_many() {
     if (!many_) many_ = std::make_unique<many>();
@@ -28,10 +23,13 @@ void directory::begin_to_count() {
 /// Makes a range begin at `offset`.
 void directory::split(std::size_t offset) {
     if (offset == 0 || offset >= bytes_) return;
-    const std::size_t index = index_at(offset);
-    if (begin_of(index) == offset) return;
-    begin_to_count();
-    many_->later.insert(many_->later.begin() + static_cast<std::ptrdiff_t>(index), segment{offset, known(index)});
+    if (is_one()) {
+        begin_to_count();
+        many_->ranges = piece_list<segment>({{0, first_}, {offset, first_}});
+        return;
+    }
+    const auto piece = many_->ranges.at(offset);
+    if (piece->begin != offset) many_->ranges.insert_behind(piece, {offset, piece->known});
 }
 
 /// Makes pieces begin and end where `part` does. Where it throws, some do.
@@ -50,29 +48,28 @@ void directory::divide(const byte_ranges& ranges) {
         return;
     }
     std::vector<segment> next;
-    next.reserve(this->ranges() + 2 * ranges.count());
-    std::size_t i = 0;
-    const auto begin_at = [&](std::size_t offset) {
-        for (; i + 1 < this->ranges() && begin_of(i + 1) <= offset; ++i)
-            next.push_back({begin_of(i + 1), known(i + 1)});
-        if (offset != 0 && offset < bytes_ && begin_of(i) != offset && (next.empty() || next.back().begin != offset)) {
-            next.push_back({offset, known(i)});
+    next.reserve(pieces() + 2 * ranges.count());
+    auto at = ranges.begin();
+    bool ends = false;  // the next place to divide at is the end of `at`
+    const auto next_place = [&] { return at == ranges.end() ? bytes_ : ends ? at->end : at->begin; };
+    for_each_range(whole(), [&](byte_range piece, const knowledge& known) {
+        next.push_back({piece.begin, known});
+        for (std::size_t place = next_place(); place < piece.end; place = next_place()) {
+            if (place > piece.begin) next.push_back({place, known});
+            if (ends) ++at;
+            ends = !ends;
         }
-    };
-    for (const byte_range& each : ranges) {
-        begin_at(each.begin);
-        begin_at(each.end);
-    }
-    begin_at(bytes_);
+    });
+    piece_list<segment> made(next);
     begin_to_count();
-    many_->later = std::move(next);
+    many_->ranges = std::move(made);
 }
 
 /// Makes the pieces boxes of the lattice. Returns false, and does nothing, where that does not fit, or where there are
 /// many.
 bool directory::see_as_boxes(const lattice& on) {
-    if (bytes_ % on.pitch[0] != 0 || ranges() > most_made_boxes) return false;
-    bands made(on, bytes_, first_);
+    if (bytes_ % on.pitch[0] != 0 || pieces() > most_made_boxes) return false;
+    bands made(on, bytes_, first());
     for_each_range(whole(), [&](byte_range range, const knowledge& known) {
         for_each_box(range, on, [&](const box& of) {
             made.divide(of);
@@ -80,7 +77,7 @@ bool directory::see_as_boxes(const lattice& on) {
         });
     });
     begin_to_count();
-    many_->later = {};
+    many_->ranges = {};
     many_->boxes = std::move(made);
     return true;
 }
@@ -91,9 +88,7 @@ void directory::join(const region& around) noexcept {
     if (boxes()) {
         join_boxes(around);
     } else {
-        const byte_range hull = around.hull();
-        const std::size_t last = hull.end < bytes_ ? index_at(hull.end) + 1 : ranges();
-        join_ranges(index_at(std::min(hull.begin, bytes_ - 1)), last);
+        join_ranges(around.hull());
     }
     if (!many_) return;
     std::erase_if(many_->shares, [](const share& each) { return each.bytes == 0; });
@@ -114,22 +109,22 @@ void directory::join_boxes(const region& around) noexcept {
     many_.reset();
 }
 
-/// Joins equal neighbours among the ranges [first, last) and the one before them.
-void directory::join_ranges(std::size_t first, std::size_t last) noexcept {
-    std::size_t kept = first ? first - 1 : 0;
-    const std::size_t end = std::min(last, ranges());
-    for (std::size_t i = kept + 1; i < end; ++i) {
-        if (known(i) == known(kept) && !(many_->promises && keeps(begin_of(i)))) continue;
-        ++kept;
-        if (kept != i) many_->later[kept - 1] = many_->later[i - 1];
+void directory::join_ranges(byte_range around) noexcept {
+    if (is_one()) return;
+    piece_list<segment>& all = many_->ranges;
+    const std::size_t begin = std::min(around.begin, bytes_ - 1);
+    auto kept = all.at(begin - (begin != 0));
+    auto end = all.at(std::min(around.end, bytes_ - 1));
+    ++end;
+    auto each = kept;
+    for (++each; each != end; ++each) {
+        if (each->known == kept->known && !(many_->promises && keeps(each->begin))) continue;
+        *++kept = *each;
     }
-    if (kept + 1 < end) {
-        std::vector<segment>& later = many_->later;
-        const auto begin = later.begin();
-        later.erase(begin + static_cast<std::ptrdiff_t>(kept), begin + static_cast<std::ptrdiff_t>(end - 1));
-        constexpr std::size_t worth_it = 64;  // memory that was needed once
-        if (later.capacity() > worth_it && later.size() < later.capacity() / 4) later.shrink_to_fit();
-    }
+    all.erase(++kept, end);
+    if (all.size() != 1) return;
+    first_ = all.begin()->known;
+    all = {};
 }
 
 /// Returns whether a promise needs a piece to begin at `offset`.
@@ -175,15 +170,15 @@ void directory::count(const knowledge& before, const knowledge& after, std::size
 void directory::count_all() noexcept {
     many_->shares.clear();
     many_->counts = true;
-    for_each(whole(), [&](const region& piece, const knowledge& k) {
+    for_each_size([&](const knowledge& k, std::size_t bytes) {
         if (!many_->counts) return;
         const auto found = std::ranges::find(many_->shares, k, &share::known);
         if (found != many_->shares.end()) {
-            found->bytes += piece.size();
+            found->bytes += bytes;
             return;
         }
         try {
-            many_->shares.push_back({k, piece.size()});
+            many_->shares.push_back({k, bytes});
         } catch (const std::bad_alloc&) {
             many_->counts = false;
         }

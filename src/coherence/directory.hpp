@@ -15,14 +15,15 @@
 #include "coherence/bands.hpp"
 #include "coherence/byte_ranges.hpp"
 #include "coherence/knowledge.hpp"
+#include "coherence/piece_list.hpp"
 #include "coherence/region.hpp"
 
 namespace unibuf::coherence {
 
 /// A map of bytes, in pieces that are known alike each. The pieces are ranges; from the first change of a box on, until
 /// all bytes are known alike again, they are boxes of its lattice (bands.hpp). Neighbours that are known alike are one
-/// piece, so a buffer that is whole everywhere is one, and needs no memory beyond this object. Looking up a range is
-/// logarithmic in the number of ranges; a change moves what is behind it.
+/// piece, so a buffer that is whole everywhere is one, and needs no memory beyond this object. Looking up a range and
+/// changing it are logarithmic in the number of ranges, and linear in those that it has.
 class directory {
 public:
     explicit directory(std::size_t bytes) : bytes_(bytes) {}
@@ -46,13 +47,19 @@ public:
 
     std::size_t bytes() const noexcept { return bytes_; }
     byte_range whole() const noexcept { return {0, bytes_}; }
-    std::size_t pieces() const noexcept { return boxes() ? boxes()->boxes() : ranges(); }
+    std::size_t pieces() const noexcept {
+        if (is_one()) return 1;
+        return boxes() ? boxes()->boxes() : many_->ranges.size();
+    }
 
     /// Returns whether all bytes are known alike: as first().
-    bool is_one() const noexcept { return !many_ || (many_->later.empty() && !many_->boxes); }
+    bool is_one() const noexcept { return !many_ || (many_->ranges.empty() && !many_->boxes); }
 
     /// Returns what is known of the first byte.
-    const knowledge& first() const noexcept { return boxes() ? boxes()->first() : first_; }
+    const knowledge& first() const noexcept {
+        if (is_one()) return first_;
+        return boxes() ? boxes()->first() : many_->ranges.begin()->known;
+    }
 
     /// Returns what is known of all bytes. Linear in the number of distinct kinds of knowledge.
     coherence::summary summarize() const noexcept;
@@ -106,10 +113,17 @@ public:
     template <class Visit>
     void for_each_kind(const Visit& visit) const {
         if (is_one()) return visit(first());
-        if (!many_->counts) return for_each(whole(), [&](const region&, const knowledge& k) { visit(k); });
+        if (!many_->counts) return for_each_size([&](const knowledge& k, std::size_t) { visit(k); });
         for (const share& each : many_->shares) {
             if (each.bytes != 0) visit(each.known);
         }
+    }
+
+    /// Does so for the kinds of bytes of `part`; some may come more than once.
+    template <class Visit>
+    void for_each_kind(const region& part, const Visit& visit) const {
+        if (has_all(part)) return for_each_kind(visit);
+        for_each(part, [&](const region&, const knowledge& k) { visit(k); });
     }
 
     template <class Is>
@@ -121,7 +135,7 @@ public:
     template <class Is>
     byte_range first_where(const region& part, const Is& is) const noexcept {
         byte_range result;
-        if (bytes_ != 0 && part.is_range() && part.hull().contains(whole())) {
+        if (has_all(part)) {
             bool any = false;
             for_each_kind([&](const knowledge& k) { any = any || std::invoke(is, k); });
             if (!any) return result;
@@ -161,7 +175,8 @@ public:
     friend bool operator==(const directory& one, const directory& other) noexcept {
         if (one.bytes_ != other.bytes_ || !one.boxes() != !other.boxes()) return false;
         if (one.boxes()) return *one.boxes() == *other.boxes();
-        return one.first_ == other.first_ && std::ranges::equal(one.later(), other.later());
+        if (one.is_one() || other.is_one()) return one.is_one() && other.is_one() && one.first_ == other.first_;
+        return one.many_->ranges == other.many_->ranges;
     }
 
 private:
@@ -178,12 +193,17 @@ private:
     };
 
     struct many {
-        std::vector<segment> later;         // the ranges behind the first
+        piece_list<segment> ranges;         // empty where there is one piece, or the pieces are boxes
         std::vector<share> shares;          // cover all bytes; of no use where there is one piece
         bool counts = true;                 // where false, there was no memory for a share
         std::optional<bands> boxes;         // in the place of all ranges, where the pieces are boxes
         const promise* promises = nullptr;  // those that live
     };
+
+    /// Returns whether the part has all bytes, of which there are some.
+    bool has_all(const region& part) const noexcept {
+        return bytes_ != 0 && part.is_range() && part.hull().contains(whole());
+    }
 
     const bands* boxes() const noexcept {
         if (!many_) return nullptr;
@@ -191,15 +211,16 @@ private:
         return boxes ? &*boxes : nullptr;
     }
     bands* boxes() noexcept { return const_cast<bands*>(std::as_const(*this).boxes()); }
-    std::size_t ranges() const noexcept { return many_ ? 1 + many_->later.size() : 1; }
-
     /// Returns whether visit(byte_range, const knowledge&) returns true for a piece of the range; asks no more then.
     template <class Visit>
     bool any_range(byte_range range, const Visit& visit) const {
         range = range.clipped_to(whole());
         if (range.empty()) return false;
-        for (std::size_t i = index_at(range.begin); i < ranges() && begin_of(i) < range.end; ++i) {
-            if (visit(range.clipped_to({begin_of(i), begin_of(i + 1)}), known(i))) return true;
+        if (is_one()) return visit(range, first_);
+        const piece_list<segment>& all = many_->ranges;
+        for (auto each = all.at(range.begin); each != all.end() && each->begin < range.end;) {
+            const segment& piece = *each++;
+            if (visit(range.clipped_to({piece.begin, begin_of(all, each)}), piece.known)) return true;
         }
         return false;
     }
@@ -212,16 +233,28 @@ private:
         });
     }
 
+    /// Calls visit(const knowledge&, std::size_t bytes) for each piece. Needs no memory.
+    template <class Visit>
+    void for_each_size(const Visit& visit) const {
+        if (!boxes())
+            return for_each_range(whole(), [&](byte_range piece, const knowledge& k) { visit(k, piece.size()); });
+        for_each_box(whole(), boxes()->on(), [&](const box& of) {
+            boxes()->for_each(of, [&](const box& piece, const knowledge& k) { visit(k, piece.size()); });
+        });
+    }
+
     template <class Change>
     void change_range(byte_range range, const Change& change) noexcept {
         range = range.clipped_to(whole());
         if (range.empty()) return;
-        if (ranges() == 1) return change(first_);
-        for (std::size_t i = index_at(range.begin); i < ranges() && begin_of(i) < range.end; ++i) {
-            assert(range.contains({begin_of(i), begin_of(i + 1)}));
-            const knowledge before = known(i);
-            change(known(i));
-            count(before, known(i), begin_of(i + 1) - begin_of(i));
+        if (is_one()) return change(first_);
+        piece_list<segment>& all = many_->ranges;
+        for (auto each = all.at(range.begin); each != all.end() && each->begin < range.end;) {
+            segment& piece = *each++;
+            assert(range.contains({piece.begin, begin_of(all, each)}));
+            const knowledge before = piece.known;
+            change(piece.known);
+            count(before, piece.known, begin_of(all, each) - piece.begin);
         }
     }
 
@@ -248,19 +281,13 @@ private:
         part.for_each_run([&](byte_range run) { for_each_box(run.clipped_to(whole()), on, visit); });
     }
 
-    std::span<const segment> later() const noexcept {
-        return many_ ? std::span<const segment>(many_->later) : std::span<const segment>();
+    /// Returns where a range of `all` begins; behind the last, where all bytes end.
+    template <class List, class Iterator>
+    std::size_t begin_of(List& all, const Iterator& range) const noexcept {
+        return range != all.end() ? range->begin : bytes_;
     }
-
-    std::size_t begin_of(std::size_t index) const noexcept {
-        if (index == 0) return 0;
-        return index < ranges() ? many_->later[index - 1].begin : bytes_;
-    }
-    const knowledge& known(std::size_t index) const noexcept { return index ? many_->later[index - 1].known : first_; }
-    knowledge& known(std::size_t index) noexcept { return index ? many_->later[index - 1].known : first_; }
 
     many& with_many();
-    std::size_t index_at(std::size_t offset) const noexcept;
     void split(std::size_t offset);
     void divide(const region& part);
     void divide(const byte_ranges& ranges);
@@ -268,7 +295,7 @@ private:
     void join(const region& around) noexcept;
     void join_boxes(const region& around) noexcept;
     void begin_to_count();
-    void join_ranges(std::size_t first, std::size_t last) noexcept;
+    void join_ranges(byte_range around) noexcept;
     bool keeps(std::size_t offset) const noexcept;
     bool keeps(std::size_t axis, std::size_t index, const box& of) const noexcept;
     void count(const knowledge& before, const knowledge& after, std::size_t bytes) noexcept;
@@ -278,8 +305,8 @@ private:
     static constexpr std::size_t most_made_boxes = 64;  // a directory of more ranges goes on with ranges
 
     std::size_t bytes_;
-    knowledge first_;
-    std::unique_ptr<many> many_;  // null where there has never been more than one range
+    knowledge first_;             // of all bytes, where there is one piece
+    std::unique_ptr<many> many_;  // null where there has never been more than one
 };
 
 /// A promise that changes of a part of a directory need no memory: what needs some is done when it is made, so that

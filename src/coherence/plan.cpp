@@ -208,8 +208,8 @@ void plan_to_drop(const queued_works& queued, const region& part, std::vector<st
 
 space_set complete_at(const directory& known, const region& part, space_set allocated) {
     space_set complete = allocated;
-    known.for_each(
-        part, [&](const region&, const knowledge& k) { complete &= k.taken_for_written() ? set_of(host) : k.current; });
+    known.for_each_kind(part,
+                        [&](const knowledge& k) { complete &= k.taken_for_written() ? set_of(host) : k.current; });
     return complete;
 }
 
