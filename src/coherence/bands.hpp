@@ -7,24 +7,25 @@
 #include <vector>
 
 #include "coherence/knowledge.hpp"
+#include "coherence/piece_list.hpp"
 #include "coherence/region.hpp"
 
 namespace unibuf::coherence {
 
 /// A sorted list of bands along the first axis of a lattice. All of a band is known alike, or it has a list for the
 /// next axis. Equal neighbours are one band, so there is one form for what is known: a column that one space wrote is
-/// one band with a list of three, however many rows it has; the shell of a block is 27 boxes at the most. Looking up
-/// and joining are linear in the bands that the asked box cuts.
+/// one band with a list of three, however many rows it has; the shell of a block is 27 boxes at the most. Looking up,
+/// changing and joining are linear in the bands that the asked box cuts.
 class bands {
 public:
     /// Makes bands of `bytes`, a multiple of the first pitch, that are all known as `known`.
     bands(const lattice& on, std::size_t bytes, const knowledge& known)
-        : on_(on), indices_(bytes / on.pitch[0]), list_{{0, known, {}}} {}
+        : on_(on), indices_(bytes / on.pitch[0]), list_(std::vector<band>{{0, known, {}}}) {}
 
     const lattice& on() const noexcept { return on_; }
 
     /// Returns whether all bytes are known alike: as first().
-    bool is_one() const noexcept { return list_.size() == 1 && list_.front().inner.empty(); }
+    bool is_one() const noexcept { return list_.size() == 1 && list_.begin()->inner.empty(); }
     const knowledge& first() const noexcept { return first_of(list_); }
 
     /// Returns the number of boxes that are told apart.
@@ -76,15 +77,17 @@ public:
 private:
     struct band {
         std::size_t begin;
-        knowledge known;          // of all its bytes, where `inner` is empty
-        std::vector<band> inner;  // along the next axis
+        knowledge known;         // of all its bytes, where `inner` is empty
+        piece_list<band> inner;  // along the next axis
 
         friend bool operator==(const band&, const band&) = default;
     };
-    using list = std::vector<band>;
+    using list = piece_list<band>;
 
-    static std::size_t end_of(const list& all, std::size_t index, std::size_t indices) noexcept {
-        return index + 1 < all.size() ? all[index + 1].begin : indices;
+    template <class List>
+    static std::size_t end_of(List& all, decltype(all.begin()) of, std::size_t indices) noexcept {
+        ++of;
+        return of == all.end() ? indices : of->begin;
     }
 
     /// Returns whether the box has all of the axes behind `axis`.
@@ -97,14 +100,12 @@ private:
 
     template <class Visit>
     bool any_in(const list& all, std::size_t axis, std::size_t indices, const box& within, const Visit& visit) const {
-        for (std::size_t i = place_of(all, within.begin[axis]); i < all.size() && all[i].begin < within.end[axis];
-             ++i) {
+        for (auto each = all.at(within.begin[axis]); each != all.end() && each->begin < within.end[axis]; ++each) {
             box piece = within;
-            piece.begin[axis] = std::max(all[i].begin, within.begin[axis]);
-            piece.end[axis] = std::min(end_of(all, i, indices), within.end[axis]);
-            const bool found = all[i].inner.empty()
-                                   ? visit(std::as_const(piece), all[i].known)
-                                   : any_in(all[i].inner, axis + 1, on_.extent(axis + 1), piece, visit);
+            piece.begin[axis] = std::max(each->begin, within.begin[axis]);
+            piece.end[axis] = std::min(end_of(all, each, indices), within.end[axis]);
+            const bool found = each->inner.empty() ? visit(std::as_const(piece), each->known)
+                                                   : any_in(each->inner, axis + 1, on_.extent(axis + 1), piece, visit);
             if (found) return true;
         }
         return false;
@@ -114,21 +115,19 @@ private:
     void for_each_run_in(const list& all, std::size_t axis, std::size_t indices, const box& within, std::size_t offset,
                          Visit& visit) const {
         const std::size_t pitch = on_.pitch[axis];
-        for (std::size_t i = place_of(all, within.begin[axis]); i < all.size() && all[i].begin < within.end[axis];
-             ++i) {
-            const std::size_t begin = std::max(all[i].begin, within.begin[axis]);
-            const std::size_t end = std::min(end_of(all, i, indices), within.end[axis]);
-            const band& each = all[i];
-            if (each.inner.empty() && is_full_behind(within, axis)) {
-                visit(byte_range{offset + begin * pitch, offset + end * pitch}, each.known);
+        for (auto each = all.at(within.begin[axis]); each != all.end() && each->begin < within.end[axis]; ++each) {
+            const std::size_t begin = std::max(each->begin, within.begin[axis]);
+            const std::size_t end = std::min(end_of(all, each, indices), within.end[axis]);
+            if (each->inner.empty() && is_full_behind(within, axis)) {
+                visit(byte_range{offset + begin * pitch, offset + end * pitch}, each->known);
                 continue;
             }
             for (std::size_t index = begin; index != end; ++index) {
                 const std::size_t at = offset + index * pitch;
-                if (each.inner.empty()) {
-                    for_each_run_alike(each.known, axis + 1, within, at, visit);
+                if (each->inner.empty()) {
+                    for_each_run_alike(each->known, axis + 1, within, at, visit);
                 } else {
-                    for_each_run_in(each.inner, axis + 1, on_.extent(axis + 1), within, at, visit);
+                    for_each_run_in(each->inner, axis + 1, on_.extent(axis + 1), within, at, visit);
                 }
             }
         }
@@ -150,16 +149,14 @@ private:
     template <class Change>
     void change_in(list& all, std::size_t axis, std::size_t indices, const box& within, std::size_t times,
                    const Change& change) noexcept {
-        for (std::size_t i = place_of(all, within.begin[axis]); i < all.size() && all[i].begin < within.end[axis];
-             ++i) {
-            assert(within.begin[axis] <= all[i].begin && end_of(all, i, indices) <= within.end[axis]);
-            band& each = all[i];
-            const std::size_t all_times = times * (end_of(all, i, indices) - each.begin);
-            if (!each.inner.empty()) {
-                change_in(each.inner, axis + 1, on_.extent(axis + 1), within, all_times, change);
+        for (auto each = all.at(within.begin[axis]); each != all.end() && each->begin < within.end[axis]; ++each) {
+            assert(within.begin[axis] <= each->begin && end_of(all, each, indices) <= within.end[axis]);
+            const std::size_t all_times = times * (end_of(all, each, indices) - each->begin);
+            if (!each->inner.empty()) {
+                change_in(each->inner, axis + 1, on_.extent(axis + 1), within, all_times, change);
             } else {
                 assert(is_full_behind(within, axis));
-                change(each.known, all_times * on_.pitch[axis]);
+                change(each->known, all_times * on_.pitch[axis]);
             }
         }
     }
@@ -167,30 +164,30 @@ private:
     template <class Keeps>
     void join_in(list& all, std::size_t axis, std::size_t indices, const box& around, box& within,
                  const Keeps& keeps) noexcept {
-        std::size_t kept = place_of(all, around.begin[axis] - (around.begin[axis] != 0));
-        const std::size_t end = std::min(place_of(all, around.end[axis]) + 1, all.size());
-        for (std::size_t i = kept; i < end; ++i) {
-            band& each = all[i];
-            if (each.inner.empty()) continue;
-            within.begin[axis] = each.begin;
-            within.end[axis] = end_of(all, i, indices);
-            join_in(each.inner, axis + 1, on_.extent(axis + 1), around, within, keeps);
-            if (each.inner.size() != 1 || !each.inner.front().inner.empty()) continue;
-            each.known = each.inner.front().known;
-            each.inner = {};
+        auto kept = all.at(around.begin[axis] - (around.begin[axis] != 0));
+        auto end = all.at(around.end[axis]);
+        ++end;
+        for (auto each = kept; each != end; ++each) {
+            if (each->inner.empty()) continue;
+            within.begin[axis] = each->begin;
+            within.end[axis] = end_of(all, each, indices);
+            join_in(each->inner, axis + 1, on_.extent(axis + 1), around, within, keeps);
+            if (each->inner.size() != 1 || !each->inner.begin()->inner.empty()) continue;
+            each->known = each->inner.begin()->known;
+            each->inner = {};
         }
-        for (std::size_t i = kept + 1; i < end; ++i) {
-            const bool alike = all[i].known == all[kept].known && all[i].inner == all[kept].inner;
-            if (alike && !keeps(axis, all[i].begin, std::as_const(within))) continue;
+        auto each = kept;
+        for (++each; each != end; ++each) {
+            const bool alike = each->known == kept->known && each->inner == kept->inner;
+            if (alike && !keeps(axis, each->begin, std::as_const(within))) continue;
             ++kept;
-            if (kept != i) all[kept] = std::move(all[i]);
+            if (kept != each) *kept = std::move(*each);
         }
-        all.erase(all.begin() + static_cast<std::ptrdiff_t>(kept + 1), all.begin() + static_cast<std::ptrdiff_t>(end));
+        all.erase(++kept, end);
     }
 
     void divide_in(list& all, std::size_t axis, std::size_t indices, const box& within);
-    static std::size_t place_of(const list& all, std::size_t at) noexcept;
-    static std::size_t split(list& all, std::size_t at, std::size_t indices);
+    static void split(list& all, std::size_t at, std::size_t indices);
     static const knowledge& first_of(const list& all) noexcept;
     static std::size_t boxes_of(const list& all) noexcept;
 

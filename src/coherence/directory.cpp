@@ -197,7 +197,7 @@ void directory::promise::end() noexcept {
         while (*link && *link != this) link = &const_cast<promise*>(*link)->next_;
         if (*link) *link = next_;
     }
-    in_.join(part_.hull());
+    in_.join(part_);
 }
 
 /// Notes that the promise lives: where there is one piece, nothing could be joined.
