@@ -56,7 +56,7 @@ public:
 
     /// Returns what coherence needs to know of the work.
     const coherence::queued_works& by_range() const noexcept {
-        static const coherence::queued_works none;
+        static constinit const coherence::queued_works none;
         return lists_ ? lists_->by_range : none;
     }
 

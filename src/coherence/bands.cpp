@@ -21,7 +21,7 @@ void bands::divide_in(list& all, std::size_t axis, std::size_t indices, const bo
     if (is_full_behind(within, axis)) return;
     for (auto each = all.at(within.begin[axis]); each != all.end() && each->begin < within.end[axis]; ++each) {
         if (each->inner.empty()) {
-            each->inner = list(std::vector<band>{{0, each->known, {}}});
+            each->inner.start({0, each->known, {}});
             each->known = {};
         }
         divide_in(each->inner, axis + 1, on_.extent(axis + 1), within);

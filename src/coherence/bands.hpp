@@ -20,7 +20,7 @@ class bands {
 public:
     /// Makes bands of `bytes`, a multiple of the first pitch, that are all known as `known`.
     bands(const lattice& on, std::size_t bytes, const knowledge& known)
-        : on_(on), indices_(bytes / on.pitch[0]), list_(std::vector<band>{{0, known, {}}}) {}
+        : on_(on), indices_(bytes / on.pitch[0]), list_({{0, known, {}}}) {}
 
     const lattice& on() const noexcept { return on_; }
 

@@ -25,8 +25,7 @@ void directory::split(std::size_t offset) {
     if (offset == 0 || offset >= bytes_) return;
     if (is_one()) {
         begin_to_count();
-        many_->ranges = piece_list<segment>({{0, first_}, {offset, first_}});
-        return;
+        many_->ranges.start({0, first_});
     }
     const auto piece = many_->ranges.at(offset);
     if (piece->begin != offset) many_->ranges.insert_behind(piece, {offset, piece->known});
@@ -124,7 +123,7 @@ void directory::join_ranges(byte_range around) noexcept {
     all.erase(++kept, end);
     if (all.size() != 1) return;
     first_ = all.begin()->known;
-    all = {};
+    all.clear();
 }
 
 /// Returns whether a promise needs a piece to begin at `offset`.
@@ -186,6 +185,7 @@ void directory::count_all() noexcept {
 }
 
 summary directory::summarize() const noexcept {
+    if (is_one()) return summary_of(first_);
     summary result = summary_of(first());
     for_each_kind([&](const knowledge& k) { result.add(summary_of(k)); });
     return result;

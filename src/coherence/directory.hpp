@@ -122,8 +122,10 @@ public:
     /// Does so for the kinds of bytes of `part`; some may come more than once.
     template <class Visit>
     void for_each_kind(const region& part, const Visit& visit) const {
-        if (has_all(part)) return for_each_kind(visit);
-        for_each(part, [&](const region&, const knowledge& k) { visit(k); });
+        static_cast<void>(any(part, [&](const knowledge& k) {
+            visit(k);
+            return false;
+        }));
     }
 
     template <class Is>
@@ -136,9 +138,9 @@ public:
     byte_range first_where(const region& part, const Is& is) const noexcept {
         byte_range result;
         if (has_all(part)) {
-            bool any = false;
-            for_each_kind([&](const knowledge& k) { any = any || std::invoke(is, k); });
-            if (!any) return result;
+            bool found = false;
+            for_each_kind([&](const knowledge& k) { found = found || std::invoke(is, k); });
+            if (!found) return result;
         }
         const auto look = [&](byte_range piece, const knowledge& k) {
             if (std::invoke(is, k)) result = piece;

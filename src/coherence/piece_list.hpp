@@ -68,13 +68,30 @@ public:
         }
     }
 
+    /// Puts the first piece into an empty list. Throws std::bad_alloc, and has changed nothing then.
+    void start(Piece first) {
+        assert(empty());
+        if (chunks_.empty()) chunks_.emplace_back();
+        chunks_.front().reserve(few);
+        chunks_.front().push_back(std::move(first));
+        size_ = 1;
+    }
+
+    /// Takes all pieces out; some room stays.
+    void clear() noexcept {
+        if (size_ == 0) return;
+        chunks_.front().clear();
+        drop(1, chunks_.size());
+        size_ = 0;
+    }
+
     bool empty() const noexcept { return size_ == 0; }
     std::size_t size() const noexcept { return size_; }
 
     iterator begin() noexcept { return {this, 0, 0}; }
-    iterator end() noexcept { return {this, chunks_.size(), 0}; }
+    iterator end() noexcept { return {this, size_ != 0 ? chunks_.size() : 0, 0}; }
     const_iterator begin() const noexcept { return {this, 0, 0}; }
-    const_iterator end() const noexcept { return {this, chunks_.size(), 0}; }
+    const_iterator end() const noexcept { return {this, size_ != 0 ? chunks_.size() : 0, 0}; }
 
     /// Returns the piece that `offset` is in: the last that begins there or before it. REQUIRES: there is one.
     iterator at(std::size_t offset) noexcept { return at_in<iterator>(*this, offset); }
@@ -130,16 +147,20 @@ public:
 
 private:
     static constexpr std::ptrdiff_t half = most / 2;
+    static constexpr std::size_t few = 4;
 
     template <class Iterator, class List>
     static Iterator at_in(List& of, std::size_t offset) noexcept {
         const auto begins = [](const chunk& each) { return each.front().begin; };
-        const auto next = std::ranges::upper_bound(of.chunks_, offset, {}, begins);
-        assert(next != of.chunks_.begin());
-        const chunk& in = *std::prev(next);
+        std::size_t place = 0;
+        if (of.chunks_.size() != 1) {
+            const auto next = std::ranges::upper_bound(of.chunks_, offset, {}, begins);
+            place = static_cast<std::size_t>(next - of.chunks_.begin()) - 1;
+        }
+        const chunk& in = of.chunks_[place];
         const auto behind = std::ranges::upper_bound(in, offset, {}, &Piece::begin);
-        return {&of, static_cast<std::size_t>(next - of.chunks_.begin()) - 1,
-                static_cast<std::size_t>(behind - in.begin()) - 1};
+        assert(behind != in.begin());
+        return {&of, place, static_cast<std::size_t>(behind - in.begin()) - 1};
     }
 
     /// Takes out the chunks [first, last).
@@ -160,7 +181,7 @@ private:
         }
     }
 
-    std::vector<chunk> chunks_;  // none is empty
+    std::vector<chunk> chunks_;  // none is empty, but for the first of an empty list
     std::size_t size_ = 0;
 };
 

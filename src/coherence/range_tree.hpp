@@ -29,7 +29,7 @@ struct range_links {
 template <class Node>
 class range_index {
 public:
-    range_index() noexcept = default;
+    constexpr range_index() noexcept = default;
     range_index(range_index&& other) noexcept : root_(std::exchange(other.root_, nullptr)) {}
     range_index& operator=(range_index&& other) noexcept {
         std::swap(root_, other.root_);
@@ -55,6 +55,9 @@ public:
 
     /// Returns the only node; null where there are none or several.
     Node* only() const noexcept { return root_ && !root_->less && !root_->more ? root_ : nullptr; }
+
+    /// Notes that the only node has another range.
+    void range_has_changed() noexcept { update(*root_); }
 
     /// Takes all nodes out, and calls visit(Node&) for each, which may destroy it.
     template <class Visit>
@@ -171,7 +174,7 @@ private:
     template <class Visit>
     static bool any_below(Node* at, byte_range range, const Visit& visit) {
         for (; at && at->last_end > range.begin; at = at->more) {
-            if (any_below(at->less, range, visit)) return true;
+            if (at->less && any_below(at->less, range, visit)) return true;
             if (at->range().begin >= range.end) return false;
             if (at->range().overlaps(range) && visit(*at)) return true;
         }
@@ -181,7 +184,7 @@ private:
     template <class Visit>
     static bool any_below(Node* at, const Visit& visit) {
         for (; at; at = at->more) {
-            if (any_below(at->less, visit) || visit(*at)) return true;
+            if ((at->less && any_below(at->less, visit)) || visit(*at)) return true;
         }
         return false;
     }
@@ -216,10 +219,8 @@ public:
     /// Throws std::bad_alloc.
     Value& add(Value added) {
         if (node* const room = spare()) {
-            nodes_.remove(*room);
             static_cast<Value&>(*room) = std::move(added);
-            room->is_spare = false;
-            nodes_.add(*room);
+            nodes_.range_has_changed();
             return *room;
         }
         auto& made = *new node(std::move(added));
@@ -231,7 +232,7 @@ public:
     Value remove(Value& gone) noexcept {
         auto& of = static_cast<node&>(gone);
         if (nodes_.only() == &of) {
-            of.is_spare = true;
+            of.last_end = spare_end;
             return std::move(gone);
         }
         nodes_.remove(of);
@@ -261,14 +262,14 @@ public:
 private:
     struct node final : Value, range_links<node> {
         explicit node(Value of) noexcept : Value(std::move(of)) {}
-
-        bool is_spare = false;
     };
+
+    static constexpr std::size_t spare_end = std::numeric_limits<std::size_t>::max();  // no range ends there
 
     /// Returns the node that has room for a value, or null. It is the only one then.
     node* spare() const noexcept {
         node* const only = nodes_.only();
-        return only && only->is_spare ? only : nullptr;
+        return only && only->last_end == spare_end ? only : nullptr;
     }
 
     range_index<node> nodes_;

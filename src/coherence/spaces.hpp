@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 
@@ -21,9 +22,7 @@ constexpr bool has(space_set spaces, space_id space) noexcept { return (spaces &
 /// Calls `visit` for each space of the set, lowest first.
 template <class Visit>
 constexpr void for_each_space(space_set spaces, Visit visit) {
-    for (space_id space = 0; spaces != 0; ++space, spaces >>= 1) {
-        if (spaces & 1) visit(space);
-    }
+    for (; spaces != 0; spaces &= spaces - 1) visit(static_cast<space_id>(std::countr_zero(spaces)));
 }
 
 /// A sharing tells which spaces share one memory. One of those that do is the hub: the host where it is among them.

@@ -200,9 +200,15 @@ void host_writes::decide(byte_range in, std::size_t written) {
     const auto at_host_and = [](pointers how) {
         return [how](const knowledge& k) { return k.out == how && k.at_host(); };
     };
-    const bool assumed = known_.any(in, at_host_and(pointers::assumed));
-    const bool fresh = known_.any(in, at_host_and(pointers::fresh));
-    const bool watched = known_.any(in, at_host_and(pointers::watched));
+    bool assumed = false;
+    bool fresh = false;
+    bool watched = false;
+    known_.for_each_kind(in, [&](const knowledge& k) {
+        if (!k.at_host()) return;
+        assumed = assumed || k.out == pointers::assumed;
+        fresh = fresh || k.out == pointers::fresh;
+        watched = watched || k.out == pointers::watched;
+    });
     if (!assumed && !fresh && !watched) return;
 
     tracking::section_history& history = sections_[in.begin / section_bytes];
