@@ -174,6 +174,12 @@ void joint_passage::member::stand_in_line() {
     in_line_.emplace(seldom.writers_in_line, asked_.part, seldom.changed);
 }
 
+void joint_passage::member::ask_guards() {
+    assert(entered_ && entered_->parked);
+    const at_work unparked(*entered_);
+    if (entered_->way) entered_->way->ask_guards();
+}
+
 void joint_passage::member::bring() {
     assert(entered_ && entered_->parked);
     const at_work unparked(*entered_);
@@ -240,6 +246,9 @@ void joint_passage::enter() {
 }
 
 void joint_passage::bring() {
+    if (trace::is_guarded()) {
+        for (member& each : members_) each.ask_guards();
+    }
     for (member& each : members_) each.bring();
 }
 

@@ -71,6 +71,7 @@ private:
         void drop() noexcept;
 
         const wait_limit& limit() const noexcept { return asked_.waits; }
+        void ask_guards();
         void bring();
         void grant() noexcept;
         void wrote() noexcept;

@@ -49,7 +49,7 @@ bool is_named(cause why) noexcept {
 }
 
 /// Asks the guards of this thread about the moves among the steps.
-void ask_guards(const guarded& state, const request& asked, std::span<const coherence::step> steps) {
+void ask_guards_about(const guarded& state, const request& asked, std::span<const coherence::step> steps) {
     if (steps.empty() || !asked.is_guarded || is_named(asked.why) || !trace::is_guarded()) return;
     std::map<std::pair<coherence::space_id, coherence::space_id>, std::uint64_t> moved;
     for (const coherence::step& each : steps) {
@@ -166,7 +166,14 @@ void passage::bring() {
 void passage::plan(std::vector<coherence::step>& steps) {
     forget_done();
     plan_for(*lock_, asked_, asked_.part, steps);
-    ask_guards(*lock_, asked_, steps);
+    ask_guards_about(*lock_, asked_, steps);
+}
+
+void passage::ask_guards() {
+    if (!trace::is_guarded()) return;
+    std::vector<coherence::step> steps;
+    plan(steps);
+    asked_.is_guarded = false;
 }
 
 /// Forgets queued work that is done. Work of leases is asked only where there is much of it.

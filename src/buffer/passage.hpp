@@ -41,6 +41,9 @@ public:
     /// Plans, and carries out.
     void bring();
 
+    /// Asks the guards of this thread what bring() would ask them, and bring() asks them no more.
+    void ask_guards();
+
     /// Adds the steps that bring() would carry out to `steps`, for who carries them out: see joint_transfer.hpp.
     void plan(std::vector<coherence::step>& steps);
 

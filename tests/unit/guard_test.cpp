@@ -85,6 +85,16 @@ TEST_F(guarded, lets_pass_copies_between_buffers) {
     EXPECT_NE(refusal_of([&] { source.read(host, {.offset = 1, .count = 1}).release(); }), "");
 }
 
+TEST_F(guarded, refuse_leases_together_before_any_of_them_moves) {
+    unified_buffer<std::byte> second({size}, mirrored);
+    std::ranges::fill(second.write(device), std::byte{5});
+    const std::uint64_t before = moved();
+    const transfer_guard quiet(guard_action::refuse, {.to = host});
+    const auto both = [&] { static_cast<void>(lease_together(content_.to_read(device), second.to_read(host))); };
+    EXPECT_NE(refusal_of(both), "");
+    EXPECT_EQ(moved(), before);
+}
+
 /// What goes back to a standing hold is nobody's access.
 TEST_F(guarded, lets_standing_holds_go_on) {
     int resumed = 0;
