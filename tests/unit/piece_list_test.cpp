@@ -53,5 +53,34 @@ TEST(a_piece_list, made_of_many_is_searched) {
     for (std::size_t offset = 0; offset < last; ++offset) EXPECT_EQ(tried.at(offset)->begin, offset / 3 * 3);
 }
 
+struct counted {
+    explicit counted(std::size_t at) : begin(at) {}
+    counted(counted&& other) noexcept : begin(other.begin) { ++moves; }
+    counted& operator=(counted&& other) noexcept {
+        begin = other.begin;
+        ++moves;
+        return *this;
+    }
+    ~counted() = default;
+
+    static inline std::size_t moves = 0;
+    std::size_t begin;
+};
+
+TEST(a_piece_list, moves_few_pieces_for_one_more) {
+    constexpr std::size_t many = 20'000;
+    piece_list<counted> tried;
+    tried.start(counted(0));
+    for (std::size_t i = 1; i < many; ++i) {
+        const std::size_t begin = i * 7919 % many;  // in no order
+        counted::moves = 0;
+        tried.insert_behind(tried.at(begin), counted(begin));
+        ASSERT_LT(counted::moves, 200u) << i;
+    }
+    std::size_t next = 0;
+    for (const counted& each : tried) ASSERT_EQ(each.begin, next++);
+    EXPECT_EQ(next, many);
+}
+
 }  // namespace
 }  // namespace unibuf::coherence::piece_list_test
