@@ -35,10 +35,10 @@ std::vector<coherence::queued_work> missing_after(const guarded& state, const fe
     };
     add_written_by(failed, state.whole());
     for (std::size_t next = 0; next != missing.size();) {
-        const queued_work from = missing[next++];
-        all.any(from.part, [&](const queued_work& each, const work& copying) {
-            const bool copied_on = !each.writes && each.where == from.where && copying.transfer && !copying.orphaned;
-            if (copied_on) add_written_by(copying.done, from.part);
+        const auto [ticket, part, where, writes] = missing[next++];
+        all.any(part, [&, &part = part, &where = where](const queued_work& each, const work& copying) {
+            const bool copied_on = !each.writes && each.where == where && copying.transfer && !copying.orphaned;
+            if (copied_on) add_written_by(copying.done, part);
             return false;
         });
     }

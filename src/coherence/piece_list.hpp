@@ -12,7 +12,7 @@ namespace unibuf::coherence {
 
 /// A Piece has `begin`, and moves without throwing. Finding one is logarithmic in their number; inserting one moves
 /// those of one chunk, and, where that is full, one place for each chunk.
-template <class Piece, std::size_t most = 64>
+template <class Piece, std::size_t Most = 64>
 class piece_list {
     using chunk = std::vector<Piece>;
 
@@ -101,13 +101,13 @@ public:
     void insert_behind(iterator before, Piece added) {
         std::size_t in = before.in_;
         std::size_t index = before.index_ + 1;
-        if (chunks_[in].size() == most) {
-            const bool at_end = in + 1 == chunks_.size() && index == most;
+        if (chunks_[in].size() == Most) {
+            const bool at_end = in + 1 == chunks_.size() && index == Most;
             chunk behind;
-            behind.reserve(most);
+            behind.reserve(Most);
             chunks_.reserve(chunks_.size() == chunks_.capacity() ? 2 * chunks_.size() : chunks_.size() + 1);
             chunks_.insert(chunks_.begin() + static_cast<std::ptrdiff_t>(in + 1), std::move(behind));
-            const auto middle = chunks_[in].begin() + (at_end ? most : half);
+            const auto middle = chunks_[in].begin() + (at_end ? Most : half);
             std::move(middle, chunks_[in].end(), std::back_inserter(chunks_[in + 1]));
             chunks_[in].erase(middle, chunks_[in].end());
             if (index > chunks_[in].size() || at_end) {
@@ -146,7 +146,7 @@ public:
     }
 
 private:
-    static constexpr std::ptrdiff_t half = most / 2;
+    static constexpr std::ptrdiff_t half = Most / 2;
     static constexpr std::size_t few = 4;
 
     template <class Iterator, class List>

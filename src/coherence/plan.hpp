@@ -35,7 +35,9 @@ struct queued_work {
     byte_range range() const noexcept { return part.hull(); }
 };
 
-struct queued_node : queued_work, range_links<queued_node> {};
+struct queued_node : queued_work {
+    range_links<queued_node> links{};
+};
 using queued_works = range_index<queued_node>;
 
 struct step {

@@ -17,7 +17,8 @@
 
 namespace unibuf::coherence {
 
-/// What a tree of `Node`s keeps in each of them. A node says its range by range(), which stays the same in a tree.
+/// What a tree of `Node`s keeps in each of them, as `links`. A node says its range by range(), which stays the same in
+/// a tree.
 template <class Node>
 struct range_links {
     Node* less = nullptr;
@@ -42,10 +43,10 @@ public:
     void add(Node& added) noexcept {
         Node** at = &root_;
         while (*at && height(**at) >= height(added)) {
-            (*at)->last_end = std::max((*at)->last_end, added.range().end);
-            at = is_before(added, **at) ? &(*at)->less : &(*at)->more;
+            (*at)->links.last_end = std::max((*at)->links.last_end, added.range().end);
+            at = is_before(added, **at) ? &(*at)->links.less : &(*at)->links.more;
         }
-        split(*at, added, added.less, added.more);
+        split(*at, added, added.links.less, added.links.more);
         *at = &added;
         update(added);
     }
@@ -54,7 +55,7 @@ public:
     void remove(Node& gone) noexcept { take_out(root_, gone); }
 
     /// Returns the only node; null where there are none or several.
-    Node* only() const noexcept { return root_ && !root_->less && !root_->more ? root_ : nullptr; }
+    Node* only() const noexcept { return root_ && !root_->links.less && !root_->links.more ? root_ : nullptr; }
 
     /// Notes that the only node has another range.
     void range_has_changed() noexcept { update(*root_); }
@@ -105,9 +106,9 @@ private:
     }
 
     static void update(Node& of) noexcept {
-        of.last_end = of.range().end;
-        if (of.less) of.last_end = std::max(of.last_end, of.less->last_end);
-        if (of.more) of.last_end = std::max(of.last_end, of.more->last_end);
+        of.links.last_end = of.range().end;
+        if (of.links.less) of.links.last_end = std::max(of.links.last_end, of.links.less->links.last_end);
+        if (of.links.more) of.links.last_end = std::max(of.links.last_end, of.links.more->links.last_end);
     }
 
     /// Puts what is before `at` into `less`, and the rest into `more`.
@@ -116,11 +117,11 @@ private:
             less = more = nullptr;
         } else if (is_before(*of, at)) {
             less = of;
-            split(of->more, at, of->more, more);
+            split(of->links.more, at, of->links.more, more);
             update(*of);
         } else {
             more = of;
-            split(of->less, at, less, of->less);
+            split(of->links.less, at, less, of->links.less);
             update(*of);
         }
     }
@@ -130,9 +131,9 @@ private:
         if (!less || !more) return less ? less : more;
         Node* const top = height(*less) >= height(*more) ? less : more;
         if (top == less) {
-            less->more = merged(less->more, more);
+            less->links.more = merged(less->links.more, more);
         } else {
-            more->less = merged(less, more->less);
+            more->links.less = merged(less, more->links.less);
         }
         update(*top);
         return top;
@@ -141,10 +142,10 @@ private:
     static void take_out(Node*& at, Node& gone) noexcept {
         assert(at);
         if (at == &gone) {
-            at = merged(gone.less, gone.more);
+            at = merged(gone.links.less, gone.links.more);
             return;
         }
-        take_out(is_before(gone, *at) ? at->less : at->more, gone);
+        take_out(is_before(gone, *at) ? at->links.less : at->links.more, gone);
         update(*at);
     }
 
@@ -154,8 +155,8 @@ private:
         for (const Node* at = root_; at;) {
             const bool begins = at->range().begin <= offset;
             if (begins) result = std::max(result, at->range().end);
-            if (begins && at->less) result = std::max(result, at->less->last_end);
-            at = begins ? at->more : at->less;
+            if (begins && at->links.less) result = std::max(result, at->links.less->links.last_end);
+            at = begins ? at->links.more : at->links.less;
         }
         return result;
     }
@@ -166,15 +167,15 @@ private:
         for (const Node* at = root_; at;) {
             const bool is_behind = at->range().begin > offset;
             if (is_behind) result = at->range().begin;
-            at = is_behind ? at->less : at->more;
+            at = is_behind ? at->links.less : at->links.more;
         }
         return result;
     }
 
     template <class Visit>
     static bool any_below(Node* at, byte_range range, const Visit& visit) {
-        for (; at && at->last_end > range.begin; at = at->more) {
-            if (at->less && any_below(at->less, range, visit)) return true;
+        for (; at && at->links.last_end > range.begin; at = at->links.more) {
+            if (at->links.less && any_below(at->links.less, range, visit)) return true;
             if (at->range().begin >= range.end) return false;
             if (at->range().overlaps(range) && visit(*at)) return true;
         }
@@ -183,8 +184,8 @@ private:
 
     template <class Visit>
     static bool any_below(Node* at, const Visit& visit) {
-        for (; at; at = at->more) {
-            if ((at->less && any_below(at->less, visit)) || visit(*at)) return true;
+        for (; at; at = at->links.more) {
+            if ((at->links.less && any_below(at->links.less, visit)) || visit(*at)) return true;
         }
         return false;
     }
@@ -192,8 +193,8 @@ private:
     template <class Visit>
     static void clear_below(Node* of, const Visit& visit) noexcept {
         while (of) {
-            clear_below(of->less, visit);
-            Node* const next = of->more;
+            clear_below(of->links.less, visit);
+            Node* const next = of->links.more;
             visit(*of);
             of = next;
         }
@@ -232,7 +233,7 @@ public:
     Value remove(Value& gone) noexcept {
         auto& of = static_cast<node&>(gone);
         if (nodes_.only() == &of) {
-            of.last_end = spare_end;
+            of.links.last_end = spare_end;
             return std::move(gone);
         }
         nodes_.remove(of);
@@ -260,8 +261,10 @@ public:
     }
 
 private:
-    struct node final : Value, range_links<node> {
+    struct node final : Value {
         explicit node(Value of) noexcept : Value(std::move(of)) {}
+
+        range_links<node> links;
     };
 
     static constexpr std::size_t spare_end = std::numeric_limits<std::size_t>::max();  // no range ends there
@@ -269,7 +272,7 @@ private:
     /// Returns the node that has room for a value, or null. It is the only one then.
     node* spare() const noexcept {
         node* const only = nodes_.only();
-        return only && only->last_end == spare_end ? only : nullptr;
+        return only && only->links.last_end == spare_end ? only : nullptr;
     }
 
     range_index<node> nodes_;
