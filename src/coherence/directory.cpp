@@ -16,6 +16,8 @@ directory::many& directory::with_many() {
 void directory::begin_to_count() {
     many& all = with_many();
     if (!is_one()) return;
+    constexpr std::size_t usual_kinds = 4;
+    all.shares.reserve(usual_kinds);
     all.shares.assign(1, {first(), bytes_});
     all.counts = true;
 }

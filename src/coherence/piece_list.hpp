@@ -28,10 +28,10 @@ class piece_list {
         cursor() noexcept = default;
         cursor(List* of, std::size_t in, std::size_t index) noexcept : of_(of), in_(in), index_(index) {}
 
-        Value& operator*() const noexcept { return of_->chunks_[in_][index_]; }
+        Value& operator*() const noexcept { return of_->chunk_at(in_)[index_]; }
         Value* operator->() const noexcept { return &**this; }
         cursor& operator++() noexcept {
-            if (++index_ == of_->chunks_[in_].size()) *this = {of_, in_ + 1, 0};
+            if (++index_ == of_->chunk_at(in_).size()) *this = {of_, in_ + 1, 0};
             return *this;
         }
         cursor operator++(int) noexcept {
@@ -60,10 +60,10 @@ public:
 
     /// Makes a list of pieces that are in order. Throws std::bad_alloc.
     explicit piece_list(const std::vector<Piece>& all) : size_(all.size()) {
-        chunks_.reserve((all.size() + half - 1) / half);
+        more_.reserve(all.size() / half);
         for (auto first = all.begin(); first != all.end();) {
             const auto last = first + std::min<std::ptrdiff_t>(all.end() - first, half);
-            chunks_.emplace_back(first, last);
+            (first == all.begin() ? first_ : more_.emplace_back()).assign(first, last);
             first = last;
         }
     }
@@ -71,17 +71,15 @@ public:
     /// Puts the first piece into an empty list. Throws std::bad_alloc, and has changed nothing then.
     void start(Piece first) {
         assert(empty());
-        if (chunks_.empty()) chunks_.emplace_back();
-        chunks_.front().reserve(few);
-        chunks_.front().push_back(std::move(first));
+        first_.reserve(few);
+        first_.push_back(std::move(first));
         size_ = 1;
     }
 
     /// Takes all pieces out; some room stays.
     void clear() noexcept {
-        if (size_ == 0) return;
-        chunks_.front().clear();
-        drop(1, chunks_.size());
+        first_.clear();
+        more_.clear();
         size_ = 0;
     }
 
@@ -89,9 +87,9 @@ public:
     std::size_t size() const noexcept { return size_; }
 
     iterator begin() noexcept { return {this, 0, 0}; }
-    iterator end() noexcept { return {this, size_ != 0 ? chunks_.size() : 0, 0}; }
+    iterator end() noexcept { return {this, size_ != 0 ? chunks() : 0, 0}; }
     const_iterator begin() const noexcept { return {this, 0, 0}; }
-    const_iterator end() const noexcept { return {this, size_ != 0 ? chunks_.size() : 0, 0}; }
+    const_iterator end() const noexcept { return {this, size_ != 0 ? chunks() : 0, 0}; }
 
     /// Returns the piece that `offset` is in: the last that begins there or before it. REQUIRES: there is one.
     iterator at(std::size_t offset) noexcept { return at_in<iterator>(*this, offset); }
@@ -101,39 +99,42 @@ public:
     void insert_behind(iterator before, Piece added) {
         std::size_t in = before.in_;
         std::size_t index = before.index_ + 1;
-        if (chunks_[in].size() == Most) {
-            const bool at_end = in + 1 == chunks_.size() && index == Most;
+        if (chunk_at(in).size() == Most) {
+            const bool at_end = in + 1 == chunks() && index == Most;
             chunk behind;
             behind.reserve(Most);
-            chunks_.reserve(chunks_.size() == chunks_.capacity() ? 2 * chunks_.size() : chunks_.size() + 1);
-            chunks_.insert(chunks_.begin() + static_cast<std::ptrdiff_t>(in + 1), std::move(behind));
-            const auto middle = chunks_[in].begin() + (at_end ? Most : half);
-            std::move(middle, chunks_[in].end(), std::back_inserter(chunks_[in + 1]));
-            chunks_[in].erase(middle, chunks_[in].end());
-            if (index > chunks_[in].size() || at_end) {
-                index -= chunks_[in].size();
+            if (more_.size() == more_.capacity()) more_.reserve(2 * more_.size() + 1);
+            chunk& full = chunk_at(in);
+            const auto middle = full.begin() + (at_end ? Most : half);
+            std::move(middle, full.end(), std::back_inserter(behind));
+            full.erase(middle, full.end());
+            const std::size_t left = full.size();
+            more_.insert(more_.begin() + static_cast<std::ptrdiff_t>(in), std::move(behind));
+            if (index > left || at_end) {
+                index -= left;
                 ++in;
             }
         }
-        chunks_[in].insert(chunks_[in].begin() + static_cast<std::ptrdiff_t>(index), std::move(added));
+        chunk& to = chunk_at(in);
+        to.insert(to.begin() + static_cast<std::ptrdiff_t>(index), std::move(added));
         ++size_;
     }
 
     /// Takes out the pieces [first, last). REQUIRES: `first` is not the first of all.
     void erase(iterator first, iterator last) noexcept {
         if (first == last) return;
-        chunk& begins_in = chunks_[first.in_];
+        chunk& begins_in = chunk_at(first.in_);
         const auto begin = begins_in.begin() + static_cast<std::ptrdiff_t>(first.index_);
         if (first.in_ == last.in_) {
             size_ -= last.index_ - first.index_;
             begins_in.erase(begin, begins_in.begin() + static_cast<std::ptrdiff_t>(last.index_));
         } else {
-            for (std::size_t in = first.in_; in < last.in_; ++in) size_ -= chunks_[in].size();
+            for (std::size_t in = first.in_; in < last.in_; ++in) size_ -= chunk_at(in).size();
             size_ += first.index_;
             size_ -= last.index_;
             begins_in.erase(begin, begins_in.end());
             if (last.index_ != 0) {
-                chunk& ends_in = chunks_[last.in_];
+                chunk& ends_in = chunk_at(last.in_);
                 ends_in.erase(ends_in.begin(), ends_in.begin() + static_cast<std::ptrdiff_t>(last.index_));
             }
             drop(first.in_ + 1, last.in_);
@@ -153,35 +154,41 @@ private:
     static Iterator at_in(List& of, std::size_t offset) noexcept {
         const auto begins = [](const chunk& each) { return each.front().begin; };
         std::size_t place = 0;
-        if (of.chunks_.size() != 1) {
-            const auto next = std::ranges::upper_bound(of.chunks_, offset, {}, begins);
-            place = static_cast<std::size_t>(next - of.chunks_.begin()) - 1;
+        if (!of.more_.empty()) {
+            const auto next = std::ranges::upper_bound(of.more_, offset, {}, begins);
+            place = static_cast<std::size_t>(next - of.more_.begin());
         }
-        const chunk& in = of.chunks_[place];
+        const chunk& in = of.chunk_at(place);
         const auto behind = std::ranges::upper_bound(in, offset, {}, &Piece::begin);
         assert(behind != in.begin());
         return {&of, place, static_cast<std::size_t>(behind - in.begin()) - 1};
     }
 
-    /// Takes out the chunks [first, last).
+    std::size_t chunks() const noexcept { return 1 + more_.size(); }
+    chunk& chunk_at(std::size_t in) noexcept { return in == 0 ? first_ : more_[in - 1]; }
+    const chunk& chunk_at(std::size_t in) const noexcept { return in == 0 ? first_ : more_[in - 1]; }
+
+    /// Takes out the chunks [first, last). REQUIRES: the first of all is not among them.
     void drop(std::size_t first, std::size_t last) noexcept {
-        chunks_.erase(chunks_.begin() + static_cast<std::ptrdiff_t>(first),
-                      chunks_.begin() + static_cast<std::ptrdiff_t>(last));
+        assert(first != 0);
+        more_.erase(more_.begin() + static_cast<std::ptrdiff_t>(first - 1),
+                    more_.begin() + static_cast<std::ptrdiff_t>(last - 1));
     }
 
     /// Joins a chunk that has got small, or is empty, with one beside it, where there is room.
     void merge(std::size_t in) noexcept {
-        if (chunks_[in].empty()) return drop(in, in + 1);
-        for (std::size_t first = in - (in != 0); first <= in && first + 1 < chunks_.size(); ++first) {
-            chunk& to = chunks_[first];
-            chunk& from = chunks_[first + 1];
+        if (chunk_at(in).empty()) return drop(in, in + 1);
+        for (std::size_t first = in - (in != 0); first <= in && first + 1 < chunks(); ++first) {
+            chunk& to = chunk_at(first);
+            chunk& from = chunk_at(first + 1);
             if (to.size() + from.size() > std::min(std::size_t{half}, to.capacity())) continue;
             std::move(from.begin(), from.end(), std::back_inserter(to));
             return drop(first + 1, first + 2);
         }
     }
 
-    std::vector<chunk> chunks_;  // none is empty, but for the first of an empty list
+    chunk first_;              // a list of few needs no memory but for this
+    std::vector<chunk> more_;  // none is empty
     std::size_t size_ = 0;
 };
 
