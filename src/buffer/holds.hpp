@@ -30,6 +30,7 @@
 #include "coherence/spaces.hpp"
 #include "tracking/held_ranges.hpp"
 #include "unibuf/detail/gate.hpp"
+#include "unibuf/detail/view_tag.hpp"
 #include "unibuf/error.hpp"
 #include "unibuf/holder.hpp"
 #include "unibuf/options.hpp"
@@ -86,6 +87,12 @@ struct captured_upload {
 
 /// Returns "a write lease of bytes [0, 64) at host".
 std::string describe(const hold& of);
+
+/// The tag of a view has the address of what is held for it.
+inline view_tag tag_of(const held_view& of, std::uint64_t upload = 0) noexcept {
+    return {.shown = reinterpret_cast<std::uintptr_t>(&of), .upload = upload};
+}
+inline held_view& view_of(const view_tag& tag) noexcept { return *reinterpret_cast<held_view*>(tag.shown); }
 
 /// A holder of a view, who can be asked to let go of it.
 struct named_holder {

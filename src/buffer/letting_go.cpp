@@ -40,8 +40,7 @@ void name_holder(core& of, space where, holder who, view_tag& tag) {
     holder gone;  // is destroyed after the lock
     any_was_named = true;
     lock through(of);
-    const auto& view = *reinterpret_cast<const held_view*>(tag.shown);
-    const std::uint64_t added = who.let_go ? through->holds.add_holder({&view, where, std::move(who)}) : 0;
+    const std::uint64_t added = who.let_go ? through->holds.add_holder({&view_of(tag), where, std::move(who)}) : 0;
     gone = through->holds.remove_holder(std::exchange(tag.holder, added));
 }
 

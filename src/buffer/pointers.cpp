@@ -63,10 +63,6 @@ request to_expose(const region& part, const char* verb) {
             .keeps_to_mode = false};
 }
 
-/// The tag of a view has its address.
-std::uint64_t number_of(const held_view& of) noexcept { return reinterpret_cast<std::uintptr_t>(&of); }
-held_view& view_of(const view_tag& tag) noexcept { return *reinterpret_cast<held_view*>(tag.shown); }
-
 /// Ends a view of the copy at `where`, which is one of `of`.
 void end_view(guarded& state, space where, held_ranges& of, held_view& ended) noexcept {
     if (ended.number != 0) give_back_bytes_of(state, where, ended);
@@ -93,15 +89,14 @@ void check_no_writer(const guarded& state, const request& asked) {
                             describe(asked), writer->where.name()));
 }
 
-unibuf::copy_view view_of(core& of, guarded& state, const copy& there, space where, const held_view& made,
-                          std::uint64_t upload = 0) {
+unibuf::copy_view copy_view_of(core& of, guarded& state, const copy& there, space where, const held_view& made,
+                               std::uint64_t upload = 0) {
     of.add_handle();
     state.copies.hand_out(where.id());
     std::byte* const address = there.address();
     const byte_range range = made.range();
     const native_memory native{.where = where, .handle = there.handle(), .offset = range.begin, .bytes = range.size()};
-    return unibuf::copy_view(of, native, address ? address + range.begin : nullptr,
-                             {.shown = number_of(made), .upload = upload});
+    return unibuf::copy_view(of, native, address ? address + range.begin : nullptr, tag_of(made, upload));
 }
 
 /// Ends the pointers to bytes of `part`, and gives these back to standing holds.
@@ -166,7 +161,7 @@ host_bytes begin_host_view(core& of, const region& part) {
     }
     const byte_range range = part.hull();
     of.add_handle();
-    return {of, way.at()->memory->host_address() + range.begin, range.begin, range.size(), {.shown = number_of(made)}};
+    return {of, way.at()->memory->host_address() + range.begin, range.begin, range.size(), tag_of(made)};
 }
 
 void end_host_view(core& of, view_tag tag) noexcept {
@@ -215,7 +210,7 @@ copy_view begin_copy_view(core& of, space where, const region& part) {
     way.bring();
     show(*through, *way.at(), part);
     const held_view& made = through->holds.show(through->holds.readers_at(where.id()), part);
-    return view_of(of, *through, *way.at(), where, made);
+    return copy_view_of(of, *through, *way.at(), where, made);
 }
 
 copy_view hold_copy(core& of, space where, const region& part) {
@@ -224,7 +219,7 @@ copy_view hold_copy(core& of, space where, const region& part) {
     check_allocated(*through, there, where, "to hold it");
     show(*through, *there, part);
     const held_view& made = through->holds.readers_at(where.id()).add_view({part});
-    return view_of(of, *through, *there, where, made);
+    return copy_view_of(of, *through, *there, where, made);
 }
 
 copy_view capture_upload(core& of, request asked) {
@@ -253,7 +248,7 @@ copy_view capture_upload(core& of, request asked) {
         if (!through->shares_host(asked.where)) upload = through->holds.add_upload(range, asked.where);
         way.at()->memory->capture_write(range.begin, {at_host + range.begin, range.size()}, captured);
         through->copies.hand_out(coherence::host);
-        return view_of(of, *through, *way.at(), asked.where, made, upload);
+        return copy_view_of(of, *through, *way.at(), asked.where, made, upload);
     } catch (...) {
         if (upload != 0) through->holds.remove_upload(upload);
         readers.end_view(made);

@@ -7,41 +7,40 @@
 
 namespace unibuf::detail {
 
-work_list::lists::~lists() {
+work_list::table::~table() {
     by_range.clear([](coherence::queued_node& each) { delete static_cast<entry*>(&each); });
     while (spare) delete std::exchange(spare, spare->next);
 }
 
 void work_list::reserve(std::size_t more) {
-    if (!lists_) lists_ = std::make_unique<lists>();
-    for (; lists_->spares < more; ++lists_->spares) {
+    if (!table_) table_ = std::make_unique<table>();
+    for (; table_->spares < more; ++table_->spares) {
         auto* const made = new entry;
-        made->next = std::exchange(lists_->spare, made);
+        made->next = std::exchange(table_->spare, made);
     }
 }
 
 void work_list::add(const queued_work& queued, work added) noexcept {
-    assert(lists_ && lists_->spares != 0);
+    assert(table_ && table_->spares != 0);
     added.late = dynamic_cast<const backends::late_work*>(added.done.native());
-    take_out_where(
-        [&](const queued_work& older, const work&) { return covers(queued, added, static_cast<const entry&>(older)); },
-        queued.part);
-    entry& made = *std::exchange(lists_->spare, lists_->spare->next);
-    --lists_->spares;
+    remove_where([&](const queued_work& older, const work& before) { return covers(queued, added, older, before); },
+                 queued.part);
+    entry& made = *std::exchange(table_->spare, table_->spare->next);
+    --table_->spares;
     static_cast<queued_work&>(made) = queued;
-    made.ticket = {++lists_->last, &made};
+    made.ticket = {++table_->last, &made};
     made.of = std::move(added);
-    note_order(made);
-    ++lists_->count;
-    ++lists_->count_at[queued.where];
-    lists_->spaces |= coherence::set_of(queued.where);
-    lists_->writers += queued.writes;
-    lists_->by_range.add(made);
+    note_order(made, made.of);
+    ++table_->count;
+    ++table_->count_at[queued.where];
+    table_->spaces |= coherence::set_of(queued.where);
+    table_->writers += queued.writes;
+    table_->by_range.add(made);
 }
 
 /// Returns whether work that is queued now is done later than older work, and keeps others from as much.
-bool work_list::covers(const queued_work& queued, const work& added, const entry& older) noexcept {
-    const work& before = older.of;
+bool work_list::covers(const queued_work& queued, const work& added, const queued_work& older,
+                       const work& before) noexcept {
     const bool of_program = !before.transfer && !added.transfer && !before.unordered && !added.unordered;
     // What arrives at a device is carried by that device, and so in the order of the queue that was named. What is read
     // somewhere may be carried by anybody.
@@ -52,11 +51,11 @@ bool work_list::covers(const queued_work& queued, const work& added, const entry
 }
 
 /// Notes whether all work is in one order still, once there is this, too.
-void work_list::note_order(const entry& added) noexcept {
-    const order of_added = order_of(added, added.of);
-    const bool is_first = lists_->count == 0;
-    if (is_first) lists_->in = of_added;
-    lists_->in_one_order = (is_first || lists_->in_one_order) && of_added == lists_->in && !added.of.unordered;
+void work_list::note_order(const queued_work& queued, const work& added) noexcept {
+    const order of_added = order_of(queued, added);
+    const bool is_first = table_->count == 0;
+    if (is_first) table_->in = of_added;
+    table_->in_one_order = (is_first || table_->in_one_order) && of_added == table_->in && !added.unordered;
 }
 
 bool work_list::has_late(const queued_work& queued, const named_queue& on) const noexcept {
@@ -70,7 +69,7 @@ bool work_list::has_late(const queued_work& queued, const named_queue& on) const
 
 bool work_list::is_before_all_on(const named_queue& on, coherence::space_id where,
                                  std::uint32_t thread) const noexcept {
-    return empty() || (lists_->in_one_order && lists_->in == order{on, where, thread});
+    return empty() || (table_->in_one_order && table_->in == order{on, where, thread});
 }
 
 const work* work_list::find(const ticket& which) const noexcept {
@@ -100,16 +99,16 @@ void work_list::forget_done(const region& part, bool asks_late) noexcept {
             return false;
         }
     };
-    if (lists_->count >= shortest_long && !is_long()) return take_out_where(is_done, part);
-    take_out_where(is_done);
-    lists_->long_from = std::max(shortest_long, 2 * lists_->count);
-    const std::size_t count = std::exchange(lists_->count, 0);  // the order of all is found anew
-    any([&](const queued_work& each, const work&) {
-        note_order(static_cast<const entry&>(each));
-        ++lists_->count;
+    if (table_->count >= shortest_long && !is_long()) return remove_where(is_done, part);
+    remove_where(is_done);
+    table_->long_from = std::max(shortest_long, 2 * table_->count);
+    const std::size_t count = std::exchange(table_->count, 0);  // the order of all is found anew
+    any([&](const queued_work& each, const work& of) {
+        note_order(each, of);
+        ++table_->count;
         return false;
     });
-    assert(lists_->count == count);
+    assert(table_->count == count);
     static_cast<void>(count);
 }
 
@@ -123,14 +122,14 @@ std::vector<std::pair<work_list::ticket, fence>> work_list::events() const {
 }
 
 void work_list::take_out(entry& gone) noexcept {
-    lists_->by_range.remove(gone);
-    --lists_->count;
-    if (--lists_->count_at[gone.where] == 0) lists_->spaces &= ~coherence::set_of(gone.where);
-    lists_->writers -= gone.writes;
+    table_->by_range.remove(gone);
+    --table_->count;
+    if (--table_->count_at[gone.where] == 0) table_->spaces &= ~coherence::set_of(gone.where);
+    table_->writers -= gone.writes;
     gone.ticket = {};
     gone.of = {};
-    gone.next = std::exchange(lists_->spare, &gone);
-    ++lists_->spares;
+    gone.next = std::exchange(table_->spare, &gone);
+    ++table_->spares;
 }
 
 }  // namespace unibuf::detail

@@ -35,29 +35,29 @@ public:
     using ticket = coherence::work_ticket;
     using queued_work = coherence::queued_work;
 
-    bool empty() const noexcept { return !lists_ || lists_->count == 0; }
+    bool empty() const noexcept { return !table_ || table_->count == 0; }
 
     /// Returns whether so much work is noted that it pays to ask which of it is done.
-    bool is_long() const noexcept { return lists_ && lists_->count >= lists_->long_from; }
+    bool is_long() const noexcept { return table_ && table_->count >= table_->long_from; }
 
     /// Returns whether whatever `thread` puts on the queue `on` of the space `where`, which it names, comes after all
     /// of this work.
     bool is_before_all_on(const named_queue& on, coherence::space_id where, std::uint32_t thread) const noexcept;
 
-    bool any_writes() const noexcept { return lists_ && lists_->writers != 0; }
+    bool any_writes() const noexcept { return table_ && table_->writers != 0; }
 
     /// Returns whether is(space_id) holds for a space of any work.
     template <class Is>
     bool any_at(const Is& is) const noexcept {
         bool result = false;
-        if (lists_) coherence::for_each_space(lists_->spaces, [&](coherence::space_id each) { result |= is(each); });
+        if (table_) coherence::for_each_space(table_->spaces, [&](coherence::space_id each) { result |= is(each); });
         return result;
     }
 
     /// Returns what coherence needs to know of the work.
     const coherence::queued_works& by_range() const noexcept {
         static constinit const coherence::queued_works none;
-        return lists_ ? lists_->by_range : none;
+        return table_ ? table_->by_range : none;
     }
 
     /// Returns whether visit(const queued_work&, const work&) returns true for any work, or for any that shares a byte
@@ -86,11 +86,10 @@ public:
     const work* find(const ticket& which) const noexcept;
     void remove(const ticket& which) noexcept;
 
-    /// Forgets all work for which is(const queued_work&, const work&) holds.
-    template <class Is>
-    void remove_where(const Is& is) noexcept {
-        take_out_where(is);
-    }
+    /// Forgets all work for which is(const queued_work&, const work&) holds; with a part, such as shares a byte with
+    /// it.
+    template <class Is, class... Part>
+    void remove_where(const Is& is, const Part&... part) noexcept;
 
     /// Notes that the content is forgotten: all work is still waited for, as it uses the memory.
     void orphan_all() noexcept;
@@ -121,11 +120,11 @@ private:
         friend bool operator==(const order&, const order&) = default;
     };
 
-    struct lists {
-        lists() noexcept = default;
-        ~lists();
-        lists(const lists&) = delete;
-        lists& operator=(const lists&) = delete;
+    struct table {
+        table() noexcept = default;
+        ~table();
+        table(const table&) = delete;
+        table& operator=(const table&) = delete;
 
         coherence::queued_works by_range;
         entry* spare = nullptr;
@@ -144,19 +143,16 @@ private:
     static order order_of(const queued_work& queued, const work& of) noexcept {
         return {of.on, queued.where, of.thread};
     }
-    static bool covers(const queued_work& queued, const work& added, const entry& older) noexcept;
-    void note_order(const entry& added) noexcept;
+    static bool covers(const queued_work& queued, const work& added, const queued_work& older,
+                       const work& before) noexcept;
+    void note_order(const queued_work& queued, const work& added) noexcept;
     void take_out(entry& gone) noexcept;
 
-    template <class... Part, class Is>
-    void take_out_where(const Is& is, const Part&... part) noexcept;
-
-    std::unique_ptr<lists> lists_;  // null in a buffer that has never queued work
+    std::unique_ptr<table> table_;  // null in a buffer that has never queued work
 };
 
-/// Forgets all work, or work that shares a byte with the part, for which is(const queued_work&, const work&) holds.
-template <class... Part, class Is>
-void work_list::take_out_where(const Is& is, const Part&... part) noexcept {
+template <class Is, class... Part>
+void work_list::remove_where(const Is& is, const Part&... part) noexcept {
     entry* going = nullptr;
     by_range().any(part.hull()..., [&](coherence::queued_node& each) {
         auto& found = static_cast<entry&>(each);

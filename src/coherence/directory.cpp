@@ -7,19 +7,14 @@
 
 namespace unibuf::coherence {
 
-directory::many& directory::with_many() {
-    if (!many_) many_ = std::make_unique<many>();
-    return *many_;
-}
-
 /// Makes room for more pieces than one. What is known of the only one counts for all bytes.
 void directory::begin_to_count() {
-    many& all = with_many();
     if (!is_one()) return;
+    if (!many_) many_ = std::make_unique<many>();
     constexpr std::size_t usual_kinds = 4;
-    all.shares.reserve(usual_kinds);
-    all.shares.assign(1, {first(), bytes_});
-    all.counts = true;
+    many_->shares.reserve(usual_kinds);
+    many_->shares.assign(1, {first_, bytes_});
+    many_->counts = true;
 }
 
 /// Makes a range begin at `offset`.

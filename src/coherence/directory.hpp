@@ -289,7 +289,6 @@ private:
         return range != all.end() ? range->begin : bytes_;
     }
 
-    many& with_many();
     void split(std::size_t offset);
     void divide(const region& part);
     void divide(const byte_ranges& ranges);

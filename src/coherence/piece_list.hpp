@@ -76,10 +76,10 @@ public:
         size_ = 1;
     }
 
-    /// Takes all pieces out; some room stays.
+    /// Takes all pieces out; the room for one chunk stays.
     void clear() noexcept {
         first_.clear();
-        more_.clear();
+        more_ = {};
         size_ = 0;
     }
 

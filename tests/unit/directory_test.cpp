@@ -32,6 +32,12 @@ std::set<space_set> kinds_of(const directory& known) {
     return result;
 }
 
+/// Returns the same content after a look at all neighbours.
+directory joined_everywhere(directory known) {
+    known.update(known.whole(), [](knowledge&) {});
+    return known;
+}
+
 RC_GTEST_PROP(directory, agrees_with_one_entry_a_byte, ()) {
     directory known(size);
     std::vector<knowledge> expected(size);
@@ -51,6 +57,7 @@ RC_GTEST_PROP(directory, agrees_with_one_entry_a_byte, ()) {
         for (const knowledge& each : expected) everywhere &= each.current;
         RC_ASSERT(known.summarize().current == everywhere);
         RC_ASSERT(kinds_of(known) == kinds_of(expected));
+        RC_ASSERT(known == joined_everywhere(known));
     }
 }
 
@@ -69,6 +76,7 @@ RC_GTEST_PROP(directory, of_boxes_agrees_with_one_entry_a_byte, ()) {
         for (const knowledge& each : expected) everywhere &= each.current;
         RC_ASSERT(known.summarize().current == everywhere);
         RC_ASSERT(kinds_of(known) == kinds_of(expected));
+        RC_ASSERT(known == joined_everywhere(known));
 
         const region asked = test::any_region(lattices, bytes);
         std::vector<std::size_t> visited;
