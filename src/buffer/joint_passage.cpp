@@ -177,7 +177,8 @@ void joint_passage::member::stand_in_line() {
 void joint_passage::member::ask_guards() {
     assert(entered_ && entered_->parked);
     const at_work unparked(*entered_);
-    if (entered_->way) entered_->way->ask_guards();
+    std::optional<passage>& way = entered_->way;
+    if (way) way->ask_guards();
 }
 
 void joint_passage::member::bring() {
