@@ -21,11 +21,11 @@ fence row_by_row(const rectangle_copy& what, const Move& move) {
 
 }  // namespace
 
-void memory::write_parts(std::span<const part> parts, const std::byte* host, queue on, std::vector<fence>& done) {
+void memory::write_parts(std::span<const part> parts, const std::byte* host, queue on, fences& done) {
     for (const part& each : parts) done.push_back(write(each.offset, {host + each.offset, each.bytes}, on));
 }
 
-void memory::read_parts(std::span<const part> parts, std::byte* host, queue on, std::vector<fence>& done) {
+void memory::read_parts(std::span<const part> parts, std::byte* host, queue on, fences& done) {
     for (const part& each : parts) done.push_back(read(each.offset, {host + each.offset, each.bytes}, on));
 }
 
@@ -87,7 +87,7 @@ std::unique_ptr<memory> device::alias(std::span<std::byte>, const request&) {
 
 std::unique_ptr<memory> device::borrow(memory&, const request&) { return nullptr; }
 
-void device::move_many(direction way, std::span<const move_of> moves, std::vector<fence>& done) {
+void device::move_many(direction way, std::span<const move_of> moves, fences& done) {
     for (const auto& [of, offset, host] : moves) {
         done.push_back(way == direction::to_device ? of->write(offset, host, {}) : of->read(offset, host, {}));
     }

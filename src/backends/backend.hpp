@@ -21,6 +21,7 @@
 #include <vector>
 
 #include "backends/rectangle.hpp"
+#include "containers/few.hpp"
 #include "unibuf/fence.hpp"
 #include "unibuf/options.hpp"
 #include "unibuf/space.hpp"
@@ -56,6 +57,8 @@ struct request {
     host_access access = host_access::read_write;
     memory_hint hint = memory_hint::none;
 };
+
+using fences = few<fence, 2>;
 
 /// A piece of an allocation.
 struct part {
@@ -125,8 +128,8 @@ public:
     // Both move many parts, in order and apart: each is at its place in this memory, and at the same place from `host`
     // on. For each that is queued a fence is added to `done`, which has room, so that after an error the caller knows
     // which are under way.
-    virtual void write_parts(std::span<const part> parts, const std::byte* host, queue on, std::vector<fence>& done);
-    virtual void read_parts(std::span<const part> parts, std::byte* host, queue on, std::vector<fence>& done);
+    virtual void write_parts(std::span<const part> parts, const std::byte* host, queue on, fences& done);
+    virtual void read_parts(std::span<const part> parts, std::byte* host, queue on, fences& done);
 
     /// Returns the way that bytes go between this memory and these of the host.
     virtual transfer_route route_of(std::span<const std::byte> host) const noexcept;
@@ -250,7 +253,7 @@ public:
 
     /// Carries out memory::write or memory::read for all of these, which are apart and of this device, in as few calls
     /// of the driver as it can. What was queued is done after all of `done`, also where it throws.
-    virtual void move_many(direction way, std::span<const move_of> moves, std::vector<fence>& done);
+    virtual void move_many(direction way, std::span<const move_of> moves, fences& done);
 
     /// Pins whole pages of the host, which outlive the result. Throws error(unsupported) where that is of no use.
     virtual std::unique_ptr<pin> pin_pages(std::span<std::byte> host);

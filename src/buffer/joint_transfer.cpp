@@ -116,7 +116,7 @@ void joint_transfer::move_all(const one_way& what) {
     const bool to_host = what.like.to == coherence::host;
     const auto way = to_host ? backends::direction::to_host : backends::direction::to_device;
     backends::device& by = backends::device_of(space::from_id(executor_of(what.like)));
-    std::vector<fence> done;
+    backends::fences done;
     std::exception_ptr failure;
     const auto attempt = [&](const auto& call) {
         try {

@@ -65,7 +65,7 @@ private:
     static void leave(one_way& all, std::span<const backends::move_of> arrived, time_point begin) noexcept;
 
     std::list<one_way> ways_;
-    std::vector<coherence::step> planned_;  // for the access that joins now
+    coherence::steps planned_;  // for the access that joins now
 };
 
 }  // namespace unibuf::detail

@@ -171,7 +171,7 @@ void fill_box(backends::memory& to, const box& of, std::span<const std::byte> pa
 }
 
 void move_parts(backends::memory& from, backends::memory& to, bool to_host, std::span<const region> parts, queue on,
-                std::vector<fence>& done) {
+                backends::fences& done) {
     std::byte* const host = to_host ? to.host_address() : from.host_address();
     const bool ranges = std::ranges::all_of(parts, &region::is_range);
     if (!host || !ranges || parts.size() == 1) {

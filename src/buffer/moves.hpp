@@ -35,7 +35,7 @@ fence move_on_devices(backends::memory& from, backends::memory& to, const backen
 /// Moves `parts` between two memories, by the device between them or by way of the host. Adds a fence to `done`, which
 /// has room, for each part that was started, so that after an error the caller knows which are under way.
 void move_parts(backends::memory& from, backends::memory& to, bool to_host, std::span<const region> parts, queue on,
-                std::vector<fence>& done);
+                backends::fences& done);
 
 /// Repeats `pattern`, which divides the runs of a box, over them, from the host. Where it throws, some may be filled.
 void fill_box(backends::memory& to, const box& of, std::span<const std::byte> pattern);

@@ -6,7 +6,6 @@
 #include <cstdio>
 #include <map>
 #include <utility>
-#include <vector>
 
 #include "backends/spaces.hpp"
 #include "buffer/borrowing.hpp"
@@ -150,7 +149,7 @@ void passage::bring() {
     // Where the device uses the host's memory, the program's writes are still looked for until the bytes are written.
     const bool later = asked_.joint && lock_->shares_host(asked_.where);
     if (asked_.what != access::read && !later) before_device_writes(*lock_, asked_.part, asked_.where);
-    std::vector<coherence::step> steps;
+    coherence::steps steps;
     plan(steps);
     const std::uint64_t begun = steps.empty() || !trace::is_on() ? 0 : trace::now();
     if (!steps.empty()) transfers_.run(steps, &promise_.emplace(lock_->directory, asked_.part));
@@ -163,15 +162,15 @@ void passage::bring() {
     show(*lock_, *at(), asked_.part);
 }
 
-void passage::plan(std::vector<coherence::step>& steps) {
+void passage::plan(coherence::steps& to) {
     forget_done();
-    plan_for(*lock_, asked_, asked_.part, steps);
-    ask_guards_about(*lock_, asked_, steps);
+    plan_for(*lock_, asked_, asked_.part, to);
+    ask_guards_about(*lock_, asked_, to);
 }
 
 void passage::ask_guards() {
     if (!trace::is_guarded()) return;
-    std::vector<coherence::step> steps;
+    coherence::steps steps;
     plan(steps);
     asked_.is_guarded = false;
 }
@@ -196,7 +195,7 @@ std::string describe(const request& asked) {
 }
 
 void wait_for_all_work(lock& through, const request& asked) {
-    std::vector<coherence::step> steps;
+    coherence::steps steps;
     coherence::plan_to_drop(through->holds.work().by_range(), asked.part, steps);
     transfers(through, asked).run(steps, nullptr);
 }
@@ -211,7 +210,7 @@ void find_host_writes(lock& through, const request& asked) {
     through->any_exposed = through->holds.host_is_held_for_writing() || coherence::any_exposed(through->directory);
 }
 
-void plan_for(const guarded& state, const request& asked, const region& part, std::vector<coherence::step>& steps) {
+void plan_for(const guarded& state, const request& asked, const region& part, coherence::steps& to) {
     coherence::space_set found_later = 0;
     if (asked.why == cause::host_pointer) {
         // Comparing does not find a write of the same bytes, so only a space in the host's own memory stays current.
@@ -223,7 +222,7 @@ void plan_for(const guarded& state, const request& asked, const region& part, st
     coherence::plan(
         state.directory, state.copies.memories(), steps_are_behind(state, asked) ? none : state.holds.work().by_range(),
         {.part = part, .where = asked.where.id(), .what = asked.what, .found_later = found_later, .stay = asked.joint},
-        steps);
+        to);
 }
 
 void now_written(guarded& state, const promise& in, const region& part, space where) noexcept {

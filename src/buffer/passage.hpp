@@ -20,7 +20,6 @@
 #pragma once
 
 #include <optional>
-#include <vector>
 
 #include "buffer/lock.hpp"
 #include "buffer/request.hpp"
@@ -44,8 +43,8 @@ public:
     /// Asks the guards of this thread what bring() would ask them, and bring() asks them no more.
     void ask_guards();
 
-    /// Adds the steps that bring() would carry out to `steps`, for who carries them out: see joint_transfer.hpp.
-    void plan(std::vector<coherence::step>& steps);
+    /// Adds the steps that bring() would carry out to `to`, for who carries them out: see joint_transfer.hpp.
+    void plan(coherence::steps& to);
 
     /// Takes the claim, which keeps others off while the lock is let go, until the passage goes.
     void keep_others_off();
@@ -79,8 +78,8 @@ void wait_for_all_work(lock& through, const request& asked);
 /// Tells the directory what the program wrote at the host through pointers.
 void find_host_writes(lock& through, const request& asked);
 
-/// Adds the steps that grant a request to `steps`.
-void plan_for(const guarded& state, const request& asked, const region& part, std::vector<coherence::step>& steps);
+/// Adds the steps that grant a request to `to`.
+void plan_for(const guarded& state, const request& asked, const region& part, coherence::steps& to);
 
 /// Tells the directory that the space `where`, which has a copy, holds the newest content of `part` from now on.
 void now_written(guarded& state, const promise& in, const region& part, space where) noexcept;

@@ -33,33 +33,34 @@ constexpr std::size_t part_bytes = std::size_t{64} << 20;
 // To zero so many bytes takes longer than to ask the system which of their pages somebody has touched.
 constexpr std::size_t least_asked = std::size_t{256} << 10;
 
-/// Returns the steps with long moves of ranges cut into parts.
-std::vector<step> in_parts(const std::vector<step>& whole) {
-    std::vector<step> result;
+/// Adds the steps with long moves of ranges cut into parts.
+void add_in_parts(std::span<const step> whole, coherence::steps& to) {
     for (step each : whole) {
         if (each.does == step::kind::move && each.part.is_range()) {
             const byte_range all = each.part.hull();
             for (std::size_t next = all.begin; all.end - next > part_bytes; next += part_bytes) {
                 each.part = byte_range{next, next + part_bytes};
-                result.push_back(each);
+                to.push_back(each);
                 each.part = byte_range{next + part_bytes, all.end};
             }
         }
-        result.push_back(each);
+        to.push_back(std::move(each));
     }
-    return result;
 }
 
 }  // namespace
 
-void transfers::run(const std::vector<step>& planned, promise* in) {
+void transfers::run(std::span<const step> planned, promise* in) {
     if (planned.empty()) return;
     assert(in || std::ranges::all_of(planned, [](const step& each) { return each.does == step::kind::wait; }));
     promise_ = in;
-    asked_.waits.by ? run_all(in_parts(planned)) : run_all(planned);
+    if (!asked_.waits.by) return run_all(planned);
+    coherence::steps parts;
+    add_in_parts(planned, parts);
+    run_all(parts);
 }
 
-void transfers::run_all(const std::vector<step>& planned) {
+void transfers::run_all(std::span<const step> planned) {
     claim(asked_.part);
     executor_ = asked_.where.id();
     returns_early_ = may_return_early(planned);
@@ -88,7 +89,7 @@ bool transfers::is_waited_for(const step& move) const {
 }
 
 /// Returns whether one device carries out all steps, so that what comes later can be ordered behind them there.
-bool transfers::may_return_early(const std::vector<step>& planned) {
+bool transfers::may_return_early(std::span<const step> planned) {
     const bool wanted = asked_.may_return_early || (asked_.on && asked_.where != host);
     if (!wanted || (asked_.where == host && lock_->any_exposed))
         return false;  // what arrives is not to be taken for writes
@@ -101,7 +102,7 @@ bool transfers::may_return_early(const std::vector<step>& planned) {
     return executor_ != coherence::host;
 }
 
-void transfers::carry_out(const std::vector<step>& planned) {
+void transfers::carry_out(std::span<const step> planned) {
     try {
         for (auto next = planned.begin(); next != planned.end();) {
             // Moves between the same two memories are independent of each other, and may be under way together.
@@ -146,15 +147,16 @@ void transfers::start(std::span<const step> group) {
 /// Starts moves between the same two memories, which their device may do in one call.
 void transfers::start_moves(std::span<const step> group) {
     const step& first = group.front();
-    const std::vector<region> parts = parts_to_move(group);
+    part_list parts;
+    add_parts_to_move(group, parts);
     backends::memory& from = *lock_->copies.find(first.from)->memory;
     backends::memory& to = *lock_->copies.find(first.to)->memory;
     lock_->copies.find(first.to)->untouched = false;
     const queue on = queue_at(asked_, executor_of(first));
     const auto begin = std::chrono::steady_clock::now();
-    std::vector<fence> done;
+    backends::fences done;
     done.reserve(parts.size());
-    std::vector<std::optional<host_writes::own_write>> guards;
+    few<std::optional<host_writes::own_write>, 1> guards;
     guards.reserve(parts.size());
     for (const region& each : parts) guards.push_back(guard(each, first.to));
     std::exception_ptr failure;
@@ -190,18 +192,14 @@ void transfers::start_moves(std::span<const step> group) {
     if (failure) std::rethrow_exception(failure);
 }
 
-/// Returns the parts of the group; ranges among them may be joined over gaps. A gap that is carried along does not
-/// count as current at the target until the move is done.
-std::vector<region> transfers::parts_to_move(std::span<const step> group) {
+/// Adds the parts of the group; ranges among them come first, and may be joined over gaps. A gap that is carried along
+/// does not count as current at the target until the move is done.
+void transfers::add_parts_to_move(std::span<const step> group, part_list& to) {
     const step& first = group.front();
-    std::vector<region> parts;
+    if (group.size() == 1) return to.push_back(first.part);
     std::vector<byte_range> ranges;
     for (const step& each : group) {
-        if (each.part.is_range()) {
-            ranges.push_back(each.part.hull());
-        } else {
-            parts.push_back(each.part);
-        }
+        if (each.part.is_range()) ranges.push_back(each.part.hull());
     }
     if (ranges.size() > 1) {
         const std::size_t before = ranges.size();
@@ -213,8 +211,10 @@ std::vector<region> transfers::parts_to_move(std::span<const step> group) {
             }
         }
     }
-    parts.insert(parts.begin(), ranges.begin(), ranges.end());
-    return parts;
+    for (const byte_range& each : ranges) to.push_back(each);
+    for (const step& each : group) {
+        if (!each.part.is_range()) to.push_back(each.part);
+    }
 }
 
 /// Guards bytes that the host lacks while they arrive there, so that they are not taken for writes of the program.
@@ -233,7 +233,7 @@ void transfers::leave_queued() {
         if (!each.done.native()) continue;
         keep_queued(each.step, each.done);
         coherence::complete(*promise_, lock_->copies.memories(), each.step, each.step.part);
-        started_.erase(started_.begin() + static_cast<std::ptrdiff_t>(i));
+        started_.erase(&started_[i]);
     }
 }
 
@@ -286,7 +286,7 @@ bool transfers::is_ordered(const step& before, const work& awaited) {
     if (mover_ == coherence::host || before.from != mover_ || own || !asked_.waits.is_endless()) {
         return false;
     }
-    ordered_.reserve(ordered_.size() + 1);
+    ordered_.make_room();
     if (!backends::device_of(space::from_id(mover_)).order(awaited.done, queue_at(asked_, mover_))) return false;
     ordered_.push_back(before.ticket);
     return true;

@@ -4,12 +4,12 @@
 #include <cstdint>
 #include <optional>
 #include <span>
-#include <vector>
 
 #include "buffer/claim.hpp"
 #include "buffer/lock.hpp"
 #include "buffer/request.hpp"
 #include "coherence/plan.hpp"
+#include "containers/few.hpp"
 
 namespace unibuf::detail {
 
@@ -26,7 +26,7 @@ public:
 
     /// Carries out all steps. Where it throws, the directory tells what was done until then. REQUIRES: the directory
     /// has promised to note the steps, unless all are waits.
-    void run(const std::vector<coherence::step>& planned, promise* in);
+    void run(std::span<const coherence::step> planned, promise* in);
 
     /// Repeats `pattern` over the bytes of the access, at its space. Where that fails, and others have the content,
     /// nobody relies on what it has left.
@@ -36,6 +36,8 @@ public:
     detail::claim& own_claim() noexcept { return claim_; }
 
 private:
+    using part_list = few<region, 2>;
+
     struct in_flight {
         coherence::step step;
         fence done;
@@ -43,9 +45,9 @@ private:
     };
 
     bool is_waited_for(const coherence::step& move) const;
-    bool may_return_early(const std::vector<coherence::step>& planned);
-    void run_all(const std::vector<coherence::step>& planned);
-    void carry_out(const std::vector<coherence::step>& planned);
+    bool may_return_early(std::span<const coherence::step> planned);
+    void run_all(std::span<const coherence::step> planned);
+    void carry_out(std::span<const coherence::step> planned);
     void start(std::span<const coherence::step> group);
     void start_moves(std::span<const coherence::step> group);
     void leave_queued();
@@ -58,7 +60,7 @@ private:
     fence zero(const coherence::step& step);
     fence fill_part(const copy& at, const region& part, std::span<const std::byte> pattern);
     std::optional<host_writes::own_write> guard(const region& part, coherence::space_id to);
-    std::vector<region> parts_to_move(std::span<const coherence::step> group);
+    void add_parts_to_move(std::span<const coherence::step> group, part_list& to);
 
     lock& lock_;
     const request& asked_;
@@ -68,8 +70,8 @@ private:
     coherence::space_id executor_ =
         coherence::host;                           // where `returns_early_`, the one device that carries out all steps
     coherence::space_id mover_ = coherence::host;  // the one device that moves all bytes
-    std::vector<work_list::ticket> ordered_;       // work that the moves were put behind: it is done when they are
-    std::vector<in_flight> started_;
+    few<work_list::ticket, 2> ordered_;       // work that the moves were put behind: it is done when they are
+    few<in_flight, 2> started_;
 };
 
 /// Returns the queue that the caller named where it is one of the device `executor`, else none. A queue that is named

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "coherence/knowledge.hpp"
-#include "coherence/piece_list.hpp"
+#include "containers/piece_list.hpp"
 #include "coherence/region.hpp"
 
 namespace unibuf::coherence {

@@ -67,7 +67,27 @@ void byte_ranges::add(const byte_ranges& more) {
     *this = of(std::move(merged));
 }
 
+void byte_ranges::take_out(byte_range range) {
+    if (range.empty()) return;
+    const auto first = all_.begin() + (from(range.begin) - all_.cbegin());
+    const auto last = std::lower_bound(first, all_.end(), range.end,
+                                       [](const byte_range& each, std::size_t end) { return each.begin < end; });
+    if (first == last) return;
+    const byte_range head{first->begin, std::max(first->begin, range.begin)};
+    const byte_range tail{std::min(std::prev(last)->end, range.end), std::prev(last)->end};
+    if (!head.empty() && !tail.empty() && last - first == 1) {
+        std::next(all_.insert(first, head))->begin = tail.begin;
+        return;
+    }
+    auto gone = first;
+    auto rest = last;
+    if (!head.empty()) *gone++ = head;
+    if (!tail.empty()) *--rest = tail;
+    all_.erase(gone, rest);
+}
+
 void byte_ranges::take_out(const byte_ranges& less) {
+    if (less.count() == 1) return take_out(*less.begin());
     if (less.empty() || empty()) return;
     std::vector<byte_range> rest;
     auto gone = less.from(all_.front().begin);

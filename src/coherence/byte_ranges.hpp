@@ -10,7 +10,8 @@
 namespace unibuf {
 
 /// A set whose ranges are in order, apart from each other, and none of them empty. Every function is linear in the
-/// number of ranges at the most; adding bytes that continue the set at its end is cheap.
+/// number of ranges at the most. To add one range or to take it out moves the ranges behind it, and is cheap at the end
+/// of the set.
 class byte_ranges {
 public:
     byte_ranges() = default;
@@ -30,6 +31,7 @@ public:
 
     void add(byte_range range);
     void add(const byte_ranges& more);
+    void take_out(byte_range range);
     void take_out(const byte_ranges& less);
 
     friend bool operator==(const byte_ranges&, const byte_ranges&) = default;

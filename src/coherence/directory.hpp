@@ -15,7 +15,7 @@
 #include "coherence/bands.hpp"
 #include "coherence/byte_ranges.hpp"
 #include "coherence/knowledge.hpp"
-#include "coherence/piece_list.hpp"
+#include "containers/piece_list.hpp"
 #include "coherence/region.hpp"
 
 namespace unibuf::coherence {

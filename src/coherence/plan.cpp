@@ -15,7 +15,7 @@ space_id source_among(space_set current) noexcept { return static_cast<space_id>
 step wait_for(const queued_work& work) { return {.part = work.part, .from = work.where, .ticket = work.ticket}; }
 
 /// Leaves one wait for each work, oldest first.
-void one_of_each(std::vector<step>& waits) {
+void one_of_each(steps& waits) {
     if (waits.size() < 2) return;
     const auto number_of = [](const step& each) { return each.ticket.number; };
     std::ranges::sort(waits, {}, number_of);
@@ -50,10 +50,10 @@ public:
     }
 
     /// Adds the waits before all else.
-    void add_to(std::vector<step>& steps) {
+    void add_to(steps& all) {
         one_of_each(waits_);
-        steps.insert(steps.end(), waits_.begin(), waits_.end());
-        steps.insert(steps.end(), steps_.begin(), steps_.end());
+        all.append(waits_);
+        all.append(steps_);
     }
 
 private:
@@ -124,7 +124,7 @@ private:
     void append() {
         if (steps_of_piece_.empty()) return;
         begins_.push_back(steps_.size());
-        steps_.insert(steps_.end(), steps_of_piece_.begin(), steps_of_piece_.end());
+        steps_.append(steps_of_piece_);
         while (join_last()) {
         }
     }
@@ -133,17 +133,17 @@ private:
     bool join_last() {
         if (begins_.size() < 2) return false;
         const std::size_t count = steps_.size() - begins_.back();
-        const auto later = steps_.end() - static_cast<std::ptrdiff_t>(count);
+        step* const later = steps_.end() - count;
         if (begins_.back() - begins_[begins_.size() - 2] != count) return false;
-        const auto before = later - static_cast<std::ptrdiff_t>(count);
+        step* const before = later - count;
         if (!std::equal(before, later, later, [](const step& one, const step& next) { return one.is_like(next); })) {
             return false;
         }
         const std::optional<region> both = joined(before->part, later->part);
         if (!both) return false;
-        for (auto each = before; each != later; ++each) each->part = *both;
+        for (step* each = before; each != later; ++each) each->part = *both;
         steps_.erase(later, steps_.end());
-        begins_.pop_back();
+        begins_.erase(&begins_.back());
         return true;
     }
 
@@ -158,52 +158,52 @@ private:
     region piece_;
     bool contested_ = false;
     bool stays_ = false;  // no publication takes the piece from those that have it
-    std::vector<step> steps_of_piece_;
-    std::vector<step> waits_;
-    std::vector<step> steps_;
-    std::vector<std::size_t> begins_;  // index of the first step of each piece
+    steps steps_of_piece_;
+    steps waits_;
+    steps steps_;
+    few<std::size_t, 4> begins_;  // index of the first step of each piece
 };
 
 /// Answers the usual case: one memory of its own, known alike everywhere, and nothing to wait for.
-void plan_alike(const knowledge& known, const request& asked, std::vector<step>& steps) {
+void plan_alike(const knowledge& known, const request& asked, steps& to) {
     if (asked.what == access::write || has(known.current, asked.where) || asked.part.empty()) return;
     step next{.does = step::kind::zero, .part = asked.part, .to = asked.where};
     if (known.what != content::unwritten) {
         next.does = step::kind::move;
         next.from = source_among(known.current);
     }
-    steps.push_back(next);
+    to.push_back(std::move(next));
 }
 
 }  // namespace
 
 void plan(const directory& known, const sharing& memories, const queued_works& queued, const request& asked,
-          std::vector<step>& steps) {
+          steps& to) {
     assert(!known.any(asked.part, [&](const knowledge& k) { return k.open && !has(k.current, asked.where); }));
     if (known.is_one() && queued.empty() && !memories.any_shared()) {
-        return plan_alike(known.first(), asked, steps);
+        return plan_alike(known.first(), asked, to);
     }
     planner made(memories, queued, asked);
     known.for_each(asked.part,
                    [&](const region& piece, const knowledge& of_piece) { made.add_piece(piece, of_piece); });
-    made.add_to(steps);
+    made.add_to(to);
 }
 
 std::vector<step> plan(const directory& known, const sharing& memories, const queued_works& queued,
                        const request& asked) {
-    std::vector<step> steps;
-    plan(known, memories, queued, asked, steps);
-    return steps;
+    steps planned;
+    plan(known, memories, queued, asked, planned);
+    return {planned.begin(), planned.end()};
 }
 
-void plan_to_drop(const queued_works& queued, const region& part, std::vector<step>& steps) {
-    std::vector<step> waits;
+void plan_to_drop(const queued_works& queued, const region& part, steps& to) {
+    steps waits;
     queued.any(part.hull(), [&](const queued_work& each) {
         if (each.part.overlaps(part)) waits.push_back(wait_for(each));
         return false;
     });
     one_of_each(waits);
-    steps.insert(steps.end(), waits.begin(), waits.end());
+    to.append(waits);
 }
 
 space_set complete_at(const directory& known, const region& part, space_set allocated) {

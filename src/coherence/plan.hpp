@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "coherence/directory.hpp"
+#include "containers/few.hpp"
 #include "coherence/range_tree.hpp"
 #include "unibuf/options.hpp"
 
@@ -67,6 +68,8 @@ struct step {
     friend bool operator==(const step&, const step&) = default;
 };
 
+using steps = few<step, 2>;
+
 /// A request asks the planner for the right of the space `where` to do `what` with `part`.
 struct request {
     region part{};
@@ -81,18 +84,19 @@ struct request {
     bool stay = false;
 };
 
-/// Adds the steps that grant the request.
+/// Adds the steps that grant the request to `to`.
 ///
 /// No byte moves that is current there already, or that is about to be overwritten whole. Pieces that are one
 /// range or box together, and need the same step, share one. REQUIRES: no byte is open elsewhere (knowledge::open).
 void plan(const directory& known, const sharing& memories, const queued_works& queued, const request& asked,
-          std::vector<step>& steps);
+          steps& to);
 
+/// Returns them.
 std::vector<step> plan(const directory& known, const sharing& memories, const queued_works& queued,
                        const request& asked);
 
-/// Adds the steps after which nothing is under way on `part` any more.
-void plan_to_drop(const queued_works& queued, const region& part, std::vector<step>& steps);
+/// Adds the steps to `to` after which nothing is under way on `part` any more.
+void plan_to_drop(const queued_works& queued, const region& part, steps& to);
 
 /// Returns those of the spaces `allocated`, which have a copy, that have all of `part`.
 space_set complete_at(const directory& known, const region& part, space_set allocated);

@@ -30,7 +30,7 @@ constexpr transfer_cost usual{.each = std::chrono::microseconds(1), .bytes_per_s
 seconds time_of(backends::memory& memory, const std::byte* host, const std::vector<backends::part>& parts, queue on) {
     seconds best = seconds::max();
     for (int i = 0; i < tries; ++i) {
-        std::vector<fence> done;
+        backends::fences done;
         done.reserve(parts.size());
         const auto begin = std::chrono::steady_clock::now();
         memory.write_parts(parts, host, on, done);

@@ -246,7 +246,7 @@ TEST_P(backend_contract, moves_parts_of_many_memories_together) {
         back.push_back({memories[i].get(), gap, fetched[i]});
     }
     const auto move = [&](backends::direction way, std::span<const backends::move_of> moves) {
-        std::vector<fence> done;
+        backends::fences done;
         device().move_many(way, moves, done);
         for (const fence& each : done) each.wait();
     };
@@ -284,7 +284,7 @@ TEST_P(backend_contract, moves_several_parts_of_some_memories_together) {
         back.push_back({memories[which].get(), at, std::span(fetched[which]).subspan(at, part)});
     }
     const auto move = [&](backends::direction way, std::span<const backends::move_of> moves) {
-        std::vector<fence> done;
+        backends::fences done;
         device().move_many(way, moves, done);
         for (const fence& each : done) each.wait();
     };

@@ -1,5 +1,5 @@
 // tests/unit/piece_list_test.cpp: a list in chunks beside a plain one.
-#include "coherence/piece_list.hpp"
+#include "containers/piece_list.hpp"
 
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>

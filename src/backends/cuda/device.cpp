@@ -148,7 +148,7 @@ std::unique_ptr<pin> compute_device::pin_pages(std::span<std::byte> host) {
     return std::make_unique<pinned_pages>(known, host);
 }
 
-void compute_device::move_many(direction way, std::span<const move_of> moves, std::vector<fence>& done) {
+void compute_device::move_many(direction way, std::span<const move_of> moves, fences& done) {
     in_use& with = used();
     done.push_back(carry_many(with.context, with.ring, way, moves));
 }

@@ -25,7 +25,7 @@ public:
     std::unique_ptr<memory> alias(std::span<std::byte> host, const request& what) override;
     std::unique_ptr<memory> borrow(memory& of_another, const request& what) override;
     std::unique_ptr<pin> pin_pages(std::span<std::byte> host) override;
-    void move_many(direction way, std::span<const move_of> moves, std::vector<fence>& done) override;
+    void move_many(direction way, std::span<const move_of> moves, fences& done) override;
     std::uint64_t identify(queue on) override;
     fence record(queue on) override;
     void tell_of_fences(const fence_listener& told) override;

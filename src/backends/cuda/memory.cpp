@@ -110,12 +110,12 @@ fence device_range::read(std::size_t offset, std::span<std::byte> to, queue on) 
     return carry(direction::to_host, std::span<const piece>(&all, 1), on);
 }
 
-void device_range::write_parts(std::span<const part> parts, const std::byte* host, queue on, std::vector<fence>& done) {
+void device_range::write_parts(std::span<const part> parts, const std::byte* host, queue on, fences& done) {
     const std::vector<piece> pieces = pieces_of(parts, const_cast<std::byte*>(host));
     done.resize(parts.size(), carry(direction::to_device, std::span<const piece>(pieces), on));
 }
 
-void device_range::read_parts(std::span<const part> parts, std::byte* host, queue on, std::vector<fence>& done) {
+void device_range::read_parts(std::span<const part> parts, std::byte* host, queue on, fences& done) {
     const std::vector<piece> pieces = pieces_of(parts, host);
     done.resize(parts.size(), carry(direction::to_host, std::span<const piece>(pieces), on));
 }

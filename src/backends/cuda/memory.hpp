@@ -22,8 +22,8 @@ public:
 
     fence write(std::size_t offset, std::span<const std::byte> from, queue on) override;
     fence read(std::size_t offset, std::span<std::byte> to, queue on) override;
-    void write_parts(std::span<const part> parts, const std::byte* host, queue on, std::vector<fence>& done) override;
-    void read_parts(std::span<const part> parts, std::byte* host, queue on, std::vector<fence>& done) override;
+    void write_parts(std::span<const part> parts, const std::byte* host, queue on, fences& done) override;
+    void read_parts(std::span<const part> parts, std::byte* host, queue on, fences& done) override;
     transfer_route route_of(std::span<const std::byte> host) const noexcept override;
     bool takes_from(const memory& other) const noexcept override;
     fence write_from(memory& other, std::size_t from, std::size_t offset, std::size_t bytes, queue on) override;

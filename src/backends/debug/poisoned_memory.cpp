@@ -114,12 +114,12 @@ fence poisoned_memory::read(std::size_t offset, std::span<std::byte> to, queue o
 }
 
 void poisoned_memory::write_parts(std::span<const part> parts, const std::byte* host, queue on,
-                                  std::vector<fence>& done) {
+                                  fences& done) {
     for (const part& each : parts) begin_using(each, true);
     pages_->write_parts(parts, host, on, done);
 }
 
-void poisoned_memory::read_parts(std::span<const part> parts, std::byte* host, queue on, std::vector<fence>& done) {
+void poisoned_memory::read_parts(std::span<const part> parts, std::byte* host, queue on, fences& done) {
     for (const part& each : parts) begin_using(each, false);
     pages_->read_parts(parts, host, on, done);
 }

@@ -19,12 +19,12 @@ fence addressed_memory::read(std::size_t offset, std::span<std::byte> to, queue)
 }
 
 void addressed_memory::write_parts(std::span<const part> parts, const std::byte* host, queue,
-                                   std::vector<fence>& done) {
+                                   fences& done) {
     copy_parts(parts, address_, host);
     done.resize(parts.size());
 }
 
-void addressed_memory::read_parts(std::span<const part> parts, std::byte* host, queue, std::vector<fence>& done) {
+void addressed_memory::read_parts(std::span<const part> parts, std::byte* host, queue, fences& done) {
     copy_parts(parts, host, address_);
     done.resize(parts.size());
 }

@@ -18,8 +18,8 @@ public:
     std::uintptr_t handle() const noexcept override { return reinterpret_cast<std::uintptr_t>(address_); }
     fence write(std::size_t offset, std::span<const std::byte> from, queue on) override;
     fence read(std::size_t offset, std::span<std::byte> to, queue on) override;
-    void write_parts(std::span<const part> parts, const std::byte* host, queue on, std::vector<fence>& done) override;
-    void read_parts(std::span<const part> parts, std::byte* host, queue on, std::vector<fence>& done) override;
+    void write_parts(std::span<const part> parts, const std::byte* host, queue on, fences& done) override;
+    void read_parts(std::span<const part> parts, std::byte* host, queue on, fences& done) override;
     fence write_rectangle(const rectangle_copy& what, const std::byte* host, queue on) override;
     fence read_rectangle(const rectangle_copy& what, std::byte* host, queue on) override;
     fence fill(std::size_t offset, std::size_t bytes, std::span<const std::byte> pattern, queue on) override;

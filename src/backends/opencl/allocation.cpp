@@ -39,18 +39,18 @@ fence allocation::read(std::size_t offset, std::span<std::byte> to, queue on) {
     return in_.submitted(queue, std::move(done));
 }
 
-void allocation::write_parts(std::span<const part> parts, const std::byte* host, queue on, std::vector<fence>& done) {
+void allocation::write_parts(std::span<const part> parts, const std::byte* host, queue on, fences& done) {
     if (copy_at_once(parts, const_cast<std::byte*>(host), direction::to_device, on, done)) return;
     memory::write_parts(parts, host, on, done);
 }
 
-void allocation::read_parts(std::span<const part> parts, std::byte* host, queue on, std::vector<fence>& done) {
+void allocation::read_parts(std::span<const part> parts, std::byte* host, queue on, fences& done) {
     if (copy_at_once(parts, host, direction::to_host, on, done)) return;
     memory::read_parts(parts, host, on, done);
 }
 
 bool allocation::copy_at_once(std::span<const part> parts, std::byte* host, direction way, queue on,
-                              std::vector<fence>& done) {
+                              fences& done) {
     if (!in_.runs_native_functions()) return false;
     const cl_command_queue queue = in_.queue_for(on);
     event copied;

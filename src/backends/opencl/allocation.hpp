@@ -35,8 +35,8 @@ public:
 
     fence write(std::size_t offset, std::span<const std::byte> from, queue on) override;
     fence read(std::size_t offset, std::span<std::byte> to, queue on) override;
-    void write_parts(std::span<const part> parts, const std::byte* host, queue on, std::vector<fence>& done) override;
-    void read_parts(std::span<const part> parts, std::byte* host, queue on, std::vector<fence>& done) override;
+    void write_parts(std::span<const part> parts, const std::byte* host, queue on, fences& done) override;
+    void read_parts(std::span<const part> parts, std::byte* host, queue on, fences& done) override;
     bool takes_from(const memory& other) const noexcept override;
     fence write_from(memory& other, std::size_t from, std::size_t offset, std::size_t bytes, queue on) override;
     fence write_rectangle(const rectangle_copy& what, const std::byte* host, queue on) override;
@@ -58,7 +58,7 @@ protected:
     std::string asked(const char* what, std::size_t offset, std::size_t bytes) const;
 
 private:
-    bool copy_at_once(std::span<const part> parts, std::byte* host, direction way, queue on, std::vector<fence>& done);
+    bool copy_at_once(std::span<const part> parts, std::byte* host, direction way, queue on, fences& done);
     fence copy_rows(const rectangle_copy& what, std::byte* host, direction way, queue on);
     template <class Enqueue>
     void slab_by_slab(const rectangle_copy& what, const char* asked_for, event& last, const Enqueue& enqueue) const;

@@ -119,7 +119,7 @@ std::unique_ptr<memory> compute_device::alias(std::span<std::byte> host, const r
     return std::make_unique<cl::alias>(*this, host, bytes);
 }
 
-void compute_device::move_many(direction way, std::span<const move_of> moves, std::vector<fence>& done) {
+void compute_device::move_many(direction way, std::span<const move_of> moves, fences& done) {
     if (!in().runs_native_functions()) return device::move_many(way, moves, done);
     const cl_command_queue queue = in().queue_for({});
     event copied;

@@ -241,7 +241,7 @@ TEST_F(cuda_test, carries_memory_that_the_program_has_pinned_in_parts) {
         memory->read(0, all, {}).wait();
         EXPECT_TRUE(same(all, noise(mebibyte)));
 
-        std::vector<fence> done;
+        backends::fences done;
         done.reserve(2 * rows.size());
         std::ranges::copy(noise(mebibyte, 2), all.begin());
         memory->write_parts(rows, all.data(), {}, done);

@@ -1,4 +1,4 @@
-// coherence/piece_list.hpp: pieces in order of where they begin, in chunks, so that one more among many moves few.
+// containers/piece_list.hpp: pieces in order of where they begin, in chunks, so that one more among many moves few.
 #pragma once
 
 #include <algorithm>
@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-namespace unibuf::coherence {
+namespace unibuf {
 
 /// A Piece has `begin`, and moves without throwing. Finding one is logarithmic in their number; inserting one moves
 /// those of one chunk, and, where that is full, one place for each chunk.
@@ -192,4 +192,4 @@ private:
     std::size_t size_ = 0;
 };
 
-}  // namespace unibuf::coherence
+}  // namespace unibuf
