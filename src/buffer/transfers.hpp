@@ -70,7 +70,7 @@ private:
     coherence::space_id executor_ =
         coherence::host;                           // where `returns_early_`, the one device that carries out all steps
     coherence::space_id mover_ = coherence::host;  // the one device that moves all bytes
-    few<work_list::ticket, 2> ordered_;       // work that the moves were put behind: it is done when they are
+    few<work_list::ticket, 2> ordered_;            // work that the moves were put behind: it is done when they are
     few<in_flight, 2> started_;
 };
 

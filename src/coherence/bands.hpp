@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "coherence/knowledge.hpp"
-#include "containers/piece_list.hpp"
 #include "coherence/region.hpp"
+#include "containers/piece_list.hpp"
 
 namespace unibuf::coherence {
 

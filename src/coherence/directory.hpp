@@ -15,8 +15,8 @@
 #include "coherence/bands.hpp"
 #include "coherence/byte_ranges.hpp"
 #include "coherence/knowledge.hpp"
-#include "containers/piece_list.hpp"
 #include "coherence/region.hpp"
+#include "containers/piece_list.hpp"
 
 namespace unibuf::coherence {
 

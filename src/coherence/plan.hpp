@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "coherence/directory.hpp"
-#include "containers/few.hpp"
 #include "coherence/range_tree.hpp"
+#include "containers/few.hpp"
 #include "unibuf/options.hpp"
 
 namespace unibuf::coherence {
@@ -88,8 +88,7 @@ struct request {
 ///
 /// No byte moves that is current there already, or that is about to be overwritten whole. Pieces that are one
 /// range or box together, and need the same step, share one. REQUIRES: no byte is open elsewhere (knowledge::open).
-void plan(const directory& known, const sharing& memories, const queued_works& queued, const request& asked,
-          steps& to);
+void plan(const directory& known, const sharing& memories, const queued_works& queued, const request& asked, steps& to);
 
 /// Returns them.
 std::vector<step> plan(const directory& known, const sharing& memories, const queued_works& queued,

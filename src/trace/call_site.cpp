@@ -19,13 +19,11 @@
 #include "process/lasting.hpp"
 #include "process/mutex.hpp"
 #include "system/images.hpp"
+#include "trace/recorder.hpp"
 #include "unibuf/trace.hpp"
 
 namespace unibuf::trace {
 namespace {
-
-/// What call_from has said on this thread.
-thread_local constinit std::uint64_t said_by_thread = 0;
 
 /// Numbers of places have this bit, which no address of a program has.
 constexpr std::uint64_t is_place = std::uint64_t{1} << 63;
@@ -128,9 +126,8 @@ const own_library& own() noexcept {
     return found;
 }
 
-/// Returns whose code there is at an address. Of others than this library's it remembers some: to find out takes long.
+/// Returns whose code there is at an address of another library. It remembers some: to find out takes long.
 owner known_owner_of(const void* address) noexcept {
-    if (own().image.has(address)) return owner::unibuf;
     struct known {
         const void* address;
         owner whose;
@@ -153,20 +150,22 @@ std::string path_of(const Dl_info& of) {
 }  // namespace
 
 std::uint64_t call_site() noexcept {
-    if (said_by_thread != 0) return said_by_thread;
     constexpr int deepest = 64;
-    constexpr std::ptrdiff_t widest = std::ptrdiff_t{1} << 20;
-    if (!own().has_callers) return 0;
+    constexpr std::size_t widest = std::size_t{1} << 20;
+    const own_library& mine = own();
+    if (!mine.has_callers) return 0;
     // A frame begins with the address of the frame before it, and the address to which its function returns.
     auto* frame = static_cast<char*>(__builtin_frame_address(0));
     for (int depth = 0; depth < deepest; ++depth) {
         std::array<char*, 2> links;
         std::memcpy(links.data(), frame, sizeof links);
         const auto [before, back] = links;
-        const owner whose = known_owner_of(back);
-        if (whose == owner::program) return reinterpret_cast<std::uintptr_t>(back);
-        if (whose == owner::interpreted) return 0;
-        if (before <= frame || before - frame > widest) return 0;
+        if (!mine.image.has(back)) {
+            const owner whose = known_owner_of(back);
+            if (whose == owner::program) return reinterpret_cast<std::uintptr_t>(back);
+            if (whose == owner::interpreted) return 0;
+        }
+        if (static_cast<std::size_t>(before - frame) - 1 >= widest) return 0;
         frame = before;
     }
     return 0;
@@ -191,7 +190,7 @@ std::string describe_site(std::uint64_t site) {
 namespace unibuf {
 
 std::uint64_t site_of(std::string_view place) { return trace::places::instance().number_of(place); }
-std::uint64_t call_from(std::uint64_t site) noexcept { return std::exchange(trace::said_by_thread, site); }
+std::uint64_t call_from(std::uint64_t site) noexcept { return std::exchange(trace::mine.site, site); }
 
 void add_binding(const void* address, bool for_interpreter) noexcept {
     trace::bindings::instance().add(trace::base_of(address),

@@ -31,50 +31,90 @@ namespace unibuf {
 namespace trace {
 namespace {
 
-/// An event that one thread writes while others may read it.
-class slot {
+using word = std::uint64_t;
+
+word both(std::uint32_t low, std::uint32_t high) noexcept { return word{high} << 32 | low; }
+std::uint32_t low_of(word both) noexcept { return static_cast<std::uint32_t>(both); }
+std::uint32_t high_of(word both) noexcept { return static_cast<std::uint32_t>(both >> 32); }
+
+/// Returns the members from event::kind to event::route.
+word kinds_of(const event& of) noexcept {
+    word result = 0;
+    std::memcpy(&result, &of.kind, sizeof result);
+    return result;
+}
+static_assert(offsetof(event, thread) - offsetof(event, kind) == sizeof(word));
+
+/// A line of the cache, which one thread writes while others may read it.
+class shared_line {
 public:
-    void set(const event& made) noexcept {
-        const auto words = std::bit_cast<words_of_event>(made);
-        words_[0].store(0, std::memory_order_relaxed);
-        std::atomic_thread_fence(std::memory_order_release);
-        for (std::size_t i = 1; i < words.size(); ++i) words_[i].store(words[i], std::memory_order_relaxed);
-        words_[0].store(words[0], std::memory_order_release);
+    static constexpr std::size_t words = 8;
+
+    template <class... Word>
+    void set(std::size_t first, Word... all) noexcept {
+        (words_[first++].store(all, std::memory_order_relaxed), ...);
+    }
+    std::array<word, words> get() const noexcept {
+        std::array<word, words> result{};
+        for (std::size_t i = 0; i < words; ++i) result[i] = words_[i].load(std::memory_order_relaxed);
+        return result;
     }
 
-    /// Returns an event of the kind `none` where there is none, or it is changing.
-    event get() const noexcept {
-        words_of_event words{};
-        words[0] = words_[0].load(std::memory_order_acquire);
-        for (std::size_t i = 1; i < words.size(); ++i) words[i] = words_[i].load(std::memory_order_relaxed);
-        std::atomic_thread_fence(std::memory_order_acquire);
-        if (words[0] == 0 || words_[0].load(std::memory_order_relaxed) != words[0]) return {};
-        return std::bit_cast<event>(words);
-    }
+    std::atomic<word>& first() noexcept { return words_[0]; }
+    const std::atomic<word>& first() const noexcept { return words_[0]; }
 
 private:
-    using words_of_event = std::array<std::uint64_t, sizeof(event) / sizeof(std::uint64_t)>;
-
-    std::array<std::atomic<std::uint64_t>, std::tuple_size_v<words_of_event>> words_{};
+    std::array<std::atomic<word>, words> words_;
 };
 
-/// The last events of a thread.
+/// Memory whose pages are there when they are written for the first time.
+template <class T>
+class zeroed_array {
+public:
+    explicit zeroed_array(std::size_t size) : all_(static_cast<T*>(std::calloc(size, sizeof(T)))) {
+        if (!all_) throw std::bad_alloc();
+    }
+    ~zeroed_array() { std::free(all_); }
+    zeroed_array(const zeroed_array&) = delete;
+    zeroed_array& operator=(const zeroed_array&) = delete;
+
+    T& operator[](std::size_t index) noexcept { return all_[index]; }
+    const T& operator[](std::size_t index) const noexcept { return all_[index]; }
+
+private:
+    T* all_;
+};
+
+/// The last events of a thread. Each has a line of what all events have, and a second one for what few have.
 class ring {
 public:
-    /// Its pages are there when they are written for the first time.
-    explicit ring(std::size_t size)
-        : slots_(static_cast<slot*>(std::calloc(size, sizeof(slot))), &std::free), size_(size) {
-        if (!slots_) throw std::bad_alloc();
-    }
+    explicit ring(std::size_t size) : lines_(size), rare_(size), size_(size) {}
 
     std::size_t size() const noexcept { return size_; }
-    void add(const event& made) noexcept { slots_[next_++ % size_].set(made); }
+
+    void add(const event& made) noexcept {
+        const std::size_t place = next_;
+        if (++next_ == size_) next_ = 0;
+        shared_line& to = lines_[place];
+        to.first().store(0, std::memory_order_relaxed);
+        std::atomic_thread_fence(std::memory_order_release);
+        const rest other = rest_of(made);
+        if (other == rest::apart) {
+            rare_[place].set(0, made.bytes, made.took, made.queue, made.row_bytes, both(made.counts[0], made.counts[1]),
+                             made.pitches[0], made.pitches[1], made.news);
+        }
+        event kinds = made;
+        kinds.spare = static_cast<std::uint8_t>(other) & 3;
+        to.set(1, kinds_of(kinds), both(made.thread, made.process), made.buffer, made.begin, made.end, made.site,
+               both(low_of(made.number), low_of(made.took)));
+        to.first().store(made.time, std::memory_order_release);
+    }
 
     /// Calls visit(event) for each event.
     template <class Visit>
     void visit(const Visit& visit) const {
         for (std::size_t i = 0; i < size_; ++i) {
-            const event found = slots_[i].get();
+            const event found = get(i);
             if (found.kind != event_kind::none) visit(found);
         }
     }
@@ -83,13 +123,58 @@ public:
     template <class Visit>
     void visit_backwards(const Visit& visit) const {
         for (std::size_t i = 0; i < size_; ++i) {
-            const event found = slots_[(next_ + size_ - 1 - i) % size_].get();
+            const event found = get((next_ + size_ - 1 - i) % size_);
             if (found.kind == event_kind::none || !visit(found)) return;
         }
     }
 
 private:
-    std::unique_ptr<slot[], decltype(&std::free)> slots_;
+    /// What event::spare says here of the members that have no place in the first line.
+    enum class rest : std::uint8_t {
+        whole,  // `bytes` are all from `begin` to `end`, and the others are 0
+        none,   // all are 0
+        apart,  // they are in the second line
+    };
+
+    static rest rest_of(const event& made) noexcept {
+        const bool is_rare = (high_of(made.took) | made.queue | made.row_bytes | made.news) != 0;
+        if (!is_rare && made.bytes == made.end - made.begin) return rest::whole;
+        return !is_rare && made.bytes == 0 ? rest::none : rest::apart;
+    }
+
+    /// Returns an event of the kind `none` where there is none, or it is changing.
+    event get(std::size_t place) const noexcept {
+        event result;
+        result.time = lines_[place].first().load(std::memory_order_acquire);
+        if (result.time == 0) return {};
+        const auto [time, kinds, who, buffer, begin, end, site, number_and_took] = lines_[place].get();
+        std::memcpy(&result.kind, &kinds, sizeof kinds);
+        const auto other = static_cast<rest>(result.spare);
+        const auto rare = other == rest::apart ? rare_[place].get() : std::array<word, shared_line::words>{};
+        std::atomic_thread_fence(std::memory_order_acquire);
+        if (lines_[place].first().load(std::memory_order_relaxed) != result.time) return {};
+        result.spare = 0;
+        result.thread = low_of(who);
+        result.process = high_of(who);
+        result.buffer = buffer;
+        result.begin = begin;
+        result.end = end;
+        result.site = site;
+        result.number = low_of(number_and_took);
+        result.bytes = other == rest::whole ? end - begin : rare[0];
+        result.took = other == rest::apart ? rare[1] : high_of(number_and_took);
+        result.queue = rare[2];
+        result.row_bytes = rare[3];
+        result.counts[0] = low_of(rare[4]);
+        result.counts[1] = high_of(rare[4]);
+        result.pitches[0] = rare[5];
+        result.pitches[1] = rare[6];
+        result.news = rare[7];
+        return result;
+    }
+
+    zeroed_array<shared_line> lines_;
+    zeroed_array<shared_line> rare_;
     std::size_t size_;
     std::size_t next_ = 0;
 };
@@ -146,27 +231,32 @@ private:
     std::vector<ring*> free_;
 };
 
-thread_local constinit ring* my_ring = nullptr;
-thread_local constinit bool has_ended = false;
-thread_local constinit std::uint64_t events_of_thread = 0;
+/// The ring of a thread, until that ends.
+struct own_ring {
+    ring* is = nullptr;
+    bool has_ended = false;
+};
+thread_local constinit own_ring own_ring_of_thread;
 
 struct gives_ring_back {
     ~gives_ring_back() {
-        has_ended = true;
-        if (my_ring) rings::instance().give_back(std::exchange(my_ring, nullptr));
+        own_ring& own = own_ring_of_thread;
+        own.has_ended = true;
+        if (own.is) rings::instance().give_back(std::exchange(own.is, nullptr));
     }
 };
 
 /// Returns the ring of the calling thread, with as many events as are to be kept; null where it has none.
 ring* ring_of_thread() noexcept {
+    own_ring& own = own_ring_of_thread;
     const std::size_t size = ring_size.load(std::memory_order_relaxed);
-    if (my_ring && my_ring->size() == size) return my_ring;
-    if (has_ended) return nullptr;
+    if (own.is && own.is->size() == size) return own.is;
+    if (own.has_ended) return nullptr;
     static thread_local const gives_ring_back ends;
     static_cast<void>(ends);
-    if (my_ring) rings::instance().give_back(std::exchange(my_ring, nullptr));
-    if (size != 0) my_ring = rings::instance().take(size);
-    return my_ring;
+    if (own.is) rings::instance().give_back(std::exchange(own.is, nullptr));
+    if (size != 0) own.is = rings::instance().take(size);
+    return own.is;
 }
 
 /// Returns the number of this process, which takes a system call in each forked one.
@@ -331,13 +421,14 @@ void sort(std::vector<event>& events) {
     std::ranges::sort(events, {}, [](const event& each) { return std::tuple(each.time, each.thread, each.number); });
 }
 
-void record(event made) noexcept {
+void record(event& made) noexcept {
     if (made.time == 0) made.time = now();
     made.thread = detail::this_thread();
     made.process = this_process();
-    made.site = call_site();
-    made.is_batched = in_batch;
-    made.number = ++events_of_thread;
+    thread_state& me = mine;
+    made.site = me.site != 0 ? me.site : call_site();
+    made.is_batched = me.in_batch;
+    made.number = ++me.events;
     if (ring* const kept = ring_of_thread()) kept->add(made);
     if (begins_when_forked.load(std::memory_order_relaxed)) follow_fork();
     if (!is_file_open()) return;
@@ -346,7 +437,7 @@ void record(event made) noexcept {
 }
 
 void visit_own(const std::function<bool(const event&)>& visit) {
-    if (my_ring) my_ring->visit_backwards(visit);
+    if (const ring* const kept = own_ring_of_thread.is) kept->visit_backwards(visit);
 }
 
 void visit_all(const std::function<void(const event&)>& visit) { rings::instance().visit(visit); }

@@ -46,19 +46,24 @@ void forget_name(std::uint64_t buffer) noexcept;
 /// Returns where the program had the copy of a buffer at a space made; empty where that is not recorded, or no more.
 std::string place_of_allocation(std::uint64_t buffer, std::uint8_t space);
 
-/// Whether the calling thread submits a batch.
-inline thread_local constinit bool in_batch = false;
+/// What all events of a thread have.
+struct thread_state {
+    std::uint64_t events = 0;  // so many are recorded
+    std::uint64_t site = 0;    // what call_from has said
+    bool in_batch = false;     // a batch is submitted
+};
+inline thread_local constinit thread_state mine;
 
 /// Makes events those of a batch as long as it lives.
 class batched {
 public:
-    batched() noexcept { in_batch = true; }
-    ~batched() { in_batch = false; }
+    batched() noexcept { mine.in_batch = true; }
+    ~batched() { mine.in_batch = false; }
     batched(const batched&) = delete;
     batched& operator=(const batched&) = delete;
 };
 
-/// Adds the thread, the process, the place in the program, a number and, where it is 0, the time.
-void record(event made) noexcept;
+/// Adds the thread, the process, the place in the program, a number and, where it is 0, the time, and keeps the event.
+void record(event& made) noexcept;
 
 }  // namespace unibuf::trace

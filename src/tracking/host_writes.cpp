@@ -23,13 +23,14 @@ bool is_fresh(const knowledge& k) { return k.out == pointers::fresh; }
 
 void record(event_kind kind, std::uint64_t buffer, byte_range range) noexcept {
     if (!trace::is_on()) return;
-    trace::record({.kind = kind,
-                   .what = access::write,
-                   .to = coherence::host,
-                   .buffer = buffer,
-                   .begin = range.begin,
-                   .end = range.end,
-                   .bytes = range.size()});
+    event made{.kind = kind,
+               .what = access::write,
+               .to = coherence::host,
+               .buffer = buffer,
+               .begin = range.begin,
+               .end = range.end,
+               .bytes = range.size()};
+    trace::record(made);
 }
 
 }  // namespace

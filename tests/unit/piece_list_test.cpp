@@ -8,7 +8,7 @@
 #include <iterator>
 #include <vector>
 
-namespace unibuf::coherence::piece_list_test {
+namespace unibuf::piece_list_test {
 namespace {
 
 constexpr std::size_t last = 1000;
@@ -83,4 +83,4 @@ TEST(a_piece_list, moves_few_pieces_for_one_more) {
 }
 
 }  // namespace
-}  // namespace unibuf::coherence::piece_list_test
+}  // namespace unibuf::piece_list_test

@@ -4,7 +4,9 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <memory>
@@ -13,6 +15,7 @@
 #include <vector>
 
 #include "support/fake_device.hpp"
+#include "trace/recorder.hpp"
 #include "unibuf/trace.hpp"
 #include "unibuf/unibuf.hpp"
 
@@ -221,6 +224,73 @@ TEST_F(recorder, may_be_read_while_others_record) {
         }
     }
     stop = true;
+}
+
+/// Returns an event in which all members have something to do with `number`.
+event event_like(std::uint64_t number) {
+    event made{.kind = event_kind::transfer, .why = cause::sync, .from = 1, .to = 2, .buffer = 77};
+    made.is_demand = number % 3 == 0;
+    made.begin = number;
+    made.end = 3 * number;
+    made.bytes = std::array{std::uint64_t{0}, 2 * number, number}[number % 3];
+    made.took = number % 5 == 0 ? number << 32 : number;
+    if (number % 7 == 0) made.queue = number;
+    if (number % 11 == 0) made.news = number;
+    if (number % 13 == 0) {
+        made.axes = 2;
+        made.row_bytes = number;
+        made.counts = {static_cast<std::uint32_t>(number), 5};
+        made.pitches = {7 * number, number};
+    }
+    return made;
+}
+
+/// Returns whether an event is, but for what record() adds, the one that its first byte says.
+bool is_whole(const event& of) {
+    event wanted = event_like(of.begin);
+    wanted.time = of.time;
+    wanted.thread = of.thread;
+    wanted.process = of.process;
+    wanted.site = of.site;
+    wanted.number = of.number;
+    return std::memcmp(&wanted, &of, sizeof of) == 0;
+}
+
+TEST_F(recorder, keeps_all_of_an_event) {
+    for (std::uint64_t i = 1; i <= 1000; ++i) {
+        event made = event_like(i);
+        trace::record(made);
+    }
+    std::vector<event> all = recorded_events();
+    std::erase_if(all, [](const event& each) { return each.buffer != 77; });
+    ASSERT_EQ(all.size(), 1000u);
+    for (std::uint64_t i = 0; i < all.size(); ++i) {
+        EXPECT_EQ(all[i].begin, i + 1);
+        EXPECT_EQ(all[i].number, all[0].number + i);
+        EXPECT_EQ(all[i].process, static_cast<std::uint32_t>(::getpid()));
+        EXPECT_TRUE(is_whole(all[i])) << i;
+    }
+}
+
+TEST_F(recorder, gives_whole_events_while_others_record) {
+    keep_events(16);
+    std::atomic<bool> stop = false;
+    std::jthread records([&] {
+        for (std::uint64_t i = 1; !stop; ++i) {
+            event made = event_like(i % 1'000'000);
+            trace::record(made);
+        }
+    });
+    std::size_t seen = 0;
+    for (int i = 0; i < 2000; ++i) {
+        for (const event& each : recorded_events()) {
+            if (each.buffer != 77) continue;
+            ++seen;
+            ASSERT_TRUE(is_whole(each)) << each.begin;
+        }
+    }
+    stop = true;
+    EXPECT_NE(seen, 0u);
 }
 
 TEST_F(recorder, writes_a_file_that_has_all_events) {

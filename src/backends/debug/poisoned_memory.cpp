@@ -113,8 +113,7 @@ fence poisoned_memory::read(std::size_t offset, std::span<std::byte> to, queue o
     return pages_->read(offset, to, on);
 }
 
-void poisoned_memory::write_parts(std::span<const part> parts, const std::byte* host, queue on,
-                                  fences& done) {
+void poisoned_memory::write_parts(std::span<const part> parts, const std::byte* host, queue on, fences& done) {
     for (const part& each : parts) begin_using(each, true);
     pages_->write_parts(parts, host, on, done);
 }

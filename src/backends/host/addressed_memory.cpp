@@ -18,8 +18,7 @@ fence addressed_memory::read(std::size_t offset, std::span<std::byte> to, queue)
     return {};
 }
 
-void addressed_memory::write_parts(std::span<const part> parts, const std::byte* host, queue,
-                                   fences& done) {
+void addressed_memory::write_parts(std::span<const part> parts, const std::byte* host, queue, fences& done) {
     copy_parts(parts, address_, host);
     done.resize(parts.size());
 }

@@ -49,8 +49,7 @@ void allocation::read_parts(std::span<const part> parts, std::byte* host, queue 
     memory::read_parts(parts, host, on, done);
 }
 
-bool allocation::copy_at_once(std::span<const part> parts, std::byte* host, direction way, queue on,
-                              fences& done) {
+bool allocation::copy_at_once(std::span<const part> parts, std::byte* host, direction way, queue on, fences& done) {
     if (!in_.runs_native_functions()) return false;
     const cl_command_queue queue = in_.queue_for(on);
     event copied;
