@@ -180,8 +180,7 @@ public:
         if (where.id() == 0 && bytes_ == gate_->bytes && whole) {
             if (const std::uint64_t ticket = gate_->take_solo(what)) {
                 std::byte* const data = gate_->host_address.load(std::memory_order_relaxed);
-                const native_memory native{unibuf::host, reinterpret_cast<std::uintptr_t>(data), 0, bytes_};
-                return byte_lease(*gate_, ticket, what, data, native);
+                return byte_lease(*gate_, ticket, what, data, bytes_);
             }
         }
         return acquire_by_lock(where, what, options);

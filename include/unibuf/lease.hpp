@@ -22,6 +22,14 @@ public:
     byte_lease() noexcept = default;
     byte_lease(detail::gate& of, std::uint64_t ticket, access what, std::byte* data, native_memory native) noexcept
         : gate_(&of), ticket_(ticket), data_(data), native_(native), what_(what) {}
+    /// Makes a lease of the host's copy. The parts of `native` are set one by one: together they would be copied from
+    /// the stack right after they were written there, which processors wait for.
+    byte_lease(detail::gate& of, std::uint64_t ticket, access what, std::byte* data, std::size_t bytes) noexcept
+        : gate_(&of),
+          ticket_(ticket),
+          data_(data),
+          native_{unibuf::host, reinterpret_cast<std::uintptr_t>(data), 0, bytes},
+          what_(what) {}
     byte_lease(byte_lease&& other) noexcept
         : gate_(std::exchange(other.gate_, nullptr)),
           ticket_(other.ticket_),

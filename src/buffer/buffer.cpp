@@ -315,7 +315,7 @@ bool pass_gate(detail::gate& of, access what, const Act& act) {
     const std::uint64_t ticket = of.take_solo(what);
     if (ticket == 0) return false;
     std::byte* const data = of.host_address.load(std::memory_order_relaxed);
-    const byte_lease held(of, ticket, what, data, {});
+    const byte_lease held(of, ticket, what, data, of.bytes);
     act(data);
     return true;
 }
