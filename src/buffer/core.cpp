@@ -3,6 +3,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <tuple>
+
 #include "backends/spaces.hpp"
 #include "buffer/lock.hpp"
 #include "buffer/passage.hpp"
@@ -127,12 +130,21 @@ buffer_state core::state() {
 statistics core::statistics() const {
     const std::scoped_lock guard(mutex_);
     const seldom_used* const seldom = state_.seldom.get();
-    const std::vector<transfer_count> transfers = state_.transfers ? *state_.transfers : std::vector<transfer_count>();
-    if (!seldom) return {.transfers = transfers};
-    return {.transfers = transfers,
-            .publications = seldom->publications,
-            .fence_waits = seldom->fence_waits,
-            .evictions = seldom->evictions};
+    unibuf::statistics result;
+    for (const transfer_tally& each : state_.transfers) {
+        result.transfers.push_back({.from = space::from_id(each.from),
+                                    .to = space::from_id(each.to),
+                                    .why = static_cast<cause>(each.why),
+                                    .transfers = each.transfers,
+                                    .bytes = each.bytes});
+    }
+    std::ranges::sort(result.transfers, {},
+                      [](const transfer_count& each) { return std::tuple(each.from.id(), each.to.id(), each.why); });
+    if (!seldom) return result;
+    result.publications = seldom->publications;
+    result.fence_waits = seldom->fence_waits;
+    result.evictions = seldom->evictions;
+    return result;
 }
 
 std::size_t core::ranges() const {

@@ -17,6 +17,7 @@
 #include <atomic>
 #include <condition_variable>
 #include <cstdint>
+#include <forward_list>
 #include <memory>
 #include <string>
 #include <vector>
@@ -39,8 +40,17 @@ class core;
 
 using promise = coherence::directory::promise;
 
-/// The transfers of one buffer so far, by kind; null where nothing has moved.
-using transfer_counts = std::unique_ptr<std::vector<transfer_count>>;
+/// The transfers of one buffer so far, of one kind: few words, as most buffers have one or two of these.
+struct transfer_tally {
+    static constexpr std::uint64_t most = (std::uint64_t{1} << 40) - 1;  // takes days to count
+
+    std::uint64_t bytes = 0;
+    std::uint64_t transfers : 40 = 0;
+    std::uint64_t from : 8 = 0;  // space::id()
+    std::uint64_t to : 8 = 0;
+    std::uint64_t why : 8 = 0;  // cause
+};
+static_assert(sizeof(transfer_tally) == 16);
 
 /// The parts of a buffer that few buffers need.
 struct seldom_used {
@@ -64,7 +74,7 @@ struct guarded {
     detail::copies copies;
     detail::holds holds;
     std::unique_ptr<seldom_used> seldom;
-    transfer_counts transfers;
+    std::forward_list<transfer_tally> transfers;  // in any order
 
     residents::place among_residents;        // where `resident`
     std::uint32_t times_device_ready = 0;    // how often gate::device_ready was set

@@ -12,14 +12,15 @@
 namespace unibuf::detail {
 namespace {
 
-/// Returns the count of transfers like `made`; null where it is the first, and there is no memory for a count.
-transfer_count* of_kind(transfer_counts& all, const transfer& made) noexcept {
+/// Returns the tally of transfers like `made`; null where it is the first, and there is no memory for a tally.
+transfer_tally* of_kind(std::forward_list<transfer_tally>& all, const transfer& made) noexcept {
+    const auto why = static_cast<std::uint8_t>(made.why);
+    const auto found = std::ranges::find_if(all, [&](const transfer_tally& each) {
+        return each.from == made.from.id() && each.to == made.to.id() && each.why == why;
+    });
+    if (found != all.end()) return &*found;
     try {
-        if (!all) all = std::make_unique<std::vector<transfer_count>>();
-        const auto found = std::ranges::find_if(*all, [&](const transfer_count& each) {
-            return each.from == made.from && each.to == made.to && each.why == made.why;
-        });
-        return found != all->end() ? &*found : &all->emplace_back(transfer_count{made.from, made.to, made.why});
+        return &all.emplace_front(transfer_tally{.from = made.from.id(), .to = made.to.id(), .why = why});
     } catch (const std::bad_alloc&) {
         return nullptr;
     }
@@ -69,8 +70,8 @@ void count_transfers(guarded& state, const coherence::step& of, std::span<const 
                   .end = how.end};
     const std::uint64_t sum = bytes_in(moved);
     trace::count_transfers(made.from, made.to, made.why, moved.size(), sum);
-    if (transfer_count* const same = of_kind(state.transfers, made)) {
-        same->transfers += moved.size();
+    if (transfer_tally* const same = of_kind(state.transfers, made)) {
+        same->transfers = (same->transfers + moved.size()) & transfer_tally::most;
         same->bytes += sum;
     }
     for (const region& each : moved) record_transfer(state, of, made, each, how);
