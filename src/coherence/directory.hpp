@@ -122,6 +122,7 @@ public:
     /// Does so for the kinds of bytes of `part`; some may come more than once.
     template <class Visit>
     void for_each_kind(const region& part, const Visit& visit) const {
+        if (is_one() && !part.empty()) return visit(first());
         static_cast<void>(any(part, [&](const knowledge& k) {
             visit(k);
             return false;
@@ -137,7 +138,7 @@ public:
     template <class Is>
     byte_range first_where(const region& part, const Is& is) const noexcept {
         byte_range result;
-        if (has_all(part)) {
+        if (is_one() || has_all(part)) {
             bool found = false;
             for_each_kind([&](const knowledge& k) { found = found || std::invoke(is, k); });
             if (!found) return result;
