@@ -180,6 +180,13 @@ TEST(buffer_states, keep_a_host_in_the_place_of_a_device_from_nothing) {
     }
 }
 
+TEST(buffer_state, says_that_the_default_device_is_the_host) {
+    buffer mine(4096, {.device = host});
+    static_cast<void>(mine.device());
+    EXPECT_EQ(mine.placement(host_as_device).reason, "the default device is the host");
+    EXPECT_NE(mine.placement(host).reason, "the default device is the host");
+}
+
 /// The default device is the host, so its pointer is a pointer of the host: writes through it are found.
 TEST(buffer_states, find_writes_through_the_device_where_it_is_the_host) {
     const default_device_is host_is_default(host);

@@ -158,6 +158,7 @@ TEST_F(eviction, leaves_what_is_leased) {
     const auto more = third.read(device);
     buffer wanted(size);
     EXPECT_NE(refusal(wanted).find("3 copies there have to stay"), std::string::npos) << refusal(wanted);
+    EXPECT_EQ(refusal(wanted).find("in use by other threads"), std::string::npos) << refusal(wanted);
     EXPECT_EQ(lease[0], std::byte{1});
     EXPECT_EQ(content(wanted), of(size, 0));  // the content at the host is as before
 }
@@ -181,6 +182,27 @@ TEST_F(eviction, says_who_holds_most_and_why_that_stays) {
     const std::size_t most = place(large, 2 * size, "is out");
     EXPECT_LT(most, place(leased, size, "this thread has a lease of it"));
     EXPECT_LT(most, place(shown, size, "is out"));
+}
+
+TEST_F(eviction, names_no_more_than_five_holders) {
+    limit(7);
+    std::vector<lease<const std::byte>> leases;
+    for (int i = 0; i != 7; ++i) leases.push_back(written(i).read(device));
+    buffer wanted(size);
+    const std::string told = refusal(wanted);
+    std::size_t named = 0;
+    for (std::size_t at = told.find("this thread has a lease of it"); at != std::string::npos; ++named) {
+        at = told.find("this thread has a lease of it", at + 1);
+    }
+    EXPECT_EQ(named, 5U) << told;
+}
+
+TEST_F(eviction, says_where_more_is_asked_for_than_any_memory_has) {
+    buffer wanted(std::size_t{1} << 63);
+    EXPECT_NE(refusal(wanted).find("9223372036854775808 bytes were asked for at debug:0, and no memory has more than "
+                                   "9223372036854775807"),
+              std::string::npos)
+        << refusal(wanted);
 }
 
 TEST_F(eviction, waits_for_leases_of_other_threads) {

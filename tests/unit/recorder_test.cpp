@@ -282,15 +282,14 @@ TEST_F(recorder, gives_whole_events_while_others_record) {
         }
     });
     std::size_t seen = 0;
-    for (int i = 0; i < 2000; ++i) {
+    while (seen < 20'000 && !HasFailure()) {
         for (const event& each : recorded_events()) {
             if (each.buffer != 77) continue;
             ++seen;
-            ASSERT_TRUE(is_whole(each)) << each.begin;
+            EXPECT_TRUE(is_whole(each)) << each.begin;
         }
     }
     stop = true;
-    EXPECT_NE(seen, 0u);
 }
 
 TEST_F(recorder, writes_a_file_that_has_all_events) {

@@ -37,6 +37,15 @@ TEST(transfer_costs, join_no_parts_with_bytes_between_that_may_not_move) {
     EXPECT_EQ(asked, (ranges{{30, 31}, {40, 40}})) << "what is too far is not asked about";
 }
 
+TEST(transfer_costs, are_nothing_at_a_device_that_queues_no_work) {
+    auto made = std::make_unique<fake_device>(fake_traits{});
+    fake_device& device = *made;
+    const transfer_cost found = transfer_cost_of(backends::add_space("measures_nothing", std::move(made)));
+    EXPECT_EQ(found.each, 0ns);
+    EXPECT_EQ(found.bytes_per_second, 0);
+    EXPECT_EQ(device.counts.writes, 0U);
+}
+
 TEST(transfer_costs, are_not_negative) {
     const space device("debug:0");
     const transfer_cost before = transfer_cost_of(device);

@@ -3,6 +3,7 @@
 #include <latch>
 #include <thread>
 
+#include "memory/limits.hpp"
 #include "unit/common.hpp"
 
 namespace unibuf::test::wait_limit_test {
@@ -168,6 +169,32 @@ TEST(who_may_end_waits, is_asked_while_work_is_queued_and_what_was_queued_stays)
     EXPECT_EQ(failure_of([&] { b.read(host, {.timeout = 0ns}); }).code, error_code::timeout);
     work->done = true;
     EXPECT_TRUE(same(content(b), noise(1000)));
+}
+
+TEST(who_may_end_waits, is_asked_while_memory_is_short) {
+    const space device("debug:0");
+    buffer theirs(1000), wanted(1000);
+    put(wanted, noise(1000));
+    std::latch have(1), may_end(1);
+    std::jthread other([&] {
+        const auto lease = theirs.write(device);
+        limit_memory(device, memory_in(device).held);
+        have.count_down();
+        may_end.wait();
+    });
+    have.wait();
+    const std::chrono::nanoseconds patience = detail::patience_for_memory.exchange(forever);
+    int times = 0;
+    {
+        const interruptible here(end_now, &times);
+        EXPECT_THROW(wanted.read(device), enough);
+    }
+    EXPECT_EQ(times, 1);
+    may_end.count_down();
+    other.join();
+    detail::patience_for_memory = patience;
+    limit_memory(device, no_memory_limit);
+    EXPECT_TRUE(same(content(wanted), noise(1000)));
 }
 
 TEST(who_may_end_waits, gets_long_moves_in_parts) {
