@@ -25,7 +25,8 @@ struct wanted_byte_lease {
 };
 
 /// Does as the other lease_together, for leases whose number is known only when the program runs. The lease for
-/// `wanted[i]` is put into `taken[i]`.
+/// `wanted[i]` is put into `taken[i]`; a lease that is there is held until all are taken, and ends then. Throws
+/// error(invalid_argument) where `taken` is shorter than `wanted`.
 UNIBUF_API void lease_together(std::span<const wanted_byte_lease> wanted, std::span<byte_lease> taken);
 
 /// Does the same, and calls `start` once all of the leases are held, to start their work. Where it throws, they end,
@@ -49,7 +50,7 @@ struct wanted_lease {
 /// arguments. Leases that were taken before by other calls are not part of that. Wanted leases that exclude each other
 /// are error(access_conflict).
 template <class... T>
-std::tuple<lease<T>...> lease_together(const wanted_lease<T>&... wanted) {
+UNIBUF_INLINED inline std::tuple<lease<T>...> lease_together(const wanted_lease<T>&... wanted) {
     const std::array<wanted_byte_lease, sizeof...(T)> all{wanted.bytes...};
     std::array<byte_lease, sizeof...(T)> taken;
     lease_together(std::span<const wanted_byte_lease>(all), std::span<byte_lease>(taken));

@@ -135,7 +135,7 @@ UNIBUF_API std::uint64_t call_from(std::uint64_t site) noexcept;
 
 /// Says that the library which has this address binds unibuf to another language, and stays loaded: the place of its
 /// calls is that where it was called; where `for_interpreter` is true, it is what call_from says, and nothing else. The
-/// first 16 libraries are known.
+/// first 16 libraries are known. The library has to be compiled with -fno-omit-frame-pointer.
 UNIBUF_API void add_binding(const void* address, bool for_interpreter = false) noexcept;
 
 /// What a file holds.

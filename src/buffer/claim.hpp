@@ -6,7 +6,6 @@
 
 #include "buffer/core.hpp"
 #include "buffer/request.hpp"
-#include "trace/recorder.hpp"
 
 namespace unibuf::detail {
 
@@ -43,12 +42,13 @@ public:
     /// Makes a lease of it, which ends with this. REQUIRES: it was taken.
     void share(const request& asked) noexcept {
         assert(ticket_ != 0);
-        state_.holds.grant(ticket_, asked.on, trace::is_close() ? trace::now() : 0);
+        state_.holds.grant(ticket_, asked.on, 0);
     }
 
-    /// Makes a lease of it, which stays, and returns its ticket. REQUIRES: it was taken.
-    std::uint64_t grant(const request& asked) noexcept {
-        share(asked);
+    /// Makes a lease of it, which stays, and returns its ticket. `since` is hold::since. REQUIRES: it was taken.
+    std::uint64_t grant(const request& asked, std::uint64_t since) noexcept {
+        assert(ticket_ != 0);
+        state_.holds.grant(ticket_, asked.on, since);
         return leave();
     }
 

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstring>
 #include <exception>
 #include <functional>
@@ -11,6 +12,7 @@
 
 #include "backends/spaces.hpp"
 #include "buffer/passage.hpp"
+#include "buffer/poison.hpp"
 #include "buffer/recording.hpp"
 #include "buffer/verbs.hpp"
 
@@ -89,7 +91,9 @@ bool make_copy(lock& through, const request& asked) {
         return there.prepare(asked.where.id(), of, asked.joint ? asked.waits : asked.hold_limit());
     });
     record_allocations(*through, made, begun);
+    const bool has_host = std::ranges::any_of(made, [](const copy& each) { return each.where == coherence::host; });
     through->copies.add(std::move(made));
+    if (has_host) poison_new_host(*through);
     return true;
 }
 

@@ -60,8 +60,7 @@ void check_not_own(const guarded& state, const request& asked, const hold& other
     if (other.thread != this_thread()) return;
     throw error(error_code::access_conflict,
                 fmt::format("{}: {} was asked for while the same thread holds {}: end that one first{}", state.name(),
-                            describe(asked), describe(other),
-                            trace::place_of_lease(state.id, other.part.hull(), other.where, other.what)));
+                            describe(asked), describe(other), trace::place_of_lease(state.id, other.since)));
 }
 
 void check_not_own(core& of, const request& asked) {

@@ -48,7 +48,7 @@ struct hold {
     access what = access::read;
     bool claim = false;       // a claim of an access that is under way: it excludes readers too
     bool joint = false;       // a claim of one of several requests that are granted together
-    std::uint64_t since = 0;  // when a lease began, as trace::now() says, where a close trace is written
+    std::uint64_t since = 0;  // of a lease: event::time of the access by which it was taken; 0 where there is none
 
     byte_range range() const noexcept { return part.hull(); }
 

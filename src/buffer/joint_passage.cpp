@@ -195,12 +195,15 @@ void joint_passage::member::grant() noexcept {
     assert(entered_ && (promise_ || asked_.what == access::read));
     lock& through = entered_->through;
     entered_->parked.reset();
-    if (!entered_->way) {
+    std::uint64_t since = 0;
+    if (entered_->way) {
+        since = entered_->way->recorded_at();
+    } else {
         through->use_now();
         through->used_at(asked_.where);
-        record_access(*through, asked_);
+        since = record_access(*through, asked_);
     }
-    taken_ = lease_of(of_, *through->copies.find(asked_.where.id()), asked_, own_claim().grant(asked_));
+    granted_ = lease_of(of_, *through->copies.find(asked_.where.id()), asked_, own_claim().grant(asked_, since));
     if (promise_) about_to_overwrite(*through, *promise_, asked_);
     if (through->holds.any_standing()) {
         entered_->parked.emplace(through);  // until all have been granted
@@ -256,6 +259,7 @@ void joint_passage::bring() {
 void joint_passage::grant() noexcept {
     for (member& each : members_) each.grant();
     for (member& each : members_) each.drop();
+    for (member& each : members_) each.hand_over();
 }
 
 void joint_passage::wrote() noexcept {

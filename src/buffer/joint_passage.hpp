@@ -16,6 +16,7 @@
 #include <list>
 #include <memory>
 #include <optional>
+#include <utility>
 
 #include "buffer/lock.hpp"
 #include "buffer/passage.hpp"
@@ -30,8 +31,9 @@ public:
     joint_passage(const joint_passage&) = delete;
     joint_passage& operator=(const joint_passage&) = delete;
 
-    /// Adds a request, whose lease goes into `taken`. Requests are added in the order of the numbers of their buffers,
-    /// and of their bytes. Their holders of views have been asked to let go.
+    /// Adds a request, whose lease goes into `taken`, and ends what is there then, with no lock held. Requests are
+    /// added in the order of the numbers of their buffers, and of their bytes. Their holders of views have been asked
+    /// to let go.
     void add(core& of, const request& asked, byte_lease& taken) { members_.emplace_back(of, asked, taken); }
 
     /// Throws what the passage of each request would throw. Then nothing is held, and no content has moved but what
@@ -74,6 +76,7 @@ private:
         void ask_guards();
         void bring();
         void grant() noexcept;
+        void hand_over() noexcept { taken_ = std::move(granted_); }
         void wrote() noexcept;
 
     private:
@@ -112,6 +115,7 @@ private:
         core& of_;
         request asked_;
         byte_lease& taken_;
+        byte_lease granted_{};  // until all locks are let go of: it may end another lease, of any buffer
         std::unique_ptr<entered> entered_;
         std::optional<promise> promise_;  // for what is written
         std::optional<waiting_writers::entry> in_line_;

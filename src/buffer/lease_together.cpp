@@ -36,6 +36,11 @@ void lease_together(std::span<const wanted_byte_lease> wanted, std::span<byte_le
 
 void lease_together(std::span<const wanted_byte_lease> wanted, std::span<byte_lease> taken,
                     const std::function<void()>& start) {
+    if (taken.size() < wanted.size()) {
+        throw error(
+            error_code::invalid_argument,
+            fmt::format("{} leases were asked for together, and there are places for {}", wanted.size(), taken.size()));
+    }
     std::vector<wanted_one> all;
     all.reserve(wanted.size());
     for (std::size_t i = 0; i < wanted.size(); ++i) {

@@ -66,14 +66,17 @@ byte_lease take_lease(core& of, const request& asked) {
     check_allowed(of, asked);
     lock through(of);
     bool changes = asked.what != access::read;
+    std::uint64_t since = 0;
     if (is_free_and_current(*through, asked)) {
         through->use_now();
         changes = changes && !is_newest_at(through->directory.first(), asked.where);
         const bool is_first = through->used_at(asked.where);
         if (!changes && !is_first) through.keep_gate();
-        record_access(*through, asked);
+        since = record_access(*through, asked);
     } else {
-        passage(through, asked).bring();  // its claim ends before the lease is added: the lock is held between the two
+        passage way(through, asked);  // its claim ends before the lease is added: the lock is held between the two
+        way.bring();
+        since = way.recorded_at();
     }
     std::optional<promise> in;
     if (changes) in.emplace(through->directory, asked.part);
@@ -84,7 +87,7 @@ byte_lease take_lease(core& of, const request& asked) {
                                                      .thread = this_thread(),
                                                      .where = asked.where,
                                                      .what = asked.what,
-                                                     .since = trace::is_close() ? trace::now() : 0});
+                                                     .since = since});
     if (changes) now_written(*through, *in, asked.part, asked.where);
     return lease_of(of, there, asked, ticket);
 }

@@ -58,6 +58,9 @@ public:
     copy* at() const noexcept { return lock_->copies.find(asked_.where.id()); }
     space where() const noexcept { return asked_.where; }
 
+    /// Returns event::time of what bring() has recorded; 0 where it has not.
+    std::uint64_t recorded_at() const noexcept { return recorded_at_; }
+
 private:
     void enter();
     void choose_place();
@@ -70,6 +73,7 @@ private:
     request asked_;
     transfers transfers_;
     std::optional<promise> promise_;  // for what is done, from the plan on
+    std::uint64_t recorded_at_ = 0;
 };
 
 /// Waits for all work that is queued on the bytes of the access.

@@ -43,6 +43,17 @@ void poison_stale(guarded& state, const region& part) noexcept {
     }
 }
 
+void poison_new_host(guarded& state) noexcept {
+    constexpr std::size_t most = std::size_t{256} << 10;  // more would fault in pages that nobody may ever use
+    copy& at_host = *state.copies.find(coherence::host);
+    const bool may_poison = state.copies.any_poisons() && at_host.placed == placement::mirrored && !state.peers();
+    if (!may_poison || state.whole().size() > most || !at_host.memory->host_address()) return;
+    try {
+        poison_stale_of(state, at_host, state.copies.memories().group(coherence::host), state.whole());
+    } catch (const std::exception&) {  // what is stale shows less
+    }
+}
+
 void poison_all(guarded& state) noexcept {
     if (!state.copies.any_poisons()) return;
     for (copy& each : state.copies) {

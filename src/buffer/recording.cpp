@@ -48,8 +48,9 @@ std::uint64_t lacked_by(const guarded& state, const request& asked, std::span<co
     return result;
 }
 
-void record_access(const guarded& state, const request& asked, std::uint64_t lacked, std::uint64_t begun) noexcept {
-    if (!asked.is_recorded || !trace::is_on()) return;
+std::uint64_t record_access(const guarded& state, const request& asked, std::uint64_t lacked,
+                            std::uint64_t begun) noexcept {
+    if (!asked.is_recorded || !trace::is_on()) return 0;
     event made = event_of(event_kind::access, state.id, asked.part);
     made.time = trace::now();
     made.why = asked.why;
@@ -60,12 +61,14 @@ void record_access(const guarded& state, const request& asked, std::uint64_t lac
     made.took = begun == 0 ? 0 : made.time - begun;
     made.queue = reinterpret_cast<std::uintptr_t>(asked.on.handle.native);
     trace::record(made);
+    return made.time;
 }
 
-void note_access(guarded& state, const request& asked, std::uint64_t lacked, std::uint64_t begun) noexcept {
-    record_access(state, asked, lacked, begun);
+std::uint64_t note_access(guarded& state, const request& asked, std::uint64_t lacked, std::uint64_t begun) noexcept {
+    const std::uint64_t time = record_access(state, asked, lacked, begun);
     state.used_at(asked.where);
     if (lacked != 0 && !is_demand(state, asked)) state.unasked = asked.where.id();
+    return time;
 }
 
 void record(event_kind kind, const guarded& state, const region& part, space where) noexcept {

@@ -174,8 +174,21 @@ void discard(core& of, space where, const region& part) {
     const bool all = part == region(through->whole());
     const bool lends = all && lends_to_host_alone(*through, where);
     if (!there && !lends) return;
-    const bool settles = !coherence::contested_in(through->directory, part).empty();
+    const byte_ranges contested =
+        through->directory.where(part, [](const coherence::knowledge& k) { return k.contested; });
+    const bool settles = !contested.empty();
+    if (settles && where == host && through->any_exposed) {
+        // What the program has stored there is in the memory still, and is not to be found again: as after a mark of
+        // the device, which has the newest content now.
+        for (const byte_range& each : contested) {
+            through->writes()->forget(each);
+            through->writes()->before_device_writes(each);
+        }
+    }
     coherence::settle_without(through->directory, part, where.id());
+    if (where == host && through->any_exposed) {
+        for (const byte_range& each : contested) through->writes()->device_has_written(each);
+    }
     if (settles && (where == host || through->holds.pins(where.id()))) return;  // the copy stays where it is
     if (where == host) check_no_pointers(*through, part, "to discard the copy at host");
     if (where == host && through->peers()) {

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cstdlib>
 #include <cstring>
 #include <map>
@@ -78,7 +79,11 @@ public:
     void add(const void* base, owner whose) noexcept {
         const std::scoped_lock lock(mutex_);
         if (count_ != all_.size()) all_[count_++] = {base, whose};
+        known.store(count_, std::memory_order_release);
     }
+
+    /// Returns how many there are: what was found out when there were fewer may be wrong.
+    static std::size_t count() noexcept { return known.load(std::memory_order_acquire); }
 
     /// Returns whose code there is in what lies at `base`.
     owner owner_of(const void* base) noexcept {
@@ -94,6 +99,8 @@ private:
         const void* base;
         owner whose;
     };
+
+    static inline constinit std::atomic<std::size_t> known = 0;
 
     process::mutex mutex_;
     std::array<binding, 16> all_{};
@@ -130,11 +137,15 @@ const own_library& own() noexcept {
 owner known_owner_of(const void* address) noexcept {
     struct known {
         const void* address;
+        std::uint32_t bindings;
         owner whose;
     };
     static thread_local constinit std::array<known, 256> all{};
     known& place = all[reinterpret_cast<std::uintptr_t>(address) / 4 % all.size()];
-    if (place.address != address) place = {address, bindings::instance().owner_of(base_of(address))};
+    const auto bindings_now = static_cast<std::uint32_t>(bindings::count());
+    if (place.address != address || place.bindings != bindings_now) {
+        place = {address, bindings_now, bindings::instance().owner_of(base_of(address))};
+    }
     return place.whose;
 }
 

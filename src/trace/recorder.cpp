@@ -90,6 +90,9 @@ class ring {
 public:
     explicit ring(std::size_t size) : lines_(size), rare_(size), size_(size) {}
 
+    ring* next = nullptr;                 // among all rings
+    std::atomic<std::uint64_t> left = 0;  // 0 where a thread has it, greater for those that were left later
+
     std::size_t size() const noexcept { return size_; }
 
     void add(const event& made) noexcept {
@@ -189,46 +192,69 @@ public:
         return *only;
     }
 
-    /// Returns null where there is no memory, or another thread is at work here.
+    /// Returns one that another thread has left, or a new one; null where there is no memory. Waits for nobody: while
+    /// another thread is at work here, each gets a new one.
     ring* take(std::size_t size) noexcept {
+        if (const std::unique_lock lock(mutex_, std::try_to_lock); lock) {
+            if (ring* const left = take_left(size)) return left;
+        }
         try {
-            const std::unique_lock lock(mutex_, std::try_to_lock);
-            if (!lock) return nullptr;
-            if (free_.size() >= most_kept) {
-                const auto fits = std::ranges::find(free_, size, &ring::size);
-                if (fits != free_.end()) {
-                    ring* const result = *fits;
-                    free_.erase(fits);
-                    return result;
-                }
-                // None of them has that size: one goes, so that their number stays.
-                std::erase_if(all_, [&](const auto& each) { return each.get() == free_.front(); });
-                free_.erase(free_.begin());
+            ring* const made = new ring(size);
+            made->next = newest_.load(std::memory_order_relaxed);
+            while (!newest_.compare_exchange_weak(made->next, made, std::memory_order_release)) {
             }
-            free_.reserve(all_.size() + 1);
-            return all_.emplace_back(std::make_unique<ring>(size)).get();
+            return made;
         } catch (const std::bad_alloc&) {
             return nullptr;
         }
     }
 
-    void give_back(ring* of) noexcept {
-        const std::scoped_lock lock(mutex_);
-        free_.push_back(of);  // there is room: see take
-    }
+    void give_back(ring& of) noexcept { of.left.store(++times_left_, std::memory_order_release); }
 
     template <class Visit>
     void visit(const Visit& visit) {
         const std::scoped_lock lock(mutex_);
-        for (const auto& each : all_) each->visit(visit);
+        for (const ring* each = newest_.load(std::memory_order_acquire); each; each = each->next) each->visit(visit);
     }
 
 private:
     static constexpr std::size_t most_kept = 16;
 
+    /// Where many rings are left, returns the first of that size; those that are too many go, the first ones first.
+    ring* take_left(std::size_t size) noexcept {
+        for (;;) {
+            ring* first = nullptr;
+            ring* fits = nullptr;
+            std::size_t count = 0;
+            for (ring* each = newest_.load(std::memory_order_acquire); each; each = each->next) {
+                const std::uint64_t left = each->left.load(std::memory_order_acquire);
+                if (left == 0) continue;
+                ++count;
+                if (!first || left < first->left) first = each;
+                if (each->size() == size && (!fits || left < fits->left)) fits = each;
+            }
+            if (count < most_kept) return nullptr;
+            if (fits && (fits == first || count == most_kept)) {
+                fits->left = 0;
+                return fits;
+            }
+            destroy(*first);
+        }
+    }
+
+    /// Others may add a ring meanwhile, in front of all; only this takes one out.
+    void destroy(ring& gone) noexcept {
+        ring* newest = &gone;
+        if (!newest_.compare_exchange_strong(newest, gone.next, std::memory_order_acquire)) {
+            while (newest->next != &gone) newest = newest->next;
+            newest->next = gone.next;
+        }
+        delete &gone;
+    }
+
     process::mutex mutex_;
-    std::vector<std::unique_ptr<ring>> all_;
-    std::vector<ring*> free_;
+    std::atomic<ring*> newest_ = nullptr;
+    std::atomic<std::uint64_t> times_left_ = 0;
 };
 
 /// The ring of a thread, until that ends.
@@ -242,7 +268,7 @@ struct gives_ring_back {
     ~gives_ring_back() {
         own_ring& own = own_ring_of_thread;
         own.has_ended = true;
-        if (own.is) rings::instance().give_back(std::exchange(own.is, nullptr));
+        if (own.is) rings::instance().give_back(*std::exchange(own.is, nullptr));
     }
 };
 
@@ -254,7 +280,7 @@ ring* ring_of_thread() noexcept {
     if (own.has_ended) return nullptr;
     static thread_local const gives_ring_back ends;
     static_cast<void>(ends);
-    if (own.is) rings::instance().give_back(std::exchange(own.is, nullptr));
+    if (own.is) rings::instance().give_back(*std::exchange(own.is, nullptr));
     if (size != 0) own.is = rings::instance().take(size);
     return own.is;
 }

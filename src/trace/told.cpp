@@ -31,13 +31,13 @@ std::string told_of_last_writes(std::uint64_t buffer, byte_range part) {
     return result;
 }
 
-std::string told_of_lease(std::uint64_t buffer, byte_range part, space where, access what) {
+std::string told_of_lease(std::uint64_t buffer, std::uint64_t time) {
     std::uint64_t site = 0;
+    if (time == 0) return {};
     visit_own([&](const event& each) {
-        const bool same = each.buffer == buffer && each.kind == event_kind::access && each.to == where.id() &&
-                          each.what == what && each.begin == part.begin && each.end == part.end;
+        const bool same = each.kind == event_kind::access && each.buffer == buffer && each.time == time;
         if (same) site = each.site;
-        return !same;
+        return !same && each.time >= time;
     });
     return site == 0 ? std::string() : "; it was taken in " + describe_site(site);
 }
@@ -52,9 +52,9 @@ std::string last_writes(std::uint64_t buffer, byte_range part) noexcept {
     }
 }
 
-std::string place_of_lease(std::uint64_t buffer, byte_range part, space where, access what) noexcept {
+std::string place_of_lease(std::uint64_t buffer, std::uint64_t time) noexcept {
     try {
-        return told_of_lease(buffer, part, where, what);
+        return told_of_lease(buffer, time);
     } catch (const std::bad_alloc&) {
         return {};
     }

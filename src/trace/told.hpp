@@ -20,7 +20,8 @@ std::string sentence_of(const event& of);
 /// where that is not recorded, or no more.
 std::string last_writes(std::uint64_t buffer, byte_range part) noexcept;
 
-/// Returns where the program took a lease, "; it was taken in ...". Empty where that is not recorded, or no more.
-std::string place_of_lease(std::uint64_t buffer, byte_range part, space where, access what) noexcept;
+/// Returns where this thread took a lease, "; it was taken in ...". `time` is that of the event. Empty where that is
+/// not recorded, or no more: so it is of leases that the gate grants.
+std::string place_of_lease(std::uint64_t buffer, std::uint64_t time) noexcept;
 
 }  // namespace unibuf::trace

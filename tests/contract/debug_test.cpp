@@ -53,6 +53,20 @@ TEST(debug_memory, beside_what_a_lease_covers_there_is_poison) {
     EXPECT_TRUE(all_poison({lease.data() - 100'000, 100'000}));
 }
 
+TEST(debug_memory, beside_what_a_lease_covers_there_is_poison_in_a_new_copy_of_the_host) {
+    buffer small(100);
+    std::ranges::fill(small.write("debug:0"), std::byte{1});
+    const auto lease = small.read(host, {.offset = 50, .count = 10});
+    EXPECT_EQ(lease[0], std::byte{1});
+    EXPECT_TRUE(all_poison({lease.data() + 10, 40}));
+    EXPECT_TRUE(all_poison({lease.data() - 50, 50}));
+    buffer partly(100);  // what nobody has written is zero
+    std::ranges::fill(partly.write("debug:0", {.count = 20}), std::byte{1});
+    static_cast<void>(partly.read(host, {.offset = 10, .count = 5}));
+    EXPECT_EQ(partly.read(host)[19], std::byte{1});
+    EXPECT_EQ(partly.read(host)[20], std::byte{0});
+}
+
 TEST(debug_memory, what_the_host_has_written_since_is_poison) {
     const space device("debug:0");
     buffer large(8 * mib);

@@ -164,6 +164,32 @@ TEST(a_message_of_a_conflict, says_who_wrote_last_where) {
     used.mark_dirty(device);
 }
 
+TEST(conflicts, that_are_settled_do_not_come_back_with_a_store_beside_them) {
+    const space device("debug:0");
+    const default_device_is device_is_default(device);
+    using settle = void (*)(buffer&);
+    const std::array<settle, 4> ways{[](buffer& b) { b.discard(host); }, [](buffer& b) { b.view(0, 32).discard(host); },
+                                     [](buffer& b) { b.mark_device_dirty(); },
+                                     [](buffer& b) { b.mark_device_dirty(0, 32); }};
+    for (const std::size_t size : {std::size_t{100}, std::size_t{4096}, std::size_t{20000}, std::size_t{1} << 20}) {
+        for (const settle way : ways) {
+            buffer b(size);
+            std::ranges::fill(b.write(host), std::byte{1});
+            std::byte* const pointer = b.host();
+            b.write(device, {.count = 32})[5] = std::byte{9};
+            pointer[5] = std::byte{77};
+            EXPECT_EQ(failure_of([&] { b.read(device); }).code, error_code::access_conflict);
+            way(b);
+            EXPECT_EQ(b.read(device)[5], std::byte{9});
+            static_cast<void>(b.read(host, {.offset = 40, .count = 1}));
+            pointer[40] = std::byte{3};
+            const auto there = b.read(device);
+            EXPECT_EQ(there[5], std::byte{9}) << size;
+            EXPECT_EQ(there[40], std::byte{3}) << size;
+        }
+    }
+}
+
 TEST(conflicts, are_none_where_a_copy_between_buffers_writes_beside_a_pointer) {
     const space where("debug:0");
     for (const std::size_t size : {std::size_t{1024}, std::size_t{65536}}) {

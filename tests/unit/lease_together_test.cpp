@@ -47,6 +47,45 @@ TEST(lease_together, gives_each_what_it_asked_for) {
     EXPECT_EQ(to.read("debug:0")[3], 1.5);
 }
 
+TEST(lease_together, ends_what_was_in_the_places_once_all_are_taken) {
+    unibuf::buffer one(100), other(100);
+    const unibuf::space device("debug:0");
+    std::array<unibuf::byte_lease, 2> taken;
+    for (int round = 0; round != 3; ++round) {
+        const std::array<unibuf::wanted_byte_lease, 2> wanted{one.to_read(device).bytes,
+                                                              (round == 1 ? one : other).to_read(unibuf::host).bytes};
+        lease_together(wanted, taken);
+        EXPECT_TRUE(taken[0].held() && taken[1].held());
+    }
+    const std::array<unibuf::wanted_byte_lease, 1> writes{other.to_write(device).bytes};
+    EXPECT_EQ(code_of([&] { lease_together(writes, taken); }), error_code::access_conflict);
+    EXPECT_TRUE(taken[0].held() && taken[1].held());
+    taken = {};
+    EXPECT_NO_THROW(one.write(unibuf::host));
+    EXPECT_NO_THROW(other.write(unibuf::host));
+}
+
+TEST(lease_together, of_threads_that_hold_others_in_the_places_goes_on) {
+    unibuf::buffer one(100), other(100);
+    const auto play = [&](bool first_one) {
+        std::array<unibuf::byte_lease, 1> taken;
+        for (int round = 0; round != 2000; ++round) {
+            const std::array<unibuf::wanted_byte_lease, 1> wanted{
+                ((round % 2 == 0) == first_one ? one : other).to_read("debug:0").bytes};
+            lease_together(wanted, taken);
+        }
+    };
+    std::jthread left(play, true), right(play, false);
+}
+
+TEST(lease_together, needs_a_place_for_each) {
+    unibuf::buffer one(100), other(100);
+    std::array<unibuf::byte_lease, 1> taken;
+    const std::array<unibuf::wanted_byte_lease, 2> wanted{one.to_read("debug:0").bytes, other.to_read("debug:0").bytes};
+    EXPECT_EQ(code_of([&] { lease_together(wanted, taken); }), error_code::invalid_argument);
+    EXPECT_FALSE(taken[0].held());
+}
+
 TEST(lease_together, keeps_what_was_newest_when_one_cannot_be_had) {
     unified_buffer<int> first({8});
     unified_buffer<int> second({8});

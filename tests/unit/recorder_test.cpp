@@ -292,6 +292,61 @@ TEST_F(recorder, gives_whole_events_while_others_record) {
     stop = true;
 }
 
+TEST_F(recorder, loses_no_event_of_threads_that_begin_while_it_is_read) {
+    std::atomic<bool> stop = false;
+    std::jthread reads([&] {
+        while (!stop) static_cast<void>(recorded_events());
+    });
+    int lost = 0;
+    for (int i = 0; i < 50; ++i) {
+        buffer mine(bytes);
+        std::thread([&] {
+            write_at(mine, host);
+            lost += events_of(mine).empty();
+        }).join();
+    }
+    stop = true;
+    EXPECT_EQ(lost, 0);
+}
+
+/// Makes a place that of all events, as long as it lives.
+class at_place {
+public:
+    explicit at_place(const char* name) : before_(call_from(site_of(name))) {}
+    ~at_place() { call_from(before_); }
+    at_place(const at_place&) = delete;
+    at_place& operator=(const at_place&) = delete;
+
+private:
+    std::uint64_t before_;
+};
+
+TEST_F(recorder, names_no_other_place_than_that_of_the_lease_that_is_held) {
+    const space device("debug:0");
+    buffer mine(bytes);
+    const auto refusal = [&] {
+        try {
+            static_cast<void>(mine.acquire(device, access::write, {}));
+        } catch (const error& refused) {
+            return std::string(refused.what());
+        }
+        return std::string();
+    };
+    const auto taken_at = [&](const char* place, space where, access what) {
+        const at_place here(place);
+        return mine.acquire(where, what, {});
+    };
+    static_cast<void>(taken_at("an earlier place", host, access::write));
+    {
+        const byte_lease at_gate = taken_at("at the gate", host, access::write);  // is no event
+        EXPECT_EQ(refusal().find("it was taken in"), std::string::npos) << refusal();
+    }
+    static_cast<void>(taken_at("an earlier place", device, access::read));
+    const byte_lease held = taken_at("where it is held", device, access::read);
+    static_cast<void>(taken_at("a later place", device, access::read));
+    EXPECT_NE(refusal().find("it was taken in where it is held"), std::string::npos) << refusal();
+}
+
 TEST_F(recorder, writes_a_file_that_has_all_events) {
     keep_events(0);
     EXPECT_EQ(write_trace(file("trace")), file("trace"));

@@ -40,7 +40,7 @@ TEST(transfer_costs, join_no_parts_with_bytes_between_that_may_not_move) {
 TEST(transfer_costs, are_nothing_at_a_device_that_queues_no_work) {
     auto made = std::make_unique<fake_device>(fake_traits{});
     fake_device& device = *made;
-    const transfer_cost found = transfer_cost_of(backends::add_space("measures_nothing", std::move(made)));
+    const transfer_cost found = transfer_cost_of(backends::add_space("unmeasured", std::move(made)));
     EXPECT_EQ(found.each, 0ns);
     EXPECT_EQ(found.bytes_per_second, 0);
     EXPECT_EQ(device.counts.writes, 0U);
