@@ -3,9 +3,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <tuple>
-
 #include "backends/spaces.hpp"
 #include "buffer/lock.hpp"
 #include "buffer/passage.hpp"
@@ -138,8 +135,6 @@ statistics core::statistics() const {
                                     .transfers = each.transfers,
                                     .bytes = each.bytes});
     }
-    std::ranges::sort(result.transfers, {},
-                      [](const transfer_count& each) { return std::tuple(each.from.id(), each.to.id(), each.why); });
     if (!seldom) return result;
     result.publications = seldom->publications;
     result.fence_waits = seldom->fence_waits;

@@ -74,7 +74,7 @@ struct guarded {
     detail::copies copies;
     detail::holds holds;
     std::unique_ptr<seldom_used> seldom;
-    std::forward_list<transfer_tally> transfers;  // in any order
+    std::forward_list<transfer_tally> transfers;  // in the order of the first transfers of each kind
 
     residents::place among_residents;        // where `resident`
     std::uint32_t times_device_ready = 0;    // how often gate::device_ready was set

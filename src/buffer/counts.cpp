@@ -1,7 +1,6 @@
 // buffer/counts.cpp: the counters of one buffer, and those of all buffers.
 #include "buffer/counts.hpp"
 
-#include <algorithm>
 #include <new>
 
 #include "buffer/recording.hpp"
@@ -15,12 +14,12 @@ namespace {
 /// Returns the tally of transfers like `made`; null where it is the first, and there is no memory for a tally.
 transfer_tally* of_kind(std::forward_list<transfer_tally>& all, const transfer& made) noexcept {
     const auto why = static_cast<std::uint8_t>(made.why);
-    const auto found = std::ranges::find_if(all, [&](const transfer_tally& each) {
-        return each.from == made.from.id() && each.to == made.to.id() && each.why == why;
-    });
-    if (found != all.end()) return &*found;
+    auto last = all.before_begin();
+    for (auto each = all.begin(); each != all.end(); last = each++) {
+        if (each->from == made.from.id() && each->to == made.to.id() && each->why == why) return &*each;
+    }
     try {
-        return &all.emplace_front(transfer_tally{.from = made.from.id(), .to = made.to.id(), .why = why});
+        return &*all.insert_after(last, transfer_tally{.from = made.from.id(), .to = made.to.id(), .why = why});
     } catch (const std::bad_alloc&) {
         return nullptr;
     }

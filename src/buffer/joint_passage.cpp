@@ -196,8 +196,8 @@ void joint_passage::member::grant() noexcept {
     lock& through = entered_->through;
     entered_->parked.reset();
     std::uint64_t since = 0;
-    if (entered_->way) {
-        since = entered_->way->recorded_at();
+    if (const std::optional<passage>& way = entered_->way) {
+        since = way->recorded_at();
     } else {
         through->use_now();
         through->used_at(asked_.where);
