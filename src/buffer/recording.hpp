@@ -17,6 +17,7 @@ event event_of(event_kind kind, std::uint64_t buffer, const region& part) noexce
 void record_overtaken(const guarded& state, byte_range range) noexcept;
 
 /// Records that an access was granted, which lacked so many bytes. `begun` is when it began to move or wait, if it did.
+/// Returns event::time; 0 where nothing is recorded.
 std::uint64_t record_access(const guarded& state, const request& asked, std::uint64_t lacked = 0,
                             std::uint64_t begun = 0) noexcept;
 
