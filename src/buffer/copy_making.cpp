@@ -106,7 +106,7 @@ void end_lending(lock& through, const request& asked, const std::function<void()
         return there.prepare_own_host(through.of(), asked.hold_limit());
     });
     try {
-        wait_for_all_work(through, at_host);
+        wait_for_all_work(through, through->room(), at_host);
         check();
         if (through->any_exposed) find_host_writes(through, at_host);
         check_not_contested(*through, asked);

@@ -121,6 +121,10 @@ struct guarded {
     }
 
     byte_range whole() const noexcept { return directory.whole(); }
+
+    /// Returns the bytes of each copy's memory. They may be more than the whole: a pool gives a buffer out with fewer
+    /// bytes than work may be queued on.
+    region room() const noexcept { return region(0, copies.bytes()); }
     const buffer_options& options() const noexcept { return copies.options(); }
 
     /// Returns "buffer #7 (4096 bytes)".

@@ -74,7 +74,7 @@ std::uint64_t core::evict(space where, const wait_limit& limit) {
         if (!may_go_now()) return 0;
     }
     back.part = through->whole();
-    wait_for_all_work(through, back);
+    wait_for_all_work(through, through->room(), back);
     if (!may_go_now()) return 0;  // somebody has begun to hold it
     drop_copy(*through, where);
     record(event_kind::eviction, *through, through->whole(), where);

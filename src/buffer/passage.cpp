@@ -194,9 +194,9 @@ std::string describe(const request& asked) {
     return fmt::format("{} {} at {}", asked.verb, describe(asked.part), asked.where.name());
 }
 
-void wait_for_all_work(lock& through, const request& asked) {
+void wait_for_all_work(lock& through, const region& part, const request& asked) {
     coherence::steps steps;
-    coherence::plan_to_drop(through->holds.work().by_range(), asked.part, steps);
+    coherence::plan_to_drop(through->holds.work().by_range(), part, steps);
     transfers(through, asked).run(steps, nullptr);
 }
 

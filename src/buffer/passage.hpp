@@ -76,8 +76,9 @@ private:
     std::uint64_t recorded_at_ = 0;
 };
 
-/// Waits for all work that is queued on the bytes of the access.
-void wait_for_all_work(lock& through, const request& asked);
+/// Waits for all work that is queued on bytes of `part`, for an access: of the part that it asks for, or of all room
+/// where a copy's memory is about to go.
+void wait_for_all_work(lock& through, const region& part, const request& asked);
 
 /// Tells the directory what the program wrote at the host through pointers.
 void find_host_writes(lock& through, const request& asked);

@@ -94,7 +94,7 @@ std::shared_ptr<process::shared_memory> share_memory(core& of, std::string_view 
         const lock::released unlocked(through);
         std::memcpy(memory->bytes().data(), from, of.bytes);
     }
-    wait_for_all_work(through, asked);
+    wait_for_all_work(through, through->room(), asked);
     check_not_held(*through);
     if (through->seldom) through->seldom->writes.reset();
     through->any_exposed = through->any_lost = false;

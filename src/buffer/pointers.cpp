@@ -241,7 +241,7 @@ copy_view capture_upload(core& of, request asked) {
     std::uint64_t upload = 0;
     try {
         // No launch is ordered with what is under way: work on the device, a transfer to the host.
-        wait_for_all_work(through, {.part = asked.part, .where = host, .waits = asked.waits});
+        wait_for_all_work(through, asked.part, {.part = asked.part, .where = host, .waits = asked.waits});
         check_no_writer(*through, asked);
         check_host_is_newest(*through, asked);
         const std::byte* const at_host = through->copies.find(coherence::host)->memory->host_address();

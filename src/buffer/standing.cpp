@@ -160,7 +160,7 @@ void pause_standing(core& of, std::uint64_t ticket) {
     wait_for_holds(through, all);
     pause_elsewhere(through, {.part = part, .where = host, .what = access::read_write}, keep);
     keep.take(part, all);
-    wait_for_all_work(through, all);
+    wait_for_all_work(through, part, all);
     if (standing* const paused = through->holds.find_standing(ticket)) paused->paused = runs_of(part);
 }
 

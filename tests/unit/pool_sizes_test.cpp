@@ -4,6 +4,7 @@
 #include <array>
 #include <string>
 
+#include "common.hpp"
 #include "support/bytes.hpp"
 #include "support/fake_device.hpp"
 #include "unibuf/unibuf.hpp"
@@ -56,6 +57,49 @@ TEST(a_buffer_of_a_pool, may_get_smaller_while_work_is_queued_on_it) {
         pool.release(std::move(next));
     }
 }
+
+/// What takes the memory of a copy away: each is tried while the device writes bytes of it that are no longer the
+/// buffer's.
+class what_ends_a_copy : public testing::TestWithParam<void (*)(buffer&, space)> {};
+
+TEST_P(what_ends_a_copy, waits_for_work_on_bytes_that_a_smaller_buffer_does_not_have) {
+    fake_device& device = fake_device::get({.asynchronous = true});
+    device.misuse.clear();
+    memory_pool pool;
+    const buffer_options mirrored{.device = device.where()};
+    buffer large = pool.acquire(64, mirrored);
+    const std::uint64_t id = large.id();
+    {
+        const auto tail = large.write(device.where(), {.offset = 60});
+        kernel_write(tail.native(), 0, bytes(4, std::byte{1}));
+    }
+    pool.release(std::move(large));
+    buffer small = pool.acquire(49, mirrored);
+    ASSERT_EQ(small.id(), id);
+    std::ranges::fill(small.write(host), std::byte{2});
+    GetParam()(small, device.where());
+    EXPECT_EQ(device.misuse, std::vector<std::string>{});
+    EXPECT_EQ(content(small), bytes(49, std::byte{2}));
+}
+
+void discard_copy(buffer& of, space where) {
+    of.discard(where);
+    EXPECT_FALSE(has_copy(of, where));
+}
+
+void evict_copy(buffer& of, space where) {
+    limit_memory(where, 64);
+    buffer(64).write(where);
+    limit_memory(where, no_memory_limit);
+    EXPECT_EQ(of.statistics().evictions, 1u);
+}
+
+void share_buffer(buffer& of, space where) {
+    of.share();
+    EXPECT_FALSE(has_copy(of, where));
+}
+
+INSTANTIATE_TEST_SUITE_P(by, what_ends_a_copy, testing::Values(discard_copy, evict_copy, share_buffer));
 
 }  // namespace
 }  // namespace unibuf::test::pool_sizes_test
