@@ -75,6 +75,7 @@ bool directory::see_as_boxes(const lattice& on) {
     begin_to_count();
     many_->ranges = {};
     many_->boxes = std::move(made);
+    join_boxes(whole());
     return true;
 }
 
@@ -83,10 +84,14 @@ void directory::join(const region& around) noexcept {
     if (!many_) return;
     if (boxes()) {
         join_boxes(around);
+        if (!many_->promises && boxes()->is_one()) {
+            first_ = boxes()->first();
+            many_.reset();
+            return;
+        }
     } else {
         join_ranges(around.hull());
     }
-    if (!many_) return;
     std::erase_if(many_->shares, [](const share& each) { return each.bytes == 0; });
     if (!many_->counts) count_all();
 }
@@ -100,9 +105,6 @@ void directory::join_boxes(const region& around) noexcept {
             boxes()->join(of, [](std::size_t, std::size_t, const box&) { return false; });
         }
     });
-    if (many_->promises || !boxes()->is_one()) return;
-    first_ = boxes()->first();
-    many_.reset();
 }
 
 void directory::join_ranges(byte_range around) noexcept {

@@ -106,6 +106,17 @@ RC_GTEST_PROP(directory, of_boxes_agrees_with_one_entry_a_byte, ()) {
     }
 }
 
+// Ranges become boxes where the first box is asked for: rows that are known alike are one band then.
+TEST(directory, of_ranges_joins_rows_that_it_sees_as_boxes) {
+    constexpr lattice on{.pitch = {2, 1}, .axes = 2};
+    directory known(8);
+    for (std::size_t at = 0; at != 8; at += 2)
+        known.update(byte_range{at, at + 1}, [](knowledge& k) { k.current = 2; });
+    known.update(region(box{.on = on, .begin = {2, 0}, .end = {4, 1}}), [](knowledge& k) { k.current = 3; });
+    EXPECT_EQ(known, joined_everywhere(known));
+    EXPECT_EQ(known.pieces(), 4u);
+}
+
 /// Calls visit(box) for each box of a lattice of two axes.
 template <class Visit>
 void for_all_boxes(const lattice& on, std::size_t rows, Visit visit) {
