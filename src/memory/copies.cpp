@@ -38,15 +38,29 @@ std::uintptr_t copy::handle() const noexcept {
 }
 
 copy_list host_copy_of(std::unique_ptr<backends::memory> memory) {
-    copy_list made(1);
-    made.front().untouched = false;
-    made.front().memory = held_memory(std::move(memory));
+    copy_list made{.remarks = {}, .all = std::forward_list<copy>(1)};
+    made.all.front().untouched = false;
+    made.all.front().memory = held_memory(std::move(memory));
     return made;
 }
 
+void copy_list::add(copy_list more) noexcept {
+    remarks.splice_after(remarks.before_begin(), more.remarks);
+    all.splice_after(all.before_begin(), more.all);
+}
+
+void copy_list::say(space_id where, std::string text) {
+    say_nothing(where);
+    remarks.push_front({.where = where, .text = std::move(text)});
+}
+
+void copy_list::say_nothing(space_id where) noexcept {
+    remarks.remove_if([where](const remark& each) { return each.where == where && !each.ended_turns; });
+}
+
 copy* copies::find(space_id where) noexcept {
-    const auto found = std::ranges::find(all_, where, &copy::where);
-    return found == all_.end() ? nullptr : &*found;
+    const auto found = std::ranges::find(there_.all, where, &copy::where);
+    return found == there_.all.end() ? nullptr : &*found;
 }
 
 const copy* copies::find(space_id where) const noexcept { return const_cast<copies*>(this)->find(where); }
@@ -57,12 +71,12 @@ bool copies::may_pin_host(space_id where) const {
 }
 
 void copies::add(copy_list made) noexcept {
-    for (copy& each : made) {
+    for (copy& each : made.all) {
         const backends::traits& device = backends::device_of(space::from_id(each.where)).about();
         any_poisons_ |= device.poisons_stale;
         each.queues = device.asynchronous;
     }
-    all_.splice_after(all_.before_begin(), made);
+    there_.add(std::move(made));
 }
 
 void copies::forget(const copy& each) const noexcept {
@@ -71,18 +85,18 @@ void copies::forget(const copy& each) const noexcept {
 
 std::uint64_t copies::held_at(space_id where) const noexcept {
     const auto is_there = [where](const copy& each) { return holds_memory(each) && allocator_of(each) == where; };
-    return static_cast<std::uint64_t>(std::ranges::count_if(all_, is_there)) * bytes_;
+    return static_cast<std::uint64_t>(std::ranges::count_if(there_.all, is_there)) * bytes_;
 }
 
 bool copies::used_by_others(space_id where) const noexcept {
     return std::ranges::any_of(
-        all_, [&](const copy& each) { return each.placed == placement::shared && each.lender == where; });
+        there_.all, [&](const copy& each) { return each.placed == placement::shared && each.lender == where; });
 }
 
 void copies::hand_out(space_id where) const noexcept {
     if (where == coherence::host) return;
     const coherence::space_set sharers = memories().group(where);
-    for (const copy& each : all_) {
+    for (const copy& each : there_.all) {
         if (coherence::has(sharers, each.where)) each.memory->hand_out();
     }
 }
@@ -97,7 +111,8 @@ void copies::free(space_id where) noexcept {
 void copies::erase(space_id where) noexcept {
     assert(find(where));
     find(where)->memory = {};  // goes before the memory that it may be made of
-    std::erase_if(all_, [&](const copy& each) { return each.where == where; });
+    there_.all.remove_if([&](const copy& each) { return each.where == where; });
+    there_.say_nothing(where);
 }
 
 bool copies::lends_to_host(space_id where) const noexcept {
@@ -109,52 +124,64 @@ void copies::replace_host(copy_list made) noexcept {
     assert(!used_by_others(find(coherence::host)->lender));
     copy& at_host = *find(coherence::host);
     forget(at_host);
-    at_host = std::move(made.front());
-    for (copy& each : all_) {
+    at_host = std::move(made.all.front());
+    there_.say_nothing(coherence::host);
+    there_.remarks.splice_after(there_.remarks.before_begin(), made.remarks);
+    for (copy& each : there_.all) {
         if (&each != &at_host && each.on_host()) each.memory = held_memory(*at_host.memory);
     }
 }
 
 copy* copies::borrower_among(space_id where) noexcept {
     const auto found = std::ranges::find_if(
-        all_, [&](const copy& each) { return each.borrows() && (each.where == where || each.lender == where); });
-    return found == all_.end() ? nullptr : &*found;
+        there_.all, [&](const copy& each) { return each.borrows() && (each.where == where || each.lender == where); });
+    return found == there_.all.end() ? nullptr : &*found;
 }
 
 void copies::separate(space_id where, std::string why) {
     assert(borrower_among(where));
     copy& borrower = *borrower_among(where);
-    auto beside = std::make_unique<copy::aside>(held_memory(), why);
-    separated_ = std::make_unique<separation>(where, std::move(why));
+    std::forward_list<remark> said(2);
+    remark& of_borrower = said.front();
+    of_borrower = {.where = borrower.where, .text = why};
+    *std::next(said.begin()) = {.where = where, .ended_turns = true, .text = std::move(why)};
     if (where != borrower.where) {
         copy& lender = *find(where);
         forget(lender);
-        beside->lent = std::move(lender.memory);
+        of_borrower.lent = std::move(lender.memory);
         borrower.placed = placement::mirrored;
         borrower.has_turn = false;
-        borrower.beside = std::move(beside);
         trace::hold_anyway(space::from_id(borrower.where), bytes_);
+    } else {
+        said.pop_front();
     }
     erase(where);
+    there_.remarks.splice_after(there_.remarks.before_begin(), said);
+}
+
+const remark* copies::ended_turns() const noexcept {
+    const auto found = std::ranges::find_if(there_.remarks, &remark::ended_turns);
+    return found == there_.remarks.end() ? nullptr : &*found;
 }
 
 void copies::free_all() noexcept {
-    if (all_.empty()) return;  // of a buffer that nobody has used, which is to be cheap
-    for (const copy& each : all_) forget(each);
-    std::erase_if(all_, [](const copy& each) { return each.placed == placement::shared; });
-    all_.clear();
+    if (empty()) return;  // of a buffer that nobody has used, which is to be cheap
+    for (const copy& each : there_.all) forget(each);
+    there_.all.remove_if([](const copy& each) { return each.placed == placement::shared; });
+    there_.all.clear();
+    there_.remarks.remove_if([](const remark& each) { return !each.ended_turns; });
 }
 
 coherence::sharing copies::memories() const noexcept {
     coherence::sharing result;
-    for (const copy& each : all_) {
+    for (const copy& each : there_.all) {
         if (each.placed == placement::shared && !each.borrows()) result.share(each.where, coherence::host);
     }
     return result;
 }
 
 const char* copies::broken_rule() const noexcept {
-    for (const copy& each : all_) {
+    for (const copy& each : there_.all) {
         if (!each.memory) return "a copy has no memory";
         if (find(each.where) != &each) return "a space has two copies";
         if (each.placed == placement::mirrored || each.where == coherence::host) continue;
@@ -175,7 +202,9 @@ placement_info copies::placement_of(const copy& each) const {
     if (each.borrows()) reason = "takes turns with the memory of " + space::from_id(each.lender).name();
     const bool pinned = dynamic_cast<const backends::pinned_memory*>(each.memory.get()) != nullptr;
     if (pinned) reason += ", pinned";
-    if (each.beside && !each.beside->remark.empty()) reason += ", but " + each.beside->remark;
+    for (const remark& said : there_.remarks) {
+        if (said.where == each.where && !said.ended_turns) reason += ", but " + said.text;
+    }
     return {.placement = each.placed,
             .pinned = pinned,
             .reason = std::move(reason),
@@ -184,7 +213,7 @@ placement_info copies::placement_of(const copy& each) const {
 
 coherence::space_set copies::allocated() const noexcept {
     coherence::space_set result = 0;
-    for (const copy& each : all_) result |= coherence::set_of(each.where);
+    for (const copy& each : there_.all) result |= coherence::set_of(each.where);
     return result;
 }
 

@@ -52,18 +52,7 @@ struct copy {
     coherence::space_id lender = coherence::host;  // allocated the memory, for the host's copy and for shared ones
     bool has_turn = false;                         // it is this copy's turn with the memory that it borrows
     bool queues = false;                           // its device queues its work
-    /// What few copies have.
-    struct aside {
-        held_memory lent;    // memory that this copy lent, and needs no longer
-        std::string remark;  // says what was wanted and could not be had
-    };
-    std::unique_ptr<aside> beside;  // outlives `memory`
     held_memory memory;
-
-    void remark(std::string what) {
-        if (!beside) beside = std::make_unique<aside>();
-        beside->remark = std::move(what);
-    }
 
     /// Returns whether this is a copy of the host, or of the host in the place of a device.
     bool on_host() const noexcept;
@@ -84,8 +73,25 @@ struct copy {
     std::uintptr_t handle() const noexcept;
 };
 
-/// Copies stay where they are in memory while others are added.
-using copy_list = std::forward_list<copy>;
+/// What few copies have.
+struct remark {
+    coherence::space_id where = coherence::host;  // whose copy it is about
+    bool ended_turns = false;  // the copy was lost as two ended their turns, and a later one takes none
+    std::string text{};        // says what was wanted and could not be had
+    held_memory lent{};        // memory that the copy lent, and needs no longer
+};
+
+/// Copies, the newest first. They stay where they are in memory while others are added.
+struct copy_list {
+    std::forward_list<remark> remarks;  // outlive the memory of the copies
+    std::forward_list<copy> all;
+
+    void add(copy_list more) noexcept;
+
+    /// Notes the text in the place of what was said before of the copy at `where`.
+    void say(coherence::space_id where, std::string text);
+    void say_nothing(coherence::space_id where) noexcept;
+};
 
 /// Makes a host copy of memory that was there before.
 copy_list host_copy_of(std::unique_ptr<backends::memory> memory);
@@ -114,7 +120,7 @@ public:
 
     /// Notes that copies that were made are not added, and that their memory goes.
     void give_up(const copy_list& made) const noexcept {
-        for (const copy& each : made) forget(each);
+        for (const copy& each : made.all) forget(each);
     }
 
     /// Returns whether the device of `where` has allocated the memory of the host's copy.
@@ -155,7 +161,7 @@ public:
     /// Returns the bytes that the copies hold at `where`, as memory_in counts them.
     std::uint64_t held_at(coherence::space_id where) const noexcept;
 
-    bool empty() const noexcept { return all_.empty(); }
+    bool empty() const noexcept { return there_.all.empty(); }
     coherence::space_set allocated() const noexcept;
     coherence::sharing memories() const noexcept;
     const buffer_options& options() const noexcept { return options_; }
@@ -170,29 +176,26 @@ public:
     placement_info placement_of(const copy& each) const;
     bool any_poisons() const noexcept { return any_poisons_; }
 
-    copy_list::iterator begin() noexcept { return all_.begin(); }
-    copy_list::iterator end() noexcept { return all_.end(); }
-    copy_list::const_iterator begin() const noexcept { return all_.begin(); }
-    copy_list::const_iterator end() const noexcept { return all_.end(); }
+    auto begin() noexcept { return there_.all.begin(); }
+    auto end() noexcept { return there_.all.end(); }
+    auto begin() const noexcept { return there_.all.begin(); }
+    auto end() const noexcept { return there_.all.end(); }
 
 private:
     class maker;
-
-    struct separation {
-        coherence::space_id where;
-        std::string why;
-    };
 
     backends::request wanted() const noexcept;
 
     void forget(const copy& each) const noexcept;
     void erase(coherence::space_id where) noexcept;
 
-    copy_list all_;  // the newest first
+    /// Returns why copies may borrow no longer, or null where they may.
+    const remark* ended_turns() const noexcept;
+
+    copy_list there_;
     std::size_t bytes_;
     buffer_options options_;
     bool any_poisons_ = false;
-    std::unique_ptr<const separation> separated_;  // null where copies may borrow
 };
 
 }  // namespace unibuf::detail

@@ -22,8 +22,6 @@ bool lends(const backends::traits& device, memory_hint hint) noexcept {
     return device.host_visible && (!device.aliases_host || (device.write_combines && hint == memory_hint::streaming));
 }
 
-std::string remark_on(const char* what, const error& failure) { return fmt::format("{}: {}", what, failure.message()); }
-
 }  // namespace
 
 /// Makes the copies for one access, beside those that are there.
@@ -38,7 +36,7 @@ public:
     copy_list take() && { return std::exchange(made_, {}); }
 
     /// Makes a copy for the host in memory of its own, though it has one that a device has lent.
-    const copy& make_own_host() { return allocate_host({}, false); }
+    const copy& make_own_host() { return allocate_host(false); }
 
     const copy& make(space_id where) {
         if (const copy* const found = find(where)) return *found;
@@ -47,14 +45,13 @@ public:
 
 private:
     const copy* find(space_id where) const noexcept {
-        const auto found = std::ranges::find(made_, where, &copy::where);
-        return found == made_.end() ? there_.find(where) : &*found;
+        const auto found = std::ranges::find(made_.all, where, &copy::where);
+        return found == made_.all.end() ? there_.find(where) : &*found;
     }
 
     /// Makes the host's copy. Its memory comes from the device that the buffer is for, where that shares only memory of
     /// its own.
     const copy& make_host() {
-        copy made;
         const buffer_options& options = there_.options_;
         const space_id meant = there_.meant().id();
         backends::device& device = backends::device_of(space::from_id(meant));
@@ -63,14 +60,13 @@ private:
             try {
                 return lend(device, meant);
             } catch (const error& failure) {
-                made.remark(remark_on("sharing failed", failure));
+                say(coherence::host, "sharing failed", failure);
             }
         }
-        return allocate_host(std::move(made), shared && device.about().aliases_host && !device.about().aliases_lines);
+        return allocate_host(shared && device.about().aliases_host && !device.about().aliases_lines);
     }
 
-    /// Completes the host's copy with memory of its own.
-    const copy& allocate_host(copy made, bool whole_pages) {
+    const copy& allocate_host(bool whole_pages) {
         const buffer_options& options = there_.options_;
         backends::request wanted = there_.wanted();
         wanted.whole_pages = whole_pages;
@@ -80,12 +76,12 @@ private:
                     return backends::allocate_pinned(there_.meant(), wanted.bytes);
                 } catch (const error& failure) {
                     if (failure.code() != error_code::unsupported) throw;
-                    made.remark(remark_on("not pinned", failure));
+                    say(coherence::host, "not pinned", failure);
                 }
             }
             return backends::device_of(host).allocate(wanted);
         });
-        return add(std::move(made), std::move(own));
+        return add({}, std::move(own));
     }
 
     const copy& lend(backends::device& device, space_id where) {
@@ -104,7 +100,7 @@ private:
             try {
                 return share(where, device);
             } catch (const error& failure) {
-                made.remark(remark_on("sharing failed", failure));
+                say(made.where, "sharing failed", failure);
             }
         }
         if (auto borrowed = borrow(made, device)) return add(std::move(made), std::move(borrowed));
@@ -119,14 +115,13 @@ private:
     }
 
     /// Returns the device's use of memory that another device has; null where no copy has any that it could use.
-    std::unique_ptr<backends::memory> borrow(copy& made, backends::device& device) const {
+    std::unique_ptr<backends::memory> borrow(copy& made, backends::device& device) {
         if (there_.bytes_ == 0) return nullptr;
-        if (there_.separated_) {
-            const auto& [where, why] = *there_.separated_;
-            if (where == made.where) made.remark(why);
+        if (const remark* const ended = there_.ended_turns()) {
+            if (ended->where == made.where) made_.say(made.where, ended->text);
             return nullptr;
         }
-        for (const copy& each : there_.all_) {
+        for (const copy& each : there_) {
             const bool of_device = !each.on_host() && each.placed == placement::mirrored;
             if (!of_device || there_.used_by_others(each.where)) continue;
             try {
@@ -134,10 +129,10 @@ private:
                 if (!borrowed) continue;
                 made.placed = placement::shared;
                 made.lender = each.where;
-                made.beside = nullptr;
+                made_.say_nothing(made.where);
                 return borrowed;
             } catch (const error& failure) {
-                made.remark(remark_on("sharing failed", failure));
+                say(made.where, "sharing failed", failure);
             }
         }
         return nullptr;
@@ -182,15 +177,19 @@ private:
 
     const copy& add(copy made) noexcept {
         room_.front() = std::move(made);
-        made_.splice_after(made_.before_begin(), room_, room_.before_begin());
-        return made_.front();
+        made_.all.splice_after(made_.all.before_begin(), room_, room_.before_begin());
+        return made_.all.front();
+    }
+
+    void say(space_id where, const char* what, const error& failure) {
+        made_.say(where, fmt::format("{}: {}", what, failure.message()));
     }
 
     const copies& there_;
     const resident& asking_;
     wait_limit limit_;
     copy_list made_;
-    copy_list room_{2};  // for the host's and a device's, so that memory that is counted is always kept
+    std::forward_list<copy> room_{2};  // for the host's and a device's, so that memory that is counted is always kept
 };
 
 copy_list copies::prepare(space_id where, const resident& asking, const wait_limit& limit) const {
