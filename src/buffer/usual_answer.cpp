@@ -14,6 +14,12 @@ bool is_behind(const work_list& queued, const request& asked) noexcept {
            backends::device_of(asked.where).about().retains_queues;
 }
 
+/// Returns whether the bytes, all known alike, are where they are wanted, or go to a copy that is about to be written.
+bool needs_no_move(const guarded& state, const coherence::knowledge& known, const request& asked) noexcept {
+    if (coherence::has(known.current, asked.where.id())) return true;
+    return asked.what == access::write && state.copies.find(asked.where.id());
+}
+
 }  // namespace
 
 bool steps_are_behind(const guarded& state, const request& asked) noexcept {
@@ -23,8 +29,8 @@ bool steps_are_behind(const guarded& state, const request& asked) noexcept {
 
 bool is_free_and_current(const guarded& state, const request& asked) {
     const coherence::knowledge& known = state.directory.first();
-    const bool current = state.directory.is_one() && coherence::has(known.current, asked.where.id());
-    if (!current || known.open || known.lost || known.contested || state.any_open) return false;
+    if (!state.directory.is_one() || !needs_no_move(state, known, asked)) return false;
+    if (known.open || known.lost || known.contested || state.any_open) return false;
     if (state.holds.any() || !state.holds.are_plain() || state.peers()) return false;
     if (state.making_copy || (state.waiting != 0 && asked.what == access::read)) return false;
     for (const copy& each : state.copies) {
