@@ -197,7 +197,7 @@ public:
     /// The pointer may be written through at any time, until release_host, or the end of the buffer.
     /// What was written is found by the next access elsewhere, and only the pages that it touched move
     /// ("Write tracking" in the documents says how). Where writes cannot be found, all that was handed out counts as
-    /// written each time. What is written where a device has newer content is a conflict: the next access of those
+    /// written each time. What is written where a device has newer content is a conflict: the next read of those
     /// bytes throws error(access_conflict), until mark_host_dirty, mark_device_dirty or discard says which of the two
     /// stands. Where the host only reads the buffer (host_access::read_only), the pointer is for reading. Where the
     /// host only writes it (host_access::write_only), the pointer is for writing, and host() const is refused.
@@ -294,9 +294,9 @@ public:
     /// the host's copy is filled with zeros, which they show. Throws error(access_conflict) while a host_view is out.
     void discard_content();
 
-    /// Fills the handle with `pattern`, again and again. The size of the pattern divides that of the handle; an empty
-    /// handle takes any. Runs on a device whose copy is current, else on the host. Where a device fails while it fills
-    /// a rectangle, some of its rows may be filled.
+    /// Fills the handle with `pattern`, again and again. The size of the pattern divides that of the handle, or that of
+    /// a row of a rectangle; an empty handle takes any. Runs on a device whose copy is current, else on the host. Where
+    /// a device fails while it fills a rectangle, some of its rows may be filled.
     void fill(std::span<const std::byte> pattern);
 
     /// Does so at `where`, which is where the newest content is then: for what a device uses first.

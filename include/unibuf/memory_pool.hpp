@@ -68,15 +68,18 @@ public:
 
     /// Puts a buffer back into the pool. Pointers and handles that it gave out end, and nobody acquires it as long as
     /// views of it are held. Throws error(access_conflict) while it is leased, and error(invalid_argument) where it is
-    /// a view, not of this pool, or was released before; after an error it is the caller's still.
+    /// a view, shared between processes, not of this pool, or was released before; after an error it is the caller's
+    /// still.
     void release(buffer&& of);
 
     template <class T>
     void release(unified_buffer<T>&& of) {
         release(std::move(of.bytes_));
+        of.shape_ = shape(std::size_t{0});
     }
 
-    /// Makes `count` buffers that can be acquired without allocating, with copies at the host and at `where`.
+    /// Makes `count` buffers that can be acquired without allocating, with copies at the host and at `where`. Throws
+    /// error(out_of_memory) where these do not fit.
     void reserve(std::size_t count, std::size_t bytes, space where = host, const buffer_options& options = {});
 
     /// Frees buffers that are held, those that were released longest ago first, until at most `bytes` are.

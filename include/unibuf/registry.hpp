@@ -27,7 +27,7 @@ struct registered_buffer {
 class UNIBUF_API registry {
 public:
     /// Names a buffer. With `keep` the name keeps the buffer. Throws error(invalid_argument) where the name is taken,
-    /// or empty.
+    /// or empty, or where the elements of the shape take not just the bytes of the buffer.
     void add(std::string_view name, buffer& of, bool keep = false) {
         add(name, of, shape(of.size_bytes()), detail::element_name('u', 1), keep);
     }

@@ -88,9 +88,9 @@ inline std::optional<std::uint64_t> news_of(const event& of) noexcept {
 /// Returns what the threads' recorders hold, oldest first. Any thread.
 UNIBUF_API std::vector<event> recorded_events();
 
-/// Sets how many events each thread keeps, from its next event on. 0 turns the recorder off; a trace that is being
-/// written goes on. At first 1,024, of 64 bytes each, or 128 where one is of a rectangle, names a queue, or lacked some
-/// of its bytes. Their numbers are kept modulo 2^32.
+/// Sets how many events each thread keeps, 2^24 at most, from its next event on. 0 turns the recorder off; a trace that
+/// is being written goes on. At first 1,024, of 64 bytes each, or 128 where one is of a rectangle, names a queue, or
+/// lacked some of its bytes. Their numbers are kept modulo 2^32.
 UNIBUF_API void keep_events(std::size_t each_thread);
 
 /// What a trace looks at.

@@ -16,7 +16,7 @@ extern "C" {
 UNIBUF_C_API unibuf_status unibuf_trace_begin(const char* file, bool close);
 UNIBUF_C_API void unibuf_trace_end(void);
 
-/// How many events each thread keeps, without a file: 1,024 at first. 0 turns that off.
+/// How many events each thread keeps, without a file: 1,024 at first, 2^24 at most. 0 turns that off.
 UNIBUF_C_API void unibuf_keep_events(size_t each_thread);
 
 /// Bytes over links that were moved, and the fewest that had to be; bytes that were written, by how unibuf knew.

@@ -63,6 +63,7 @@ std::uint64_t core::evict(space where, const wait_limit& limit) {
                  .what = access::read,
                  .why = cause::eviction,
                  .waits = limit,
+                 .verb = "to write back",
                  .keeps_to_mode = false,
                  .waits_for_holds = false};
     if (through->peers() && !through->peers()->holds()) drop_overruled(*through);
@@ -73,8 +74,8 @@ std::uint64_t core::evict(space where, const wait_limit& limit) {
         passage(through, back).bring();
         if (!may_go_now()) return 0;
     }
-    back.part = through->whole();
-    wait_for_all_work(through, through->room(), back);
+    wait_for_all_work(through, through->room(),
+                      {.part = through->whole(), .where = where, .waits = limit, .verb = "to free"});
     if (!may_go_now()) return 0;  // somebody has begun to hold it
     drop_copy(*through, where);
     record(event_kind::eviction, *through, through->whole(), where);

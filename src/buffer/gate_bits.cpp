@@ -11,8 +11,10 @@ gate_bits bits_of(const gate_view& view) noexcept {
     const bool writable_pointers = known.all_exposed && view.host_written_for_good;
     if (coherence::has(known.current, coherence::host) && !view.busy_at_host) {
         result.ready = gate::host_current;
-        if (view.allowed != host_access::write_only) result.ready |= gate::host_readable;
-        if (view.host_shown) result.ready |= gate::host_shown;
+        if (view.allowed != host_access::write_only) {
+            result.ready |= gate::host_readable;
+            if (view.host_shown) result.ready |= gate::host_shown;
+        }
         if (view.allowed != host_access::read_only) {
             if (known.written_at(coherence::host)) result.ready |= gate::host_writable;
             if (writable_pointers) result.ready |= gate::host_exposed;

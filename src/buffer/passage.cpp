@@ -81,7 +81,7 @@ passage::passage(lock& through, const request& asked) : lock_(through), asked_(a
     }
     lock_->use_now();
     if (process::fork_count.load(std::memory_order_relaxed) != 0) forget_readers_left_behind(lock_->holds.work());
-    if (asked_.waits_for_holds) forget_events(lock_);
+    if (asked_.waits_for_holds) forget_events(lock_, asked_);
     if (asked_.asks_holders) ask_writers_of_host(lock_, asked_.where, asked_.part);
     enter();
     if (lock_->holds.any_standing() || lock_->any_open) {

@@ -1,6 +1,8 @@
 // buffer/waits.cpp: fences are waited for without the lock.
 #include "buffer/waits.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cassert>
 #include <vector>
@@ -77,6 +79,29 @@ private:
     bool is_event_;
 };
 
+/// A look of this thread at the events of a buffer, within others: an event that uses its own buffer would be asked
+/// again and again.
+class look_at_events {
+public:
+    explicit look_at_events(const core& of) noexcept : of_(of), outer_(innermost) { innermost = this; }
+    ~look_at_events() { innermost = outer_; }
+    look_at_events(const look_at_events&) = delete;
+    look_at_events& operator=(const look_at_events&) = delete;
+
+    static bool is_at(const core& of) noexcept {
+        const look_at_events* each = innermost;
+        while (each && &each->of_ != &of) each = each->outer_;
+        return each != nullptr;
+    }
+
+private:
+    static thread_local constinit const look_at_events* innermost;
+    const core& of_;
+    const look_at_events* const outer_;
+};
+
+thread_local constinit const look_at_events* look_at_events::innermost = nullptr;
+
 std::chrono::nanoseconds time_until(clock::time_point when) {
     if (when == clock::time_point::max()) return forever;
     return std::max<std::chrono::nanoseconds>(when - clock::now(), std::chrono::nanoseconds::zero());
@@ -126,9 +151,16 @@ void wait_for_work(lock& through, const work_list::ticket& ticket, const wait_li
     through->holds.work().remove(ticket);
 }
 
-void forget_events(lock& through) {
+void forget_events(lock& through, const request& asked) {
     auto events = through->holds.work().events();
     if (events.empty()) return;
+    if (look_at_events::is_at(through.of())) {
+        throw error(error_code::access_conflict,
+                    fmt::format("{}: {} was asked for by an event of the program's own, which an access of the same "
+                                "buffer asks whether it has come: it has to wait until that access is over",
+                                through.of().name(), describe(asked)));
+    }
+    const look_at_events now(through.of());
     std::vector<work_list::ticket> come;
     come.reserve(events.size());
     ++through->waiting;  // keeps the gate shut

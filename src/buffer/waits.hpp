@@ -14,7 +14,7 @@ namespace unibuf::detail {
 void wait_for_work(lock& through, const work_list::ticket& ticket, const wait_limit& limit);
 
 /// Forgets the program's own events that have come. Lets go of the lock, as the events are code of the program.
-void forget_events(lock& through);
+void forget_events(lock& through, const request& asked);
 
 /// Waits for work of devices that write in the host's memory, before an access looks for writes of the program there,
 /// which what such work writes would be taken for. An access that uses that memory itself waits for what it compares.

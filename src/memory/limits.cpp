@@ -190,7 +190,7 @@ void room::refuse(std::string why) const {
     for (std::size_t i = 0; i < tried_.largest.size(); ++i) {
         why += (i == 0 ? "; most there is of " : ", ") + describe(tried_.largest[i], where_);
     }
-    if (!tried_.failure.empty()) why += "; another one could not be written back: " + tried_.failure;
+    if (!tried_.failure.empty()) why += "; one could not go: " + tried_.failure;
     throw error(error_code::out_of_memory, why);
 }
 

@@ -101,7 +101,7 @@ public:
         unsigned held = 0;                           // copies that could not go
         std::vector<resident::departure> largest{};  // of those that are there, which hold most
         bool busy = false;                           // some copies may go soon
-        std::string failure;                         // message of the last copy that could not be written back
+        std::string failure;                         // message of the last copy that could not go
     };
 
     /// Drops copies at `where` of other buffers than `asking`, until so many `bytes` are free, or nothing more can go.

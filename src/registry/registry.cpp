@@ -3,11 +3,14 @@
 
 #include <fmt/format.h>
 
+#include <charconv>
+#include <optional>
 #include <utility>
 
 #include "process/only_library.hpp"
 #include "registry/names.hpp"
 #include "trace/recorder.hpp"
+#include "unibuf/detail/sizes.hpp"
 #include "unibuf/error.hpp"
 
 namespace unibuf {
@@ -100,9 +103,42 @@ std::vector<std::string> names::all() const {
 
 }  // namespace detail
 
+namespace {
+
+/// Returns the bytes of an element that is written as NumPy's array interface does; 0 where it is written otherwise.
+std::size_t bytes_of_element(std::string_view element) noexcept {
+    if (element.size() < 3) return 0;
+    std::size_t count = 0;
+    const char* const end = element.data() + element.size();
+    const auto [behind, failure] = std::from_chars(element.data() + 2, end, count);
+    if (failure != std::errc{} || (behind != end && *behind != '[')) return 0;
+    constexpr std::size_t of_character = 4;
+    return detail::product(count, element[1] == 'U' ? of_character : 1).value_or(0);
+}
+
+/// Throws where the array is not as large as the buffer: whoever finds it takes its shape for granted.
+void check_fits(std::string_view name, std::size_t bytes, const shape& extents, std::string_view element) {
+    const std::size_t each = bytes_of_element(element);
+    if (each == 0) {
+        throw error(error_code::invalid_argument,
+                    fmt::format("'{}' was to be registered with elements '{}': write them as NumPy's array interface "
+                                "does, as in '<f4'",
+                                name, element));
+    }
+    std::optional<std::size_t> wanted = each;
+    for (const std::size_t extent : extents.extents()) wanted = wanted ? detail::product(*wanted, extent) : wanted;
+    if (wanted == bytes) return;
+    throw error(error_code::invalid_argument,
+                fmt::format("'{}' was to be registered as {} elements '{}', but the buffer has {} bytes", name,
+                            fmt::join(extents.extents(), " x "), element, bytes));
+}
+
+}  // namespace
+
 void registry::add(std::string_view name, buffer& of, const shape& extents, std::string_view element, bool keep) {
     if (name.empty()) throw error(error_code::invalid_argument, "a buffer was to be registered under an empty name");
     of.check_is_range("a name");
+    check_fits(name, of.size_bytes(), extents, element);
     detail::core& core = detail::core_of(of.gate_);
     detail::named_range range{.of = &core,
                               .kept = nullptr,
@@ -115,18 +151,20 @@ void registry::add(std::string_view name, buffer& of, const shape& extents, std:
         core.add_handle();
         range.kept.reset(&core);
     }
-    if (detail::names::instance().add(name, std::move(range))) {
-        std::string told;
-        for (std::size_t axis = 0; axis < extents.rank(); ++axis) {
-            told += (axis == 0 ? "" : " x ") + std::to_string(extents[axis]);
-        }
-        const bool is_view = of.bytes_ != core.bytes;
-        const std::string where = is_view ? fmt::format(", bytes [{}, {})", of.begin_, of.begin_ + of.bytes_) : "";
-        return trace::name_buffer(core.id(), fmt::format("{} ({}, {}{})", name, told, element, where));
+    const bool is_view = of.bytes_ != core.bytes;
+    const std::string where = is_view ? fmt::format(", bytes [{}, {})", of.begin_, of.begin_ + of.bytes_) : "";
+    std::string told = fmt::format("{} ({}, {}{})", name, fmt::join(extents.extents(), " x "), element, where);
+    if (!detail::names::instance().add(name, std::move(range))) {
+        throw error(
+            error_code::invalid_argument,
+            fmt::format("{} was to be registered as '{}', which is taken: remove that name first", core.name(), name));
     }
-    throw error(
-        error_code::invalid_argument,
-        fmt::format("{} was to be registered as '{}', which is taken: remove that name first", core.name(), name));
+    try {
+        trace::name_buffer(core.id(), std::move(told));
+    } catch (...) {
+        detail::names::instance().remove(name);
+        throw;
+    }
 }
 
 std::optional<registered_buffer> registry::find(std::string_view name) const {

@@ -183,6 +183,7 @@ private:
 };
 
 std::atomic<std::size_t> ring_size = 1024;
+constexpr std::size_t most_events = std::size_t{1} << 24;  // of a thread: 1 GiB
 
 /// All rings. Those of threads that have ended are kept, for the events in them, until new threads take them.
 class rings {
@@ -414,10 +415,12 @@ void follow_fork() noexcept {
     if (events && *events) {
         std::size_t each_thread = 0;
         const char* const end = events + std::strlen(events);
-        if (std::from_chars(events, end, each_thread).ptr == end) {
+        const auto [behind, failure] = std::from_chars(events, end, each_thread);
+        if (behind == end && failure == std::errc{} && each_thread <= most_events) {
             keep_events(each_thread);
         } else {
-            std::fprintf(stderr, "unibuf: UNIBUF_EVENTS: '%s' is no number of events\n", events);
+            std::fprintf(stderr, "unibuf: UNIBUF_EVENTS: '%s' is no number of events, which are %zu at most\n", events,
+                         most_events);
         }
     }
     const char* const close = std::getenv("UNIBUF_TRACE_CLOSE");
@@ -496,7 +499,7 @@ std::vector<event> recorded_events() {
 }
 
 void keep_events(std::size_t each_thread) {
-    trace::ring_size.store(each_thread, std::memory_order_relaxed);
+    trace::ring_size.store(std::min(each_thread, trace::most_events), std::memory_order_relaxed);
     trace::want_events();
 }
 

@@ -192,6 +192,25 @@ TEST_F(nonsense, against_the_options_of_the_buffer) {
     EXPECT_EQ(out, bytes(size));
 }
 
+/// What the host may do does not depend on what has been done before, nor on whether all bytes are asked for.
+TEST_F(nonsense, reads_of_what_the_host_may_only_write_whatever_came_before) {
+    buffer input(size, {.access = host_access::write_only});
+    const auto refused = [&](const auto& access) { EXPECT_EQ(failure_of(access).code, invalid_argument); };
+    for (int i = 0; i < 2; ++i) {
+        input.write(host).release();
+        refused([&] { input.read_write(host); });
+        refused([&] { input.read_write(host, {.count = 1}); });
+        refused([&] { input.read(host); });
+        input.host();
+        refused([&] { std::as_const(input).host(); });
+        input.release_host();
+        set_default_device(host);
+        std::as_const(input).host();  // the host is the device now, and reads what it is for
+        set_default_device(device);
+    }
+    input.write(host).release();
+}
+
 TEST_F(nonsense, memory_that_cannot_be_had) {
     const std::uint64_t held = memory_in_all().held;
     for (const std::size_t huge :

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <functional>
 #include <future>
 #include <memory>
 #include <thread>
@@ -94,6 +95,42 @@ class odd_event final : public fence::work {
 public:
     bool wait(std::chrono::nanoseconds) override { throw 7; }
 };
+
+/// An event that asks its own buffer for an access.
+class own_event final : public fence::work {
+public:
+    explicit own_event(std::function<void()> access) : access_(std::move(access)) {}
+
+    bool wait(std::chrono::nanoseconds) override {
+        if (++depth > 3) return true;
+        try {
+            access_();
+        } catch (const error& refused) {
+            if (refused.code() == error_code::access_conflict) ++conflicts;
+        }
+        --depth;
+        return true;
+    }
+
+    int depth = 0;
+    int conflicts = 0;
+
+private:
+    std::function<void()> access_;
+};
+
+TEST_F(an_event, may_not_use_the_buffer_whose_access_asks_it) {
+    for (const std::function<void()>& access : std::vector<std::function<void()>>{
+             [&] { b.read(host); }, [&] { b.write(device); }, [&] { b.read(device); }, [&] { b.fill(bytes(1)); },
+             [&] { b.host(); }, [&] { b.discard(device); }, [&] { b.prefetch(host); }}) {
+        const auto own = std::make_shared<own_event>(access);
+        b.write(device).release(fence(own));
+        b.read(host);
+        EXPECT_EQ(own->depth, 0);
+        EXPECT_NE(own->conflicts, 0);
+        b.release_host();
+    }
+}
 
 TEST_F(an_event, is_what_later_accesses_wait_for) {
     auto lease = b.write(device, {.count = 100});

@@ -58,6 +58,24 @@ TEST(a_buffer_of_a_pool, may_get_smaller_while_work_is_queued_on_it) {
     }
 }
 
+TEST(a_pool, reserves_all_copies_or_none) {
+    const space device("debug:0");
+    memory_pool pool;
+    limit_memory(device, 250);
+    EXPECT_EQ(failure_of([&] { pool.reserve(5, 100, device); }).code, error_code::out_of_memory);
+    limit_memory(device, no_memory_limit);
+    pool.reserve(5, 100, device);
+    EXPECT_GE(memory_in(device).held, 500u);
+}
+
+TEST(an_array_of_a_pool, has_neither_bytes_nor_elements_after_its_release) {
+    memory_pool pool;
+    auto array = pool.acquire<int>({10});
+    pool.release(std::move(array));
+    EXPECT_EQ(array.size_bytes(), 0u);  // NOLINT(bugprone-use-after-move): what it is then is documented
+    EXPECT_EQ(array.size(), 0u);
+}
+
 /// What takes the memory of a copy away: each is tried while the device writes bytes of it that are no longer the
 /// buffer's.
 class what_ends_a_copy : public testing::TestWithParam<void (*)(buffer&, space)> {};

@@ -72,6 +72,31 @@ TEST(registry, refuses_names_that_are_taken_or_empty) {
     EXPECT_EQ(get_registry().find("name")->bytes.id(), first.id());
 }
 
+TEST(registry, takes_no_shape_that_the_bytes_do_not_have) {
+    buffer b(400);
+    for (const shape& wrong : {shape(1000), shape(99), shape(std::size_t{1} << 62)}) {
+        EXPECT_EQ(failure_of([&] { get_registry().add("array", b, wrong, "<i4"); }).code, error_code::invalid_argument);
+    }
+    for (const char* const wrong : {"", "<i", "i4", "<i4x", "<i0", "float"}) {
+        EXPECT_EQ(failure_of([&] { get_registry().add("array", b, shape(100), wrong); }).code,
+                  error_code::invalid_argument);
+    }
+    EXPECT_FALSE(get_registry().find("array"));
+    get_registry().add("array", b, shape(25), "<U4");
+    get_registry().remove("array");
+    get_registry().add("array", b, shape(50), "<M8[ns]");
+    get_registry().remove("array");
+}
+
+TEST(an_error, tells_bytes_that_are_no_text_as_numbers) {
+    using namespace std::string_view_literals;
+    buffer b(4);
+    get_registry().add("a\0b\x1b"sv, b);
+    const std::string why = failure_of([&] { get_registry().add("a\0b\x1b"sv, b); }).message;
+    EXPECT_NE(why.find(R"('a\x00b\x1b', which is taken)"), std::string::npos) << why;
+    get_registry().remove("a\0b\x1b"sv);
+}
+
 TEST(registry, forgets_what_is_released_to_a_pool) {
     memory_pool pool;
     buffer b = pool.acquire(1000);

@@ -108,5 +108,5 @@ def trace(file: FileName | None = None, *, close: bool = False) -> Iterator[Trac
 
 
 def keep_events(each_thread: int) -> None:
-    """How many events each thread keeps, 1,024 at first; 0 turns the recorder off."""
+    """How many events each thread keeps, 1,024 at first and 2^24 at most; 0 turns the recorder off."""
     _native.keep_events(each_thread)

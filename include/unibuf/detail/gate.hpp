@@ -57,12 +57,13 @@ struct gate {
 
     /// Takes the lease without the lock, and returns its ticket; 0 where it needs the lock.
     UNIBUF_INLINED std::uint64_t take_solo(access what) noexcept {
-        const std::uint32_t need = what == access::read ? host_readable : host_writable;
-        if (!(ready.load(std::memory_order_acquire) & need)) return 0;
+        const std::uint32_t need =
+            (what == access::write ? 0 : host_readable) | (what == access::read ? 0 : host_writable);
+        if ((ready.load(std::memory_order_acquire) & need) != need) return 0;
         const std::uint64_t mine = solo_of(this_thread(), what);
         std::uint64_t none = 0;
         if (!solo.compare_exchange_strong(none, mine, std::memory_order_acq_rel)) return 0;
-        if (ready.load(std::memory_order_acquire) & need) return mine;
+        if ((ready.load(std::memory_order_acquire) & need) == need) return mine;
         end_solo(mine);  // something changed between the first look and the taking
         return 0;
     }
