@@ -33,7 +33,10 @@ fetch() {
 }
 
 build() {
-    local options=(--prefix="$folder/$version" --without-ensurepip --disable-test-modules)
+    local link
+    link=$(mktemp -d)  # what installs Python takes no path with a space; Python finds its own place when it runs
+    ln -s "$folder" "$link/pythons"
+    local options=(--prefix="$link/pythons/$version" --without-ensurepip --disable-test-modules)
     if [[ $version == *t || $version == *t-tsan ]]; then options+=(--disable-gil); fi
     mkdir -p "$folder/sources" "$folder/work-$version"
     compgen -G "$folder/sources/python${number}_*.orig.tar.*" >/dev/null || fetch
@@ -63,7 +66,7 @@ build() {
     make altinstall
     cp Tools/tsan/suppressions_free_threading.txt "$folder/$version" || true  # Python 3.11 has none
     cd "$folder"
-    rm -rf "$folder/work-$version"
+    rm -rf "$folder/work-$version" "$link"
 }
 
 exec 3>&2

@@ -54,6 +54,24 @@ TEST(the_end_of_the_first_buffer_that_has_a_name, needs_no_memory) {
     }
 }
 
+TEST(a_name_that_was_refused, is_not_there) {
+    const char* const name = "a name that is longer than what a string holds in place";
+    for (unsigned granted = 0, denied = 1; denied != 0; ++granted) {
+        buffer b(size);
+        denied = 0;
+        try {
+            const no_memory once(granted);
+            get_registry().add(name, b, true);
+        } catch (const std::bad_alloc&) {
+            denied = 1;
+        }
+        EXPECT_EQ(get_registry().find(name).has_value(), denied == 0) << granted;
+        EXPECT_EQ(b.is_only_handle(), denied != 0) << granted;
+        ASSERT_LT(granted, 100u);
+    }
+    get_registry().remove(name);
+}
+
 TEST(the_end_of_a_buffer, needs_no_memory_in_opengl) {
     space where;
     try {

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "support/fake_device.hpp"
+#include "support/own_process.hpp"
 #include "trace/recorder.hpp"
 #include "unibuf/trace.hpp"
 #include "unibuf/unibuf.hpp"
@@ -192,6 +193,18 @@ TEST_F(recorder, keeps_few_events_of_threads_that_have_ended_however_many_each_k
         }).join();
     }
     EXPECT_LT(events_of(mine).size(), threads);
+}
+
+TEST(a_recorder, goes_on_where_the_environment_names_no_number_that_it_can_keep) {
+    constexpr const char* variable = "UNIBUF_EVENTS";
+    const std::array odd{"99999999999999999999", "18446744073709551615", "-1", "many"};
+    if (std::ranges::none_of(odd, [&](const char* each) { return is_alone(variable, each); })) {
+        for (const char* const each : odd) run_alone(variable, each);
+        return;
+    }
+    buffer mine(bytes);
+    write_at(mine, host);
+    EXPECT_FALSE(events_of(mine).empty());
 }
 
 TEST_F(recorder, is_off_where_no_event_is_to_be_kept) {

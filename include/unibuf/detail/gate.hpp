@@ -44,6 +44,11 @@ struct gate {
     static constexpr std::uint32_t device_newest = 32;  // marking the device of device_shift dirty changes nothing
     static constexpr std::uint32_t device_shift = 8;    // above it: the default device, if raw access changes nothing
 
+    // A host lease needs the bits that its access is.
+    static_assert(host_readable == static_cast<std::uint32_t>(access::read));
+    static_assert(host_writable == static_cast<std::uint32_t>(access::write));
+    static_assert((host_readable | host_writable) == static_cast<std::uint32_t>(access::read_write));
+
     // `solo` is the one lease that is held without the lock: of all bytes, at the host. Its bits: thread | access |
     // by_lock.
     static constexpr std::uint64_t by_lock = 1;  // in `solo`: leases take the lock now; in a ticket: this lease did
@@ -57,8 +62,7 @@ struct gate {
 
     /// Takes the lease without the lock, and returns its ticket; 0 where it needs the lock.
     UNIBUF_INLINED std::uint64_t take_solo(access what) noexcept {
-        const std::uint32_t need =
-            (what == access::write ? 0 : host_readable) | (what == access::read ? 0 : host_writable);
+        const auto need = static_cast<std::uint32_t>(what);
         if ((ready.load(std::memory_order_acquire) & need) != need) return 0;
         const std::uint64_t mine = solo_of(this_thread(), what);
         std::uint64_t none = 0;
