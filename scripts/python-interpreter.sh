@@ -61,6 +61,7 @@ build() {
         export TSAN_OPTIONS=report_bugs=0  # the build runs what it has made
     fi
     if command -v ccache; then compiler="ccache $compiler"; fi
+    unset MAKEFLAGS  # has VERSION=3.14t where somebody has said that to make, and Python's own makefiles have a VERSION
     ./configure "${options[@]}" CC="$compiler"
     make -j "$(nproc)"
     make altinstall
