@@ -156,6 +156,8 @@ public:
     void add_handle() noexcept { handles_.fetch_add(1, std::memory_order_relaxed); }
     void drop_handle() noexcept;
 
+    /// Only drop_handle() and end() destroy a core.
+    virtual ~core();
     core(const core&) = delete;
     core& operator=(const core&) = delete;
 
@@ -207,9 +209,6 @@ public:
 
 private:
     friend class lock;
-
-    /// Only drop_handle() and end() destroy a core.
-    ~core();
 
     bool may_go_before(const work& under_way, coherence::space_id where) const noexcept;
 
