@@ -91,7 +91,8 @@ bool make_copy(lock& through, const request& asked) {
         return there.prepare(asked.where.id(), of, asked.joint ? asked.waits : asked.hold_limit());
     });
     record_allocations(*through, made, begun);
-    const bool has_host = std::ranges::any_of(made.all, [](const copy& each) { return each.where == coherence::host; });
+    const bool has_host =
+        std::ranges::any_of(made.copies, [](const copy& each) { return each.where == coherence::host; });
     through->copies.add(std::move(made));
     if (has_host) poison_new_host(*through);
     return true;
@@ -111,7 +112,7 @@ void end_lending(lock& through, const request& asked, const std::function<void()
         if (through->any_exposed) find_host_writes(through, at_host);
         check_not_contested(*through, asked);
         const std::byte* const lent = through->copies.find(coherence::host)->memory->host_address();
-        std::byte* const own = made.all.front().memory->host_address();
+        std::byte* const own = made.copies.front().memory->host_address();
         {
             const lock::released unlocked(through);
             std::memcpy(own, lent, asked.part.size());
@@ -122,7 +123,7 @@ void end_lending(lock& through, const request& asked, const std::function<void()
         through->copies.give_up(made);
         throw;
     }
-    made.all.front().untouched = false;
+    made.copies.front().untouched = false;
     record_release(*through, *through->copies.find(coherence::host));
     record_allocations(*through, made, begun);
     if (through->seldom) through->seldom->writes.reset();

@@ -116,7 +116,7 @@ void record_release(const guarded& state, const copy& gone) noexcept {
 }
 
 void record_allocations(const guarded& state, const copy_list& made, std::uint64_t begun) noexcept {
-    for (const copy& each : made.all) {
+    for (const copy& each : made.copies) {
         if (trace::any_tool)
             trace::tell_allocated(state.id, space::from_id(each.where), memory_of(each), state.copies.bytes());
         if (!trace::is_on()) continue;
@@ -126,7 +126,7 @@ void record_allocations(const guarded& state, const copy_list& made, std::uint64
         allocated.bytes = each.placed == placement::shared ? 0 : state.copies.bytes();
         allocated.is_pooled = state.seldom && state.seldom->pooled;
         allocated.time = trace::now();
-        if (begun != 0 && &each == &made.all.front()) allocated.took = allocated.time - begun;  // of all of them
+        if (begun != 0 && &each == &made.copies.front()) allocated.took = allocated.time - begun;  // of all of them
         trace::record(allocated);
     }
 }

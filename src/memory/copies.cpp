@@ -38,15 +38,15 @@ std::uintptr_t copy::handle() const noexcept {
 }
 
 copy_list host_copy_of(std::unique_ptr<backends::memory> memory) {
-    copy_list made{.remarks = {}, .all = std::forward_list<copy>(1)};
-    made.all.front().untouched = false;
-    made.all.front().memory = held_memory(std::move(memory));
+    copy_list made{.remarks = {}, .copies = std::forward_list<copy>(1)};
+    made.copies.front().untouched = false;
+    made.copies.front().memory = held_memory(std::move(memory));
     return made;
 }
 
 void copy_list::add(copy_list more) noexcept {
     remarks.splice_after(remarks.before_begin(), more.remarks);
-    all.splice_after(all.before_begin(), more.all);
+    copies.splice_after(copies.before_begin(), more.copies);
 }
 
 void copy_list::say(space_id where, std::string text) {
@@ -59,8 +59,8 @@ void copy_list::say_nothing(space_id where) noexcept {
 }
 
 copy* copies::find(space_id where) noexcept {
-    const auto found = std::ranges::find(there_.all, where, &copy::where);
-    return found == there_.all.end() ? nullptr : &*found;
+    const auto found = std::ranges::find(list_.copies, where, &copy::where);
+    return found == list_.copies.end() ? nullptr : &*found;
 }
 
 const copy* copies::find(space_id where) const noexcept { return const_cast<copies*>(this)->find(where); }
@@ -71,12 +71,12 @@ bool copies::may_pin_host(space_id where) const {
 }
 
 void copies::add(copy_list made) noexcept {
-    for (copy& each : made.all) {
+    for (copy& each : made.copies) {
         const backends::traits& device = backends::device_of(space::from_id(each.where)).about();
         any_poisons_ |= device.poisons_stale;
         each.queues = device.asynchronous;
     }
-    there_.add(std::move(made));
+    list_.add(std::move(made));
 }
 
 void copies::forget(const copy& each) const noexcept {
@@ -85,18 +85,18 @@ void copies::forget(const copy& each) const noexcept {
 
 std::uint64_t copies::held_at(space_id where) const noexcept {
     const auto is_there = [where](const copy& each) { return holds_memory(each) && allocator_of(each) == where; };
-    return static_cast<std::uint64_t>(std::ranges::count_if(there_.all, is_there)) * bytes_;
+    return static_cast<std::uint64_t>(std::ranges::count_if(list_.copies, is_there)) * bytes_;
 }
 
 bool copies::used_by_others(space_id where) const noexcept {
     return std::ranges::any_of(
-        there_.all, [&](const copy& each) { return each.placed == placement::shared && each.lender == where; });
+        list_.copies, [&](const copy& each) { return each.placed == placement::shared && each.lender == where; });
 }
 
 void copies::hand_out(space_id where) const noexcept {
     if (where == coherence::host) return;
     const coherence::space_set sharers = memories().group(where);
-    for (const copy& each : there_.all) {
+    for (const copy& each : list_.copies) {
         if (coherence::has(sharers, each.where)) each.memory->hand_out();
     }
 }
@@ -111,8 +111,8 @@ void copies::free(space_id where) noexcept {
 void copies::erase(space_id where) noexcept {
     assert(find(where));
     find(where)->memory = {};  // goes before the memory that it may be made of
-    there_.all.remove_if([&](const copy& each) { return each.where == where; });
-    there_.say_nothing(where);
+    list_.copies.remove_if([&](const copy& each) { return each.where == where; });
+    list_.say_nothing(where);
 }
 
 bool copies::lends_to_host(space_id where) const noexcept {
@@ -124,18 +124,19 @@ void copies::replace_host(copy_list made) noexcept {
     assert(!used_by_others(find(coherence::host)->lender));
     copy& at_host = *find(coherence::host);
     forget(at_host);
-    at_host = std::move(made.all.front());
-    there_.say_nothing(coherence::host);
-    there_.remarks.splice_after(there_.remarks.before_begin(), made.remarks);
-    for (copy& each : there_.all) {
+    at_host = std::move(made.copies.front());
+    list_.say_nothing(coherence::host);
+    list_.remarks.splice_after(list_.remarks.before_begin(), made.remarks);
+    for (copy& each : list_.copies) {
         if (&each != &at_host && each.on_host()) each.memory = held_memory(*at_host.memory);
     }
 }
 
 copy* copies::borrower_among(space_id where) noexcept {
-    const auto found = std::ranges::find_if(
-        there_.all, [&](const copy& each) { return each.borrows() && (each.where == where || each.lender == where); });
-    return found == there_.all.end() ? nullptr : &*found;
+    const auto found = std::ranges::find_if(list_.copies, [&](const copy& each) {
+        return each.borrows() && (each.where == where || each.lender == where);
+    });
+    return found == list_.copies.end() ? nullptr : &*found;
 }
 
 void copies::separate(space_id where, std::string why) {
@@ -156,32 +157,32 @@ void copies::separate(space_id where, std::string why) {
         said.pop_front();
     }
     erase(where);
-    there_.remarks.splice_after(there_.remarks.before_begin(), said);
+    list_.remarks.splice_after(list_.remarks.before_begin(), said);
 }
 
 const remark* copies::ended_turns() const noexcept {
-    const auto found = std::ranges::find_if(there_.remarks, &remark::ended_turns);
-    return found == there_.remarks.end() ? nullptr : &*found;
+    const auto found = std::ranges::find_if(list_.remarks, &remark::ended_turns);
+    return found == list_.remarks.end() ? nullptr : &*found;
 }
 
 void copies::free_all() noexcept {
     if (empty()) return;  // of a buffer that nobody has used, which is to be cheap
-    for (const copy& each : there_.all) forget(each);
-    there_.all.remove_if([](const copy& each) { return each.placed == placement::shared; });
-    there_.all.clear();
-    there_.remarks.remove_if([](const remark& each) { return !each.ended_turns; });
+    for (const copy& each : list_.copies) forget(each);
+    list_.copies.remove_if([](const copy& each) { return each.placed == placement::shared; });
+    list_.copies.clear();
+    list_.remarks.remove_if([](const remark& each) { return !each.ended_turns; });
 }
 
 coherence::sharing copies::memories() const noexcept {
     coherence::sharing result;
-    for (const copy& each : there_.all) {
+    for (const copy& each : list_.copies) {
         if (each.placed == placement::shared && !each.borrows()) result.share(each.where, coherence::host);
     }
     return result;
 }
 
 const char* copies::broken_rule() const noexcept {
-    for (const copy& each : there_.all) {
+    for (const copy& each : list_.copies) {
         if (!each.memory) return "a copy has no memory";
         if (find(each.where) != &each) return "a space has two copies";
         if (each.placed == placement::mirrored || each.where == coherence::host) continue;
@@ -202,7 +203,7 @@ placement_info copies::placement_of(const copy& each) const {
     if (each.borrows()) reason = "takes turns with the memory of " + space::from_id(each.lender).name();
     const bool pinned = dynamic_cast<const backends::pinned_memory*>(each.memory.get()) != nullptr;
     if (pinned) reason += ", pinned";
-    for (const remark& said : there_.remarks) {
+    for (const remark& said : list_.remarks) {
         if (said.where == each.where && !said.ended_turns) reason += ", but " + said.text;
     }
     return {.placement = each.placed,
@@ -213,7 +214,7 @@ placement_info copies::placement_of(const copy& each) const {
 
 coherence::space_set copies::allocated() const noexcept {
     coherence::space_set result = 0;
-    for (const copy& each : there_.all) result |= coherence::set_of(each.where);
+    for (const copy& each : list_.copies) result |= coherence::set_of(each.where);
     return result;
 }
 

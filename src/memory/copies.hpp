@@ -73,7 +73,7 @@ struct copy {
     std::uintptr_t handle() const noexcept;
 };
 
-/// What few copies have.
+/// What few copies have beside them.
 struct remark {
     coherence::space_id where = coherence::host;  // whose copy it is about
     bool ended_turns = false;  // the copy was lost as two ended their turns, and a later one takes none
@@ -84,7 +84,7 @@ struct remark {
 /// Copies, the newest first. They stay where they are in memory while others are added.
 struct copy_list {
     std::forward_list<remark> remarks;  // outlive the memory of the copies
-    std::forward_list<copy> all;
+    std::forward_list<copy> copies;
 
     void add(copy_list more) noexcept;
 
@@ -120,7 +120,7 @@ public:
 
     /// Notes that copies that were made are not added, and that their memory goes.
     void give_up(const copy_list& made) const noexcept {
-        for (const copy& each : made.all) forget(each);
+        for (const copy& each : made.copies) forget(each);
     }
 
     /// Returns whether the device of `where` has allocated the memory of the host's copy.
@@ -161,7 +161,7 @@ public:
     /// Returns the bytes that the copies hold at `where`, as memory_in counts them.
     std::uint64_t held_at(coherence::space_id where) const noexcept;
 
-    bool empty() const noexcept { return there_.all.empty(); }
+    bool empty() const noexcept { return list_.copies.empty(); }
     coherence::space_set allocated() const noexcept;
     coherence::sharing memories() const noexcept;
     const buffer_options& options() const noexcept { return options_; }
@@ -176,10 +176,10 @@ public:
     placement_info placement_of(const copy& each) const;
     bool any_poisons() const noexcept { return any_poisons_; }
 
-    auto begin() noexcept { return there_.all.begin(); }
-    auto end() noexcept { return there_.all.end(); }
-    auto begin() const noexcept { return there_.all.begin(); }
-    auto end() const noexcept { return there_.all.end(); }
+    auto begin() noexcept { return list_.copies.begin(); }
+    auto end() noexcept { return list_.copies.end(); }
+    auto begin() const noexcept { return list_.copies.begin(); }
+    auto end() const noexcept { return list_.copies.end(); }
 
 private:
     class maker;
@@ -192,7 +192,7 @@ private:
     /// Returns why copies may borrow no longer, or null where they may.
     const remark* ended_turns() const noexcept;
 
-    copy_list there_;
+    copy_list list_;
     std::size_t bytes_;
     buffer_options options_;
     bool any_poisons_ = false;

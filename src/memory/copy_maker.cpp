@@ -45,8 +45,8 @@ public:
 
 private:
     const copy* find(space_id where) const noexcept {
-        const auto found = std::ranges::find(made_.all, where, &copy::where);
-        return found == made_.all.end() ? there_.find(where) : &*found;
+        const auto found = std::ranges::find(made_.copies, where, &copy::where);
+        return found == made_.copies.end() ? there_.find(where) : &*found;
     }
 
     /// Makes the host's copy. Its memory comes from the device that the buffer is for, where that shares only memory of
@@ -177,8 +177,8 @@ private:
 
     const copy& add(copy made) noexcept {
         room_.front() = std::move(made);
-        made_.all.splice_after(made_.all.before_begin(), room_, room_.before_begin());
-        return made_.all.front();
+        made_.copies.splice_after(made_.copies.before_begin(), room_, room_.before_begin());
+        return made_.copies.front();
     }
 
     void say(space_id where, const char* what, const error& failure) {

@@ -44,25 +44,27 @@ void memory_pool::reserve(std::size_t count, std::size_t bytes, space where, con
                     fmt::format("{} buffers of {} bytes were to be reserved: no memory has so many", count, bytes));
     }
     made.reserve(count);
-    std::vector<byte_lease> at_host;  // where memory is short, no copy may go for another
-    std::vector<copy_view> at_device;
-    at_host.reserve(count);
-    while (made.size() < count) {
-        made.push_back({state_->acquire(bytes, options), 0, bytes});  // in nobody's use
-        at_host.push_back(detail::take_lease(detail::core_of(made.back().gate_), {.part = made.back().part(0, rest),
-                                                                                  .where = host,
-                                                                                  .what = access::write,
-                                                                                  .verb = "to reserve",
-                                                                                  .keeps_to_mode = false}));
+    // Where memory is short, no copy may go for another one: all are held until the last is there.
+    {
+        std::vector<byte_lease> at_host;
+        at_host.reserve(count);
+        while (made.size() < count) {
+            made.push_back({state_->acquire(bytes, options), 0, bytes});  // in nobody's use
+            at_host.push_back(detail::take_lease(detail::core_of(made.back().gate_), {.part = made.back().part(0, rest),
+                                                                                      .where = host,
+                                                                                      .what = access::write,
+                                                                                      .verb = "to reserve",
+                                                                                      .keeps_to_mode = false}));
+        }
     }
-    at_host.clear();
-    at_device.reserve(where == host ? 0 : count);
-    for (buffer& each : made) {
-        if (where == host) break;
-        each.prefetch(where);
-        at_device.push_back(each.hold_copy(where));
+    if (where != host) {
+        std::vector<copy_view> at_device;
+        at_device.reserve(count);
+        for (buffer& each : made) {
+            each.prefetch(where);
+            at_device.push_back(each.hold_copy(where));
+        }
     }
-    at_device.clear();
     for (buffer& each : made) release(std::move(each));
 }
 

@@ -24,11 +24,11 @@ class rules_of_copies : public testing::Test {
 protected:
     /// Returns a copy that uses memory which `lender` has allocated.
     detail::copy_list shared(space_id where, space_id lender) const {
-        detail::copy_list made{.remarks = {}, .all = std::forward_list<detail::copy>(1)};
-        made.all.front().where = where;
-        made.all.front().placed = placement::shared;
-        made.all.front().lender = lender;
-        made.all.front().memory = detail::held_memory(*memory);
+        detail::copy_list made{.remarks = {}, .copies = std::forward_list<detail::copy>(1)};
+        made.copies.front().where = where;
+        made.copies.front().placed = placement::shared;
+        made.copies.front().lender = lender;
+        made.copies.front().memory = detail::held_memory(*memory);
         return made;
     }
 
@@ -61,7 +61,7 @@ TEST_F(rules_of_copies, want_one_copy_for_a_space) {
 
 TEST_F(rules_of_copies, want_memory) {
     detail::copy_list made = shared(coherence::host, coherence::host);
-    made.all.front().memory = {};
+    made.copies.front().memory = {};
     all.add(std::move(made));
     EXPECT_STREQ(all.broken_rule(), "a copy has no memory");
 }
