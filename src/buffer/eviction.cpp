@@ -36,6 +36,10 @@ obstacle obstacle_to_evict(const guarded& state, space where) noexcept {
 resident::departure core::may_go(space where) noexcept {
     const std::unique_lock guard(mutex_, std::try_to_lock);
     if (!guard) return {.buffer = id(), .why = obstacle::busy};
+    // A view that outlived the release may have given pointers out, which ended with it.
+    const pool_tag* const pooled = state_.seldom ? state_.seldom->pooled.get() : nullptr;
+    if (pooled && pooled->released.load(std::memory_order_relaxed) && !has_other_handles())
+        state_.holds.end_all_pointers();
     const bool elsewhere = coherence::only_at(state_.directory, state_.whole(), where.id()).empty();
     return {.buffer = id(),
             .bytes = state_.copies.held_at(where.id()),

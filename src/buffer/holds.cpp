@@ -114,6 +114,18 @@ void holds::end_handles(coherence::space_id where, byte_range range) {
     if (find_readers_at(where)) readers_at(where).end_pointers(range);
 }
 
+void holds::end_all_pointers() noexcept {
+    if (undeclared_) {
+        undeclared_->writers_of_host.end_all_pointers();
+        undeclared_->readers.end_all_pointers();
+    }
+    for (standing& each : standing_holds()) {
+        if (!each.pointed.any()) continue;
+        each.pointed.end_all_pointers();
+        each.shown_last = each.shown_last.joined_with(each.part.hull());
+    }
+}
+
 /// Calls visit(const held_ranges&) for what is held at other spaces than the standing hold's.
 template <class Visit>
 void holds::for_each_elsewhere(const standing& of, const Visit& visit) const {

@@ -191,6 +191,9 @@ public:
 
     void end_handles(coherence::space_id where, byte_range range);
 
+    /// Ends all pointers and handles, and gives their bytes back to standing holds.
+    void end_all_pointers() noexcept;
+
     /// Adds a view that keeps its bytes from standing holds elsewhere which are there now.
     held_view& show(held_ranges& in, const region& part) { return in.add_view({part, next_ticket()}); }
 

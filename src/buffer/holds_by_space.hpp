@@ -32,6 +32,10 @@ public:
         for (const entry& each : all_) visit(each.where, each.held);
     }
 
+    void end_all_pointers() noexcept {
+        for (entry& each : all_) each.held.end_all_pointers();
+    }
+
     bool any() const noexcept {
         return std::ranges::any_of(all_, [](const entry& each) { return each.held.any(); });
     }

@@ -196,11 +196,6 @@ void end_device_handles(core& of) {
     end_device_handles(*through);
 }
 
-void end_all_pointers(guarded& state) {
-    end_host_pointers(state, state.whole());
-    end_device_handles(state);
-}
-
 copy_view begin_copy_view(core& of, space where, const region& part) {
     const cause why = where == host ? cause::host_pointer : cause::device_handle;
     lock through(of);

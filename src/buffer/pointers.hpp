@@ -30,9 +30,6 @@ copy_view capture_upload(core& of, request asked);
 
 void end_copy_view(core& of, space where, view_tag tag) noexcept;
 
-/// Ends all pointers and plain handles; views stay.
-void end_all_pointers(guarded& state);
-
 /// Makes `memory`, with the content that it has, the host's copy of a buffer that nobody knows yet.
 void adopt(core& of, std::unique_ptr<backends::memory> memory);
 

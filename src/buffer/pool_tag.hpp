@@ -61,7 +61,7 @@ struct pool_tag {
     std::uint64_t pool;
     std::shared_ptr<pool_counters> counters;
     std::optional<std::size_t> used_bytes;  // set where the use is counted
-    bool released = false;
+    std::atomic<bool> released = false;     // is changed by whoever has the only handle, and read by evictions
 };
 
 }  // namespace unibuf::detail

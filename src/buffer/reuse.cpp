@@ -5,7 +5,6 @@
 
 #include "buffer/letting_go.hpp"
 #include "buffer/lock.hpp"
-#include "buffer/pointers.hpp"
 #include "buffer/poison.hpp"
 #include "buffer/recording.hpp"
 
@@ -48,15 +47,15 @@ bool recycle(core& of, std::uint64_t pool) {
     wait_for_claims(through);
     pool_tag* const known = through->seldom ? through->seldom->pooled.get() : nullptr;
     if (!known || known->pool != pool) refuse(error_code::invalid_argument, "it is not of this pool");
-    if (known->released) refuse(error_code::invalid_argument, "it was released before");
+    if (known->released.load(std::memory_order_relaxed)) refuse(error_code::invalid_argument, "it was released before");
     if (through->peers()) refuse(error_code::invalid_argument, "it lies in memory that processes share");
     if (through->holds.any()) {
         const hold held = through->holds.excluding(through->whole(), access::read_write, this_thread());
         refuse(error_code::access_conflict, describe(held) + " is held: end it first");
     }
     const bool alone = !of.has_other_handles();
-    if (!alone) end_all_pointers(*through);
-    known->released = true;  // nothing fails from here on
+    if (!alone) through->holds.end_all_pointers();
+    known->released.store(true, std::memory_order_relaxed);  // nothing fails from here on
     forget_names(of, *through);
     if (alone) forget(*through, of.bytes);
     return alone;

@@ -113,7 +113,7 @@ core* pool_state::acquire(std::size_t bytes, const buffer_options& options) {
         return make(bytes, options, key);
     }
     count(cache.hits);
-    found->tag().released = false;
+    found->tag().released.store(false, std::memory_order_relaxed);
     if (found->bytes != bytes) resize(*found, bytes);
     return found;
 }

@@ -24,6 +24,7 @@ class held_ranges {
 public:
     void add_pointer(const byte_ranges& ranges) { pointers_.add(ranges); }
     void end_pointers(const byte_ranges& ranges) { pointers_.take_out(ranges); }
+    void end_all_pointers() noexcept { pointers_ = {}; }
 
     /// Throws std::bad_alloc.
     held_view& add_view(held_view added) { return tree_of(added).add(std::move(added)); }

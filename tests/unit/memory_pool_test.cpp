@@ -484,5 +484,26 @@ TEST_F(pool, keeps_no_handle_beside_a_view_that_outlives_the_release) {
     limit_memory(device, no_memory_limit);
 }
 
+/// A pointer lives as long as a handle of its buffer: those of a view that outlived the release go with the view.
+TEST_F(pool, keeps_no_pointer_of_a_view_that_has_ended) {
+    const default_device_is by_default(device);
+    constexpr std::size_t size = 10'000;
+    buffer b = of_.acquire(size);
+    put(b, of(size, 1), device);
+    {
+        buffer view = b.view(10, 100);
+        of_.release(std::move(b));
+        view.device();
+        *view.host() = std::byte{2};
+        put(view, of(100, 3), device);
+        limit_memory(device, 12'000);
+        buffer other(11'000);
+        EXPECT_THROW(other.write(device), error) << "while somebody has the view, the handle is good";
+    }
+    buffer other(11'000);
+    EXPECT_NO_THROW(put(other, of(11'000, 2), device));
+    limit_memory(device, no_memory_limit);
+}
+
 }  // namespace
 }  // namespace unibuf::test::memory_pool_test
