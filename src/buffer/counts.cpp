@@ -52,6 +52,7 @@ void record_transfer(const guarded& state, const coherence::step& of, const tran
     made.from = of.from;
     made.to = of.to;
     made.queue = reinterpret_cast<std::uintptr_t>(how.on.native);
+    made.time = static_cast<std::uint64_t>(counted.end.time_since_epoch() / std::chrono::nanoseconds(1));
     made.took = static_cast<std::uint64_t>((counted.end - counted.begin) / std::chrono::nanoseconds(1));
     if (is_tracing()) look_closely(state, of, part, how, made);
     trace::record(made);

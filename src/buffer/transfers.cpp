@@ -103,6 +103,7 @@ bool transfers::may_return_early(std::span<const step> planned) {
 }
 
 void transfers::carry_out(std::span<const step> planned) {
+    time_point begin = begun_ = std::chrono::steady_clock::now();
     try {
         for (auto next = planned.begin(); next != planned.end();) {
             // Moves between the same two memories are independent of each other, and may be under way together.
@@ -116,7 +117,8 @@ void transfers::carry_out(std::span<const step> planned) {
                 const lock::released unlocked(lock_);
                 asked_.waits.ask();
             }
-            start({next, end});
+            if (next != planned.begin()) begin = std::chrono::steady_clock::now();
+            start({next, end}, begin);
             next = end;
         }
     } catch (...) {
@@ -129,8 +131,8 @@ void transfers::carry_out(std::span<const step> planned) {
     finish_started();
 }
 
-void transfers::start(std::span<const step> group) {
-    if (group[0].does == step::kind::move) return start_moves(group);
+void transfers::start(std::span<const step> group, time_point begin) {
+    if (group[0].does == step::kind::move) return start_moves(group, begin);
     for (const step& each : group) {
         if (each.does == step::kind::wait) {
             wait(each);
@@ -145,7 +147,7 @@ void transfers::start(std::span<const step> group) {
 }
 
 /// Starts moves between the same two memories, which their device may do in one call.
-void transfers::start_moves(std::span<const step> group) {
+void transfers::start_moves(std::span<const step> group, time_point begin) {
     const step& first = group.front();
     part_list parts;
     add_parts_to_move(group, parts);
@@ -153,7 +155,6 @@ void transfers::start_moves(std::span<const step> group) {
     backends::memory& to = *lock_->copies.find(first.to)->memory;
     lock_->copies.find(first.to)->untouched = false;
     const queue on = queue_at(asked_, executor_of(first));
-    const auto begin = std::chrono::steady_clock::now();
     backends::fences done;
     done.reserve(parts.size());
     few<std::optional<host_writes::own_write>, 1> guards;

@@ -1,6 +1,7 @@
 // buffer/transfers.hpp: carries out what the coherence core asks for, for one access.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -32,11 +33,17 @@ public:
     /// nobody relies on what it has left.
     void fill(std::span<const std::byte> pattern, const promise& in);
 
+    /// Returns when the first step was begun, in nanoseconds of steady_clock; 0 where none was.
+    std::uint64_t begun() const noexcept {
+        return static_cast<std::uint64_t>(begun_.time_since_epoch() / std::chrono::nanoseconds(1));
+    }
+
     void claim(const region& part) { claim_.take(part, asked_); }
     detail::claim& own_claim() noexcept { return claim_; }
 
 private:
     using part_list = few<region, 2>;
+    using time_point = std::chrono::steady_clock::time_point;
 
     struct in_flight {
         coherence::step step;
@@ -48,8 +55,8 @@ private:
     bool may_return_early(std::span<const coherence::step> planned);
     void run_all(std::span<const coherence::step> planned);
     void carry_out(std::span<const coherence::step> planned);
-    void start(std::span<const coherence::step> group);
-    void start_moves(std::span<const coherence::step> group);
+    void start(std::span<const coherence::step> group, time_point begin);
+    void start_moves(std::span<const coherence::step> group, time_point begin);
     void leave_queued();
     void finish_started();
     void keep_queued(const coherence::step& step, const fence& done);
@@ -65,6 +72,7 @@ private:
     lock& lock_;
     const request& asked_;
     detail::claim claim_;
+    time_point begun_{};          // when the first step was begun
     bool returns_early_ = false;  // steps that are started become queued work, and nobody waits for them
     promise* promise_ = nullptr;  // of the directory, to note the steps
     coherence::space_id executor_ =

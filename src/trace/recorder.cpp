@@ -95,7 +95,8 @@ public:
 
     std::size_t size() const noexcept { return size_; }
 
-    void add(const event& made) noexcept {
+    /// Leaves `made` as it is; event::spare is used meanwhile.
+    void add(event& made) noexcept {
         const std::size_t place = next_;
         if (++next_ == size_) next_ = 0;
         shared_line& to = lines_[place];
@@ -106,11 +107,11 @@ public:
             rare_[place].set(0, made.bytes, made.took, made.queue, made.row_bytes, both(made.counts[0], made.counts[1]),
                              made.pitches[0], made.pitches[1], made.news);
         }
-        event kinds = made;
-        kinds.spare = static_cast<std::uint8_t>(other) & 3;
-        to.set(1, kinds_of(kinds), both(made.thread, made.process), made.buffer, made.begin, made.end, made.site,
+        made.spare = static_cast<std::uint8_t>(other) & 3;
+        to.set(1, kinds_of(made), both(made.thread, made.process), made.buffer, made.begin, made.end, made.site,
                both(low_of(made.number), low_of(made.took)));
         to.first().store(made.time, std::memory_order_release);
+        made.spare = 0;
     }
 
     /// Calls visit(event) for each event.
