@@ -168,12 +168,13 @@ room::~room() {
 }
 
 bool room::make(std::uint64_t bytes) {
-    if (!others_end_) others_end_ = making_room ? clock::time_point::min() : after(patience_for_memory);
+    if (!patience_) patience_ = making_room ? std::chrono::nanoseconds::zero() : patience_for_memory.load();
     tried_ = residents::instance().make_room(where_, bytes, limit_, &asking_);
     if (tried_.freed != 0) return true;
-    if (!tried_.busy || clock::now() >= std::min(*others_end_, limit_.until)) return false;
+    if (!tried_.busy || *patience_ <= std::chrono::nanoseconds::zero() || clock::now() >= limit_.until) return false;
     if (backends::help_others) backends::help_others();  // they may wait for this thread
     std::this_thread::sleep_for(next_nap_);
+    if (*patience_ != forever) *patience_ -= next_nap_;
     // Each look asks all buffers, so that a long wait takes few of them: naps take a ninth of the time until now.
     next_nap_ = std::min<std::chrono::microseconds>(next_nap_ + next_nap_ / 8, longest_nap);
     limit_.ask();

@@ -24,7 +24,8 @@
 namespace unibuf::detail {
 
 /// How long an access that lacks memory waits for leases of other threads: they end by themselves, but two that wait
-/// for each other's memory do not. Tests set it.
+/// for each other's memory do not. What the access sleeps between two looks is counted, not the clock: where the whole
+/// process stands still, leases do not end, either. Tests set it.
 inline constinit std::atomic<std::chrono::nanoseconds> patience_for_memory{std::chrono::seconds(1)};
 
 /// How long drivers have in all to say that the work on copies is done, before copies are passed over that were used
@@ -149,8 +150,8 @@ private:
     space where_;
     std::uint64_t bytes_;
     wait_limit limit_;
-    std::optional<clock::time_point> others_end_;  // until then, others may end their leases; set where room lacks
-    std::chrono::microseconds next_nap_{100};      // between two looks at them
+    std::optional<std::chrono::nanoseconds> patience_;  // what is left of it; set where room lacks
+    std::chrono::microseconds next_nap_{100};           // between two looks at others, who may end their leases
     residents::outcome tried_;
     bool kept_ = false;
 };

@@ -1,8 +1,12 @@
 // tests/unit/eviction_test.cpp: memory that is short, and who goes.
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include <array>
 #include <atomic>
 #include <barrier>
 #include <chrono>
+#include <csignal>
 #include <deque>
 #include <optional>
 #include <thread>
@@ -10,6 +14,7 @@
 
 #include "memory/limits.hpp"
 #include "support/fake_device.hpp"
+#include "support/own_process.hpp"
 #include "unit/common.hpp"
 
 namespace unibuf::test::eviction_test {
@@ -221,6 +226,35 @@ TEST_F(eviction, waits_for_leases_of_other_threads) {
     detail::patience_for_memory = forever;
     EXPECT_EQ(content(written(4), device), of(size, 4));
     detail::patience_for_memory = 1s;
+}
+
+/// A process that stands still, as in a machine that does, has not waited for its own threads.
+TEST_F(eviction, is_patient_with_leases_while_the_process_stands_still) {
+    if (!is_alone("UNIBUF_TEST_STANDS_STILL", "1")) return run_alone("UNIBUF_TEST_STANDS_STILL", "1");
+    buffer& first = written(1);
+    buffer& second = written(2);
+    buffer& third = written(3);
+    std::atomic<bool> held = false;
+    std::jthread other([&] {
+        const auto a = first.read(device);
+        const auto b = second.read(device);
+        const auto c = third.read(device);
+        const pid_t process = ::getpid();
+        const pid_t stopper = ::fork();
+        if (stopper == 0) {
+            ::usleep(100'000);  // the main thread looks for room meanwhile
+            ::kill(process, SIGSTOP);
+            ::usleep(1'500'000);
+            ::kill(process, SIGCONT);
+            ::_exit(0);
+        }
+        held = true;
+        int status = 0;
+        EXPECT_EQ(::waitpid(stopper, &status, 0), stopper);
+        std::this_thread::sleep_for(50ms);
+    });
+    while (!held) std::this_thread::yield();
+    EXPECT_EQ(content(written(4), device), of(size, 4));
 }
 
 TEST_F(eviction, leaves_what_device_gave_a_handle_of_until_it_is_released) {
