@@ -2,11 +2,15 @@
 
 import gc
 import os
+import signal
 import threading
 
 import numpy as np
 import pytest
 import unibuf
+
+# A shell has the jobs that it runs in the background ignore SIGINT, and Python keeps to that: here Ctrl-C is tested.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 SPACES = os.environ.get("UNIBUF_TEST_SPACES", "host debug:0 opencl:0").split()
 
