@@ -18,6 +18,7 @@
 
 #include "coherence/state.hpp"
 #include "coherence/transitions.hpp"
+#include "support/sanitizers.hpp"
 
 namespace unibuf::coherence::coherence_model_test {
 namespace {
@@ -465,7 +466,10 @@ protected:
 };
 
 TEST_P(coherence_model, every_state_of_a_byte_keeps_the_rules) { explore(4, 1); }
-TEST_P(coherence_model, every_state_of_two_bytes_keeps_the_rules) { explore(3, 2); }
+TEST_P(coherence_model, every_state_of_two_bytes_keeps_the_rules) {
+    explore(test::has_address_sanitizer ? 2 : 3,
+            2);  // a sanitizer looks at the code; two spaces go all its ways, in a tenth
+}
 
 INSTANTIATE_TEST_SUITE_P(placements, coherence_model,
                          testing::Values(arrangement{"each_has_its_own_memory", {0, 1, 2, 3}},
