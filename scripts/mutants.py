@@ -27,7 +27,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 HERE = ROOT / "scripts" / "mutants"
 EQUAL = ROOT / "tests" / "mutants-equal.txt"
 
-sys.path.insert(0, str(HERE))
+sys.path[:0] = [str(HERE), str(ROOT / "build" / "mutants" / "python")]
 sys.dont_write_bytecode = True
 try:
     from child import Child

@@ -196,7 +196,8 @@ class Programs:
         self.environment["UNIBUF_COST_PLACES"] = "1"
         by_file = defaultdict(list)
         for line in self.run(programs[operation]).stdout.splitlines()[1:]:
-            times, file, address = line.split(" ")
+            times, words = line.split(" ", 1)
+            file, address = words.rsplit(" ", 1)  # a path may have spaces
             by_file[file].append((int(times), address))
         found = Counter()
         for file, places in by_file.items():

@@ -24,6 +24,7 @@ public:
     space(const char* name) : space(std::string_view(name)) {}
     space(const std::string& name) : space(std::string_view(name)) {}
 
+    /// REQUIRES: a space has the number, as id() has returned it. numbered() checks that.
     static constexpr space from_id(std::uint8_t id) noexcept {
         space result;
         result.id_ = id;

@@ -106,7 +106,7 @@ class Build:
     def blamed(self, said):
         """Returns the mutants on the lines that errors of the compiler name."""
         lines, result, context = {}, set(), []
-        for found in re.finditer(r"^(?:In file included )?(?:from )?(\S+?):(\d+):\d+:(.*)$", said, re.MULTILINE):
+        for found in re.finditer(r"^(?:In file included )?(?:from )?(.+?):(\d+):\d+:(.*)$", said, re.MULTILINE):
             path, line, words = pathlib.Path(found[1]), int(found[2]), found[3]
             path = path if path.is_absolute() else self.tree / "build" / "mutants" / path
             if path not in lines:

@@ -160,6 +160,11 @@ bool buffer::is_only_handle() const noexcept {
 }
 
 detail::request buffer::request_of(space where, access what, const access_options& options) const {
+    if (what != access::read && what != access::write && what != access::read_write) {
+        throw error(
+            error_code::invalid_argument,
+            fmt::format("access {} was asked for: there are read, write and read_write", static_cast<int>(what)));
+    }
     const bool keeps_others = what == access::write && rectangle_ && rectangle_->has_gaps;
     return {.part = part(options.offset, options.count),
             .where = where,

@@ -31,6 +31,29 @@ bool wait_for_claims_of_others(lock& through, const request& asked) {
     return true;
 }
 
+/// A copy of a buffer that this thread makes, within others: code that is called for it, as holders of views, events of
+/// the program's own and observers are where others have to go, would wait for itself.
+class making {
+public:
+    explicit making(const core& of) noexcept : of_(of), outer_(innermost) { innermost = this; }
+    ~making() { innermost = outer_; }
+    making(const making&) = delete;
+    making& operator=(const making&) = delete;
+
+    static bool is_at(const core& of) noexcept {
+        const making* each = innermost;
+        while (each && &each->of_ != &of) each = each->outer_;
+        return each != nullptr;
+    }
+
+private:
+    static thread_local constinit const making* innermost;
+    const core& of_;
+    const making* const outer_;
+};
+
+thread_local constinit const making* making::innermost = nullptr;
+
 /// Returns the copies that `prepare` makes for `where` without the lock.
 template <class Prepare>
 copy_list made_unlocked(lock& through, space where, std::uint64_t& begun, const Prepare& prepare) {
@@ -43,6 +66,7 @@ copy_list made_unlocked(lock& through, space where, std::uint64_t& begun, const 
     const copies& there = through->copies;  // no copy is added or freed while `making_copy` is set
     {
         const lock::released unlocked(through);
+        const making now(through.of());
         try {
             made = prepare(there);
         } catch (...) {
@@ -67,6 +91,12 @@ copy_list made_unlocked(lock& through, space where, std::uint64_t& begun, const 
 
 bool wait_for_maker(lock& through, const request& asked) {
     if (!through->making_copy) return false;
+    if (making::is_at(through.of())) {
+        throw error(error_code::access_conflict,
+                    fmt::format("{}: {} was asked for by code that is called while the same thread makes a copy of the "
+                                "buffer: wait until that has ended",
+                                through.of().name(), describe(asked)));
+    }
     through.wait_until([&] { return !through->making_copy; }, asked.hold_limit(),
                        [&] {
                            return fmt::format(

@@ -58,6 +58,13 @@ private:
 
 void check_not_own(const guarded& state, const request& asked, const hold& other) {
     if (other.thread != this_thread()) return;
+    if (other.ended) {
+        throw error(
+            error_code::access_conflict,
+            fmt::format("{}: {} was asked for by the function that a lease_together calls, and that has ended {}: "
+                        "others have its bytes when the function has returned",
+                        state.name(), describe(asked), describe(other)));
+    }
     throw error(error_code::access_conflict,
                 fmt::format("{}: {} was asked for while the same thread holds {}: end that one first{}", state.name(),
                             describe(asked), describe(other), trace::place_of_lease(state.id, other.since)));

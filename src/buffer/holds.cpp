@@ -28,6 +28,18 @@ hold holds::remove(std::uint64_t ticket) noexcept {
     return result;
 }
 
+hold holds::end(std::uint64_t ticket) noexcept {
+    hold& ended = of_ticket(ticket);
+    ended.ended = ended.starting;
+    return ended.ended ? ended : remove(ticket);
+}
+
+void holds::has_started(std::uint64_t ticket) noexcept {
+    hold& started = of_ticket(ticket);
+    started.starting = false;
+    if (started.ended) remove(ticket);
+}
+
 void holds::grant(std::uint64_t ticket, const named_queue& on, std::uint64_t since) noexcept {
     hold& granted = of_ticket(ticket);
     claims_ -= granted.claim;

@@ -46,9 +46,11 @@ struct hold {
     std::uint32_t thread = 0;
     space where{};
     access what = access::read;
-    bool claim = false;       // a claim of an access that is under way: it excludes readers too
-    bool joint = false;       // a claim of one of several requests that are granted together
-    std::uint64_t since = 0;  // of a lease: event::time of the access by which it was taken; 0 where there is none
+    bool claim : 1 = false;     // a claim of an access that is under way: it excludes readers too
+    bool joint : 1 = false;     // a claim of one of several requests that are granted together
+    bool starting : 1 = false;  // a lease of these, until what it writes is newest
+    bool ended : 1 = false;     // of a lease that is starting: the program has ended it
+    std::uint64_t since = 0;    // of a lease: event::time of the access by which it was taken; 0 where there is none
 
     byte_range range() const noexcept { return part.hull(); }
 
@@ -122,6 +124,12 @@ public:
 
     /// Takes the hold out. Needs no memory. REQUIRES: there is a hold of that ticket.
     hold remove(std::uint64_t ticket) noexcept;
+
+    /// Ends a lease, and returns it. One that is starting excludes others until it has started.
+    hold end(std::uint64_t ticket) noexcept;
+
+    void begin_to_start(std::uint64_t ticket) noexcept { of_ticket(ticket).starting = true; }
+    void has_started(std::uint64_t ticket) noexcept;
 
     /// Makes a lease of a claim. What is put on the queue `on` at its end belongs to it. REQUIRES: it is a claim, or
     /// was one.

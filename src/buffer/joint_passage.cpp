@@ -15,6 +15,7 @@
 #include "buffer/standing.hpp"
 #include "buffer/usual_answer.hpp"
 #include "process/forks.hpp"
+#include "trace/guards.hpp"
 #include "unibuf/error.hpp"
 
 namespace unibuf::detail {
@@ -30,8 +31,11 @@ public:
 
     bool is_mine() const noexcept { return mine_; }
 
-    /// Waits for it, with no claim held. Throws error(timeout).
+    /// Waits for it, with no claim held. Throws error(timeout). Code that a thread calls while it has the turn has it,
+    /// too: what waits for memory with claims is one thread still.
     void take(const wait_limit& limit) {
+        mine_ = outer_ = of_this_thread;
+        if (mine_) return;
         const int me = process::fork_count.load(std::memory_order_relaxed) + 1;
         for (int found = 0; !taken.compare_exchange_strong(found, me, std::memory_order_acquire);) {
             // A thread that a child process does not have keeps nothing there.
@@ -46,18 +50,24 @@ public:
             std::this_thread::sleep_for(std::chrono::microseconds(50));
             limit.ask();
         }
-        mine_ = true;
+        mine_ = of_this_thread = true;
     }
 
     void give_back() noexcept {
-        if (std::exchange(mine_, false)) taken.store(0, std::memory_order_release);
+        if (!std::exchange(mine_, false) || outer_) return;
+        of_this_thread = false;
+        taken.store(0, std::memory_order_release);
     }
 
 private:
     static inline constinit std::atomic<int> taken = 0;  // process::fork_count and 1 of who has it, or 0
+    static thread_local constinit bool of_this_thread;
 
     bool mine_ = false;
+    bool outer_ = false;  // it was taken by a call that this one is within
 };
+
+thread_local constinit bool turn_to_make_room::of_this_thread = false;
 
 }  // namespace
 
@@ -74,6 +84,7 @@ joint_passage::member::~member() {
     lock through(of_);
     in_line_.reset();
     promise_.reset();
+    end_start(*through);
     end_quiet(*through);
 }
 
@@ -203,8 +214,13 @@ void joint_passage::member::grant() noexcept {
         through->used_at(asked_.where);
         since = record_access(*through, asked_);
     }
-    granted_ = lease_of(of_, *through->copies.find(asked_.where.id()), asked_, own_claim().grant(asked_, since));
-    if (promise_) about_to_overwrite(*through, *promise_, asked_);
+    const std::uint64_t ticket = own_claim().grant(asked_, since);
+    granted_ = lease_of(of_, *through->copies.find(asked_.where.id()), asked_, ticket);
+    if (promise_) {
+        starting_ = ticket;
+        through->holds.begin_to_start(ticket);
+        about_to_overwrite(*through, *promise_, asked_);
+    }
     if (through->holds.any_standing()) {
         entered_->parked.emplace(through);  // until all have been granted
     } else {
@@ -221,6 +237,14 @@ void joint_passage::member::wrote() noexcept {
     }
     now_written(*through, *promise_, asked_.part, asked_.where);
     promise_.reset();
+    end_start(*through);
+}
+
+/// Lets others in where the program has ended the lease before its writes were newest.
+void joint_passage::member::end_start(guarded& state) noexcept {
+    if (starting_ == 0) return;
+    state.holds.has_started(std::exchange(starting_, 0));
+    state.tell_waiting();
 }
 
 void joint_passage::enter() {

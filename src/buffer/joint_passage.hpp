@@ -78,6 +78,7 @@ private:
         void grant() noexcept;
         void hand_over() noexcept { taken_ = std::move(granted_); }
         void wrote() noexcept;
+        void end_start(guarded& state) noexcept;
 
     private:
         /// The lock, which is let go of but while something is done for this request.
@@ -115,7 +116,8 @@ private:
         core& of_;
         request asked_;
         byte_lease& taken_;
-        byte_lease granted_{};  // until all locks are let go of: it may end another lease, of any buffer
+        std::uint64_t starting_ = 0;  // ticket of the lease that writes, until wrote()
+        byte_lease granted_{};        // until all locks are let go of: it may end another lease, of any buffer
         std::unique_ptr<entered> entered_;
         std::optional<promise> promise_;  // for what is written
         std::optional<waiting_writers::entry> in_line_;

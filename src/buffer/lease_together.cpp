@@ -41,6 +41,8 @@ void lease_together(std::span<const wanted_byte_lease> wanted, std::span<byte_le
             error_code::invalid_argument,
             fmt::format("{} leases were asked for together, and there are places for {}", wanted.size(), taken.size()));
     }
+    if (!start)
+        throw error(error_code::invalid_argument, "leases were asked for together, with a function that is empty");
     std::vector<wanted_one> all;
     all.reserve(wanted.size());
     for (std::size_t i = 0; i < wanted.size(); ++i) {

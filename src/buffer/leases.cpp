@@ -118,7 +118,7 @@ bool queue_work_of(guarded& state, space where, const region& part, bool writes,
 void end_lease_with(core& of, std::uint64_t ticket, fence done) {
     end_lease(of, ticket, [&](lock& through, std::uint64_t number) {
         if (done.native()) through->holds.work().reserve(through->holds.size() + 1);
-        const hold ended = through->holds.remove(number);
+        const hold ended = through->holds.end(number);
         record_end(*through, ended);
         if (!done.native()) return;
         through->holds.work().add({.part = ended.part, .where = ended.where.id(), .writes = ended.what != access::read},
@@ -128,7 +128,7 @@ void end_lease_with(core& of, std::uint64_t ticket, fence done) {
 
 void end_by_lock(gate& of, std::uint64_t ticket) noexcept {
     end_lease(static_cast<core&>(of), ticket, [](lock& through, std::uint64_t number) {
-        const hold ended = through->holds.remove(number);
+        const hold ended = through->holds.end(number);
         record_end(*through, ended);
         const bool writes = ended.what != access::read;
         if (!queue_work_of(*through, ended.where, ended.part, writes, ended.on)) through.as_before();

@@ -18,9 +18,9 @@ void poison_stale_of(guarded& state, copy& each, coherence::space_set sharers, c
     if (each.where == coherence::host && state.any_exposed) guard.emplace(*state.writes(), part);
     state.directory.for_each_run(part, [&](byte_range piece, const coherence::knowledge& k) {
         if (k.what == coherence::content::unwritten || (k.current & sharers) != 0) return;
-        const bool in_use = queued.any(piece, [&](const coherence::queued_work& each, const work&) {
+        const bool in_use = queued.any(piece, [&](const coherence::queued_work& queued_there, const work&) {
             // A transfer may still read it, or a device that has the same memory write it.
-            return coherence::has(sharers, each.where);
+            return coherence::has(sharers, queued_there.where);
         });
         if (in_use) return;
         each.untouched = false;

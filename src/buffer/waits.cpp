@@ -115,12 +115,16 @@ void wait_for_work(lock& through, const work_list::ticket& ticket, const wait_li
     fence done = found->done;
     const let_go_of last(through, done, found->unordered);
     const bool orphaned = found->orphaned;
+    const bool is_event = found->unordered;
+    const std::exception_ptr failed = found->failure;
     const auto reached_in = [&](std::chrono::nanoseconds time) {
         try {
             const lock::released unlocked(through);
+            if (failed) std::rethrow_exception(failed);
             try {
                 return done.wait(time);
             } catch (const error&) {
+                if (is_event) throw;     // it may tell of its failure once
                 return done.wait(time);  // Work that has failed says so again; a driver that could not may tell now.
             }
         } catch (const error& failure) {
@@ -163,6 +167,8 @@ void forget_events(lock& through, const request& asked) {
     const look_at_events now(through.of());
     std::vector<work_list::ticket> come;
     come.reserve(events.size());
+    std::vector<std::pair<work_list::ticket, std::exception_ptr>> failed;
+    failed.reserve(events.size());
     ++through->waiting;  // keeps the gate shut
     {
         const lock::released unlocked(through);
@@ -170,10 +176,12 @@ void forget_events(lock& through, const request& asked) {
             try {
                 if (event.done()) come.push_back(ticket);
             } catch (...) {  // an access that waits for the event is told
+                failed.emplace_back(ticket, std::current_exception());
             }
         }
     }
     for (const work_list::ticket& ticket : come) through->holds.work().remove(ticket);
+    for (const auto& [ticket, why] : failed) through->holds.work().note_failure(ticket, why);
     {
         const lock::released unlocked(through);
         events.clear();  // those that have come are destroyed

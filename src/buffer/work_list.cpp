@@ -81,6 +81,10 @@ void work_list::remove(const ticket& which) noexcept {
     if (find(which)) take_out(*static_cast<entry*>(const_cast<void*>(which.at)));
 }
 
+void work_list::note_failure(const ticket& which, const std::exception_ptr& failure) noexcept {
+    if (find(which)) static_cast<entry*>(const_cast<void*>(which.at))->of.failure = failure;
+}
+
 void work_list::orphan_all() noexcept {
     by_range().any([](coherence::queued_node& each) {
         static_cast<entry&>(each).of.orphaned = true;
@@ -115,7 +119,7 @@ void work_list::forget_done(const region& part, bool asks_late) noexcept {
 std::vector<std::pair<work_list::ticket, fence>> work_list::events() const {
     std::vector<std::pair<ticket, fence>> result;
     any([&](const queued_work& queued, const work& each) {
-        if (each.unordered) result.emplace_back(queued.ticket, each.done);
+        if (each.unordered && !each.failure) result.emplace_back(queued.ticket, each.done);
         return false;
     });
     return result;

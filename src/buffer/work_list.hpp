@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstdint>
+#include <exception>
 #include <memory>
 #include <utility>
 #include <vector>
@@ -23,6 +24,7 @@ struct work {
     bool orphaned = false;   // what it writes belongs to nobody any more, so its failure is nothing to anybody
     std::uint32_t thread = this_thread();       // the thread that queued the work: a queue may be one for each thread
     const backends::late_work* late = nullptr;  // of `done`, where that is late work
+    std::exception_ptr failure{};               // what an event of the program's own has told when it was looked at
 
     /// Returns whether nobody has asked for `done` yet: what is submitted now is part of it.
     bool is_late() const noexcept { return late && !late->is_known(); }
@@ -85,6 +87,7 @@ public:
     /// Returns the work `which`, or null where it is done and forgotten.
     const work* find(const ticket& which) const noexcept;
     void remove(const ticket& which) noexcept;
+    void note_failure(const ticket& which, const std::exception_ptr& failure) noexcept;
 
     /// Forgets all work for which is(const queued_work&, const work&) holds; with a part, such as shares a byte with
     /// it.
@@ -99,7 +102,7 @@ public:
     /// a long list. The program's own events are never asked: its code is not called under the lock (see waits.hpp).
     void forget_done(const region& part, bool asks_late = false) noexcept;
 
-    /// Returns the program's own events, with their tickets.
+    /// Returns the program's own events that have not failed, with their tickets.
     std::vector<std::pair<ticket, fence>> events() const;
 
 private:

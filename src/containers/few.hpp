@@ -81,9 +81,9 @@ public:
 
     /// Takes out the elements [first, last).
     void erase(T* first, T* last) noexcept {
-        T* const rest = std::move(last, end(), first);
-        std::destroy(rest, end());
-        size_ = static_cast<std::size_t>(rest - first_);
+        T* const left = std::move(last, end(), first);
+        std::destroy(left, end());
+        size_ = static_cast<std::size_t>(left - first_);
     }
     void erase(T* which) noexcept { erase(which, which + 1); }
 

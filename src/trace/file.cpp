@@ -198,17 +198,17 @@ std::string open_file(asked_by who, const std::string& name, existing other) {
     sink& to = of(who);
     if (to.is_open()) throw error(error_code::invalid_argument, "a trace is being written: end that one first");
     const auto [made, used] = open_one_of(name, other);
-    piece& mine = my_pieces[static_cast<std::size_t>(who)];
-    mine.unmap();
-    if (const int failed = map_piece(made, 0, mine)) {
+    piece& own = my_pieces[static_cast<std::size_t>(who)];
+    own.unmap();
+    if (const int failed = map_piece(made, 0, own)) {
         ::close(made);
         refuse(used, failed);
     }
     std::string_view text = magic;
-    *mine.next++ = text_event(named::file, 0, 0, text);
+    *own.next++ = text_event(named::file, 0, 0, text);
     to.next_piece = piece_bytes;
     to.forks_when_opened.store(process::forks(), std::memory_order_relaxed);
-    mine.of = to.opened.fetch_add(1, std::memory_order_relaxed) + 1;
+    own.of = to.opened.fetch_add(1, std::memory_order_relaxed) + 1;
     to.file.store(made, std::memory_order_release);
     return used;
 }
@@ -229,14 +229,14 @@ std::uint64_t number_of_files() noexcept {
 void append(const event& made) noexcept {
     for (std::size_t i = 0; i < sinks.size(); ++i) {
         sink& to = sinks[i];
-        piece& mine = my_pieces[i];
+        piece& own = my_pieces[i];
         if (!to.is_open()) continue;
-        if (!pieces_have_ended && has_room(to, mine)) {
-            *mine.next++ = made;
+        if (!pieces_have_ended && has_room(to, own)) {
+            *own.next++ = made;
             continue;
         }
         const std::scoped_lock lock(files());
-        append_locked(made, to, pieces_have_ended ? to.of_ended_threads : mine);
+        append_locked(made, to, pieces_have_ended ? to.of_ended_threads : own);
     }
 }
 

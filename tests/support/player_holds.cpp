@@ -21,14 +21,14 @@ void player::hold_copy(const operation& op) {
 }
 
 /// Holds a part of a handle, which is these bytes.
-void player::hold_copy(const operation& op, face& of, const access_options& part, const region& bytes) {
+void player::hold_copy(const operation& op, face& of, const access_options& options, const region& bytes) {
     const place where = explicit_places[op.where % 3];
     const bool takes_turns = borrows(at_first) || borrows(at_second);  // a view ends when the other's turn begins
     if (copies_.size() >= 4 || (where != at_host && takes_turns)) return;
     held_copy made{.held = nullptr, .where = where, .bytes = bytes, .name = ++names_};
     asked_[where] = asked_[at_host] = true;
     if (!attempt(op, conflicts(bytes, where == at_host ? access::read_write : access::read),
-                 [&] { made.held = of.hold(space_of(where), part.offset, part.count); })) {
+                 [&] { made.held = of.hold(space_of(where), options.offset, options.count); })) {
         return;
     }
     expect_moves(bytes, where, true);

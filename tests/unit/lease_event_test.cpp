@@ -38,6 +38,16 @@ public:
     std::atomic<bool> done = false;
 };
 
+template <class Act>
+error_code code_of(const Act& act) {
+    try {
+        act();
+    } catch (const error& thrown) {
+        return thrown.code();
+    }
+    return error_code::invalid_argument;
+}
+
 class an_event : public testing::Test {
 protected:
     an_event() { put(b, noise(size)); }
@@ -198,6 +208,65 @@ TEST_F(an_event, may_throw_anything) {
     own = std::make_unique<buffer>(size);
     own->write(device).release(fence(std::make_shared<odd_event>()));
     batch(host).sync(*own);  // its end tries
+}
+
+/// An event that tells of its failure once, as a future does.
+class event_that_fails_once final : public fence::work {
+public:
+    bool wait(std::chrono::nanoseconds) override {
+        if (!std::exchange(told_, true)) throw error(error_code::transfer_failed, "the kernel failed");
+        return true;
+    }
+
+private:
+    bool told_ = false;
+};
+
+TEST_F(an_event, that_fails_once_is_told_of_to_the_next_access) {
+    for (const space where : {host, device}) {
+        b.read_write(device).release(fence(std::make_shared<event_that_fails_once>()));
+        EXPECT_EQ(code_of([&] { b.read(where); }), error_code::transfer_failed);
+        EXPECT_NO_THROW(b.read(where));
+    }
+    for (const std::size_t other : {std::size_t{0}, size / 2}) {  // the first access has no use for what failed
+        b.acquire(device, access::read_write, {.offset = size / 2})
+            .end(fence(std::make_shared<event_that_fails_once>()));
+        if (other == 0) b.read(host, {.count = size / 4});
+        EXPECT_EQ(code_of([&] { b.read(host, {.offset = size / 2}); }), error_code::transfer_failed);
+    }
+}
+
+/// An event that is asked while room is made for a copy may not wait for that copy.
+TEST_F(an_event, is_refused_what_its_thread_makes_room_for) {
+    buffer wanted(size);
+    put(wanted, of(size, 7));
+    limit_memory(device, size);
+    const auto own = std::make_shared<own_event>([&] { wanted.write(device); });
+    b.write(device).release(fence(own));
+    EXPECT_EQ(content(wanted, device), of(size, 7));
+    EXPECT_EQ(own->conflicts, 1);
+    limit_memory(device, no_memory_limit);
+}
+
+/// Code that is called while room is made with claims may take leases together of other buffers.
+TEST_F(an_event, may_take_leases_together_while_its_thread_makes_room) {
+    std::array<buffer, 4> others{buffer(size), buffer(size), buffer(size), buffer(size)};
+    limit_memory(device, 2 * size);
+    bool could = false;
+    const auto own = std::make_shared<own_event>([&] {
+        std::array<byte_lease, 2> taken;
+        lease_together(std::array{wanted_byte_lease{&others[2], host, access::read, {}},
+                                  wanted_byte_lease{&others[3], host, access::read, {}}},
+                       taken);
+        could = taken[0].held() && taken[1].held();
+    });
+    b.write(device).release(fence(own));
+    std::array<byte_lease, 2> taken;
+    lease_together(std::array{wanted_byte_lease{&others[0], device, access::read, {.timeout = 60s}},
+                              wanted_byte_lease{&others[1], device, access::read, {.timeout = 60s}}},
+                   taken);
+    EXPECT_TRUE(could);
+    limit_memory(device, no_memory_limit);
 }
 
 TEST_F(an_event, is_destroyed_with_no_lock_held) {

@@ -139,6 +139,42 @@ TEST(lease_together, checks_ranges_before_it_takes_anything) {
     EXPECT_EQ(buffer.read(unibuf::host)[0], 5);
 }
 
+/// What is written is newest once the start has returned, so nobody has the bytes before.
+TEST(lease_together, a_lease_that_the_start_ends_excludes_others_until_it_returns) {
+    unified_buffer<int> b({8});
+    for (const bool fails : {false, true}) {
+        b.fill(1, unibuf::host);
+        const std::array wanted{b.to_write("debug:0").bytes};
+        std::array<unibuf::byte_lease, 1> taken;
+        const auto start = [&] {
+            std::fill_n(reinterpret_cast<int*>(taken[0].address()), 8, 2);
+            taken[0].end();
+            EXPECT_FALSE(taken[0].held());
+            EXPECT_EQ(code_of([&] { b.write(unibuf::host); }), error_code::access_conflict);
+            EXPECT_EQ(code_of([&] { b.read(unibuf::host); }), error_code::access_conflict);
+            std::thread other(
+                [&] { EXPECT_EQ(code_of([&] { b.write(unibuf::host, {.timeout = 10ms}); }), error_code::timeout); });
+            other.join();
+            if (fails) throw std::runtime_error("the launch failed");
+        };
+        if (fails) {
+            EXPECT_THROW(lease_together(wanted, taken, start), std::runtime_error);
+        } else {
+            lease_together(wanted, taken, start);
+        }
+        EXPECT_EQ(b.read(unibuf::host)[7], fails ? 1 : 2);
+        b.write(unibuf::host)[7] = 3;
+        EXPECT_EQ(b.read("debug:0")[7], 3);
+    }
+}
+
+TEST(lease_together, refuses_a_start_that_is_empty) {
+    unified_buffer<int> b({8});
+    std::array<unibuf::byte_lease, 1> taken;
+    EXPECT_EQ(code_of([&] { lease_together(std::array{b.to_write("debug:0").bytes}, taken, std::function<void()>{}); }),
+              error_code::invalid_argument);
+}
+
 TEST(lease_together, a_start_that_throws_leaves_all_as_it_was) {
     unified_buffer<int> from({8});
     unified_buffer<int> to({8});

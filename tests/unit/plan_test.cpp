@@ -117,7 +117,11 @@ TEST_F(plan_of, a_reader_waits_for_writers_of_its_memory_only) {
 TEST_F(plan_of, a_writer_waits_for_readers_too) {
     written_at(a);
     queue(1, all, a, false);
-    ASSERT_EQ(steps(all, a, access::write).size(), 1u);
+    for (const access what : {access::write, access::read_write}) {
+        const std::vector<step> planned = steps(all, a, what);
+        ASSERT_EQ(planned.size(), 1u);
+        EXPECT_EQ(planned[0].does, kind::wait);
+    }
     EXPECT_TRUE(steps(all, a, access::read).empty());
 }
 
