@@ -5,6 +5,7 @@
 #include <atomic>
 #include <chrono>
 #include <cstddef>
+#include <memory>
 #include <optional>
 #include <stdexcept>
 #include <thread>
@@ -165,6 +166,28 @@ TEST(lease_together, a_lease_that_the_start_ends_excludes_others_until_it_return
         EXPECT_EQ(b.read(unibuf::host)[7], fails ? 1 : 2);
         b.write(unibuf::host)[7] = 3;
         EXPECT_EQ(b.read("debug:0")[7], 3);
+    }
+}
+
+TEST(lease_together, outlives_buffers_that_its_start_ends) {
+    for (const bool fails : {false, true}) {
+        auto b = std::make_unique<unified_buffer<int>>(unibuf::shape{8});
+        b->fill(1);
+        std::array<unibuf::byte_lease, 1> taken;
+        const auto start = [&] {
+            taken[0].end();
+            b.reset();
+            if (fails) throw std::runtime_error("the launch failed");
+        };
+        const std::array wanted{b->to_write("debug:0").bytes};
+        EXPECT_EQ(fails, [&] {
+            try {
+                lease_together(wanted, taken, start);
+            } catch (const std::runtime_error&) {
+                return true;
+            }
+            return false;
+        }());
     }
 }
 
