@@ -175,7 +175,10 @@ void forget_events(lock& through, const request& asked) {
         for (const auto& [ticket, event] : events) {
             try {
                 if (event.done()) come.push_back(ticket);
-            } catch (...) {  // an access that waits for the event is told
+            } catch (const error& failure) {  // an access that waits for the event is told
+                const bool others_can_ask = failure.code() == error_code::device_unavailable;
+                if (!others_can_ask) failed.emplace_back(ticket, std::current_exception());
+            } catch (...) {
                 failed.emplace_back(ticket, std::current_exception());
             }
         }
