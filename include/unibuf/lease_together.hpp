@@ -29,9 +29,9 @@ struct wanted_byte_lease {
 /// error(invalid_argument) where `taken` is shorter than `wanted`.
 UNIBUF_API void lease_together(std::span<const wanted_byte_lease> wanted, std::span<byte_lease> taken);
 
-/// Does the same, and calls `start` once all of the leases are held, to start their work. Where it throws, they end,
-/// and if it has started nothing, the contents are what they were. What is written is newest once `start` has returned;
-/// where `start` ends a lease that writes, others have its bytes from then on.
+/// Does the same, and calls `start`, where it is not empty, once all of the leases are held, to start their work. Where
+/// it throws, they end, and if it has started nothing, the contents are what they were. What is written is newest once
+/// `start` has returned; where `start` ends a lease that writes, others have its bytes from then on.
 UNIBUF_API void lease_together(std::span<const wanted_byte_lease> wanted, std::span<byte_lease> taken,
                                const std::function<void()>& start);
 

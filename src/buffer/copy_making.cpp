@@ -15,6 +15,7 @@
 #include "buffer/poison.hpp"
 #include "buffer/recording.hpp"
 #include "buffer/verbs.hpp"
+#include "buffer/within.hpp"
 
 namespace unibuf::detail {
 namespace {
@@ -31,28 +32,9 @@ bool wait_for_claims_of_others(lock& through, const request& asked) {
     return true;
 }
 
-/// A copy of a buffer that this thread makes, within others: code that is called for it, as holders of views, events of
-/// the program's own and observers are where others have to go, would wait for itself.
-class making {
-public:
-    explicit making(const core& of) noexcept : of_(of), outer_(innermost) { innermost = this; }
-    ~making() { innermost = outer_; }
-    making(const making&) = delete;
-    making& operator=(const making&) = delete;
-
-    static bool is_at(const core& of) noexcept {
-        const making* each = innermost;
-        while (each && &each->of_ != &of) each = each->outer_;
-        return each != nullptr;
-    }
-
-private:
-    static thread_local constinit const making* innermost;
-    const core& of_;
-    const making* const outer_;
-};
-
-thread_local constinit const making* making::innermost = nullptr;
+/// Code that is called while this thread makes a copy, as holders of views, events of the program's own and observers
+/// are where others have to go, would wait for itself.
+using making = within<struct making_a_copy, core>;
 
 /// Returns the copies that `prepare` makes for `where` without the lock.
 template <class Prepare>

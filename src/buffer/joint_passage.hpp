@@ -78,7 +78,6 @@ private:
         void grant() noexcept;
         void hand_over() noexcept { taken_ = std::move(granted_); }
         void wrote() noexcept;
-        void end_start(guarded& state) noexcept;
 
     private:
         /// The lock, which is let go of but while something is done for this request.
@@ -112,6 +111,7 @@ private:
         bool is_only_read_there(const guarded& state) const;
         void keep_quiet(guarded& state);
         void end_quiet(guarded& state) noexcept;
+        void end_start(guarded& state) noexcept;
 
         core& of_;
         request asked_;

@@ -28,20 +28,14 @@ void check_apart(const detail::core& of, const detail::request& one, const detai
                             describe(other)));
 }
 
-const std::function<void()> no_start;
-
 }  // namespace
 
 void lease_together(std::span<const wanted_byte_lease> wanted, std::span<byte_lease> taken) {
-    lease_together(wanted, taken, no_start);
+    lease_together(wanted, taken, std::function<void()>());
 }
 
 void lease_together(std::span<const wanted_byte_lease> wanted, std::span<byte_lease> taken,
                     const std::function<void()>& start) {
-    const bool starts = &start != &no_start;
-    if (starts && !start) {
-        throw error(error_code::invalid_argument, "leases were asked for together, with a function that is empty");
-    }
     if (taken.size() < wanted.size()) {
         throw error(
             error_code::invalid_argument,
@@ -65,7 +59,7 @@ void lease_together(std::span<const wanted_byte_lease> wanted, std::span<byte_le
     // Holders of views may wait for a thread that wants one of these leases, so they are asked before any is kept.
     for (const wanted_one& each : all) detail::ask_before_joining(*each.of, each.asked.where, each.asked.part);
     std::vector<detail::core_handle> kept;  // the function may end the buffers
-    if (starts) {
+    if (start) {
         kept.reserve(all.size());
         for (const wanted_one& each : all) kept.push_back(detail::another_handle(*each.of));
     }
@@ -75,7 +69,7 @@ void lease_together(std::span<const wanted_byte_lease> wanted, std::span<byte_le
     way.bring();
     way.grant();
     try {
-        if (starts) start();
+        if (start) start();
     } catch (...) {
         for (const wanted_one& each : all) each.taken->end();
         throw;

@@ -6,30 +6,16 @@
 #include <vector>
 
 #include "backends/spaces.hpp"
+#include "buffer/within.hpp"
 
 namespace unibuf::detail {
 namespace {
 
-/// A call to a holder that this thread is in, within others.
-struct call {
-    explicit call(const holder& asked) noexcept : who(asked), outer(innermost) { innermost = this; }
-    ~call() { innermost = outer; }
-    call(const call&) = delete;
-    call& operator=(const call&) = delete;
-
-    static thread_local constinit const call* innermost;
-    const holder& who;
-    const call* const outer;
-};
-
-thread_local constinit const call* call::innermost = nullptr;
+using call = within<struct asking_holders, holder>;
 
 /// Returns whether this thread is in a call to the holder, which would be asked again and again where it needs memory.
 bool is_being_asked(const holder& who) noexcept {
-    for (const call* each = call::innermost; each; each = each->outer) {
-        if (each->who.let_go == who.let_go && each->who.context == who.context) return true;
-    }
-    return false;
+    return call::any([&](const holder& each) { return each.let_go == who.let_go && each.context == who.context; });
 }
 
 constinit std::atomic<bool> any_was_named = false;
@@ -79,6 +65,6 @@ void ask_all_to_let_go(lock& through) {
     for (const space where : everywhere) ask_to_let_go(through, where, through->whole());
 }
 
-bool is_asking() noexcept { return call::innermost != nullptr; }
+bool is_asking() noexcept { return call::any(); }
 
 }  // namespace unibuf::detail

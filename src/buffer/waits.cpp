@@ -9,6 +9,7 @@
 
 #include "buffer/claim.hpp"
 #include "buffer/transfers.hpp"
+#include "buffer/within.hpp"
 #include "trace/counters.hpp"
 
 namespace unibuf::detail {
@@ -79,28 +80,8 @@ private:
     bool is_event_;
 };
 
-/// A look of this thread at the events of a buffer, within others: an event that uses its own buffer would be asked
-/// again and again.
-class look_at_events {
-public:
-    explicit look_at_events(const core& of) noexcept : of_(of), outer_(innermost) { innermost = this; }
-    ~look_at_events() { innermost = outer_; }
-    look_at_events(const look_at_events&) = delete;
-    look_at_events& operator=(const look_at_events&) = delete;
-
-    static bool is_at(const core& of) noexcept {
-        const look_at_events* each = innermost;
-        while (each && &each->of_ != &of) each = each->outer_;
-        return each != nullptr;
-    }
-
-private:
-    static thread_local constinit const look_at_events* innermost;
-    const core& of_;
-    const look_at_events* const outer_;
-};
-
-thread_local constinit const look_at_events* look_at_events::innermost = nullptr;
+/// An event that uses its own buffer would be asked again and again.
+using look_at_events = within<struct looking_at_events, core>;
 
 std::chrono::nanoseconds time_until(clock::time_point when) {
     if (when == clock::time_point::max()) return forever;

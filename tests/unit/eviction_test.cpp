@@ -8,8 +8,11 @@
 #include <chrono>
 #include <csignal>
 #include <deque>
+#include <functional>
+#include <future>
 #include <optional>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "memory/limits.hpp"
@@ -33,6 +36,21 @@ protected:
     }
 
     void limit(std::size_t buffers) const { limit_memory(device, buffers * size); }
+
+    /// Fills the limit with three copies that another thread has leased while it acts.
+    std::jthread leased_during(const std::function<void()>& act) {
+        std::array<buffer*, 3> all{};
+        for (int i = 0; i < 3; ++i) all[static_cast<std::size_t>(i)] = &written(i + 1);
+        std::promise<void> held;
+        std::future<void> is_held = held.get_future();
+        std::jthread result([all, act, where = device, held = std::move(held)]() mutable {
+            const std::array leases{all[0]->read(where), all[1]->read(where), all[2]->read(where)};
+            held.set_value();
+            act();
+        });
+        is_held.wait();
+        return result;
+    }
 
     /// Returns a buffer whose content only the device has.
     buffer& written(int value) {
@@ -211,18 +229,7 @@ TEST_F(eviction, says_where_more_is_asked_for_than_any_memory_has) {
 }
 
 TEST_F(eviction, waits_for_leases_of_other_threads) {
-    buffer& first = written(1);
-    buffer& second = written(2);
-    buffer& third = written(3);
-    std::atomic<bool> held = false;
-    std::jthread other([&] {
-        const auto a = first.read(device);
-        const auto b = second.read(device);
-        const auto c = third.read(device);
-        held = true;
-        std::this_thread::sleep_for(20ms);
-    });
-    while (!held) std::this_thread::yield();
+    const std::jthread other = leased_during([] { std::this_thread::sleep_for(20ms); });
     detail::patience_for_memory = forever;
     EXPECT_EQ(content(written(4), device), of(size, 4));
     detail::patience_for_memory = 1s;
@@ -231,14 +238,7 @@ TEST_F(eviction, waits_for_leases_of_other_threads) {
 /// A process that stands still, as in a machine that does, has not waited for its own threads.
 TEST_F(eviction, is_patient_with_leases_while_the_process_stands_still) {
     if (!is_alone("UNIBUF_TEST_STANDS_STILL", "1")) return run_alone("UNIBUF_TEST_STANDS_STILL", "1");
-    buffer& first = written(1);
-    buffer& second = written(2);
-    buffer& third = written(3);
-    std::atomic<bool> held = false;
-    std::jthread other([&] {
-        const auto a = first.read(device);
-        const auto b = second.read(device);
-        const auto c = third.read(device);
+    const std::jthread other = leased_during([] {
         const pid_t process = ::getpid();
         const pid_t stopper = ::fork();
         if (stopper == 0) {
@@ -248,12 +248,10 @@ TEST_F(eviction, is_patient_with_leases_while_the_process_stands_still) {
             ::kill(process, SIGCONT);
             ::_exit(0);
         }
-        held = true;
         int status = 0;
         EXPECT_EQ(::waitpid(stopper, &status, 0), stopper);
         std::this_thread::sleep_for(50ms);
     });
-    while (!held) std::this_thread::yield();
     EXPECT_EQ(content(written(4), device), of(size, 4));
 }
 

@@ -2,7 +2,6 @@
 #include "unibuf/memory_pool.hpp"
 
 #include <gtest/gtest.h>
-#include <rapidcheck/gtest.h>
 
 #include <atomic>
 #include <cstring>
@@ -10,7 +9,6 @@
 #include <optional>
 #include <thread>
 
-#include "pool/size_classes.hpp"
 #include "support/own_process.hpp"
 #include "tracking/kernel.hpp"
 #include "tracking/watch.hpp"
@@ -451,20 +449,6 @@ TEST_F(pool, serves_threads) {
     const pool_statistics seen = of_.statistics();
     EXPECT_EQ(seen.hits + seen.misses, 64u * 100);
     EXPECT_GT(seen.hits, seen.misses);
-}
-
-RC_GTEST_PROP(size_classes, waste_less_than_an_eighth_and_a_line, ()) {
-    const auto bytes = *rc::gen::inRange<std::size_t>(1, std::size_t{1} << 40);
-    const std::size_t found = detail::class_of(bytes);
-    RC_ASSERT(found >= bytes);
-    RC_ASSERT(found % 64 == 0u);
-    RC_ASSERT(detail::class_of(found) == found);
-    RC_ASSERT((bytes < 512 ? found - bytes < 64 : (found - bytes) * 8 < bytes));
-}
-
-TEST(size_classes, of_what_nothing_has_room_for_is_that) {
-    EXPECT_EQ(detail::class_of(~std::size_t{0}), ~std::size_t{0});
-    EXPECT_EQ(detail::class_of(0), 64u);
 }
 
 /// Handles that were given out end with the release, also where a view lives a moment longer.

@@ -1,10 +1,12 @@
 // tests/unit/pool_sizes_test.cpp: buffers that a pool gives out with another size than they had.
 #include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
 
 #include <array>
 #include <string>
 
 #include "common.hpp"
+#include "pool/size_classes.hpp"
 #include "support/bytes.hpp"
 #include "support/fake_device.hpp"
 #include "unibuf/unibuf.hpp"
@@ -118,6 +120,20 @@ void share_buffer(buffer& of, space where) {
 }
 
 INSTANTIATE_TEST_SUITE_P(by, what_ends_a_copy, testing::Values(discard_copy, evict_copy, share_buffer));
+
+RC_GTEST_PROP(size_classes, waste_less_than_an_eighth_and_a_line, ()) {
+    const auto bytes = *rc::gen::inRange<std::size_t>(1, std::size_t{1} << 40);
+    const std::size_t found = detail::class_of(bytes);
+    RC_ASSERT(found >= bytes);
+    RC_ASSERT(found % 64 == 0u);
+    RC_ASSERT(detail::class_of(found) == found);
+    RC_ASSERT((bytes < 512 ? found - bytes < 64 : (found - bytes) * 8 < bytes));
+}
+
+TEST(size_classes, of_what_nothing_has_room_for_is_that) {
+    EXPECT_EQ(detail::class_of(~std::size_t{0}), ~std::size_t{0});
+    EXPECT_EQ(detail::class_of(0), 64u);
+}
 
 }  // namespace
 }  // namespace unibuf::test::pool_sizes_test
