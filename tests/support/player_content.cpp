@@ -30,6 +30,8 @@ void player::discard(const operation& op) {
     if (where != at_host && pinned(where)) must_fail = {error_code::access_conflict};
     of.handle->release_device();
     end_device_pointers();
+    settle_standing();  // devices write again where the pointers were, before a holder is asked for the copy
+    before_ = oracle_;
     // The buffer may refuse to drop content that the oracle cannot vouch for, and copies that pointers for reading
     // show.
     const bool shown = where == at_host && (host_shown_ || pinned(where));
