@@ -44,9 +44,9 @@ void look_closely(const guarded& state, const coherence::step& of, const region&
     made.news = news ? *news + 1 : 0;
 }
 
-void record_transfer(const guarded& state, const coherence::step& of, const transfer& counted, const region& part,
-                     const carried_out& how) noexcept {
-    if (!trace::is_on()) return;
+trace::moment record_transfer(const guarded& state, const coherence::step& of, const transfer& counted,
+                              const region& part, const carried_out& how) noexcept {
+    if (!trace::is_on()) return {};
     event made = event_of(event_kind::transfer, counted.buffer, part);
     made.why = counted.why;
     made.from = of.from;
@@ -56,12 +56,13 @@ void record_transfer(const guarded& state, const coherence::step& of, const tran
     made.took = static_cast<std::uint64_t>((counted.end - counted.begin) / std::chrono::nanoseconds(1));
     if (is_tracing()) look_closely(state, of, part, how, made);
     trace::record(made);
+    return {made.time, made.site};
 }
 
 }  // namespace
 
-void count_transfers(guarded& state, const coherence::step& of, std::span<const region> moved,
-                     const carried_out& how) noexcept {
+trace::moment count_transfers(guarded& state, const coherence::step& of, std::span<const region> moved,
+                              const carried_out& how) noexcept {
     transfer made{.buffer = state.id,
                   .from = space::from_id(of.from),
                   .to = space::from_id(of.to),
@@ -74,14 +75,16 @@ void count_transfers(guarded& state, const coherence::step& of, std::span<const 
         same->transfers = (same->transfers + moved.size()) & transfer_tally::most;
         same->bytes += sum;
     }
-    for (const region& each : moved) record_transfer(state, of, made, each, how);
+    trace::moment last;
+    for (const region& each : moved) last = record_transfer(state, of, made, each, how);
     transfer_observer* const observer = trace::observer();
-    if (!observer) return;
+    if (!observer) return last;
     for (const region& each : moved) {
         made.offset = each.begin();
         made.bytes = each.size();
         observer->on_transfer(made);
     }
+    return {.site = last.site};  // an observer takes time
 }
 
 }  // namespace unibuf::detail

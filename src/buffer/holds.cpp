@@ -190,13 +190,13 @@ holder holds::remove_holder(std::uint64_t ticket) noexcept {
     return gone ? std::move(gone.mapped().who) : holder{};
 }
 
-std::vector<holder> holds::holders_of(space where, const region& part) const {
-    std::vector<holder> result;
-    if (!undeclared_) return result;
-    for (const auto& [ticket, each] : undeclared_->holders) {
-        if (each.where == where && part.overlaps(each.of->part)) result.push_back(each.who);
+std::pair<std::uint64_t, holder> holds::holder_after(std::uint64_t asked, space where, const region& part) const {
+    if (!undeclared_) return {};
+    for (auto each = undeclared_->holders.upper_bound(asked); each != undeclared_->holders.end(); ++each) {
+        const named_holder& found = each->second;
+        if (found.where == where && part.overlaps(found.of->part)) return {each->first, found.who};
     }
-    return result;
+    return {};
 }
 
 bool holds::may_be_let_go(space where) const noexcept {

@@ -222,8 +222,12 @@ public:
 
     bool any_holder() const noexcept { return undeclared_ && !undeclared_->holders.empty(); }
 
-    /// Returns the holders of views that share a byte with `part` of the copy at `where`.
-    std::vector<holder> holders_of(space where, const region& part) const;
+    /// Tickets of holders are greater than those of all that were named before. Returns the last.
+    std::uint64_t last_holder() const noexcept { return undeclared_ ? undeclared_->last : 0; }
+
+    /// Returns the first holder after the one with the ticket `asked`, and its ticket, among those of views that share
+    /// a byte with `part` of the copy at `where`; 0 as its ticket where there is none.
+    std::pair<std::uint64_t, holder> holder_after(std::uint64_t asked, space where, const region& part) const;
 
     /// Returns whether there are pointers, handles and views at most.
     bool are_plain() const noexcept {

@@ -2,6 +2,7 @@
 #include "buffer/letting_go.hpp"
 
 #include <atomic>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -31,19 +32,24 @@ void name_holder(core& of, space where, holder who, view_tag& tag) {
 }
 
 void ask_to_let_go(lock& through, space where, const region& part) {
-    std::vector<holder> all = through->holds.holders_of(where, part);
-    if (all.empty()) return;
+    // One is looked for after the other: what one does when it is asked may end the views of others. Those who are
+    // named meanwhile are not asked.
+    const std::uint64_t last = through->holds.last_holder();
+    auto [ticket, who] = through->holds.holder_after(0, where, part);
+    if (ticket == 0) return;
     ++through->waiting;  // keeps the gate shut
-    {
-        const lock::released unlocked(through);
-        for (const holder& each : all) {
-            if (is_being_asked(each)) continue;
-            const call now(each);
-            each.let_go(each.context.get());
+    while (ticket != 0 && ticket <= last) {
+        {
+            const lock::released unlocked(through);
+            if (!is_being_asked(who)) {
+                const call now(who);
+                who.let_go(who.context.get());
+            }
+            const holder none;
+            const call ending(none);
+            who = {};  // destroys the context where this was its last owner
         }
-        const holder none;
-        const call ending(none);
-        all.clear();  // destroys a context where this was its last owner
+        std::tie(ticket, who) = through->holds.holder_after(ticket, where, part);
     }
     --through->waiting;
 }

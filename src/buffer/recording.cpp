@@ -48,11 +48,12 @@ std::uint64_t lacked_by(const guarded& state, const request& asked, std::span<co
     return result;
 }
 
-std::uint64_t record_access(const guarded& state, const request& asked, std::uint64_t lacked,
-                            std::uint64_t begun) noexcept {
+std::uint64_t record_access(const guarded& state, const request& asked, std::uint64_t lacked, std::uint64_t begun,
+                            trace::moment last) noexcept {
     if (!asked.is_recorded || !trace::is_on()) return 0;
     event made = event_of(event_kind::access, state.id, asked.part);
-    made.time = trace::now();
+    made.time = last.time != 0 ? last.time : trace::now();
+    made.site = last.site;
     made.why = asked.why;
     made.what = asked.what;
     made.to = asked.where.id();
@@ -64,8 +65,9 @@ std::uint64_t record_access(const guarded& state, const request& asked, std::uin
     return made.time;
 }
 
-std::uint64_t note_access(guarded& state, const request& asked, std::uint64_t lacked, std::uint64_t begun) noexcept {
-    const std::uint64_t time = record_access(state, asked, lacked, begun);
+std::uint64_t note_access(guarded& state, const request& asked, std::uint64_t lacked, std::uint64_t begun,
+                          trace::moment last) noexcept {
+    const std::uint64_t time = record_access(state, asked, lacked, begun, last);
     state.used_at(asked.where);
     if (lacked != 0 && !is_demand(state, asked)) state.unasked = asked.where.id();
     return time;

@@ -132,6 +132,7 @@ void transfers::carry_out(std::span<const step> planned) {
 }
 
 void transfers::start(std::span<const step> group, time_point begin) {
+    last_.time = 0;
     if (group[0].does == step::kind::move) return start_moves(group, begin);
     for (const step& each : group) {
         if (each.does == step::kind::wait) {
@@ -186,7 +187,7 @@ void transfers::start_moves(std::span<const step> group, time_point begin) {
     leave_queued();
     if (!done.empty()) {
         const std::span moved = std::span(parts).first(done.size());
-        count_transfers(
+        last_ = count_transfers(
             *lock_, first, moved,
             {.why = asked_.why, .on = on, .begin = begin, .end = std::chrono::steady_clock::now(), .arrived = awaits});
     }
@@ -253,6 +254,7 @@ void transfers::finish_started() {
             if (each.done.native()) {
                 const lock::released unlocked(lock_);
                 each.done.wait();
+                last_.time = 0;
             }
             coherence::complete(*promise_, lock_->copies.memories(), each.step, each.step.part);
         });

@@ -456,7 +456,7 @@ void record(event& made) noexcept {
     made.thread = detail::this_thread();
     made.process = this_process();
     thread_state& me = mine;
-    made.site = me.site != 0 ? me.site : call_site();
+    if (made.site == 0) made.site = me.site != 0 ? me.site : call_site();
     made.is_batched = me.in_batch;
     made.number = ++me.events;
     if (ring* const kept = ring_of_thread()) kept->add(made);

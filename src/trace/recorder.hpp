@@ -63,7 +63,15 @@ public:
     batched& operator=(const batched&) = delete;
 };
 
-/// Adds the thread, the process, the place in the program, a number and, where it is 0, the time, and keeps the event.
+/// When and from which place of the program something was recorded, 0 where that is not known: what is recorded at once
+/// after it takes both from here, as to find them out takes long.
+struct moment {
+    std::uint64_t time = 0;
+    std::uint64_t site = 0;
+};
+
+/// Adds the thread, the process, a number and, where they are 0, the time and the place in the program, and keeps the
+/// event.
 void record(event& made) noexcept;
 
 }  // namespace unibuf::trace

@@ -362,5 +362,30 @@ TEST_F(a_holder, is_not_asked_again_inside_itself) {
     EXPECT_EQ(content(first), of(size, 1));
 }
 
+/// A holder accesses the buffer elsewhere while it is asked, for which the next holder is asked, too, and lets go.
+TEST_F(a_holder, who_has_let_go_meanwhile_is_not_asked_again) {
+    struct user {
+        buffer& of;
+        std::optional<host_view<std::byte>> view{};
+        int asked = 0;
+    };
+    buffer both(size);
+    const auto reader = std::make_shared<user>(user{both});
+    host_view<std::byte> low = both.host_view(0, size / 2);
+    low.held_by({[](void* context) noexcept {
+                     user& of = *static_cast<user*>(context);
+                     ++of.asked;
+                     content(of.of, space("debug:0"));
+                     of.view.reset();
+                 },
+                 reader});
+    reader->view.emplace(std::move(low));
+    host_cache high(both.host_view(size / 2, size / 2));
+    content(both, device);
+    EXPECT_EQ(reader->asked, 1);
+    EXPECT_EQ(high.asked(), 1);
+    EXPECT_FALSE(reader->view || high.has());
+}
+
 }  // namespace
 }  // namespace unibuf::test::holder_test
