@@ -72,12 +72,24 @@ bool joint_transfer::join(core& of, space where, byte_range range) {
     const coherence::step& first = planned_.front();
     backends::memory* const device = through->copies.find(executor_of(first))->memory.get();
     std::byte* const address = through->copies.find(coherence::host)->memory->host_address();
+    const host_writes* const writes =
+        first.from == coherence::host && through->any_exposed ? through->writes() : nullptr;
+    const auto has_image = [&](const coherence::step& of) { return writes && !writes->imaged(of.part.hull()).empty(); };
+    const auto is_cut = [&](const coherence::step& of) {
+        return of.part.size() > sent_images::most_in_one && has_image(of);
+    };
+    if (std::ranges::any_of(planned_, is_cut)) return false;
     way->keep_others_off();
     one_way& all = way_of(first);
     const std::size_t others = all.moves.size();
     try {
         for (const coherence::step& each : planned_) {
-            all.moves.push_back({device, each.part.begin(), {address + each.part.begin(), each.part.size()}});
+            std::span host(address + each.part.begin(), each.part.size());
+            if (has_image(each)) {
+                host = image_for(all, host.size());
+                writes->copy_as_sent(each.part.hull(), host.data());
+            }
+            all.moves.push_back({device, each.part.begin(), host});
         }
         member& joined = all.members.emplace_back(of, *through, range, planned_);
         joined.claim = way->own_claim().leave();
@@ -87,6 +99,18 @@ bool joint_transfer::join(core& of, space where, byte_range range) {
     }
     through->copies.find(first.to)->untouched = false;
     return true;
+}
+
+/// Returns memory for an image. Many lie in one piece, as most are small.
+std::span<std::byte> joint_transfer::image_for(one_way& all, std::size_t bytes) {
+    constexpr std::size_t piece = std::size_t{256} << 10;
+    static_assert(piece >= sent_images::most_in_one);
+    if (all.images.empty() || all.images.back().capacity() - all.images.back().size() < bytes) {
+        all.images.emplace_back().reserve(piece);
+    }
+    std::vector<std::byte>& in = all.images.back();
+    in.resize(in.size() + bytes);
+    return std::span(in).last(bytes);
 }
 
 joint_transfer::one_way& joint_transfer::way_of(const coherence::step& like) {
@@ -161,6 +185,7 @@ void joint_transfer::let_leave(one_way& all, bool arrived, time_point begin) noe
         moves = moves.subspan(count);
     }
     all.moves.clear();
+    all.images.clear();
 }
 
 /// Ends the claim of the first access, of which `arrived` has been moved.

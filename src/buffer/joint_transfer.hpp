@@ -53,11 +53,13 @@ private:
     struct one_way {
         coherence::step like;  // what each of the moves is, but for its range
         std::vector<backends::move_of> moves{};
-        std::deque<member> members{};  // these stand in the order of the moves
+        std::deque<std::vector<std::byte>> images{};  // of bytes that are not sent as they are: see sent_images.hpp
+        std::deque<member> members{};                 // these stand in the order of the moves
     };
 
     using time_point = std::chrono::steady_clock::time_point;
 
+    static std::span<std::byte> image_for(one_way& all, std::size_t bytes);
     one_way& way_of(const coherence::step& like);
     static void move_all(const one_way& what);
     static std::exception_ptr named(const one_way& what, const std::exception_ptr& failure) noexcept;

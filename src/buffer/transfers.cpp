@@ -152,6 +152,11 @@ void transfers::start_moves(std::span<const step> group, time_point begin) {
     const step& first = group.front();
     part_list parts;
     add_parts_to_move(group, parts);
+    images images;
+    if (first.from == coherence::host && lock_->any_exposed) take_images(parts, images);
+    const std::size_t as_they_are = parts.size();
+    for (const sent_images::sending& each : images) parts.push_back(each.part());
+    started_.reserve(started_.size() + parts.size());
     backends::memory& from = *lock_->copies.find(first.from)->memory;
     backends::memory& to = *lock_->copies.find(first.to)->memory;
     lock_->copies.find(first.to)->untouched = false;
@@ -170,7 +175,10 @@ void transfers::start_moves(std::span<const step> group, time_point begin) {
         const trace::told_copy told(lock_.of().id(), space::from_id(first.from), space::from_id(first.to), source,
                                     target, bytes_in(parts));
         try {
-            move_parts(from, to, first.to == coherence::host, parts, on, done);
+            if (as_they_are != 0) {
+                move_parts(from, to, first.to == coherence::host, std::span(parts).first(as_they_are), on, done);
+            }
+            for (const sent_images::sending& each : images) done.push_back(each.send(to, on));
             for (const fence& each : done) {
                 if (awaits) each.wait();
             }
@@ -178,18 +186,23 @@ void transfers::start_moves(std::span<const step> group, time_point begin) {
             failure = std::current_exception();
         }
     }
-    assert(started_.size() + done.size() <= started_.capacity());
     for (std::size_t i = 0; i < done.size(); ++i) {
         step moved = first;
         moved.part = parts[i];
-        started_.push_back({moved, done[i], std::move(guards[i])});  // run_all() has made room
+        started_.push_back({moved, done[i], std::move(guards[i])});  // there is room
+        if (i >= as_they_are) images[i - as_they_are].is_taken_by(done[i]);
     }
     leave_queued();
     if (!done.empty()) {
+        carried_out how{
+            .why = asked_.why, .on = on, .begin = begin, .end = std::chrono::steady_clock::now(), .arrived = awaits};
         const std::span moved = std::span(parts).first(done.size());
-        last_ = count_transfers(
-            *lock_, first, moved,
-            {.why = asked_.why, .on = on, .begin = begin, .end = std::chrono::steady_clock::now(), .arrived = awaits});
+        const std::span unchanged = moved.first(std::min(moved.size(), as_they_are));
+        if (!unchanged.empty()) last_ = count_transfers(*lock_, first, unchanged, how);
+        for (std::size_t i = as_they_are; i < moved.size(); ++i) {
+            how.program = moved[i].is_range() ? images[i - as_they_are].bytes() : nullptr;
+            last_ = count_transfers(*lock_, first, moved.subspan(i, 1), how);
+        }
     }
     if (failure) std::rethrow_exception(failure);
 }
@@ -217,6 +230,42 @@ void transfers::add_parts_to_move(std::span<const step> group, part_list& to) {
     for (const step& each : group) {
         if (!each.part.is_range()) to.push_back(each.part);
     }
+}
+
+/// Takes images of those parts of the host's copy that are to be sent from one, out of `parts` into `to`. A part that
+/// is small becomes one image, and of a range the pieces between images stay. Of a large rectangle all is sent as it
+/// is, in one call, and what should have been an image is sent once more by the next access.
+void transfers::take_images(part_list& parts, images& to) {
+    host_writes& writes = *lock_->writes();
+    sent_images& memory = lock_->with_seldom_used().sent;
+    part_list others;
+    for (region& part : parts) {
+        byte_ranges imaged;
+        for (const byte_range& each : writes.imaged(part.hull())) {
+            part.for_each_common(each, [&](const region& common) { imaged.add(runs_of(common)); });
+        }
+        if (imaged.empty()) {
+            others.push_back(std::move(part));
+        } else if (part.hull().size() <= sent_images::most_in_one) {
+            to.push_back(memory.take(writes, part));
+        } else if (!part.is_range()) {
+            writes.send_as_it_is(imaged);
+            others.push_back(std::move(part));
+        } else {
+            byte_ranges rest = part.hull();
+            rest.take_out(imaged);
+            for (const byte_range& each : rest) {
+                promise_->divide(region(each));
+                others.push_back(each);
+            }
+            for (const byte_range& each : imaged) {
+                promise_->divide(region(each));
+                to.push_back(memory.take(writes, each));
+            }
+        }
+    }
+    parts.clear();
+    for (region& each : others) parts.push_back(std::move(each));
 }
 
 /// Guards bytes that the host lacks while they arrive there, so that they are not taken for writes of the program.

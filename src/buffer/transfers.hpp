@@ -9,6 +9,7 @@
 #include "buffer/claim.hpp"
 #include "buffer/lock.hpp"
 #include "buffer/request.hpp"
+#include "buffer/sent_images.hpp"
 #include "coherence/plan.hpp"
 #include "containers/few.hpp"
 #include "trace/recorder.hpp"
@@ -47,6 +48,7 @@ public:
 
 private:
     using part_list = few<region, 2>;
+    using images = few<sent_images::sending, 1>;
     using time_point = std::chrono::steady_clock::time_point;
 
     struct in_flight {
@@ -72,6 +74,7 @@ private:
     fence fill_part(const copy& at, const region& part, std::span<const std::byte> pattern);
     std::optional<host_writes::own_write> guard(const region& part, coherence::space_id to);
     void add_parts_to_move(std::span<const coherence::step> group, part_list& to);
+    void take_images(part_list& parts, images& to);
 
     lock& lock_;
     const request& asked_;

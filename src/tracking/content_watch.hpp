@@ -27,6 +27,7 @@ public:
     units in_units() const noexcept override { return by_->in_units(); }
     bool compares() const noexcept override { return by_->compares(); }
     byte_ranges compared() const override { return by_->compared(); }
+    void copy_image(byte_range range, std::byte* to) const noexcept override { by_->copy_image(range, to); }
     void arm(byte_range range) override;
     void disarm(byte_range range) override { by_->disarm(range); }
     void scan(byte_range range, std::vector<byte_range>& written) override;

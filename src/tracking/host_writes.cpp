@@ -2,6 +2,7 @@
 #include "tracking/host_writes.hpp"
 
 #include <algorithm>
+#include <cstring>
 #include <utility>
 
 #include "coherence/transitions.hpp"
@@ -246,6 +247,19 @@ byte_ranges host_writes::compared(byte_range range) const {
         for (const byte_range& each : all.clipped_to(units_.around(piece))) result.add(each);
     }
     return result;
+}
+
+byte_ranges host_writes::imaged(byte_range range) const {
+    byte_ranges result;
+    if (!watch_) return result;
+    const byte_ranges all = watch_->compared().clipped_to(range);
+    for (const byte_range& each : all) result.add(known_.where(each, &knowledge::watched));
+    return result;
+}
+
+void host_writes::copy_as_sent(byte_range range, std::byte* to) const {
+    std::memcpy(to, host_.data() + range.begin, range.size());
+    for (const byte_range& each : imaged(range)) watch_->copy_image(each, to + (each.begin - range.begin));
 }
 
 directory host_writes::look() {

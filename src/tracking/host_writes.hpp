@@ -83,6 +83,19 @@ public:
     /// Returns the units whose contents find() may compare for `range`, or keep to compare them later.
     byte_ranges compared(byte_range range) const;
 
+    // What is found by comparing is sent as it was compared: a store that comes before the bytes are taken, and is
+    // taken back later, would be in the device's copy and be found by nobody.
+
+    /// Returns the bytes of `range` that are to be sent from their image.
+    byte_ranges imaged(byte_range range) const;
+
+    /// Copies `range` as it is to be sent.
+    void copy_as_sent(byte_range range, std::byte* to) const;
+
+    /// Notes that `part`, which is to be sent from images, is about to be sent as it is in the memory: it counts as
+    /// written.
+    void send_as_it_is(const byte_ranges& part) { pending_.add(part); }
+
     /// Returns the directory as it would be now, with the writes everywhere found.
     coherence::directory look();
 

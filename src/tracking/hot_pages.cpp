@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <cstring>
 
 #include "system/pages.hpp"
 #include "tracking/kernel.hpp"
@@ -62,6 +63,14 @@ byte_ranges hot_pages::all() const {
     byte_ranges result;
     for (const page& each : hot_) result.add(each.bytes);
     return result;
+}
+
+void hot_pages::copy_image(byte_range range, std::byte* to) const noexcept {
+    for (const page& each : hot_) {
+        const byte_range own = range.clipped_to(each.bytes);
+        if (own.empty()) continue;
+        std::memcpy(to + (own.begin - range.begin), each.copy.get() + (own.begin - each.bytes.begin), own.size());
+    }
 }
 
 byte_ranges hot_pages::beside(byte_range range) const {

@@ -30,6 +30,9 @@ public:
     /// Returns the bytes of hot pages.
     byte_ranges all() const;
 
+    /// Copies what bytes of hot pages, `range`, held when these were copied.
+    void copy_image(byte_range range, std::byte* to) const noexcept;
+
     /// Returns the bytes of `range`, which are whole pages, that no hot page has.
     byte_ranges beside(byte_range range) const;
 

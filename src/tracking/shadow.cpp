@@ -14,6 +14,10 @@ shadow_watch::shadow_watch(std::span<std::byte> memory)
 
 byte_range shadow_watch::around(byte_range range) const noexcept { return in_units().around(range); }
 
+void shadow_watch::copy_image(byte_range range, std::byte* to) const noexcept {
+    std::memcpy(to, copy_.get() + range.begin, range.size());
+}
+
 void shadow_watch::arm(byte_range range) {
     range = around(range);
     std::memcpy(copy_.get() + range.begin, memory_.data() + range.begin, range.size());

@@ -35,6 +35,9 @@ public:
     /// Returns the ranges whose contents are compared.
     virtual byte_ranges compared() const = 0;
 
+    /// Copies what `range`, all of which is compared and armed, held when it was armed or scanned last.
+    virtual void copy_image(byte_range range, std::byte* to) const noexcept = 0;
+
     /// Writes to `range` are found from now on; what came before is forgotten. The ends of `range` are rounded outwards
     /// to multiples of the unit.
     virtual void arm(byte_range range) = 0;

@@ -1,0 +1,69 @@
+// buffer/sent_images.cpp
+#include "buffer/sent_images.hpp"
+
+#include <exception>
+#include <utility>
+
+#include "buffer/moves.hpp"
+#include "tracking/host_writes.hpp"
+
+namespace unibuf::detail {
+namespace {
+
+bool is_taken(const fence& by) noexcept {
+    try {
+        return by.done();
+    } catch (const std::exception&) {  // it has failed: nobody reads any more
+        return true;
+    }
+}
+
+}  // namespace
+
+sent_images::sending sent_images::take(const host_writes& from, const region& part) {
+    image& result = unused(part.hull().size());
+    from.copy_as_sent(part.hull(), result.bytes.get());
+    result.part = part;
+    result.in_use = true;
+    return sending(result);
+}
+
+sent_images::image& sent_images::unused(std::size_t bytes) {
+    for (image& each : all_) {
+        if (!each.in_use && each.room >= bytes && is_taken(each.taken)) return each;
+    }
+    return all_.emplace_front(image{.bytes = std::make_unique_for_overwrite<std::byte[]>(bytes), .room = bytes});
+}
+
+void sent_images::wait() noexcept {
+    for (const image& each : all_) {
+        try {
+            each.taken.wait();
+        } catch (const std::exception&) {  // nobody reads any more
+        }
+    }
+}
+
+sent_images::sending::~sending() {
+    if (image_) image_->in_use = false;
+}
+
+sent_images::sending& sent_images::sending::operator=(sending&& other) noexcept {
+    std::swap(image_, other.image_);
+    return *this;
+}
+
+const region& sent_images::sending::part() const noexcept { return image_->part; }
+const std::byte* sent_images::sending::bytes() const noexcept { return image_->bytes.get(); }
+void sent_images::sending::is_taken_by(const fence& done) noexcept { image_->taken = done; }
+
+fence sent_images::sending::send(backends::memory& to, queue on) const {
+    const byte_range hull = part().hull();
+    const box* const rows = part().as_box();
+    if (!rows) return to.write(hull.begin, {bytes(), hull.size()}, on);
+    backends::rectangle_copy in_image = in_place(*rows);
+    in_image.there.offset -= hull.begin;
+    return to.write_rectangle(in_image, bytes(), on);
+}
+
+}  // namespace unibuf::detail

@@ -1,0 +1,72 @@
+// buffer/sent_images.hpp: images of bytes of the host's copy, which are sent in their place.
+//
+// What is found by comparing contents is sent as it was compared (tracking/host_writes.hpp). An image is a copy that
+// stays as it is until the device has taken it, which may be after the call, and after the end of all pointers.
+#pragma once
+
+#include <cstddef>
+#include <forward_list>
+#include <memory>
+#include <utility>
+
+#include "backends/backend.hpp"
+#include "coherence/region.hpp"
+#include "unibuf/fence.hpp"
+
+namespace unibuf::detail {
+
+class host_writes;
+
+/// The images of one buffer, whose memory is used again. The buffer's lock guards all of it.
+class sent_images {
+    struct image;
+
+public:
+    /// A part up to this size becomes one image, also where some of it only is compared: that costs less than a call of
+    /// the driver for each piece.
+    static constexpr std::size_t most_in_one = 32 << 10;
+
+    /// An image that is about to be sent.
+    class sending {
+    public:
+        explicit sending(image& of) noexcept : image_(&of) {}
+        ~sending();
+        sending(sending&& other) noexcept : image_(std::exchange(other.image_, nullptr)) {}
+        sending& operator=(sending&& other) noexcept;
+
+        const region& part() const noexcept;
+
+        /// Returns the bytes of the part's hull.
+        const std::byte* bytes() const noexcept;
+
+        /// Sends the part to its place in `to`. Needs no lock.
+        fence send(backends::memory& to, queue on) const;
+
+        /// Notes that the device has taken the image when `done` is.
+        void is_taken_by(const fence& done) noexcept;
+
+    private:
+        image* image_;
+    };
+
+    /// Takes the image of `part`, and of all of its hull.
+    sending take(const host_writes& from, const region& part);
+
+    /// Waits until no device takes an image any more.
+    void wait() noexcept;
+
+private:
+    struct image {
+        std::unique_ptr<std::byte[]> bytes;
+        std::size_t room = 0;
+        region part{};
+        fence taken{};
+        bool in_use = false;
+    };
+
+    image& unused(std::size_t bytes);
+
+    std::forward_list<image> all_;
+};
+
+}  // namespace unibuf::detail

@@ -1,0 +1,134 @@
+// tests/unit/sent_image_test.cpp: of memory that is compared, a device gets what was compared, whatever is stored
+// meanwhile.
+#include <array>
+#include <atomic>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "support/fake_device.hpp"
+#include "tracking/hot_pages.hpp"
+#include "unibuf/batch.hpp"
+#include "unit/common.hpp"
+
+namespace unibuf::test::sent_image_test {
+namespace {
+
+/// How the memory lies in which a flag is set.
+struct layout {
+    const char* name;
+    std::size_t bytes;
+    std::size_t flag;     // its offset
+    bool given = false;   // memory of the program, which begins and ends within pages
+    bool column = false;  // the flag is sent as a byte of a column
+};
+
+constexpr std::array layouts{layout{"one_byte", 1, 0},
+                             layout{"a_line", 64, 0},
+                             layout{"a_page", 4096, 4000},
+                             layout{"a_hot_page", 100'000, 40'000},
+                             layout{"an_edge_in_front", 100'000, 3, true},
+                             layout{"an_edge_behind", 100'000, 99'990, true},
+                             layout{"a_little_given_memory", 10'000, 5'000, true},
+                             layout{"a_column_of_a_page", 4096, 64 * 3, false, true},
+                             layout{"a_column_with_a_hot_page", 128 * 1024, 1024 * 30, false, true}};
+
+class a_flag : public testing::TestWithParam<layout> {
+protected:
+    a_flag() {
+        tracking::scans_until_hot = 1;
+        if (GetParam().given) {
+            given_.resize(GetParam().bytes + 1);
+            made_ = buffer::over(std::span(given_).subspan(1), nullptr);
+        } else {
+            made_ = buffer(GetParam().bytes);
+        }
+        if (!GetParam().column) return;
+        const std::size_t row = GetParam().bytes > 4096 ? 1024 : 64;
+        const slice first_column[]{{0, GetParam().bytes / row}, {0, 1}};
+        column_ = made_.view(shape{GetParam().bytes / row, row}, 1, first_column);
+    }
+    ~a_flag() override { tracking::scans_until_hot = 4; }
+
+    buffer& all() { return made_; }
+    buffer& sent() { return GetParam().column ? column_ : made_; }
+
+    /// Makes the page of the flag hot, where there are pages.
+    void set_often(std::byte& flag, space device) {
+        for (int i = 0; i < 8; ++i) {
+            flag = static_cast<std::byte>(100 + i);
+            static_cast<void>(sent().read(device));
+        }
+    }
+
+private:
+    std::vector<std::byte> given_;
+    buffer made_{0};
+    buffer column_{0};
+};
+
+/// The queue is held up by other work: what is sent is taken from the host when the flag has another value.
+TEST_P(a_flag, that_is_set_while_its_transfer_waits_is_what_the_host_has) {
+    fake_device& later = fake_device::get({.asynchronous = true});
+    std::byte& flag = all().host()[GetParam().flag];
+    set_often(flag, later.where());
+    int any = 0;
+    for (int round = 0; round < 3; ++round) {
+        flag = std::byte{1};
+        sent().prefetch(later.where(), {.on = queue{&any}});
+        flag = std::byte{2};
+        later.queued().run_all();
+        flag = std::byte{1};
+        const lease<const std::byte> there = sent().read(later.where());
+        EXPECT_EQ(kernel_read(all().read(later.where()).native())[GetParam().flag], std::byte{1}) << "round " << round;
+    }
+}
+
+/// Stores go on while others look, send, and send many together.
+TEST_P(a_flag, that_a_thread_sets_and_clears_is_what_the_host_has) {
+    const space device("debug:0");
+    auto& flag = reinterpret_cast<std::atomic<unsigned char>&>(all().host()[GetParam().flag]);
+    std::atomic<int> round = 0;
+    std::atomic<int> ended = 0;
+    constexpr int rounds = 300;
+    const auto wait_for = [](const std::atomic<int>& what, int value) {
+        for (int now = what; now < value; now = what) what.wait(now);
+    };
+    std::jthread toggles([&] {
+        for (int r = 1; r <= rounds; ++r) {
+            wait_for(round, r);
+            for (int i = 0; i < 20'000; ++i) {
+                flag = 1;
+                flag = 0;
+            }
+            ended = r;
+            ended.notify_all();
+        }
+    });
+    buffer beside(64);
+    for (int r = 1; r <= rounds; ++r) {
+        round = r;
+        round.notify_all();
+        for (int looks = 0; ended < r; ++looks) {
+            if (looks % 4 != 0 || GetParam().column) {
+                static_cast<void>(sent().read(device));
+                continue;
+            }
+            put(beside, of(64, static_cast<unsigned char>(looks)));
+            batch both(device);
+            both.sync(sent());
+            both.sync(beside);
+            both.submit();
+        }
+        static_cast<void>(sent().read(device));
+        bytes there(GetParam().bytes);
+        all().copy_to(std::span(there), device);
+        ASSERT_EQ(there[GetParam().flag], std::byte{0}) << "round " << r;
+    }
+}
+
+INSTANTIATE_TEST_SUITE_P(in, a_flag, testing::ValuesIn(layouts),
+                         [](const auto& each) { return std::string(each.param.name); });
+
+}  // namespace
+}  // namespace unibuf::test::sent_image_test
