@@ -58,7 +58,6 @@ core::~core() {
         }
         return false;
     });
-    if (state_.seldom) state_.seldom->sent.wait();
     for (const copy& each : state_.copies) record_release(state_, each);
     if (trace::is_close()) trace::forget_contents(id());
     state_.seldom.reset();  // host_writes watches the host's copy

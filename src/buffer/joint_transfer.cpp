@@ -74,7 +74,7 @@ bool joint_transfer::join(core& of, space where, byte_range range) {
     std::byte* const address = through->copies.find(coherence::host)->memory->host_address();
     const host_writes* const writes =
         first.from == coherence::host && through->any_exposed ? through->writes() : nullptr;
-    const auto has_image = [&](const coherence::step& of) { return writes && !writes->imaged(of.part.hull()).empty(); };
+    const auto has_image = [&](const coherence::step& of) { return writes && writes->has_image(of.part.hull()); };
     const auto is_cut = [&](const coherence::step& of) {
         return of.part.size() > sent_images::most_in_one && has_image(of);
     };

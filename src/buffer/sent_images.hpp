@@ -49,11 +49,17 @@ public:
         image* image_;
     };
 
+    sent_images() = default;
+    sent_images(const sent_images&) = delete;
+    sent_images& operator=(const sent_images&) = delete;
+
+    /// Waits until the devices have taken all images.
+    ~sent_images() {
+        if (!all_.empty()) wait();
+    }
+
     /// Takes the image of `part`, and of all of its hull.
     sending take(const host_writes& from, const region& part);
-
-    /// Waits until no device takes an image any more.
-    void wait() noexcept;
 
 private:
     struct image {
@@ -65,6 +71,7 @@ private:
     };
 
     image& unused(std::size_t bytes);
+    void wait() noexcept;
 
     std::forward_list<image> all_;
 };

@@ -237,35 +237,44 @@ void transfers::add_parts_to_move(std::span<const step> group, part_list& to) {
 /// is, in one call, and what should have been an image is sent once more by the next access.
 void transfers::take_images(part_list& parts, images& to) {
     host_writes& writes = *lock_->writes();
+    const auto has_image = [&](const region& part) { return writes.has_image(part.hull()); };
+    if (std::ranges::none_of(parts, has_image)) return;
     sent_images& memory = lock_->with_seldom_used().sent;
     part_list others;
     for (region& part : parts) {
-        byte_ranges imaged;
-        for (const byte_range& each : writes.imaged(part.hull())) {
-            part.for_each_common(each, [&](const region& common) { imaged.add(runs_of(common)); });
-        }
-        if (imaged.empty()) {
+        const bool is_small = part.hull().size() <= sent_images::most_in_one;
+        if (!has_image(part)) {
             others.push_back(std::move(part));
-        } else if (part.hull().size() <= sent_images::most_in_one) {
+        } else if (is_small) {
             to.push_back(memory.take(writes, part));
-        } else if (!part.is_range()) {
-            writes.send_as_it_is(imaged);
-            others.push_back(std::move(part));
+        } else if (part.is_range()) {
+            take_images_of(part.hull(), others, to);
         } else {
-            byte_ranges rest = part.hull();
-            rest.take_out(imaged);
-            for (const byte_range& each : rest) {
-                promise_->divide(region(each));
-                others.push_back(each);
+            byte_ranges sent_again;
+            for (const byte_range& each : writes.imaged(part.hull())) {
+                part.for_each_common(each, [&](const region& common) { sent_again.add(runs_of(common)); });
             }
-            for (const byte_range& each : imaged) {
-                promise_->divide(region(each));
-                to.push_back(memory.take(writes, each));
-            }
+            writes.send_as_it_is(sent_again);
+            others.push_back(std::move(part));
         }
     }
     parts.clear();
     for (region& each : others) parts.push_back(std::move(each));
+}
+
+void transfers::take_images_of(byte_range range, part_list& others, images& to) {
+    const host_writes& writes = *lock_->writes();
+    const byte_ranges imaged = writes.imaged(range);
+    byte_ranges rest = range;
+    rest.take_out(imaged);
+    for (const byte_range& each : rest) {
+        promise_->divide(region(each));
+        others.push_back(each);
+    }
+    for (const byte_range& each : imaged) {
+        promise_->divide(region(each));
+        to.push_back(lock_->seldom->sent.take(writes, each));
+    }
 }
 
 /// Guards bytes that the host lacks while they arrive there, so that they are not taken for writes of the program.

@@ -75,6 +75,7 @@ private:
     std::optional<host_writes::own_write> guard(const region& part, coherence::space_id to);
     void add_parts_to_move(std::span<const coherence::step> group, part_list& to);
     void take_images(part_list& parts, images& to);
+    void take_images_of(byte_range range, part_list& others, images& to);
 
     lock& lock_;
     const request& asked_;

@@ -27,7 +27,8 @@ public:
     units in_units() const noexcept override { return by_->in_units(); }
     bool compares() const noexcept override { return by_->compares(); }
     byte_ranges compared() const override { return by_->compared(); }
-    void copy_image(byte_range range, std::byte* to) const noexcept override { by_->copy_image(range, to); }
+    bool compares_any_of(byte_range range) const noexcept override { return by_->compares_any_of(range); }
+    void copy_images(byte_range range, std::byte* to) const noexcept override { by_->copy_images(range, to); }
     void arm(byte_range range) override;
     void disarm(byte_range range) override { by_->disarm(range); }
     void scan(byte_range range, std::vector<byte_range>& written) override;

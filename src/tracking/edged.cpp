@@ -39,15 +39,20 @@ byte_range edged_watch::inside(byte_range range) const noexcept {
     return {range.begin - pages_.begin, range.end - pages_.begin};
 }
 
-void edged_watch::copy_image(byte_range range, std::byte* to) const noexcept {
+bool edged_watch::compares_any_of(byte_range range) const noexcept {
+    const byte_range pages = inside(range);
+    return before_.has_any_of(range) || after_.has_any_of(range) || (!pages.empty() && inside_.compares_any_of(pages));
+}
+
+void edged_watch::copy_images(byte_range range, std::byte* to) const noexcept {
     for (const end* each : {&before_, &after_}) {
         const byte_range own = range.clipped_to(each->range);
         if (own.empty()) continue;
-        each->by.copy_image({own.begin - each->range.begin, own.end - each->range.begin},
-                            to + (own.begin - range.begin));
+        each->by.copy_images({own.begin - each->range.begin, own.end - each->range.begin},
+                             to + (own.begin - range.begin));
     }
     const byte_range pages = inside(range);
-    if (!pages.empty()) inside_.copy_image(pages, to + (pages.begin + pages_.begin - range.begin));
+    if (!pages.empty()) inside_.copy_images(pages, to + (pages.begin + pages_.begin - range.begin));
 }
 
 void edged_watch::arm(byte_range range) {

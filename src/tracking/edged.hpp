@@ -19,7 +19,8 @@ public:
     units in_units() const noexcept override;
     bool compares() const noexcept override { return false; }
     byte_ranges compared() const override;
-    void copy_image(byte_range range, std::byte* to) const noexcept override;
+    bool compares_any_of(byte_range range) const noexcept override;
+    void copy_images(byte_range range, std::byte* to) const noexcept override;
     void arm(byte_range range) override;
     void disarm(byte_range range) override;
     void scan(byte_range range, std::vector<byte_range>& written) override;

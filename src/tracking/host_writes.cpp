@@ -249,17 +249,30 @@ byte_ranges host_writes::compared(byte_range range) const {
     return result;
 }
 
+bool host_writes::has_image(byte_range range) const {
+    bool any = false;
+    if (!watch_ || !watch_->compares_any_of(range)) return any;
+    known_.for_each_run(range, [&](byte_range piece, const knowledge& k) {
+        any = any || (k.watched() && watch_->compares_any_of(piece));
+    });
+    return any;
+}
+
 byte_ranges host_writes::imaged(byte_range range) const {
     byte_ranges result;
     if (!watch_) return result;
-    const byte_ranges all = watch_->compared().clipped_to(range);
-    for (const byte_range& each : all) result.add(known_.where(each, &knowledge::watched));
+    const byte_ranges compared = watch_->compared().clipped_to(range);
+    for (const byte_range& each : compared) result.add(known_.where(each, &knowledge::watched));
     return result;
 }
 
 void host_writes::copy_as_sent(byte_range range, std::byte* to) const {
-    std::memcpy(to, host_.data() + range.begin, range.size());
-    for (const byte_range& each : imaged(range)) watch_->copy_image(each, to + (each.begin - range.begin));
+    known_.for_each_run(range, [&](byte_range piece, const knowledge& k) {
+        std::byte* const there = to + (piece.begin - range.begin);
+        const bool is_watched = watch_ && k.watched();
+        if (!is_watched || !watch_->compares()) std::memcpy(there, host_.data() + piece.begin, piece.size());
+        if (is_watched) watch_->copy_images(piece, there);
+    });
 }
 
 directory host_writes::look() {

@@ -86,7 +86,10 @@ public:
     // What is found by comparing is sent as it was compared: a store that comes before the bytes are taken, and is
     // taken back later, would be in the device's copy and be found by nobody.
 
-    /// Returns the bytes of `range` that are to be sent from their image.
+    /// Returns whether bytes of `range` are to be sent from their image.
+    bool has_image(byte_range range) const;
+
+    /// Returns these bytes.
     byte_ranges imaged(byte_range range) const;
 
     /// Copies `range` as it is to be sent.

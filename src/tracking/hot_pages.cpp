@@ -65,7 +65,11 @@ byte_ranges hot_pages::all() const {
     return result;
 }
 
-void hot_pages::copy_image(byte_range range, std::byte* to) const noexcept {
+bool hot_pages::has_any_of(byte_range range) const noexcept {
+    return std::ranges::any_of(hot_, [&](const page& each) { return each.bytes.overlaps(range); });
+}
+
+void hot_pages::copy_images(byte_range range, std::byte* to) const noexcept {
     for (const page& each : hot_) {
         const byte_range own = range.clipped_to(each.bytes);
         if (own.empty()) continue;

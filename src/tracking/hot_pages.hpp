@@ -30,8 +30,10 @@ public:
     /// Returns the bytes of hot pages.
     byte_ranges all() const;
 
-    /// Copies what bytes of hot pages, `range`, held when these were copied.
-    void copy_image(byte_range range, std::byte* to) const noexcept;
+    bool has_any_of(byte_range range) const noexcept;
+
+    /// Copies what the bytes of `range` that hot pages have held when these were copied, to their places from `to` on.
+    void copy_images(byte_range range, std::byte* to) const noexcept;
 
     /// Returns the bytes of `range`, which are whole pages, that no hot page has.
     byte_ranges beside(byte_range range) const;

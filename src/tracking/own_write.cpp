@@ -82,12 +82,19 @@ void host_writes::own_write::end() noexcept {
     };
     for (const byte_range& each : inner_) attempt([&] { in_->watch_->arm(each); });
     for (const byte_range& unit : edges_) {
-        if (!in_->images_.end_writing(unit)) continue;
+        const unit_images::after what_tells = in_->images_.end_writing(unit);
+        if (what_tells == unit_images::after::other_writes) continue;
         attempt([&] {
             in_->keep_found();
             in_->watch_->scan(unit, in_->found_);
-            in_->pending_.add(in_->images_.differing(unit));
-            in_->found_.clear();  // the image has told more exactly
+            if (what_tells == unit_images::after::look) {
+                byte_ranges beside = byte_ranges::of(in_->found_);
+                part_.for_each_run([&](byte_range run) { beside.take_out(run); });
+                for (const byte_range& each : beside) in_->pending_.add(in_->known_.where(each, &knowledge::watched));
+            } else {
+                in_->pending_.add(in_->images_.differing(unit));
+            }
+            in_->found_.clear();  // it is told by now, and more exactly
             in_->images_.forget(unit, [&](byte_range of) { return in_->newer_elsewhere(of); });
         });
     }

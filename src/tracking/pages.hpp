@@ -19,7 +19,8 @@ public:
     units in_units() const noexcept override { return {.each = system::page_size(), .memory = memory_.size()}; }
     bool compares() const noexcept override { return false; }
     byte_ranges compared() const override { return hot_.all(); }
-    void copy_image(byte_range range, std::byte* to) const noexcept override { hot_.copy_image(range, to); }
+    bool compares_any_of(byte_range range) const noexcept override { return hot_.has_any_of(range); }
+    void copy_images(byte_range range, std::byte* to) const noexcept override { hot_.copy_images(range, to); }
     void arm(byte_range range) override;
     void disarm(byte_range range) override;
     void scan(byte_range range, std::vector<byte_range>& written) override;

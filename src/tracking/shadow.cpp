@@ -14,7 +14,7 @@ shadow_watch::shadow_watch(std::span<std::byte> memory)
 
 byte_range shadow_watch::around(byte_range range) const noexcept { return in_units().around(range); }
 
-void shadow_watch::copy_image(byte_range range, std::byte* to) const noexcept {
+void shadow_watch::copy_images(byte_range range, std::byte* to) const noexcept {
     std::memcpy(to, copy_.get() + range.begin, range.size());
 }
 

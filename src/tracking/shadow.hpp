@@ -14,7 +14,8 @@ public:
     units in_units() const noexcept override { return {.each = line, .memory = memory_.size()}; }
     bool compares() const noexcept override { return true; }
     byte_ranges compared() const override { return byte_range{0, memory_.size()}; }
-    void copy_image(byte_range range, std::byte* to) const noexcept override;
+    bool compares_any_of(byte_range) const noexcept override { return true; }
+    void copy_images(byte_range range, std::byte* to) const noexcept override;
     void arm(byte_range range) override;
     void disarm(byte_range) override {}
     void scan(byte_range range, std::vector<byte_range>& written) override;

@@ -56,7 +56,19 @@ void unit_images::expect_no_more(byte_range range) noexcept {
     }
 }
 
-bool unit_images::end_writing(byte_range unit) noexcept { return --images_.find(unit.begin)->second.writers == 0; }
+void unit_images::note_found(const byte_ranges& units) noexcept {
+    for (const byte_range& each : units) {
+        for (auto at = first_in(each); at != images_.end() && at->first < each.end; ++at) {
+            at->second.was_found = at->second.writers != 0;
+        }
+    }
+}
+
+unit_images::after unit_images::end_writing(byte_range unit) noexcept {
+    image& of = images_.find(unit.begin)->second;
+    if (--of.writers != 0) return after::other_writes;
+    return std::exchange(of.was_found, false) ? after::look : after::image;
+}
 
 void unit_images::add_differing(byte_range inner, byte_range unit, const image& from, byte_ranges& result) const {
     const auto now = memory_.subspan(inner.begin, inner.size());

@@ -33,9 +33,15 @@ public:
     /// Begins a write of unibuf to some bytes of `unit`, which has an image.
     void begin_writing(byte_range unit) { ++images_.at(unit.begin).writers; }
 
-    /// Ends a write of unibuf, and returns whether no other of its writes goes on: then what differs from the image was
-    /// written by the program.
-    bool end_writing(byte_range unit) noexcept;
+    /// Notes that a look has found these units: what the program wrote there may be sent before the writes of unibuf
+    /// end, so it may be sent and be gone again, and then no image tells.
+    void note_found(const byte_ranges& units) noexcept;
+
+    enum class after { other_writes, look, image };
+
+    /// Ends a write of unibuf. Where no other of its writes goes on, what the program has written is told by what
+    /// differs from the image; or, where a look has found the unit meanwhile, by the next look, as without an image.
+    after end_writing(byte_range unit) noexcept;
 
     /// Returns the bytes of `found`, told by units, that the program has written. Where a device has newer bytes, only
     /// those count that differ from an image.
@@ -68,6 +74,7 @@ private:
         std::vector<std::byte> bytes;
         byte_ranges expected;
         unsigned writers = 0;
+        bool was_found = false;  // by a look while somebody writes
     };
     using images = std::map<std::size_t, image>;  // key: where the unit begins
 

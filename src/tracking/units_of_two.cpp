@@ -15,6 +15,7 @@ using coherence::pointers;
 void host_writes::keep_found() {
     if (found_.empty()) return;
     const byte_ranges found = byte_ranges::of(found_);
+    images_.note_found(found);
     byte_ranges looked_at;
     byte_ranges certain;
     for (const byte_range& each : found) {

@@ -35,8 +35,12 @@ public:
     /// Returns the ranges whose contents are compared.
     virtual byte_ranges compared() const = 0;
 
-    /// Copies what `range`, all of which is compared and armed, held when it was armed or scanned last.
-    virtual void copy_image(byte_range range, std::byte* to) const noexcept = 0;
+    /// Returns whether some of `range` is.
+    virtual bool compares_any_of(byte_range range) const noexcept = 0;
+
+    /// Copies what the bytes of `range` that are compared held when they were armed or scanned last. `to` is the place
+    /// of all of `range`, and what is there of other bytes stays. REQUIRES: all of it is armed.
+    virtual void copy_images(byte_range range, std::byte* to) const noexcept = 0;
 
     /// Writes to `range` are found from now on; what came before is forgotten. The ends of `range` are rounded outwards
     /// to multiples of the unit.

@@ -127,6 +127,30 @@ TEST_P(a_flag, that_a_thread_sets_and_clears_is_what_the_host_has) {
     }
 }
 
+/// Bytes arrive at the host in a unit of which a flag is set, sent, and cleared again meanwhile.
+TEST(a_flag_beside_bytes_that_arrive, is_what_the_host_has) {
+    for (const std::size_t size : {std::size_t{64}, std::size_t{3} * 4096}) {
+        const std::size_t flag = size - 20;
+        const access_options alone{.offset = flag, .count = 1};
+        const access_options beside{.offset = size - 40, .count = 9};
+        const space device("debug:0");
+        fake_device& later = fake_device::get({.asynchronous = true});
+        buffer b(size);
+        put(b, of(size, 1));
+        std::byte* const host_bytes = b.host();
+        static_cast<void>(b.read(device));
+        kernel_write(b.write(later.where(), beside).native(), 0, of(9, 7));
+        later.queued().add({.run = [&](std::size_t) {
+            host_bytes[flag] = std::byte{2};
+            EXPECT_EQ(b.read(device, alone)[0], std::byte{2});
+            host_bytes[flag] = std::byte{1};
+        }});
+        EXPECT_EQ(content(b, host, beside), of(9, 7));
+        EXPECT_EQ(b.read(device, alone)[0], std::byte{1}) << size;
+        EXPECT_EQ(content(b, device, beside), of(9, 7));
+    }
+}
+
 INSTANTIATE_TEST_SUITE_P(in, a_flag, testing::ValuesIn(layouts),
                          [](const auto& each) { return std::string(each.param.name); });
 
