@@ -150,7 +150,6 @@ void joint_transfer::move_all(const one_way& what) {
         }
     };
     std::uint64_t bytes = 0;
-    trace::moment last;
     for (const backends::move_of& each : what.moves) bytes += each.host.size();
     const trace::told_copy told(what.members.front().of->id(), space::from_id(what.like.from),
                                 space::from_id(what.like.to), nullptr, nullptr, bytes);

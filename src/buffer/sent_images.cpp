@@ -28,11 +28,22 @@ sent_images::sending sent_images::take(const host_writes& from, const region& pa
     return sending(result);
 }
 
+/// Returns the first image that is taken already and has room, as the last one; others that are taken go. What was sent
+/// later is not asked for, as it is hardly ever taken before.
 sent_images::image& sent_images::unused(std::size_t bytes) {
-    for (image& each : all_) {
-        if (!each.in_use && each.room >= bytes && is_taken(each.taken)) return each;
+    auto found = all_.end();
+    while (!all_.empty() && found != all_.begin()) {
+        image& oldest = all_.front();
+        if (oldest.in_use || !is_taken(oldest.taken)) break;
+        if (found == all_.end() && oldest.room >= bytes) {
+            found = all_.begin();
+            all_.splice(all_.end(), all_, found);
+        } else {
+            all_.pop_front();
+        }
     }
-    return all_.emplace_front(image{.bytes = std::make_unique_for_overwrite<std::byte[]>(bytes), .room = bytes});
+    if (found != all_.end()) return *found;
+    return all_.emplace_back(image{.bytes = std::make_unique_for_overwrite<std::byte[]>(bytes), .room = bytes});
 }
 
 void sent_images::wait() noexcept {

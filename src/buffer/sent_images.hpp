@@ -5,7 +5,7 @@
 #pragma once
 
 #include <cstddef>
-#include <forward_list>
+#include <list>
 #include <memory>
 #include <utility>
 
@@ -73,7 +73,7 @@ private:
     image& unused(std::size_t bytes);
     void wait() noexcept;
 
-    std::forward_list<image> all_;
+    std::list<image> all_;  // in the order of their sending
 };
 
 }  // namespace unibuf::detail

@@ -152,7 +152,7 @@ void transfers::start_moves(std::span<const step> group, time_point begin) {
     const step& first = group.front();
     part_list parts;
     add_parts_to_move(group, parts);
-    images images;
+    image_list images;
     if (first.from == coherence::host && lock_->any_exposed) take_images(parts, images);
     const std::size_t as_they_are = parts.size();
     for (const sent_images::sending& each : images) parts.push_back(each.part());
@@ -235,7 +235,7 @@ void transfers::add_parts_to_move(std::span<const step> group, part_list& to) {
 /// Takes images of those parts of the host's copy that are to be sent from one, out of `parts` into `to`. A part that
 /// is small becomes one image, and of a range the pieces between images stay. Of a large rectangle all is sent as it
 /// is, in one call, and what should have been an image is sent once more by the next access.
-void transfers::take_images(part_list& parts, images& to) {
+void transfers::take_images(part_list& parts, image_list& to) {
     host_writes& writes = *lock_->writes();
     const auto has_image = [&](const region& part) { return writes.has_image(part.hull()); };
     if (std::ranges::none_of(parts, has_image)) return;
@@ -262,7 +262,8 @@ void transfers::take_images(part_list& parts, images& to) {
     for (region& each : others) parts.push_back(std::move(each));
 }
 
-void transfers::take_images_of(byte_range range, part_list& others, images& to) {
+/// Cuts `range` into what is sent from images and others.
+void transfers::take_images_of(byte_range range, part_list& others, image_list& to) {
     const host_writes& writes = *lock_->writes();
     const byte_ranges imaged = writes.imaged(range);
     byte_ranges rest = range;

@@ -57,6 +57,7 @@ void unit_images::expect_no_more(byte_range range) noexcept {
 }
 
 void unit_images::note_found(const byte_ranges& units) noexcept {
+    if (empty()) return;
     for (const byte_range& each : units) {
         for (auto at = first_in(each); at != images_.end() && at->first < each.end; ++at) {
             at->second.was_found = at->second.writers != 0;

@@ -137,6 +137,7 @@ private:
     void write_under_lease(const operation& op);
     void use_host(const operation& op);
     void use_old_pointer(const operation& op);
+    void write_and_take_back(const operation& op);
     void use_device(const operation& op);
     void mark(const operation& op);
     void synchronize(const operation& op, place where);

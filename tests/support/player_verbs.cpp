@@ -275,6 +275,30 @@ void player::use_old_pointer(const operation& op) {
     oracle_.put_untold(to, content);
 }
 
+/// Writes through an old pointer, and takes that back when the devices have done what was queued, which may have sent
+/// it. To a device that shares the host's memory nothing is sent: what it sees then is not what was compared.
+void player::write_and_take_back(const operation& op) {
+    const auto shares = [&](place where) {
+        const fake_device* const fake = device_at(where).fake;
+        return fake && (fake->does().aliases || fake->does().visible || fake->does().borrows);
+    };
+    if (pointers_.empty() || shares(at_first) || shares(at_second)) return;
+    const pointer& old = pointers_[op.handle % pointers_.size()];
+    const byte_range to = range_of(op, old.range);
+    if (to.empty() || !oracle_.all_exposed(to) || excluded(to, access::write)) return;
+    for (std::size_t i = to.begin; i < to.end; ++i) {
+        if (!oracle_.is_current(i, at_host)) return;
+    }
+    auto content = content_of(op, to.size());
+    std::byte* const at = old.data + (to.begin - old.range.begin);
+    std::swap_ranges(content.begin(), content.end(), at);
+    for (const place each : {at_first, at_second}) {
+        if (queues(each)) device_at(each).fake->queued().run_all();
+    }
+    std::ranges::copy(content, at);
+    oracle_.put_untold(to, content);
+}
+
 void player::use_device(const operation& op) {
     part& of = part_of(op);
     const place where = default_place();
@@ -359,6 +383,7 @@ void player::prefetch(const operation& op) {
         expect_moves(range, where, true);
         oracle_.read(range, where);
     }
+    if (op.value % 2 != 0) write_and_take_back(op);
 }
 
 }  // namespace unibuf::test
