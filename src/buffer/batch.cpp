@@ -54,8 +54,10 @@ batch::~batch() {
 std::size_t batch::size() const noexcept { return wanted_.size(); }
 
 void batch::write(buffer& to, std::span<const std::byte> data, std::size_t offset) {
+    const region part = to.part(offset, data.size());
+    if (wanted_.size() == wanted_.capacity()) wanted_.reserve(2 * wanted_.size() + 1);  // nothing fails after the write
     to.copy_from(data, offset);
-    add(to, to.part(offset, data.size()));
+    add(to, part);
 }
 
 void batch::sync(const buffer& of) {

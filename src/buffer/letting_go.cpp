@@ -35,10 +35,15 @@ void ask_to_let_go(lock& through, space where, const region& part) {
     // One is looked for after the other: what one does when it is asked may end the views of others. Those who are
     // named meanwhile are not asked.
     const std::uint64_t last = through->holds.last_holder();
-    auto [ticket, who] = through->holds.holder_after(0, where, part);
-    if (ticket == 0) return;
+    std::uint64_t ticket = 0;
+    holder who;
+    const auto find_next = [&] {
+        std::tie(ticket, who) = through->holds.holder_after(ticket, where, part);
+        return ticket != 0 && ticket <= last;
+    };
+    if (!find_next()) return;
     ++through->waiting;  // keeps the gate shut
-    while (ticket != 0 && ticket <= last) {
+    do {
         {
             const lock::released unlocked(through);
             if (!is_being_asked(who)) {
@@ -49,8 +54,7 @@ void ask_to_let_go(lock& through, space where, const region& part) {
             const call ending(none);
             who = {};  // destroys the context where this was its last owner
         }
-        std::tie(ticket, who) = through->holds.holder_after(ticket, where, part);
-    }
+    } while (find_next());
     --through->waiting;
 }
 

@@ -248,6 +248,22 @@ TEST_F(a_batch, claims_nothing_any_more_where_the_host_has_no_memory_left) {
     EXPECT_EQ(at_device(second), of(4));
 }
 
+TEST_F(a_batch, whose_write_throws_for_lack_of_memory_has_written_nothing) {
+    buffer& used = mirrored(1);
+    bool is_written = false;
+    for (unsigned call = 1; !is_written; ++call) {
+        batch fresh(device);
+        faults::all().arm_out_of_host_memory(call);
+        try {
+            fresh.write(used, of(2));
+            is_written = true;
+        } catch (const std::bad_alloc&) {  // the content is looked at below
+        }
+        faults::all().disarm();
+        ASSERT_EQ(content(used), of(is_written ? 2 : 1)) << call;
+    }
+}
+
 TEST_F(a_batch, refuses_what_has_no_copy_at_all) {
     const buffer fresh(size);
     EXPECT_EQ(code_of([&] { tried_.sync(fresh); }), error_code::not_allocated);
