@@ -57,8 +57,8 @@ static_assert(sizeof(transfer_tally) == 16);
 struct seldom_used {
     std::condition_variable_any changed;  // told when a hold has ended, or a writer waits no more
     waiting_writers writers_in_line;
-    std::unique_ptr<host_writes> writes;  // made with the first pointer to the host's copy
-    sent_images sent;
+    std::unique_ptr<host_writes> writes;          // made with the first pointer to the host's copy
+    sent_images sent;                             // of what `writes` compares; the devices take them from here
     std::unique_ptr<pool_tag> pooled;             // null where the buffer belongs to no pool
     void (*forget_names)(const core&) = nullptr;  // set where the registry may know the buffer
     std::unique_ptr<process::peers> peers;        // null where no other process can have the host's copy

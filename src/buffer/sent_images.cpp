@@ -1,9 +1,11 @@
 // buffer/sent_images.cpp
 #include "buffer/sent_images.hpp"
 
+#include <algorithm>
 #include <exception>
 #include <utility>
 
+#include "buffer/core.hpp"
 #include "buffer/moves.hpp"
 #include "tracking/host_writes.hpp"
 
@@ -18,7 +20,47 @@ bool is_taken(const fence& by) noexcept {
     }
 }
 
+/// Cuts `range` into what is sent from images and what is not.
+void cut(guarded& state, promise& in, byte_range range, part_list& others, image_list& to) {
+    const byte_ranges imaged = state.writes()->imaged(range);
+    byte_ranges rest = range;
+    rest.take_out(imaged);
+    for (const byte_range& each : rest) {
+        in.divide(region(each));
+        others.push_back(each);
+    }
+    for (const byte_range& each : imaged) {
+        in.divide(region(each));
+        to.push_back(state.with_seldom_used().sent.take(*state.writes(), each));
+    }
+}
+
 }  // namespace
+
+void take_images(guarded& state, promise& in, part_list& parts, image_list& to) {
+    host_writes& writes = *state.writes();
+    const auto has_image = [&](const region& part) { return writes.has_image(part.hull()); };
+    if (std::ranges::none_of(parts, has_image)) return;
+    part_list others;
+    for (const region& part : parts) {
+        if (!has_image(part)) {
+            others.push_back(part);
+        } else if (part.hull().size() <= sent_images::most_in_one) {
+            to.push_back(state.with_seldom_used().sent.take(writes, part));
+        } else if (part.is_range()) {
+            cut(state, in, part.hull(), others, to);
+        } else {
+            byte_ranges sent_again;
+            for (const byte_range& each : writes.imaged(part.hull())) {
+                part.for_each_common(each, [&](const region& common) { sent_again.add(runs_of(common)); });
+            }
+            writes.send_as_it_is(sent_again);
+            others.push_back(part);
+        }
+    }
+    parts.clear();
+    parts.append(others);
+}
 
 sent_images::sending sent_images::take(const host_writes& from, const region& part) {
     image& result = unused(part.hull().size());

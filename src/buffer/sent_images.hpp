@@ -10,12 +10,15 @@
 #include <utility>
 
 #include "backends/backend.hpp"
+#include "coherence/directory.hpp"
 #include "coherence/region.hpp"
+#include "containers/few.hpp"
 #include "unibuf/fence.hpp"
 
 namespace unibuf::detail {
 
 class host_writes;
+struct guarded;
 
 /// The images of one buffer, whose memory is used again. The buffer's lock guards all of it.
 class sent_images {
@@ -75,5 +78,14 @@ private:
 
     std::list<image> all_;  // in the order of their sending
 };
+
+using part_list = few<region, 2>;
+using image_list = few<sent_images::sending, 1>;
+
+/// Takes images of those parts of the host's copy that are to be sent from one, out of `parts` into `to`. A part that
+/// is small becomes one image, and of a range the pieces between images stay, for which `in` is cut. Of a large
+/// rectangle all is sent as it is, in one call, and what should have been an image is sent once more by the next
+/// access. REQUIRES: pointers are out.
+void take_images(guarded& state, coherence::directory::promise& in, part_list& parts, image_list& to);
 
 }  // namespace unibuf::detail

@@ -153,7 +153,7 @@ void transfers::start_moves(std::span<const step> group, time_point begin) {
     part_list parts;
     add_parts_to_move(group, parts);
     image_list images;
-    if (first.from == coherence::host && lock_->any_exposed) take_images(parts, images);
+    if (first.from == coherence::host && lock_->any_exposed) take_images(*lock_, *promise_, parts, images);
     const std::size_t as_they_are = parts.size();
     for (const sent_images::sending& each : images) parts.push_back(each.part());
     started_.reserve(started_.size() + parts.size());
@@ -229,52 +229,6 @@ void transfers::add_parts_to_move(std::span<const step> group, part_list& to) {
     for (const byte_range& each : ranges) to.push_back(each);
     for (const step& each : group) {
         if (!each.part.is_range()) to.push_back(each.part);
-    }
-}
-
-/// Takes images of those parts of the host's copy that are to be sent from one, out of `parts` into `to`. A part that
-/// is small becomes one image, and of a range the pieces between images stay. Of a large rectangle all is sent as it
-/// is, in one call, and what should have been an image is sent once more by the next access.
-void transfers::take_images(part_list& parts, image_list& to) {
-    host_writes& writes = *lock_->writes();
-    const auto has_image = [&](const region& part) { return writes.has_image(part.hull()); };
-    if (std::ranges::none_of(parts, has_image)) return;
-    sent_images& memory = lock_->with_seldom_used().sent;
-    part_list others;
-    for (region& part : parts) {
-        const bool is_small = part.hull().size() <= sent_images::most_in_one;
-        if (!has_image(part)) {
-            others.push_back(std::move(part));
-        } else if (is_small) {
-            to.push_back(memory.take(writes, part));
-        } else if (part.is_range()) {
-            take_images_of(part.hull(), others, to);
-        } else {
-            byte_ranges sent_again;
-            for (const byte_range& each : writes.imaged(part.hull())) {
-                part.for_each_common(each, [&](const region& common) { sent_again.add(runs_of(common)); });
-            }
-            writes.send_as_it_is(sent_again);
-            others.push_back(std::move(part));
-        }
-    }
-    parts.clear();
-    for (region& each : others) parts.push_back(std::move(each));
-}
-
-/// Cuts `range` into what is sent from images and others.
-void transfers::take_images_of(byte_range range, part_list& others, image_list& to) {
-    const host_writes& writes = *lock_->writes();
-    const byte_ranges imaged = writes.imaged(range);
-    byte_ranges rest = range;
-    rest.take_out(imaged);
-    for (const byte_range& each : rest) {
-        promise_->divide(region(each));
-        others.push_back(each);
-    }
-    for (const byte_range& each : imaged) {
-        promise_->divide(region(each));
-        to.push_back(lock_->seldom->sent.take(writes, each));
     }
 }
 

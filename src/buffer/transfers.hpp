@@ -47,8 +47,6 @@ public:
     detail::claim& own_claim() noexcept { return claim_; }
 
 private:
-    using part_list = few<region, 2>;
-    using image_list = few<sent_images::sending, 1>;
     using time_point = std::chrono::steady_clock::time_point;
 
     struct in_flight {
@@ -74,8 +72,6 @@ private:
     fence fill_part(const copy& at, const region& part, std::span<const std::byte> pattern);
     std::optional<host_writes::own_write> guard(const region& part, coherence::space_id to);
     void add_parts_to_move(std::span<const coherence::step> group, part_list& to);
-    void take_images(part_list& parts, image_list& to);
-    void take_images_of(byte_range range, part_list& others, image_list& to);
 
     lock& lock_;
     const request& asked_;

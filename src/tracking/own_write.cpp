@@ -71,8 +71,8 @@ host_writes::own_write::~own_write() {
     end();
 }
 
-/// What the program has written beside this is told by the image of each unit. Where there is no memory to note that,
-/// all of the unit counts as found.
+/// What the program has written beside this is told by the image of each unit, or, where that is older than what a look
+/// has found meanwhile, by units. Where there is no memory to note that, all of the unit counts as found.
 void host_writes::own_write::end() noexcept {
     const auto attempt = [](const auto& act) {
         try {

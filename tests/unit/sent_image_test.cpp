@@ -108,6 +108,7 @@ TEST_P(a_flag, that_a_thread_sets_and_clears_is_what_the_host_has) {
         }
     });
     buffer beside(64);
+    int wrong = 0;
     for (int r = 1; r <= rounds; ++r) {
         round = r;
         round.notify_all();
@@ -125,8 +126,9 @@ TEST_P(a_flag, that_a_thread_sets_and_clears_is_what_the_host_has) {
         static_cast<void>(sent().read(device));
         bytes there(GetParam().bytes);
         all().copy_to(std::span(there), device);
-        ASSERT_EQ(there[GetParam().flag], std::byte{0}) << "round " << r;
+        wrong += there[GetParam().flag] != std::byte{0};
     }
+    EXPECT_EQ(wrong, 0) << "of " << rounds;
 }
 
 /// Bytes arrive at the host in a unit of which a flag is set, sent, and cleared again meanwhile.
