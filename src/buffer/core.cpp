@@ -33,6 +33,9 @@ std::uint64_t next_id() {
 // Programs have very many buffers: with what malloc adds, this is a block of 208 bytes.
 static_assert(sizeof(core) <= 200);
 
+seldom_used::seldom_used() = default;
+seldom_used::~seldom_used() = default;
+
 guarded::guarded(std::size_t bytes, std::size_t bytes_of_copies, const buffer_options& options, const gate& of)
     : id(next_id()), directory(bytes), copies(bytes_of_copies, options), holds(of) {}
 

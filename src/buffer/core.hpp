@@ -55,6 +55,9 @@ static_assert(sizeof(transfer_tally) == 16);
 
 /// The parts of a buffer that few buffers need.
 struct seldom_used {
+    seldom_used();
+    ~seldom_used();  // is long, and stays out of what ends a buffer that has none
+
     std::condition_variable_any changed;  // told when a hold has ended, or a writer waits no more
     waiting_writers writers_in_line;
     std::unique_ptr<host_writes> writes;          // made with the first pointer to the host's copy

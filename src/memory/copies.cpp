@@ -165,8 +165,7 @@ const remark* copies::ended_turns() const noexcept {
     return found == list_.remarks.end() ? nullptr : &*found;
 }
 
-void copies::free_all() noexcept {
-    if (empty()) return;  // of a buffer that nobody has used, which is to be cheap
+void copies::free_each() noexcept {
     for (const copy& each : list_.copies) forget(each);
     list_.copies.remove_if([](const copy& each) { return each.placed == placement::shared; });
     list_.copies.clear();

@@ -102,7 +102,9 @@ class resident;
 class copies {
 public:
     copies(std::size_t bytes, const buffer_options& options) noexcept : bytes_(bytes), options_(options) {}
-    ~copies() { free_all(); }
+    ~copies() {
+        if (!empty()) free_all();
+    }
     copies(const copies&) = delete;
     copies& operator=(const copies&) = delete;
 
@@ -156,7 +158,9 @@ public:
     void free(coherence::space_id where) noexcept;
 
     /// Frees all copies, those that use the memory of others first.
-    void free_all() noexcept;
+    void free_all() noexcept {
+        if (!empty()) free_each();
+    }
 
     /// Returns the bytes that the copies hold at `where`, as memory_in counts them.
     std::uint64_t held_at(coherence::space_id where) const noexcept;
@@ -186,6 +190,7 @@ private:
 
     backends::request wanted() const noexcept;
 
+    void free_each() noexcept;
     void forget(const copy& each) const noexcept;
     void erase(coherence::space_id where) noexcept;
 
