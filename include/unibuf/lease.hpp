@@ -14,6 +14,9 @@
 #include "unibuf/options.hpp"
 
 namespace unibuf {
+namespace detail {
+struct work;
+}
 
 /// A lease of bytes, as lease<T> is one of elements: for bindings, and for programs that know no type.
 class byte_lease {
@@ -80,6 +83,9 @@ public:
     space where() const noexcept { return native_.where; }
 
 private:
+    friend class buffer;  // its copies end leases with their own work
+
+    void end_with(detail::work left);
     [[noreturn]] UNIBUF_API void refuse() const;
 
     detail::gate* gate_ = nullptr;

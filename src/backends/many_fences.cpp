@@ -3,8 +3,10 @@
 
 #include <algorithm>
 #include <exception>
+#include <new>
 #include <utility>
 
+#include "backends/fence_of.hpp"
 #include "unibuf/error.hpp"
 
 namespace unibuf::backends {
@@ -12,13 +14,13 @@ namespace {
 
 class work_of_all final : public fence::work {
 public:
-    void take(std::vector<fence> all) noexcept { all_ = std::move(all); }
+    explicit work_of_all(std::vector<fence> all) noexcept : all_(std::move(all)) {}
 
     bool wait(std::chrono::nanoseconds timeout) override {
         using clock = std::chrono::steady_clock;
         const clock::time_point begin = clock::now();
         const auto left = [&]() -> std::chrono::nanoseconds {
-            if (timeout == forever) return forever;
+            if (timeout == forever) return timeout;
             return std::max<std::chrono::nanoseconds>(timeout - (clock::now() - begin), {});
         };
         std::exception_ptr failure;  // is told when no piece goes on any more
@@ -34,20 +36,22 @@ public:
     }
 
 private:
-    std::vector<fence> all_;
+    const std::vector<fence> all_;
 };
 
 }  // namespace
 
 fence many_fences::all() && {
     if (started_.size() < 2) return started_.empty() ? fence() : std::move(started_.front());
+    return fence_of<work_of_all>(std::move(started_));
+}
+
+bool many_fences::make_room() noexcept {
     try {
-        auto of_all = std::make_shared<work_of_all>();
-        of_all->take(std::move(started_));
-        return fence(std::move(of_all));
-    } catch (...) {
-        wait();
-        throw;
+        if (started_.size() == started_.capacity()) started_.reserve(2 * started_.size() + 1);
+        return true;
+    } catch (const std::bad_alloc&) {
+        return false;
     }
 }
 

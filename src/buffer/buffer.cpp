@@ -411,7 +411,11 @@ void byte_lease::end(fence done) {
         throw error(error_code::invalid_argument,
                     "a lease at host was to end with an event: it ends when the host has done its work");
     }
-    detail::end_lease_with(detail::core_of(gate_), ticket_, std::move(done));
+    end_with({.done = std::move(done), .on = {}, .unordered = true});
+}
+
+void byte_lease::end_with(detail::work left) {
+    detail::end_lease_with(detail::core_of(gate_), ticket_, std::move(left));
     gate_ = nullptr;
 }
 

@@ -44,17 +44,9 @@ struct end_of_copy {
     core& of;
     region part;
 
-    backends::memory& memory_at(space where) const {
+    const copy& copy_at(space where) const {
         const lock through(of);
-        return *through->copies.find(where.id())->memory;
-    }
-
-    /// Notes that the copy is under way here.
-    void leave(space where, const fence& done, bool writes) const {
-        lock through(of);
-        work_list& queued = through->holds.work();
-        queued.reserve(through->holds.size() + 1);
-        queued.add({.part = part, .where = where.id(), .writes = writes}, {.done = done, .on = {}, .transfer = true});
+        return *through->copies.find(where.id());
     }
 
     /// Returns whether somebody may write at `where` untold, and would not wait for who reads there.
@@ -65,26 +57,17 @@ struct end_of_copy {
     }
 };
 
-/// Copies at `where`, whose memories hold both ends.
-void copy_at(space where, const end_of_copy& from, const end_of_copy& to) {
-    backends::memory& source = from.memory_at(where);
-    backends::memory& target = to.memory_at(where);
+/// Copies at `where`, whose memories hold both ends. Returns the copy's end, or none where the copy is done.
+fence copy_at(space where, const end_of_copy& from, const end_of_copy& to) {
+    const copy& source = from.copy_at(where);
+    backends::memory& target = *to.copy_at(where).memory;
     std::optional<backends::rectangle_copy> rows;
     if (!from.part.is_range() || !to.part.is_range()) rows = rectangle_between(to.part, from.part);
-    const fence done = rows ? move_on_devices(source, target, *rows, {})
-                            : move_on_devices(source, from.part.hull(), target, to.part.begin(), {});
-    if (!done.native()) return;
-    if (from.is_out_at(where)) {
-        done.wait();
-        return;
-    }
-    try {
-        from.leave(where, done, false);
-        to.leave(where, done, true);
-    } catch (...) {
-        done.wait();
-        throw;
-    }
+    fence done = rows ? move_on_devices(*source.memory, target, *rows, {})
+                      : move_on_devices(*source.memory, from.part.hull(), target, to.part.begin(), {});
+    if (source.queues && !from.is_out_at(where)) return done;
+    done.wait();
+    return {};
 }
 
 /// Copies at the host, from the first byte of each end.
@@ -123,17 +106,20 @@ void buffer::copy(const buffer& source, std::size_t from, buffer& target, std::s
     const auto copy_in = [&](space where) {
         const std::array wanted{source.to_read(where, read).bytes, target.to_write(where, write).bytes};
         std::array<byte_lease, 2> taken;
+        fence done;
         lease_together(wanted, taken, [&] {
             if (backends::is_host(where)) {
                 return detail::copy_at_host(taken[0].data(), begin.part, taken[1].data(), end.part);
             }
             try {
-                detail::copy_at(where, begin, end);
+                done = detail::copy_at(where, begin, end);
             } catch (const error& failure) {
                 const detail::request asked{.part = end.part, .where = where, .verb = "to copy to"};
                 detail::tell_of_access(end.of, asked, failure);
             }
         });
+        if (!done.native()) return;
+        for (byte_lease& each : taken) each.end_with({.done = done, .on = {}, .transfer = true});
     };
     if (begin.part.size() != end.part.size()) {
         throw error(error_code::invalid_argument,

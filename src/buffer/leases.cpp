@@ -115,14 +115,14 @@ bool queue_work_of(guarded& state, space where, const region& part, bool writes,
     return true;
 }
 
-void end_lease_with(core& of, std::uint64_t ticket, fence done) {
+void end_lease_with(core& of, std::uint64_t ticket, work left) {
     end_lease(of, ticket, [&](lock& through, std::uint64_t number) {
-        if (done.native()) through->holds.work().reserve(through->holds.size() + 1);
+        if (left.done.native()) through->holds.work().reserve(through->holds.size());  // this lease is one of them
         const hold ended = through->holds.end(number);
         record_end(*through, ended);
-        if (!done.native()) return;
+        if (!left.done.native()) return;
         through->holds.work().add({.part = ended.part, .where = ended.where.id(), .writes = ended.what != access::read},
-                                  {.done = std::move(done), .on = {}, .unordered = true});
+                                  std::move(left));
     });
 }
 

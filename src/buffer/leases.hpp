@@ -20,8 +20,9 @@ inline byte_lease lease_of(core& of, const copy& there, const request& asked, st
                       native);
 }
 
-/// Ends the lease `ticket` with work that goes on until `done`. Throws std::bad_alloc, and the lease is held then.
-void end_lease_with(core& of, std::uint64_t ticket, fence done);
+/// Ends the lease `ticket` with work that goes on. Throws std::bad_alloc where the device does not queue work itself,
+/// and the lease is held then: else room was made when it was taken.
+void end_lease_with(core& of, std::uint64_t ticket, work left);
 
 /// Makes room for the queued work of one more lease at `where`, and of all leases that are held, so that their ends
 /// need no memory.

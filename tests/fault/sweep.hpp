@@ -21,11 +21,16 @@ namespace unibuf::test {
 struct tried;
 struct state_case;
 
+/// Whether what is denied memory may have done some of its work: it is several calls, or the fake that queues needs
+/// memory for each row.
+enum class in_steps { never, where_queued, always };
+
 /// A verb, and what it writes into a copy of the content.
 struct verb_case {
     const char* name;
     void (*call)(tried&, space d);
     void (*after)(const tried&, std::vector<std::byte>& content);
+    in_steps steps = in_steps::never;
 
     friend void PrintTo(const verb_case& of, std::ostream* out) { *out << of.name; }
 };
@@ -52,6 +57,9 @@ protected:
 
     /// Tries the verb in each state, with each call failing once.
     void try_all(const failing& fails);
+
+    /// Returns whether what fails may fail half way, and leave some of what was to be written: a device may.
+    virtual bool may_end_half_way() const { return false; }
 
 private:
     bool try_one(const state_case& state, std::size_t size, unsigned n, bool host_first, const failing& fails);

@@ -121,9 +121,21 @@ bool context::is_captured(stream_handle named) {
     return capturing != capture_none;
 }
 
+/// Where there is no memory for a fence, waits: what is queued cannot be taken back.
 fence context::mark(stream_handle stream) {
-    auto work = std::make_shared<queued_work>(*this);
-    check(api().cuEventRecord(work->native(), stream), "a fence cannot be queued");
+    const auto record_in = [&](const queued_work& work) {
+        check(api().cuEventRecord(work.native(), stream), "a fence cannot be queued");
+    };
+    std::shared_ptr<queued_work> work;
+    try {
+        work = std::make_shared<queued_work>(*this);
+    } catch (const std::bad_alloc&) {
+        queued_work here(*this);
+        record_in(here);
+        here.wait(forever);
+        return {};
+    }
+    record_in(*work);
     return fence(std::move(work));
 }
 

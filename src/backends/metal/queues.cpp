@@ -1,6 +1,8 @@
 // backends/metal/queues.cpp
 #include "backends/metal/queues.hpp"
 
+#include "backends/fence_of.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -77,7 +79,7 @@ fence queues::commit(known& to, id commands, std::vector<fence> earlier) const {
     const std::lock_guard lock(to.mutex);
     metal::commit(commands);
     const place end = signal(to, marker);
-    return fence(std::make_shared<committed_work>(std::move(kept), end, std::move(earlier)));
+    return fence_of<committed_work>(std::move(kept), end, std::move(earlier));
 }
 
 fence queues::record(queue on) {
@@ -87,7 +89,7 @@ fence queues::record(queue on) {
     if (!on) join(commands);
     owned kept = owned::retained(commands);
     const std::lock_guard lock(to.mutex);
-    return fence(std::make_shared<committed_work>(std::move(kept), signal(to, commands), std::vector<fence>()));
+    return fence_of<committed_work>(std::move(kept), signal(to, commands), std::vector<fence>());
 }
 
 /// The program's next command buffers on the queue wait by one that only waits, as Metal's documents have it; unibuf's

@@ -4,6 +4,7 @@
 #include <utility>
 #include <vector>
 
+#include "backends/fence_of.hpp"
 #include "backends/opencl/api.hpp"
 #include "unibuf/fence.hpp"
 
@@ -45,7 +46,7 @@ private:
     event done_;
 };
 
-inline fence fence_of(event done) { return fence(std::make_shared<queued_work>(std::move(done))); }
+inline fence fence_of(event done) { return backends::fence_of<queued_work>(std::move(done)); }
 
 /// Returns the event of a fence, or null where it has none.
 inline cl_event event_of(const fence& work) noexcept {
