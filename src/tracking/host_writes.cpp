@@ -333,10 +333,46 @@ void host_writes::end_free(byte_range range) {
     }
 }
 
+/// Watches bytes of memory that was new, of which the host is current, and keeps what was touched of them.
+void host_writes::watch_fresh(byte_range in) {
+    const auto fresh_at_host = [](const knowledge& k) { return k.out == pointers::fresh && k.at_host(); };
+    for (const byte_range& each : known_.where(in, fresh_at_host)) {
+        // In the units at its ends other bytes may be watched, so these units count as touched.
+        for (const byte_range& edge : units_.cut_by(each)) {
+            found_.push_back(edge.clipped_to(each));
+            arm(edge.clipped_to(each));
+        }
+        if (const byte_range inner = units_.within(each); !inner.empty()) watch_->arm_fresh(inner, found_);
+        coherence::expose(known_, each, pointers::watched);
+        keep_found();
+    }
+}
+
+void host_writes::begin_pinning() {
+    if (!watch_ || watch_->compares()) return;
+    try {
+        watch_fresh(known_.whole());
+        memory_was_used();
+        collect(known_.whole());
+        pinning_ = true;
+    } catch (const std::exception&) {
+        give_up();
+    }
+}
+
+void host_writes::end_pinning() noexcept {
+    if (!pinning_) return;
+    try {
+        collect(known_.whole());
+    } catch (const std::exception&) {
+        give_up();
+    }
+    pinning_ = false;
+}
+
 /// Gives up watching: what was written since the last scan is not known.
 void host_writes::give_up() {
     watch_.reset();
-    pinning_ = nullptr;
     images_.forget_all();
     found_ = {};
     pending_ = {};

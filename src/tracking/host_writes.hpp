@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "coherence/directory.hpp"
-#include "tracking/content_watch.hpp"
 #include "tracking/held_ranges.hpp"
 #include "tracking/policy.hpp"
 #include "tracking/unit_images.hpp"
@@ -51,8 +50,8 @@ public:
         if (watch_) watch_->was_used();
     }
 
-    // Between these two a driver may fault pages in for writing, as it pins them: that is not taken for the program's
-    // writes. What the program writes is found as ever.
+    // Between these two a driver may fault pages in for writing, as it pins them. Which of them the program has written
+    // is not known then: where the host is current they count as written, elsewhere as not.
     void begin_pinning();
     void end_pinning() noexcept;
 
@@ -196,12 +195,12 @@ private:
     std::uint64_t buffer_;
     tracking::units units_;
     bool values_known_ = true;
-    tracking::content_watch* pinning_ = nullptr;  // is `watch_` while pages are pinned
-    bool used_ = false;                           // the memory was used before the first pointer
-    std::vector<byte_range> found_;               // units that a look has found, before anything is made of that
-    byte_ranges pending_;                         // ranges that were found, and not told yet
-    byte_ranges conflicts_;  // of those, the ones that a device had newer, where no image told what was written
-    byte_ranges unseen_;     // written by a device that shares the memory: writes are found once the host has seen it
+    bool pinning_ = false;           // a driver may be faulting pages in for writing
+    bool used_ = false;              // the memory was used before the first pointer
+    std::vector<byte_range> found_;  // units that a look has found, before anything is made of that
+    byte_ranges pending_;            // ranges that were found, and not told yet
+    byte_ranges conflicts_;          // of those, the ones that a device had newer, where no image told what was written
+    byte_ranges unseen_;  // written by a device that shares the memory: writes are found once the host has seen it
     unit_images images_;
     std::vector<tracking::section_history> sections_;
 };

@@ -18,12 +18,15 @@ void host_writes::keep_found() {
     images_.note_found(found);
     byte_ranges looked_at;
     byte_ranges certain;
+    byte_ranges unknown;
     for (const byte_range& each : found) {
         known_.for_each_run(each, [&](byte_range piece, const knowledge& k) {
-            if (k.watched() || k.out == pointers::fresh) looked_at.add(piece);
-            if (is_newer_elsewhere(k)) certain.add(images_.missing(piece));
+            if (!k.watched() && k.out != pointers::fresh) return;
+            looked_at.add(piece);
+            if (is_newer_elsewhere(k)) (pinning_ ? unknown : certain).add(images_.missing(piece));
         });
     }
+    looked_at.take_out(unknown);
     conflicts_.add(certain);
     pending_.add(looked_at);
     tracking::empty_out(found_);

@@ -1,7 +1,7 @@
 // tracking/watch.hpp: which bytes of an allocation the program has written, without being told.
 //
-// A write is found by its unit: a page where the kernel finds it, a cache line where contents are compared. Writes of
-// the value that was there may be missed where contents are compared: they change nothing.
+// The kernel finds a write by its page. Where it cannot, and where a page is written again and again, the contents are
+// compared: then a write is found by its line of 64 bytes, and one of the value that was there is none.
 #pragma once
 
 #include <cstddef>
@@ -12,6 +12,9 @@
 
 #include "coherence/byte_range.hpp"
 #include "coherence/byte_ranges.hpp"
+#include "tracking/compared.hpp"
+#include "tracking/hot_pages.hpp"
+#include "tracking/kernel.hpp"
 #include "tracking/units.hpp"
 
 namespace unibuf::tracking {
@@ -23,47 +26,76 @@ namespace unibuf::tracking {
 /// written since is not known then, and counts as written.
 class watch {
 public:
-    virtual ~watch() = default;
+    enum class mapping { own, common };
 
-    /// Returns how exactly a write is known: what is found are whole units.
-    virtual units in_units() const noexcept = 0;
+    /// The kernel watches `pages`, which were added to it: alone, until the watch ends, or with all of a mapping. The
+    /// last one may have other bytes behind the memory's end, which nobody else uses. What is before and behind the
+    /// pages is compared.
+    watch(std::span<std::byte> memory, byte_range pages, mapping kind);
+    ~watch();
+    watch(const watch&) = delete;
+    watch& operator=(const watch&) = delete;
+
+    /// Returns how exactly it is known which writes are found, and which are forgotten: by whole units.
+    units in_units() const noexcept { return units_; }
 
     /// Returns whether all contents are compared. Then a write costs no more where it is watched; else it pays not to
     /// watch what is rewritten all the time.
-    virtual bool compares() const noexcept = 0;
+    bool compares() const noexcept { return pages_.empty(); }
 
     /// Returns the ranges whose contents are compared.
-    virtual byte_ranges compared() const = 0;
+    byte_ranges compared() const;
 
     /// Returns whether some of `range` is.
-    virtual bool compares_any_of(byte_range range) const noexcept = 0;
+    bool compares_any_of(byte_range range) const noexcept;
 
     /// Copies what the bytes of `range` that are compared held when they were armed or scanned last. `to` is the place
     /// of all of `range`, and what is there of other bytes stays. REQUIRES: all of it is armed.
-    virtual void copy_images(byte_range range, std::byte* to) const noexcept = 0;
+    void copy_images(byte_range range, std::byte* to) const noexcept;
 
     /// Writes to `range` are found from now on; what came before is forgotten. The ends of `range` are rounded outwards
-    /// to multiples of the unit.
-    virtual void arm(byte_range range) = 0;
+    /// to whole units.
+    void arm(byte_range range);
 
-    /// Writes to `range`, rounded inwards, are not found until it is armed again, and cost nothing.
-    virtual void disarm(byte_range range) = 0;
+    /// Writes to `range`, rounded inwards, need not be found until it is armed again, and cost nothing.
+    void disarm(byte_range range);
 
     /// Adds what was written of `range`, rounded outwards and armed all over, since it was armed or scanned. Later
     /// writes are found by the next scan: none is missed. Where it throws, what was found until then has been added,
     /// and all else is left for the next scan.
-    virtual void scan(byte_range range, std::vector<byte_range>& written) = 0;
+    void scan(byte_range range, std::vector<byte_range>& written);
 
     /// Returns whether anything of `range` was written, and leaves that for the next scan to find.
-    virtual bool any_written(byte_range range) = 0;
+    bool any_written(byte_range range);
 
-    // touched and arm_fresh are for memory that was zero, and was not armed since. Both add what anybody has written
-    // since of `range`, rounded outwards. arm_fresh arms it too, and misses nothing in between.
     /// Notes that the memory was used before, and was made zero where that is asked for. What was touched is found by
     /// contents then, and a zero that was written does not count.
-    virtual void was_used() noexcept {}
-    virtual void touched(byte_range range, std::vector<byte_range>& found) = 0;
-    virtual void arm_fresh(byte_range range, std::vector<byte_range>& found) = 0;
+    void was_used() noexcept { used_ = true; }
+
+    // These are for memory that was zero, and was not armed since. Both add what anybody has written since of `range`,
+    // rounded outwards. arm_fresh arms it too, and misses nothing in between.
+    void touched(byte_range range, std::vector<byte_range>& found);
+    void arm_fresh(byte_range range, std::vector<byte_range>& found);
+
+private:
+    std::span<std::byte> kernel_pages(byte_range range) const noexcept;
+    byte_ranges beside_pieces(byte_range range) const;
+    void look(byte_range range, kernel::look_for what, std::vector<byte_range>& found, std::size_t most) const;
+    void not_zero(byte_range range, std::vector<byte_range>& found) const;
+    void cool(byte_range range, std::vector<byte_range>& written);
+    void heat(byte_range range);
+    void forget_hot(byte_range range) noexcept;
+    bool is_hot(const compared_piece& of) const noexcept { return pages_.contains(of.at()); }
+
+    std::span<std::byte> memory_;
+    byte_range pages_;  // that the kernel watches, but for hot ones
+    mapping kind_;
+    units units_;
+    std::vector<compared_piece> pieces_;  // in their order
+    hot_pages learned_;
+    std::vector<byte_range> seen_;  // what the kernel has told, and was not told on yet
+    bool armed_ = false;            // some pages were armed at some time
+    bool used_ = false;             // the memory was used before this watch
 };
 
 /// Returns which bytes of `memory`, in private pages that were zero at first, lie in pages that somebody may have

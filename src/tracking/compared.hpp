@@ -1,0 +1,57 @@
+// tracking/compared.hpp: memory whose writes are found by comparing it with an image of it.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "coherence/byte_range.hpp"
+
+namespace unibuf::tracking {
+
+/// A piece of the host's memory, with an image of what it held when it was looked at last. Offsets are those of the
+/// memory that it is a piece of. Not thread-safe, but for the writers of the memory.
+///
+/// Other threads may be writing what is read here. An image is what one reading gave: a store that comes later makes
+/// the memory another one, and the next look finds it.
+class compared_piece {
+public:
+    /// A write is found by its line, counted from where the piece begins.
+    static constexpr std::size_t line = 64;
+
+    compared_piece(std::span<const std::byte> memory, byte_range at);
+
+    byte_range at() const noexcept { return at_; }
+
+    // A range is one that shares bytes with the piece, and is rounded outwards to lines.
+
+    /// Takes the image of `range`. What was written there is found no more.
+    void take(byte_range range) noexcept;
+
+    bool is_as_it_was(byte_range range) const noexcept;
+
+    /// Adds the lines of `range` that are not as they were, and takes their image.
+    void scan(byte_range range, std::vector<byte_range>& written);
+
+    /// Returns how many scans, one after the other, have found nothing.
+    unsigned quiet() const noexcept { return quiet_; }
+
+    /// Adds the lines of `range` that hold anything but zeros.
+    void not_zero(byte_range range, std::vector<byte_range>& found) const;
+
+    /// Copies the image of `range`, of which the piece may have only a part, to its place: `to` is that of the range's
+    /// first byte.
+    void copy_image(byte_range range, std::byte* to) const noexcept;
+
+private:
+    byte_range lines_of(byte_range range) const noexcept;
+    bool take_line(byte_range bytes) noexcept;
+
+    std::span<const std::byte> memory_;  // of the piece
+    byte_range at_;
+    std::unique_ptr<std::byte[]> image_;
+    unsigned quiet_ = 0;
+};
+
+}  // namespace unibuf::tracking
