@@ -153,7 +153,10 @@ void joint_transfer::move_all(const one_way& what) {
     for (const backends::move_of& each : what.moves) bytes += each.host.size();
     const trace::told_copy told(what.members.front().of->id(), space::from_id(what.like.from),
                                 space::from_id(what.like.to), nullptr, nullptr, bytes);
-    attempt([&] { by.move_many(way, what.moves, done); });
+    attempt([&] {
+        done.reserve(what.moves.size());
+        by.move_many(way, what.moves, done);
+    });
     for (const fence& each : done) attempt([&] { each.wait(); });
     if (failure) std::rethrow_exception(failure);
 }

@@ -5,6 +5,8 @@
 #include <iterator>
 #include <utility>
 
+#include "containers/give_back.hpp"
+
 namespace unibuf {
 
 byte_ranges::byte_ranges(byte_range only) {
@@ -84,6 +86,7 @@ void byte_ranges::take_out(byte_range range) {
     if (!head.empty()) *gone++ = head;
     if (!tail.empty()) *--rest = tail;
     all_.erase(gone, rest);
+    give_back(all_);
 }
 
 void byte_ranges::take_out(const byte_ranges& less) {

@@ -8,6 +8,8 @@
 #include <utility>
 #include <vector>
 
+#include "containers/give_back.hpp"
+
 namespace unibuf {
 
 /// A Piece has `begin`, and moves without throwing. Finding one is logarithmic in their number; inserting one moves
@@ -79,7 +81,8 @@ public:
     /// Takes all pieces out; the room for one chunk stays.
     void clear() noexcept {
         first_.clear();
-        more_ = {};
+        more_.clear();
+        give_back(more_);
         size_ = 0;
     }
 
@@ -173,6 +176,7 @@ private:
         assert(first != 0);
         more_.erase(more_.begin() + static_cast<std::ptrdiff_t>(first - 1),
                     more_.begin() + static_cast<std::ptrdiff_t>(last - 1));
+        give_back(more_);
     }
 
     /// Joins a chunk that has got small, or is empty, with one beside it, where there is room.

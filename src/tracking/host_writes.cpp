@@ -374,7 +374,7 @@ void host_writes::end_pinning() noexcept {
 void host_writes::give_up() {
     watch_.reset();
     images_.forget_all();
-    found_ = {};
+    tracking::empty_out(found_);
     pending_ = {};
     conflicts_ = {};
     coherence::stop_watching(known_, known_.whole());

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "coherence/byte_range.hpp"
+#include "containers/give_back.hpp"
 
 namespace unibuf::tracking {
 
@@ -25,15 +26,11 @@ void make_room(std::vector<T>& in, std::size_t more) {
     if (in.capacity() - in.size() < more) in.reserve(std::max(in.size() + more, 2 * in.capacity()));
 }
 
-/// Empties a list that is used again and again; one that has been long gives its memory back.
+/// Empties a list that is used again and again.
 template <class T>
 void empty_out(std::vector<T>& list) noexcept {
-    constexpr std::size_t worth_keeping = 256;
-    if (list.capacity() > worth_keeping) {
-        list = {};
-    } else {
-        list.clear();
-    }
+    list.clear();
+    give_back(list);
 }
 
 struct units {

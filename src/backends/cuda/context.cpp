@@ -121,10 +121,12 @@ bool context::is_captured(stream_handle named) {
     return capturing != capture_none;
 }
 
-/// Where there is no memory for a fence, waits: what is queued cannot be taken back.
+/// Where there can be no fence, waits: what is queued cannot be taken back.
 fence context::mark(stream_handle stream) {
     const auto record_in = [&](const queued_work& work) {
-        check(api().cuEventRecord(work.native(), stream), "a fence cannot be queued");
+        const result status = api().cuEventRecord(work.native(), stream);
+        if (status != success && !is_lost(status)) api().cuStreamSynchronize(stream);
+        check(status, "a fence cannot be queued");
     };
     std::shared_ptr<queued_work> work;
     try {

@@ -219,4 +219,18 @@ void context::start(cl_command_queue queue) {
     if (status != success) fail(status, fmt::format("{}: queued work cannot be started", description_));
 }
 
+fence context::submitted(cl_command_queue queue, event last) {
+    fence end = fence_of(std::move(last));
+    try {
+        start(queue);
+    } catch (...) {
+        try {
+            end.wait();
+        } catch (const error&) {  // the first failure is told
+        }
+        throw;
+    }
+    return end;
+}
+
 }  // namespace unibuf::backends::cl

@@ -76,11 +76,8 @@ public:
     /// Starts the work that is on `queue`.
     void start(cl_command_queue queue);
 
-    /// Starts the work that is on `queue`, and makes its last event a fence.
-    fence submitted(cl_command_queue queue, event last) {
-        start(queue);
-        return fence_of(std::move(last));
-    }
+    /// Starts the work that is on `queue`, and makes its last event a fence. Where it throws, nothing goes on any more.
+    fence submitted(cl_command_queue queue, event last);
 
 private:
     /// A queue that a lease has named, and its end, if somebody has it and nobody has asked for it.
