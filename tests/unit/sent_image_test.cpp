@@ -2,6 +2,8 @@
 // meanwhile.
 #include <array>
 #include <atomic>
+#include <functional>
+#include <ostream>
 #include <string>
 #include <thread>
 #include <vector>
@@ -22,6 +24,8 @@ struct layout {
     std::size_t flag;     // its offset
     bool given = false;   // memory of the program, which begins and ends within pages
     bool column = false;  // the flag is sent as a byte of a column
+
+    friend void PrintTo(const layout& of, std::ostream* out) { *out << of.name; }
 };
 
 constexpr std::array layouts{layout{"one_byte", 1, 0},
@@ -82,6 +86,48 @@ TEST_P(a_flag, that_is_set_while_its_transfer_waits_is_what_the_host_has) {
         flag = std::byte{1};
         const lease<const std::byte> there = sent().read(later.where());
         EXPECT_EQ(kernel_read(all().read(later.where()).native())[GetParam().flag], std::byte{1}) << "round " << round;
+    }
+}
+
+/// Every history of so many steps: whatever stores, transfers that wait, looks and arrivals beside it come in which
+/// order, all spaces have what was stored last.
+TEST_P(a_flag, has_one_value_after_every_short_history) {
+    fake_device& later = fake_device::get({.asynchronous = true});
+    const space other("debug:0");
+    const std::size_t at = GetParam().flag;
+    const std::size_t beside = at == 0 ? 1 : at - 1;
+    int any = 0;
+    std::byte& flag = all().host()[at];
+    set_often(flag, later.where());
+    std::byte wanted = flag;
+    const std::array steps{
+        std::function([&] { flag = wanted = std::byte{1}; }),
+        std::function([&] { flag = wanted = std::byte{2}; }),
+        std::function([&] { sent().prefetch(later.where(), {.on = queue{&any}}); }),
+        std::function([&] { later.queued().run_all(); }),
+        std::function([&] { static_cast<void>(sent().read(other)); }),
+        std::function([&] { static_cast<void>(all().state()); }),
+        std::function([&] { all().write(host, {.offset = at, .count = 1})[0] = wanted = std::byte{3}; }),
+        std::function([&] {
+            if (GetParam().bytes == 1) return;
+            kernel_write(all().write(later.where(), {.offset = beside, .count = 1}).native(), 0, of(1, 9));
+            static_cast<void>(all().read(host, {.offset = beside, .count = 1}));
+        }),
+    };
+    const unsigned length = has_address_sanitizer || has_thread_sanitizer ? 3 : 5;
+    unsigned histories = 1;
+    for (unsigned i = 0; i < length; ++i) histories *= steps.size();
+    for (unsigned history = 0; history < histories; ++history) {
+        flag = wanted = std::byte{4};
+        for (const space each : {other, later.where()}) static_cast<void>(all().read(each));
+        for (unsigned i = 0, left = history; i < length; ++i, left /= steps.size()) steps[left % steps.size()]();
+        const access_options alone{.offset = at, .count = 1};
+        const std::byte here = all().read(host, alone)[0];
+        const std::byte there = kernel_read(all().read(later.where(), alone).native())[0];
+        const std::byte elsewhere = all().read(other, alone)[0];
+        ASSERT_TRUE(here == wanted && there == wanted && elsewhere == wanted)
+            << "history " << std::oct << history << ", its first step last: wanted " << int(wanted) << ", host "
+            << int(here) << ", later " << int(there) << ", other " << int(elsewhere);
     }
 }
 
