@@ -7,6 +7,7 @@
 #include <random>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "default_device.hpp"
@@ -277,6 +278,34 @@ bench::figures bytes_of_untouched() {
     for (std::size_t i = 0; i != rounds; ++i) over.read("debug:0").release();
     return {static_cast<double>(over.statistics().bytes_moved() - before), static_cast<double>(rounds * part.size())};
 }
+
+/// Measures memory of the program's own that begins and ends within pages against such as has whole pages: all is said
+/// to be written, and moves.
+bench::figures edges(std::size_t bytes) {
+    std::vector<std::byte> memory(bytes + 2 * page);
+    const std::size_t first = page - reinterpret_cast<std::uintptr_t>(memory.data()) % page;
+    const auto made = [&](std::size_t begin) {
+        unibuf::buffer over = unibuf::buffer::over(std::span(memory).subspan(begin, bytes), nullptr,
+                                                   {.hint = unibuf::memory_hint::gpu_preferred});
+        over.host();
+        return over;
+    };
+    const auto use = [](unibuf::buffer& of) {
+        of.mark_host_dirty();
+        benchmark::DoNotOptimize(of.device().handle);
+    };
+    unibuf::buffer within = made(first + 1);
+    std::vector<std::byte> others = std::exchange(memory, std::vector<std::byte>(bytes + 2 * page));
+    unibuf::buffer whole = made(page - reinterpret_cast<std::uintptr_t>(memory.data()) % page);
+    return bench::in_ns(bench::in_typical_turns(51 * 4, [&] { use(within); }, [&] { use(whole); }));
+}
+
+const bench::declared compared_edges(
+    {.name = "compared.edges",
+     .unit = "ns",
+     .goal = bench::ratio_at_most(1.05),
+     .cases = joined(at_each_device("1 MiB at an odd address", [] { return edges(mib); }),
+                     at_each_device("64 MiB at an odd address", [] { return edges(64 * mib); }))});
 
 const bench::declared over_untouched({.name = "over.untouched",
                                       .unit = "bytes",

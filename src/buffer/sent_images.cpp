@@ -62,6 +62,21 @@ void take_images(guarded& state, promise& in, part_list& parts, image_list& to) 
     parts.append(others);
 }
 
+std::vector<backends::move_of> moves_of(const part_list& parts, const image_list& images, backends::memory& host,
+                                        backends::memory& to) {
+    std::vector<backends::move_of> result;
+    if (!std::ranges::all_of(parts, &region::is_range)) return result;
+    result.reserve(parts.size());
+    const std::size_t as_they_are = parts.size() - images.size();
+    for (std::size_t i = 0; i < parts.size(); ++i) {
+        const byte_range range = parts[i].hull();
+        const std::byte* const from =
+            i < as_they_are ? host.host_address() + range.begin : images[i - as_they_are].bytes();
+        result.push_back({&to, range.begin, {const_cast<std::byte*>(from), range.size()}});  // is only read
+    }
+    return result;
+}
+
 sent_images::sending sent_images::take(const host_writes& from, const region& part) {
     image& result = unused(part.hull().size());
     from.copy_as_sent(part.hull(), result.bytes.get());

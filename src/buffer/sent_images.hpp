@@ -8,6 +8,7 @@
 #include <list>
 #include <memory>
 #include <utility>
+#include <vector>
 
 #include "backends/backend.hpp"
 #include "coherence/directory.hpp"
@@ -87,5 +88,10 @@ using image_list = few<sent_images::sending, 1>;
 /// rectangle all is sent as it is, in one call, and what should have been an image is sent once more by the next
 /// access. REQUIRES: pointers are out.
 void take_images(guarded& state, coherence::directory::promise& in, part_list& parts, image_list& to);
+
+/// Returns the moves of `parts`, of which the last ones are sent from `images`, for a call that does them all; none
+/// where some part is no range.
+std::vector<backends::move_of> moves_of(const part_list& parts, const image_list& images, backends::memory& host,
+                                        backends::memory& to);
 
 }  // namespace unibuf::detail

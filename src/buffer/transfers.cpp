@@ -161,6 +161,9 @@ void transfers::start_moves(std::span<const step> group, time_point begin) {
     backends::memory& to = *lock_->copies.find(first.to)->memory;
     lock_->copies.find(first.to)->untouched = false;
     const queue on = queue_at(asked_, executor_of(first));
+    std::vector<backends::move_of> at_once;
+    const bool is_cut = !images.empty() && parts.size() > 1;
+    if (is_cut && !on && !lock_->copies.borrower_among(first.to)) at_once = moves_of(parts, images, from, to);
     backends::fences done;
     done.reserve(parts.size());
     few<std::optional<host_writes::own_write>, 1> guards;
@@ -175,10 +178,15 @@ void transfers::start_moves(std::span<const step> group, time_point begin) {
         const trace::told_copy told(lock_.of().id(), space::from_id(first.from), space::from_id(first.to), source,
                                     target, bytes_in(parts));
         try {
-            if (as_they_are != 0) {
-                move_parts(from, to, first.to == coherence::host, std::span(parts).first(as_they_are), on, done);
+            if (!at_once.empty()) {
+                backends::device_of(space::from_id(first.to)).move_many(backends::direction::to_device, at_once, done);
+                done.resize(parts.size(), done.back());
+            } else {
+                if (as_they_are != 0) {
+                    move_parts(from, to, first.to == coherence::host, std::span(parts).first(as_they_are), on, done);
+                }
+                for (const sent_images::sending& each : images) done.push_back(each.send(to, on));
             }
-            for (const sent_images::sending& each : images) done.push_back(each.send(to, on));
             for (const fence& each : done) {
                 if (awaits) each.wait();
             }
