@@ -78,8 +78,11 @@ std::vector<backends::move_of> moves_of(const part_list& parts, const image_list
 }
 
 sent_images::sending sent_images::take(const host_writes& from, const region& part) {
-    image& result = unused(part.hull().size());
-    from.copy_as_sent(part.hull(), result.bytes.get());
+    const byte_range hull = part.hull();
+    std::shared_ptr<const std::byte> compared_with = from.image(hull);
+    image& result = unused(compared_with ? 0 : hull.size());
+    if (!compared_with) from.copy_as_sent(hull, result.copy.get());
+    result.compared_with = std::move(compared_with);
     result.part = part;
     result.in_use = true;
     return sending(result);
@@ -100,7 +103,10 @@ sent_images::image& sent_images::unused(std::size_t bytes) {
         }
     }
     if (found != all_.end()) return *found;
-    return all_.emplace_back(image{.bytes = std::make_unique_for_overwrite<std::byte[]>(bytes), .room = bytes});
+    image made;
+    made.room = bytes;
+    if (bytes != 0) made.copy = std::make_unique_for_overwrite<std::byte[]>(bytes);
+    return all_.emplace_back(std::move(made));
 }
 
 void sent_images::wait() noexcept {
@@ -113,7 +119,9 @@ void sent_images::wait() noexcept {
 }
 
 sent_images::sending::~sending() {
-    if (image_) image_->in_use = false;
+    if (!image_) return;
+    image_->in_use = false;
+    if (!image_->taken.native()) image_->compared_with.reset();
 }
 
 sent_images::sending& sent_images::sending::operator=(sending&& other) noexcept {
@@ -122,7 +130,7 @@ sent_images::sending& sent_images::sending::operator=(sending&& other) noexcept 
 }
 
 const region& sent_images::sending::part() const noexcept { return image_->part; }
-const std::byte* sent_images::sending::bytes() const noexcept { return image_->bytes.get(); }
+const std::byte* sent_images::sending::bytes() const noexcept { return image_->bytes(); }
 void sent_images::sending::is_taken_by(const fence& done) noexcept { image_->taken = done; }
 
 fence sent_images::sending::send(backends::memory& to, queue on) const {

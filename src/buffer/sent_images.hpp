@@ -1,7 +1,8 @@
 // buffer/sent_images.hpp: images of bytes of the host's copy, which are sent in their place.
 //
-// What is found by comparing contents is sent as it was compared (tracking/host_writes.hpp). An image is a copy that
-// stays as it is until the device has taken it, which may be after the call, and after the end of all pointers.
+// What is found by comparing contents is sent as it was compared (tracking/host_writes.hpp). An image stays as it is
+// until the device has taken it, which may be after the call, and after the end of all pointers. It is the one that the
+// contents are compared with, or, where bytes are sent with others, a copy.
 #pragma once
 
 #include <cstddef>
@@ -21,7 +22,7 @@ namespace unibuf::detail {
 class host_writes;
 struct guarded;
 
-/// The images of one buffer, whose memory is used again. The buffer's lock guards all of it.
+/// The images of one buffer. The memory of copies is used again. The buffer's lock guards all of it.
 class sent_images {
     struct image;
 
@@ -67,11 +68,14 @@ public:
 
 private:
     struct image {
-        std::unique_ptr<std::byte[]> bytes;
-        std::size_t room = 0;
+        std::shared_ptr<const std::byte> compared_with;  // null where it is a copy
+        std::unique_ptr<std::byte[]> copy;
+        std::size_t room = 0;  // of the copy
         region part{};
         fence taken{};
         bool in_use = false;
+
+        const std::byte* bytes() const noexcept { return compared_with ? compared_with.get() : copy.get(); }
     };
 
     image& unused(std::size_t bytes);

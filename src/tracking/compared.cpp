@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <utility>
 
 #include "tracking/units.hpp"
 
@@ -18,7 +19,7 @@ void is_read_once(std::byte* read) noexcept { asm volatile("" : : "r"(read) : "m
 compared_piece::compared_piece(std::span<const std::byte> memory, byte_range at)
     : memory_(memory.subspan(at.begin, at.size())),
       at_(at),
-      image_(std::make_unique_for_overwrite<std::byte[]>(at.size())) {
+      image_(std::make_shared_for_overwrite<std::byte[]>(at.size())) {
     take(at);
 }
 
@@ -48,7 +49,17 @@ bool compared_piece::take_line(byte_range bytes) noexcept {
     return true;
 }
 
-void compared_piece::take(byte_range range) noexcept {
+/// Makes another image for this piece, where somebody has the one that it has. Only this takes it from others then: who
+/// has it gives it back under the same lock.
+void compared_piece::make_own() {
+    if (image_.use_count() == 1) return;
+    auto made = std::make_shared_for_overwrite<std::byte[]>(at_.size());
+    std::memcpy(made.get(), image_.get(), at_.size());
+    image_ = std::move(made);
+}
+
+void compared_piece::take(byte_range range) {
+    make_own();
     const byte_range lines = lines_of(range);
     std::memcpy(image_.get() + lines.begin, memory_.data() + lines.begin, lines.size());
 }
@@ -68,6 +79,7 @@ void compared_piece::scan(byte_range range, std::vector<byte_range>& written) {
         const std::size_t end = std::min(begin + block, lines.end);
         if (std::memcmp(memory_.data() + begin, image_.get() + begin, end - begin) == 0) continue;
         quiet_ = 0;
+        make_own();
         for (std::size_t at = begin; at < end; at += line) {
             const byte_range bytes{at, std::min(at + line, end)};
             if (take_line(bytes)) append(written, {at_.begin + bytes.begin, at_.begin + bytes.end});

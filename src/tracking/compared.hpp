@@ -26,8 +26,9 @@ public:
 
     // A range is one that shares bytes with the piece, and is rounded outwards to lines.
 
-    /// Takes the image of `range`. What was written there is found no more.
-    void take(byte_range range) noexcept;
+    /// Takes the image of `range`. What was written there is found no more. Throws std::bad_alloc, and has changed
+    /// nothing then, where somebody has the image.
+    void take(byte_range range);
 
     bool is_as_it_was(byte_range range) const noexcept;
 
@@ -40,17 +41,23 @@ public:
     /// Adds the lines of `range` that hold anything but zeros.
     void not_zero(byte_range range, std::vector<byte_range>& found) const;
 
+    /// Returns the image of `range`, which lies in the piece. It stays as it is for as long as somebody has it.
+    std::shared_ptr<const std::byte> image(byte_range range) const noexcept {
+        return {image_, image_.get() + (range.begin - at_.begin)};
+    }
+
     /// Copies the image of `range`, of which the piece may have only a part, to its place: `to` is that of the range's
     /// first byte.
     void copy_image(byte_range range, std::byte* to) const noexcept;
 
 private:
     byte_range lines_of(byte_range range) const noexcept;
+    void make_own();
     bool take_line(byte_range bytes) noexcept;
 
     std::span<const std::byte> memory_;  // of the piece
     byte_range at_;
-    std::unique_ptr<std::byte[]> image_;
+    std::shared_ptr<std::byte[]> image_;  // others have it while a device takes it
     unsigned quiet_ = 0;
 };
 

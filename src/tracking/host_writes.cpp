@@ -266,6 +266,11 @@ byte_ranges host_writes::imaged(byte_range range) const {
     return result;
 }
 
+std::shared_ptr<const std::byte> host_writes::image(byte_range range) const {
+    const auto unwatched = [](const knowledge& k) { return !k.watched(); };
+    return watch_ && !known_.any(range, unwatched) ? watch_->image(range) : nullptr;
+}
+
 void host_writes::copy_as_sent(byte_range range, std::byte* to) const {
     known_.for_each_run(range, [&](byte_range piece, const knowledge& k) {
         std::byte* const there = to + (piece.begin - range.begin);

@@ -91,6 +91,9 @@ public:
     /// Returns these bytes.
     byte_ranges imaged(byte_range range) const;
 
+    /// Returns `range` as it is to be sent, which stays so; null where it has to be copied for that.
+    std::shared_ptr<const std::byte> image(byte_range range) const;
+
     /// Copies `range` as it is to be sent.
     void copy_as_sent(byte_range range, std::byte* to) const;
 

@@ -62,6 +62,13 @@ bool watch::compares_any_of(byte_range range) const noexcept {
     return std::ranges::any_of(pieces_, [&](const compared_piece& each) { return each.at().overlaps(range); });
 }
 
+std::shared_ptr<const std::byte> watch::image(byte_range range) const noexcept {
+    for (const compared_piece& each : pieces_) {
+        if (each.at().contains(range)) return each.image(range);
+    }
+    return nullptr;
+}
+
 void watch::copy_images(byte_range range, std::byte* to) const noexcept {
     for (const compared_piece& each : pieces_) each.copy_image(range, to);
 }

@@ -49,6 +49,10 @@ public:
     /// Returns whether some of `range` is.
     bool compares_any_of(byte_range range) const noexcept;
 
+    /// Returns what the bytes of `range` held when they were armed or scanned last, which stays so; null where they are
+    /// not compared as one. REQUIRES: all of them are armed.
+    std::shared_ptr<const std::byte> image(byte_range range) const noexcept;
+
     /// Copies what the bytes of `range` that are compared held when they were armed or scanned last. `to` is the place
     /// of all of `range`, and what is there of other bytes stays. REQUIRES: all of it is armed.
     void copy_images(byte_range range, std::byte* to) const noexcept;
