@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <type_traits>
 #include <utility>
 
 #include "tracking/units.hpp"
@@ -32,25 +33,21 @@ byte_range compared_piece::lines_of(byte_range range) const noexcept {
 
 /// Takes the image of a line, or of the part of one that ends the piece. Returns whether it was another one.
 bool compared_piece::take_line(byte_range bytes) noexcept {
-    const std::byte* const memory = memory_.data() + bytes.begin;
-    std::byte* const image = image_.get() + bytes.begin;
-    std::array<std::byte, line> now;
-    if (bytes.size() == line) {  // the compiler needs no call where it knows the size
-        std::memcpy(now.data(), memory, line);
+    const auto take = [&](auto count) {
+        std::byte* const image = image_.get() + bytes.begin;
+        std::array<std::byte, line> now;
+        std::memcpy(now.data(), memory_.data() + bytes.begin, count);
         is_read_once(now.data());
-        if (std::memcmp(now.data(), image, line) == 0) return false;
-        std::memcpy(image, now.data(), line);
+        if (std::memcmp(now.data(), image, count) == 0) return false;
+        std::memcpy(image, now.data(), count);
         return true;
-    }
-    std::memcpy(now.data(), memory, bytes.size());
-    is_read_once(now.data());
-    if (std::memcmp(now.data(), image, bytes.size()) == 0) return false;
-    std::memcpy(image, now.data(), bytes.size());
-    return true;
+    };
+    // The compiler needs no call where it knows the count.
+    return bytes.size() == line ? take(std::integral_constant<std::size_t, line>()) : take(bytes.size());
 }
 
-/// Makes another image for this piece, where somebody has the one that it has. Only this takes it from others then: who
-/// has it gives it back under the same lock.
+/// Makes another image, where somebody has the one that is here. Whoever has one was given it, and gives it back, under
+/// the lock that guards this piece, too.
 void compared_piece::make_own() {
     if (image_.use_count() == 1) return;
     auto made = std::make_shared_for_overwrite<std::byte[]>(at_.size());
@@ -84,16 +81,6 @@ void compared_piece::scan(byte_range range, std::vector<byte_range>& written) {
             const byte_range bytes{at, std::min(at + line, end)};
             if (take_line(bytes)) append(written, {at_.begin + bytes.begin, at_.begin + bytes.end});
         }
-    }
-}
-
-void compared_piece::not_zero(byte_range range, std::vector<byte_range>& found) const {
-    const byte_range lines = lines_of(range);
-    const auto used = [](std::byte each) { return each != std::byte{0}; };
-    for (std::size_t at = lines.begin; at < lines.end; at += line) {
-        const std::size_t end = std::min(at + line, lines.end);
-        if (!std::ranges::any_of(memory_.subspan(at, end - at), used)) continue;
-        append(found, {at_.begin + at, at_.begin + end});
     }
 }
 

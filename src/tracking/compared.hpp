@@ -38,9 +38,6 @@ public:
     /// Returns how many scans, one after the other, have found nothing.
     unsigned quiet() const noexcept { return quiet_; }
 
-    /// Adds the lines of `range` that hold anything but zeros.
-    void not_zero(byte_range range, std::vector<byte_range>& found) const;
-
     /// Returns the image of `range`, which lies in the piece. It stays as it is for as long as somebody has it.
     std::shared_ptr<const std::byte> image(byte_range range) const noexcept {
         return {image_, image_.get() + (range.begin - at_.begin)};

@@ -171,10 +171,7 @@ void host_writes::find_in(byte_range range, space where, access what) {
             apply_pending(range);
         }
         if (elsewhere) {
-            for (byte_range each = range; each.begin < range.end; each.begin = each.end) {
-                each.end = std::min(range.end, (each.begin / section_bytes + 1) * section_bytes);
-                decide(each, found.bytes_in(each));
-            }
+            decide_sections(range, found);
         } else {
             if (changes_hands) take_for_written(range);
             const auto unseen = [](const knowledge& k) { return k.out == pointers::assumed && !k.at_host(); };
@@ -193,6 +190,22 @@ void host_writes::find_in(byte_range range, space where, access what) {
         give_up();
         end_free(range);
         if (changes_hands) take_for_written(range);
+    }
+}
+
+/// Decides on each section of `range`. Where all is watched already, and nothing was found, a section stays watched.
+void host_writes::decide_sections(byte_range range, const byte_ranges& found) {
+    const auto is_undecided = [](const knowledge& k) { return k.exposed() && !(k.watched() && k.at_host()); };
+    const bool decided = !known_.any(range, is_undecided);
+    for (byte_range each = range; each.begin < range.end; each.begin = each.end) {
+        const std::size_t section = each.begin / section_bytes;
+        each.end = std::min(range.end, (section + 1) * section_bytes);
+        const std::size_t written = found.empty() ? 0 : found.bytes_in(each);
+        if (decided && written == 0) {
+            sections_[section] = {};
+        } else {
+            decide(each, written);
+        }
     }
 }
 

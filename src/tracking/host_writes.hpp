@@ -169,6 +169,7 @@ private:
     void take_for_written(byte_range range);
     void take_out_pending(const byte_ranges& ranges);
     void end_free(byte_range range);
+    void decide_sections(byte_range range, const byte_ranges& found);
     void decide(byte_range in, std::size_t written);
     void watch_fresh(byte_range in);
     void arm(byte_range range);

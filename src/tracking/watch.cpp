@@ -173,8 +173,11 @@ bool watch::any_written(byte_range range) {
         if (each.at().overlaps(range) && !each.is_as_it_was(range)) return true;
     }
     std::vector<byte_range> first;
-    for (const byte_range& each : beside_pieces(range)) look(each, kernel::look_for::written, first, 1);
-    return !first.empty();
+    for (const byte_range& each : beside_pieces(range)) {
+        look(each, kernel::look_for::written, first, system::page_size());  // one is enough
+        if (!first.empty()) return true;
+    }
+    return false;
 }
 
 /// Adds the units that are not all zero. Mostly their first bytes tell.
