@@ -53,7 +53,8 @@ struct end_of_copy {
     bool is_out_at(space where) const {
         const lock through(of);
         const holds& held = through->holds;
-        return held.handle_is_out(where.id()) || held.view_is_out(where.id()) || held.stands_at(where);
+        return held.handle_is_out(where.id()) || held.view_is_out(where.id()) || held.stands_at(where) ||
+               through->pointers_reach(where);
     }
 };
 

@@ -145,6 +145,12 @@ struct guarded {
         return there && there->placed == placement::shared && !there->borrows();
     }
 
+    /// Returns whether pointers to the host's copy are out, and lead to the memory of the copy at `where`.
+    bool pointers_reach(space where) const noexcept {
+        const bool is_out = any_exposed || holds.view_is_out(coherence::host);
+        return is_out && (shares_host(where) || copies.lends_to_host(where.id()));
+    }
+
     /// Returns whether work is queued that uses the host's memory.
     bool host_memory_is_busy() const noexcept {
         return holds.work().any_at([this](coherence::space_id where) { return shares_host(space::from_id(where)); });

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <iterator>
 #include <utility>
 
 #include "coherence/transitions.hpp"
@@ -112,6 +113,11 @@ void host_writes::scan(const byte_ranges& ranges) {
 void host_writes::collect(byte_range range) {
     for (const byte_range& piece : known_.where(range, is_fresh)) watch_->touched(piece, found_);
     scan(known_.where(range, &knowledge::watched));
+    if (sent_live_.empty()) return;
+    const auto stays = [](const knowledge& k) { return k.watched() && k.at_host(); };
+    const byte_ranges looked_at = sent_live_.clipped_to(range);
+    for (const byte_range& each : looked_at) pending_.add(known_.where(each, stays));
+    sent_live_.take_out(range);
 }
 
 void host_writes::apply_pending(byte_range range) {
@@ -136,12 +142,13 @@ void host_writes::take_for_written(byte_range range) {
 void host_writes::take_out_pending(const byte_ranges& ranges) {
     pending_.take_out(ranges);
     conflicts_.take_out(ranges);
+    sent_live_.take_out(ranges);
 }
 
 /// Returns whether there is nothing to look at in `range`: its bytes are taken for written, or no pointer is out.
 bool host_writes::is_all_assumed(byte_range range) const {
     const auto looked_at = [](const knowledge& k) { return k.watched() || is_fresh(k); };
-    return found_.empty() && pending_.empty() && images_.empty() && !known_.any(range, looked_at);
+    return found_.empty() && pending_.empty() && sent_live_.empty() && images_.empty() && !known_.any(range, looked_at);
 }
 
 void host_writes::find(const byte_ranges& ranges, space where, access what) {
@@ -197,10 +204,12 @@ void host_writes::find_in(byte_range range, space where, access what) {
 void host_writes::decide_sections(byte_range range, const byte_ranges& found) {
     const auto is_undecided = [](const knowledge& k) { return k.exposed() && !(k.watched() && k.at_host()); };
     const bool decided = !known_.any(range, is_undecided);
+    const byte_range hull =
+        found.empty() ? byte_range() : byte_range{found.begin()->begin, std::prev(found.end())->end};
     for (byte_range each = range; each.begin < range.end; each.begin = each.end) {
         const std::size_t section = each.begin / section_bytes;
         each.end = std::min(range.end, (section + 1) * section_bytes);
-        const std::size_t written = found.empty() ? 0 : found.bytes_in(each);
+        const std::size_t written = each.overlaps(hull) ? found.bytes_in(each) : 0;
         if (decided && written == 0) {
             sections_[section] = {};
         } else {
@@ -395,6 +404,7 @@ void host_writes::give_up() {
     tracking::empty_out(found_);
     pending_ = {};
     conflicts_ = {};
+    sent_live_ = {};
     coherence::stop_watching(known_, known_.whole());
 }
 

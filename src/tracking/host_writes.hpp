@@ -68,7 +68,7 @@ public:
     /// Returns true where it is known at small cost that nothing of `range` was written since it was looked at last.
     bool is_unwritten(byte_range range) {
         const bool simple = watch_ && watch_->compares() && known_.is_one() && known_.first().watched() &&
-                            found_.empty() && pending_.empty() && writers_.for_good(range);
+                            found_.empty() && pending_.empty() && sent_live_.empty() && writers_.for_good(range);
         return simple && !watch_->any_written(range);
     }
 
@@ -97,9 +97,9 @@ public:
     /// Copies `range` as it is to be sent.
     void copy_as_sent(byte_range range, std::byte* to) const;
 
-    /// Notes that `part`, which is to be sent from images, is about to be sent as it is in the memory: it counts as
-    /// written.
-    void send_as_it_is(const byte_ranges& part) { pending_.add(part); }
+    /// Notes that `part`, which is to be sent from images, is about to be sent as it is in the memory. What the host is
+    /// still current in at the next look counts as written.
+    void send_as_it_is(const byte_ranges& part) { sent_live_.add(part); }
 
     /// Returns the directory as it would be now, with the writes everywhere found.
     coherence::directory look();
@@ -204,6 +204,7 @@ private:
     std::vector<byte_range> found_;  // units that a look has found, before anything is made of that
     byte_ranges pending_;            // ranges that were found, and not told yet
     byte_ranges conflicts_;          // of those, the ones that a device had newer, where no image told what was written
+    byte_ranges sent_live_;          // sent as they were in the memory, not as they were compared
     byte_ranges unseen_;  // written by a device that shares the memory: writes are found once the host has seen it
     unit_images images_;
     std::vector<tracking::section_history> sections_;

@@ -166,6 +166,31 @@ TEST_F(opencl_test, gives_its_own_handles) {
     EXPECT_NE(message.find("host"), std::string::npos);
 }
 
+/// The copy is held up, so that it comes after what the program stores next into the source.
+TEST_F(opencl_test, what_is_stored_after_a_copy_to_another_buffer_is_no_part_of_it) {
+    const cl::cl_command_queue others = new_queue();
+    const access_options on{.on = opencl::queue_of(others)};
+    buffer source(8192, {.device = where_});  // the device uses the host's memory
+    buffer target(8192, {.hint = memory_hint::gpu_preferred, .device = where_});
+    std::byte* const bytes = source.host();
+    std::fill_n(bytes, 8192, std::byte{1});
+    source.read(where_, on).release();
+    target.write(where_, on).release();
+    ok(api().clFinish(others));
+    gate closed(context(), opencl::handles_of(where_).queue);
+    std::jthread later([&] {
+        std::this_thread::sleep_for(50ms);
+        closed.open();
+    });
+    target.copy_from(source);
+    bytes[10] = std::byte{2};
+    later.join();
+    std::vector<std::byte> found(8192);
+    target.copy_to(std::span(found));
+    EXPECT_EQ(found, std::vector(8192, std::byte{1}));
+    api().clReleaseCommandQueue(others);
+}
+
 TEST_F(opencl_test, gives_the_cl_mem_of_a_copy) {
     const auto memory = device().allocate({.bytes = 100});
     const native_memory copy{.where = where_, .handle = memory->handle(), .offset = 0, .bytes = 100};

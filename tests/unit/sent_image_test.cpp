@@ -201,6 +201,24 @@ TEST(a_flag_beside_bytes_that_arrive, is_what_the_host_has) {
     }
 }
 
+/// A tall rectangle is sent in one call, as its memory is; its compared units count as written then, but not where the
+/// device has newer content by the next look.
+TEST(what_is_sent_as_it_is, is_no_store_of_the_program) {
+    for (const std::size_t offset : {std::size_t{0}, std::size_t{1459}}) {
+        constexpr std::size_t rows = 1025;
+        constexpr std::size_t row = 32;
+        std::vector<std::byte> memory(rows * row + offset);
+        buffer b = buffer::over(std::span(memory).subspan(offset), nullptr, {.hint = memory_hint::gpu_preferred});
+        const space device("debug:0");
+        const slice some[]{{0, rows}, {21, 24}};
+        buffer part = b.view(shape{rows, row}, 1, some);
+        static_cast<void>(part.read_write(device));
+        b.read_write(device)[21] = std::byte{7};
+        EXPECT_EQ(content(b, host, {.offset = 21, .count = 1}), of(1, 7)) << offset;
+        EXPECT_EQ(content(b, host, {.offset = 22, .count = 1}), of(1, 0)) << offset;
+    }
+}
+
 INSTANTIATE_TEST_SUITE_P(in, a_flag, testing::ValuesIn(layouts),
                          [](const auto& each) { return std::string(each.param.name); });
 

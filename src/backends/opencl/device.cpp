@@ -3,7 +3,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
 #include <cstdio>
+#include <cstring>
 #include <string_view>
 
 #include "backends/opencl/alias.hpp"
@@ -98,6 +101,47 @@ numbered_mem compute_device::create_buffer(std::size_t bytes, cl_bitfield flags,
              error_code::out_of_memory);
     }
     return {made, ++last};
+}
+
+bool compute_device::works_in_place() {
+    if (known_.about.aliases_lines) std::call_once(tried_in_place_, [this] { works_in_place_ = try_in_place(); });
+    return works_in_place_;
+}
+
+/// Lets the device copy what the host has written behind the driver's back, and write what the host then reads so.
+bool compute_device::try_in_place() {
+    constexpr std::size_t line = 64;
+    alignas(2 * line) std::array<unsigned char, 2 * line> block{};
+    unsigned char* const host = &block[line];  // aligned to no more than what the device asks for
+    const cl_context context = in().handles().context;
+    cl_int status = success;
+    const auto is_fine = [&] { return status == success; };
+    const std::array memories{
+        api().clCreateBuffer(context, mem_read_write | mem_use_host_ptr, line, host, &status),
+        is_fine() ? api().clCreateBuffer(context, mem_read_write, line, nullptr, &status) : nullptr};
+    const cl_command_queue queue =
+        is_fine() ? api().clCreateCommandQueue(context, in().handles().device, 0, &status) : nullptr;
+    const auto copy = [&](std::size_t from, std::size_t to) {
+        if (!is_fine()) return;
+        status = api().clEnqueueCopyBuffer(queue, memories[from], memories[to], 0, 0, line, 0, nullptr, nullptr);
+        if (is_fine()) status = api().clFinish(queue);
+    };
+    const auto set_host = [&](unsigned char value) { std::memset(host, value, line); };
+    bool result = true;
+    for (const unsigned char value :
+         std::array<unsigned char, 2>{1, 2}) {  // a driver may take the bytes once, when it first needs them
+        set_host(value);
+        copy(0, 1);
+        set_host(0);
+        copy(1, 0);
+        result =
+            result && is_fine() && std::all_of(host, host + line, [&](unsigned char each) { return each == value; });
+    }
+    for (const cl_mem each : memories) {
+        if (each) api().clReleaseMemObject(each);
+    }
+    if (queue) api().clReleaseCommandQueue(queue);
+    return result;
 }
 
 std::unique_ptr<memory> compute_device::allocate(const request& what) {

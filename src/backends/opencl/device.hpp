@@ -58,12 +58,20 @@ public:
         gone_->release();
     }
 
+    /// Returns whether memory of the host that the device uses is one with the host's, without a word to the driver. It
+    /// is tried once, for devices that are a CPU.
+    bool works_in_place();
+
     /// Makes a cl_mem.
     numbered_mem create_buffer(std::size_t bytes, cl_bitfield flags, void* host);
 
 private:
+    bool try_in_place();
+
     cl_device_id native_;
     facts known_;
+    std::once_flag tried_in_place_;
+    bool works_in_place_ = false;
     bool is_adopted_ = false;
     std::atomic<bool> has_ended_ = false;
     context* gone_ = nullptr;  // what was released: fences may refer to it
