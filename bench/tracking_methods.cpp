@@ -22,7 +22,8 @@
 #include <vector>
 
 #include "system/pages.hpp"
-#include "tracking/shadow.hpp"
+#include "tracking/compared.hpp"
+#include "tracking/watch.hpp"
 
 namespace {
 
@@ -120,13 +121,13 @@ private:
 
 class by_comparing final : public method {
 public:
-    explicit by_comparing(std::span<std::byte> memory) : all_{0, memory.size()}, watch_(memory) {}
-    void arm() override { watch_.arm(all_); }
-    void find(ranges& found) override { watch_.scan(all_, found); }
+    explicit by_comparing(std::span<std::byte> memory) : all_{0, memory.size()}, piece_(memory, all_) {}
+    void arm() override { piece_.take(all_); }
+    void find(ranges& found) override { piece_.scan(all_, found); }
 
 private:
     byte_range all_;
-    unibuf::tracking::shadow_watch watch_;
+    unibuf::tracking::compared_piece piece_;
 };
 
 class not_at_all final : public method {
