@@ -5,7 +5,9 @@
 
 #include <stdexcept>
 
+#include "backends/loader.hpp"
 #include "backends/opencl/api.hpp"
+#include "backends/opencl/event.hpp"
 #include "unibuf/error.hpp"
 #include "unibuf/space.hpp"
 
@@ -28,6 +30,51 @@ protected:
     }
 
     space where_;
+};
+
+/// Events that the caller completes.
+class user_events {
+public:
+    user_events() {
+        const backends::library opencl({"libOpenCL.so.1"});
+        opencl.find("clCreateUserEvent", create_);
+        opencl.find("clSetUserEventStatus", set_);
+    }
+
+    backends::cl::event make(backends::cl::cl_context context) const {
+        backends::cl::event made;
+        backends::cl::cl_int status = backends::cl::success;
+        *made.out() = create_(context, &status);
+        ok(status);
+        return made;
+    }
+    void set(backends::cl::cl_event event, backends::cl::cl_int status) const { ok(set_(event, status)); }
+
+private:
+    backends::cl::cl_event (*create_)(backends::cl::cl_context, backends::cl::cl_int*) = nullptr;
+    backends::cl::cl_int (*set_)(backends::cl::cl_event, backends::cl::cl_int) = nullptr;
+};
+
+/// Holds back all later work on a queue until it is opened, or goes.
+class gate {
+public:
+    gate(backends::cl::cl_context context, backends::cl::cl_command_queue queue) : event_(events_.make(context)) {
+        ok(backends::cl::api().clEnqueueBarrierWithWaitList(queue, 1, &event_.native(), nullptr));
+        ok(backends::cl::api().clFlush(queue));
+    }
+    ~gate() { open(); }
+    gate(const gate&) = delete;
+    gate& operator=(const gate&) = delete;
+
+    void open() {
+        if (!opened_) events_.set(event_.native(), backends::cl::complete);
+        opened_ = true;
+    }
+
+private:
+    user_events events_;
+    backends::cl::event event_;
+    bool opened_ = false;
 };
 
 }  // namespace unibuf::contract

@@ -3,18 +3,23 @@
 #include "unibuf/opencl.hpp"
 
 #include <dlfcn.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
+#include <cstdlib>
 #include <thread>
 
 #include "backends/loader.hpp"
+#include "backends/opencl/device.hpp"
 #include "backends/opencl/event.hpp"
 #include "contract/contract.hpp"
 #include "contract/opencl_fixture.hpp"
 #include "contract/wrong_queue.hpp"
+#include "system/pages.hpp"
 
 namespace unibuf::contract {
 namespace {
@@ -62,51 +67,6 @@ space adopted() {
     }();
     return once;
 }
-
-/// Events that the caller completes.
-class user_events {
-public:
-    user_events() {
-        const backends::library opencl({"libOpenCL.so.1"});
-        opencl.find("clCreateUserEvent", create_);
-        opencl.find("clSetUserEventStatus", set_);
-    }
-
-    cl::event make(cl::cl_context context) const {
-        cl::event made;
-        cl::cl_int status = cl::success;
-        *made.out() = create_(context, &status);
-        ok(status);
-        return made;
-    }
-    void set(cl::cl_event event, cl::cl_int status) const { ok(set_(event, status)); }
-
-private:
-    cl::cl_event (*create_)(cl::cl_context, cl::cl_int*) = nullptr;
-    cl::cl_int (*set_)(cl::cl_event, cl::cl_int) = nullptr;
-};
-
-/// Holds back all later work on a queue until it is opened, or goes.
-class gate {
-public:
-    gate(cl::cl_context context, cl::cl_command_queue queue) : event_(events_.make(context)) {
-        ok(api().clEnqueueBarrierWithWaitList(queue, 1, &event_.native(), nullptr));
-        ok(api().clFlush(queue));
-    }
-    ~gate() { open(); }
-    gate(const gate&) = delete;
-    gate& operator=(const gate&) = delete;
-
-    void open() {
-        if (!opened_) events_.set(event_.native(), cl::complete);
-        opened_ = true;
-    }
-
-private:
-    user_events events_;
-    cl::event event_;
-    bool opened_ = false;
-};
 
 class held_opencl_queue final : public held_queue {
 public:
@@ -189,6 +149,23 @@ TEST_F(opencl_test, what_is_stored_after_a_copy_to_another_buffer_is_no_part_of_
     target.copy_to(std::span(found));
     EXPECT_EQ(found, std::vector(8192, std::byte{1}));
     api().clReleaseCommandQueue(others);
+}
+
+/// A driver that works in place would copy the bytes onto themselves, and undo what the program stores meanwhile: here
+/// it could not, as nobody may write them.
+TEST_F(opencl_test, is_told_nothing_of_memory_that_it_uses_in_place) {
+    if (!cl::device_at(where_).works_in_place()) GTEST_SKIP() << device().about().description << " keeps its own bytes";
+    const std::size_t page = system::page_size();
+    void* const block = std::aligned_alloc(page, page);
+    const auto shared = device().alias({static_cast<std::byte*>(block), page}, {.bytes = page});
+    shared->publish_to_device(0, page, access::read_write, {});
+    ASSERT_EQ(::mprotect(block, page, PROT_READ), 0);
+    for (const std::size_t bytes : std::array<std::size_t, 4>{1, 64, 512, 4096}) {
+        shared->publish_to_device(0, bytes, access::read, {}).wait();
+        shared->publish_to_host(0, bytes, access::read, {}).wait();
+    }
+    ASSERT_EQ(::mprotect(block, page, PROT_READ | PROT_WRITE), 0);
+    std::free(block);
 }
 
 TEST_F(opencl_test, gives_the_cl_mem_of_a_copy) {

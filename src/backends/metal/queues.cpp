@@ -1,11 +1,11 @@
 // backends/metal/queues.cpp
 #include "backends/metal/queues.hpp"
 
-#include "backends/fence_of.hpp"
-
 #include <fmt/format.h>
 
 #include <algorithm>
+
+#include "backends/fence_of.hpp"
 
 namespace unibuf::backends::metal {
 

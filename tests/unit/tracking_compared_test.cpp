@@ -1,4 +1,4 @@
-// tests/unit/tracking_shadow_test.cpp: what a watch by comparing finds, by itself.
+// tests/unit/tracking_compared_test.cpp: what a watch by comparing finds, by itself.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -9,14 +9,14 @@
 #include "support/seeds.hpp"
 #include "tracking_pages.hpp"
 
-namespace unibuf::tracking::tracking_shadow_test {
+namespace unibuf::tracking::tracking_compared_test {
 namespace {
 
 using ranges = std::vector<byte_range>;
 
 constexpr std::size_t line = 64;
 
-class shadow_watch : public ::testing::Test {
+class a_compared_memory : public ::testing::Test {
 protected:
     static constexpr std::size_t bytes = 10 * line + 7;
 
@@ -45,7 +45,7 @@ protected:
 
 byte_range lines(std::size_t first, std::size_t count) { return {first * line, (first + count) * line}; }
 
-TEST_F(shadow_watch, is_for_a_small_page_and_less) {
+TEST_F(a_compared_memory, is_for_a_small_page_and_less) {
     std::vector<std::byte> page(std::max(system::page_size(), most_compared) + 1);
     EXPECT_EQ(make_watch(page, own_pages::none), nullptr);
     EXPECT_NE(make_watch(std::span(page).first(page.size() - 1), own_pages::none), nullptr);
@@ -53,7 +53,7 @@ TEST_F(shadow_watch, is_for_a_small_page_and_less) {
     EXPECT_EQ(make_watch({}, own_pages::all), nullptr);
 }
 
-TEST_F(shadow_watch, finds_the_line_of_a_store_once) {
+TEST_F(a_compared_memory, finds_the_line_of_a_store_once) {
     by_->arm(whole);
     EXPECT_EQ(scan(whole), ranges{});
     EXPECT_FALSE(by_->any_written(whole));
@@ -64,7 +64,7 @@ TEST_F(shadow_watch, finds_the_line_of_a_store_once) {
     EXPECT_EQ(scan(whole), ranges{});
 }
 
-TEST_F(shadow_watch, finds_any_byte) {
+TEST_F(a_compared_memory, finds_any_byte) {
     by_->arm(whole);
     for (std::size_t i = 0; i < bytes; ++i) {
         memory_[i] ^= std::byte{0x80};
@@ -73,21 +73,21 @@ TEST_F(shadow_watch, finds_any_byte) {
     }
 }
 
-TEST_F(shadow_watch, joins_lines_that_touch) {
+TEST_F(a_compared_memory, joins_lines_that_touch) {
     by_->arm(whole);
     std::memset(memory_.data() + 2 * line - 1, 1, line + 2);
     memory_[bytes - 1] = std::byte{1};
     EXPECT_EQ(scan(whole), (ranges{lines(1, 3), {10 * line, bytes}}));
 }
 
-TEST_F(shadow_watch, a_value_that_comes_back_is_no_write) {
+TEST_F(a_compared_memory, a_value_that_comes_back_is_no_write) {
     by_->arm(whole);
     memory_[0] = std::byte{1};
     memory_[0] = std::byte{0};
     EXPECT_EQ(scan(whole), ranges{});
 }
 
-TEST_F(shadow_watch, looks_only_where_it_is_told_rounded_outwards) {
+TEST_F(a_compared_memory, looks_only_where_it_is_told_rounded_outwards) {
     by_->arm(whole);
     std::ranges::fill(memory_, std::byte{1});
     EXPECT_EQ(scan({2 * line + 1, 2 * line + 2}), ranges{lines(2, 1)});
@@ -95,14 +95,14 @@ TEST_F(shadow_watch, looks_only_where_it_is_told_rounded_outwards) {
     EXPECT_EQ(scan(whole), (ranges{lines(0, 2), {5 * line, bytes}}));
 }
 
-TEST_F(shadow_watch, arming_forgets_what_came_before_rounded_outwards) {
+TEST_F(a_compared_memory, arming_forgets_what_came_before_rounded_outwards) {
     by_->arm(whole);
     std::ranges::fill(memory_, std::byte{1});
     by_->arm({line + 1, bytes - 1});
     EXPECT_EQ(scan(whole), ranges{lines(0, 1)});
 }
 
-TEST_F(shadow_watch, touched_is_what_is_not_zero) {
+TEST_F(a_compared_memory, touched_is_what_is_not_zero) {
     EXPECT_EQ(touched(whole), ranges{});
     memory_[line] = std::byte{1};
     memory_[bytes - 1] = std::byte{1};
@@ -110,7 +110,7 @@ TEST_F(shadow_watch, touched_is_what_is_not_zero) {
     EXPECT_EQ(touched({0, line + 1}), ranges{lines(1, 1)});
 }
 
-TEST_F(shadow_watch, fresh_memory_is_armed_and_what_was_touched_is_told) {
+TEST_F(a_compared_memory, fresh_memory_is_armed_and_what_was_touched_is_told) {
     memory_[line] = std::byte{1};
     ranges found;
     by_->arm_fresh(whole, found);
@@ -120,7 +120,7 @@ TEST_F(shadow_watch, fresh_memory_is_armed_and_what_was_touched_is_told) {
     EXPECT_EQ(scan(whole), ranges{lines(0, 1)});
 }
 
-TEST_F(shadow_watch, follows_random_stores) {
+TEST_F(a_compared_memory, follows_random_stores) {
     std::minstd_rand random(unibuf::test::seed(1));
     by_->arm(whole);
     std::vector<std::byte> taken = memory_;
@@ -136,4 +136,4 @@ TEST_F(shadow_watch, follows_random_stores) {
 }
 
 }  // namespace
-}  // namespace unibuf::tracking::tracking_shadow_test
+}  // namespace unibuf::tracking::tracking_compared_test
