@@ -160,9 +160,9 @@ TEST_F(opencl_test, is_told_nothing_of_memory_that_it_uses_in_place) {
     const auto shared = device().alias({static_cast<std::byte*>(block), page}, {.bytes = page});
     shared->publish_to_device(0, page, access::read_write, {});
     ASSERT_EQ(::mprotect(block, page, PROT_READ), 0);
-    for (const std::size_t bytes : std::array<std::size_t, 4>{1, 64, 512, 4096}) {
-        shared->publish_to_device(0, bytes, access::read, {}).wait();
-        shared->publish_to_host(0, bytes, access::read, {}).wait();
+    for (const std::size_t bytes : std::array<std::size_t, 4>{1, 64, 512, 2048}) {
+        shared->publish_to_device(128, bytes, access::read, {}).wait();
+        shared->publish_to_host(128, bytes, access::read, {}).wait();
     }
     ASSERT_EQ(::mprotect(block, page, PROT_READ | PROT_WRITE), 0);
     std::free(block);
