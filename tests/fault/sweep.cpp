@@ -11,6 +11,7 @@
 #include "support/bytes.hpp"
 #include "support/fake_device.hpp"
 #include "support/sanitizers.hpp"
+#include "tracking/host_writes.hpp"
 #include "unibuf/batch.hpp"
 #include "unibuf/buffer.hpp"
 #include "unibuf/error.hpp"
@@ -24,6 +25,8 @@ constexpr std::byte old_value{1};     // of all bytes, before anything is tried
 constexpr std::byte newer_value{3};   // of what one space has written since
 constexpr std::byte stored_value{5};  // of what the program has stored through a pointer
 constexpr std::byte new_value{7};     // of what the verb writes
+
+constexpr std::size_t most_runs_watched = 8;
 
 }  // namespace
 
@@ -42,8 +45,9 @@ struct tried {
 
     std::size_t size() const { return whole.size(); }
 
-    /// Rows of 100 bytes of which columns are taken: few, or more than are watched one by one.
-    std::size_t rows() const { return std::min<std::size_t>(size() / 100, 70); }
+    /// Rows of which columns are taken: of small content so many as are watched one by one, else more.
+    std::size_t rows() const { return size() > 4096 ? most_runs_watched + 4 : most_runs_watched - 2; }
+    std::size_t row() const { return size() / rows(); }
 
     /// A range in the middle, which cuts pages and lines.
     std::size_t begin() const { return size() / 3 + 5; }
@@ -112,7 +116,7 @@ void newer_at(tried& of, space where, std::size_t begin, std::size_t count) {
 buffer column_of(tried& of, std::size_t from, std::size_t to) {
     const std::size_t rows = of.rows();
     const slice along[] = {{0, rows, 1}, {from, to, 1}};
-    return of.of->view(0, rows * 100).view(shape(rows, 100), 1, along);
+    return of.of->view(0, rows * of.row()).view(shape(rows, of.row()), 1, along);
 }
 
 const std::vector<state_case> states{
@@ -177,21 +181,21 @@ const std::vector<state_case> states{
          everywhere(of, d);
          buffer column = column_of(of, 10, 20);
          column.fill(std::vector{newer_value}, d);
-         for (std::size_t row = 0; row < of.rows(); ++row) set(of, row * 100 + 10, 10, newer_value);
+         for (std::size_t i = 0; i < of.rows(); ++i) set(of, i * of.row() + 10, 10, newer_value);
      }},
     {"columns_newer_at_host",
      [](tried& of, space d) {
          everywhere(of, d);
          for (const std::size_t from : {std::size_t{10}, std::size_t{60}}) {
              column_of(of, from, from + 10).fill(std::vector{newer_value}, host);
-             for (std::size_t row = 0; row < of.rows(); ++row) set(of, row * 100 + from, 10, newer_value);
+             for (std::size_t i = 0; i < of.rows(); ++i) set(of, i * of.row() + from, 10, newer_value);
          }
      }},
     {"bound_to_a_device",
      [](tried& of, space d) {
          everywhere(of, d);
-         const slice along[] = {{0, 20, 1}, {30, 40, 1}};
-         of.bound.push_back(of.of->view(0, 20 * 100).view(shape(20, 100), 1, along).bind(d, access::read));
+         const slice along[] = {{0, of.rows(), 1}, {30, 40, 1}};
+         of.bound.push_back(of.of->view(0, of.rows() * of.row()).view(shape(of.rows(), of.row()), 1, along).bind(d, access::read));
      }},
     {"shown_at_a_device",
      [](tried& of, space d) {
@@ -224,8 +228,8 @@ void zeros_in_the_middle(const tried& of, bytes& content) {
     std::fill_n(content.begin() + static_cast<std::ptrdiff_t>(of.begin()), of.count(), std::byte{0});
 }
 void a_column(const tried& of, bytes& content) {
-    for (std::size_t row = 0; row < of.rows(); ++row) {
-        std::fill_n(content.begin() + static_cast<std::ptrdiff_t>(row * 100 + 5), 20, new_value);
+    for (std::size_t i = 0; i < of.rows(); ++i) {
+        std::fill_n(content.begin() + static_cast<std::ptrdiff_t>(i * of.row() + 5), 20, new_value);
     }
 }
 
@@ -250,12 +254,12 @@ const std::vector<verb_case> all_verbs{
          const byte_lease held = column.acquire(d, access::read_write, {});
          const no_memory::suspended program;
          if (held.address()) {
-             for (std::size_t row = 0; row < of.rows(); ++row) {
-                 std::fill_n(held.address() + row * 100, 20, new_value);
+             for (std::size_t i = 0; i < of.rows(); ++i) {
+                 std::fill_n(held.address() + i * of.row(), 20, new_value);
              }
          } else {
-             for (std::size_t row = 0; row < of.rows(); ++row) {
-                 kernel_write(held.native(), row * 100, bytes(20, new_value));
+             for (std::size_t i = 0; i < of.rows(); ++i) {
+                 kernel_write(held.native(), i * of.row(), bytes(20, new_value));
              }
          }
      },
@@ -405,8 +409,14 @@ bytes read_at_last(const buffer& of, space where) {
 std::span<const place> places() { return all_places; }
 std::span<const verb_case> verbs() { return all_verbs; }
 
-sweep::sweep() { set_default_device(where_); }
-sweep::~sweep() { set_default_device(host); }
+sweep::sweep() {
+    set_default_device(where_);
+    detail::host_writes::most_runs = most_runs_watched;
+}
+sweep::~sweep() {
+    set_default_device(host);
+    detail::host_writes::most_runs = 64;
+}
 
 void sweep::try_all(const failing& fails) {
     // The address sanitizer takes ten times as long: there, calls of long loops are further apart than the first ones.

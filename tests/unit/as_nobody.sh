@@ -18,5 +18,5 @@ nobody=(setpriv --reuid=65534 --regid=65534 --clear-groups --no-new-privs
 cd "$work"
 "${nobody[@]}" true 2>"$work/said" || skip "nobody can be another user here: $(<"$work/said")"
 "${nobody[@]}" test -x "$program" || skip "a folder of $program is root's alone"
-# The model asks the system for nothing.
-"${nobody[@]}" "$program" --gtest_filter=-coherence_model.* --gtest_brief=1
+# The model asks the system for nothing, nor do compared bytes; a few histories tell how writes are found here.
+"${nobody[@]}" RC_PARAMS=max_success=10 "$program" --gtest_filter=-coherence_model.*:*a_flag.* --gtest_brief=1
