@@ -14,8 +14,12 @@ namespace {
 /// Poisons one copy, whose memory the spaces `sharers` see.
 void poison_stale_of(guarded& state, copy& each, coherence::space_set sharers, const region& part) {
     const work_list& queued = state.holds.work();
-    std::optional<host_writes::own_write> guard;
-    if (each.where == coherence::host && state.any_exposed) guard.emplace(*state.writes(), part);
+    const bool is_watched = each.where == coherence::host && state.any_exposed;
+    byte_ranges guarded_pieces;
+    const auto poison = [&](byte_range piece) {
+        each.untouched = false;
+        each.memory->poison_stale(piece.begin, piece.size());
+    };
     state.directory.for_each_run(part, [&](byte_range piece, const coherence::knowledge& k) {
         if (k.what == coherence::content::unwritten || (k.current & sharers) != 0) return;
         const bool in_use = queued.any(piece, [&](const coherence::queued_work& queued_there, const work&) {
@@ -23,9 +27,16 @@ void poison_stale_of(guarded& state, copy& each, coherence::space_set sharers, c
             return coherence::has(sharers, queued_there.where);
         });
         if (in_use) return;
-        each.untouched = false;
-        each.memory->poison_stale(piece.begin, piece.size());
+        if (is_watched) {
+            guarded_pieces.add(piece);
+        } else {
+            poison(piece);
+        }
     });
+    for (const byte_range& piece : guarded_pieces) {
+        const host_writes::own_write guard(*state.writes(), region(piece));
+        poison(piece);
+    }
 }
 
 }  // namespace

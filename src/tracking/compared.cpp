@@ -15,6 +15,21 @@ namespace {
 /// Keeps the compiler from reading the memory again that `read` was copied from.
 void is_read_once(std::byte* read) noexcept { asm volatile("" : : "r"(read) : "memory"); }
 
+/// Takes the image of a line, or of the part of one that ends the piece. Returns whether it was another one.
+bool take_line(const std::byte* memory, std::byte* image, std::size_t bytes) noexcept {
+    const auto take = [&](auto count) {
+        std::array<std::byte, compared_piece::line> now;
+        std::memcpy(now.data(), memory, count);
+        is_read_once(now.data());
+        if (std::memcmp(now.data(), image, count) == 0) return false;
+        std::memcpy(image, now.data(), count);
+        return true;
+    };
+    // The compiler needs no call where it knows the count.
+    constexpr std::size_t whole = compared_piece::line;
+    return bytes == whole ? take(std::integral_constant<std::size_t, whole>()) : take(bytes);
+}
+
 }  // namespace
 
 compared_piece::compared_piece(std::span<const std::byte> memory, byte_range at)
@@ -31,19 +46,32 @@ byte_range compared_piece::lines_of(byte_range range) const noexcept {
     return {begin, std::min((range.end - at_.begin + line - 1) / line * line, at_.size())};
 }
 
-/// Takes the image of a line, or of the part of one that ends the piece. Returns whether it was another one.
-bool compared_piece::take_line(byte_range bytes) noexcept {
-    const auto take = [&](auto count) {
-        std::byte* const image = image_.get() + bytes.begin;
-        std::array<std::byte, line> now;
-        std::memcpy(now.data(), memory_.data() + bytes.begin, count);
-        is_read_once(now.data());
-        if (std::memcmp(now.data(), image, count) == 0) return false;
-        std::memcpy(image, now.data(), count);
-        return true;
-    };
-    // The compiler needs no call where it knows the count.
-    return bytes.size() == line ? take(std::integral_constant<std::size_t, line>()) : take(bytes.size());
+/// Takes the image of a line of which some bytes are told apart, and adds what was written.
+void compared_piece::take_apart(byte_range bytes, const byte_ranges& told_apart, std::vector<byte_range>& written) {
+    std::array<std::byte, line> now;
+    std::memcpy(now.data(), memory_.data() + bytes.begin, bytes.size());
+    is_read_once(now.data());
+    std::byte* const image = image_.get() + bytes.begin;
+    const byte_range all{at_.begin + bytes.begin, at_.begin + bytes.end};
+    byte_ranges found;
+    bool any_together = false;
+    for (std::size_t i = 0; i < bytes.size(); ++i) {
+        if (now[i] == image[i]) continue;
+        const byte_range one{all.begin + i, all.begin + i + 1};
+        if (told_apart.bytes_in(one) != 0) {
+            found.add(one);
+        } else {
+            any_together = true;
+        }
+    }
+    if (any_together) {
+        byte_ranges together = all;
+        together.take_out(told_apart);
+        found.add(together);
+    }
+    make_room(written, found.count() + at_.size() / line + 1);  // for the lines that come, too
+    written.insert(written.end(), found.begin(), found.end());
+    std::memcpy(image, now.data(), bytes.size());
 }
 
 /// Makes another image, where somebody has the one that is here. Whoever has one was given it, and gives it back, under
@@ -61,16 +89,23 @@ void compared_piece::take(byte_range range) {
     std::memcpy(image_.get() + lines.begin, memory_.data() + lines.begin, lines.size());
 }
 
+void compared_piece::take_bytes(byte_range bytes) {
+    make_own();
+    bytes = bytes.clipped_to(at_);
+    std::memcpy(image_.get() + (bytes.begin - at_.begin), memory_.data() + (bytes.begin - at_.begin), bytes.size());
+}
+
 bool compared_piece::is_as_it_was(byte_range range) const noexcept {
     const byte_range lines = lines_of(range);
     return std::memcmp(memory_.data() + lines.begin, image_.get() + lines.begin, lines.size()) == 0;
 }
 
 /// Looks at the lines of such blocks alone as are not as they were: to compare more at once takes less for each byte.
-void compared_piece::scan(byte_range range, std::vector<byte_range>& written) {
+void compared_piece::scan(byte_range range, const byte_ranges& told_apart, std::vector<byte_range>& written) {
     constexpr std::size_t block = 8 * line;
     const byte_range lines = lines_of(range);
     make_room(written, lines.size() / line + 1);
+    const bool is_told_apart = told_apart.bytes_in({at_.begin + lines.begin, at_.begin + lines.end}) != 0;
     ++quiet_;
     for (std::size_t begin = lines.begin; begin < lines.end; begin += block) {
         const std::size_t end = std::min(begin + block, lines.end);
@@ -79,7 +114,12 @@ void compared_piece::scan(byte_range range, std::vector<byte_range>& written) {
         make_own();
         for (std::size_t at = begin; at < end; at += line) {
             const byte_range bytes{at, std::min(at + line, end)};
-            if (take_line(bytes)) append(written, {at_.begin + bytes.begin, at_.begin + bytes.end});
+            const byte_range in_memory{at_.begin + bytes.begin, at_.begin + bytes.end};
+            if (is_told_apart && told_apart.bytes_in(in_memory) != 0) {
+                take_apart(bytes, told_apart, written);
+            } else if (take_line(memory_.data() + at, image_.get() + at, bytes.size())) {
+                append(written, in_memory);
+            }
         }
     }
 }

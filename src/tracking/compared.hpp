@@ -7,11 +7,15 @@
 #include <vector>
 
 #include "coherence/byte_range.hpp"
+#include "coherence/byte_ranges.hpp"
 
 namespace unibuf::tracking {
 
 /// A piece of the host's memory, with an image of what it held when it was looked at last. Offsets are those of the
 /// memory that it is a piece of. Not thread-safe, but for the writers of the memory.
+///
+/// A write is found by its line, but bytes that are `told_apart` by themselves: there others may have newer content, or
+/// write, and what was written beside them is nothing to them.
 ///
 /// Other threads may be writing what is read here. An image is what one reading gave: a store that comes later makes
 /// the memory another one, and the next look finds it.
@@ -32,8 +36,11 @@ public:
 
     bool is_as_it_was(byte_range range) const noexcept;
 
-    /// Adds the lines of `range` that are not as they were, and takes their image.
-    void scan(byte_range range, std::vector<byte_range>& written);
+    /// Adds what is not as it was of the lines of `range`, and takes their image.
+    void scan(byte_range range, const byte_ranges& told_apart, std::vector<byte_range>& written);
+
+    /// Takes the image of just these bytes, which unibuf has written.
+    void take_bytes(byte_range bytes);
 
     /// Returns how many scans, one after the other, have found nothing.
     unsigned quiet() const noexcept { return quiet_; }
@@ -50,7 +57,7 @@ public:
 private:
     byte_range lines_of(byte_range range) const noexcept;
     void make_own();
-    bool take_line(byte_range bytes) noexcept;
+    void take_apart(byte_range bytes, const byte_ranges& told_apart, std::vector<byte_range>& written);
 
     std::span<const std::byte> memory_;  // of the piece
     byte_range at_;

@@ -39,7 +39,7 @@ void record(event_kind kind, std::uint64_t buffer, byte_range range) noexcept {
 
 host_writes::host_writes(directory& known, const held_ranges& writers, std::span<std::byte> host,
                          std::unique_ptr<tracking::watch> by, std::uint64_t buffer)
-    : known_(known), writers_(writers), host_(host), watch_(std::move(by)), buffer_(buffer), images_(host) {
+    : known_(known), writers_(writers), host_(host), watch_(std::move(by)), buffer_(buffer) {
     if (!watch_) return;
     units_ = watch_->in_units();
     sections_.resize(host.size() / section_bytes + 1);
@@ -94,24 +94,38 @@ void host_writes::arm(byte_range range) {
     }
 }
 
-/// Looks what was written, and keeps what is found. Returns whether anything was. Where the host has no memory left,
-/// what was found is kept by the next look.
-bool host_writes::scan(byte_range range) {
+/// Looks what was written, and keeps what is found. Where the host has no memory left, what was found is kept by the
+/// next look.
+void host_writes::scan(const byte_ranges& ranges) {
     keep_found();  // what an earlier look has left
-    watch_->scan(range, found_);
-    const bool any = !found_.empty();
+    for (const byte_range& each : ranges) watch_->scan(each, told_apart(each), found_);
     keep_found();
-    return any;
 }
 
-void host_writes::scan(const byte_ranges& ranges) {
-    for (const byte_range& each : ranges) watch_->scan(each, found_);
-    keep_found();
+/// Returns the bytes of compared units of `range` that have no part in what the program writes beside them: others have
+/// newer content there, or write it.
+byte_ranges host_writes::told_apart(byte_range range) const {
+    byte_ranges result;
+    if (known_.is_one() && arriving_.empty()) return result;
+    const byte_range around = units_.around(range);
+    const auto others = [](const knowledge& k) { return !k.watched() || !k.at_host(); };
+    const bool any = !arriving_.empty() || known_.any(around, others);
+    if (!any || !watch_->compares_any_of(around)) return result;
+    const byte_ranges compared = watch_->compared(around);
+    for (const byte_range& each : compared) {
+        result.add(known_.where(each, others));
+        result.add(arriving_.clipped_to(each));
+    }
+    return result;
 }
 
 /// Looks at all that somebody may have written of `range`, and keeps what is found.
 void host_writes::collect(byte_range range) {
-    for (const byte_range& piece : known_.where(range, is_fresh)) watch_->touched(piece, found_);
+    for (const byte_range& piece : known_.where(range, is_fresh)) {
+        std::vector<byte_range> touched;
+        watch_->touched(piece, touched);
+        for (const byte_range& each : touched) found_.push_back(each.clipped_to(piece));  // all else is told by a scan
+    }
     scan(known_.where(range, &knowledge::watched));
     if (sent_live_.empty()) return;
     const auto stays = [](const knowledge& k) { return k.watched() && k.at_host(); };
@@ -148,7 +162,8 @@ void host_writes::take_out_pending(const byte_ranges& ranges) {
 /// Returns whether there is nothing to look at in `range`: its bytes are taken for written, or no pointer is out.
 bool host_writes::is_all_assumed(byte_range range) const {
     const auto looked_at = [](const knowledge& k) { return k.watched() || is_fresh(k); };
-    return found_.empty() && pending_.empty() && sent_live_.empty() && images_.empty() && !known_.any(range, looked_at);
+    return found_.empty() && pending_.empty() && sent_live_.empty() && !watch_->tells_apart() &&
+           !known_.any(range, looked_at);
 }
 
 void host_writes::find(const byte_ranges& ranges, space where, access what) {
@@ -173,7 +188,8 @@ void host_writes::find_in(byte_range range, space where, access what) {
         byte_ranges found;
         if (!is_all_assumed(range)) {
             collect(range);
-            forget_images(range);
+            expect_no_more(range);
+            leave_to_kernel(range);
             found = pending_.clipped_to(range);
             apply_pending(range);
         }
@@ -187,12 +203,13 @@ void host_writes::find_in(byte_range range, space where, access what) {
             const auto is_apart = [](const knowledge& k) {
                 return k.current != coherence::set_of(host_as_device.id());
             };
-            for (const byte_range& each : watch_->compared().clipped_to(range)) {
+            const byte_ranges compared = watch_->compared(range);
+            for (const byte_range& each : compared) {
                 seen_later.take_out(known_.where(each, is_apart));
             }
             unseen_.add(seen_later);
         }
-        keep_images(range);
+        compare_ends(range);
     } catch (const error&) {
         give_up();
         end_free(range);
@@ -203,18 +220,22 @@ void host_writes::find_in(byte_range range, space where, access what) {
 /// Decides on each section of `range`. Where all is watched already, and nothing was found, a section stays watched.
 void host_writes::decide_sections(byte_range range, const byte_ranges& found) {
     const auto is_undecided = [](const knowledge& k) { return k.exposed() && !(k.watched() && k.at_host()); };
-    const bool decided = !known_.any(range, is_undecided);
-    const byte_range hull =
-        found.empty() ? byte_range() : byte_range{found.begin()->begin, std::prev(found.end())->end};
-    for (byte_range each = range; each.begin < range.end; each.begin = each.end) {
-        const std::size_t section = each.begin / section_bytes;
-        each.end = std::min(range.end, (section + 1) * section_bytes);
-        const std::size_t written = each.overlaps(hull) ? found.bytes_in(each) : 0;
-        if (decided && written == 0) {
-            sections_[section] = {};
-        } else {
-            decide(each, written);
-        }
+    byte_range left = range;
+    if (!known_.any(range, is_undecided)) {
+        const byte_range hull =
+            found.empty() ? byte_range() : byte_range{found.begin()->begin, std::prev(found.end())->end};
+        const std::size_t first = range.begin / section_bytes;
+        const std::size_t last = (range.end - 1) / section_bytes;
+        const std::size_t first_found = hull.empty() ? last + 1 : hull.begin / section_bytes;
+        const std::size_t last_found = hull.empty() ? last : (hull.end - 1) / section_bytes;
+        const auto at = [&](std::size_t section) { return sections_.begin() + static_cast<std::ptrdiff_t>(section); };
+        std::fill(at(first), at(first_found), tracking::section_history());
+        std::fill(at(last_found + 1), at(last + 1), tracking::section_history());
+        left = range.clipped_to({first_found * section_bytes, (last_found + 1) * section_bytes});
+    }
+    for (byte_range each = left; each.begin < left.end; each.begin = each.end) {
+        each.end = std::min(left.end, (each.begin / section_bytes + 1) * section_bytes);
+        decide(each, found.bytes_in(each));
     }
 }
 
@@ -261,29 +282,21 @@ void host_writes::decide(byte_range in, std::size_t written) {
 
 byte_ranges host_writes::compared(byte_range range) const {
     byte_ranges result;
-    if (!watch_) return result;
-    const byte_ranges all = watch_->compared();
-    if (all.empty()) return result;
+    if (!watch_ || !watch_->compares_any_of(units_.around(range))) return result;
     const auto looked_at = [](const knowledge& k) { return k.exposed() && k.at_host(); };
-    for (const byte_range& piece : known_.where(range, looked_at)) {
-        for (const byte_range& each : all.clipped_to(units_.around(piece))) result.add(each);
-    }
+    for (const byte_range& piece : known_.where(range, looked_at)) result.add(watch_->compared(units_.around(piece)));
     return result;
 }
 
 bool host_writes::has_image(byte_range range) const {
-    bool any = false;
-    if (!watch_ || !watch_->compares_any_of(range)) return any;
-    known_.for_each_run(range, [&](byte_range piece, const knowledge& k) {
-        any = any || (k.watched() && watch_->compares_any_of(piece));
-    });
-    return any;
+    const auto is_watched = [](const knowledge& k) { return k.watched(); };
+    return watch_ && watch_->compares_any_of(range, [&](byte_range each) { return known_.any(each, is_watched); });
 }
 
 byte_ranges host_writes::imaged(byte_range range) const {
     byte_ranges result;
     if (!watch_) return result;
-    const byte_ranges compared = watch_->compared().clipped_to(range);
+    const byte_ranges compared = watch_->compared(range);
     for (const byte_range& each : compared) result.add(known_.where(each, &knowledge::watched));
     return result;
 }
@@ -324,8 +337,9 @@ void host_writes::forget(const region& part) {
         for (const byte_range& each : looked_at) scan(known_.where(each, &knowledge::watched));
         take_out_pending(runs_of(part));
         for (const byte_range& each : looked_at) {
-            forget_images(each);
-            keep_images(each);
+            expect_no_more(each);
+            leave_to_kernel(each);
+            compare_ends(each);
         }
     } catch (const error&) {
         give_up();
@@ -338,7 +352,8 @@ void host_writes::assume(byte_range range) {
     apply_pending(range);
     coherence::stop_watching(known_, range);
     watch_->disarm(range);
-    forget_images(range);
+    expect_no_more(range);
+    leave_to_kernel(range);
 }
 
 /// Ends the exposure of bytes that nobody holds any more, and tells what was written to them.
@@ -400,11 +415,12 @@ void host_writes::end_pinning() noexcept {
 /// Gives up watching: what was written since the last scan is not known.
 void host_writes::give_up() {
     watch_.reset();
-    images_.forget_all();
     tracking::empty_out(found_);
     pending_ = {};
     conflicts_ = {};
     sent_live_ = {};
+    arriving_ = {};
+    expected_ = {};
     coherence::stop_watching(known_, known_.whole());
 }
 

@@ -11,7 +11,6 @@
 #include "coherence/directory.hpp"
 #include "tracking/held_ranges.hpp"
 #include "tracking/policy.hpp"
-#include "tracking/unit_images.hpp"
 #include "tracking/units.hpp"
 #include "tracking/watch.hpp"
 #include "unibuf/options.hpp"
@@ -117,17 +116,10 @@ public:
 
     /// Notes that what before_device_writes prepared has come to pass: a device has newer content in all of `part`. It
     /// never comes where the access is refused; then all that was known before is still known.
-    void device_has_written(const region& part) {
-        if (is_scattered(part)) return;
-        part.for_each_run([&](byte_range run) {
-            images_.expect_no_more(run);
-            // The host's writes are conflicts in units that the device has all of, and need no image.
-            images_.forget(run, [&](byte_range unit) { return !run.contains(unit); });
-        });
-    }
+    void device_has_written(const region& part) noexcept;
 
     /// Returns which rule is broken, or null. What is watched has a watch. A unit of which a device has newer content
-    /// in some watched bytes, and the host in others, has an image to tell the program's writes by.
+    /// in some watched bytes, and the host in others, is compared, to tell in which ones the program has written.
     const char* broken_rule() const;
 
     /// Forgets what was written of `part` until now: somebody has said what stands.
@@ -150,7 +142,7 @@ public:
         host_writes* in_ = nullptr;
         region part_{};
         byte_ranges inner_;              // units that are not watched meanwhile
-        std::vector<byte_range> edges_;  // units at the ends of the runs, which have other bytes too
+        std::vector<byte_range> edges_;  // compared units at the ends of the runs, which have other bytes too
     };
 
 private:
@@ -158,10 +150,10 @@ private:
     void find_in(byte_range range, space where, access what);
     void prepare_run(byte_range range);
     void assume(byte_range range);
-    bool scan(byte_range range);
     void scan(const byte_ranges& ranges);
     void collect(byte_range range);
     bool is_all_assumed(byte_range range) const;
+    byte_ranges told_apart(byte_range range) const;
     void keep_found();
     byte_ranges written(const coherence::directory& known, const byte_ranges& found) const;
     void apply_pending(byte_range range);
@@ -173,22 +165,12 @@ private:
     void decide(byte_range in, std::size_t written);
     void watch_fresh(byte_range in);
     void arm(byte_range range);
-    void take_image(byte_range unit, byte_range inner);
-    void refresh_image(byte_range unit);
-    void forget_images(byte_range range);
+    void compare(byte_range unit);
+    void compare_ends(byte_range range);
+    void leave_to_kernel(byte_range range);
+    void expect_no_more(byte_range range) noexcept;
 
     static bool is_newer_elsewhere(const coherence::knowledge& k) { return k.watched() && !k.at_host(); }
-
-    /// Returns whether a device has newer content in some watched byte of the unit.
-    bool newer_elsewhere(byte_range unit) const { return known_.any(unit, is_newer_elsewhere); }
-
-    /// Takes images of units of which the host may get some bytes, inside `range`, while a device has newer ones in
-    /// others.
-    void keep_images(byte_range range) {
-        for (const byte_range& unit : units_.cut_by(range)) {
-            if (newer_elsewhere(unit) && !images_.has(unit)) take_image(unit, unit);
-        }
-    }
 
     void give_up();
 
@@ -203,10 +185,11 @@ private:
     bool used_ = false;              // the memory was used before the first pointer
     std::vector<byte_range> found_;  // units that a look has found, before anything is made of that
     byte_ranges pending_;            // ranges that were found, and not told yet
-    byte_ranges conflicts_;          // of those, the ones that a device had newer, where no image told what was written
+    byte_ranges conflicts_;          // of those, the ones that a device had newer
     byte_ranges sent_live_;          // sent as they were in the memory, not as they were compared
     byte_ranges unseen_;  // written by a device that shares the memory: writes are found once the host has seen it
-    unit_images images_;
+    byte_ranges arriving_;  // unibuf itself is writing it, in units that are compared or not watched meanwhile
+    byte_ranges expected_;  // a device is about to have newer content there
     std::vector<tracking::section_history> sections_;
 };
 

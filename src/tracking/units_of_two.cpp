@@ -1,4 +1,5 @@
 // tracking/units_of_two.cpp: units of which the host has newer bytes and a device others.
+#include <new>
 #include <utility>
 
 #include "coherence/transitions.hpp"
@@ -11,31 +12,44 @@ using coherence::directory;
 using coherence::knowledge;
 using coherence::pointers;
 
-/// Keeps what was found by units, of bytes that are looked at: a device that shares the memory may have written others.
+/// Keeps what was found, of bytes that are looked at: a device that shares the memory may have written others, and
+/// unibuf itself those that arrive.
 void host_writes::keep_found() {
     if (found_.empty()) return;
-    const byte_ranges found = byte_ranges::of(found_);
-    images_.note_found(found);
+    byte_ranges found = byte_ranges::of(found_);
+    if (!arriving_.empty()) found.take_out(arriving_);
     byte_ranges looked_at;
-    byte_ranges certain;
+    byte_ranges conflicts;
     byte_ranges unknown;
     for (const byte_range& each : found) {
         known_.for_each_run(each, [&](byte_range piece, const knowledge& k) {
             if (!k.watched() && k.out != pointers::fresh) return;
             looked_at.add(piece);
-            if (is_newer_elsewhere(k)) (pinning_ ? unknown : certain).add(images_.missing(piece));
+            if (!is_newer_elsewhere(k)) return;
+            conflicts.add(piece);
+            if (!pinning_) return;
+            byte_ranges not_compared = piece;
+            not_compared.take_out(watch_->compared(piece));
+            unknown.add(not_compared);
         });
     }
     looked_at.take_out(unknown);
-    conflicts_.add(certain);
+    conflicts.take_out(unknown);
+    conflicts_.add(conflicts);
     pending_.add(looked_at);
     tracking::empty_out(found_);
 }
 
-/// Returns the bytes of `found`, told by units, that the program has written.
+/// Returns the bytes of `found` that the program has written: where the host is current, and what device has newer if
+/// that was so when they were found.
 byte_ranges host_writes::written(const directory& known, const byte_ranges& found) const {
-    byte_ranges result = images_.written(known, found);
-    for (const byte_range& each : found) result.add(conflicts_.clipped_to(each));
+    byte_ranges result;
+    for (const byte_range& each : found) {
+        known.for_each_run(each, [&](byte_range piece, const knowledge& k) {
+            if (k.exposed() && k.at_host()) result.add(piece);
+        });
+        result.add(conflicts_.clipped_to(each));
+    }
     return result;
 }
 
@@ -72,39 +86,56 @@ void host_writes::prepare_run(byte_range range) {
                     units.insert(units.end(), cut.begin(), cut.end());
                 }
             }
-            forget_images(piece);
-            // A unit inside, of which a device has newer content in some bytes, needs its image: the access may still
-            // be refused.
-            const std::vector<byte_range> inside = images_.inside(piece);
-            units.insert(units.end(), inside.begin(), inside.end());
+            expect_no_more(piece);
+            leave_to_kernel(piece);
             for (const byte_range& unit : units) {
-                take_image(unit, unit.clipped_to(piece));
-                images_.expect(unit, unit.clipped_to(piece));
+                compare(unit);
+                expected_.add(unit.clipped_to(piece));
             }
-            coherence::expose(known_, watched_now, pointers::watched);  // the images that this asks for are there
+            coherence::expose(known_, watched_now, pointers::watched);  // what has to be compared for this is
         }
     } catch (const error&) {
         give_up();
     }
 }
 
-/// Takes an image at a moment in which nobody writes the unit.
-void host_writes::take_image(byte_range unit, byte_range inner) {
-    if (!images_.has(unit)) {
-        scan(unit);  // the image would hold what was written before now, and tell nobody
-        inner = unit;
-    }
-    bool was_written = true;
-    for (int tries = 0; was_written && tries < 4; ++tries) {
-        images_.take(unit, inner);
-        was_written = scan(unit);
+/// Compares a unit from now on, of which some bytes are about to be newer elsewhere, or written by unibuf. What was
+/// written until now is kept.
+void host_writes::compare(byte_range unit) {
+    if (watch_->compares_any_of(unit)) return scan(unit);
+    keep_found();
+    watch_->compare(unit, found_);
+    keep_found();
+}
+
+/// Compares units of which the host may get some bytes, inside `range`, while a device has newer ones in others.
+void host_writes::compare_ends(byte_range range) {
+    for (const byte_range& unit : units_.cut_by(range)) {
+        if (known_.any(unit, is_newer_elsewhere) && !watch_->compares_any_of(unit)) compare(unit);
     }
 }
 
-/// Forgets the images of units in which no device has newer content any more, and expects none in `range`.
-void host_writes::forget_images(byte_range range) {
-    images_.expect_no_more(range);
-    images_.forget(range, [&](byte_range unit) { return newer_elsewhere(unit); });
+/// Ends the comparing of units of `range` that need it no more: no device has newer content in them, or is about to.
+void host_writes::leave_to_kernel(byte_range range) {
+    watch_->leave_to_kernel(units_.around(range), [&](byte_range unit) {
+        return arriving_.bytes_in(unit) != 0 || expected_.bytes_in(unit) != 0 || known_.any(unit, is_newer_elsewhere);
+    });
+}
+
+void host_writes::expect_no_more(byte_range range) noexcept {
+    try {
+        expected_.take_out(range);
+    } catch (const std::bad_alloc&) {  // the units are compared longer
+    }
+}
+
+void host_writes::device_has_written(const region& part) noexcept {
+    if (is_scattered(part)) return;
+    part.for_each_run([&](byte_range run) {
+        expect_no_more(run);
+        // The host's writes are conflicts in units that the device has all of.
+        if (watch_) watch_->leave_to_kernel(run, [&](byte_range unit) { return !run.contains(unit); });
+    });
 }
 
 const char* host_writes::broken_rule() const {
@@ -114,7 +145,8 @@ const char* host_writes::broken_rule() const {
         if (!watch_ && (k.watched() || k.out == pointers::fresh)) broken = "bytes are watched by nothing";
         if (!watch_ || !is_newer_elsewhere(k)) return;
         for (const byte_range& unit : units_.cut_by(piece)) {
-            if (known_.any(unit, stays) && !images_.has(unit)) broken = "a unit of two spaces has no image";
+            const bool is_compared = watch_->compares_any_of(unit);
+            if (known_.any(unit, stays) && !is_compared) broken = "a unit of two spaces is not compared";
         }
     });
     return broken;

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
+#include <iterator>
 #include <limits>
 #include <new>
 #include <utility>
@@ -38,8 +39,8 @@ watch::watch(std::span<std::byte> memory, byte_range pages, mapping kind)
                            : units{.each = system::page_size(), .memory = memory.size(), .lead = pages.begin}) {
     const byte_range before{0, pages.empty() ? memory.size() : pages.begin};
     const byte_range behind{std::max(before.end, pages.end), memory.size()};
-    if (!before.empty()) pieces_.emplace_back(memory, before);
-    if (!behind.empty()) pieces_.emplace_back(memory, behind);
+    if (!before.empty()) add_piece(before, why::always);
+    if (!behind.empty()) add_piece(behind, why::always);
 }
 
 watch::~watch() {
@@ -52,25 +53,45 @@ watch::~watch() {
     }
 }
 
-byte_ranges watch::compared() const {
-    byte_ranges result;
-    for (const compared_piece& each : pieces_) result.add(each.at());
+void watch::add_piece(byte_range at, why is_compared) {
+    pieces_.emplace(at.begin, compared_unit{compared_piece(memory_, at), is_compared});
+    if (is_compared == why::apart) ++apart_;
+    if (is_compared == why::hot) ++hot_;
+}
+
+/// Returns the first piece that ends behind the beginning of `range`.
+watch::pieces::iterator watch::first_in(byte_range range) noexcept {
+    auto result = pieces_.upper_bound(range.begin);
+    if (result != pieces_.begin() && range.begin < std::prev(result)->second.piece.at().end) --result;
     return result;
 }
 
-bool watch::compares_any_of(byte_range range) const noexcept {
-    return std::ranges::any_of(pieces_, [&](const compared_piece& each) { return each.at().overlaps(range); });
+watch::pieces::const_iterator watch::first_in(byte_range range) const noexcept {
+    return const_cast<watch*>(this)->first_in(range);
+}
+
+/// Calls visit(compared_unit&) for each piece that has a byte of `range`.
+template <class Self, class Visit>
+void watch::for_each_in(Self& self, byte_range range, const Visit& visit) {
+    for (auto each = self.first_in(range); each != self.pieces_.end() && each->first < range.end; ++each) {
+        visit(each->second);
+    }
+}
+
+byte_ranges watch::compared(byte_range range) const {
+    byte_ranges result;
+    for_each_in(*this, range, [&](const compared_unit& each) { result.add(each.piece.at().clipped_to(range)); });
+    return result;
 }
 
 std::shared_ptr<const std::byte> watch::image(byte_range range) const noexcept {
-    for (const compared_piece& each : pieces_) {
-        if (each.at().contains(range)) return each.image(range);
-    }
-    return nullptr;
+    const auto first = first_in(range);
+    const bool has_all = first != pieces_.end() && first->second.piece.at().contains(range);
+    return has_all ? first->second.piece.image(range) : nullptr;
 }
 
 void watch::copy_images(byte_range range, std::byte* to) const noexcept {
-    for (const compared_piece& each : pieces_) each.copy_image(range, to);
+    for_each_in(*this, range, [&](const compared_unit& each) { each.piece.copy_image(range, to); });
 }
 
 /// Returns the pages among those that the kernel watches that have a byte of `range`; none where there are none.
@@ -82,31 +103,32 @@ std::span<std::byte> watch::kernel_pages(byte_range range) const noexcept {
     return {memory_.data() + begin, detail::rounded_up(range.end - begin, page)};
 }
 
-/// Returns the pages of `range`, which are whole units, that are not compared.
-byte_ranges watch::beside_pieces(byte_range range) const {
+/// Returns the pages of `range`, which are whole units, but those of pieces for which is(compared_unit) holds.
+template <class Is>
+byte_ranges watch::pages_without(byte_range range, const Is& is) const {
     byte_ranges result;
     if (!range.overlaps(pages_)) return result;
     result = range.clipped_to(pages_);
-    for (const compared_piece& each : pieces_) result.take_out(each.at());
+    for_each_in(*this, range, [&](const compared_unit& each) {
+        if (is(each)) result.take_out(each.piece.at());
+    });
     return result;
 }
 
 void watch::arm(byte_range range) {
     range = units_.around(range);
-    forget_hot(range);
-    for (compared_piece& each : pieces_) {
-        if (each.at().overlaps(range)) each.take(range);
+    if (const std::span pages = kernel_pages(range); !pages.empty()) {
+        armed_ = true;
+        end_hot(range);
+        kernel::instance().protect(pages, true);
     }
-    const std::span pages = kernel_pages(range);
-    if (pages.empty()) return;
-    armed_ = true;
-    kernel::instance().protect(pages, true);
+    for_each_in(*this, range, [&](compared_unit& each) { each.piece.take(range); });
 }
 
 void watch::disarm(byte_range range) {
     range = units_.within(range);
     if (range.empty()) return;
-    forget_hot(range);
+    end_hot(range);
     if (const std::span pages = kernel_pages(range); !pages.empty()) kernel::instance().protect(pages, false);
 }
 
@@ -114,66 +136,110 @@ void watch::look(byte_range range, kernel::look_for what, std::vector<byte_range
     kernel::instance().scan(kernel_pages(range), what, memory_, found, most);
 }
 
-void watch::scan(byte_range range, std::vector<byte_range>& written) {
+void watch::scan(byte_range range, const byte_ranges& told_apart, std::vector<byte_range>& written) {
     range = units_.around(range);
-    if (!compares()) cool(range, written);
-    for (compared_piece& each : pieces_) {
-        if (each.at().overlaps(range)) each.scan(range, written);
-    }
+    if (hot_ != 0) cool(range, told_apart, written);
+    for_each_in(*this, range, [&](compared_unit& each) {
+        if (each.is_compared != why::apart) each.piece.scan(range, told_apart, written);
+    });
     if (compares()) return;
-    for (const byte_range& each : beside_pieces(range)) {
-        look(each, kernel::look_for::written_and_protect, seen_, all_of_it);
-    }
-    make_room(written, seen_.size());
-    written.insert(written.end(), seen_.begin(), seen_.end());
+    const auto by_kernel = [](const compared_unit& each) { return each.is_compared != why::apart; };
+    const byte_ranges pages = pages_without(range, by_kernel);
+    for (const byte_range& each : pages) look(each, kernel::look_for::written_and_protect, seen_, all_of_it);
+    tell_seen(told_apart, written);
     heat(range);
     empty_out(seen_);
 }
 
-/// Protects hot pages in `range` that nobody has written for long, and adds what was written of them in between.
-void watch::cool(byte_range range, std::vector<byte_range>& written) {
-    const unsigned enough = scans_until_cold.load(std::memory_order_relaxed);
-    for (std::size_t i = 0; i < pieces_.size();) {
-        compared_piece& each = pieces_[i];
-        if (!is_hot(each) || each.quiet() < enough || !each.at().overlaps(range)) {
-            ++i;
-            continue;
-        }
-        kernel::instance().protect(kernel_pages(each.at()), true);
-        each.scan(each.at(), written);
-        pieces_.erase(pieces_.begin() + static_cast<std::ptrdiff_t>(i));
+/// Adds the pages that the kernel has seen a write to, and of those that are compared what was written.
+void watch::tell_seen(const byte_ranges& told_apart, std::vector<byte_range>& written) {
+    make_room(written, seen_.size());
+    if (apart_ == 0) {
+        written.insert(written.end(), seen_.begin(), seen_.end());
+        return;
     }
+    for (const byte_range& seen : seen_) {
+        const byte_ranges others = pages_without(seen, [](const compared_unit&) { return true; });
+        make_room(written, others.count());
+        written.insert(written.end(), others.begin(), others.end());
+        for_each_in(*this, seen, [&](compared_unit& each) {
+            if (each.is_compared == why::apart) each.piece.scan(each.piece.at(), told_apart, written);
+        });
+    }
+}
+
+/// The image is taken before the look, as a store that comes between the two differs from it. Where the look finds
+/// something all of the unit is told, and is sent as its image is, which is taken anew.
+void watch::compare(byte_range unit, std::vector<byte_range>& written) {
+    if (compares_any_of(unit)) return;
+    add_piece(unit, why::apart);
+    const std::size_t before = written.size();
+    try {
+        look(unit, kernel::look_for::written_and_protect, written, all_of_it);
+    } catch (...) {
+        leave_to_kernel(unit, [](byte_range) { return false; });
+        throw;
+    }
+    if (written.size() != before) pieces_.at(unit.begin).piece.take(unit);
+}
+
+void watch::take_bytes(byte_range bytes) {
+    for_each_in(*this, bytes, [&](compared_unit& each) { each.piece.take_bytes(bytes); });
+}
+
+/// Protects hot pages in `range` that nobody has written for long, and adds what was written of them in between.
+void watch::cool(byte_range range, const byte_ranges& told_apart, std::vector<byte_range>& written) {
+    const unsigned enough = scans_until_cold.load(std::memory_order_relaxed);
+    for_each_in(*this, range, [&](compared_unit& each) {
+        if (each.is_compared != why::hot || each.piece.quiet() < enough) return;
+        kernel::instance().protect(kernel_pages(each.piece.at()), true);
+        each.is_compared = why::apart;  // until nobody needs that
+        --hot_;
+        ++apart_;
+        each.piece.scan(each.piece.at(), told_apart, written);
+    });
 }
 
 /// Compares pages that are hot from now on: the scan of `range` has protected them, and need not have.
 void watch::heat(byte_range range) {
-    const auto hot = static_cast<std::size_t>(
-        std::ranges::count_if(pieces_, [this](const compared_piece& each) { return is_hot(each); }));
     try {
-        for (const byte_range& each : learned_.learn(range, seen_, hot_pages::most(memory_.size()) - hot)) {
-            const auto after = std::ranges::lower_bound(pieces_, each.begin, {},
-                                                        [](const compared_piece& of) { return of.at().begin; });
-            pieces_.emplace(after, memory_, each);
+        for (const byte_range& each : learned_.learn(range, seen_, hot_pages::most(memory_.size()) - hot_)) {
+            if (const auto apart = pieces_.find(each.begin); apart != pieces_.end()) {
+                apart->second.is_compared = why::hot;
+                --apart_;
+                ++hot_;
+            } else {
+                add_piece(each, why::hot);
+            }
             kernel::instance().unprotect(kernel_pages(each));
         }
     } catch (const std::bad_alloc&) {  // they stay protected
     }
 }
 
-/// Forgets hot pages in `range`, which are watched no more, or protected anew.
-void watch::forget_hot(byte_range range) noexcept {
+/// Has the kernel watch hot pages in `range`, which are protected anew, or watched no more.
+void watch::end_hot(byte_range range) noexcept {
     if (compares()) return;
-    std::erase_if(pieces_, [&](const compared_piece& each) { return is_hot(each) && each.at().overlaps(range); });
+    for_each_in(*this, range, [&](compared_unit& each) {
+        if (each.is_compared != why::hot) return;
+        each.is_compared = why::apart;
+        --hot_;
+        ++apart_;
+    });
     learned_.forget(range);
 }
 
 bool watch::any_written(byte_range range) {
     range = units_.around(range);
-    for (const compared_piece& each : pieces_) {
-        if (each.at().overlaps(range) && !each.is_as_it_was(range)) return true;
-    }
+    bool any = false;
+    for_each_in(*this, range, [&](const compared_unit& each) {
+        any = any || (each.is_compared != why::apart && !each.piece.is_as_it_was(range));
+    });
+    if (any) return true;
+    const auto by_kernel = [](const compared_unit& each) { return each.is_compared != why::apart; };
+    const byte_ranges pages = pages_without(range, by_kernel);
     std::vector<byte_range> first;
-    for (const byte_range& each : beside_pieces(range)) {
+    for (const byte_range& each : pages) {
         look(each, kernel::look_for::written, first, system::page_size());  // one is enough
         if (!first.empty()) return true;
     }
@@ -192,13 +258,18 @@ void watch::not_zero(byte_range range, std::vector<byte_range>& found) const {
     }
 }
 
+/// Adds the units of `range` that somebody may have written since they were zero: those that are compared by content.
+void watch::add_touched(byte_range range, kernel::look_for what, std::vector<byte_range>& found) const {
+    for_each_in(*this, range,
+                [&](const compared_unit& each) { not_zero(range.clipped_to(each.piece.at()), found); });
+    const byte_ranges pages = pages_without(range, [](const compared_unit&) { return true; });
+    for (const byte_range& each : pages) look(each, what, found, all_of_it);
+}
+
 void watch::touched(byte_range range, std::vector<byte_range>& found) {
     range = units_.around(range);
     if (used_ || compares()) return not_zero(range, found);
-    for (const compared_piece& each : pieces_) {
-        if (each.at().overlaps(range)) not_zero(range.clipped_to(each.at()), found);
-    }
-    for (const byte_range& each : beside_pieces(range)) look(each, kernel::look_for::touched, found, all_of_it);
+    add_touched(range, kernel::look_for::touched, found);
 }
 
 /// Once a page is armed, the kernel does not tell whether it was swapped or nobody has touched it. So touched pages are
@@ -211,10 +282,7 @@ void watch::arm_fresh(byte_range range, std::vector<byte_range>& found) {
     touched(range, found);
     arm(range);
     range = units_.around(range);
-    for (const compared_piece& each : pieces_) {
-        if (each.at().overlaps(range)) not_zero(range.clipped_to(each.at()), found);
-    }
-    for (const byte_range& each : beside_pieces(range)) look(each, kernel::look_for::present, found, all_of_it);
+    add_touched(range, kernel::look_for::present, found);
 }
 
 std::unique_ptr<watch> make_watch(std::span<std::byte> memory, own_pages own, std::span<std::byte> mapping) {

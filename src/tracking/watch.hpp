@@ -5,6 +5,9 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
+#include <iterator>
+#include <map>
 #include <memory>
 #include <span>
 #include <string>
@@ -43,11 +46,20 @@ public:
     /// watch what is rewritten all the time.
     bool compares() const noexcept { return pages_.empty(); }
 
-    /// Returns the ranges whose contents are compared.
-    byte_ranges compared() const;
+    /// Returns the bytes of `range` whose contents are compared.
+    byte_ranges compared(byte_range range) const;
 
-    /// Returns whether some of `range` is.
-    bool compares_any_of(byte_range range) const noexcept;
+    /// Returns whether some of `range` is: some part of it for which is(byte_range) holds.
+    template <class Is>
+    bool compares_any_of(byte_range range, const Is& is) const {
+        for (auto each = first_in(range); each != pieces_.end() && each->first < range.end; ++each) {
+            if (is(each->second.piece.at().clipped_to(range))) return true;
+        }
+        return false;
+    }
+    bool compares_any_of(byte_range range) const noexcept {
+        return compares_any_of(range, [](byte_range) { return true; });
+    }
 
     /// Returns what the bytes of `range` held when they were armed or scanned last, which stays so; null where they are
     /// not compared as one. REQUIRES: all of them are armed.
@@ -66,8 +78,29 @@ public:
 
     /// Adds what was written of `range`, rounded outwards and armed all over, since it was armed or scanned. Later
     /// writes are found by the next scan: none is missed. Where it throws, what was found until then has been added,
-    /// and all else is left for the next scan.
-    void scan(byte_range range, std::vector<byte_range>& written);
+    /// and all else is left for the next scan. Of what is compared, bytes that are `told_apart` are found one by one.
+    void scan(byte_range range, const byte_ranges& told_apart, std::vector<byte_range>& written);
+
+    /// Compares a unit from now on, where it is not compared already, and adds what was written of it until now. The
+    /// kernel watches its page as before, and is asked first.
+    void compare(byte_range unit, std::vector<byte_range>& written);
+
+    /// Returns whether there is a unit that was compare()d.
+    bool tells_apart() const noexcept { return apart_ != 0; }
+
+    /// Notes that unibuf has written these bytes, of units that are compared: nobody finds that.
+    void take_bytes(byte_range bytes);
+
+    /// Leaves to the kernel alone what compare() was called for, of the units in `range` that are not `needed`.
+    template <class Needed>
+    void leave_to_kernel(byte_range range, const Needed& needed) {
+        if (apart_ == 0) return;
+        for (auto each = first_in(range); each != pieces_.end() && each->first < range.end;) {
+            const bool ends = each->second.is_compared == why::apart && !needed(each->second.piece.at());
+            apart_ -= ends ? 1 : 0;
+            each = ends ? pieces_.erase(each) : std::next(each);
+        }
+    }
 
     /// Returns whether anything of `range` was written, and leaves that for the next scan to find.
     bool any_written(byte_range range);
@@ -82,20 +115,40 @@ public:
     void arm_fresh(byte_range range, std::vector<byte_range>& found);
 
 private:
+    enum class why : std::uint8_t {
+        always,  // the kernel does not watch it
+        hot,     // nor this page, for now
+        apart,   // compare() was called: where the kernel has seen a write
+    };
+    struct compared_unit {
+        compared_piece piece;
+        why is_compared;
+    };
+    using pieces = std::map<std::size_t, compared_unit>;  // key: where the piece begins
+
     std::span<std::byte> kernel_pages(byte_range range) const noexcept;
-    byte_ranges beside_pieces(byte_range range) const;
+    pieces::iterator first_in(byte_range range) noexcept;
+    pieces::const_iterator first_in(byte_range range) const noexcept;
+    template <class Self, class Visit>
+    static void for_each_in(Self& self, byte_range range, const Visit& visit);
+    template <class Is>
+    byte_ranges pages_without(byte_range range, const Is& is) const;
     void look(byte_range range, kernel::look_for what, std::vector<byte_range>& found, std::size_t most) const;
+    void tell_seen(const byte_ranges& told_apart, std::vector<byte_range>& written);
     void not_zero(byte_range range, std::vector<byte_range>& found) const;
-    void cool(byte_range range, std::vector<byte_range>& written);
+    void add_touched(byte_range range, kernel::look_for what, std::vector<byte_range>& found) const;
+    void cool(byte_range range, const byte_ranges& told_apart, std::vector<byte_range>& written);
     void heat(byte_range range);
-    void forget_hot(byte_range range) noexcept;
-    bool is_hot(const compared_piece& of) const noexcept { return pages_.contains(of.at()); }
+    void end_hot(byte_range range) noexcept;
+    void add_piece(byte_range at, why is_compared);
 
     std::span<std::byte> memory_;
     byte_range pages_;  // that the kernel watches, but for hot ones
     mapping kind_;
     units units_;
-    std::vector<compared_piece> pieces_;  // in their order
+    pieces pieces_;
+    std::size_t hot_ = 0;            // of these
+    std::size_t apart_ = 0;  // of these
     hot_pages learned_;
     std::vector<byte_range> seen_;  // what the kernel has told, and was not told on yet
     bool armed_ = false;            // some pages were armed at some time

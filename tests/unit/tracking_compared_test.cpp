@@ -27,7 +27,7 @@ protected:
 
     ranges scan(byte_range range) {
         ranges found;
-        by_->scan(range, found);
+        by_->scan(range, {}, found);
         return found;
     }
 

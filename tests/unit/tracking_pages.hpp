@@ -49,7 +49,7 @@ private:
 
 inline ranges scan(watch& of, byte_range range) {
     ranges found;
-    of.scan(range, found);
+    of.scan(range, {}, found);
     return found;
 }
 

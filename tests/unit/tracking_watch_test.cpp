@@ -231,9 +231,67 @@ TEST_F(page_watch, no_write_is_missed_while_fresh_memory_is_armed) {
         ranges found;
         by_->arm_fresh(whole(), found);
         writer.join();
-        by_->scan(whole(), found);
+        by_->scan(whole(), {}, found);
         EXPECT_EQ(joined(found), ranges{whole()}) << run;
         by_.reset();
+    }
+}
+
+TEST_F(page_watch, tells_bytes_apart_in_a_page_that_is_compared) {
+    by_->arm(whole());
+    const std::size_t line = compared_piece::line;
+    std::byte* const in_page = memory_.data() + 3 * page;
+    in_page[0] = std::byte{1};
+    ranges before;
+    by_->compare(pages(3, 1), before);
+    EXPECT_EQ(before, ranges{pages(3, 1)}) << "the kernel tells what was written until then";
+    EXPECT_EQ(scan(*by_, whole()), ranges{});
+
+    const byte_range apart{3 * page + line + 10, 3 * page + line + 20};
+    const auto found = [&] {
+        ranges result;
+        by_->scan(whole(), apart, result);
+        return joined(result);
+    };
+    in_page[line + 12] = in_page[line + 15] = std::byte{2};
+    EXPECT_EQ(found(), (ranges{{3 * page + line + 12, 3 * page + line + 13}, {3 * page + line + 15, 3 * page + line + 16}}));
+    in_page[line + 12] = in_page[line + 20] = std::byte{3};
+    EXPECT_EQ(found(), (ranges{{3 * page + line, 3 * page + line + 10},
+                               {3 * page + line + 12, 3 * page + line + 13},
+                               {3 * page + line + 20, 3 * page + 2 * line}}));
+    in_page[line + 14] = std::byte{4};
+    by_->take_bytes({3 * page + line + 14, 3 * page + line + 15});
+    EXPECT_EQ(found(), ranges{}) << "unibuf has written that itself";
+
+    in_page[0] = std::byte{5};
+    by_->leave_to_kernel(whole(), [](byte_range) { return false; });
+    EXPECT_EQ(found(), ranges{pages(3, 1)}) << "what was written before is found by its page";
+}
+
+TEST_F(page_watch, misses_no_write_while_a_page_is_to_be_compared) {
+    by_->arm(whole());
+    auto& counter = reinterpret_cast<std::uint32_t&>(memory_.data()[3 * page]);
+    for (int run = 0; run < 300; ++run) {
+        std::atomic<bool> ended = false;
+        std::jthread writer([&] {
+            for (std::uint32_t i = 0; i < 200; ++i) std::atomic_ref(counter).fetch_add(1);
+            ended = true;
+        });
+        std::uint32_t seen = 0;
+        ranges found;
+        while (!ended) {
+            by_->compare(pages(3, 1), found);
+            by_->scan(whole(), {}, found);
+            if (!found.empty()) std::memcpy(&seen, by_->image({3 * page, 3 * page + 4}).get(), sizeof seen);
+            found.clear();
+            by_->leave_to_kernel(whole(), [](byte_range) { return false; });
+        }
+        writer.join();
+        by_->compare(pages(3, 1), found);
+        by_->scan(whole(), {}, found);
+        if (!found.empty()) std::memcpy(&seen, by_->image({3 * page, 3 * page + 4}).get(), sizeof seen);
+        ASSERT_EQ(seen, counter) << run;
+        by_->leave_to_kernel(whole(), [](byte_range) { return false; });
     }
 }
 
