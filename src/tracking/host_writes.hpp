@@ -104,7 +104,7 @@ public:
     coherence::directory look();
 
     /// Prepares a part that is scattered, before the host writes it; what was found until now has been told. Bytes
-    /// among it that a device has newer have no images there: they are not watched from now on.
+    /// among it that a device has newer are not watched from now on.
     void before_host_writes(const region& part);
 
     /// Prepares `part`, before a device becomes the only one that is current in it; what was found until now has been
@@ -185,9 +185,9 @@ private:
     bool used_ = false;              // the memory was used before the first pointer
     std::vector<byte_range> found_;  // units that a look has found, before anything is made of that
     byte_ranges pending_;            // ranges that were found, and not told yet
-    byte_ranges conflicts_;          // of those, the ones that a device had newer
+    byte_ranges conflicts_;          // of those, what a device had newer when they were found
     byte_ranges sent_live_;          // sent as they were in the memory, not as they were compared
-    byte_ranges unseen_;  // written by a device that shares the memory: writes are found once the host has seen it
+    byte_ranges unseen_;    // written by a device that shares the memory: writes are found once the host has seen it
     byte_ranges arriving_;  // unibuf itself is writing it, in units that are compared or not watched meanwhile
     byte_ranges expected_;  // a device is about to have newer content there
     std::vector<tracking::section_history> sections_;

@@ -1,4 +1,4 @@
-// tracking/units_of_two.cpp: units of which the host has newer bytes and a device others.
+// tracking/units_of_two.cpp: units of which the host has newer bytes and a device others, which are compared.
 #include <new>
 #include <utility>
 
@@ -40,8 +40,8 @@ void host_writes::keep_found() {
     tracking::empty_out(found_);
 }
 
-/// Returns the bytes of `found` that the program has written: where the host is current, and what device has newer if
-/// that was so when they were found.
+/// Returns the bytes of `found` that the program has written: where the host is current, or where a device had newer
+/// content when they were found.
 byte_ranges host_writes::written(const directory& known, const byte_ranges& found) const {
     byte_ranges result;
     for (const byte_range& each : found) {

@@ -260,8 +260,7 @@ void watch::not_zero(byte_range range, std::vector<byte_range>& found) const {
 
 /// Adds the units of `range` that somebody may have written since they were zero: those that are compared by content.
 void watch::add_touched(byte_range range, kernel::look_for what, std::vector<byte_range>& found) const {
-    for_each_in(*this, range,
-                [&](const compared_unit& each) { not_zero(range.clipped_to(each.piece.at()), found); });
+    for_each_in(*this, range, [&](const compared_unit& each) { not_zero(range.clipped_to(each.piece.at()), found); });
     const byte_ranges pages = pages_without(range, [](const compared_unit&) { return true; });
     for (const byte_range& each : pages) look(each, what, found, all_of_it);
 }

@@ -147,7 +147,7 @@ private:
     mapping kind_;
     units units_;
     pieces pieces_;
-    std::size_t hot_ = 0;            // of these
+    std::size_t hot_ = 0;    // of these
     std::size_t apart_ = 0;  // of these
     hot_pages learned_;
     std::vector<byte_range> seen_;  // what the kernel has told, and was not told on yet

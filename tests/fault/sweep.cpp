@@ -195,7 +195,8 @@ const std::vector<state_case> states{
      [](tried& of, space d) {
          everywhere(of, d);
          const slice along[] = {{0, of.rows(), 1}, {30, 40, 1}};
-         of.bound.push_back(of.of->view(0, of.rows() * of.row()).view(shape(of.rows(), of.row()), 1, along).bind(d, access::read));
+         of.bound.push_back(
+             of.of->view(0, of.rows() * of.row()).view(shape(of.rows(), of.row()), 1, along).bind(d, access::read));
      }},
     {"shown_at_a_device",
      [](tried& of, space d) {

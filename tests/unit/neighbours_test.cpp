@@ -90,8 +90,8 @@ private:
     std::string compare(const bytes& found, space where) const {
         const auto [is, should] = std::ranges::mismatch(found, wanted_);
         if (is == found.end()) return {};
-        return "byte " + std::to_string(at_.begin + static_cast<std::size_t>(is - found.begin())) + " at " + where.name() +
-               " is " + std::to_string(int(*is)) + ", not " + std::to_string(int(*should));
+        return "byte " + std::to_string(at_.begin + static_cast<std::size_t>(is - found.begin())) + " at " +
+               where.name() + " is " + std::to_string(int(*is)) + ", not " + std::to_string(int(*should));
     }
 
     buffer all_;

@@ -254,7 +254,8 @@ TEST_F(page_watch, tells_bytes_apart_in_a_page_that_is_compared) {
         return joined(result);
     };
     in_page[line + 12] = in_page[line + 15] = std::byte{2};
-    EXPECT_EQ(found(), (ranges{{3 * page + line + 12, 3 * page + line + 13}, {3 * page + line + 15, 3 * page + line + 16}}));
+    EXPECT_EQ(found(),
+              (ranges{{3 * page + line + 12, 3 * page + line + 13}, {3 * page + line + 15, 3 * page + line + 16}}));
     in_page[line + 12] = in_page[line + 20] = std::byte{3};
     EXPECT_EQ(found(), (ranges{{3 * page + line, 3 * page + line + 10},
                                {3 * page + line + 12, 3 * page + line + 13},
