@@ -193,10 +193,10 @@ void watch::cool(byte_range range, const byte_ranges& told_apart, std::vector<by
     for_each_in(*this, range, [&](compared_unit& each) {
         if (each.is_compared != why::hot || each.piece.quiet() < enough) return;
         kernel::instance().protect(kernel_pages(each.piece.at()), true);
-        each.is_compared = why::apart;  // until nobody needs that
+        each.piece.scan(each.piece.at(), told_apart, written);  // where it throws, the page stays hot
+        each.is_compared = why::apart;                          // until that is needed no more
         --hot_;
         ++apart_;
-        each.piece.scan(each.piece.at(), told_apart, written);
     });
 }
 

@@ -1,7 +1,8 @@
 // tracking/watch.hpp: which bytes of an allocation the program has written, without being told.
 //
-// The kernel finds a write by its page. Where it cannot, and where a page is written again and again, the contents are
-// compared: then a write is found by its line of 64 bytes, and one of the value that was there is none.
+// The kernel finds a write by its page. Where it cannot, where a page is written again and again, and where others have
+// a part in a page, the contents are compared: then a write is found by its line of 64 bytes, and one of the value that
+// was there is none.
 #pragma once
 
 #include <cstddef>
