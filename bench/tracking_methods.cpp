@@ -68,7 +68,7 @@ public:
         if (!watch_) throw std::runtime_error(unibuf::tracking::about().description);
     }
     void arm() override { watch_->arm({0, memory_.size()}); }
-    void find(ranges& found) override { watch_->scan({0, memory_.size()}, found); }
+    void find(ranges& found) override { watch_->scan({0, memory_.size()}, {}, found); }
 
 private:
     std::span<std::byte> whole_pages() const { return {memory_.data(), (memory_.size() + page - 1) / page * page}; }
@@ -123,7 +123,7 @@ class by_comparing final : public method {
 public:
     explicit by_comparing(std::span<std::byte> memory) : all_{0, memory.size()}, piece_(memory, all_) {}
     void arm() override { piece_.take(all_); }
-    void find(ranges& found) override { piece_.scan(all_, found); }
+    void find(ranges& found) override { piece_.scan(all_, {}, found); }
 
 private:
     byte_range all_;
