@@ -24,8 +24,11 @@ void move_staged(backends::memory& from, byte_range range, backends::memory& to,
     }
 }
 
-/// Returns whether `gap` may be moved again.
-bool may_carry(const guarded& state, byte_range gap, const coherence::step& along, std::uint64_t ticket) {
+/// Returns whether `gap` may be moved again. What lies beside the claim, as between the rows of a rectangle, is written
+/// by others while the lock is let go of.
+bool may_carry(const guarded& state, byte_range gap, const coherence::step& along, const region& claimed,
+               std::uint64_t ticket) {
+    if (!claimed.contains(gap)) return false;
     const coherence::space_set ends = coherence::set_of(along.from) | coherence::set_of(along.to);
     if (state.copies.memories().group(along.to) != coherence::set_of(along.to)) return false;
     if (state.holds.any_other(gap, ticket)) return false;
@@ -186,12 +189,12 @@ void move_parts(backends::memory& from, backends::memory& to, bool to_host, std:
 
 std::vector<byte_range> joined_over_gaps(const guarded& state, const std::vector<byte_range>& ranges,
                                          const coherence::step& along, coherence::space_id executor,
-                                         std::uint64_t ticket) {
+                                         const region& claimed, std::uint64_t ticket) {
     const bool any_near = joined(ranges, widest_gap, [](byte_range) { return true; }).size() < ranges.size();
     if (!any_near) return ranges;
     const std::size_t gap = worthwhile_gap(executor);
     if (gap == 0) return ranges;
-    return joined(ranges, gap, [&](byte_range each) { return may_carry(state, each, along, ticket); });
+    return joined(ranges, gap, [&](byte_range each) { return may_carry(state, each, along, claimed, ticket); });
 }
 
 coherence::space_id only_mover(std::span<const coherence::step> planned) noexcept {

@@ -41,10 +41,10 @@ void move_parts(backends::memory& from, backends::memory& to, bool to_host, std:
 void fill_box(backends::memory& to, const box& of, std::span<const std::byte> pattern);
 
 /// Joins neighbours of `ranges` where it is cheaper to carry the gap between them along. A gap is carried only where it
-/// is current at both ends, and no hold but the claim of `ticket` has a byte of it.
+/// is current at both ends, in `claimed`, and no hold but that claim, of `ticket`, has a byte of it.
 std::vector<byte_range> joined_over_gaps(const guarded& state, const std::vector<byte_range>& ranges,
                                          const coherence::step& along, coherence::space_id executor,
-                                         std::uint64_t ticket);
+                                         const region& claimed, std::uint64_t ticket);
 
 /// Returns the one device that carries out all moves among the steps, each from or to memory of its own; the host where
 /// there is none.

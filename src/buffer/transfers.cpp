@@ -227,7 +227,7 @@ void transfers::add_parts_to_move(std::span<const step> group, part_list& to) {
     if (ranges.size() > 1) {
         const std::size_t before = ranges.size();
         std::ranges::sort(ranges, {}, &byte_range::begin);  // pieces among boxes come in the order of the bands
-        ranges = joined_over_gaps(*lock_, ranges, first, executor_of(first), claim_.ticket());
+        ranges = joined_over_gaps(*lock_, ranges, first, executor_of(first), asked_.part, claim_.ticket());
         if (ranges.size() < before) {
             for (const byte_range& each : ranges) {
                 promise_->update(each, [&](coherence::knowledge& k) { k.current &= ~coherence::set_of(first.to); });

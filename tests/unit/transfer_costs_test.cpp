@@ -70,6 +70,33 @@ TEST(transfer_costs, make_a_gap_worth_what_goes_in_the_time_of_a_transfer) {
     EXPECT_EQ(gap({}), 0U);
 }
 
+/// Between the rows of a rectangle others may write while it moves: what lies there is not carried along.
+TEST(transfer_costs, make_no_gap_worth_what_lies_between_rows) {
+    fake_device& later = fake_device::get({.asynchronous = true}, 1);
+    set_transfer_cost(later.where(), {.each = 1s, .bytes_per_second = 1e12});
+    constexpr std::size_t row = 100;
+    constexpr std::size_t rows = 20;
+    for (const std::size_t size : {rows * row, std::size_t{64} << 10}) {
+        buffer b(size);
+        put(b, of(size, 1));
+        std::byte* const pointer = b.host();
+        static_cast<void>(b.read(later.where()));
+        for (std::size_t i = 2; i < 6; ++i) std::fill_n(pointer + i * row, 30, std::byte{2});  // of the first column
+        const access_options between{.offset = 3 * row + 50, .count = 10};
+        later.queued().add({.run = [&](std::size_t) {
+            const auto lease = b.write(later.where(), between);
+            memory_of(lease.native()).put(between.offset, of(10, 7));
+        }});
+        const slice first_column[]{{0, rows}, {0, 30}};
+        static_cast<void>(b.view(0, rows * row).view(shape{rows, row}, 1, first_column).read(later.where()));
+        const std::vector<std::byte> there = kernel_read(b.read(later.where()).native());
+        EXPECT_EQ(part(there, between.offset, 10), of(10, 7)) << size;
+        EXPECT_EQ(there[2 * row], std::byte{2}) << size;
+        EXPECT_EQ(content(b), there) << size;
+    }
+    set_transfer_cost(later.where(), {});
+}
+
 // What is measured is another matter: that is time.
 TEST(transfer_costs, are_measured_by_one_part_by_many_and_by_a_long_one) {
     constexpr std::size_t small = 4096, large = 1 << 20, many = 17, tries = 8;
