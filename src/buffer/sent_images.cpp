@@ -50,16 +50,21 @@ void take_images(guarded& state, promise& in, part_list& parts, image_list& to) 
         } else if (part.is_range()) {
             cut(state, in, part.hull(), others, to);
         } else {
-            byte_ranges sent_again;
-            for (const byte_range& each : writes.imaged(part.hull())) {
-                part.for_each_common(each, [&](const region& common) { sent_again.add(runs_of(common)); });
-            }
-            writes.send_as_it_is(sent_again);
+            send_as_it_is(state, part);
             others.push_back(part);
         }
     }
     parts.clear();
     parts.append(others);
+}
+
+void send_as_it_is(guarded& state, const region& part) {
+    host_writes& writes = *state.writes();
+    byte_ranges sent_again;
+    for (const byte_range& each : writes.imaged(part.hull())) {
+        part.for_each_common(each, [&](const region& common) { sent_again.add(runs_of(common)); });
+    }
+    writes.send_as_it_is(sent_again);
 }
 
 std::vector<backends::move_of> moves_of(const part_list& parts, const image_list& images, backends::memory& host,

@@ -93,6 +93,10 @@ using image_list = few<sent_images::sending, 1>;
 /// access. REQUIRES: pointers are out.
 void take_images(guarded& state, coherence::directory::promise& in, part_list& parts, image_list& to);
 
+/// Notes that `part` is about to go to a device as it is in the memory: what should have been sent from images is sent
+/// once more by the next access. REQUIRES: pointers are out.
+void send_as_it_is(guarded& state, const region& part);
+
 /// Returns the moves of `parts`, of which the last ones are sent from `images`, for a call that does them all; none
 /// where some part is no range.
 std::vector<backends::move_of> moves_of(const part_list& parts, const image_list& images, backends::memory& host,

@@ -329,6 +329,8 @@ fence transfers::publish(const step& step) {
     backends::memory& shared = *used_by_device.memory;
     const access what = step.seen && shared.publishes_content() ? access::write : step.what;  // no byte moves for that
     const queue on = queue_at(asked_, device);
+    const bool is_sent = device == step.to && what != access::write && shared.publishes_content();
+    if (is_sent && lock_->any_exposed) send_as_it_is(*lock_, step.part);
     const lock::released unlocked(lock_);
     if (const box* const of = step.part.as_box()) {
         const backends::rectangle_copy rows = in_place(*of);

@@ -26,6 +26,7 @@ std::string name_of(const fake_traits& does) {
     if (does.addressable) result += "-addressable";
     if (does.poisons) result += "-poisoning";
     if (does.borrows) result += "-borrowing";
+    if (does.keeps_own) result += "-keeping-own";
     return result;
 }
 
@@ -180,20 +181,22 @@ fence fake_memory::pass(const char* call, fake_memory& from, fake_memory& to) {
     return to.on_.does().asynchronous ? to.on_.queued().mark() : fence();
 }
 
-fence fake_memory::publish_to_host(std::size_t offset, std::size_t bytes, access, queue) {
+fence fake_memory::publish_to_host(std::size_t offset, std::size_t bytes, access what, queue) {
     ++on_.counts.publications;
     if (lender_) return pass("a publication to the lender", *this, *lender_);
+    if (publishes_content() && what == access::write) return {};
     return carry_out("a publication to the host", offset, bytes, true, [this, offset](std::size_t count) {
         for (std::size_t i = offset; i < offset + count && !host_side_.empty(); ++i) {
-            if (dirty_[i]) host_side_[i] = bytes_[i];
+            if (dirty_[i] || publishes_content()) host_side_[i] = bytes_[i];
             dirty_[i] = false;
         }
     });
 }
 
-fence fake_memory::publish_to_device(std::size_t offset, std::size_t bytes, access, queue) {
+fence fake_memory::publish_to_device(std::size_t offset, std::size_t bytes, access what, queue) {
     ++on_.counts.publications;
     if (lender_) return pass("a publication to the borrower", *lender_, *this);
+    if (publishes_content() && what == access::write) return {};
     return carry_out("a publication to the device", offset, bytes, true, [this, offset](std::size_t count) {
         for (std::size_t i = offset; i < offset + count && !host_side_.empty(); ++i) {
             bytes_[i] = host_side_[i];

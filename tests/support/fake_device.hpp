@@ -26,6 +26,7 @@ struct fake_traits {
     bool starts_zero = false;   // where false, memory starts as noise
     bool poisons = false;       // asks for poison in stale bytes, as the debug device does
     bool borrows = false;       // can use the memory of another fake, in turns with it
+    bool keeps_own = false;     // has bytes of its own behind the host's memory: each publication moves all it names
 };
 
 /// A transfer, publication or fill that was queued, and failed.
@@ -96,6 +97,7 @@ public:
     fence fill(std::size_t offset, std::size_t bytes, std::span<const std::byte> pattern, queue on) override;
     fence publish_to_host(std::size_t offset, std::size_t bytes, access what, queue on) override;
     fence publish_to_device(std::size_t offset, std::size_t bytes, access what, queue on) override;
+    bool publishes_content() const noexcept override { return on_.does().keeps_own; }
 
     fake_device& device() const noexcept { return on_; }
 

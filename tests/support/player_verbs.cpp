@@ -280,7 +280,8 @@ void player::use_old_pointer(const operation& op) {
 void player::write_and_take_back(const operation& op) {
     const auto shares = [&](place where) {
         const fake_device* const fake = device_at(where).fake;
-        return fake && (fake->does().aliases || fake->does().visible || fake->does().borrows);
+        if (!fake || fake->does().keeps_own) return false;
+        return fake->does().aliases || fake->does().visible || fake->does().borrows;
     };
     if (pointers_.empty() || shares(at_first) || shares(at_second)) return;
     const pointer& old = pointers_[op.handle % pointers_.size()];
