@@ -150,13 +150,14 @@ void player::bind(const operation& op) {
 
 bool player::has(const standing_rules& rules, std::size_t at) const { return rules.may_have(at) && !leased_[at]; }
 
-/// Returns the ranges that the device of a hold may use now. Bytes that may be written through pointers that were out
-/// before a hold that only reads are left out, unless `written_unseen`.
+/// Returns the ranges that the device of a hold may use now. Bytes that may be lost are left out, as they are given to
+/// no device, and unless `written_unseen`, those that may be written through pointers that were out before a hold that
+/// only reads.
 std::vector<byte_range> player::had_by(const standing_rules& rules, byte_range range, bool written_unseen) const {
     std::vector<byte_range> result;
     for (std::size_t at = range.begin; at < range.end; ++at) {
         const bool unseen = rules.only_reads() && oracle_.is_pointed(at);
-        if (!has(rules, at) || (unseen && !written_unseen)) continue;
+        if (!has(rules, at) || oracle_.any_suspect({at, at + 1}) || (unseen && !written_unseen)) continue;
         if (result.empty() || result.back().end != at) result.push_back({at, at});
         result.back().end = at + 1;
     }
