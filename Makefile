@@ -151,13 +151,18 @@ format: needs-lint build/venv ## Lay out the code
 	clang-format-19 -i $(cpp)
 	build/venv/bin/ruff format $(python)
 
-lint: needs-demo-test-lint build/venv ## Layout, clang-tidy, scripts
+lint: needs-demo-test-lint build/venv ## Layout, clang-tidy of the libraries and the tool (FULL=1: of examples and benchmarks, too), scripts
 	clang-format-19 --dry-run --Werror $(cpp)
 	build/venv/bin/ruff format --check $(python)
 	build/venv/bin/ruff check $(python)
 	cmake --preset clang
 	cmake --build build/clang --target embedded_page
-	run-clang-tidy-19 -quiet -p build/clang -j $(CMAKE_BUILD_PARALLEL_LEVEL) "^$$(python3 -c 'import os, re; print(re.escape(os.getcwd()))')/((cli|examples|bench)/|build/clang/CMakeFiles/)"
+ifdef FULL
+	$(call tidy,((cli|examples|bench)/|build/clang/CMakeFiles/))
+else
+	$(call tidy,(cli/|build/clang/CMakeFiles/(unibuf_objects|unibuf_c|tool_parts)\.))
+	$(call tidy,(bench/|build/clang/CMakeFiles/unibuf_(bench|cost)),$(warnings_alone))
+endif
 	PYTHONPYCACHEPREFIX=build/pycache python3 -m py_compile scripts/*.py scripts/mutants/*.py docs/site/*.py tests/docs/*.py tests/gpu/*.py
 	scripts/no-shell.sh
 	shellcheck .ci/run scripts/*.sh tests/docs/*.sh tests/package/*.sh tests/fortran/*.sh tests/unit/*.sh
@@ -189,6 +194,13 @@ build/cupy: bench/null/requirements.txt | build/venv
 not_by_qemu := an_accelerator.loads_no_driver_but_its_own:tracking.is_off_where_the_environment_says_so$\
     :sharing.refuses_every_access_while_the_other_has_newer_content_on_a_device$\
     :sharing.brings_back_what_a_device_has_newer_before_the_last_handle_goes
+
+# Clang's own warnings, and one check, as clang-tidy wants one.
+warnings_alone := -checks='-*,clang-diagnostic-*,misc-unused-alias-decls'
+
+# $(call tidy,FILES[,OPTION]): clang-tidy of files whose paths in this folder a regular expression names.
+tidy = run-clang-tidy-19 -quiet $(2) -p build/clang -j $(CMAKE_BUILD_PARALLEL_LEVEL) \
+    "^$$(python3 -c 'import os, re; print(re.escape(os.getcwd()))')/$(1)"
 
 # $(call part,OPTION,COMPONENT,USUALLY): ON or OFF as COMPONENTS names it, or as usual where COMPONENTS is empty.
 part = -D UNIBUF_$(1)=$(if $(COMPONENTS),$(if $(filter $(2),$(COMPONENTS)),ON,OFF),$(3))

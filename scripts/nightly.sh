@@ -23,6 +23,7 @@ print(sum(int(each.get("value")) for each in xml.parse(sys.argv[1]).iter("proper
 
 run tests make test
 run debug make test QUICK=1 PRESET=debug
+run lint make lint FULL=1
 run sanitize make sanitize FULL=1
 run sanitize-python make sanitize-python
 run free-threading make test-python VERSION=3.14t

@@ -2,6 +2,7 @@
 #include "contract/contract.hpp"
 
 #include <algorithm>
+#include <cstring>
 
 namespace unibuf::contract {
 
@@ -20,8 +21,11 @@ std::string name_of_subject(const ::testing::TestParamInfo<subject>& of) {
 }
 
 bytes repeated(std::span<const std::byte> pattern, std::size_t count) {
-    bytes result(count);
-    for (std::size_t i = 0; i < count; ++i) result[i] = pattern[i % pattern.size()];
+    bytes result(pattern.begin(), pattern.begin() + static_cast<std::ptrdiff_t>(std::min(pattern.size(), count)));
+    result.resize(count);
+    for (std::size_t done = pattern.size(); done < count; done *= 2) {
+        std::memcpy(&result[done], result.data(), std::min(done, count - done));
+    }
     return result;
 }
 
