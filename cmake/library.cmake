@@ -22,8 +22,6 @@ list(TRANSFORM access_path REPLACE "(.+)" "${PROJECT_SOURCE_DIR}/src/\\1.cpp")
 add_library(unibuf_objects OBJECT ${sources})
 target_include_directories(unibuf_objects PUBLIC ${PROJECT_SOURCE_DIR}/include ${PROJECT_SOURCE_DIR}/src)
 unite(unibuf_objects ${access_path})
-# At -O3 it is a third larger, and no benchmark is faster.
-target_compile_options(unibuf_objects PRIVATE $<$<CONFIG:Release>:-O2>)
 target_link_libraries(unibuf_objects PRIVATE fmt::fmt-header-only PUBLIC Threads::Threads ${CMAKE_DL_LIBS})
 
 add_library(unibuf_static STATIC EXCLUDE_FROM_ALL)

@@ -21,7 +21,6 @@ constexpr fake_traits addressable_later{.asynchronous = true, .addressable = tru
 constexpr fake_traits aliasing_later{.aliases = true, .asynchronous = true};
 constexpr fake_traits visible_later{.visible = true, .asynchronous = true};
 
-constexpr fake_traits keeping_own{.aliases = true, .keeps_own = true};
 constexpr fake_traits keeping_own_later{.aliases = true, .asynchronous = true, .keeps_own = true};
 
 constexpr fake_traits borrowing{.borrows = true};
@@ -44,7 +43,6 @@ constexpr std::array all{
     arrangement{"lending_and_borrowing", separate, borrowing},
     arrangement{"asynchronous_lending_and_borrowing", asynchronous, borrowing_later},
     arrangement{"aliasing_and_borrowing", aliasing, borrowing},
-    arrangement{"keeping_own_and_separate", keeping_own, separate},
     arrangement{"asynchronous_keeping_own_and_asynchronous", keeping_own_later, asynchronous},
     arrangement{"debug_and_separate", {}, separate, {"debug:0", nullptr}},
     arrangement{"debug_and_asynchronous_aliasing", {}, aliasing_later, {"debug:0", nullptr}},

@@ -27,7 +27,8 @@ protected:
 
     space where() const {
         if (GetParam() == 0) return space("debug:0");
-        return fake_device::get({.aliases = GetParam() == 1, .asynchronous = GetParam() == 2, .addressable = true})
+        return fake_device::get(
+                   {.aliases = GetParam() == 1, .asynchronous = GetParam() == 2, .addressable = GetParam() == 2})
             .where();
     }
 
