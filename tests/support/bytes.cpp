@@ -9,9 +9,9 @@ namespace unibuf::test {
 
 bytes noise(std::size_t count, unsigned seed) {
     bytes result(count);
+    // This is SplitMix64, eight bytes at a time: tests draw many millions of them.
     std::uint64_t state = seed;
-    for (std::size_t done = 0; done < count;
-         done += sizeof state) {  // SplitMix64, as tests draw many millions of bytes
+    for (std::size_t done = 0; done < count; done += sizeof state) {
         state += 0x9E3779B97F4A7C15;
         std::uint64_t word = (state ^ state >> 30) * 0xBF58476D1CE4E5B9;
         word = (word ^ word >> 27) * 0x94D049BB133111EB;
