@@ -152,6 +152,7 @@ private:
     void make_room(const operation& op);
     void recycle(operation op);
     void release_pointers(const operation& op);
+    void forget_ended_pointers();
     void end_device_pointers();
     void hold_copy(const operation& op);
     void hold_copy(const operation& op, face& of, const access_options& part, const region& bytes);

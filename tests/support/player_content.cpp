@@ -55,7 +55,8 @@ void player::discard(const operation& op) {
                 }) &&
         !refused) {
         oracle_.drop(of.range, where);
-        if (where == at_host || lends) pointers_.clear();  // those that have ended are not used again
+        if (where == at_host) pointers_.clear();
+        if (lends) forget_ended_pointers();  // the host's copy may have moved
     }
 }
 
@@ -177,6 +178,15 @@ void player::release_pointers(const operation& op) {
     if ((op.flags & operation::partly) == 0) return;
     of.handle->release_device();
     end_device_pointers();
+}
+
+void player::forget_ended_pointers() {
+    std::erase_if(pointers_, [&](const pointer& each) {
+        for (std::size_t at = each.range.begin; at < each.range.end; ++at) {
+            if (!oracle_.is_pointed(at)) return true;
+        }
+        return false;
+    });
 }
 
 void player::end_device_pointers() {
