@@ -65,7 +65,7 @@ struct event {
     std::uint64_t begin = 0;
     std::uint64_t end = 0;
     std::uint64_t bytes = 0;
-    std::uint64_t took = 0;   // ns; of queued work, until the call returned
+    std::uint64_t took = 0;   // ns; of queued work, until the call returned; 0 for a host copy of the heap
     std::uint64_t site = 0;   // where the program called: an address of its code; 0 where that is not known
     std::uint64_t queue = 0;  // the queue that was named
     std::uint64_t row_bytes = 0;

@@ -36,6 +36,12 @@ bool wait_for_claims_of_others(lock& through, const request& asked) {
 /// are where others have to go, would wait for itself.
 using making = within<struct making_a_copy, core>;
 
+/// Returns whether the copy is one of the heap, where that is not said to take any time: to look at the clock takes as
+/// long.
+bool takes_no_time(const copies& there, space where) {
+    return where == host && there.bytes() <= tracking::most_compared && !there.options().pinned;
+}
+
 /// Returns the copies that `prepare` makes for `where` without the lock.
 template <class Prepare>
 copy_list made_unlocked(lock& through, space where, std::uint64_t& begun, const Prepare& prepare) {
@@ -44,8 +50,8 @@ copy_list made_unlocked(lock& through, space where, std::uint64_t& begun, const 
     ++through->waiting;  // keeps the gate shut
     copy_list made;
     std::exception_ptr failure;
-    begun = trace::is_on() ? trace::now() : 0;
     const copies& there = through->copies;  // no copy is added or freed while `making_copy` is set
+    begun = trace::is_on() && !takes_no_time(there, where) ? trace::now() : 0;
     {
         const lock::released unlocked(through);
         const making now(through.of());
@@ -102,7 +108,7 @@ bool make_copy(lock& through, const request& asked) {
         // A joint request does not wait for holds, but it may wait for memory.
         return there.prepare(asked.where.id(), of, asked.joint ? asked.waits : asked.hold_limit());
     });
-    record_allocations(*through, made, begun);
+    through.recorded = record_allocations(*through, made, begun);
     const bool has_host =
         std::ranges::any_of(made.copies, [](const copy& each) { return each.where == coherence::host; });
     through->copies.add(std::move(made));

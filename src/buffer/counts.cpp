@@ -44,9 +44,9 @@ void look_closely(const guarded& state, const coherence::step& of, const region&
     made.news = news ? *news + 1 : 0;
 }
 
-trace::moment record_transfer(const guarded& state, const coherence::step& of, const transfer& counted,
-                              const region& part, const carried_out& how) noexcept {
-    if (!trace::is_on()) return {};
+void record_transfer(lock& through, const coherence::step& of, const transfer& counted, const region& part,
+                     const carried_out& how) noexcept {
+    if (!trace::is_on()) return;
     event made = event_of(event_kind::transfer, counted.buffer, part);
     made.why = counted.why;
     made.from = of.from;
@@ -54,15 +54,15 @@ trace::moment record_transfer(const guarded& state, const coherence::step& of, c
     made.queue = reinterpret_cast<std::uintptr_t>(how.on.native);
     made.time = static_cast<std::uint64_t>(counted.end.time_since_epoch() / std::chrono::nanoseconds(1));
     made.took = static_cast<std::uint64_t>((counted.end - counted.begin) / std::chrono::nanoseconds(1));
-    if (is_tracing()) look_closely(state, of, part, how, made);
-    trace::record(made);
-    return {made.time, made.site};
+    if (is_tracing()) look_closely(*through, of, part, how, made);
+    trace::record(made, through.recorded);
 }
 
 }  // namespace
 
-trace::moment count_transfers(guarded& state, const coherence::step& of, std::span<const region> moved,
-                              const carried_out& how) noexcept {
+void count_transfers(lock& through, const coherence::step& of, std::span<const region> moved,
+                     const carried_out& how) noexcept {
+    guarded& state = *through;
     transfer made{.buffer = state.id,
                   .from = space::from_id(of.from),
                   .to = space::from_id(of.to),
@@ -75,16 +75,15 @@ trace::moment count_transfers(guarded& state, const coherence::step& of, std::sp
         same->transfers = (same->transfers + moved.size()) & transfer_tally::most;
         same->bytes += sum;
     }
-    trace::moment last;
-    for (const region& each : moved) last = record_transfer(state, of, made, each, how);
+    for (const region& each : moved) record_transfer(through, of, made, each, how);
     transfer_observer* const observer = trace::observer();
-    if (!observer) return last;
+    if (!observer) return;
+    through.recorded.time = 0;  // an observer takes time
     for (const region& each : moved) {
         made.offset = each.begin();
         made.bytes = each.size();
         observer->on_transfer(made);
     }
-    return {.site = last.site};  // an observer takes time
 }
 
 }  // namespace unibuf::detail

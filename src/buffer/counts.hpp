@@ -6,7 +6,6 @@
 
 #include "buffer/lock.hpp"
 #include "coherence/plan.hpp"
-#include "trace/recorder.hpp"
 
 namespace unibuf::detail {
 
@@ -21,8 +20,8 @@ struct carried_out {
 };
 
 /// Counts that the step `of` was carried out on the parts `moved`, and tells the observer of each. Without memory for a
-/// first count of its own, the buffer's lacks them; the count of all buffers has them. Returns what was recorded.
-trace::moment count_transfers(guarded& state, const coherence::step& of, std::span<const region> moved,
-                              const carried_out& how) noexcept;
+/// first count of its own, the buffer's lacks them; the count of all buffers has them.
+void count_transfers(lock& through, const coherence::step& of, std::span<const region> moved,
+                     const carried_out& how) noexcept;
 
 }  // namespace unibuf::detail

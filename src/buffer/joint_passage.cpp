@@ -212,7 +212,7 @@ void joint_passage::member::grant() noexcept {
     } else {
         through->use_now();
         through->used_at(asked_.where);
-        since = record_access(*through, asked_);
+        since = record_access(through, asked_);
     }
     const std::uint64_t ticket = own_claim().grant(asked_, since);
     granted_ = lease_of(of_, *through->copies.find(asked_.where.id()), asked_, ticket);

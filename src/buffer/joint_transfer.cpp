@@ -65,7 +65,7 @@ bool joint_transfer::join(core& of, space where, byte_range range) {
     planned_.clear();
     way->plan(planned_);
     if (planned_.empty()) {
-        note_access(*through, asked, 0, 0, {});
+        note_access(through, asked, 0, 0);
         return true;
     }
     if (!are_moves_of_one_device(planned_)) return false;
@@ -197,19 +197,17 @@ void joint_transfer::leave(one_way& all, std::span<const backends::move_of> arri
     lock through(*one.of);
     const claim own(*through, one.claim);
     std::uint64_t bytes = 0;
-    trace::moment last;
     for (const backends::move_of& each : arrived) {
         const region part(byte_range{each.offset, each.offset + each.host.size()});
         coherence::complete(one.promised, through->copies.memories(), all.like, part);
-        last = count_transfers(
-            *through, all.like, {&part, 1},
-            {.why = cause::sync, .begin = begin, .end = std::chrono::steady_clock::now(), .arrived = true});
+        count_transfers(through, all.like, {&part, 1},
+                        {.why = cause::sync, .begin = begin, .end = std::chrono::steady_clock::now(), .arrived = true});
         bytes += part.size();
     }
     all.members.pop_front();  // a promise ends under the lock
     if (bytes == 0) return;
-    note_access(*through, sync_of(range, space::from_id(all.like.to)), bytes,
-                static_cast<std::uint64_t>(begin.time_since_epoch().count()), last);
+    note_access(through, sync_of(range, space::from_id(all.like.to)), bytes,
+                static_cast<std::uint64_t>(begin.time_since_epoch().count()));
 }
 
 }  // namespace unibuf::detail

@@ -72,7 +72,7 @@ byte_lease take_lease(core& of, const request& asked) {
         changes = changes && !is_newest_at(through->directory.first(), asked.where);
         const bool is_first = through->used_at(asked.where);
         if (!changes && !is_first) through.keep_gate();
-        since = record_access(*through, asked);
+        since = record_access(through, asked);
     } else {
         passage way(through, asked);  // its claim ends before the lease is added: the lock is held between the two
         way.bring();

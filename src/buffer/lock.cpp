@@ -8,7 +8,6 @@
 #include "buffer/gate_bits.hpp"
 #include "buffer/peer_access.hpp"
 #include "buffer/standing.hpp"
-#include "trace/recorder.hpp"
 
 #ifndef NDEBUG
 #include "buffer/invariants.hpp"
@@ -80,6 +79,7 @@ bool lock::wait_for_change(const wait_limit& limit) {
     guarded& state = core_.state_;
     std::condition_variable_any& changed = state.with_seldom_used().changed;
     const waiting_thread counted(state);
+    recorded.time = 0;
     clock::time_point until = limit.next_look();
     if (backends::help_others) {
         // What this thread waits for may itself wait for this thread.

@@ -19,6 +19,7 @@
 #include <string>
 
 #include "buffer/core.hpp"
+#include "trace/recorder.hpp"
 #include "unibuf/error.hpp"
 
 namespace unibuf::detail {
@@ -57,6 +58,7 @@ public:
     public:
         explicit released(lock& of) : mutex_(of.mutex_) {
             assert(of->waiting != 0 || !of->holds.empty());
+            of.recorded.time = 0;
             mutex_.unlock();
         }
         ~released() { mutex_.lock(); }
@@ -72,6 +74,9 @@ public:
     void keep_gate() noexcept { core_.state_.said_before = core_.state_.waiting == 0 ? said_ : 0; }
     /// Notes that the lease that ends now has left nothing behind.
     void as_before() noexcept { says_ = said_before_; }
+
+    /// When and from where something was recorded under this lock; without its time where the lock was let go of since.
+    trace::moment recorded;
 
     /// Returns whether the last handle has gone, and no lease is left that would destroy the buffer.
     bool is_last() const noexcept;

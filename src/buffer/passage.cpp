@@ -153,8 +153,7 @@ void passage::bring() {
     plan(steps);
     if (!steps.empty()) transfers_.run(steps, &promise_.emplace(lock_->directory, asked_.part));
     if (asked_.to == purpose::use) {
-        recorded_at_ =
-            note_access(*lock_, asked_, lacked_by(*lock_, asked_, steps), transfers_.begun(), transfers_.last());
+        recorded_at_ = note_access(lock_, asked_, lacked_by(*lock_, asked_, steps), transfers_.begun());
     }
     // The gate stays shut for the host while work in its memory is noted, so what is done by now is forgotten.
     if (asked_.where == host && lock_->host_memory_is_busy()) lock_->holds.work().forget_done(asked_.part, true);

@@ -78,13 +78,13 @@ private:
         request at_host = asked_;
         at_host.where = host;
         lock through(of_);
-        if (!reads()) record_access(*through, at_host);
+        if (!reads()) record_access(through, at_host);
         const coherence::step way{
             .does = coherence::step::kind::move, .part = asked_.part, .from = from().id(), .to = to().id()};
-        count_transfers(*through, way, {&asked_.part, 1},
+        count_transfers(through, way, {&asked_.part, 1},
                         {.why = asked_.why, .begin = begin, .end = end, .arrived = true, .program = program_});
         if (reads()) {
-            record_access(*through, at_host, asked_.part.size());
+            record_access(through, at_host, asked_.part.size());
         } else {
             through->unasked = asked_.where.id();
         }

@@ -48,12 +48,11 @@ std::uint64_t lacked_by(const guarded& state, const request& asked, std::span<co
     return result;
 }
 
-std::uint64_t record_access(const guarded& state, const request& asked, std::uint64_t lacked, std::uint64_t begun,
-                            trace::moment last) noexcept {
+std::uint64_t record_access(lock& through, const request& asked, std::uint64_t lacked, std::uint64_t begun) noexcept {
     if (!asked.is_recorded || !trace::is_on()) return 0;
+    const guarded& state = *through;
     event made = event_of(event_kind::access, state.id, asked.part);
-    made.time = last.time != 0 ? last.time : trace::now();
-    made.site = last.site;
+    made.time = through.recorded.time != 0 ? through.recorded.time : trace::now();
     made.why = asked.why;
     made.what = asked.what;
     made.to = asked.where.id();
@@ -61,15 +60,14 @@ std::uint64_t record_access(const guarded& state, const request& asked, std::uin
     made.bytes = lacked;
     made.took = begun == 0 ? 0 : made.time - begun;
     made.queue = reinterpret_cast<std::uintptr_t>(asked.on.handle.native);
-    trace::record(made);
+    trace::record(made, through.recorded);
     return made.time;
 }
 
-std::uint64_t note_access(guarded& state, const request& asked, std::uint64_t lacked, std::uint64_t begun,
-                          trace::moment last) noexcept {
-    const std::uint64_t time = record_access(state, asked, lacked, begun, last);
-    state.used_at(asked.where);
-    if (lacked != 0 && !is_demand(state, asked)) state.unasked = asked.where.id();
+std::uint64_t note_access(lock& through, const request& asked, std::uint64_t lacked, std::uint64_t begun) noexcept {
+    const std::uint64_t time = record_access(through, asked, lacked, begun);
+    through->used_at(asked.where);
+    if (lacked != 0 && !is_demand(*through, asked)) through->unasked = asked.where.id();
     return time;
 }
 
@@ -117,7 +115,8 @@ void record_release(const guarded& state, const copy& gone) noexcept {
     if (trace::any_tool) trace::tell_freed(state.id, where, memory_of(gone), state.copies.bytes());
 }
 
-void record_allocations(const guarded& state, const copy_list& made, std::uint64_t begun) noexcept {
+trace::moment record_allocations(const guarded& state, const copy_list& made, std::uint64_t begun) noexcept {
+    trace::moment last;
     for (const copy& each : made.copies) {
         if (trace::any_tool)
             trace::tell_allocated(state.id, space::from_id(each.where), memory_of(each), state.copies.bytes());
@@ -129,8 +128,9 @@ void record_allocations(const guarded& state, const copy_list& made, std::uint64
         allocated.is_pooled = state.seldom && state.seldom->pooled;
         allocated.time = trace::now();
         if (begun != 0 && &each == &made.copies.front()) allocated.took = allocated.time - begun;  // of all of them
-        trace::record(allocated);
+        trace::record(allocated, last);
     }
+    return last;
 }
 
 }  // namespace unibuf::detail

@@ -16,14 +16,13 @@ event event_of(event_kind kind, std::uint64_t buffer, const region& part) noexce
 /// Records that another process, which has the buffer too, may have written these bytes at the host.
 void record_overtaken(const guarded& state, byte_range range) noexcept;
 
-/// Records that an access was granted, which lacked so many bytes. `begun` is when it began to move or wait, if it did;
-/// `last` is that of the transfer that it ended with. Returns event::time; 0 where nothing is recorded.
-std::uint64_t record_access(const guarded& state, const request& asked, std::uint64_t lacked = 0,
-                            std::uint64_t begun = 0, trace::moment last = {}) noexcept;
+/// Records that an access was granted, which lacked so many bytes. `begun` is when it began to move or wait, if it did.
+/// Returns event::time; 0 where nothing is recorded.
+std::uint64_t record_access(lock& through, const request& asked, std::uint64_t lacked = 0,
+                            std::uint64_t begun = 0) noexcept;
 
 /// Does so, and notes whether somebody uses what has come: see guarded::unasked.
-std::uint64_t note_access(guarded& state, const request& asked, std::uint64_t lacked, std::uint64_t begun,
-                          trace::moment last) noexcept;
+std::uint64_t note_access(lock& through, const request& asked, std::uint64_t lacked, std::uint64_t begun) noexcept;
 
 /// Returns how many bytes the steps bring to the memory of the access.
 std::uint64_t lacked_by(const guarded& state, const request& asked, std::span<const coherence::step> steps) noexcept;
@@ -44,7 +43,7 @@ void record_end(const guarded& state, const hold& ended) noexcept;
 /// Records that a copy goes.
 void record_release(const guarded& state, const copy& gone) noexcept;
 
-/// Records copies that were made, since `begun` where that is known.
-void record_allocations(const guarded& state, const copy_list& made, std::uint64_t begun = 0) noexcept;
+/// Records copies that were made, since `begun` where that is known. Returns when and from where.
+trace::moment record_allocations(const guarded& state, const copy_list& made, std::uint64_t begun = 0) noexcept;
 
 }  // namespace unibuf::detail

@@ -132,7 +132,6 @@ void transfers::carry_out(std::span<const step> planned) {
 }
 
 void transfers::start(std::span<const step> group, time_point begin) {
-    last_.time = 0;
     if (group[0].does == step::kind::move) return start_moves(group, begin);
     for (const step& each : group) {
         if (each.does == step::kind::wait) {
@@ -206,10 +205,10 @@ void transfers::start_moves(std::span<const step> group, time_point begin) {
             .why = asked_.why, .on = on, .begin = begin, .end = std::chrono::steady_clock::now(), .arrived = awaits};
         const std::span moved = std::span(parts).first(done.size());
         const std::span unchanged = moved.first(std::min(moved.size(), as_they_are));
-        if (!unchanged.empty()) last_ = count_transfers(*lock_, first, unchanged, how);
+        if (!unchanged.empty()) count_transfers(lock_, first, unchanged, how);
         for (std::size_t i = as_they_are; i < moved.size(); ++i) {
             how.program = moved[i].is_range() ? images[i - as_they_are].bytes() : nullptr;
-            last_ = count_transfers(*lock_, first, moved.subspan(i, 1), how);
+            count_transfers(lock_, first, moved.subspan(i, 1), how);
         }
     }
     if (failure) std::rethrow_exception(failure);
@@ -275,7 +274,6 @@ void transfers::finish_started() {
             if (each.done.native()) {
                 const lock::released unlocked(lock_);
                 each.done.wait();
-                last_.time = 0;
             }
             coherence::complete(*promise_, lock_->copies.memories(), each.step, each.step.part);
         });

@@ -12,7 +12,6 @@
 #include "buffer/sent_images.hpp"
 #include "coherence/plan.hpp"
 #include "containers/few.hpp"
-#include "trace/recorder.hpp"
 
 namespace unibuf::detail {
 
@@ -39,9 +38,6 @@ public:
     std::uint64_t begun() const noexcept {
         return static_cast<std::uint64_t>(begun_.time_since_epoch() / std::chrono::nanoseconds(1));
     }
-
-    /// Returns what was recorded of the last transfer; without its time where other steps, or waits, came after it.
-    trace::moment last() const noexcept { return last_; }
 
     void claim(const region& part) { claim_.take(part, asked_); }
     detail::claim& own_claim() noexcept { return claim_; }
@@ -77,7 +73,6 @@ private:
     const request& asked_;
     detail::claim claim_;
     time_point begun_{};          // when the first step was begun
-    trace::moment last_;          // see last()
     bool returns_early_ = false;  // steps that are started become queued work, and nobody waits for them
     promise* promise_ = nullptr;  // of the directory, to note the steps
     coherence::space_id executor_ =

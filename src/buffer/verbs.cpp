@@ -156,7 +156,7 @@ void put(core& of, const region& part, const std::byte* from) {
     const copy* const there = through->copies.find(coherence::host);
     if (there && is_settled(*through)) {
         check_allowed(of, asked);
-        record_access(*through, asked);
+        record_access(through, asked);
         return write(*there);
     }
     passage way(through, asked);

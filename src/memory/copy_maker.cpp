@@ -27,8 +27,9 @@ bool lends(const backends::traits& device, memory_hint hint) noexcept {
 /// Makes the copies for one access, beside those that are there.
 class copies::maker {
 public:
-    maker(const copies& there, const resident& asking, const wait_limit& limit)
-        : there_(there), asking_(asking), limit_(limit) {}
+    /// Makes no more than `most` copies.
+    maker(const copies& there, std::size_t most, const resident& asking, const wait_limit& limit)
+        : there_(there), asking_(asking), limit_(limit), room_(most) {}
     ~maker() { there_.give_up(made_); }
     maker(const maker&) = delete;
     maker& operator=(const maker&) = delete;
@@ -189,17 +190,18 @@ private:
     const resident& asking_;
     wait_limit limit_;
     copy_list made_;
-    std::forward_list<copy> room_{2};  // for the host's and a device's, so that memory that is counted is always kept
+    std::forward_list<copy> room_;  // for all copies, so that memory that is counted is always kept
 };
 
 copy_list copies::prepare(space_id where, const resident& asking, const wait_limit& limit) const {
-    maker made(*this, asking, limit);
+    const bool needs_host = where != coherence::host && !find(coherence::host);
+    maker made(*this, needs_host ? 2 : 1, asking, limit);
     made.make(where);
     return std::move(made).take();
 }
 
 copy_list copies::prepare_own_host(const resident& asking, const wait_limit& limit) const {
-    maker made(*this, asking, limit);
+    maker made(*this, 1, asking, limit);
     made.make_own_host();
     return std::move(made).take();
 }

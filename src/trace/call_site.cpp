@@ -134,7 +134,7 @@ const own_library& own() noexcept {
 }
 
 /// Returns whose code there is at an address of another library. It remembers some: to find out takes long.
-owner known_owner_of(const void* address) noexcept {
+[[gnu::noinline]] owner known_owner_of(const void* address) noexcept {
     struct known {
         const void* address;
         std::uint32_t bindings;
@@ -163,15 +163,15 @@ std::string path_of(const Dl_info& of) {
 std::uint64_t call_site() noexcept {
     constexpr int deepest = 64;
     constexpr std::size_t widest = std::size_t{1} << 20;
-    const own_library& library = own();
-    if (!library.has_callers) return 0;
+    if (!own().has_callers) return 0;
+    const system::image library = own().image;
     // A frame begins with the address of the frame before it, and the address to which its function returns.
     auto* frame = static_cast<char*>(__builtin_frame_address(0));
     for (int depth = 0; depth < deepest; ++depth) {
         std::array<char*, 2> links;
         std::memcpy(links.data(), frame, sizeof links);
         const auto [before, back] = links;
-        if (!library.image.has(back)) {
+        if (!library.has(back)) {
             const owner whose = known_owner_of(back);
             if (whose == owner::program) return reinterpret_cast<std::uintptr_t>(back);
             if (whose == owner::interpreted) return 0;

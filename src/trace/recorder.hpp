@@ -1,11 +1,10 @@
 // trace/recorder.hpp: keeps the last events of each thread, and writes all of them where a file is wanted.
 //
 // What always holds:
-//  1. A thread writes to its own ring alone. Others read it meanwhile: the time of an event is 0 while it changes.
-//  2. To record waits for nobody and touches no device. A thread's first event needs memory for its ring. In a trace
+//  1. To record waits for nobody and touches no device. A thread's first event needs memory for its ring. In a trace
 //     each 512th event takes a piece more of the file, under the lock of the files, and the first event from a place
 //     asks the loader for its name.
-//  3. Nothing is recorded where memory or the disk is full; a trace says so, once, on stderr.
+//  2. Nothing is recorded where memory or the disk is full; a trace says so, once, on stderr.
 #pragma once
 
 #include <atomic>
@@ -46,11 +45,15 @@ void forget_name(std::uint64_t buffer) noexcept;
 /// Returns where the program had the copy of a buffer at a space made; empty where that is not recorded, or no more.
 std::string place_of_allocation(std::uint64_t buffer, std::uint8_t space);
 
+class ring;
+
 /// What all events of a thread have.
 struct thread_state {
     std::uint64_t events = 0;  // so many are recorded
     std::uint64_t site = 0;    // what call_from has said
+    ring* kept = nullptr;      // where they are kept
     bool in_batch = false;     // a batch is submitted
+    bool has_ended = false;    // the thread goes, and takes no ring any more
 };
 inline thread_local constinit thread_state mine;
 
@@ -63,8 +66,7 @@ public:
     batched& operator=(const batched&) = delete;
 };
 
-/// When and from which place of the program something was recorded, 0 where that is not known: what is recorded at once
-/// after it takes both from here, as to find them out takes long.
+/// When and from which place of the program something was recorded, 0 where that is not known.
 struct moment {
     std::uint64_t time = 0;
     std::uint64_t site = 0;
@@ -73,5 +75,12 @@ struct moment {
 /// Adds the thread, the process, a number and, where they are 0, the time and the place in the program, and keeps the
 /// event.
 void record(event& made) noexcept;
+
+/// Does so for one of several events of one call, from the place of the others: to find it out takes long.
+inline void record(event& made, moment& of_call) noexcept {
+    made.site = of_call.site;
+    record(made);
+    of_call = {made.time, made.site};
+}
 
 }  // namespace unibuf::trace

@@ -32,23 +32,21 @@ void* zeros(std::size_t bytes) {
 }
 
 /// Memory from the heap, in whole cache lines. They lie in a block of calloc, which knows what is zero already:
-/// aligned_alloc takes several times as long.
+/// aligned_alloc takes several times as long. What lies before them has room for this object.
 class lines final : public addressed_memory {
 public:
-    explicit lines(std::size_t bytes) : lines(zeros(detail::rounded_up(bytes, cache_line) + cache_line)) {}
-    ~lines() override { std::free(block_); }
-    lines(const lines&) = delete;
-    lines& operator=(const lines&) = delete;
+    static std::unique_ptr<memory> allocate(std::size_t bytes) {
+        static_assert(sizeof(lines) <= alignof(std::max_align_t));
+        return std::unique_ptr<memory>(::new (zeros(detail::rounded_up(bytes, cache_line) + cache_line)) lines);
+    }
+    static void operator delete(void* block) noexcept { std::free(block); }
 
     bool starts_zero() const noexcept override { return true; }
 
 private:
-    explicit lines(void* block) noexcept
-        : addressed_memory(static_cast<std::byte*>(block) +
-                           (cache_line - std::bit_cast<std::uintptr_t>(block) % cache_line)),
-          block_(block) {}
-
-    void* block_;
+    lines() noexcept
+        : addressed_memory(reinterpret_cast<std::byte*>(this) +
+                           (cache_line - std::bit_cast<std::uintptr_t>(this) % cache_line)) {}
 };
 
 /// Pages that are zero until they are touched, and lie on the node that touches them first.
@@ -125,7 +123,7 @@ public:
 
     std::unique_ptr<memory> allocate(const request& what) override {
         if (what.whole_pages || what.bytes > tracking::most_compared) return allocate_pages(what.bytes);
-        return std::make_unique<lines>(what.bytes);
+        return lines::allocate(what.bytes);
     }
 
 private:
