@@ -1,5 +1,5 @@
 #!/bin/bash
-# install-dependencies.sh TIER...: installs the Debian packages that the tiers (demo, test, wheels, cross, deb, docs, peers, lint) lack.
+# install-dependencies.sh TIER...: installs the Debian packages that the tiers (demo, test, compilers, wheels, cross, deb, docs, peers, lint) lack.
 # Without root or passwordless sudo it prints the one command to run, and fails.
 set -euo pipefail
 
@@ -9,7 +9,8 @@ declare -A packages=(
             libopenmpi-dev openmpi-bin"
     [test]="gcc git python3 python3-dev python3-venv binutils pkg-config libgtest-dev libgmock-dev librapidcheck-dev libbenchmark-dev libmimalloc-dev
             opencl-clhpp-headers ocl-icd-opencl-dev
-            valgrind chromium-headless-shell flang-19 libmpich-dev mpich abigail-tools xz-utils help2man"
+            valgrind chromium-headless-shell libmpich-dev mpich abigail-tools xz-utils help2man"
+    [compilers]="flang-19"
     [wheels]="zlib1g-dev libffi-dev libssl-dev qemu-user-static musl-tools"
     [cross]="python3 python3-venv googletest llvm-19 qemu-user-static libc6-arm64-cross musl"
     [deb]="debhelper dh-python lintian fakeroot dpkg-dev python3-numpy help2man mmdebstrap"

@@ -21,6 +21,7 @@ long_histories() {
 print(sum(int(each.get("value")) for each in xml.parse(sys.argv[1]).iter("property") if each.get("name") == "operations"), "operations")' "$results"
 }
 
+scripts/install-dependencies.sh compilers || exit 1
 run tests make test
 run debug make test QUICK=1 PRESET=debug
 run lint make lint FULL=1
