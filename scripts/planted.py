@@ -119,6 +119,7 @@ def main():
         tier = fault["tier"]
         checked = Make(tier) if tier.startswith("make ") else Label(tier)
         begin = time.monotonic()
+        print(f"{tier}: everything is built, and has to pass without the fault first", file=sys.stderr, flush=True)
         checked.prepare()
         fails, said = checked.fails()
         if fails:
