@@ -188,6 +188,10 @@ public:
 /// The work of a fence of device::record_later: it is all that is submitted until somebody first asks for it.
 class late_work : public fence::work {
 public:
+    /// Returns a fence after the work; no native one where it is known to be done. From the first call on, later work
+    /// is not part of it.
+    virtual fence so_far() = 0;
+
     /// Returns whether somebody has asked. What is submitted before a call that returns false is part of the work.
     bool is_known() const noexcept { return known_.load(std::memory_order_acquire); }
 

@@ -329,15 +329,20 @@ fence transfers::publish(const step& step) {
     const queue on = queue_at(asked_, device);
     const bool is_sent = device == step.to && what != access::write && shared.publishes_content();
     if (is_sent && lock_->any_exposed) send_as_it_is(*lock_, step.part);
+    const bool to_host = device == step.from;
+    fence done;
     const lock::released unlocked(lock_);
     if (const box* const of = step.part.as_box()) {
         const backends::rectangle_copy rows = in_place(*of);
-        return device == step.from ? shared.publish_rows_to_host(rows, what, on)
-                                   : shared.publish_rows_to_device(rows, what, on);
+        done = to_host ? shared.publish_rows_to_host(rows, what, on) : shared.publish_rows_to_device(rows, what, on);
+    } else {
+        const auto [begin, end] = step.part.hull();
+        done = to_host ? shared.publish_to_host(begin, end - begin, what, on)
+                       : shared.publish_to_device(begin, end - begin, what, on);
     }
-    const byte_range range = step.part.hull();
-    return device == step.from ? shared.publish_to_host(range.begin, range.size(), what, on)
-                               : shared.publish_to_device(range.begin, range.size(), what, on);
+    if (!returns_early_) return done;
+    auto* const late = dynamic_cast<backends::late_work*>(done.native());
+    return late ? late->so_far() : done;  // nobody waits yet for what the program submits from now on
 }
 
 fence transfers::zero(const step& step) {

@@ -38,8 +38,8 @@ void alias::forget_content() noexcept {
     release_native();
 }
 
-/// Where the bytes are the host's, only the device's work is waited for.
-fence alias::work_before(queue on) { return in().mark(in().queue_for(on)); }
+/// Where the bytes are the host's, only the device's work is waited for: mostly at once, and often for the second time.
+fence alias::work_before(queue on) { return in().end_of(on); }
 
 fence alias::publish_to_host(std::size_t offset, std::size_t bytes, access what, queue on) {
     if (!is_told_.load(std::memory_order_acquire) || what == access::write) return {};

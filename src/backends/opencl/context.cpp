@@ -178,7 +178,7 @@ bool context::order(const fence& before, queue on) {
         if (!late->is_in(*this)) return false;
         // Queues are in order, and the own one is behind all others now.
         if (!on || late->queue() == queue) return true;
-        marked = late->mark();
+        marked = late->so_far();
         if (!marked.native()) return true;
     }
     const cl_event end = event_of(marked);

@@ -19,7 +19,7 @@ void queue_end::close() {
 }
 
 bool queue_end::wait(std::chrono::nanoseconds timeout) {
-    if (timeout != forever || is_known()) return mark().wait(timeout);
+    if (timeout != forever || is_known()) return so_far().wait(timeout);
     // To wait for the whole queue costs a driver less than to mark a place on it, and nothing where the queue is idle.
     close();
     in_.finish(queue_);
@@ -28,7 +28,7 @@ bool queue_end::wait(std::chrono::nanoseconds timeout) {
     return true;
 }
 
-fence queue_end::mark() {
+fence queue_end::so_far() {
     close();
     const std::lock_guard lock(mutex_);
     if (!reached_ && !mark_.native()) mark_ = in_.mark(queue_);

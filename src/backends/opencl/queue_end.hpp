@@ -21,8 +21,7 @@ public:
 
     bool wait(std::chrono::nanoseconds timeout) override;
 
-    /// Returns a fence after the work. From the first call on, later work is not part of it.
-    fence mark();
+    fence so_far() override;
 
     /// Ends what is part of the work, without a look at the driver.
     void end_here() noexcept { make_known(); }
