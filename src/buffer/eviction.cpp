@@ -33,19 +33,23 @@ obstacle obstacle_to_evict(const guarded& state, space where) noexcept {
 
 }  // namespace
 
-resident::departure core::may_go(space where) noexcept {
+bool core::look(departures& to) {
     const std::unique_lock guard(mutex_, std::try_to_lock);
-    if (!guard) return {.buffer = id(), .why = obstacle::busy};
+    if (!guard) return false;
     // A view that outlived the release may have given pointers out, which ended with it.
     const pool_tag* const pooled = state_.seldom ? state_.seldom->pooled.get() : nullptr;
     if (pooled && pooled->released.load(std::memory_order_relaxed) && !has_other_handles())
         state_.holds.end_all_pointers();
-    const bool elsewhere = coherence::only_at(state_.directory, state_.whole(), where.id()).empty();
-    return {.buffer = id(),
-            .bytes = state_.copies.held_at(where.id()),
-            .why = obstacle_to_evict(state_, where),
-            .current_elsewhere = elsewhere,
-            .used = state_.among_residents->used};
+    for (const copy& each : state_.copies) {
+        const space where = space::from_id(each.where);
+        to.push_back({.buffer = id(),
+                      .where = where,
+                      .bytes = state_.copies.held_at(each.where),
+                      .why = obstacle_to_evict(state_, where),
+                      .current_elsewhere = coherence::only_at(state_.directory, state_.whole(), each.where).empty(),
+                      .used = state_.among_residents->used});
+    }
+    return true;
 }
 
 bool core::ask_to_let_go(space where) {

@@ -72,6 +72,7 @@ lock::lock(core& of) : core_(of), mutex_(of.mutex_) {
 
 lock::~lock() {
     if (core_.state_.holds.any_standing()) open_again(*this);
+    if (core_.state_.resident) residents::instance().note_change(core_.state_.among_residents);
     open_gate();
 }
 

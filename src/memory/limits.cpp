@@ -64,18 +64,22 @@ private:
     bool before_;
 };
 
-struct give_handle_back {
-    void operator()(resident* of) const noexcept { of->give_handle_back(); }
-};
-
-/// A copy that could go; copies with the least order go first.
-struct candidate {
-    std::unique_ptr<resident, give_handle_back> of;
-    bool viewed;
-    std::pair<bool, std::uint64_t> order;
-};
+bool can_go(const resident::departure& its) noexcept {
+    return its.why == obstacle::none || its.why == obstacle::viewed;
+}
 
 }  // namespace
+
+/// A copy that could go; copies with the least order go first.
+struct residents::candidate {
+    struct give_handle_back {
+        void operator()(resident* of) const noexcept { of->give_handle_back(); }
+    };
+
+    std::unique_ptr<resident, give_handle_back> of;
+    bool viewed = false;
+    in_line order{};
+};
 
 residents& residents::instance() {
     static auto* const only = new residents;  // buffers may go when static objects do
@@ -83,45 +87,117 @@ residents& residents::instance() {
 }
 
 residents::place residents::add(resident& added) {
-    std::list<entry> one{{.of = &added, .used = 0}};
-    use_now(one.front().used);
+    std::list<entry> one;
+    one.emplace_back(added);
     const std::scoped_lock lock(mutex_);
-    all_.splice(all_.begin(), one);
-    return all_.begin();
+    changed_.splice(changed_.begin(), one);
+    return changed_.begin();
 }
 
 void residents::remove(place gone) noexcept {
     const std::scoped_lock lock(mutex_);
-    all_.erase(gone);
+    leave_lines(*gone);
+    (gone->changed ? changed_ : looked_at_).erase(gone);
+}
+
+void residents::move_to_changed(place of) noexcept {
+    const std::scoped_lock lock(mutex_);
+    if (of->changed.exchange(true)) return;
+    changed_.splice(changed_.begin(), looked_at_, of);
+}
+
+void residents::leave_lines(entry& of) noexcept {
+    for (const auto& [where, at] : of.stands) lines_[where].erase(at);
+    of.stands.clear();
+}
+
+/// Puts those that have changed into the lines that they stand in now. One that is locked stays for the next look.
+void residents::look_at_changed() {
+    for (place each = changed_.begin(); each != changed_.end();) {
+        const place now = each++;
+        leave_lines(*now);
+        resident::departures found;
+        if (!now->of->look(found)) continue;
+        for (const resident::departure& its : found) {
+            if (!can_go(its)) continue;
+            const coherence::space_id where = its.where.id();
+            const in_line at(!its.current_elsewhere, its.used);
+            now->stands.push_back({where, at});
+            lines_[where].emplace(at, &*now);
+        }
+        now->changed = false;
+        looked_at_.splice(looked_at_.begin(), changed_, now);
+    }
+}
+
+/// Returns the next one that could go after `after`; without a buffer where there is none.
+residents::candidate residents::next_in_line(space where, const std::optional<in_line>& after, const resident* asking,
+                                             bool& busy) {
+    const std::scoped_lock lock(mutex_);
+    look_at_changed();
+    const std::map<in_line, entry*>& line = lines_[where.id()];
+    for (auto at = after ? line.upper_bound(*after) : line.begin(); at != line.end(); ++at) {
+        resident* const each = at->second->of;
+        if (each == asking) continue;
+        if (each->add_handle_if_alive()) return {decltype(candidate::of)(each), false, at->first};
+        busy = true;  // its memory goes with it
+    }
+    return {};
+}
+
+/// Drops those that stand in line, the first ones first, as long as nobody has to be asked to let go.
+void residents::evict_in_line(space where, std::uint64_t bytes, const wait_limit& limit, const resident* asking,
+                              outcome& so_far) {
+    const clock::time_point until = std::min(after(patience_for_answers), limit.until);
+    std::optional<in_line> tried;
+    while (so_far.freed < bytes) {
+        const candidate next = next_in_line(where, tried, asking, so_far.busy);
+        if (!next.of) return;
+        tried = next.order;
+        try {
+            so_far.freed += next.of->evict(where, {.until = until, .by = limit.by});
+        } catch (const error&) {  // who asks all is told
+        }
+    }
+}
+
+/// Asks all residents.
+std::vector<residents::candidate> residents::all_candidates(space where, const resident* asking, outcome& so_far) {
+    std::vector<candidate> all;
+    const std::scoped_lock lock(mutex_);
+    all.reserve(changed_.size() + looked_at_.size());  // a handle that is given back under the lock may be the last
+    const auto ask = [&](const entry& of) {
+        if (of.of == asking) return;
+        resident::departures found;
+        so_far.busy |= !of.of->look(found);
+        const auto its = std::ranges::find(found, where, &resident::departure::where);
+        if (its == found.end()) return;
+        if (its->bytes != 0) so_far.largest.push_back(*its);
+        so_far.held += its->why == obstacle::held || its->why == obstacle::leased;
+        so_far.busy |= its->why == obstacle::busy;
+        if (!can_go(*its)) return;
+        if (!of.of->add_handle_if_alive()) {
+            so_far.busy = true;  // its memory goes with it
+            return;
+        }
+        decltype(candidate::of) kept(of.of);
+        all.push_back({std::move(kept), its->why == obstacle::viewed, {!its->current_elsewhere, its->used}});
+    };
+    std::ranges::for_each(changed_, ask);
+    std::ranges::for_each(looked_at_, ask);
+    return all;
 }
 
 residents::outcome residents::make_room(space where, std::uint64_t bytes, const wait_limit& limit,
                                         const resident* asking) {
     outcome result;
-    std::vector<candidate> all;
-    {
-        const std::scoped_lock lock(mutex_);
-        all.reserve(all_.size());  // a handle that is given back under the lock may be the last
-        for (const entry& in_line : all_) {
-            resident* const each = in_line.of;
-            if (each == asking) continue;
-            const resident::departure its = each->may_go(where);
-            if (its.bytes != 0) result.largest.push_back(its);
-            result.held += its.why == obstacle::held || its.why == obstacle::leased;
-            result.busy |= its.why == obstacle::busy;
-            if (its.why != obstacle::none && its.why != obstacle::viewed) continue;
-            if (!each->add_handle_if_alive()) {
-                result.busy = true;  // its memory goes with it
-                continue;
-            }
-            decltype(candidate::of) kept(each);
-            all.push_back({std::move(kept), its.why == obstacle::viewed, {!its.current_elsewhere, its.used}});
-        }
-    }
+    const makes_room now;
+    evict_in_line(where, bytes, limit, asking, result);
+    if (result.freed >= bytes) return result;
+    std::vector<candidate> all = all_candidates(where, asking, result);
     std::ranges::sort(result.largest, std::ranges::greater{}, &resident::departure::bytes);
     if (result.largest.size() > most_named) result.largest.resize(most_named);
     std::ranges::sort(all, {}, &candidate::order);
-    const makes_room now;
     // Copies that work is queued on come last: the wait for that work may not be needed.
     for (const clock::time_point until : {std::min(after(patience_for_answers), limit.until), limit.until}) {
         for (candidate& each : all) {

@@ -5,16 +5,21 @@
 // The holder of a view, where one is known, is asked to let go of it when the copy is the next to go.
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <list>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "backends/backend.hpp"
+#include "coherence/spaces.hpp"
+#include "containers/few.hpp"
 #include "memory/wait_limit.hpp"
 #include "process/mutex.hpp"
 #include "trace/counters.hpp"
@@ -53,16 +58,19 @@ inline void use_now(std::uint64_t& used) noexcept {
 /// A buffer with memory at devices. All such buffers are in one list.
 class resident {
 public:
+    /// What is in the way of dropping a copy.
     struct departure {
         std::uint64_t buffer = 0;
-        std::uint64_t bytes = 0;  // that the copy at the space holds; 0 where that cannot be said now
+        space where = host;
+        std::uint64_t bytes = 0;  // that the copy holds
         obstacle why = obstacle::none;
         bool current_elsewhere = false;
         std::uint64_t used = 0;  // the number of the buffer's last use
     };
+    using departures = few<departure, 4>;
 
-    /// Returns what is in the way of dropping the copy at `where`. Waits for nobody.
-    virtual departure may_go(space where) noexcept = 0;
+    /// Adds what is in the way of dropping each copy. Waits for nobody: returns false where the buffer is locked.
+    virtual bool look(departures& to) = 0;
 
     /// Asks the holders of views of the copy at `where` to let go. Returns false where any of them stays. Holds no
     /// lock.
@@ -81,13 +89,21 @@ protected:
     ~resident() = default;
 };
 
-/// The list of all residents. Any thread.
+/// All residents. Any thread.
+///
+/// The copies that can go stand in line, for each space. A buffer tells of each change of it, and is looked at anew
+/// when somebody next needs room: so an eviction asks those that have changed, and no others.
 class residents {
+    using in_line = std::pair<bool, std::uint64_t>;  // whether the newest are there alone, and the last use
+
 public:
-    /// An entry of the list. The buffer's lock guards it.
     struct entry {
+        explicit entry(resident& which) noexcept : of(&which) { use_now(used); }
+
         resident* of;
-        std::uint64_t used;  // the number of the last use of some copy under the lock, by which eviction goes
+        std::uint64_t used = 0;                                    // see use_now(). The buffer's lock guards it
+        std::atomic<bool> changed = true;                          // since it was last looked at
+        few<std::pair<coherence::space_id, in_line>, 2> stands{};  // in these lines
     };
     using place = std::list<entry>::iterator;
 
@@ -96,6 +112,11 @@ public:
     /// Adds a buffer, which is used now.
     place add(resident& added);
     void remove(place gone) noexcept;
+
+    /// Notes that the buffer's copies, or those who hold them, may be others now. Its lock is held.
+    void note_change(place of) noexcept {
+        if (!of->changed.load(std::memory_order_relaxed)) move_to_changed(of);
+    }
 
     struct outcome {
         std::uint64_t freed = 0;
@@ -110,8 +131,20 @@ public:
     outcome make_room(space where, std::uint64_t bytes, const wait_limit& limit, const resident* asking = nullptr);
 
 private:
+    struct candidate;
+
+    void move_to_changed(place of) noexcept;
+    void leave_lines(entry& of) noexcept;
+    void look_at_changed();
+    candidate next_in_line(space where, const std::optional<in_line>& after, const resident* asking, bool& busy);
+    void evict_in_line(space where, std::uint64_t bytes, const wait_limit& limit, const resident* asking,
+                       outcome& so_far);
+    std::vector<candidate> all_candidates(space where, const resident* asking, outcome& so_far);
+
     process::mutex mutex_;
-    std::list<entry> all_;
+    std::list<entry> changed_;
+    std::list<entry> looked_at_;
+    std::array<std::map<in_line, entry*>, max_spaces> lines_;
 };
 
 /// A reservation of `bytes` more at `where`. Copies of other buffers go for it.

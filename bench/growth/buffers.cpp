@@ -1,0 +1,103 @@
+// bench/growth/buffers.cpp: many buffers: on a full device, in pools, with names.
+#include <unibuf/unibuf.hpp>
+
+#include <array>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "count.hpp"
+#include "curve.hpp"
+
+namespace growth::buffers {
+namespace {
+
+using unibuf::buffer;
+using unibuf::space;
+
+constexpr std::array one{std::byte{1}};
+constexpr std::size_t small = 64;  // bytes of a buffer
+
+std::shared_ptr<std::vector<buffer>> written(std::size_t count) {
+    auto all = std::make_shared<std::vector<buffer>>();
+    for (std::size_t i = 0; i < count; ++i) {
+        all->emplace_back(small);
+        all->back().fill(one);
+    }
+    return all;
+}
+
+/// An access at a device that has room for half of the buffers, which are used in turns.
+std::function<void()> use_in_turns(std::size_t alive, unibuf::access what) {
+    const space where("debug:0");
+    const auto all = written(2 * alive);
+    unibuf::limit_memory(where, small * alive);
+    for (buffer& each : *all) each.acquire(where, what, {}).end();
+    return [=, next = std::size_t{0}]() mutable { (*all)[next++ % all->size()].acquire(where, what, {}).end(); };
+}
+
+const curve evict_clean("buffers.evict_clean", flat,
+                        [](std::size_t alive) { return use_in_turns(alive, unibuf::access::read); });
+const curve evict_written("buffers.evict_written", flat,
+                          [](std::size_t alive) { return use_in_turns(alive, unibuf::access::read_write); });
+
+const curve made("buffers.made", flat, [](std::size_t alive) {
+    const auto all = written(alive);
+    return [=] { buffer(small).fill(one); };
+});
+
+const curve named("buffers.named", flat, [](std::size_t alive) {
+    const auto all = written(alive);
+    for (std::size_t i = 0; i < alive; ++i) unibuf::get_registry().add("name " + std::to_string(i), (*all)[i]);
+    return [=] {
+        buffer more(small);
+        unibuf::get_registry().add("one more", more);
+    };
+});
+
+const curve pool("pool.pair", flat, [](std::size_t alive) {
+    const auto of = std::make_shared<unibuf::memory_pool>();
+    of->reserve(alive, small);
+    return [=] { of->release(of->acquire(small)); };
+});
+
+const curve pool_at_limit("pool.release_at_limit", flat, [](std::size_t alive) {
+    const auto of = std::make_shared<unibuf::memory_pool>();
+    std::vector<buffer> all;
+    for (std::size_t i = 0; i < alive; ++i) all.push_back(of->acquire(1024));
+    for (buffer& each : all) of->release(std::move(each));
+    of->limit(1024 * alive);
+    return [=] {
+        of->release(of->acquire(4096));
+        of->release(of->acquire(1024));
+    };
+});
+
+const curve pool_views("pool.views_out", flat, [](std::size_t alive) {
+    const auto of = std::make_shared<unibuf::memory_pool>();
+    const auto views = std::make_shared<std::vector<buffer>>();
+    std::vector<buffer> all;
+    for (std::size_t i = 0; i < alive; ++i) {
+        all.push_back(of->acquire(512));
+        views->push_back(all.back().view(0, 64));
+    }
+    for (buffer& each : all) of->release(std::move(each));
+    return [=] { of->release(of->acquire(512)); };
+});
+
+/// A thread's first use of one more pool.
+const curve pools("pool.first_use", flat, [](std::size_t alive) {
+    const auto all = std::make_shared<std::vector<std::unique_ptr<unibuf::memory_pool>>>();
+    for (std::size_t i = 0; i < alive; ++i) {
+        all->push_back(std::make_unique<unibuf::memory_pool>());
+        all->back()->release(all->back()->acquire(small));
+    }
+    return [=] {
+        unibuf::memory_pool more;
+        more.release(more.acquire(small));
+    };
+});
+
+}  // namespace
+}  // namespace growth::buffers

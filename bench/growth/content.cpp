@@ -1,0 +1,94 @@
+// bench/growth/content.cpp: buffers whose bytes are newest here and there.
+#include <unibuf/unibuf.hpp>
+
+#include <array>
+#include <memory>
+
+#include "count.hpp"
+#include "curve.hpp"
+
+namespace growth::content {
+namespace {
+
+using unibuf::access_options;
+using unibuf::space;
+
+/// A buffer of `alive` elements of four bytes that a device wrote, with one between each two that it did not.
+std::shared_ptr<unibuf::buffer> in_pieces(std::size_t alive) {
+    const space where("debug:0");
+    auto made = std::make_shared<unibuf::buffer>(8 * (alive + 2));
+    made->fill(std::array{std::byte{1}});
+    made->read(where).release();
+    for (std::size_t i = 0; i < alive; ++i) made->write(where, {.offset = 8 * i + 8, .count = 4}).release();
+    return made;
+}
+
+const curve write_behind("content.write_in_order", logarithmic, [](std::size_t alive) {
+    const auto of = in_pieces(alive);
+    const space where("debug:0");
+    return [=] {
+        of->write(where, {.offset = 8 * (alive + 1), .count = 4}).release();
+        of->read(unibuf::host, {.offset = 8 * (alive + 1), .count = 4}).release();
+    };
+});
+
+const curve write_before("content.write_in_front", logarithmic, [](std::size_t alive) {
+    const auto of = in_pieces(alive);
+    const space where("debug:0");
+    return [=] {
+        of->write(where, {.offset = 0, .count = 4}).release();
+        of->read(unibuf::host, {.offset = 0, .count = 4}).release();
+    };
+});
+
+const curve lease("content.lease", logarithmic, [](std::size_t alive) {
+    const auto of = in_pieces(alive);
+    const space where("debug:0");
+    return [=] { of->read(where, {.offset = 8, .count = 4}).release(); };
+});
+
+const curve state("content.state", flat, [](std::size_t alive) {
+    const auto of = in_pieces(alive);
+    return [=] { cost::use(of->state()); };
+});
+
+const curve current_at("content.current_at", flat, [](std::size_t alive) {
+    const auto of = in_pieces(alive);
+    return [=] { cost::use(of->current_at()); };
+});
+
+/// Blocks of a checkerboard, of which a device wrote every other one.
+std::shared_ptr<unibuf::unified_buffer<int>> checkerboard(std::size_t alive) {
+    const space where("debug:0");
+    std::size_t side = 2;
+    while (side * side / 2 < alive) side += 2;
+    auto made = std::make_shared<unibuf::unified_buffer<int>>(unibuf::shape{4 * side, 4 * side});
+    made->fill(1);
+    made->read(where).release();
+    for (std::size_t row = 0; row < side; ++row) {
+        for (std::size_t column = row % 2; column < side; column += 2) {
+            auto block = made->view(unibuf::slice{4 * row, 4 * row + 4}, unibuf::slice{4 * column, 4 * column + 4});
+            block.write(where).release();
+        }
+    }
+    return made;
+}
+
+const curve rectangles("content.rectangles", logarithmic, [](std::size_t alive) {
+    const auto of = checkerboard(alive);
+    const space where("debug:0");
+    return [=] {
+        auto block = of->view(unibuf::slice{0, 4}, unibuf::slice{4, 8});
+        block.write(where).release();
+        block.read(unibuf::host).release();
+    };
+});
+
+const curve beside_rectangles("content.lease_beside_rectangles", flat, [](std::size_t alive) {
+    const auto of = checkerboard(alive);
+    const space where("debug:0");
+    return [=] { of->read(where, {.offset = 0, .count = 4}).release(); };
+});
+
+}  // namespace
+}  // namespace growth::content

@@ -1,0 +1,35 @@
+// bench/growth/curve.hpp: works whose cost may not grow with what else is alive.
+//
+// A source in this folder has one counted by defining an object at namespace scope:
+//
+//     const growth::curve mine("area.what", growth::flat, [](std::size_t alive) { ... return [=] { ... }; });
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <map>
+#include <string>
+#include <utility>
+
+namespace growth {
+
+/// Makes so many objects, and returns the work that is counted. Each call leaves as many alive as it found.
+using making = std::function<std::function<void()>(std::size_t alive)>;
+
+// How many times the instructions among 10,000 may be those among 100.
+inline constexpr double flat = 1.1;
+inline constexpr double logarithmic = 2.2;
+
+struct declared {
+    double goal;
+    making make;
+};
+
+/// Returns all works, by name.
+std::map<std::string, declared>& curves();
+
+struct curve {
+    curve(const char* name, double goal, making make) { curves().emplace(name, declared{goal, std::move(make)}); }
+};
+
+}  // namespace growth
