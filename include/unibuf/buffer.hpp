@@ -223,7 +223,8 @@ public:
     }
     detail::host_bytes hold_host(std::size_t offset, std::size_t bytes);
 
-    /// Returns the default device's copy, for reading, or for writing that mark_device_dirty tells of.
+    /// Returns the default device's copy, for reading, or for writing that mark_device_dirty tells of. It waits for
+    /// queued work on the bytes, also for such as reads them.
     UNIBUF_INLINED native_memory device() {
         std::uint8_t where = 0;
         std::uintptr_t handle = 0;

@@ -218,10 +218,15 @@ void plan_for(const guarded& state, const request& asked, const region& part, co
         found_later = by_pages ? ~coherence::space_set{0} : coherence::set_of(host_as_device.id());
     }
     const coherence::queued_works none;
-    coherence::plan(
-        state.directory, state.copies.memories(), steps_are_behind(state, asked) ? none : state.holds.work().by_range(),
-        {.part = part, .where = asked.where.id(), .what = asked.what, .found_later = found_later, .stay = asked.joint},
-        to);
+    coherence::plan(state.directory, state.copies.memories(),
+                    steps_are_behind(state, asked) ? none : state.holds.work().by_range(),
+                    {.part = part,
+                     .where = asked.where.id(),
+                     .what = asked.what,
+                     .found_later = found_later,
+                     .stay = asked.joint,
+                     .handed_out = asked.why == cause::device_handle},
+                    to);
 }
 
 void now_written(guarded& state, const promise& in, const region& part, space where) noexcept {

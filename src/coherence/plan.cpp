@@ -31,6 +31,7 @@ public:
           queued_(queued),
           where_(asked.where),
           what_(asked.what),
+          waits_as_(asked.handed_out ? access::write : asked.what),
           found_later_(asked.found_later),
           stay_(asked.stay),
           group_(memories.group(asked.where)) {}
@@ -45,7 +46,7 @@ public:
         } else if (writes(what_) && group_ != set_of(where_) && known.current != set_of(where_)) {
             take_over(where_, known, what_);
         }
-        wait_for_work_on(where_, what_);
+        wait_for_work_on(where_, waits_as_);
         append();
     }
 
@@ -151,6 +152,7 @@ private:
     const queued_works& queued_;
     space_id where_;
     access what_;
+    access waits_as_;
     space_set found_later_;
     bool stay_;
     space_set group_;  // the spaces that share the memory of `where_`

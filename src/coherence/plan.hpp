@@ -82,6 +82,9 @@ struct request {
     /// The spaces that share the memory of `where` stay current until the bytes are written, if they are: a device may
     /// have bytes of its own behind the host's, and what it is to overwrite is not brought there.
     bool stay = false;
+
+    /// The program may write the bytes there at any time afterwards: work that reads them is waited for, too.
+    bool handed_out = false;
 };
 
 /// Adds the steps that grant the request to `to`.

@@ -82,6 +82,37 @@ TEST(a_handle, lets_go_of_its_buffer_when_another_is_assigned) {
 }
 
 // The bytes from its first element to its last are all of the buffer.
+/// Lets `give_out` give a handle of a copy out, which queued work of a lease still reads: what the program writes
+/// through the handle, which it may at once, is not for that work.
+template <class GiveOut>
+void is_given_out_behind_readers(const GiveOut& give_out) {
+    fake_device& fake = fake_device::get({.asynchronous = true});
+    const default_device_is it(fake.where());
+    buffer b(size);
+    put(b, noise(size));
+    bytes seen;
+    {
+        const auto lease = b.read(fake.where());
+        fake_memory& memory = memory_of(lease.native());
+        const auto read_all = [&](std::size_t) {
+            const auto content = memory.seen(0, size);
+            seen.assign(content.begin(), content.end());
+        };
+        fake.queued().add({.run = read_all, .bytes = size, .of = &memory});
+    }
+    EXPECT_TRUE(seen.empty());
+    give_out(b);
+    EXPECT_TRUE(same(seen, noise(size)));
+}
+
+TEST(a_handle, is_given_out_when_queued_work_has_read_the_copy) {
+    is_given_out_behind_readers([](buffer& b) { b.device(); });
+}
+
+TEST(a_copy_view, is_given_out_when_queued_work_has_read_the_copy) {
+    is_given_out_behind_readers([](buffer& b) { b.copy_view(current_device()); });
+}
+
 TEST(a_rectangle_with_steps, is_not_the_buffer_itself) {
     memory_pool pool;
     buffer b = pool.acquire(5);

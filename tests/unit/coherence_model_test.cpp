@@ -317,7 +317,7 @@ private:
     }
 
     void carry_out(const directory& known, const request& asked, space_id holder) {
-        const auto& [part, where, what, found_later, stay] = asked;
+        const auto& [part, where, what, found_later, stay, handed_out] = asked;
         const byte_range range = part.hull();
         world real(known, memories_, spaces_);
         real.assume_last_holder(holder);
