@@ -146,9 +146,7 @@ void passage::check() const {
 }
 
 void passage::bring() {
-    // Where the device uses the host's memory, the program's writes are still looked for until the bytes are written.
-    const bool later = asked_.joint && lock_->shares_host(asked_.where);
-    if (asked_.what != access::read && !later) before_device_writes(*lock_, asked_.part, asked_.where);
+    if (asked_.what != access::read) before_device_writes(*lock_, asked_.part, asked_.where, asked_.joint);
     coherence::steps steps;
     plan(steps);
     if (!steps.empty()) transfers_.run(steps, &promise_.emplace(lock_->directory, asked_.part));
@@ -205,7 +203,8 @@ void find_host_writes(lock& through, const request& asked) {
     const region hull(asked.part.hull());
     const bool at_once = host_writes::is_scattered(asked.part) && !through->holds.any_other(hull, 0);
     through->writes()->find(at_once ? hull.hull() : runs_of(asked.part), asked.where, asked.what);
-    if (at_once && asked.where == host && asked.what != access::read) through->writes()->before_host_writes(asked.part);
+    if (at_once && asked.where == host && asked.what != access::read)
+        through->writes()->before_scattered_writes(asked.part);
     through->any_exposed = through->holds.host_is_held_for_writing() || coherence::any_exposed(through->directory);
 }
 
@@ -243,10 +242,12 @@ void about_to_overwrite(guarded& state, const promise& in, const request& asked)
     coherence::about_to_overwrite(in, asked.part, where, state.copies.memories().group(where), state.any_exposed);
 }
 
-void before_device_writes(guarded& state, const region& part, space where) {
+void before_device_writes(guarded& state, const region& part, space where, bool joint) {
     if (where == host || !state.any_exposed) return;
     if (!state.shares_host(where)) return state.writes()->before_device_writes(part);
-    state.writes()->stop_watching(promise(state.directory, part), part);
+    state.writes()->before_scattered_writes(part);
+    // The program's writes are still looked for until all of a joint access write.
+    if (!joint) state.writes()->stop_watching(promise(state.directory, part), part);
 }
 
 void check_allowed(const core& of, const request& asked) {

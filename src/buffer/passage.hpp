@@ -94,8 +94,8 @@ void now_written(guarded& state, const promise& in, const region& part, space wh
 void about_to_overwrite(guarded& state, const promise& in, const request& asked) noexcept;
 
 /// Prepares `part` before a device becomes the only one that is current in it: what the host writes there later is a
-/// conflict.
-void before_device_writes(guarded& state, const region& part, space where);
+/// conflict, but for a part that is scattered. `joint` tells of a joint access.
+void before_device_writes(guarded& state, const region& part, space where, bool joint = false);
 
 /// Throws error(invalid_argument) where the host's access mode that the buffer was created with is against the access.
 void check_allowed(const core& of, const request& asked);

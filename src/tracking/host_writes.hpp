@@ -103,9 +103,9 @@ public:
     /// Returns the directory as it would be now, with the writes everywhere found.
     coherence::directory look();
 
-    /// Prepares a part that is scattered, before the host writes it; what was found until now has been told. Bytes
-    /// among it that a device has newer are not watched from now on.
-    void before_host_writes(const region& part);
+    /// Prepares a part that is scattered, before the host writes it, or a device that shares the memory; what was found
+    /// until now has been told. Bytes among it that a device has newer are not watched from now on.
+    void before_scattered_writes(const region& part);
 
     /// Prepares `part`, before a device becomes the only one that is current in it; what was found until now has been
     /// told. Writes of the host are conflicts from now on, but where the part is scattered.

@@ -53,7 +53,7 @@ byte_ranges host_writes::written(const directory& known, const byte_ranges& foun
     return result;
 }
 
-void host_writes::before_host_writes(const region& part) {
+void host_writes::before_scattered_writes(const region& part) {
     if (!watch_ || !is_scattered(part)) return;
     coherence::expose(known_, known_.where(units_.around(part.hull()), is_newer_elsewhere), pointers::assumed);
 }

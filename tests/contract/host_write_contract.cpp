@@ -408,5 +408,34 @@ TEST_P(host_write_contract, what_unibuf_writes_itself_is_not_found) {
     }
 }
 
+/// Nor is what a device writes to many rows, also where that is the host's memory, and a third space has newer bytes
+/// between them.
+TEST_P(host_write_contract, rows_that_a_device_writes_are_not_found) {
+    constexpr std::size_t row = 200;
+    for (const std::size_t rows : {64U, 65U, 300U}) {
+        if (!finds(rows * row)) GTEST_SKIP() << tracking::about().description;
+        for (const bool by_fill : {true, false}) {
+            buffer used(rows * row, options_of(where_, memory_hint::cpu_preferred, write_tracking::automatic));
+            std::fill_n(used.host(), rows * row, std::byte{1});
+            used.read(where_).release();
+            std::ranges::fill(used.write(space("debug:0")), std::byte{2});
+            const std::array along{slice(full_extent), slice{0, 100}};
+            buffer halves = used.view(shape(rows, row), 1, along);
+            if (by_fill) {
+                halves.fill(bytes{std::byte{3}}, where_);
+            } else {
+                halves.copy_from(bytes(rows * 100, std::byte{3}), where_);
+            }
+            bytes expected(rows * row, std::byte{2});
+            for (std::size_t i = 0; i < rows; ++i) {
+                std::fill_n(expected.begin() + static_cast<std::ptrdiff_t>(i * row), 100, std::byte{3});
+            }
+            bytes got(rows * row);
+            EXPECT_NO_THROW(used.copy_to(got)) << rows;
+            EXPECT_TRUE(same(got, expected)) << rows;
+        }
+    }
+}
+
 }  // namespace
 }  // namespace unibuf::contract::host_write_suite
