@@ -123,35 +123,38 @@ void residents::look_at_changed() {
             const coherence::space_id where = its.where.id();
             const in_line at(!its.current_elsewhere, its.used);
             now->stands.push_back({where, at});
-            lines_[where].emplace(at, &*now);
+            lines_[where].emplace(at, standing{&*now, its.why == obstacle::viewed});
         }
         now->changed = false;
         looked_at_.splice(looked_at_.begin(), changed_, now);
     }
 }
 
-/// Returns the next one that could go after `after`; without a buffer where there is none.
-residents::candidate residents::next_in_line(space where, const std::optional<in_line>& after, const resident* asking,
-                                             bool& busy) {
+/// Returns the next one after `tried` that could go, and was not used after `newest`; without a buffer where there is
+/// none, or its holder has to be asked to let go.
+residents::candidate residents::next_in_line(space where, const std::optional<in_line>& tried, std::uint64_t newest,
+                                             const resident* asking) {
     const std::scoped_lock lock(mutex_);
     look_at_changed();
-    const std::map<in_line, entry*>& line = lines_[where.id()];
-    for (auto at = after ? line.upper_bound(*after) : line.begin(); at != line.end(); ++at) {
-        resident* const each = at->second->of;
-        if (each == asking) continue;
-        if (each->add_handle_if_alive()) return {decltype(candidate::of)(each), false, at->first};
-        busy = true;  // its memory goes with it
+    const auto& line = lines_[where.id()];
+    for (auto at = tried ? line.upper_bound(*tried) : line.begin(); at != line.end(); ++at) {
+        const auto& [order, its] = *at;
+        resident* const each = its.of->of;
+        if (each == asking || order.second > newest) continue;
+        if (its.viewed) return {};
+        if (each->add_handle_if_alive()) return {decltype(candidate::of)(each), false, order};
     }
     return {};
 }
 
-/// Drops those that stand in line, the first ones first, as long as nobody has to be asked to let go.
+/// Drops those that stand in line, the first ones first. One that cannot go is used by that, and is not tried again.
 void residents::evict_in_line(space where, std::uint64_t bytes, const wait_limit& limit, const resident* asking,
                               outcome& so_far) {
     const clock::time_point until = std::min(after(patience_for_answers), limit.until);
+    const std::uint64_t newest = last_use.load(std::memory_order_relaxed);
     std::optional<in_line> tried;
     while (so_far.freed < bytes) {
-        const candidate next = next_in_line(where, tried, asking, so_far.busy);
+        const candidate next = next_in_line(where, tried, newest, asking);
         if (!next.of) return;
         tried = next.order;
         try {

@@ -132,11 +132,16 @@ public:
 
 private:
     struct candidate;
+    struct standing {
+        entry* of;
+        bool viewed;  // somebody may be asked to let go
+    };
 
     void move_to_changed(place of) noexcept;
     void leave_lines(entry& of) noexcept;
     void look_at_changed();
-    candidate next_in_line(space where, const std::optional<in_line>& after, const resident* asking, bool& busy);
+    candidate next_in_line(space where, const std::optional<in_line>& tried, std::uint64_t newest,
+                           const resident* asking);
     void evict_in_line(space where, std::uint64_t bytes, const wait_limit& limit, const resident* asking,
                        outcome& so_far);
     std::vector<candidate> all_candidates(space where, const resident* asking, outcome& so_far);
@@ -144,7 +149,7 @@ private:
     process::mutex mutex_;
     std::list<entry> changed_;
     std::list<entry> looked_at_;
-    std::array<std::map<in_line, entry*>, max_spaces> lines_;
+    std::array<std::map<in_line, standing>, max_spaces> lines_;
 };
 
 /// A reservation of `bytes` more at `where`. Copies of other buffers go for it.
