@@ -106,6 +106,11 @@ cost: needs-demo-test build/venv ## Count what the hot paths cost, against bench
 	cmake --build --preset release --target cost
 	build/venv/bin/python bench/cost/table.py build/release $(if $(WHERE),--where $(WHERE),bench/cost.txt $(if $(STORE),--store))
 
+growth: needs-demo-test build/venv ## Count what works cost among 100 and among 10,000 others (MOST=1000000)
+	cmake --preset release
+	cmake --build --preset release --target unibuf_growth
+	build/venv/bin/python bench/growth/table.py build/release/bench/unibuf_growth $(MOST)
+
 suite: needs-demo-test-peers build/venv build/peers ## Known programs against experts' code and peers: build/suite, docs/suite.md
 	cmake --preset release
 	cmake --build --preset release --target unibuf_suite
@@ -170,7 +175,7 @@ endif
 clean: ## Remove build/
 	rm -rf build
 
-.PHONY: help all build demo cost nightly suite gallery mutants planted soak test test-interop test-python wheels test-wheels macos aarch64 musl sanitize sanitize-python bench gpu-check gpu-parts metal-check deb conan abi docs install format lint clean build/venv
+.PHONY: help all build demo cost growth nightly suite gallery mutants planted soak test test-interop test-python wheels test-wheels macos aarch64 musl sanitize sanitize-python bench gpu-check gpu-parts metal-check deb conan abi docs install format lint clean build/venv
 
 # The Python that the package is built for and tested with.
 build/venv: needs-test
