@@ -35,7 +35,7 @@ obstacle obstacle_to_evict(const guarded& state, space where) noexcept {
 
 bool core::look(departures& to) {
     const std::unique_lock guard(mutex_, std::try_to_lock);
-    if (!guard) return false;
+    if (!guard || state_.making_copy) return false;  // one that is being made may have its memory already
     // A view that outlived the release may have given pointers out, which ended with it.
     const pool_tag* const pooled = state_.seldom ? state_.seldom->pooled.get() : nullptr;
     if (pooled && pooled->released.load(std::memory_order_relaxed) && !has_other_handles())

@@ -107,26 +107,44 @@ void residents::move_to_changed(place of) noexcept {
 }
 
 void residents::leave_lines(entry& of) noexcept {
-    for (const auto& [where, at] : of.stands) lines_[where].erase(at);
-    of.stands.clear();
+    coherence::for_each_space(std::exchange(of.stands, 0),
+                              [&](coherence::space_id each) { lines_[each].erase(of.place_at(each)); });
+    of.alone = 0;
 }
 
-/// Puts those that have changed into the lines that they stand in now. One that is locked stays for the next look.
+/// Puts a buffer that has changed into the lines that it stands in now. Returns false where a thread is at work on it.
+bool residents::stand_in_line(entry& of) {
+    leave_lines(of);
+    resident::departures found;
+    if (!of.of->look(found)) return false;
+    for (const resident::departure& its : found) {
+        if (!can_go(its)) continue;
+        const coherence::space_id where = its.where.id();
+        of.used_then = its.used;
+        if (!its.current_elsewhere) of.alone |= coherence::set_of(where);
+        lines_[where].emplace(of.place_at(where), standing{&of, its.why == obstacle::viewed});
+        of.stands |= coherence::set_of(where);
+    }
+    return true;
+}
+
+/// Looks at those that have changed. What changes meanwhile is looked at the next time.
 void residents::look_at_changed() {
     for (place each = changed_.begin(); each != changed_.end();) {
         const place now = each++;
-        leave_lines(*now);
-        resident::departures found;
-        if (!now->of->look(found)) continue;
-        for (const resident::departure& its : found) {
-            if (!can_go(its)) continue;
-            const coherence::space_id where = its.where.id();
-            const in_line at(!its.current_elsewhere, its.used);
-            now->stands.push_back({where, at});
-            lines_[where].emplace(at, standing{&*now, its.why == obstacle::viewed});
-        }
         now->changed = false;
-        looked_at_.splice(looked_at_.begin(), changed_, now);
+        bool is_seen = false;
+        try {
+            is_seen = stand_in_line(*now);
+        } catch (...) {
+            now->changed = true;
+            throw;
+        }
+        if (is_seen) {
+            looked_at_.splice(looked_at_.begin(), changed_, now);
+        } else {
+            now->changed = true;
+        }
     }
 }
 

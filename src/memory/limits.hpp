@@ -69,7 +69,7 @@ public:
     };
     using departures = few<departure, 4>;
 
-    /// Adds what is in the way of dropping each copy. Waits for nobody: returns false where the buffer is locked.
+    /// Adds what is in the way of dropping each copy. Waits for nobody: returns false where another thread is at work.
     virtual bool look(departures& to) = 0;
 
     /// Asks the holders of views of the copy at `where` to let go. Returns false where any of them stays. Holds no
@@ -101,9 +101,13 @@ public:
         explicit entry(resident& which) noexcept : of(&which) { use_now(used); }
 
         resident* of;
-        std::uint64_t used = 0;                                    // see use_now(). The buffer's lock guards it
-        std::atomic<bool> changed = true;                          // since it was last looked at
-        few<std::pair<coherence::space_id, in_line>, 2> stands{};  // in these lines
+        std::uint64_t used = 0;            // see use_now(). The buffer's lock guards it
+        std::atomic<bool> changed = true;  // since it was last looked at
+        coherence::space_set stands = 0;   // in the lines of these spaces
+        coherence::space_set alone = 0;    // those among them that have the newest alone
+        std::uint64_t used_then = 0;       // when it was last looked at
+
+        in_line place_at(coherence::space_id where) const noexcept { return {coherence::has(alone, where), used_then}; }
     };
     using place = std::list<entry>::iterator;
 
@@ -139,6 +143,7 @@ private:
 
     void move_to_changed(place of) noexcept;
     void leave_lines(entry& of) noexcept;
+    bool stand_in_line(entry& of);
     void look_at_changed();
     candidate next_in_line(space where, const std::optional<in_line>& tried, std::uint64_t newest,
                            const resident* asking);
