@@ -130,8 +130,8 @@ bool residents::stand_in_line(entry& of) {
 
 /// Looks at those that have changed. What changes meanwhile is looked at the next time.
 void residents::look_at_changed() {
-    for (place each = changed_.begin(); each != changed_.end();) {
-        const place now = each++;
+    for (auto each = changed_.begin(); each != changed_.end();) {
+        const auto now = each++;
         now->changed = false;
         bool is_seen = false;
         try {
@@ -191,7 +191,7 @@ std::vector<residents::candidate> residents::all_candidates(space where, const r
         if (of.of == asking) return;
         resident::departures found;
         so_far.busy |= !of.of->look(found);
-        const auto its = std::ranges::find(found, where, &resident::departure::where);
+        const auto* const its = std::ranges::find(found, where, &resident::departure::where);
         if (its == found.end()) return;
         if (its->bytes != 0) so_far.largest.push_back(*its);
         so_far.held += its->why == obstacle::held || its->why == obstacle::leased;

@@ -1,12 +1,15 @@
 // tests/unit/eviction_rule_test.cpp: who has to stay, over random histories of many buffers on a device that is short.
 //
 // The documents say which copies stay: those that are leased, viewed, or out as a plain handle. All others can go, so
-// that an access is refused only where those that stay leave no room for it.
+// that an access is refused only where those that stay leave no room for it. Of those that can go, copies that are
+// current elsewhere go first, and then those that were used least recently.
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include "unit/common.hpp"
@@ -136,6 +139,70 @@ TEST(eviction_rule, refuses_memory_only_where_those_that_stay_leave_no_room) {
         for (const step& each : steps) played.play(each);
         limit_memory(gpu(), no_memory_limit);
         played.check_content();
+    }));
+    limit_memory(gpu(), no_memory_limit);
+}
+
+/// Buffers of one size on a device with room for a few of them, and who has to be there.
+class line_up {
+public:
+    static constexpr std::size_t bytes = 100;
+    static constexpr std::size_t most = 4;
+
+    line_up() {
+        for (member& each : all_) {
+            each.of = buffer(bytes);
+            each.of.fill(std::array{std::byte{1}});
+        }
+    }
+
+    /// Reads or writes a buffer at the device, or has the host brought up to date.
+    void use(std::size_t which, unsigned how) {
+        member& used = all_[which % all_.size()];
+        const bool at_device = how % 3 != 2;
+        if (at_device && !used.is_there && count_there() == most) drop_first();
+        if (how % 3 == 0) used.of.read(gpu()).release();
+        if (how % 3 == 1) used.of.write(gpu()).release();
+        if (!at_device) used.of.sync_to_host();
+        used.newest_there = at_device && (how % 3 == 1 || used.newest_there);
+        used.is_there = used.is_there || at_device;
+        used.last_use = ++uses_;
+        for (const member& each : all_) RC_ASSERT(has_copy(each.of, gpu()) == each.is_there);
+    }
+
+private:
+    struct member {
+        buffer of{0};
+        bool is_there = false;
+        bool newest_there = false;
+        std::size_t last_use = 0;
+    };
+
+    std::ptrdiff_t count_there() const { return std::ranges::count_if(all_, &member::is_there); }
+
+    void drop_first() {
+        member* first = nullptr;
+        for (member& each : all_) {
+            if (each.is_there && (!first || order_of(each) < order_of(*first))) first = &each;
+        }
+        first->is_there = first->newest_there = false;
+    }
+
+    static std::pair<bool, std::size_t> order_of(const member& of) { return {of.newest_there, of.last_use}; }
+
+    std::array<member, 10> all_;
+    std::size_t uses_ = 0;
+};
+
+TEST(eviction_rule, drops_what_is_current_elsewhere_first_and_then_what_was_used_least_recently) {
+    const default_device_is debug(gpu());
+    EXPECT_TRUE(rc::check([] {
+        const auto steps =
+            *rc::gen::scale(4.0, rc::gen::arbitrary<std::vector<std::pair<std::uint8_t, std::uint8_t>>>());
+        line_up played;
+        limit_memory(gpu(), memory_in(gpu()).held + line_up::most * line_up::bytes);
+        for (const auto& [which, how] : steps) played.use(which, how);
+        limit_memory(gpu(), no_memory_limit);
     }));
     limit_memory(gpu(), no_memory_limit);
 }
