@@ -166,7 +166,7 @@ ifdef FULL
 	$(call tidy,((cli|examples|bench)/|build/clang/CMakeFiles/))
 else
 	$(call tidy,(cli/|build/clang/CMakeFiles/(unibuf_objects|unibuf_c|tool_parts)\.))
-	$(call tidy,(bench/|build/clang/CMakeFiles/unibuf_(bench|cost)),$(warnings_alone))
+	$(call tidy,(bench/|build/clang/CMakeFiles/unibuf_(bench|cost|growth)),$(warnings_alone))
 endif
 	PYTHONPYCACHEPREFIX=build/pycache python3 -m py_compile scripts/*.py scripts/mutants/*.py docs/site/*.py tests/docs/*.py tests/gpu/*.py
 	scripts/no-shell.sh
