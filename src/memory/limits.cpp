@@ -97,6 +97,7 @@ residents::place residents::add(resident& added) {
 void residents::remove(place gone) noexcept {
     const std::scoped_lock lock(mutex_);
     leave_lines(*gone);
+    stands_.erase(&*gone);
     (gone->changed ? changed_ : looked_at_).erase(gone);
 }
 
@@ -107,9 +108,10 @@ void residents::move_to_changed(place of) noexcept {
 }
 
 void residents::leave_lines(entry& of) noexcept {
-    coherence::for_each_space(std::exchange(of.stands, 0),
-                              [&](coherence::space_id each) { lines_[each].erase(of.place_at(each)); });
-    of.alone = 0;
+    const auto found = stands_.find(&of);
+    if (found == stands_.end()) return;
+    for (const auto& [where, at] : found->second) lines_[where].erase(at);
+    found->second.clear();
 }
 
 /// Puts a buffer that has changed into the lines that it stands in now. Returns false where a thread is at work on it.
@@ -117,13 +119,13 @@ bool residents::stand_in_line(entry& of) {
     leave_lines(of);
     resident::departures found;
     if (!of.of->look(found)) return false;
+    auto& stands = stands_[&of];
     for (const resident::departure& its : found) {
         if (!can_go(its)) continue;
         const coherence::space_id where = its.where.id();
-        of.used_then = its.used;
-        if (!its.current_elsewhere) of.alone |= coherence::set_of(where);
-        lines_[where].emplace(of.place_at(where), standing{&of, its.why == obstacle::viewed});
-        of.stands |= coherence::set_of(where);
+        const in_line at(!its.current_elsewhere, its.used);
+        stands.push_back({where, at});
+        lines_[where].emplace(at, standing{&of, its.why == obstacle::viewed});
     }
     return true;
 }

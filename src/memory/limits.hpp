@@ -14,6 +14,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -103,11 +104,6 @@ public:
         resident* of;
         std::uint64_t used = 0;            // see use_now(). The buffer's lock guards it
         std::atomic<bool> changed = true;  // since it was last looked at
-        coherence::space_set stands = 0;   // in the lines of these spaces
-        coherence::space_set alone = 0;    // those among them that have the newest alone
-        std::uint64_t used_then = 0;       // when it was last looked at
-
-        in_line place_at(coherence::space_id where) const noexcept { return {coherence::has(alone, where), used_then}; }
     };
     using place = std::list<entry>::iterator;
 
@@ -155,6 +151,7 @@ private:
     std::list<entry> changed_;
     std::list<entry> looked_at_;
     std::array<std::map<in_line, standing>, max_spaces> lines_;
+    std::unordered_map<const entry*, few<std::pair<coherence::space_id, in_line>, 2>> stands_;  // in these lines
 };
 
 /// A reservation of `bytes` more at `where`. Copies of other buffers go for it.
