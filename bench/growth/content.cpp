@@ -10,7 +10,6 @@
 namespace growth::content {
 namespace {
 
-using unibuf::access_options;
 using unibuf::space;
 
 /// A buffer of `alive` elements of four bytes that a device wrote, with one between each two that it did not.

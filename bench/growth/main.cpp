@@ -1,15 +1,13 @@
 // bench/growth/main.cpp: unibuf_growth, which counts what one work costs among so many others.
-#include <unibuf/error.hpp>
-
 #include <charconv>
 #include <cstdio>
 #include <cstring>
-#include <exception>
 #include <stdexcept>
 #include <string_view>
 
 #include "count.hpp"
 #include "curve.hpp"
+#include "program.hpp"
 
 namespace growth {
 
@@ -20,7 +18,6 @@ std::map<std::string, declared>& curves() {
 
 namespace {
 
-constexpr int lacking = 77;  // the exit status where the machine lacks what a work needs
 constexpr int warm_up = 20;  // until memory is used again
 
 std::size_t number_in(const char* text) {
@@ -41,27 +38,18 @@ int run(int argc, char** argv) {
     if (argc != 3) throw std::invalid_argument("usage: unibuf_growth --list | WORK ALIVE");
     const auto found = curves().find(argv[1]);
     if (found == curves().end()) throw std::invalid_argument(std::string("no work is called ") + argv[1]);
-    try {
-        const std::function<void()> work = found->second.make(number_in(argv[2]));
+    const std::size_t alive = number_in(argv[2]);
+    return cost::counted_status([&] {
+        const std::function<void()> work = found->second.make(alive);
         cost::prepare_steps();
         const auto nothing = cost::counted(0, [] {}, [] {});
         cost::print(found->first, nothing, cost::counted(warm_up, [] {}, work));
-    } catch (const unibuf::error& failure) {
-        if (failure.code() != unibuf::error_code::device_unavailable) throw;
-        std::puts(failure.what());
-        return lacking;
-    }
-    return 0;
+    });
 }
 
 }  // namespace
 }  // namespace growth
 
 int main(int argc, char** argv) {
-    try {
-        return growth::run(argc, argv);
-    } catch (const std::exception& failure) {
-        std::fprintf(stderr, "unibuf_growth: %s\n", failure.what());
-        return 1;
-    }
+    return cost::status_of("unibuf_growth", [&] { return growth::run(argc, argv); });
 }

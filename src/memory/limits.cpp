@@ -97,7 +97,7 @@ residents::place residents::add(resident& added) {
 void residents::remove(place gone) noexcept {
     const std::scoped_lock lock(mutex_);
     leave_lines(*gone);
-    stands_.erase(&*gone);
+    joined_.erase(&*gone);
     (gone->changed ? changed_ : looked_at_).erase(gone);
 }
 
@@ -108,24 +108,24 @@ void residents::move_to_changed(place of) noexcept {
 }
 
 void residents::leave_lines(entry& of) noexcept {
-    const auto found = stands_.find(&of);
-    if (found == stands_.end()) return;
+    const auto found = joined_.find(&of);
+    if (found == joined_.end()) return;
     for (const auto& [where, at] : found->second) lines_[where].erase(at);
     found->second.clear();
 }
 
 /// Puts a buffer that has changed into the lines that it stands in now. Returns false where a thread is at work on it.
-bool residents::stand_in_line(entry& of) {
+bool residents::join_lines(entry& of) {
     leave_lines(of);
     resident::departures found;
     if (!of.of->look(found)) return false;
-    auto& stands = stands_[&of];
+    auto& joined = joined_[&of];
     for (const resident::departure& its : found) {
         if (!can_go(its)) continue;
         const coherence::space_id where = its.where.id();
         const in_line at(!its.current_elsewhere, its.used);
-        stands.push_back({where, at});
-        lines_[where].emplace(at, standing{&of, its.why == obstacle::viewed});
+        joined.push_back({where, at});
+        lines_[where].emplace(at, waiting{&of, its.why == obstacle::viewed});
     }
     return true;
 }
@@ -137,7 +137,7 @@ void residents::look_at_changed() {
         now->changed = false;
         bool is_seen = false;
         try {
-            is_seen = stand_in_line(*now);
+            is_seen = join_lines(*now);
         } catch (...) {
             now->changed = true;
             throw;

@@ -132,14 +132,14 @@ public:
 
 private:
     struct candidate;
-    struct standing {
+    struct waiting {
         entry* of;
         bool viewed;  // somebody may be asked to let go
     };
 
     void move_to_changed(place of) noexcept;
     void leave_lines(entry& of) noexcept;
-    bool stand_in_line(entry& of);
+    bool join_lines(entry& of);
     void look_at_changed();
     candidate next_in_line(space where, const std::optional<in_line>& tried, std::uint64_t newest,
                            const resident* asking);
@@ -150,8 +150,8 @@ private:
     process::mutex mutex_;
     std::list<entry> changed_;
     std::list<entry> looked_at_;
-    std::array<std::map<in_line, standing>, max_spaces> lines_;
-    std::unordered_map<const entry*, few<std::pair<coherence::space_id, in_line>, 2>> stands_;  // in these lines
+    std::array<std::map<in_line, waiting>, max_spaces> lines_;
+    std::unordered_map<const entry*, few<std::pair<coherence::space_id, in_line>, 2>> joined_;  // these lines
 };
 
 /// A reservation of `bytes` more at `where`. Copies of other buffers go for it.

@@ -125,6 +125,17 @@ TEST_F(plan_of, a_writer_waits_for_readers_too) {
     EXPECT_TRUE(steps(all, a, access::read).empty());
 }
 
+// The program may write through a handle at once.
+TEST_F(plan_of, a_handle_that_is_given_out_waits_for_readers_too) {
+    written_at(a);
+    queue(1, all, a, false);
+    queued_works works;
+    works.add(queued.front());
+    const std::vector<step> planned = plan(known, memories, works, {.part = all, .where = a, .handed_out = true});
+    ASSERT_EQ(planned.size(), 1u);
+    EXPECT_EQ(planned[0].does, kind::wait);
+}
+
 TEST_F(plan_of, work_on_shared_memory_is_waited_for_by_all_who_share_it) {
     written_at(b);
     queue(1, all, b, true);
