@@ -6,7 +6,7 @@ cd "$(dirname "$0")/.."
 
 seconds=${1:?the seconds}
 programs=build/asan/tests
-export ASAN_OPTIONS=allocator_may_return_null=1
+export ASAN_OPTIONS=allocator_may_return_null=1:use_sigaltstack=0
 running=()
 trap 'kill "${running[@]}" 2>/dev/null || true' EXIT
 for each in buffer:corpus trace:corpus-trace; do
