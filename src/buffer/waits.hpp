@@ -13,7 +13,8 @@ namespace unibuf::detail {
 /// directory knows what is lost. Lets go of the lock.
 void wait_for_work(lock& through, const work_list::ticket& ticket, const wait_limit& limit);
 
-/// Forgets the program's own events that have come. Lets go of the lock, as the events are code of the program.
+/// Forgets the program's own events that have come, of the work that the access looks at. Lets go of the lock, as the
+/// events are code of the program.
 void forget_events(lock& through, const request& asked);
 
 /// Waits for work of devices that write in the host's memory, before an access looks for writes of the program there,

@@ -103,7 +103,7 @@ void work_list::forget_done(const region& part, bool asks_late) noexcept {
             return false;
         }
     };
-    if (table_->count >= shortest_long && !is_long()) return remove_where(is_done, part);
+    if (!is_asked_as_a_whole()) return remove_where(is_done, part);
     remove_where(is_done);
     table_->long_from = std::max(shortest_long, 2 * table_->count);
     const std::size_t count = std::exchange(table_->count, 0);  // the order of all is found anew
@@ -116,12 +116,14 @@ void work_list::forget_done(const region& part, bool asks_late) noexcept {
     static_cast<void>(count);
 }
 
-std::vector<std::pair<work_list::ticket, fence>> work_list::events() const {
+std::vector<std::pair<work_list::ticket, fence>> work_list::events(const region& part) const {
     std::vector<std::pair<ticket, fence>> result;
-    any([&](const queued_work& queued, const work& each) {
+    if (empty()) return result;
+    const auto add = [&](const queued_work& queued, const work& each) {
         if (each.unordered && !each.failure) result.emplace_back(queued.ticket, each.done);
         return false;
-    });
+    };
+    is_asked_as_a_whole() ? any(add) : any(part, add);
     return result;
 }
 

@@ -102,11 +102,15 @@ public:
     /// a long list. The program's own events are never asked: its code is not called under the lock (see waits.hpp).
     void forget_done(const region& part, bool asks_late = false) noexcept;
 
-    /// Returns the program's own events that have not failed, with their tickets.
-    std::vector<std::pair<ticket, fence>> events() const;
+    /// Returns the program's own events that have not failed, with their tickets: those that `forget_done` would ask of
+    /// other work.
+    std::vector<std::pair<ticket, fence>> events(const region& part) const;
 
 private:
     static constexpr std::size_t shortest_long = 8;
+
+    /// Returns whether all work is asked at an access, and not only what shares a byte with it.
+    bool is_asked_as_a_whole() const noexcept { return is_long() || table_->count < shortest_long; }
 
     /// Entries live as long as the list, so that a ticket of work that has gone is known as such.
     struct entry final : coherence::queued_node {
