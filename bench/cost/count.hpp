@@ -22,12 +22,12 @@ void use(const T& value) {
     asm volatile("" : : "r,m"(value) : "memory");
 }
 
-/// Does `operation` again and again, each time after `prepare`, and returns what each repetition took after the first
-/// `unseen` ones.
+/// Does `operation` again and again, each time after `prepare`, and returns what each of `seen` repetitions took after
+/// the first `unseen` ones.
 template <class Prepare, class Operation>
-std::vector<counts> counted(int unseen, const Prepare& prepare, const Operation& operation) {
+std::vector<counts> counted(int unseen, const Prepare& prepare, const Operation& operation, int seen = repetitions) {
     std::vector<counts> found;
-    for (int i = 0; i < unseen + repetitions; ++i) {
+    for (int i = 0; i < unseen + seen; ++i) {
         prepare();
         taken_steps();
         begin_steps(i < unseen ? 0 : trap_flag);

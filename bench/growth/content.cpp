@@ -46,6 +46,69 @@ const curve lease("content.lease", logarithmic, [](std::size_t alive) {
     return [=] { of->read(where, {.offset = 8, .count = 4}).release(); };
 });
 
+/// Pieces of which one goes and comes again, in an order that jumps.
+const curve shuffled("content.write_shuffled", logarithmic, [](std::size_t alive) {
+    const auto of = in_pieces(alive);
+    const space where("debug:0");
+    return [=, next = std::size_t{0}]() mutable {
+        next = (next + 7919) % alive;
+        const unibuf::access_options piece{.offset = 8 * next + 8, .count = 4};
+        of->write(unibuf::host, piece).release();
+        of->write(where, piece).release();
+    };
+});
+
+const curve watched("content.write_watched", logarithmic, [](std::size_t alive) {
+    const auto of = in_pieces(alive);
+    static_cast<void>(of->host());
+    for (std::size_t i = 0; i < alive; ++i) of->write(space("debug:0"), {.offset = 8 * i + 8, .count = 4}).release();
+    const space where("debug:0");
+    return [=, next = std::size_t{0}]() mutable {
+        next = (next + 7919) % alive;
+        of->write(where, {.offset = 8 * next + 8, .count = 4}).release();
+    };
+});
+
+const curve whole_lease("content.whole_lease", flat, [](std::size_t alive) {
+    const auto of = in_pieces(alive);
+    const space where("debug:0");
+    return [=] { of->read(where).release(); };
+});
+
+const curve whole_read("content.whole_read", linear, [](std::size_t alive) {
+    const auto of = in_pieces(alive / 10);
+    const space where("debug:0");
+    return [=] {
+        for (std::size_t i = 0; i < alive / 10; ++i) of->write(where, {.offset = 8 * i + 8, .count = 4}).release();
+        of->read(unibuf::host).release();
+    };
+});
+
+/// A column, which is a row of four bytes each, with a pointer out.
+const curve column("content.column_watched", linear, [](std::size_t alive) {
+    const space where("debug:0");
+    auto of = std::make_shared<unibuf::unified_buffer<int>>(unibuf::shape{alive / 10, 16});
+    of->fill(1);
+    static_cast<void>(of->bytes().host());
+    of->read(where).release();
+    return [=] {
+        auto one = of->view(unibuf::slice{0, alive / 10}, unibuf::slice{4, 5});
+        one.write(where).release();
+        one.read(unibuf::host).release();
+    };
+});
+
+/// An access beside a column that a device wrote, with a pointer out.
+const curve beside_column("content.lease_beside_column", flat, [](std::size_t alive) {
+    const space where("debug:0");
+    auto of = std::make_shared<unibuf::unified_buffer<int>>(unibuf::shape{alive, 16});
+    of->fill(1);
+    static_cast<void>(of->bytes().host());
+    of->read(where).release();
+    of->view(unibuf::slice{0, alive}, unibuf::slice{4, 5}).write(where).release();
+    return [=] { of->bytes().read(where, {.offset = 0, .count = 4}).release(); };
+});
+
 const curve state("content.state", flat, [](std::size_t alive) {
     const auto of = in_pieces(alive);
     return [=] { cost::use(of->state()); };

@@ -16,12 +16,12 @@ namespace growth {
 /// Makes so many objects, and returns the work that is counted. Each call leaves as many alive as it found.
 using making = std::function<std::function<void()>(std::size_t alive)>;
 
-// How many times the instructions among 10,000 may be those among 100.
-inline constexpr double flat = 1.1;
-inline constexpr double logarithmic = 2.2;
+/// How the work may grow with what is alive: table.py has the figures.
+enum class growing { flat, logarithmic, linear };
+using enum growing;
 
 struct declared {
-    double goal;
+    growing goal;
     making make;
 };
 
@@ -29,7 +29,7 @@ struct declared {
 std::map<std::string, declared>& curves();
 
 struct curve {
-    curve(const char* name, double goal, making make) { curves().emplace(name, declared{goal, std::move(make)}); }
+    curve(const char* name, growing goal, making make) { curves().emplace(name, declared{goal, std::move(make)}); }
 };
 
 }  // namespace growth

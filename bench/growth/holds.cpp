@@ -66,6 +66,55 @@ const curve overlapping("holds.overlapping_views", logarithmic, [](std::size_t a
     return [=] { cost::use(of->buffer.host_view(0, held).data()); };
 });
 
+/// Ends the oldest of the views, and gives one more.
+const curve rolling("holds.views_that_roll", logarithmic, [](std::size_t alive) {
+    const auto of = std::make_shared<parts_held<unibuf::host_view<std::byte>>>(alive, space("debug:0"));
+    for (std::size_t i = 0; i < alive; ++i) of->all.push_back(of->buffer.host_view(0, (i + 1) * part));
+    return [=, next = std::size_t{0}]() mutable {
+        const std::size_t index = next++ % of->all.size();
+        of->all[index] = of->buffer.host_view(0, (index + 1) * part);
+    };
+});
+
+/// One lease of many that are taken, beside those that the same call takes.
+const curve together("holds.lease_together", linear, [](std::size_t alive) {
+    const auto of = std::make_shared<parts>(alive, space("debug:0"));
+    const auto wanted = std::make_shared<std::vector<unibuf::wanted_byte_lease>>();
+    for (std::size_t i = 0; i < alive / 10; ++i) {
+        wanted->push_back({&of->buffer, unibuf::host, unibuf::access::write, of_part(i)});
+    }
+    return [of, wanted] {
+        std::vector<byte_lease> taken(wanted->size());
+        unibuf::lease_together(*wanted, taken);
+    };
+});
+
+/// A hold of a device on each part.
+std::shared_ptr<parts_held<unibuf::standing_hold>> bound(std::size_t alive, unibuf::access what) {
+    const space where("debug:0");
+    const auto of = std::make_shared<parts_held<unibuf::standing_hold>>(alive, where);
+    for (std::size_t i = 0; i < alive; ++i) of->all.push_back(of->buffer.view(i * part, held).bind(where, what));
+    return of;
+}
+
+const curve bind_among("holds.bind", logarithmic, [](std::size_t alive) {
+    const auto of = bound(alive, unibuf::access::read);
+    const auto last = std::make_shared<unibuf::buffer>(of->buffer.view(alive * part, held));
+    return [=] { last->bind(space("debug:0"), unibuf::access::read).release(); };
+});
+const curve read_among("holds.host_read_beside_bound", logarithmic, [](std::size_t alive) {
+    const auto of = bound(alive, unibuf::access::read);
+    return [=] { of->buffer.read(unibuf::host, of_part(of->last)).release(); };
+});
+const curve write_bound("holds.host_write_of_bound", logarithmic, [](std::size_t alive) {
+    const auto of = bound(alive, unibuf::access::read);
+    return [=] { of->buffer.write(unibuf::host, of_part(0)).release(); };
+});
+const curve read_bound_written("holds.host_read_of_written", logarithmic, [](std::size_t alive) {
+    const auto of = bound(alive, unibuf::access::read_write);
+    return [=] { of->buffer.read(unibuf::host, of_part(0)).release(); };
+});
+
 /// Work that nobody ends before the process does.
 class endless final : public unibuf::fence::work {
 public:

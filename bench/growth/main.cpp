@@ -1,9 +1,14 @@
 // bench/growth/main.cpp: unibuf_growth, which counts what one work costs among so many others.
+#include <algorithm>
 #include <charconv>
+#include <chrono>
+#include <cstdint>
 #include <cstdio>
 #include <cstring>
 #include <stdexcept>
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include "count.hpp"
 #include "curve.hpp"
@@ -20,6 +25,18 @@ namespace {
 
 constexpr int warm_up = 20;  // until memory is used again
 
+const char* name_of(growing goal) {
+    switch (goal) {
+        case flat:
+            return "flat";
+        case logarithmic:
+            return "logarithmic";
+        case linear:
+            return "linear";
+    }
+    return "";
+}
+
 std::size_t number_in(const char* text) {
     std::size_t found = 0;
     const char* const end = text + std::strlen(text);
@@ -30,20 +47,50 @@ std::size_t number_in(const char* text) {
     return found;
 }
 
+/// Counts the instructions of the work; of a long one once, as a step of it takes microseconds.
+void count(const std::string& name, const std::function<void()>& work) {
+    constexpr std::uint64_t long_from = 1'000'000;
+    cost::prepare_steps();
+    const auto nothing = cost::counted(0, [] {}, [] {});
+    auto all = cost::counted(warm_up, [] {}, work, 1);
+    if (all.front().instructions < long_from) all = cost::counted(0, [] {}, work);
+    cost::print(name, nothing, all);
+}
+
+/// Returns the median time of the work, of a fifth of a second or ten times.
+double nanoseconds_of(const std::function<void()>& work) {
+    using clock = std::chrono::steady_clock;
+    for (int i = 0; i < warm_up; ++i) work();
+    std::vector<double> all;
+    const clock::time_point end = clock::now() + std::chrono::milliseconds(200);
+    for (clock::time_point begin = clock::now(); all.size() < 10 || begin < end;) {
+        work();
+        const clock::time_point next = clock::now();
+        all.push_back(std::chrono::duration<double, std::nano>(next - begin).count());
+        begin = next;
+    }
+    std::ranges::nth_element(all, all.begin() + static_cast<std::ptrdiff_t>(all.size() / 2));
+    return all[all.size() / 2];
+}
+
 int run(int argc, char** argv) {
     if (argc == 2 && std::string_view(argv[1]) == "--list") {
-        for (const auto& [name, each] : curves()) std::printf("%s %g\n", name.c_str(), each.goal);
+        for (const auto& [name, each] : curves()) std::printf("%s %s\n", name.c_str(), name_of(each.goal));
         return 0;
     }
-    if (argc != 3) throw std::invalid_argument("usage: unibuf_growth --list | WORK ALIVE");
-    const auto found = curves().find(argv[1]);
-    if (found == curves().end()) throw std::invalid_argument(std::string("no work is called ") + argv[1]);
-    const std::size_t alive = number_in(argv[2]);
+    const bool is_timed = argc == 4 && std::string_view(argv[1]) == "--time";
+    if (argc != 3 && !is_timed) throw std::invalid_argument("usage: unibuf_growth --list | [--time] WORK ALIVE");
+    const char* const name = argv[argc - 2];
+    const auto found = curves().find(name);
+    if (found == curves().end()) throw std::invalid_argument(std::string("no work is called ") + name);
+    const std::size_t alive = number_in(argv[argc - 1]);
     return cost::counted_status([&] {
         const std::function<void()> work = found->second.make(alive);
-        cost::prepare_steps();
-        const auto nothing = cost::counted(0, [] {}, [] {});
-        cost::print(found->first, nothing, cost::counted(warm_up, [] {}, work));
+        if (is_timed) {
+            std::printf("%.0f\n", nanoseconds_of(work));
+        } else {
+            count(found->first, work);
+        }
     });
 }
 

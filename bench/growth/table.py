@@ -6,6 +6,7 @@ where all hold.
 """
 
 import json
+import math
 import os
 import statistics
 import subprocess
@@ -37,7 +38,8 @@ def main():
         sys.exit(__doc__)
     program, most = sys.argv[1], int(sys.argv[2]) if len(sys.argv) == 3 else 10_000
     listed = subprocess.run([program, "--list"], capture_output=True, text=True, check=True).stdout.split()
-    works = dict(zip(listed[::2], map(float, listed[1::2]), strict=True))
+    goals = {"flat": 1.1, "logarithmic": 1.1 * math.log(most) / math.log(FEW), "linear": 1.1 * most / FEW}
+    works = {work: goals[kind] for work, kind in zip(listed[::2], listed[1::2], strict=True)}
     with ThreadPoolExecutor(os.cpu_count()) as each:
         few = each.map(lambda work: instructions(program, work, FEW), works)
         many = each.map(lambda work: instructions(program, work, most), works)

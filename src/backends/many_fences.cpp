@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "backends/fence_of.hpp"
+#include "containers/room.hpp"
 #include "unibuf/error.hpp"
 
 namespace unibuf::backends {
@@ -48,7 +49,7 @@ fence many_fences::all() && {
 
 bool many_fences::make_room() noexcept {
     try {
-        if (started_.size() == started_.capacity()) started_.reserve(2 * started_.size() + 1);
+        unibuf::make_room(started_);
         return true;
     } catch (const std::bad_alloc&) {
         return false;

@@ -9,6 +9,7 @@
 #include "buffer/joint_transfer.hpp"
 #include "buffer/letting_go.hpp"
 #include "buffer/verbs.hpp"
+#include "containers/room.hpp"
 #include "trace/recorder.hpp"
 #include "unibuf/error.hpp"
 
@@ -55,7 +56,7 @@ std::size_t batch::size() const noexcept { return wanted_.size(); }
 
 void batch::write(buffer& to, std::span<const std::byte> data, std::size_t offset) {
     const region part = to.part(offset, data.size());
-    if (wanted_.size() == wanted_.capacity()) wanted_.reserve(2 * wanted_.size() + 1);  // nothing fails after the write
+    make_room(wanted_);  // nothing fails after the write
     to.copy_from(data, offset);
     add(to, part);
 }

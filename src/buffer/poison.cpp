@@ -33,10 +33,9 @@ void poison_stale_of(guarded& state, copy& each, coherence::space_set sharers, c
             poison(piece);
         }
     });
-    for (const byte_range& piece : guarded_pieces) {
-        const host_writes::own_write guard(*state.writes(), region(piece));
-        poison(piece);
-    }
+    if (guarded_pieces.empty()) return;
+    const host_writes::own_write guard(*state.writes(), guarded_pieces);
+    for (const byte_range& piece : guarded_pieces) poison(piece);
 }
 
 }  // namespace

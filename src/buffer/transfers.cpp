@@ -14,6 +14,7 @@
 #include "buffer/moves.hpp"
 #include "buffer/passage.hpp"
 #include "buffer/waits.hpp"
+#include "containers/room.hpp"
 #include "trace/counters.hpp"
 #include "trace/recorder.hpp"
 #include "trace/tools.hpp"
@@ -155,7 +156,7 @@ void transfers::start_moves(std::span<const step> group, time_point begin) {
     if (first.from == coherence::host && lock_->any_exposed) take_images(*lock_, *promise_, parts, images);
     const std::size_t as_they_are = parts.size();
     for (const sent_images::sending& each : images) parts.push_back(each.part());
-    started_.reserve(started_.size() + parts.size());
+    make_room(started_, parts.size());
     backends::memory& from = *lock_->copies.find(first.from)->memory;
     backends::memory& to = *lock_->copies.find(first.to)->memory;
     lock_->copies.find(first.to)->untouched = false;
@@ -308,7 +309,7 @@ bool transfers::is_ordered(const step& before, const work& awaited) {
     if (mover_ == coherence::host || before.from != mover_ || own || !asked_.waits.is_endless()) {
         return false;
     }
-    ordered_.make_room();
+    make_room(ordered_);
     if (!backends::device_of(space::from_id(mover_)).order(awaited.done, queue_at(asked_, mover_))) return false;
     ordered_.push_back(before.ticket);
     return true;

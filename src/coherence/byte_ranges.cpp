@@ -5,7 +5,7 @@
 #include <iterator>
 #include <utility>
 
-#include "containers/give_back.hpp"
+#include "containers/room.hpp"
 
 namespace unibuf {
 
@@ -61,8 +61,12 @@ void byte_ranges::add(byte_range range) {
 }
 
 void byte_ranges::add(const byte_ranges& more) {
-    if (more.count() == 1) return add(*more.begin());
     if (more.empty()) return;
+    if (empty() || more.count() == 1 || more.all_.front().begin >= all_.back().begin) {  // cheap at the end
+        make_room(all_, more.count());
+        for (const byte_range& each : more.all_) add(each);
+        return;
+    }
     std::vector<byte_range> merged;
     merged.reserve(count() + more.count());
     std::ranges::merge(all_, more.all_, std::back_inserter(merged), {}, &byte_range::begin, &byte_range::begin);

@@ -26,6 +26,11 @@ public:
     auto end() const noexcept { return all_.end(); }
     operator std::span<const byte_range>() const noexcept { return all_; }
 
+    /// Returns the range from the first byte to the last. Empty where there are none.
+    byte_range hull() const noexcept {
+        return all_.empty() ? byte_range() : byte_range{all_.front().begin, all_.back().end};
+    }
+
     std::size_t bytes_in(byte_range range) const noexcept;
     byte_ranges clipped_to(byte_range range) const;
 

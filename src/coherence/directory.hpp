@@ -385,7 +385,7 @@ void directory::update_all(std::span<const region> parts, const Change& change) 
 template <class Change>
 void directory::update_all(const byte_ranges& ranges, const Change& change) {
     if (ranges.empty()) return;
-    promise in(*this, byte_range{ranges.begin()->begin, std::prev(ranges.end())->end});
+    promise in(*this, ranges.hull());
     in.divide(ranges);
     for (const byte_range& each : ranges) in.update(each, change);
 }

@@ -31,22 +31,23 @@ public:
           queued_(queued),
           where_(asked.where),
           what_(asked.what),
-          waits_as_(asked.handed_out ? access::write : asked.what),
           found_later_(asked.found_later),
           stay_(asked.stay),
-          group_(memories.group(asked.where)) {}
+          group_(memories.group(asked.where)),
+          piece_(asked.part) {
+        wait_for_work_on(where_, asked.handed_out ? access::write : what_);
+    }
 
+    /// Returns whether a piece of which so much is known takes steps.
+    bool has_steps(const knowledge& known) const noexcept { return is_brought(known) || is_taken_over(known); }
+
+    /// REQUIRES: it takes steps.
     void add_piece(const region& piece, const knowledge& known) {
         steps_of_piece_.clear();
         piece_ = piece;
         stays_ = stay_ && known.what != content::unwritten && (known.current & group_) != 0;
         contested_ = known.contested;
-        if (reads(what_) && !has(known.current, where_)) {
-            bring(known);
-        } else if (writes(what_) && group_ != set_of(where_) && known.current != set_of(where_)) {
-            take_over(where_, known, what_);
-        }
-        wait_for_work_on(where_, waits_as_);
+        is_brought(known) ? bring(known) : take_over(where_, known, what_);
         append();
     }
 
@@ -58,6 +59,11 @@ public:
     }
 
 private:
+    bool is_brought(const knowledge& known) const noexcept { return reads(what_) && !has(known.current, where_); }
+    bool is_taken_over(const knowledge& known) const noexcept {
+        return writes(what_) && group_ != set_of(where_) && known.current != set_of(where_);
+    }
+
     /// Makes the newest content of the piece visible at `where_`.
     void bring(const knowledge& known) {
         if (known.current & group_) {
@@ -152,12 +158,11 @@ private:
     const queued_works& queued_;
     space_id where_;
     access what_;
-    access waits_as_;
     space_set found_later_;
     bool stay_;
     space_set group_;  // the spaces that share the memory of `where_`
 
-    region piece_;
+    region piece_;  // whose steps are being made; until the first one all that was asked for
     bool contested_ = false;
     bool stays_ = false;  // no publication takes the piece from those that have it
     steps steps_of_piece_;
@@ -186,8 +191,11 @@ void plan(const directory& known, const sharing& memories, const queued_works& q
         return plan_alike(known.first(), asked, to);
     }
     planner made(memories, queued, asked);
-    known.for_each(asked.part,
-                   [&](const region& piece, const knowledge& of_piece) { made.add_piece(piece, of_piece); });
+    if (known.any(asked.part, [&](const knowledge& k) { return made.has_steps(k); })) {
+        known.for_each(asked.part, [&](const region& piece, const knowledge& of_piece) {
+            if (made.has_steps(of_piece)) made.add_piece(piece, of_piece);
+        });
+    }
     made.add_to(to);
 }
 

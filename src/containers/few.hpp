@@ -7,6 +7,8 @@
 #include <type_traits>
 #include <utility>
 
+#include "containers/room.hpp"
+
 namespace unibuf {
 
 /// A list whose first `N` elements lie in itself, so that it needs memory for more alone. A T moves without throwing.
@@ -53,14 +55,9 @@ public:
         capacity_ = all;
     }
 
-    /// Makes room for one element more. Throws std::bad_alloc, and has changed nothing then.
-    void make_room() {
-        if (size_ == capacity_) reserve(2 * capacity_);
-    }
-
     /// Throws std::bad_alloc, and has changed nothing then.
     void push_back(T added) {
-        make_room();
+        make_room(*this);
         std::construct_at(first_ + size_, std::move(added));
         ++size_;
     }
@@ -68,7 +65,7 @@ public:
     /// Adds the elements of a range that is not in this list.
     template <class Range>
     void append(const Range& added) {
-        reserve(size_ + std::size(added));
+        make_room(*this, std::size(added));
         for (const T& each : added) push_back(each);
     }
 

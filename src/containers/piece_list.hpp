@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "containers/give_back.hpp"
+#include "containers/room.hpp"
 
 namespace unibuf {
 
@@ -106,7 +106,7 @@ public:
             const bool at_end = in + 1 == chunks() && index == Most;
             chunk behind;
             behind.reserve(Most);
-            if (more_.size() == more_.capacity()) more_.reserve(2 * more_.size() + 1);
+            make_room(more_);
             chunk& full = chunk_at(in);
             const auto middle = full.begin() + (at_end ? Most : half);
             std::move(middle, full.end(), std::back_inserter(behind));

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "backends/opencl/device.hpp"
+#include "containers/room.hpp"
 #include "unibuf/buffer.hpp"
 #include "unibuf/opencl.hpp"
 
@@ -79,7 +80,7 @@ public:
                             "offset as a number",
                             given.offset, in_.description(), bits / 8));
         }
-        made_.reserve(made_.size() + 1);
+        make_room(made_);
         const buffer_region region{.origin = given.offset, .bytes = given.bytes};
         cl_int status = success;
         const cl_mem part = api().clCreateSubBuffer(whole, 0, buffer_create_type_region, &region, &status);

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "buffer/reuse.hpp"
+#include "containers/room.hpp"
 #include "pool/all_pools.hpp"
 #include "pool/size_classes.hpp"
 #include "unibuf/detail/sizes.hpp"
@@ -82,7 +83,7 @@ pool_state::thread_cache& pool_state::mine() {
         last.cache = found->cache;
     } else {
         std::erase_if(known.all, [](const thread_caches::entry& each) { return each.alive.expired(); });
-        known.all.reserve(known.all.size() + 1);
+        make_room(known.all);
         const std::scoped_lock lock(mutex_);
         const auto left = std::ranges::find_if(caches_, [](const std::unique_ptr<thread_cache>& each) {
             return !each->owned.exchange(true, std::memory_order_acq_rel);

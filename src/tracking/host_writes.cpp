@@ -47,10 +47,10 @@ host_writes::host_writes(directory& known, const held_ranges& writers, std::span
 
 void host_writes::expose(const region& part, bool untouched) {
     if (is_scattered(part)) return coherence::expose_unseen(known_, part);
-    part.for_each_run([&](byte_range run) { expose_run(run, untouched); });
+    expose(runs_of(part), untouched);
 }
 
-void host_writes::expose_run(byte_range range, bool untouched) {
+void host_writes::expose(const byte_ranges& ranges, bool untouched) {
     const tracking::new_pointer given{.found = watch_ != nullptr,
                                       .compares = watch_ && watch_->compares(),
                                       .values_known = values_known_,
@@ -60,15 +60,14 @@ void host_writes::expose_run(byte_range range, bool untouched) {
     try {
         for (const pointers how : {pointers::watched, pointers::assumed, pointers::fresh}) {
             const auto becomes = [&](const knowledge& k) { return !k.exposed() && choose(k) == how; };
-            const byte_ranges given_out = known_.where(range, becomes);
-            for (const byte_range& piece : given_out) {
-                if (how == pointers::watched) arm(piece);
-            }
+            byte_ranges given_out;
+            for (const byte_range& each : ranges) given_out.add(known_.where(each, becomes));
+            if (how == pointers::watched) arm(given_out);
             coherence::expose(known_, given_out, how);
         }
     } catch (const error&) {
         give_up();
-        coherence::expose(known_, range, pointers::assumed);
+        coherence::expose(known_, ranges, pointers::assumed);
     }
 }
 
@@ -77,28 +76,30 @@ void host_writes::expose_again(byte_range range) {
     for (const byte_range& each : seen)
         coherence::expose(known_, known_.where(each, &knowledge::at_host), pointers::none);
     const auto forgotten = [](const knowledge& k) { return !k.exposed() && k.at_host(); };
-    for (const byte_range& held : writers_.of(range)) {
-        for (const byte_range& piece : known_.where(held, forgotten)) expose_run(piece, false);
-    }
+    byte_ranges again;
+    for (const byte_range& held : writers_.of(range)) again.add(known_.where(held, forgotten));
+    expose(again, false);
 }
 
-/// Begins to watch `range`, and keeps what others may need to know of the units at its ends.
-void host_writes::arm(byte_range range) {
-    if (const byte_range inner = units_.within(range); !inner.empty()) watch_->arm(inner);
-    for (const byte_range& unit : units_.cut_by(range)) {
-        if (known_.any(unit, &knowledge::watched)) {
-            scan(unit);  // which arms again, too
-        } else {
-            watch_->arm(unit);
+/// Begins to watch the ranges, and keeps what others may need to know of the units at their ends.
+void host_writes::arm(const byte_ranges& ranges) {
+    byte_ranges armed;
+    byte_ranges shared;
+    for (const byte_range& each : ranges) {
+        armed.add(units_.within(each));
+        for (const byte_range& unit : units_.cut_by(each)) {
+            (known_.any(unit, &knowledge::watched) ? shared : armed).add(unit);
         }
     }
+    for (const byte_range& each : armed) watch_->arm(each);
+    scan(shared);  // which arms again, too
 }
 
 /// Looks what was written, and keeps what is found. Where the host has no memory left, what was found is kept by the
 /// next look.
 void host_writes::scan(const byte_ranges& ranges) {
     keep_found();  // what an earlier look has left
-    for (const byte_range& each : ranges) watch_->scan(each, told_apart(each), found_);
+    for (const byte_range& each : units_.around(ranges)) watch_->scan(each, told_apart(each), found_);
     keep_found();
 }
 
@@ -222,8 +223,7 @@ void host_writes::decide_sections(byte_range range, const byte_ranges& found) {
     const auto is_undecided = [](const knowledge& k) { return k.exposed() && !(k.watched() && k.at_host()); };
     byte_range left = range;
     if (!known_.any(range, is_undecided)) {
-        const byte_range hull =
-            found.empty() ? byte_range() : byte_range{found.begin()->begin, std::prev(found.end())->end};
+        const byte_range hull = found.hull();
         const std::size_t first = range.begin / section_bytes;
         const std::size_t last = (range.end - 1) / section_bytes;
         const std::size_t first_found = hull.empty() ? last + 1 : hull.begin / section_bytes;
@@ -270,10 +270,8 @@ void host_writes::decide(byte_range in, std::size_t written) {
     }
     if (assumed) {
         const byte_ranges again = known_.where(in, at_host_and(pointers::assumed));
-        for (const byte_range& each : again) {
-            arm(each);
-            coherence::expose(known_, each, pointers::watched);
-        }
+        arm(again);
+        coherence::expose(known_, again, pointers::watched);
     }
     if (!fresh) return;
     watch_fresh(in);

@@ -131,24 +131,25 @@ public:
     class own_write {
     public:
         own_write(host_writes& in, const region& part);
+        own_write(host_writes& in, byte_ranges runs);  // of which none is scattered
         ~own_write();
         own_write(own_write&& other) noexcept;
         own_write& operator=(own_write&& other) noexcept;
 
     private:
-        void begin(byte_range run);
+        void begin(host_writes& in, byte_ranges runs);
+        void begin();
         void end() noexcept;
 
         host_writes* in_ = nullptr;
-        region part_{};
-        byte_ranges inner_;              // units that are not watched meanwhile
-        std::vector<byte_range> edges_;  // compared units at the ends of the runs, which have other bytes too
+        byte_ranges runs_;
+        byte_ranges inner_;  // units that are not watched meanwhile
+        byte_ranges edges_;  // compared units at the ends of the runs, which have other bytes too
     };
 
 private:
-    void expose_run(byte_range range, bool untouched);
+    void expose(const byte_ranges& ranges, bool untouched);
     void find_in(byte_range range, space where, access what);
-    void prepare_run(byte_range range);
     void assume(byte_range range);
     void scan(const byte_ranges& ranges);
     void collect(byte_range range);
@@ -164,11 +165,15 @@ private:
     void decide_sections(byte_range range, const byte_ranges& found);
     void decide(byte_range in, std::size_t written);
     void watch_fresh(byte_range in);
-    void arm(byte_range range);
+    void arm(const byte_ranges& ranges);
     void compare(byte_range unit);
     void compare_ends(byte_range range);
     void leave_to_kernel(byte_range range);
     void expect_no_more(byte_range range) noexcept;
+
+    bool watches_any_of(byte_range range) const {
+        return watch_ && !range.empty() && known_.any(units_.around(range), &coherence::knowledge::watched);
+    }
 
     static bool is_newer_elsewhere(const coherence::knowledge& k) { return k.watched() && !k.at_host(); }
 

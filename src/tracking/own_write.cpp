@@ -10,17 +10,27 @@ namespace unibuf::detail {
 
 using coherence::knowledge;
 
-host_writes::own_write::own_write(host_writes& in, const region& part) : part_(part) {
-    if (!in.watch_ || part.empty()) return;
-    const byte_range around = in.units_.around(part.hull());
-    if (!in.known_.any(around, &knowledge::watched)) return;
+host_writes::own_write::own_write(host_writes& in, const region& part) {
+    if (!in.watches_any_of(part.hull())) return;
+    if (!is_scattered(part)) {
+        begin(in, runs_of(part));
+        return;
+    }
     try {
-        if (is_scattered(part)) {
-            in.assume(around);
-            return;
-        }
-        in_ = &in;
-        part.for_each_run([&](byte_range run) { begin(run); });
+        in.assume(in.units_.around(part.hull()));
+    } catch (const error&) {  // the next look finds that the range cannot be watched
+    }
+}
+
+host_writes::own_write::own_write(host_writes& in, byte_ranges runs) {
+    if (!runs.empty() && in.watches_any_of(runs.hull())) begin(in, std::move(runs));
+}
+
+void host_writes::own_write::begin(host_writes& in, byte_ranges runs) {
+    in_ = &in;
+    runs_ = std::move(runs);
+    try {
+        begin();
     } catch (const error&) {  // the next look finds that the range cannot be watched
         in_ = nullptr;
     } catch (...) {
@@ -29,24 +39,23 @@ host_writes::own_write::own_write(host_writes& in, const region& part) : part_(p
     }
 }
 
-void host_writes::own_write::begin(byte_range run) {
-    for (const byte_range& unit : in_->units_.cut_by(run)) {
-        edges_.push_back(unit);
-        in_->compare(unit);
-    }
+void host_writes::own_write::begin() {
+    const tracking::units& units = in_->units_;
     byte_ranges inner;
-    for (const byte_range& piece : in_->known_.where(in_->units_.within(run), &knowledge::watched)) {
-        inner.add(in_->units_.around(piece));
+    for (const byte_range& run : runs_) {
+        for (const byte_range& unit : units.cut_by(run)) edges_.add(unit);
+        inner.add(units.around(in_->known_.where(units.within(run), &knowledge::watched)));
     }
+    units.for_each(edges_, [&](byte_range unit) { in_->compare(unit); });
     in_->scan(inner);
-    inner_.add(inner);
+    inner_ = inner;
     for (const byte_range& each : inner) in_->watch_->disarm(each);
-    in_->arriving_.add(run);
+    in_->arriving_.add(runs_);
 }
 
 host_writes::own_write::own_write(own_write&& other) noexcept
     : in_(std::exchange(other.in_, nullptr)),
-      part_(std::move(other.part_)),
+      runs_(std::move(other.runs_)),
       inner_(std::move(other.inner_)),
       edges_(std::move(other.edges_)) {}
 
@@ -64,15 +73,11 @@ host_writes::own_write::~own_write() { end(); }
 void host_writes::own_write::end() noexcept {
     if (!in_ || !in_->watch_) return;
     try {
-        part_.for_each_run([&](byte_range run) {
-            in_->watch_->take_bytes(run);
-            in_->arriving_.take_out(run);
-        });
+        for (const byte_range& run : runs_) in_->watch_->take_bytes(run);
+        in_->arriving_.take_out(runs_);
         for (const byte_range& each : inner_) in_->watch_->arm(each);
-        for (const byte_range& unit : edges_) {
-            in_->scan(unit);
-            in_->leave_to_kernel(unit);
-        }
+        in_->scan(edges_);
+        for (const byte_range& each : edges_) in_->leave_to_kernel(each);
     } catch (const std::exception&) {
         in_->give_up();
     }

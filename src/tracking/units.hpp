@@ -7,7 +7,8 @@
 #include <vector>
 
 #include "coherence/byte_range.hpp"
-#include "containers/give_back.hpp"
+#include "coherence/byte_ranges.hpp"
+#include "containers/room.hpp"
 
 namespace unibuf::tracking {
 
@@ -18,12 +19,6 @@ inline void append(std::vector<byte_range>& to, byte_range next) {
     } else {
         to.push_back(next);
     }
-}
-
-/// Makes room for so many more, growing as push_back does.
-template <class T>
-void make_room(std::vector<T>& in, std::size_t more) {
-    if (in.capacity() - in.size() < more) in.reserve(std::max(in.size() + more, 2 * in.capacity()));
 }
 
 /// Empties a list that is used again and again.
@@ -43,6 +38,12 @@ struct units {
         return {down(range.begin), std::min(up(range.end), memory)};
     }
 
+    byte_ranges around(const byte_ranges& ranges) const {
+        byte_ranges result;
+        for (const byte_range& each : ranges) result.add(around(each));
+        return result;
+    }
+
     /// Returns the units that `range` has all of. Empty where there are none.
     constexpr byte_range within(byte_range range) const noexcept {
         const byte_range inner{up(range.begin), range.end == memory ? memory : down(range.end)};
@@ -58,6 +59,17 @@ struct units {
         if (!range.contains(first)) result.push_back(first);
         if (last != first && !range.contains(last)) result.push_back(last);
         return result;
+    }
+
+    /// Calls visit(byte_range) for each unit that `ranges`, which are whole units, have.
+    template <class Visit>
+    void for_each(const byte_ranges& ranges, const Visit& visit) const {
+        for (const byte_range& each : ranges) {
+            for (byte_range unit = of(each.begin); unit.begin < each.end; unit = of(unit.end)) {
+                visit(unit);
+                if (unit.end == memory) break;
+            }
+        }
     }
 
     constexpr byte_range of(std::size_t offset) const noexcept { return around({offset, offset + 1}); }

@@ -60,7 +60,37 @@ void host_writes::before_scattered_writes(const region& part) {
 
 void host_writes::before_device_writes(const region& part) {
     if (is_scattered(part) || !watch_) return coherence::stop_watching(known_, part);
-    part.for_each_run([&](byte_range run) { prepare_run(run); });
+    const auto unwatched = [](const knowledge& k) { return k.exposed() && !k.watched(); };
+    const auto elsewhere = [](const knowledge& k) { return !k.at_host(); };
+    try {
+        const byte_ranges runs = runs_of(part);
+        byte_ranges exposed;
+        byte_ranges watched_now;
+        for (const byte_range& run : runs) {
+            exposed.add(known_.where(run, &knowledge::exposed));
+            watched_now.add(known_.where(run, unwatched));
+        }
+        arm(watched_now);
+        byte_ranges cut;
+        const auto add_units_of = [&](byte_range piece) {
+            for (const byte_range& unit : units_.cut_by(piece)) cut.add(unit);
+        };
+        for (const byte_range& piece : exposed) {
+            add_units_of(piece);
+            expect_no_more(piece);
+            leave_to_kernel(piece);
+        }
+        for (const byte_range& each : watched_now) {
+            for (const byte_range& newer : known_.where(each, elsewhere)) add_units_of(newer);
+        }
+        units_.for_each(cut, [&](byte_range unit) { compare(unit); });
+        for (const byte_range& each : cut) {
+            expected_.add(exposed.clipped_to(each));
+        }
+        coherence::expose(known_, watched_now, pointers::watched);  // what has to be compared for this is
+    } catch (const error&) {
+        give_up();
+    }
 }
 
 void host_writes::stop_watching(const directory::promise& in, const region& part) noexcept {
@@ -69,33 +99,6 @@ void host_writes::stop_watching(const directory::promise& in, const region& part
     try {
         part.for_each_run([&](byte_range run) { watch_->disarm(run); });
     } catch (const std::exception&) {  // what is found there is not asked for
-    }
-}
-
-void host_writes::prepare_run(byte_range range) {
-    const auto unwatched = [](const knowledge& k) { return k.exposed() && !k.watched(); };
-    try {
-        for (const byte_range& piece : known_.where(range, &knowledge::exposed)) {
-            std::vector<byte_range> units = units_.cut_by(piece);
-            const auto elsewhere = [](const knowledge& k) { return !k.at_host(); };
-            const byte_ranges watched_now = known_.where(piece, unwatched);
-            for (const byte_range& each : watched_now) {
-                arm(each);
-                for (const byte_range& newer : known_.where(each, elsewhere)) {
-                    const std::vector<byte_range> cut = units_.cut_by(newer);
-                    units.insert(units.end(), cut.begin(), cut.end());
-                }
-            }
-            expect_no_more(piece);
-            leave_to_kernel(piece);
-            for (const byte_range& unit : units) {
-                compare(unit);
-                expected_.add(unit.clipped_to(piece));
-            }
-            coherence::expose(known_, watched_now, pointers::watched);  // what has to be compared for this is
-        }
-    } catch (const error&) {
-        give_up();
     }
 }
 

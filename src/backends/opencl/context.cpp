@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "backends/opencl/native_copies.hpp"
+#include "containers/room.hpp"
 
 namespace unibuf::backends::cl {
 
@@ -98,7 +99,7 @@ context::known& context::remember(cl_command_queue named) {
                "unibuf orders work by in-order queues, so name one of those, or none, and end the lease with an event "
                "of the work");
     }
-    named_.reserve(named_.size() + 1);
+    make_room(named_);
     retain(named);
     // Work without a name was on the own queue until now.
     if (const auto end = own_.end.lock()) end->end_here();
