@@ -84,7 +84,7 @@ void directory::join(const region& around) noexcept {
     if (!many_) return;
     if (boxes()) {
         join_boxes(around);
-        if (!many_->promises && boxes()->is_one()) {
+        if (many_->promises.empty() && boxes()->is_one()) {
             first_ = boxes()->first();
             many_.reset();
             return;
@@ -98,7 +98,7 @@ void directory::join(const region& around) noexcept {
 
 void directory::join_boxes(const region& around) noexcept {
     for_each_box_of(around, [&](const box& of) {
-        if (many_->promises) {
+        if (!many_->promises.empty()) {
             boxes()->join(of,
                           [&](std::size_t axis, std::size_t index, const box& in) { return keeps(axis, index, in); });
         } else {
@@ -116,7 +116,7 @@ void directory::join_ranges(byte_range around) noexcept {
     ++end;
     auto each = kept;
     for (++each; each != end; ++each) {
-        if (each->known == kept->known && !(many_->promises && keeps(each->begin))) continue;
+        if (each->known == kept->known && !keeps(each->begin)) continue;
         *++kept = *each;
     }
     all.erase(++kept, end);
@@ -125,12 +125,9 @@ void directory::join_ranges(byte_range around) noexcept {
     all.clear();
 }
 
-/// Returns whether a promise needs a piece to begin at `offset`.
+/// Returns whether a promise needs a piece to begin at `offset`. REQUIRES: it is not the first.
 bool directory::keeps(std::size_t offset) const noexcept {
-    for (const promise* each = many_->promises; each; each = each->next_) {
-        if (each->part_.begin() <= offset && offset <= each->part_.end()) return true;
-    }
-    return false;
+    return many_->promises.any({offset - 1, offset + 1}, [](const promise&) { return true; });
 }
 
 /// Returns whether a promise needs a band to begin at `index` of the axis, in the bands that `of` tells of.
@@ -141,11 +138,11 @@ bool directory::keeps(std::size_t axis, std::size_t index, const box& of) const 
         }
         return kept.begin[axis] <= index && index <= kept.end[axis];
     };
-    bool result = false;
-    for (const promise* each = many_->promises; each && !result; each = each->next_) {
-        for_each_box_of(each->part_, [&](const box& kept) { result = result || needs(kept); });
-    }
-    return result;
+    return many_->promises.any([&](const promise& each) {
+        bool result = false;
+        for_each_box_of(each.part_, [&](const box& kept) { result = result || needs(kept); });
+        return result;
+    });
 }
 
 /// Counts that so many bytes are known otherwise.
@@ -191,18 +188,14 @@ summary directory::summarize() const noexcept {
 }
 
 void directory::promise::end() noexcept {
-    if (lives_) {
-        const promise** link = &in_.many_->promises;
-        while (*link && *link != this) link = &const_cast<promise*>(*link)->next_;
-        if (*link) *link = next_;
-    }
+    if (lives_) in_.many_->promises.remove(*this);
     in_.join(part_);
 }
 
 /// Notes that the promise lives: where there is one piece, nothing could be joined.
 void directory::promise::begin() noexcept {
     if (lives_ || !in_.many_) return;
-    next_ = std::exchange(in_.many_->promises, this);
+    in_.many_->promises.add(*this);
     lives_ = true;
 }
 

@@ -15,6 +15,7 @@
 #include "coherence/bands.hpp"
 #include "coherence/byte_ranges.hpp"
 #include "coherence/knowledge.hpp"
+#include "coherence/range_tree.hpp"
 #include "coherence/region.hpp"
 #include "containers/piece_list.hpp"
 
@@ -32,10 +33,7 @@ public:
         : bytes_(other.bytes_),
           first_(other.first_),
           many_(other.many_ ? std::make_unique<many>(*other.many_) : nullptr) {
-        if (many_ && many_->promises) {  // they are of the other
-            many_->promises = nullptr;
-            join(whole());
-        }
+        if (many_ && !other.many_->promises.empty()) join(whole());
     }
     directory(directory&& other) noexcept = default;
     directory& operator=(directory other) noexcept {
@@ -195,12 +193,19 @@ private:
         std::size_t bytes;
     };
 
+    /// A copy of the directory has no promises.
+    struct live_promises : range_index<promise> {
+        live_promises() = default;
+        live_promises(const live_promises&) noexcept : range_index() {}
+        live_promises& operator=(const live_promises&) = delete;
+    };
+
     struct many {
-        piece_list<segment> ranges;         // empty where there is one piece, or the pieces are boxes
-        std::vector<share> shares;          // cover all bytes; of no use where there is one piece
-        bool counts = true;                 // where false, there was no memory for a share
-        std::optional<bands> boxes;         // in the place of all ranges, where the pieces are boxes
-        const promise* promises = nullptr;  // those that live
+        piece_list<segment> ranges;  // empty where there is one piece, or the pieces are boxes
+        std::vector<share> shares;   // cover all bytes; of no use where there is one piece
+        bool counts = true;          // where false, there was no memory for a share
+        std::optional<bands> boxes;  // in the place of all ranges, where the pieces are boxes
+        live_promises promises;
     };
 
     /// Returns whether the part has all bytes, of which there are some.
@@ -341,6 +346,9 @@ public:
 
 private:
     friend class directory;
+    friend class range_index<promise>;
+
+    byte_range range() const noexcept { return part_.hull(); }
 
     template <class Bytes>
     void divide_at(const Bytes& bytes) {
@@ -357,8 +365,8 @@ private:
 
     directory& in_;
     region part_;
-    const promise* next_ = nullptr;
-    bool lives_ = false;  // it is in the list of those that do
+    range_links<promise> links;
+    bool lives_ = false;  // it is among those that do
 };
 
 template <class Change>

@@ -101,21 +101,21 @@ bool compared_piece::is_as_it_was(byte_range range) const noexcept {
 }
 
 /// Looks at the lines of such blocks alone as are not as they were: to compare more at once takes less for each byte.
-void compared_piece::scan(byte_range range, const byte_ranges& told_apart, std::vector<byte_range>& written) {
+void compared_piece::scan(byte_range range, const bytes_apart& apart, std::vector<byte_range>& written) {
     constexpr std::size_t block = 8 * line;
     const byte_range lines = lines_of(range);
     make_room(written, lines.size() / line + 1);
-    const bool is_told_apart = told_apart.bytes_in({at_.begin + lines.begin, at_.begin + lines.end}) != 0;
     ++quiet_;
     for (std::size_t begin = lines.begin; begin < lines.end; begin += block) {
         const std::size_t end = std::min(begin + block, lines.end);
         if (std::memcmp(memory_.data() + begin, image_.get() + begin, end - begin) == 0) continue;
         quiet_ = 0;
+        const byte_ranges told_apart = apart ? apart({at_.begin + begin, at_.begin + end}) : byte_ranges();
         make_own();
         for (std::size_t at = begin; at < end; at += line) {
             const byte_range bytes{at, std::min(at + line, end)};
             const byte_range in_memory{at_.begin + bytes.begin, at_.begin + bytes.end};
-            if (is_told_apart && told_apart.bytes_in(in_memory) != 0) {
+            if (told_apart.bytes_in(in_memory) != 0) {
                 take_apart(bytes, told_apart, written);
             } else if (take_line(memory_.data() + at, image_.get() + at, bytes.size())) {
                 append(written, in_memory);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <memory>
 #include <span>
 #include <vector>
@@ -26,6 +27,9 @@ public:
 
     compared_piece(std::span<const std::byte> memory, byte_range at);
 
+    /// Returns the bytes of a range that are told apart; where it is empty, none are.
+    using bytes_apart = std::function<byte_ranges(byte_range)>;
+
     byte_range at() const noexcept { return at_; }
 
     // A range is one that shares bytes with the piece, and is rounded outwards to lines.
@@ -36,8 +40,9 @@ public:
 
     bool is_as_it_was(byte_range range) const noexcept;
 
-    /// Adds what is not as it was of the lines of `range`, and takes their image.
-    void scan(byte_range range, const byte_ranges& told_apart, std::vector<byte_range>& written);
+    /// Adds what is not as it was of the lines of `range`, and takes their image. `apart` is asked where something is
+    /// not.
+    void scan(byte_range range, const bytes_apart& apart, std::vector<byte_range>& written);
 
     /// Takes the image of just these bytes, which unibuf has written.
     void take_bytes(byte_range bytes);

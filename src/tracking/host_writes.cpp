@@ -99,24 +99,16 @@ void host_writes::arm(const byte_ranges& ranges) {
 /// next look.
 void host_writes::scan(const byte_ranges& ranges) {
     keep_found();  // what an earlier look has left
-    for (const byte_range& each : units_.around(ranges)) watch_->scan(each, told_apart(each), found_);
+    const auto apart = [this](byte_range bytes) { return told_apart(bytes); };
+    for (const byte_range& each : units_.around(ranges)) watch_->scan(each, apart, found_);
     keep_found();
 }
 
-/// Returns the bytes of compared units of `range` that have no part in what the program writes beside them: others have
-/// newer content there, or write it.
+/// Returns the bytes of `range`, of a compared unit, that have no part in what the program writes beside them: others
+/// have newer content there, or write it.
 byte_ranges host_writes::told_apart(byte_range range) const {
-    byte_ranges result;
-    if (known_.is_one() && arriving_.empty()) return result;
-    const byte_range around = units_.around(range);
-    const auto others = [](const knowledge& k) { return !k.watched() || !k.at_host(); };
-    const bool any = !arriving_.empty() || known_.any(around, others);
-    if (!any || !watch_->compares_any_of(around)) return result;
-    const byte_ranges compared = watch_->compared(around);
-    for (const byte_range& each : compared) {
-        result.add(known_.where(each, others));
-        result.add(arriving_.clipped_to(each));
-    }
+    byte_ranges result = known_.where(range, [](const knowledge& k) { return !k.watched() || !k.at_host(); });
+    result.add(arriving_.clipped_to(range));
     return result;
 }
 

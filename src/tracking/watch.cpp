@@ -136,23 +136,23 @@ void watch::look(byte_range range, kernel::look_for what, std::vector<byte_range
     kernel::instance().scan(kernel_pages(range), what, memory_, found, most);
 }
 
-void watch::scan(byte_range range, const byte_ranges& told_apart, std::vector<byte_range>& written) {
+void watch::scan(byte_range range, const compared_piece::bytes_apart& apart, std::vector<byte_range>& written) {
     range = units_.around(range);
-    if (hot_ != 0) cool(range, told_apart, written);
+    if (hot_ != 0) cool(range, apart, written);
     for_each_in(*this, range, [&](compared_unit& each) {
-        if (each.is_compared != why::apart) each.piece.scan(range, told_apart, written);
+        if (each.is_compared != why::apart) each.piece.scan(range, apart, written);
     });
     if (compares()) return;
     const auto by_kernel = [](const compared_unit& each) { return each.is_compared != why::apart; };
     const byte_ranges pages = pages_without(range, by_kernel);
     for (const byte_range& each : pages) look(each, kernel::look_for::written_and_protect, seen_, all_of_it);
-    tell_seen(told_apart, written);
+    tell_seen(apart, written);
     heat(range);
     empty_out(seen_);
 }
 
 /// Adds the pages that the kernel has seen a write to, and of those that are compared what was written.
-void watch::tell_seen(const byte_ranges& told_apart, std::vector<byte_range>& written) {
+void watch::tell_seen(const compared_piece::bytes_apart& apart, std::vector<byte_range>& written) {
     make_room(written, seen_.size());
     if (apart_ == 0) {
         written.insert(written.end(), seen_.begin(), seen_.end());
@@ -163,7 +163,7 @@ void watch::tell_seen(const byte_ranges& told_apart, std::vector<byte_range>& wr
         make_room(written, others.count());
         written.insert(written.end(), others.begin(), others.end());
         for_each_in(*this, seen, [&](compared_unit& each) {
-            if (each.is_compared == why::apart) each.piece.scan(each.piece.at(), told_apart, written);
+            if (each.is_compared == why::apart) each.piece.scan(each.piece.at(), apart, written);
         });
     }
 }
@@ -188,13 +188,13 @@ void watch::take_bytes(byte_range bytes) {
 }
 
 /// Protects hot pages in `range` that nobody has written for long, and adds what was written of them in between.
-void watch::cool(byte_range range, const byte_ranges& told_apart, std::vector<byte_range>& written) {
+void watch::cool(byte_range range, const compared_piece::bytes_apart& apart, std::vector<byte_range>& written) {
     const unsigned enough = scans_until_cold.load(std::memory_order_relaxed);
     for_each_in(*this, range, [&](compared_unit& each) {
         if (each.is_compared != why::hot || each.piece.quiet() < enough) return;
         kernel::instance().protect(kernel_pages(each.piece.at()), true);
-        each.piece.scan(each.piece.at(), told_apart, written);  // where it throws, the page stays hot
-        each.is_compared = why::apart;                          // until that is needed no more
+        each.piece.scan(each.piece.at(), apart, written);  // where it throws, the page stays hot
+        each.is_compared = why::apart;                     // until that is needed no more
         --hot_;
         ++apart_;
     });

@@ -79,8 +79,8 @@ public:
 
     /// Adds what was written of `range`, rounded outwards and armed all over, since it was armed or scanned. Later
     /// writes are found by the next scan: none is missed. Where it throws, what was found until then has been added,
-    /// and all else is left for the next scan. Of what is compared, bytes that are `told_apart` are found one by one.
-    void scan(byte_range range, const byte_ranges& told_apart, std::vector<byte_range>& written);
+    /// and all else is left for the next scan. Of what is compared, bytes that are told `apart` are found one by one.
+    void scan(byte_range range, const compared_piece::bytes_apart& apart, std::vector<byte_range>& written);
 
     /// Compares a unit from now on, where it is not compared already, and adds what was written of it until now. The
     /// kernel watches its page as before, and is asked first.
@@ -135,10 +135,10 @@ private:
     template <class Is>
     byte_ranges pages_without(byte_range range, const Is& is) const;
     void look(byte_range range, kernel::look_for what, std::vector<byte_range>& found, std::size_t most) const;
-    void tell_seen(const byte_ranges& told_apart, std::vector<byte_range>& written);
+    void tell_seen(const compared_piece::bytes_apart& apart, std::vector<byte_range>& written);
     void not_zero(byte_range range, std::vector<byte_range>& found) const;
     void add_touched(byte_range range, kernel::look_for what, std::vector<byte_range>& found) const;
-    void cool(byte_range range, const byte_ranges& told_apart, std::vector<byte_range>& written);
+    void cool(byte_range range, const compared_piece::bytes_apart& apart, std::vector<byte_range>& written);
     void heat(byte_range range);
     void end_hot(byte_range range) noexcept;
     void add_piece(byte_range at, why is_compared);

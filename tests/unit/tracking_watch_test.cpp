@@ -250,7 +250,7 @@ TEST_F(page_watch, tells_bytes_apart_in_a_page_that_is_compared) {
     const byte_range apart{3 * page + line + 10, 3 * page + line + 20};
     const auto found = [&] {
         ranges result;
-        by_->scan(whole(), apart, result);
+        by_->scan(whole(), [&](byte_range of) { return byte_ranges(apart).clipped_to(of); }, result);
         return joined(result);
     };
     in_page[line + 12] = in_page[line + 15] = std::byte{2};
