@@ -3,6 +3,7 @@
 
 #include <array>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -41,6 +42,36 @@ const curve evict_clean("buffers.evict_clean", flat,
                         [](std::size_t alive) { return use_in_turns(alive, unibuf::access::read); });
 const curve evict_written("buffers.evict_written", flat,
                           [](std::size_t alive) { return use_in_turns(alive, unibuf::access::read_write); });
+
+/// Evictions where each copy has a view, which its holder lets go of.
+const curve evict_viewed("buffers.evict_viewed", flat, [](std::size_t alive) {
+    const space where("debug:0");
+    const auto all = written(2 * alive);
+    const auto views = std::make_shared<std::vector<std::shared_ptr<std::optional<unibuf::copy_view>>>>();
+    unibuf::limit_memory(where, small * alive);
+    const auto use = [=](std::size_t index) {
+        (*all)[index].read(where).release();
+        auto& view = *(*views)[index];
+        view.emplace((*all)[index].hold_copy(where));
+        view->held_by(
+            {[](void* of) noexcept { static_cast<std::optional<unibuf::copy_view>*>(of)->reset(); }, (*views)[index]});
+    };
+    for (std::size_t i = 0; i < all->size(); ++i) {
+        views->push_back(std::make_shared<std::optional<unibuf::copy_view>>());
+        use(i);
+    }
+    return [=, next = std::size_t{0}]() mutable { use(next++ % all->size()); };
+});
+
+/// Evictions of two idle copies in turns, beside copies that are busy for good.
+const curve evict_beside_busy("buffers.evict_beside_busy", flat, [](std::size_t alive) {
+    const space where("debug:0");
+    const auto all = written(alive + 2);
+    const unibuf::fence never(std::make_shared<endless>());
+    for (std::size_t i = 0; i < alive; ++i) (*all)[i].write(where).release(never);
+    unibuf::limit_memory(where, unibuf::memory_in(where).held + small);
+    return [=, next = std::size_t{0}]() mutable { (*all)[alive + next++ % 2].read(where).release(); };
+});
 
 const curve made("buffers.made", flat, [](std::size_t alive) {
     const auto all = written(alive);

@@ -5,6 +5,9 @@
 //     const growth::curve mine("area.what", growth::flat, [](std::size_t alive) { ... return [=] { ... }; });
 #pragma once
 
+#include <unibuf/fence.hpp>
+
+#include <chrono>
 #include <cstddef>
 #include <functional>
 #include <map>
@@ -27,6 +30,12 @@ struct declared {
 
 /// Returns all works, by name.
 std::map<std::string, declared>& curves();
+
+/// Work that nobody ends before the process does.
+class endless final : public unibuf::fence::work {
+public:
+    bool wait(std::chrono::nanoseconds) override { return false; }
+};
 
 struct curve {
     curve(const char* name, growing goal, making make) { curves().emplace(name, declared{goal, std::move(make)}); }

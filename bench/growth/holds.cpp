@@ -115,12 +115,6 @@ const curve read_bound_written("holds.host_read_of_written", logarithmic, [](std
     return [=] { of->buffer.read(unibuf::host, of_part(0)).release(); };
 });
 
-/// Work that nobody ends before the process does.
-class endless final : public unibuf::fence::work {
-public:
-    bool wait(std::chrono::nanoseconds) override { return false; }
-};
-
 /// A lease that leaves its own work behind, among parts that are busy.
 const curve queued("holds.queued_work", logarithmic, [](std::size_t alive) {
     const space where("debug:0");

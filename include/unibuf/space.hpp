@@ -97,7 +97,8 @@ inline constexpr std::uint64_t no_memory_limit = ~std::uint64_t{0};
 /// that they have. An access for which nothing can go gives others a second to end their leases, then throws
 /// error(out_of_memory), and nothing is lost.
 ///
-/// What is held beyond a new limit goes at once, as far as it can. Work that is queued on what goes is waited for.
+/// What is held beyond a new limit goes at once, as far as it can. Work that is queued on what goes is waited for. What
+/// had to stay then goes when something needs its memory, or the limit is set again.
 UNIBUF_API void limit_memory(space where, std::uint64_t bytes);
 
 /// Gives back to the system what unibuf keeps of a space for later: blocks of small buffers that have gone, at the host

@@ -47,7 +47,8 @@ bool core::look(departures& to) {
                       .bytes = state_.copies.held_at(each.where),
                       .why = obstacle_to_evict(state_, where),
                       .current_elsewhere = coherence::only_at(state_.directory, state_.whole(), each.where).empty(),
-                      .used = state_.among_residents->used});
+                      .used = state_.among_residents->used,
+                      .work = state_.holds.work().newest()});
     }
     return true;
 }
@@ -70,6 +71,7 @@ std::uint64_t core::evict(space where, const wait_limit& limit) {
                  .where = host,
                  .what = access::read,
                  .why = cause::eviction,
+                 .on = {backends::device_of(where).own_queue()},  // what the copy waits for is known
                  .waits = limit,
                  .verb = "to write back",
                  .keeps_to_mode = false,

@@ -39,6 +39,9 @@ public:
 
     bool empty() const noexcept { return !table_ || table_->count == 0; }
 
+    /// Returns the number of the work that was queued last, of that which is noted; 0 where there is none.
+    std::uint64_t newest() const noexcept { return empty() ? 0 : table_->last; }
+
     /// Returns whether so much work is noted that it pays to ask which of it is done.
     bool is_long() const noexcept { return table_ && table_->count >= table_->long_from; }
 

@@ -79,6 +79,8 @@ struct residents::candidate {
     std::unique_ptr<resident, give_handle_back> of;
     bool viewed = false;
     in_line order{};
+    entry* at = nullptr;     // is there as long as `of`
+    std::uint64_t work = 0;  // departure::work
 };
 
 residents& residents::instance() {
@@ -123,9 +125,9 @@ bool residents::join_lines(entry& of) {
     for (const resident::departure& its : found) {
         if (!can_go(its)) continue;
         const coherence::space_id where = its.where.id();
-        const in_line at(!its.current_elsewhere, its.used);
+        const in_line at{its.work != 0 && its.work == of.kept_by, !its.current_elsewhere, its.used};
         joined.push_back({where, at});
-        lines_[where].emplace(at, waiting{&of, its.why == obstacle::viewed});
+        lines_[where].emplace(at, waiting{&of, its.why == obstacle::viewed, its.work});
     }
     return true;
 }
@@ -151,7 +153,7 @@ void residents::look_at_changed() {
 }
 
 /// Returns the next one after `tried` that could go, and was not used after `newest`; without a buffer where there is
-/// none, or its holder has to be asked to let go.
+/// none.
 residents::candidate residents::next_in_line(space where, const std::optional<in_line>& tried, std::uint64_t newest,
                                              const resident* asking) {
     const std::scoped_lock lock(mutex_);
@@ -160,32 +162,37 @@ residents::candidate residents::next_in_line(space where, const std::optional<in
     for (auto at = tried ? line.upper_bound(*tried) : line.begin(); at != line.end(); ++at) {
         const auto& [order, its] = *at;
         resident* const each = its.of->of;
-        if (each == asking || order.second > newest) continue;
-        if (its.viewed) return {};
-        if (each->add_handle_if_alive()) return {decltype(candidate::of)(each), false, order};
+        if (each == asking || order.used > newest) continue;
+        if (each->add_handle_if_alive()) {
+            return {decltype(candidate::of)(each), its.viewed, order, its.of, its.work};
+        }
     }
     return {};
 }
 
 /// Drops those that stand in line, the first ones first. One that cannot go is used by that, and is not tried again.
-void residents::evict_in_line(space where, std::uint64_t bytes, const wait_limit& limit, const resident* asking,
-                              outcome& so_far) {
+void residents::evict_in_line(space where, std::uint64_t bytes, const wait_limit& limit, std::uint64_t newest,
+                              const resident* asking, outcome& so_far) {
     const clock::time_point until = std::min(after(patience_for_answers), limit.until);
-    const std::uint64_t newest = last_use.load(std::memory_order_relaxed);
     std::optional<in_line> tried;
     while (so_far.freed < bytes) {
         const candidate next = next_in_line(where, tried, newest, asking);
         if (!next.of) return;
         tried = next.order;
+        if (next.viewed && !next.of->ask_to_let_go(where)) continue;
         try {
             so_far.freed += next.of->evict(where, {.until = until, .by = limit.by});
-        } catch (const error&) {  // who asks all is told
+        } catch (const error& failure) {  // who asks all is told
+            if (failure.code() != error_code::timeout) continue;
+            const std::scoped_lock lock(mutex_);
+            next.at->kept_by = next.work;
         }
     }
 }
 
 /// Asks all residents.
-std::vector<residents::candidate> residents::all_candidates(space where, const resident* asking, outcome& so_far) {
+std::vector<residents::candidate> residents::all_candidates(space where, std::uint64_t newest, const resident* asking,
+                                                            outcome& so_far) {
     std::vector<candidate> all;
     const std::scoped_lock lock(mutex_);
     all.reserve(changed_.size() + looked_at_.size());  // a handle that is given back under the lock may be the last
@@ -199,12 +206,17 @@ std::vector<residents::candidate> residents::all_candidates(space where, const r
         so_far.held += its->why == obstacle::held || its->why == obstacle::leased;
         so_far.busy |= its->why == obstacle::busy;
         if (!can_go(*its)) return;
+        const bool viewed = its->why == obstacle::viewed;
+        if (viewed && its->used > newest) {  // whoever has the views was asked
+            ++so_far.held;
+            return;
+        }
         if (!of.of->add_handle_if_alive()) {
             so_far.busy = true;  // its memory goes with it
             return;
         }
         decltype(candidate::of) kept(of.of);
-        all.push_back({std::move(kept), its->why == obstacle::viewed, {!its->current_elsewhere, its->used}});
+        all.push_back({std::move(kept), viewed, {false, !its->current_elsewhere, its->used}});
     };
     std::ranges::for_each(changed_, ask);
     std::ranges::for_each(looked_at_, ask);
@@ -215,9 +227,10 @@ residents::outcome residents::make_room(space where, std::uint64_t bytes, const 
                                         const resident* asking) {
     outcome result;
     const makes_room now;
-    evict_in_line(where, bytes, limit, asking, result);
+    const std::uint64_t newest = last_use.load(std::memory_order_relaxed);
+    evict_in_line(where, bytes, limit, newest, asking, result);
     if (result.freed >= bytes) return result;
-    std::vector<candidate> all = all_candidates(where, asking, result);
+    std::vector<candidate> all = all_candidates(where, newest, asking, result);
     std::ranges::sort(result.largest, std::ranges::greater{}, &resident::departure::bytes);
     if (result.largest.size() > most_named) result.largest.resize(most_named);
     std::ranges::sort(all, {}, &candidate::order);
@@ -286,7 +299,7 @@ void room::refuse(std::string why) const {
             "; {} copies there have to stay, as they are leased or bound, or views or plain handles of them are out",
             tried_.held);
     }
-    if (tried_.busy) why += "; others were in use by other threads all the time";
+    if (tried_.busy) why += "; others were in use all the time";
     for (std::size_t i = 0; i < tried_.largest.size(); ++i) {
         why += (i == 0 ? "; most there is of " : ", ") + describe(tried_.largest[i], where_);
     }

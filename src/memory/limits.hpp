@@ -8,6 +8,7 @@
 #include <array>
 #include <atomic>
 #include <chrono>
+#include <compare>
 #include <cstdint>
 #include <list>
 #include <map>
@@ -67,6 +68,7 @@ public:
         obstacle why = obstacle::none;
         bool current_elsewhere = false;
         std::uint64_t used = 0;  // the number of the buffer's last use
+        std::uint64_t work = 0;  // and of the work that was queued on it last; 0 where it has none
     };
     using departures = few<departure, 4>;
 
@@ -93,9 +95,16 @@ protected:
 /// All residents. Any thread.
 ///
 /// The copies that can go stand in line, for each space. A buffer tells of each change of it, and is looked at anew
-/// when somebody next needs room: so an eviction asks those that have changed, and no others.
+/// when somebody next needs room: so an eviction asks those that have changed, and no others. One whose work has kept
+/// it stands behind all others, until it has other work.
 class residents {
-    using in_line = std::pair<bool, std::uint64_t>;  // whether the newest are there alone, and the last use
+    struct in_line {
+        bool is_busy = false;
+        bool is_newest_alone = false;
+        std::uint64_t used = 0;
+
+        friend auto operator<=>(const in_line&, const in_line&) = default;
+    };
 
 public:
     struct entry {
@@ -104,6 +113,7 @@ public:
         resident* of;
         std::uint64_t used = 0;            // see use_now(). The buffer's lock guards it
         std::atomic<bool> changed = true;  // since it was last looked at
+        std::uint64_t kept_by = 0;         // departure::work, where that was waited for in vain
     };
     using place = std::list<entry>::iterator;
 
@@ -135,6 +145,7 @@ private:
     struct waiting {
         entry* of;
         bool viewed;  // somebody may be asked to let go
+        std::uint64_t work;
     };
 
     void move_to_changed(place of) noexcept;
@@ -143,9 +154,9 @@ private:
     void look_at_changed();
     candidate next_in_line(space where, const std::optional<in_line>& tried, std::uint64_t newest,
                            const resident* asking);
-    void evict_in_line(space where, std::uint64_t bytes, const wait_limit& limit, const resident* asking,
-                       outcome& so_far);
-    std::vector<candidate> all_candidates(space where, const resident* asking, outcome& so_far);
+    void evict_in_line(space where, std::uint64_t bytes, const wait_limit& limit, std::uint64_t newest,
+                       const resident* asking, outcome& so_far);
+    std::vector<candidate> all_candidates(space where, std::uint64_t newest, const resident* asking, outcome& so_far);
 
     process::mutex mutex_;
     std::list<entry> changed_;

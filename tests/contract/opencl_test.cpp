@@ -327,6 +327,31 @@ TEST_F(opencl_test, puts_work_without_a_queue_after_all_queues) {
     api().clReleaseCommandQueue(queue);
 }
 
+TEST_F(opencl_test, evicts_a_copy_behind_nobody_elses_work) {
+    const cl::cl_command_queue queue = new_queue();
+    const auto mirrored = [&] { return buffer(1000, {.hint = memory_hint::gpu_preferred, .device = where_}); };
+    buffer busy = mirrored();
+    buffer idle = mirrored();
+    buffer next = mirrored();
+    const bytes content = noise(1000);
+    busy.write(where_, {.on = opencl::queue_of(queue)}).release();
+    idle.copy_from(content);
+    idle.read_write(where_).release();
+    idle.read(where_).release();
+    gate closed(context(), queue);
+    busy.write(where_, {.on = opencl::queue_of(queue)}).release();
+    limit_memory(where_, 2000);
+    next.write(where_, {.timeout = 20s, .on = opencl::queue_of(opencl::handles_of(where_).queue)}).release();
+    EXPECT_EQ(idle.statistics().evictions, 1);
+    EXPECT_EQ(busy.statistics().evictions, 0);
+    limit_memory(where_, no_memory_limit);
+    bytes got(1000);
+    idle.copy_to(got);
+    EXPECT_EQ(got, content);
+    closed.open();
+    api().clReleaseCommandQueue(queue);
+}
+
 TEST_F(opencl_test, orders_one_queue_after_another) {
     const cl::cl_command_queue first = new_queue();
     const cl::cl_command_queue second = new_queue();

@@ -8,7 +8,9 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <cstdint>
+#include <memory>
 #include <utility>
 #include <vector>
 
@@ -205,6 +207,38 @@ TEST(eviction_rule, drops_what_is_current_elsewhere_first_and_then_what_was_used
         limit_memory(gpu(), no_memory_limit);
     }));
     limit_memory(gpu(), no_memory_limit);
+}
+
+/// Work that is never done, and counts how often that is asked.
+class counted_work final : public fence::work {
+public:
+    explicit counted_work(int& asked) : asked_(asked) {}
+    bool wait(std::chrono::nanoseconds) override {
+        ++asked_;
+        return false;
+    }
+
+private:
+    int& asked_;
+};
+
+TEST(eviction_rule, asks_work_that_has_kept_a_copy_no_more_while_others_can_go) {
+    const default_device_is debug(gpu());
+    int asked = 0;
+    std::array busy{buffer(100), buffer(100), buffer(100)};
+    for (buffer& each : busy) each.write(gpu()).release(fence(std::make_shared<counted_work>(asked)));
+    std::array idle{buffer(100), buffer(100)};
+    limit_memory(gpu(), memory_in(gpu()).held + 100);
+    for (buffer& each : idle) each.fill(std::array{std::byte{1}});
+    for (buffer& each : idle) each.read(gpu()).release();
+    const int until_known = asked;
+    for (int i = 0; i != 10; ++i) {
+        for (buffer& each : idle) each.read(gpu()).release();
+    }
+    EXPECT_EQ(asked, until_known);
+    for (const buffer& each : busy) EXPECT_TRUE(has_copy(each, gpu()));
+    limit_memory(gpu(), no_memory_limit);
+    for (buffer& each : busy) each.discard_content();
 }
 
 }  // namespace

@@ -181,7 +181,7 @@ TEST_F(eviction, leaves_what_is_leased) {
     const auto more = third.read(device);
     buffer wanted(size);
     EXPECT_NE(refusal(wanted).find("3 copies there have to stay"), std::string::npos) << refusal(wanted);
-    EXPECT_EQ(refusal(wanted).find("in use by other threads"), std::string::npos) << refusal(wanted);
+    EXPECT_EQ(refusal(wanted).find("in use all the time"), std::string::npos) << refusal(wanted);
     EXPECT_EQ(lease[0], std::byte{1});
     EXPECT_EQ(content(wanted), of(size, 0));  // the content at the host is as before
 }

@@ -56,7 +56,7 @@ cl_command_queue context::queue_for(queue on) {
         return handles_.queue;
     }
     const std::lock_guard lock(mutex_);
-    remember(named);
+    if (named != idle_) remember(named);
     return named;
 }
 

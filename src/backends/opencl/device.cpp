@@ -184,6 +184,8 @@ fence compute_device::record(queue on) {
 
 fence compute_device::record_later(queue on) { return in().end_of(on); }
 
+queue compute_device::own_queue() { return {in().idle_queue()}; }
+
 bool compute_device::order(const fence& before, queue on) { return in().order(before, on); }
 
 }  // namespace unibuf::backends::cl

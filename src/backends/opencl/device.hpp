@@ -38,6 +38,7 @@ public:
     std::uint64_t identify(queue on) override;
     fence record(queue on) override;
     fence record_later(queue on) override;
+    queue own_queue() override;
     bool order(const fence& before, queue on) override;
 
     /// Returns the context, which is made at first use. Throws error(device_unavailable) where it has ended, or cannot
