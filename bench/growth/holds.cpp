@@ -102,15 +102,15 @@ const curve bind_among("holds.bind", logarithmic, [](std::size_t alive) {
     const auto last = std::make_shared<unibuf::buffer>(of->buffer.view(alive * part, held));
     return [=] { last->bind(space("debug:0"), unibuf::access::read).release(); };
 });
-const curve read_among("holds.host_read_beside_bound", logarithmic, [](std::size_t alive) {
+const curve read_among("holds.host_read_beside_bound", linear, [](std::size_t alive) {
     const auto of = bound(alive, unibuf::access::read);
     return [=] { of->buffer.read(unibuf::host, of_part(of->last)).release(); };
 });
-const curve write_bound("holds.host_write_of_bound", logarithmic, [](std::size_t alive) {
+const curve write_bound("holds.host_write_of_bound", linear, [](std::size_t alive) {
     const auto of = bound(alive, unibuf::access::read);
     return [=] { of->buffer.write(unibuf::host, of_part(0)).release(); };
 });
-const curve read_bound_written("holds.host_read_of_written", logarithmic, [](std::size_t alive) {
+const curve read_bound_written("holds.host_read_of_written", linear, [](std::size_t alive) {
     const auto of = bound(alive, unibuf::access::read_write);
     return [=] { of->buffer.read(unibuf::host, of_part(0)).release(); };
 });

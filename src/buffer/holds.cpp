@@ -258,8 +258,8 @@ std::vector<standing>& holds::standing_holds() noexcept {
 
 standing* holds::find_standing(std::uint64_t ticket) noexcept {
     std::vector<standing>& all = standing_holds();
-    const auto found = std::ranges::find(all, ticket, &standing::ticket);
-    return found != all.end() ? &*found : nullptr;
+    const auto found = std::ranges::lower_bound(all, ticket, {}, &standing::ticket);
+    return found != all.end() && found->ticket == ticket ? &*found : nullptr;
 }
 
 bool holds::stands_at(space where) const noexcept {

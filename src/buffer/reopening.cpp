@@ -199,11 +199,22 @@ bool attempt(lock& through, std::uint64_t ticket, void (*act)(lock&, std::uint64
     return false;
 }
 
+/// Returns whether it is plain that the device of the hold has all that it may have, and its holder knows.
+bool is_at_rest(const guarded& state, const standing& of) noexcept {
+    if (of.told_to_pause || !of.shown_last.empty()) return false;
+    if (of.what != access::read) return !state.directory.any(of.part, [](const auto& k) { return !k.open; });
+    return !state.any_exposed && !state.directory.any(of.part, [&](const coherence::knowledge& k) {
+        return !coherence::has(k.current, of.where.id()) || k.lost;
+    });
+}
+
 }  // namespace
 
 void open_again(lock& through) noexcept {
     for (std::size_t i = 0; i < through->holds.standing_holds().size(); ++i) {
-        const std::uint64_t ticket = through->holds.standing_holds()[i].ticket;
+        const standing& next = through->holds.standing_holds()[i];
+        if (is_at_rest(*through, next)) continue;
+        const std::uint64_t ticket = next.ticket;
         // Contested bytes say so themselves, and are open again when it is settled which version stands. Bytes that
         // were in use all the time are tried again when the lock is let go of the next time.
         if (attempt(through, ticket, give_bytes, {error_code::access_conflict, error_code::timeout})) {
