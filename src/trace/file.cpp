@@ -17,6 +17,7 @@
 #include <cstring>
 #include <mutex>
 #include <new>
+#include <utility>
 
 #include "process/forks.hpp"
 #include "system/files.hpp"
@@ -48,6 +49,8 @@ struct sink {
     // The lock guards these.
     off_t next_piece = 0;
     piece of_ended_threads;
+    std::array<piece, 64> left{};  // by threads that have ended, to others
+    std::size_t left_count = 0;
 
     bool is_open() const noexcept {
         return file.load(std::memory_order_acquire) != closed &&
@@ -74,19 +77,36 @@ std::mutex& files() {
 thread_local constinit std::array<piece, 2> my_pieces{};
 thread_local constinit bool pieces_have_ended = false;
 
-/// Unmaps the pieces of a thread at its end. What it destroys after that is told in a piece that all such threads
-/// share.
+bool has_room(const sink& of, const piece& in) noexcept {
+    return in.next != in.end && in.of == of.opened.load(std::memory_order_relaxed);
+}
+
+/// Leaves the pieces of a thread at its end to others. What it destroys after that is told in a piece that all such
+/// threads share.
 struct at_end_of_thread {
     ~at_end_of_thread() {
         pieces_have_ended = true;
-        for (piece& each : my_pieces) each.unmap();
+        const std::scoped_lock lock(files());
+        for (std::size_t i = 0; i < sinks.size(); ++i) {
+            sink& of = sinks[i];
+            piece& own = my_pieces[i];
+            if (of.is_open() && has_room(of, own) && of.left_count < of.left.size()) {
+                of.left[of.left_count++] = std::exchange(own, {});
+            } else {
+                own.unmap();
+            }
+        }
     }
 };
 
-/// Maps the piece of a file that begins at `begin`. Returns 0, or what went wrong.
-int map_piece(int into, off_t begin, piece& to) noexcept {
+void leave_pieces_at_end() noexcept {
     static thread_local const at_end_of_thread ends;
     static_cast<void>(ends);
+}
+
+/// Maps the piece of a file that begins at `begin`. Returns 0, or what went wrong.
+int map_piece(int into, off_t begin, piece& to) noexcept {
+    leave_pieces_at_end();
     // Room that is promised now: to store into a mapped hole on a full disk would end the program.
     if (const int failed = system::reserve(into, begin, piece_bytes)) return failed;
     void* const mapped = ::mmap(nullptr, piece_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, into, begin);
@@ -100,6 +120,7 @@ int map_piece(int into, off_t begin, piece& to) noexcept {
 void let_go_of(sink& ended) noexcept {
     const int was = ended.file.exchange(closed);
     if (was == closed) return;
+    while (ended.left_count != 0) ended.left[--ended.left_count].unmap();
     ::flock(was, LOCK_UN);
     ::close(was);
 }
@@ -108,6 +129,11 @@ void let_go_of(sink& ended) noexcept {
 bool take_piece(sink& from, piece& to) noexcept {
     to.unmap();
     if (!from.is_open()) return false;
+    if (from.left_count != 0) {
+        to = std::exchange(from.left[--from.left_count], {});
+        leave_pieces_at_end();
+        return true;
+    }
     to.of = from.opened.load(std::memory_order_relaxed);
     const off_t begin = from.next_piece;
     from.next_piece += static_cast<off_t>(piece_bytes);
@@ -116,10 +142,6 @@ bool take_piece(sink& from, piece& to) noexcept {
     let_go_of(from);
     std::fprintf(stderr, "unibuf: the trace ends here: %s\n", std::strerror(failed));
     return false;
-}
-
-bool has_room(const sink& of, const piece& in) noexcept {
-    return in.next != in.end && in.of == of.opened.load(std::memory_order_relaxed);
 }
 
 /// Appends an event. The caller has the lock.

@@ -10,6 +10,7 @@
 #include <filesystem>
 #include <fstream>
 #include <memory>
+#include <set>
 #include <string>
 #include <thread>
 #include <vector>
@@ -490,7 +491,26 @@ TEST_F(recorder, begins_and_ends_files_while_threads_use_buffers) {
     other.join();
 }
 
-/// The pieces of the file that a thread writes have gone then.
+TEST_F(recorder, goes_on_in_a_file_where_a_thread_has_ended) {
+    const std::string name = write_trace(file("trace"));
+    buffer mine(bytes);
+    constexpr int threads = 100;
+    for (int i = 0; i < threads; ++i) {
+        std::thread([&] {
+            write_at(mine, host);
+            read_at(mine, space("debug:0"));
+        }).join();
+    }
+    stop_trace();
+    EXPECT_LE(std::filesystem::file_size(name), std::uintmax_t{4} * 64 * 1024);
+    const std::vector<event> got = read_trace(name).events;
+    EXPECT_EQ(std::ranges::count(got, event_kind::transfer, &event::kind), threads);
+    std::set<std::uint32_t> seen;
+    for (const event& each : got) seen.insert(each.thread);
+    EXPECT_GE(seen.size(), std::size_t{threads});
+}
+
+/// The piece of the file that a thread writes is another's then.
 TEST_F(recorder, writes_what_a_thread_destroys_last) {
     const std::string name = write_trace(file("trace"));
     const auto mappings = [&] {
@@ -512,6 +532,7 @@ TEST_F(recorder, writes_what_a_thread_destroys_last) {
             last_id = of.last->id();
         }).join();
     };
+    end_one();  // its piece is the one that ended threads share
     end_one();
     const int before = mappings();
     for (int i = 0; i < 20; ++i) end_one();
