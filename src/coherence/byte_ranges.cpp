@@ -61,8 +61,9 @@ void byte_ranges::add(byte_range range) {
 }
 
 void byte_ranges::add(const byte_ranges& more) {
+    if (more.count() == 1) return add(*more.begin());
     if (more.empty()) return;
-    if (empty() || more.count() == 1 || more.all_.front().begin >= all_.back().begin) {  // cheap at the end
+    if (empty() || more.all_.front().begin >= all_.back().begin) {  // cheap at the end
         make_room(all_, more.count());
         for (const byte_range& each : more.all_) add(each);
         return;

@@ -191,7 +191,9 @@ void plan(const directory& known, const sharing& memories, const queued_works& q
         return plan_alike(known.first(), asked, to);
     }
     planner made(memories, queued, asked);
-    if (known.any(asked.part, [&](const knowledge& k) { return made.has_steps(k); })) {
+    // Of all bytes the kinds that there are tell more quickly than the pieces.
+    const bool is_all = asked.part.hull() == known.whole();
+    if (!is_all || known.any(asked.part, [&](const knowledge& k) { return made.has_steps(k); })) {
         known.for_each(asked.part, [&](const region& piece, const knowledge& of_piece) {
             if (made.has_steps(of_piece)) made.add_piece(piece, of_piece);
         });

@@ -79,8 +79,8 @@ struct residents::candidate {
     std::unique_ptr<resident, give_handle_back> of;
     bool viewed = false;
     in_line order{};
-    entry* at = nullptr;     // is there as long as `of`
-    std::uint64_t work = 0;  // departure::work
+    const entry* at = nullptr;  // is there as long as `of`
+    std::uint64_t work = 0;     // departure::work
 };
 
 residents& residents::instance() {
@@ -112,8 +112,8 @@ void residents::move_to_changed(place of) noexcept {
 void residents::leave_lines(entry& of) noexcept {
     const auto found = joined_.find(&of);
     if (found == joined_.end()) return;
-    for (const auto& [where, at] : found->second) lines_[where].erase(at);
-    found->second.clear();
+    for (const auto& [where, at] : found->second.lines) lines_[where].erase(at);
+    found->second.lines.clear();
 }
 
 /// Puts a buffer that has changed into the lines that it stands in now. Returns false where a thread is at work on it.
@@ -125,8 +125,8 @@ bool residents::join_lines(entry& of) {
     for (const resident::departure& its : found) {
         if (!can_go(its)) continue;
         const coherence::space_id where = its.where.id();
-        const in_line at{its.work != 0 && its.work == of.kept_by, !its.current_elsewhere, its.used};
-        joined.push_back({where, at});
+        const in_line at{its.work != 0 && its.work == joined.kept_by, !its.current_elsewhere, its.used};
+        joined.lines.push_back({where, at});
         lines_[where].emplace(at, waiting{&of, its.why == obstacle::viewed, its.work});
     }
     return true;
@@ -185,7 +185,7 @@ void residents::evict_in_line(space where, std::uint64_t bytes, const wait_limit
         } catch (const error& failure) {  // who asks all is told
             if (failure.code() != error_code::timeout) continue;
             const std::scoped_lock lock(mutex_);
-            next.at->kept_by = next.work;
+            joined_[next.at].kept_by = next.work;
         }
     }
 }

@@ -113,7 +113,6 @@ public:
         resident* of;
         std::uint64_t used = 0;            // see use_now(). The buffer's lock guards it
         std::atomic<bool> changed = true;  // since it was last looked at
-        std::uint64_t kept_by = 0;         // departure::work, where that was waited for in vain
     };
     using place = std::list<entry>::iterator;
 
@@ -142,6 +141,11 @@ public:
 
 private:
     struct candidate;
+    /// Where a buffer stands.
+    struct place_in_lines {
+        few<std::pair<coherence::space_id, in_line>, 2> lines{};
+        std::uint64_t kept_by = 0;  // departure::work, where that was waited for in vain
+    };
     struct waiting {
         entry* of;
         bool viewed;  // somebody may be asked to let go
@@ -162,7 +166,7 @@ private:
     std::list<entry> changed_;
     std::list<entry> looked_at_;
     std::array<std::map<in_line, waiting>, max_spaces> lines_;
-    std::unordered_map<const entry*, few<std::pair<coherence::space_id, in_line>, 2>> joined_;  // these lines
+    std::unordered_map<const entry*, place_in_lines> joined_;
 };
 
 /// A reservation of `bytes` more at `where`. Copies of other buffers go for it.

@@ -115,7 +115,7 @@ void compared_piece::scan(byte_range range, const bytes_apart& apart, std::vecto
         for (std::size_t at = begin; at < end; at += line) {
             const byte_range bytes{at, std::min(at + line, end)};
             const byte_range in_memory{at_.begin + bytes.begin, at_.begin + bytes.end};
-            if (told_apart.bytes_in(in_memory) != 0) {
+            if (!told_apart.empty() && told_apart.bytes_in(in_memory) != 0) {
                 take_apart(bytes, told_apart, written);
             } else if (take_line(memory_.data() + at, image_.get() + at, bytes.size())) {
                 append(written, in_memory);

@@ -100,7 +100,12 @@ void host_writes::arm(const byte_ranges& ranges) {
 void host_writes::scan(const byte_ranges& ranges) {
     keep_found();  // what an earlier look has left
     const auto apart = [this](byte_range bytes) { return told_apart(bytes); };
-    for (const byte_range& each : units_.around(ranges)) watch_->scan(each, apart, found_);
+    const auto look = [&](byte_range each) { watch_->scan(each, apart, found_); };
+    if (ranges.count() > 1) {
+        for (const byte_range& each : units_.around(ranges)) look(each);
+    } else if (!ranges.empty()) {
+        look(ranges.hull());
+    }
     keep_found();
 }
 
@@ -108,7 +113,7 @@ void host_writes::scan(const byte_ranges& ranges) {
 /// have newer content there, or write it.
 byte_ranges host_writes::told_apart(byte_range range) const {
     byte_ranges result = known_.where(range, [](const knowledge& k) { return !k.watched() || !k.at_host(); });
-    result.add(arriving_.clipped_to(range));
+    if (!arriving_.empty()) result.add(arriving_.clipped_to(range));
     return result;
 }
 
