@@ -333,6 +333,8 @@ public:
     promise(const promise&) = delete;
     promise& operator=(const promise&) = delete;
 
+    range_links<promise> links;  // of the tree of those that live
+
     /// Promises so for a smaller part, or for several.
     void divide(const region& part) { divide_at(part); }
     void divide(const byte_ranges& ranges) { divide_at(ranges); }
@@ -365,7 +367,6 @@ private:
 
     directory& in_;
     region part_;
-    range_links<promise> links;
     bool lives_ = false;  // it is among those that do
 };
 

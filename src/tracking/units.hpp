@@ -40,7 +40,7 @@ struct units {
 
     byte_ranges around(const byte_ranges& ranges) const {
         byte_ranges result;
-        for (const byte_range& each : ranges) result.add(around(each));
+        for (const byte_range& range : ranges) result.add(around(range));
         return result;
     }
 
@@ -64,10 +64,11 @@ struct units {
     /// Calls visit(byte_range) for each unit that `ranges`, which are whole units, have.
     template <class Visit>
     void for_each(const byte_ranges& ranges, const Visit& visit) const {
-        for (const byte_range& each : ranges) {
-            for (byte_range unit = of(each.begin); unit.begin < each.end; unit = of(unit.end)) {
+        for (const byte_range& range : ranges) {
+            for (std::size_t at = range.begin; at < range.end;) {
+                const byte_range unit = of(at);
                 visit(unit);
-                if (unit.end == memory) break;
+                at = unit.end;
             }
         }
     }
