@@ -33,6 +33,7 @@ run histories long_histories
 run fuzz scripts/fuzz.sh $((${FUZZ_MINUTES:-30} * 60))
 run mutants make mutants
 run planted make planted
+run growth make growth MOST=100000
 run macos make macos
 run aarch64 make aarch64
 run musl make musl

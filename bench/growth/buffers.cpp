@@ -38,10 +38,25 @@ std::function<void()> use_in_turns(std::size_t alive, unibuf::access what) {
     return [=, next = std::size_t{0}]() mutable { (*all)[next++ % all->size()].acquire(where, what, {}).end(); };
 }
 
-const curve evict_clean("buffers.evict_clean", flat,
-                        [](std::size_t alive) { return use_in_turns(alive, unibuf::access::read); });
-const curve evict_written("buffers.evict_written", flat,
-                          [](std::size_t alive) { return use_in_turns(alive, unibuf::access::read_write); });
+/// Changes ten lines of memory of each of as many objects, in turns.
+std::function<void()> touch_in_turns(std::size_t alive) {
+    struct object {
+        std::array<std::array<std::byte, 64>, 10> lines{};
+    };
+    const auto all = std::make_shared<std::vector<std::unique_ptr<object>>>();
+    for (std::size_t i = 0; i < 2 * alive; ++i) all->push_back(std::make_unique<object>());
+    return [=, next = std::size_t{0}]() mutable {
+        for (auto& line : (*all)[next % all->size()]->lines) line[0] = static_cast<std::byte>(next);
+        ++next;
+    };
+}
+
+const curve evict_clean(
+    "buffers.evict_clean", flat, [](std::size_t alive) { return use_in_turns(alive, unibuf::access::read); },
+    touch_in_turns);
+const curve evict_written(
+    "buffers.evict_written", flat, [](std::size_t alive) { return use_in_turns(alive, unibuf::access::read_write); },
+    touch_in_turns);
 
 /// Evictions where each copy has a view, which its holder lets go of.
 const curve evict_viewed("buffers.evict_viewed", flat, [](std::size_t alive) {

@@ -84,10 +84,12 @@ const curve whole_read("content.whole_read", linear, [](std::size_t alive) {
     };
 });
 
-/// A column, which is a row of four bytes each, with a pointer out.
+constexpr std::size_t row = 256;  // elements: four rows are a page
+
+/// A column, with a pointer out.
 const curve column("content.column_watched", linear, [](std::size_t alive) {
     const space where("debug:0");
-    auto of = std::make_shared<unibuf::unified_buffer<int>>(unibuf::shape{alive / 10, 16});
+    auto of = std::make_shared<unibuf::unified_buffer<int>>(unibuf::shape{alive / 10, row});
     of->fill(1);
     static_cast<void>(of->bytes().host());
     of->read(where).release();
@@ -101,7 +103,7 @@ const curve column("content.column_watched", linear, [](std::size_t alive) {
 /// An access beside a column that a device wrote, with a pointer out.
 const curve beside_column("content.lease_beside_column", flat, [](std::size_t alive) {
     const space where("debug:0");
-    auto of = std::make_shared<unibuf::unified_buffer<int>>(unibuf::shape{alive, 16});
+    auto of = std::make_shared<unibuf::unified_buffer<int>>(unibuf::shape{alive, row});
     of->fill(1);
     static_cast<void>(of->bytes().host());
     of->read(where).release();

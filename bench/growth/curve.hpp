@@ -19,13 +19,14 @@ namespace growth {
 /// Makes so many objects, and returns the work that is counted. Each call leaves as many alive as it found.
 using making = std::function<std::function<void()>(std::size_t alive)>;
 
-/// How the work may grow with what is alive: table.py has the figures.
+/// How the work may grow with what is alive: table.py has the figures. Linear is a work that does something for each.
 enum class growing { flat, logarithmic, linear };
 using enum growing;
 
 struct declared {
     growing goal;
     making make;
+    making by_hand;  // touches as much memory in the same order; may be empty
 };
 
 /// Returns all works, by name.
@@ -38,7 +39,9 @@ public:
 };
 
 struct curve {
-    curve(const char* name, growing goal, making make) { curves().emplace(name, declared{goal, std::move(make)}); }
+    curve(const char* name, growing goal, making make, making by_hand = {}) {
+        curves().emplace(name, declared{goal, std::move(make), std::move(by_hand)});
+    }
 };
 
 }  // namespace growth

@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
-"""table.py PROGRAM [MOST]: counts what each work costs among 100 others, and among MOST (10,000).
+"""table.py PROGRAM [MOST]: what each work costs among 100 others, and among MOST (10,000).
 
-It prints the instructions of both, and whether they grow no more than the goal of the work allows. The exit status is 0
-where all hold.
+It prints the instructions of both, and whether they grow no more than the goal of the work allows; and the times, which
+also grow where more memory is touched than caches hold: beside some is what touching as much by hand takes. The exit
+status is 0 where all goals hold.
 """
 
 import json
@@ -18,19 +19,37 @@ LACKING = 77  # the exit status where this machine lacks what a work needs
 PATIENCE = 300  # seconds: what takes longer to count grows without a bound that is worth a figure
 
 
+def run(program, *words):
+    """Returns what a run of the program says, or why nothing can be said."""
+    try:
+        done = subprocess.run([program, *words], capture_output=True, text=True, check=False, timeout=PATIENCE)
+    except subprocess.TimeoutExpired:
+        return None, f"not counted within {PATIENCE} s among {words[-1]}"
+    if done.returncode == LACKING:
+        return None, done.stdout.strip()
+    if done.returncode != 0:
+        sys.exit(f"{' '.join((program, *words))} ended with {done.returncode}: {done.stdout}{done.stderr}")
+    return done.stdout, None
+
+
 def instructions(program, work, alive):
     """Returns how many instructions the work takes among so many others, or why that cannot be counted."""
-    try:
-        done = subprocess.run(
-            [program, work, str(alive)], capture_output=True, text=True, check=False, timeout=PATIENCE
-        )
-    except subprocess.TimeoutExpired:
-        return f"not counted within {PATIENCE} s among {alive}"
-    if done.returncode == LACKING:
-        return done.stdout.strip()
-    if done.returncode != 0:
-        sys.exit(f"{program} {work} {alive} ended with {done.returncode}: {done.stdout}{done.stderr}")
-    return statistics.median(json.loads(done.stdout.splitlines()[0])["instructions"])
+    said, why_not = run(program, work, str(alive))
+    return why_not or statistics.median(json.loads(said.splitlines()[0])["instructions"])
+
+
+def times(program, work, alive):
+    """Returns the nanoseconds of the work, and those by hand where there are any."""
+    said, _ = run(program, "--time", work, str(alive))
+    return [float(each) for each in said.split()] if said else []
+
+
+def goal_of(kind, many):
+    """Returns how many times the instructions among `many` may be those among FEW."""
+    if kind == "flat":
+        return 1.1
+    logarithmic = 1.1 * math.log(many) / math.log(FEW)
+    return logarithmic if kind == "logarithmic" else logarithmic * many / FEW
 
 
 def main():
@@ -38,14 +57,17 @@ def main():
         sys.exit(__doc__)
     program, most = sys.argv[1], int(sys.argv[2]) if len(sys.argv) == 3 else 10_000
     listed = subprocess.run([program, "--list"], capture_output=True, text=True, check=True).stdout.split()
-    goals = {"flat": 1.1, "logarithmic": 1.1 * math.log(most) / math.log(FEW), "linear": 1.1 * most / FEW}
-    works = {work: goals[kind] for work, kind in zip(listed[::2], listed[1::2], strict=True)}
+    works = {}
+    for work, kind in zip(listed[::2], listed[1::2], strict=True):
+        many = most // 10 if kind == "linear" else most  # whose instructions take as much longer to count
+        works[work] = (many, goal_of(kind, many))
     with ThreadPoolExecutor(os.cpu_count()) as each:
         few = each.map(lambda work: instructions(program, work, FEW), works)
-        many = each.map(lambda work: instructions(program, work, most), works)
+        many = each.map(lambda work: instructions(program, work, works[work][0]), works)
+        few, many = list(few), list(many)
     missed = 0
-    print(f"{'instructions':32} {f'among {FEW}':>12} {f'among {most}':>14}   growth     goal")
-    for (work, goal), before, after in zip(works.items(), few, many, strict=True):
+    print(f"{'instructions':32} {f'among {FEW}':>12} {f'among {most}':>14}   growth     goal    time, ns (by hand)")
+    for (work, (alive, goal)), before, after in zip(works.items(), few, many, strict=True):
         unknown = [each for each in (before, after) if isinstance(each, str)]
         if unknown:
             missed += "within" in unknown[0]
@@ -53,7 +75,12 @@ def main():
             continue
         holds = after <= goal * before
         missed += not holds
-        print(f"{work:32} {before:12.0f} {after:14.0f} {after / before:8.2f} {goal:8.1f}  {'' if holds else 'MISSED'}")
+        took = [times(program, work, each) for each in (FEW, alive)]
+        told = " to ".join(
+            " ".join(f"{each:.0f}" if i == 0 else f"({each:.0f})" for i, each in enumerate(all_)) for all_ in took
+        )
+        row = f"{work:32} {before:12.0f} {after:14.0f} {after / before:8.2f} {goal:8.1f}  {'' if holds else 'MISSED':6}  {told}"
+        print(row + (f", among {alive}" if alive != most else ""), flush=True)
     sys.exit(missed != 0)
 
 
