@@ -69,6 +69,16 @@ const curve watched("content.write_watched", logarithmic, [](std::size_t alive) 
     };
 });
 
+/// Pages of which a device has newer bytes, and the host others, with a pointer out.
+const curve mixed_pages("content.pages_of_two", logarithmic, [](std::size_t alive) {
+    const space where("debug:0");
+    auto of = std::make_shared<unibuf::buffer>(4096 * alive);
+    static_cast<void>(of->host());
+    of->read(where).release();
+    for (std::size_t i = 0; i < alive; ++i) of->write(where, {.offset = 4096 * i + 100, .count = 50}).release();
+    return [=] { of->write(where, {.offset = 100, .count = 50}).release(); };
+});
+
 const curve whole_lease("content.whole_lease", flat, [](std::size_t alive) {
     const auto of = in_pieces(alive);
     const space where("debug:0");

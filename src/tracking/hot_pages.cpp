@@ -2,7 +2,7 @@
 #include "tracking/hot_pages.hpp"
 
 #include <algorithm>
-#include <utility>
+#include <iterator>
 
 #include "system/pages.hpp"
 
@@ -13,37 +13,42 @@ std::size_t hot_pages::most(std::size_t bytes) noexcept {
     return 1 + std::min<std::size_t>(bytes / for_each, 7);
 }
 
+/// Returns the first candidate that ends behind the beginning of `range`.
+hot_pages::candidates::iterator hot_pages::first_in(byte_range range) noexcept {
+    auto result = candidates_.upper_bound(range.begin);
+    if (result != candidates_.begin() && range.begin < std::prev(result)->second.end) --result;
+    return result;
+}
+
 std::vector<byte_range> hot_pages::learn(byte_range range, std::span<const byte_range> found, std::size_t most) {
-    std::vector<candidate> seen;
+    const std::size_t page = system::page_size();
     std::size_t bytes = 0;
     for (const byte_range& each : found) bytes += each.size();
-    if (bytes <= most * system::page_size()) {
-        for (const byte_range& each : found) {
-            for (std::size_t at = each.begin; at < each.end; at += system::page_size()) {
-                seen.push_back({{at, std::min(at + system::page_size(), each.end)}, 1});
-            }
-        }
+    if (bytes > most * page) found = {};
+    // What was not found now begins anew.
+    const auto is_found = [&](const candidates::value_type& of) {
+        return std::ranges::any_of(found, [&](byte_range each) { return each.contains({of.first, of.second.end}); });
+    };
+    for (auto each = first_in(range); each != candidates_.end() && each->first < range.end;) {
+        each = is_found(*each) ? std::next(each) : candidates_.erase(each);
     }
-    for (const candidate& before : candidates_) {
-        const auto same = std::ranges::find(seen, before.bytes, &candidate::bytes);
-        if (same != seen.end()) {
-            same->times += before.times;
-        } else if (!before.bytes.overlaps(range)) {
-            seen.push_back(before);  // nobody has looked there now
-        }
-    }
-    candidates_ = std::move(seen);
     std::vector<byte_range> result;
     const unsigned needed = scans_until_hot.load(std::memory_order_relaxed);
-    for (const candidate& each : candidates_) {
-        if (each.times >= needed && result.size() < most) result.push_back(each.bytes);
+    for (const byte_range& each : found) {
+        for (std::size_t at = each.begin; at < each.end; at += page) {
+            candidate& known = candidates_[at];
+            known.end = std::min(at + page, each.end);
+            if (++known.times >= needed && result.size() < most) result.push_back({at, known.end});
+        }
     }
     for (const byte_range& each : result) forget(each);
     return result;
 }
 
 void hot_pages::forget(byte_range range) noexcept {
-    std::erase_if(candidates_, [&](const candidate& each) { return each.bytes.overlaps(range); });
+    for (auto each = first_in(range); each != candidates_.end() && each->first < range.end;) {
+        each = candidates_.erase(each);
+    }
 }
 
 }  // namespace unibuf::tracking

@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <cstddef>
+#include <map>
 #include <span>
 #include <vector>
 
@@ -31,11 +32,14 @@ public:
 
 private:
     struct candidate {
-        byte_range bytes;
+        std::size_t end = 0;
         unsigned times = 0;  // scans that have found it, one after the other
     };
+    using candidates = std::map<std::size_t, candidate>;  // key: where the page begins
 
-    std::vector<candidate> candidates_;
+    candidates::iterator first_in(byte_range range) noexcept;
+
+    candidates candidates_;
 };
 
 }  // namespace unibuf::tracking
