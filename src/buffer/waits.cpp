@@ -137,6 +137,7 @@ void wait_for_work(lock& through, const work_list::ticket& ticket, const wait_li
 }
 
 void forget_events(lock& through, const request& asked) {
+    if (through->holds.work().empty()) return;
     auto events = through->holds.work().events(asked.part);
     if (events.empty()) return;
     if (look_at_events::is_at(through.of())) {

@@ -118,7 +118,6 @@ void work_list::forget_done(const region& part, bool asks_late) noexcept {
 
 std::vector<std::pair<work_list::ticket, fence>> work_list::events(const region& part) const {
     std::vector<std::pair<ticket, fence>> result;
-    if (empty()) return result;
     const auto add = [&](const queued_work& queued, const work& each) {
         if (each.unordered && !each.failure) result.emplace_back(queued.ticket, each.done);
         return false;

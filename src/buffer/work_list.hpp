@@ -106,7 +106,7 @@ public:
     void forget_done(const region& part, bool asks_late = false) noexcept;
 
     /// Returns the program's own events that have not failed, with their tickets: those that `forget_done` would ask of
-    /// other work.
+    /// other work. REQUIRES: there is work.
     std::vector<std::pair<ticket, fence>> events(const region& part) const;
 
 private:
