@@ -85,7 +85,7 @@ int run(int argc, char** argv) {
     if (found == curves().end()) throw std::invalid_argument(std::string("no work is called ") + name);
     const std::size_t alive = number_in(argv[argc - 1]);
     return cost::counted_status([&] {
-        std::function<void()> work = found->second.make(alive);
+        const std::function<void()> work = found->second.make(alive);
         if (is_timed) {
             std::printf("%.0f", nanoseconds_of(work));
             if (found->second.by_hand) std::printf(" %.0f", nanoseconds_of(found->second.by_hand(alive)));

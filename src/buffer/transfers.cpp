@@ -306,8 +306,8 @@ bool transfers::is_ordered(const step& before, const work& awaited) {
     // The transfers that are waited for come after the program's work. Transfers of unibuf's own may have failed, a
     // wait may have to end before the work, and the queue of evictions waits for nobody.
     const bool own = awaited.transfer || awaited.unordered;
-    const bool here = own || !asked_.waits.is_endless() || asked_.why == cause::eviction;
-    if (mover_ == coherence::host || before.from != mover_ || here) return false;
+    const bool host_waits = own || !asked_.waits.is_endless() || asked_.why == cause::eviction;
+    if (mover_ == coherence::host || before.from != mover_ || host_waits) return false;
     make_room(ordered_);
     if (!backends::device_of(space::from_id(mover_)).order(awaited.done, queue_at(asked_, mover_))) return false;
     ordered_.push_back(before.ticket);

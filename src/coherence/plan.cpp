@@ -191,7 +191,7 @@ void plan(const directory& known, const sharing& memories, const queued_works& q
         return plan_alike(known.first(), asked, to);
     }
     planner made(memories, queued, asked);
-    // Of all bytes the kinds that there are tell more quickly than the pieces.
+    // Where all bytes are asked for, the kinds of knowledge tell sooner than the pieces whether any of them take steps.
     const bool is_all = asked.part.hull() == known.whole();
     if (!is_all || known.any(asked.part, [&](const knowledge& k) { return made.has_steps(k); })) {
         known.for_each(asked.part, [&](const region& piece, const knowledge& of_piece) {

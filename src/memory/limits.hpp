@@ -148,8 +148,8 @@ private:
     };
     struct waiting {
         entry* of;
-        bool viewed;  // somebody may be asked to let go
-        std::uint64_t work;
+        bool viewed;         // somebody may be asked to let go
+        std::uint64_t work;  // departure::work
     };
 
     void move_to_changed(place of) noexcept;

@@ -131,7 +131,7 @@ public:
     class own_write {
     public:
         own_write(host_writes& in, const region& part);
-        own_write(host_writes& in, byte_ranges runs);  // of which none is scattered
+        own_write(host_writes& in, byte_ranges runs);  // they stay watched, however many there are
         ~own_write();
         own_write(own_write&& other) noexcept;
         own_write& operator=(own_write&& other) noexcept;
