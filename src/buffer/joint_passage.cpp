@@ -128,11 +128,11 @@ joint_passage::member::answer joint_passage::member::claim(bool may_make_copy) {
         if (is_free_and_current(*through, asked_)) {
             in.at_a_glance.take(asked_.part, asked_);
         } else {
-            const bool lacks_copy = !may_make_copy && !through->copies.find(asked_.where.id());
-            if (lacks_copy || has_to_ask(*through)) {
+            if (has_to_ask(*through)) {
                 end_claim();
-                return lacks_copy ? answer::lacks_copy : answer::busy;
+                return answer::busy;
             }
+            asked_.makes_copy = may_make_copy;
             passage& way = in.way.emplace(through, asked_);
             way.keep_others_off();
             if (is_only_read_there(*through)) way.own_claim().share(asked_);  // others may read, too
@@ -142,6 +142,7 @@ joint_passage::member::answer joint_passage::member::claim(bool may_make_copy) {
         return answer::claimed;
     } catch (const error& refused) {
         end_claim();
+        if (refused.code() == error_code::not_allocated && !may_make_copy) return answer::lacks_copy;
         if (refused.code() != error_code::timeout) throw;
         return answer::busy;
     } catch (...) {
@@ -172,6 +173,7 @@ void joint_passage::member::look_after() {
     request alone = asked_;
     alone.joint = false;
     alone.waits_for_holds = true;
+    alone.makes_copy = true;
     lock through(of_);
     const passage way(through, alone);
     was_patient_ = true;

@@ -18,7 +18,12 @@ namespace unibuf::detail {
 namespace {
 
 request sync_of(byte_range range, space where) {
-    return {.part = range, .where = where, .why = cause::sync, .asks_holders = false, .waits_for_holds = false};
+    return {.part = range,
+            .where = where,
+            .why = cause::sync,
+            .asks_holders = false,
+            .waits_for_holds = false,
+            .makes_copy = false};
 }
 
 /// Returns whether the access may have to wait for more than holds. The holder of a standing hold, who is told to pause

@@ -36,6 +36,7 @@ struct request {
     bool is_recorded = true;      // where false, traces have the access as a part of another
     bool is_guarded = true;       // where false, guards are not asked: the thread that has them asked for nothing
     bool waits_for_holds = true;  // where false, the request is refused where holds of others are in the way
+    bool makes_copy = true;       // where false, the request is refused where there is no copy
 
     /// Returns whether this marks all of a buffer at the host, which overrules what other processes have newer.
     bool settles_for_all(std::size_t bytes) const noexcept {
