@@ -106,10 +106,10 @@ cost: needs-demo-test build/venv ## Count what the hot paths cost, against bench
 	cmake --build --preset release --target cost
 	build/venv/bin/python bench/cost/table.py build/release $(if $(WHERE),--where $(WHERE),bench/cost.txt $(if $(STORE),--store))
 
-growth: needs-demo-test build/venv ## Count what works cost among 100 and among 10,000 others (MOST=1000000)
+growth: needs-demo-test build/venv ## Count what works cost among 100 and among 10,000 others (MOST=1000000; DRAW=1: docs/growth.svg)
 	cmake --preset release
-	cmake --build --preset release --target unibuf_growth
-	build/venv/bin/python bench/growth/table.py build/release/bench/unibuf_growth $(MOST)
+	cmake --build --preset release --target growth
+	build/venv/bin/python bench/growth/table.py build/release $(MOST) $(if $(DRAW),--draw docs/growth.svg)
 
 suite: needs-demo-test-peers build/venv build/peers ## Known programs against experts' code and peers: build/suite, docs/suite.md
 	cmake --preset release

@@ -2,7 +2,7 @@
 # `make growth`. It looks at the instructions of a processor, so it is for one.
 
 if(NOT UNIBUF_C OR UNIBUF_SANITIZE OR NOT CMAKE_SYSTEM_NAME STREQUAL "Linux" OR NOT CMAKE_SYSTEM_PROCESSOR STREQUAL "x86_64")
-    foreach(each cost unibuf_growth)
+    foreach(each cost growth)
         add_custom_target(${each} COMMAND ${CMAKE_COMMAND} -E echo "Costs are counted on Linux on x86-64, with the C API, without sanitizers"
                                   COMMAND ${CMAKE_COMMAND} -E false)
     endforeach()
@@ -23,7 +23,8 @@ if(UNIBUF_UNITY STREQUAL "WHOLE")  # what is counted is compiled as users compil
 endif()
 
 set(growth ${PROJECT_SOURCE_DIR}/bench/growth)
-add_executable(unibuf_growth EXCLUDE_FROM_ALL ${growth}/main.cpp ${growth}/buffers.cpp ${growth}/content.cpp ${growth}/holds.cpp)
+add_executable(unibuf_growth EXCLUDE_FROM_ALL ${growth}/main.cpp ${growth}/buffers.cpp ${growth}/content.cpp ${growth}/holds.cpp
+               ${growth}/tracking.cpp)
 target_link_libraries(unibuf_growth PRIVATE unibuf_cost_steps unibuf)
 unite(unibuf_growth)
 
@@ -34,10 +35,12 @@ target_link_libraries(unibuf_cost_sizes PRIVATE unibuf unibuf_c nlohmann_json::n
 
 set_target_properties(unibuf_cost unibuf_cost_sizes unibuf_growth PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${programs})
 add_custom_target(cost DEPENDS unibuf_cost unibuf_cost_sizes)
+add_custom_target(growth DEPENDS unibuf_growth)
 
 if(UNIBUF_PYTHON)
     Python_add_library(unibuf_cost_native MODULE EXCLUDE_FROM_ALL WITH_SOABI ${cost}/python_native.cpp)
     target_link_libraries(unibuf_cost_native PRIVATE unibuf_cost_steps)
     set_target_properties(unibuf_cost_native PROPERTIES LIBRARY_OUTPUT_DIRECTORY ${programs})
     add_dependencies(cost unibuf_cost_native unibuf_python)
+    add_dependencies(growth unibuf_cost_native unibuf_python)
 endif()

@@ -5,12 +5,15 @@
 
 namespace {
 
-/// Counts calls of a function without arguments. A call of one that does nothing is subtracted.
+/// Counts `seen` calls of a function without arguments, after `unseen` ones. A call of one that does nothing is
+/// subtracted.
 PyObject* count(PyObject* /*module*/, PyObject* arguments) {
     const char* name = nullptr;
     PyObject* nothing = nullptr;
     PyObject* operation = nullptr;
-    if (!PyArg_ParseTuple(arguments, "sOO", &name, &nothing, &operation)) return nullptr;
+    int unseen = cost::warm_up;
+    int seen = cost::repetitions;
+    if (!PyArg_ParseTuple(arguments, "sOO|ii", &name, &nothing, &operation, &unseen, &seen)) return nullptr;
     bool failed = false;
     const auto called = [&failed](PyObject* function) {
         return [&failed, function] {
@@ -21,13 +24,13 @@ PyObject* count(PyObject* /*module*/, PyObject* arguments) {
     };
     cost::prepare_steps();
     const auto before = cost::counted(cost::warm_up, [] {}, called(nothing));
-    const auto found = cost::counted(cost::warm_up, [] {}, called(operation));
+    const auto found = cost::counted(unseen, [] {}, called(operation), seen);
     if (failed) return nullptr;
     cost::print(name, before, found);
     Py_RETURN_NONE;
 }
 
-PyMethodDef functions[] = {{"count", count, METH_VARARGS, "count(name, nothing, operation)"},
+PyMethodDef functions[] = {{"count", count, METH_VARARGS, "count(name, nothing, operation, unseen, seen)"},
                            {nullptr, nullptr, 0, nullptr}};
 
 PyModuleDef module = {

@@ -102,6 +102,29 @@ const curve named("buffers.named", flat, [](std::size_t alive) {
     };
 });
 
+/// A buffer that other processes may have, made and ended.
+const curve shared("buffers.shared", flat, [](std::size_t alive) {
+    const auto all = written(alive);
+    for (buffer& each : *all) static_cast<void>(each.share());
+    return [=] {
+        buffer more(small);
+        more.fill(one);
+        cost::use(more.share());
+    };
+});
+
+/// A batch that brings a tenth of the buffers to the device.
+const curve batch("buffers.batch", linear, [](std::size_t alive) {
+    const space where("debug:0");
+    const auto all = written(alive / 10);
+    return [=] {
+        for (buffer& each : *all) each.fill(one, unibuf::host);
+        unibuf::batch there(where);
+        for (buffer& each : *all) there.sync(each);
+        there.submit();
+    };
+});
+
 const curve pool("pool.pair", flat, [](std::size_t alive) {
     const auto of = std::make_shared<unibuf::memory_pool>();
     of->reserve(alive, small);

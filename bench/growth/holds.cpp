@@ -115,6 +115,22 @@ const curve read_bound_written("holds.host_read_of_written", linear, [](std::siz
     return [=] { of->buffer.read(unibuf::host, of_part(0)).release(); };
 });
 
+/// Work that is done when it is handed over.
+class done final : public unibuf::fence::work {
+public:
+    bool wait(std::chrono::nanoseconds) override { return true; }
+};
+
+/// The program's own work on a part, which its lease ends with, among parts that are busy.
+const curve fenced("holds.release_with_fence", logarithmic, [](std::size_t alive) {
+    const space where("debug:0");
+    const auto of = std::make_shared<parts>(alive, where);
+    const unibuf::fence never(std::make_shared<endless>());
+    for (std::size_t i = 0; i < alive; ++i) of->buffer.write(where, of_part(i)).release(never);
+    const unibuf::fence own(std::make_shared<done>());
+    return [=] { of->buffer.write(where, of_part(of->last)).release(own); };
+});
+
 /// A lease that leaves its own work behind, among parts that are busy.
 const curve queued("holds.queued_work", logarithmic, [](std::size_t alive) {
     const space where("debug:0");

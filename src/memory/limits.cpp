@@ -98,8 +98,10 @@ residents::place residents::add(resident& added) {
 
 void residents::remove(place gone) noexcept {
     const std::scoped_lock lock(mutex_);
-    leave_lines(*gone);
-    joined_.erase(&*gone);
+    if (const auto joined = joined_.find(&*gone); joined != joined_.end()) {
+        leave_lines(joined->second);
+        joined_.erase(joined);
+    }
     (gone->changed ? changed_ : looked_at_).erase(gone);
 }
 
@@ -109,25 +111,25 @@ void residents::move_to_changed(place of) noexcept {
     changed_.splice(changed_.begin(), looked_at_, of);
 }
 
-void residents::leave_lines(entry& of) noexcept {
-    const auto found = joined_.find(&of);
-    if (found == joined_.end()) return;
-    for (const auto& [where, at] : found->second.lines) lines_[where].erase(at);
-    found->second.lines.clear();
+void residents::leave_lines(place_in_lines& joined) noexcept {
+    for (const auto& [where, at] : joined.lines) lines_[where].erase(at);
+    joined.lines.clear();
 }
 
 /// Puts a buffer that has changed into the lines that it stands in now. Returns false where a thread is at work on it.
 bool residents::join_lines(entry& of) {
-    leave_lines(of);
+    place_in_lines& joined = joined_[&of];
+    leave_lines(joined);
     resident::departures found;
     if (!of.of->look(found)) return false;
-    auto& joined = joined_[&of];
+    joined.lines.reserve(found.size());
     for (const resident::departure& its : found) {
         if (!can_go(its)) continue;
         const coherence::space_id where = its.where.id();
         const in_line at{its.work != 0 && its.work == joined.kept_by, !its.current_elsewhere, its.used};
-        joined.lines.push_back({where, at});
-        lines_[where].emplace(at, waiting{&of, its.why == obstacle::viewed, its.work});
+        line& all = lines_[where];  // most join at the end
+        const auto place = all.emplace_hint(all.end(), at, waiting{&of, its.why == obstacle::viewed, its.work});
+        joined.lines.push_back({where, place});
     }
     return true;
 }
@@ -158,8 +160,8 @@ residents::candidate residents::next_in_line(space where, const std::optional<in
                                              const resident* asking) {
     const std::scoped_lock lock(mutex_);
     look_at_changed();
-    const auto& line = lines_[where.id()];
-    for (auto at = tried ? line.upper_bound(*tried) : line.begin(); at != line.end(); ++at) {
+    const line& all = lines_[where.id()];
+    for (auto at = tried ? all.upper_bound(*tried) : all.begin(); at != all.end(); ++at) {
         const auto& [order, its] = *at;
         resident* const each = its.of->of;
         if (each == asking || order.used > newest) continue;

@@ -141,19 +141,20 @@ public:
 
 private:
     struct candidate;
-    /// Where a buffer stands.
-    struct place_in_lines {
-        few<std::pair<coherence::space_id, in_line>, 2> lines{};
-        std::uint64_t kept_by = 0;  // departure::work, where that was waited for in vain
-    };
     struct waiting {
         entry* of;
         bool viewed;         // somebody may be asked to let go
         std::uint64_t work;  // departure::work
     };
+    using line = std::map<in_line, waiting>;
+    /// Where a buffer stands.
+    struct place_in_lines {
+        few<std::pair<coherence::space_id, line::iterator>, 2> lines{};
+        std::uint64_t kept_by = 0;  // departure::work, where that was waited for in vain
+    };
 
     void move_to_changed(place of) noexcept;
-    void leave_lines(entry& of) noexcept;
+    void leave_lines(place_in_lines& joined) noexcept;
     bool join_lines(entry& of);
     void look_at_changed();
     candidate next_in_line(space where, const std::optional<in_line>& tried, std::uint64_t newest,
@@ -165,7 +166,7 @@ private:
     process::mutex mutex_;
     std::list<entry> changed_;
     std::list<entry> looked_at_;
-    std::array<std::map<in_line, waiting>, max_spaces> lines_;
+    std::array<line, max_spaces> lines_;
     std::unordered_map<const entry*, place_in_lines> joined_;
 };
 

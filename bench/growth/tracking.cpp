@@ -1,0 +1,47 @@
+// bench/growth/tracking.cpp: stores through a pointer, among many bytes that it may reach.
+#include <unibuf/unibuf.hpp>
+
+#include <algorithm>
+#include <memory>
+
+#include "count.hpp"
+#include "curve.hpp"
+
+namespace growth::tracking {
+namespace {
+
+constexpr std::size_t page = 4096;
+
+/// A buffer of so many pages with a pointer out, current at the host and at debug:0.
+struct watched {
+    explicit watched(std::size_t pages) : buffer(pages * page), first(buffer.host()) {
+        std::fill_n(first, pages * page, std::byte{1});
+        buffer.read(unibuf::space("debug:0")).release();
+    }
+
+    unibuf::buffer buffer;
+    std::byte* first;
+};
+
+/// A store into one page, which a read of all at the device finds.
+const curve one_page("tracking.one_page", flat, [](std::size_t alive) {
+    const auto of = std::make_shared<watched>(alive);
+    return [=, next = std::size_t{0}]() mutable {
+        next = (next + 7919) % alive;
+        of->first[next * page] ^= std::byte{1};
+        of->buffer.read(unibuf::space("debug:0")).release();
+    };
+});
+
+/// Stores into a hundredth of the pages.
+const curve scattered("tracking.one_page_of_100", linear, [](std::size_t alive) {
+    const std::size_t pages = 10 * alive;
+    const auto of = std::make_shared<watched>(pages);
+    return [=] {
+        for (std::size_t at = 0; at < pages; at += 100) of->first[at * page] ^= std::byte{1};
+        of->buffer.read(unibuf::space("debug:0")).release();
+    };
+});
+
+}  // namespace
+}  // namespace growth::tracking
