@@ -81,7 +81,9 @@ def draw(curves, file):
         alive = max((points for points in of_kind), key=len)
         axes.plot([n for n, _ in alive], [goal_of(kind, n) for n, _ in alive], "--", color="#b5651d", label="goal")
         axes.set(xscale="log", yscale="log" if kind == "linear" else "linear", title=f"{kind}: {len(of_kind)} works")
-        axes.set(xlabel="alive", ylabel=f"instructions / those among {FEW}", ylim=(0.5 if kind == "linear" else 0, None))
+        axes.set(
+            xlabel="alive", ylabel=f"instructions / those among {FEW}", ylim=(0.5 if kind == "linear" else 0, None)
+        )
         axes.legend(frameon=False, loc="upper left")
         axes.spines[["top", "right"]].set_visible(False)
     figure.savefig(file, metadata={"Date": None})
@@ -111,7 +113,9 @@ def main():
         counted = {work: [point.result() for point in points] for work, points in counting.items()}
     missed = 0
     curves = []
-    print(f"{'instructions':32} {f'among {FEW}':>12} {f'among {told.most}':>14}   growth     goal    time, ns (by hand)")
+    print(
+        f"{'instructions':32} {f'among {FEW}':>12} {f'among {told.most}':>14}   growth     goal    time, ns (by hand)"
+    )
     for work, (program, kind) in works.items():
         unknown = [each for each in counted[work] if isinstance(each, str)]
         if unknown:

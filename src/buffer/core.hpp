@@ -68,6 +68,7 @@ struct seldom_used {
     std::uint64_t publications = 0;
     std::uint64_t fence_waits = 0;
     std::uint64_t evictions = 0;
+    std::uint64_t kept_by = 0;  // the newest of the work that an eviction has waited for in vain
 };
 
 /// The state of a buffer that its lock guards.

@@ -40,6 +40,8 @@ bool core::look(departures& to) {
     const pool_tag* const pooled = state_.seldom ? state_.seldom->pooled.get() : nullptr;
     if (pooled && pooled->released.load(std::memory_order_relaxed) && !has_other_handles())
         state_.holds.end_all_pointers();
+    const std::uint64_t newest = state_.holds.work().newest();
+    const bool is_kept = newest != 0 && state_.seldom && state_.seldom->kept_by == newest;
     for (const copy& each : state_.copies) {
         const space where = space::from_id(each.where);
         to.push_back({.buffer = id(),
@@ -48,7 +50,7 @@ bool core::look(departures& to) {
                       .why = obstacle_to_evict(state_, where),
                       .current_elsewhere = coherence::only_at(state_.directory, state_.whole(), each.where).empty(),
                       .used = state_.among_residents->used,
-                      .work = state_.holds.work().newest()});
+                      .is_kept = is_kept});
     }
     return true;
 }
@@ -78,14 +80,19 @@ std::uint64_t core::evict(space where, const wait_limit& limit) {
                  .waits_for_holds = false};
     if (through->peers() && !through->peers()->holds()) drop_overruled(*through);
     if (through->any_exposed) find_host_writes(through, back);
-    for (;;) {
-        back.part = coherence::only_at(through->directory, through->whole(), where.id());
-        if (back.part.empty()) break;
-        passage(through, back).bring();
-        if (!may_go_now()) return 0;
+    try {
+        for (;;) {
+            back.part = coherence::only_at(through->directory, through->whole(), where.id());
+            if (back.part.empty()) break;
+            passage(through, back).bring();
+            if (!may_go_now()) return 0;
+        }
+        wait_for_all_work(through, through->room(),
+                          {.part = through->whole(), .where = where, .waits = limit, .verb = "to free"});
+    } catch (const error& failure) {
+        if (failure.code() == error_code::timeout) through->with_seldom_used().kept_by = through->holds.work().newest();
+        throw;
     }
-    wait_for_all_work(through, through->room(),
-                      {.part = through->whole(), .where = where, .waits = limit, .verb = "to free"});
     if (!may_go_now()) return 0;  // somebody has begun to hold it
     drop_copy(*through, where);
     record(event_kind::eviction, *through, through->whole(), where);

@@ -79,8 +79,6 @@ struct residents::candidate {
     std::unique_ptr<resident, give_handle_back> of;
     bool viewed = false;
     in_line order{};
-    const entry* at = nullptr;  // is there as long as `of`
-    std::uint64_t work = 0;     // departure::work
 };
 
 residents& residents::instance() {
@@ -98,38 +96,37 @@ residents::place residents::add(resident& added) {
 
 void residents::remove(place gone) noexcept {
     const std::scoped_lock lock(mutex_);
-    if (const auto joined = joined_.find(&*gone); joined != joined_.end()) {
-        leave_lines(joined->second);
-        joined_.erase(joined);
-    }
-    (gone->changed ? changed_ : looked_at_).erase(gone);
+    const bool has_changed = !gone->stands.load();
+    leave_lines(*gone);
+    (has_changed ? changed_ : looked_at_).erase(gone);
 }
 
 void residents::move_to_changed(place of) noexcept {
     const std::scoped_lock lock(mutex_);
-    if (of->changed.exchange(true)) return;
+    if (!of->stands.load()) return;
+    leave_lines(*of);
     changed_.splice(changed_.begin(), looked_at_, of);
 }
 
-void residents::leave_lines(place_in_lines& joined) noexcept {
-    for (const auto& [where, at] : joined.lines) lines_[where].erase(at);
-    joined.lines.clear();
+void residents::leave_lines(entry& of) noexcept {
+    const std::unique_ptr<places> left(of.stands.exchange(nullptr));
+    if (!left) return;
+    for (const auto& [where, at] : *left) lines_[where].erase(at);
 }
 
 /// Puts a buffer that has changed into the lines that it stands in now. Returns false where a thread is at work on it.
 bool residents::join_lines(entry& of) {
-    place_in_lines& joined = joined_[&of];
-    leave_lines(joined);
+    of.stands = new places;  // first: what changes from now on is for the next look
+    places& joined = *of.stands.load();
     resident::departures found;
     if (!of.of->look(found)) return false;
-    joined.lines.reserve(found.size());
+    joined.reserve(found.size());
     for (const resident::departure& its : found) {
         if (!can_go(its)) continue;
         const coherence::space_id where = its.where.id();
-        const in_line at{its.work != 0 && its.work == joined.kept_by, !its.current_elsewhere, its.used};
+        const in_line at{its.is_kept, !its.current_elsewhere, its.used};
         line& all = lines_[where];  // most join at the end
-        const auto place = all.emplace_hint(all.end(), at, waiting{&of, its.why == obstacle::viewed, its.work});
-        joined.lines.push_back({where, place});
+        joined.push_back({where, all.emplace_hint(all.end(), at, waiting{of.of, its.why == obstacle::viewed})});
     }
     return true;
 }
@@ -138,18 +135,17 @@ bool residents::join_lines(entry& of) {
 void residents::look_at_changed() {
     for (auto each = changed_.begin(); each != changed_.end();) {
         const auto now = each++;
-        now->changed = false;
         bool is_seen = false;
         try {
             is_seen = join_lines(*now);
         } catch (...) {
-            now->changed = true;
+            leave_lines(*now);
             throw;
         }
         if (is_seen) {
             looked_at_.splice(looked_at_.begin(), changed_, now);
         } else {
-            now->changed = true;
+            leave_lines(*now);
         }
     }
 }
@@ -163,10 +159,10 @@ residents::candidate residents::next_in_line(space where, const std::optional<in
     const line& all = lines_[where.id()];
     for (auto at = tried ? all.upper_bound(*tried) : all.begin(); at != all.end(); ++at) {
         const auto& [order, its] = *at;
-        resident* const each = its.of->of;
+        resident* const each = its.of;
         if (each == asking || order.used > newest) continue;
         if (each->add_handle_if_alive()) {
-            return {decltype(candidate::of)(each), its.viewed, order, its.of, its.work};
+            return {decltype(candidate::of)(each), its.viewed, order};
         }
     }
     return {};
@@ -184,10 +180,8 @@ void residents::evict_in_line(space where, std::uint64_t bytes, const wait_limit
         if (next.viewed && !next.of->ask_to_let_go(where)) continue;
         try {
             so_far.freed += next.of->evict(where, {.until = until, .by = limit.by});
-        } catch (const error& failure) {  // who asks all is told
-            if (failure.code() != error_code::timeout) continue;
-            const std::scoped_lock lock(mutex_);
-            joined_[next.at].kept_by = next.work;
+        } catch (const error&) {
+            continue;  // who asks all is told
         }
     }
 }

@@ -15,7 +15,6 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -68,7 +67,7 @@ public:
         obstacle why = obstacle::none;
         bool current_elsewhere = false;
         std::uint64_t used = 0;  // the number of the buffer's last use
-        std::uint64_t work = 0;  // and of the work that was queued on it last; 0 where it has none
+        bool is_kept = false;    // work that was waited for in vain is queued on the buffer still
     };
     using departures = few<departure, 4>;
 
@@ -94,25 +93,32 @@ protected:
 
 /// All residents. Any thread.
 ///
-/// The copies that can go stand in line, for each space. A buffer tells of each change of it, and is looked at anew
-/// when somebody next needs room: so an eviction asks those that have changed, and no others. One whose work has kept
-/// it stands behind all others, until it has other work.
+/// The copies that can go stand in line, for each space. A buffer tells of each change of it, leaves the lines, and is
+/// looked at anew when somebody next needs room: so an eviction asks those that have changed, and no others. One whose
+/// work has kept it stands behind all others, until it has other work.
 class residents {
     struct in_line {
-        bool is_busy = false;
+        bool is_kept = false;
         bool is_newest_alone = false;
         std::uint64_t used = 0;
 
         friend auto operator<=>(const in_line&, const in_line&) = default;
     };
+    struct waiting {
+        resident* of;
+        bool viewed;  // somebody may be asked to let go
+    };
+    using line = std::map<in_line, waiting>;
+    using places = few<std::pair<coherence::space_id, line::iterator>, 2>;
 
 public:
     struct entry {
         explicit entry(resident& which) noexcept : of(&which) { use_now(used); }
 
         resident* of;
-        std::uint64_t used = 0;            // see use_now(). The buffer's lock guards it
-        std::atomic<bool> changed = true;  // since it was last looked at
+        std::uint64_t used = 0;  // see use_now(). The buffer's lock guards it
+        std::atomic<places*> stands{
+            nullptr};  // where it stands in line; null where it has changed since it was looked at
     };
     using place = std::list<entry>::iterator;
 
@@ -124,7 +130,7 @@ public:
 
     /// Notes that the buffer's copies, or those who hold them, may be others now. Its lock is held.
     void note_change(place of) noexcept {
-        if (!of->changed.load(std::memory_order_relaxed)) move_to_changed(of);
+        if (of->stands.load(std::memory_order_relaxed)) move_to_changed(of);
     }
 
     struct outcome {
@@ -141,20 +147,9 @@ public:
 
 private:
     struct candidate;
-    struct waiting {
-        entry* of;
-        bool viewed;         // somebody may be asked to let go
-        std::uint64_t work;  // departure::work
-    };
-    using line = std::map<in_line, waiting>;
-    /// Where a buffer stands.
-    struct place_in_lines {
-        few<std::pair<coherence::space_id, line::iterator>, 2> lines{};
-        std::uint64_t kept_by = 0;  // departure::work, where that was waited for in vain
-    };
 
     void move_to_changed(place of) noexcept;
-    void leave_lines(place_in_lines& joined) noexcept;
+    void leave_lines(entry& of) noexcept;
     bool join_lines(entry& of);
     void look_at_changed();
     candidate next_in_line(space where, const std::optional<in_line>& tried, std::uint64_t newest,
@@ -167,7 +162,6 @@ private:
     std::list<entry> changed_;
     std::list<entry> looked_at_;
     std::array<line, max_spaces> lines_;
-    std::unordered_map<const entry*, place_in_lines> joined_;
 };
 
 /// A reservation of `bytes` more at `where`. Copies of other buffers go for it.
