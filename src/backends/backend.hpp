@@ -119,6 +119,10 @@ public:
     /// destructor stops nobody then, and the bytes are used for nothing else before that work is done.
     virtual void hand_out() noexcept {}
 
+    /// Returns whether what hand_out() says of the bytes holds also where they are the host's, and a device works in
+    /// them. Where it does not, whoever frees the memory waits.
+    virtual bool is_kept_for_work() const noexcept { return false; }
+
     /// Notes that the content has ended, and that nobody has the handle any more: the next use may begin as the first.
     virtual void forget_content() noexcept {}
 

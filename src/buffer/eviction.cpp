@@ -74,6 +74,7 @@ std::uint64_t core::evict(space where, const wait_limit& limit) {
                  .what = access::read,
                  .why = cause::eviction,
                  .on = {backends::device_of(where).own_queue()},  // what the copy waits for is known
+                 .queue_of = where,
                  .waits = limit,
                  .verb = "to write back",
                  .keeps_to_mode = false,

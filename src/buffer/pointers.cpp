@@ -242,7 +242,7 @@ copy_view capture_upload(core& of, request asked) {
         const std::byte* const at_host = through->copies.find(coherence::host)->memory->host_address();
         if (!through->shares_host(asked.where)) upload = through->holds.add_upload(range, asked.where);
         way.at()->memory->capture_write(range.begin, {at_host + range.begin, range.size()}, captured);
-        through->copies.hand_out(coherence::host);
+        through->copies.find(coherence::host)->memory->hand_out();
         return copy_view_of(of, *through, *way.at(), asked.where, made, upload);
     } catch (...) {
         if (upload != 0) through->holds.remove_upload(upload);

@@ -26,6 +26,7 @@ struct request {
     access what = access::read;
     cause why = cause::read;
     named_queue on = {};
+    space queue_of = host;  // whose queue `on` is, of an access at the host; host: of any device that bytes come from
     bool may_return_early = false;  // transfers may go on after the call
     bool joint = false;             // one of several that are granted together: see joint_passage.hpp
     wait_limit waits = wait_limit::of_call();

@@ -395,8 +395,8 @@ fence transfers::fill_part(const copy& at, const region& part, std::span<const s
 }
 
 queue queue_at(const request& asked, space_id executor) noexcept {
-    const bool is_of_executor = executor == asked.where.id() || asked.where == host;
-    return is_of_executor ? asked.on.handle : queue();
+    const space whose = asked.where == host ? asked.queue_of : asked.where;
+    return whose == host || executor == whose.id() ? asked.on.handle : queue();
 }
 
 void tell_of_access(const core& of, const request& asked, const error& failure) {

@@ -93,11 +93,24 @@ bool copies::used_by_others(space_id where) const noexcept {
         list_.copies, [&](const copy& each) { return each.placed == placement::shared && each.lender == where; });
 }
 
-void copies::hand_out(space_id where) const noexcept {
+void copies::hand_out(space_id where) noexcept {
     if (where == coherence::host) return;
     const coherence::space_set sharers = memories().group(where);
-    for (const copy& each : list_.copies) {
+    for (copy& each : list_.copies) {
         if (coherence::has(sharers, each.where)) each.memory->hand_out();
+        if (each.where == where) each.is_out = true;
+    }
+}
+
+void copies::wait_for_unnamed_work() const noexcept {
+    for (const copy& each : list_.copies) {
+        const bool in_host_memory = each.placed == placement::shared && each.lender == coherence::host;
+        if (!each.is_out || !each.queues || !in_host_memory) continue;
+        if (find(coherence::host)->memory->is_kept_for_work()) continue;
+        try {
+            backends::device_of(space::from_id(each.where)).record_later({}).wait();
+        } catch (const std::exception&) {  // the device has gone, and what was on it
+        }
     }
 }
 
@@ -166,6 +179,7 @@ const remark* copies::ended_turns() const noexcept {
 }
 
 void copies::free_each() noexcept {
+    wait_for_unnamed_work();
     for (const copy& each : list_.copies) forget(each);
     list_.copies.remove_if([](const copy& each) { return each.placed == placement::shared; });
     list_.copies.clear();

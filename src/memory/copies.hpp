@@ -52,6 +52,7 @@ struct copy {
     coherence::space_id lender = coherence::host;  // allocated the memory, for the host's copy and for shared ones
     bool has_turn = false;                         // it is this copy's turn with the memory that it borrows
     bool queues = false;                           // its device queues its work
+    bool is_out = false;                           // the program has had a handle of it without a lease: see hand_out()
     held_memory memory;
 
     /// Returns whether this is a copy of the host, or of the host in the place of a device.
@@ -149,7 +150,10 @@ public:
 
     /// Notes that the program has a handle of the copy of a device without a lease: work that nobody has a fence of may
     /// use its memory.
-    void hand_out(coherence::space_id where) const noexcept;
+    void hand_out(coherence::space_id where) noexcept;
+
+    /// Waits for such work in the host's memory, which may be used for anything once it has gone.
+    void wait_for_unnamed_work() const noexcept;
 
     /// Returns whether other copies use the memory of the copy at `where`.
     bool used_by_others(coherence::space_id where) const noexcept;

@@ -3,9 +3,12 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
+#include <memory>
+#include <optional>
 #include <thread>
 
 #include "contract/contract.hpp"
+#include "unibuf/memory_pool.hpp"
 
 namespace unibuf::contract::late_work_suite {
 namespace {
@@ -116,6 +119,60 @@ TEST_P(queued_work_contract, is_done_before_memory_that_it_uses_is_made_zero) {
         bytes got(b.size_bytes(), newest);
         b.copy_to(got);
         EXPECT_TRUE(same(got, bytes(b.size_bytes()))) << static_cast<int>(hint);
+    }
+}
+
+/// Puts work on a known queue, by a handle of the copy, that unibuf is told nothing of; opens the queue a little later.
+class work_by_handle {
+public:
+    work_by_handle(buffer& on, const subject& of, space where)
+        : handle_(on.copy_view(where).native()), queue_(of.hold_queue(where)) {
+        named_.write(where, {.on = queue_->name()}).release();
+        queue_->set(handle_, late[0]);
+        if (!queue_->lets_the_host_go_on()) queue_->open();
+        opens_later_ = std::jthread([this] {
+            std::this_thread::sleep_for(std::chrono::milliseconds(20));
+            queue_->open();
+        });
+    }
+
+private:
+    native_memory handle_;
+    buffer named_{64};  // has a lease that names the queue
+    std::unique_ptr<held_queue> queue_;
+    std::jthread opens_later_;
+};
+
+TEST_P(queued_work_contract, by_a_handle_is_done_before_the_hosts_memory_goes) {
+    for (const std::size_t size : {std::size_t{1024}, std::size_t{16384}}) {
+        alignas(16384) std::array<std::byte, 16384> memory{};
+        std::optional<work_by_handle> work;
+        {
+            buffer b = buffer::over(std::span(memory).first(size), nullptr);
+            b.read(where_).release();
+            work.emplace(b, GetParam(), where_);
+        }
+        const bytes left(memory.data(), memory.data() + size);
+        work.reset();
+        record_fence(where_).wait();
+        EXPECT_TRUE(same(bytes(memory.data(), memory.data() + size), left));
+    }
+}
+
+TEST_P(queued_work_contract, by_a_handle_is_done_before_a_pool_gives_the_memory_to_others) {
+    for (const memory_hint hint : {memory_hint::none, memory_hint::cpu_preferred}) {
+        const buffer_options options{.hint = hint, .device = where_};
+        memory_pool pool;
+        buffer first = pool.acquire(16384, options);
+        first.read(where_).release();
+        const work_by_handle work(first, GetParam(), where_);
+        pool.release(std::move(first));
+        buffer next = pool.acquire(16384, options);
+        std::ranges::fill(next.write(host), newest);
+        record_fence(where_).wait();
+        bytes got(16384);
+        next.copy_to(got);
+        EXPECT_TRUE(same(got, bytes(16384, newest))) << static_cast<int>(hint);
     }
 }
 

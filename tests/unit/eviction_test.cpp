@@ -15,6 +15,7 @@
 #include <utility>
 #include <vector>
 
+#include "buffer/transfers.hpp"
 #include "memory/limits.hpp"
 #include "support/fake_device.hpp"
 #include "support/own_process.hpp"
@@ -416,6 +417,14 @@ TEST_F(eviction, two_threads_in_turns_with_more_than_there_is_make_progress) {
         for (const buffer& each : both) EXPECT_EQ(content(each)[thread], std::byte{50});
     }
     EXPECT_GT(both[0].statistics().evictions + both[1].statistics().evictions, 0u);
+}
+
+/// A standing hold may leave bytes at a third space, from which they come then.
+TEST_F(eviction, names_its_queue_to_the_device_whose_copy_goes) {
+    int any = 0;
+    const detail::request back{.where = host, .on = {queue{&any}}, .queue_of = device};
+    EXPECT_EQ(detail::queue_at(back, device.id()).native, &any);
+    EXPECT_EQ(detail::queue_at(back, fake_device::get({}).where().id()).native, nullptr);
 }
 
 TEST_F(eviction, four_times_the_memory_goes_through_it) {

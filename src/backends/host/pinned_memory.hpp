@@ -21,6 +21,7 @@ public:
     bool whole_pages() const noexcept override { return true; }
     bool is_populated() const noexcept override { return true; }
     void hand_out() noexcept override { is_out_ = true; }
+    bool is_kept_for_work() const noexcept override { return true; }
 
 protected:
     using addressed_memory::addressed_memory;
