@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""works.py --list | [--time] WORK ALIVE: counts what a work of the Python package costs among so many others, and prints it
-as unibuf_growth does."""
+"""works.py --list | [--time] WORK ALIVE: counts what a work of the Python package costs among so many others, and
+prints it as unibuf_growth does."""
 
 import gc
 import statistics

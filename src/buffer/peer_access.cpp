@@ -95,6 +95,7 @@ std::shared_ptr<process::shared_memory> share_memory(core& of, std::string_view 
         std::memcpy(memory->bytes().data(), from, of.bytes);
     }
     wait_for_all_work(through, through->room(), asked);
+    through->copies.wait_for_unnamed_work();
     check_not_held(*through);
     if (through->seldom) through->seldom->writes.reset();
     through->any_exposed = through->any_lost = false;

@@ -92,7 +92,7 @@ void check_no_writer(const guarded& state, const request& asked) {
 unibuf::copy_view copy_view_of(core& of, guarded& state, const copy& there, space where, const held_view& made,
                                std::uint64_t upload = 0) {
     of.add_handle();
-    state.copies.hand_out(where.id());
+    state.hand_out(where);
     std::byte* const address = there.address();
     const byte_range range = made.range();
     const native_memory native{.where = where, .handle = there.handle(), .offset = range.begin, .bytes = range.size()};
@@ -186,7 +186,7 @@ native_memory device_handle(core& of, const region& part) {
     }
     pause_for_pointer(*through, where, part);
     through->holds.readers_at(where.id()).add_pointer(through->whole());
-    through->copies.hand_out(where.id());
+    through->hand_out(where);
     const copy& there = *through->copies.find(where.id());
     return {.where = where, .handle = there.handle(), .offset = part.begin(), .bytes = part.hull().size()};
 }

@@ -21,23 +21,22 @@ void forget_names(const core& of, const guarded& state) noexcept {
     if (state.seldom->forget_names) state.seldom->forget_names(of);
 }
 
-/// Returns whether the program may have queued work, by a handle of the copy, that nobody else has a fence of, and that
-/// no later transfer comes after: the host does not wait for it.
-bool has_unnamed_work(const copy& of) noexcept { return of.is_out && of.placed == placement::shared; }
-
-/// Makes room for what forget() does. Throws std::bad_alloc.
-void prepare_to_forget(guarded& state) {
-    for (const copy& each : state.copies) {
-        if (has_unnamed_work(each)) reserve_queued_work(state, space::from_id(each.where));
+/// Queues, as work of the buffer, what the program may have put on queues by handles of copies in shared memory: the
+/// host waits for nothing else. Throws std::bad_alloc.
+void queue_unnamed_work(guarded& state) {
+    for (copy& each : state.copies) {
+        const space where = space::from_id(each.where);
+        if (each.is_out && each.placed == placement::shared) {
+            reserve_queued_work(state, where);
+            queue_work_of(state, where, state.whole(), true, {});
+        }
+        each.is_out = false;
     }
+    state.any_out = false;
 }
 
 /// Forgets all that is known of the content, which is of so many bytes from now on.
 void forget(guarded& state, std::size_t bytes) noexcept {
-    for (copy& each : state.copies) {
-        if (has_unnamed_work(each)) queue_work_of(state, space::from_id(each.where), state.whole(), true, {});
-        each.is_out = false;
-    }
     seldom_used& seldom = *state.seldom;
     seldom.writes.reset();
     seldom.publications = seldom.fence_waits = seldom.evictions = 0;
@@ -71,7 +70,7 @@ bool recycle(core& of, std::uint64_t pool) {
     }
     const bool alone = !of.has_other_handles();
     if (!alone) through->holds.end_all_pointers();
-    if (alone) prepare_to_forget(*through);
+    if (alone && through->any_out) queue_unnamed_work(*through);
     known->released.store(true, std::memory_order_relaxed);  // nothing fails from here on
     forget_names(of, *through);
     if (alone) forget(*through, of.bytes);
@@ -83,7 +82,7 @@ bool forget_views(core& of) {
     wait_for_claims(through);
     forget_names(of, *through);
     if (through->peers() || of.has_other_handles()) return false;
-    prepare_to_forget(*through);
+    if (through->any_out) queue_unnamed_work(*through);
     forget(*through, of.bytes);
     return true;
 }

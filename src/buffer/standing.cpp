@@ -113,7 +113,7 @@ unibuf::standing_hold begin_standing(core& of, const request& asked, const stand
         throw;
     }
     of.add_handle();
-    through->copies.hand_out(asked.where.id());
+    through->hand_out(asked.where);
     return {of,
             ticket,
             {.where = asked.where,

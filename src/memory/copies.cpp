@@ -179,7 +179,6 @@ const remark* copies::ended_turns() const noexcept {
 }
 
 void copies::free_each() noexcept {
-    wait_for_unnamed_work();
     for (const copy& each : list_.copies) forget(each);
     list_.copies.remove_if([](const copy& each) { return each.placed == placement::shared; });
     list_.copies.clear();
