@@ -22,10 +22,11 @@ PATIENCE = 300  # seconds: what takes longer to count grows without a bound that
 
 
 def programs_in(build):
-    """Returns what counts, in a build folder."""
+    """Sets the environment for what counts, in a build folder, and returns it: a build may lack the Python package."""
     os.environ["PYTHONPATH"] = f"{build / 'python'}:{build / 'bench'}"
     os.environ["PYTHONHASHSEED"] = "0"
-    return [[build / "bench/unibuf_growth"], [sys.executable, Path(__file__).with_name("works.py")]]
+    compiled, python = [build / "bench/unibuf_growth"], [sys.executable, Path(__file__).with_name("works.py")]
+    return [compiled, python] if (build / "python").exists() else [compiled]
 
 
 def run(program, *words):
@@ -72,14 +73,14 @@ def draw(curves, file):
 
     plt.rcParams["svg.hashsalt"] = "unibuf"  # so that the same figures make the same file
     kinds = list(dict.fromkeys(kind for kind, _ in curves))
-    figure, panels = plt.subplots(1, len(kinds), figsize=(10, 3.6), layout="constrained")
-    for kind, axes in zip(kinds, panels, strict=True):
+    figure, panels = plt.subplots(1, len(kinds), squeeze=False, figsize=(10, 3.6), layout="constrained")
+    for kind, axes in zip(kinds, panels[0], strict=True):
         of_kind = [points for each, points in curves if each == kind]
         for points in of_kind:
             alive, counted = zip(*points, strict=True)
             axes.plot(alive, [each / counted[0] for each in counted], "o-", color="#0b6e4f", alpha=0.5, markersize=3)
-        alive = max((points for points in of_kind), key=len)
-        axes.plot([n for n, _ in alive], [goal_of(kind, n) for n, _ in alive], "--", color="#b5651d", label="goal")
+        longest = [n for n, _ in max(of_kind, key=len)]
+        axes.plot(longest, [goal_of(kind, n) for n in longest], "--", color="#b5651d", label="goal")
         axes.set(xscale="log", yscale="log" if kind == "linear" else "linear", title=f"{kind}: {len(of_kind)} works")
         axes.set(
             xlabel="alive", ylabel=f"instructions / those among {FEW}", ylim=(0.5 if kind == "linear" else 0, None)

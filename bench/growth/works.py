@@ -111,7 +111,7 @@ def main():
     gc.disable()
     try:
         work = make(int(alive))
-    except ImportError as lacking:
+    except (ImportError, RuntimeError) as lacking:  # mpi4py without an MPI raises the second
         print(lacking)
         sys.exit(LACKING)
     if is_timed:

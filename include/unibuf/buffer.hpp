@@ -116,8 +116,9 @@ public:
     buffer& operator=(buffer&& other) noexcept;
 
     /// The end of the last handle waits for queued work, then frees the copies. It does not wait for work that leases
-    /// have left behind on OpenCL memory of the device's own, which OpenCL keeps until that is done. Leases that are
-    /// held keep the copies until they end.
+    /// have left behind on OpenCL memory of the device's own, which OpenCL keeps until that is done. Where a device
+    /// works in the host's memory and a handle of device() was out, it waits for all work on the queues that are known.
+    /// Leases that are held keep the copies until they end.
     ~buffer();
 
     /// Returns a handle to a part of this one. Throws error(out_of_range). Overlapping views are coherent with each

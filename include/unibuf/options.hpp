@@ -66,8 +66,9 @@ struct buffer_options {
 inline constexpr std::size_t rest = static_cast<std::size_t>(-1);
 
 /// The part of a buffer that an access is about, in elements, how long it may wait, and the queue that its work is on.
-/// That queue is one of the access's space, or, at the host, of the device whose bytes come; where none come, it is not
-/// looked at. A space that has no queues needs none: work there is done when the call returns.
+/// That queue is one of the access's space, or, at the host, of the device whose bytes come; where bytes of several
+/// come, the access is refused, and where none do, the queue is not looked at. A space that has no queues needs none:
+/// work there is done when the call returns.
 struct access_options {
     std::size_t offset = 0;
     std::size_t count = rest;

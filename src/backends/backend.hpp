@@ -119,9 +119,9 @@ public:
     /// destructor stops nobody then, and the bytes are used for nothing else before that work is done.
     virtual void hand_out() noexcept {}
 
-    /// Returns whether what hand_out() says of the bytes holds also where they are the host's, and a device works in
-    /// them. Where it does not, whoever frees the memory waits.
-    virtual bool is_kept_for_work() const noexcept { return false; }
+    /// Returns whether the destructor of memory of the host, in which that device works, keeps the bytes until that
+    /// work is done, as hand_out() says. Where it does not, whoever frees the memory waits.
+    virtual bool keeps_for_work_of(space) const noexcept { return false; }
 
     /// Notes that the content has ended, and that nobody has the handle any more: the next use may begin as the first.
     virtual void forget_content() noexcept {}

@@ -96,7 +96,7 @@ bool wait_for_maker(lock& through, const request& asked) {
 
 bool make_copy(lock& through, const request& asked) {
     if (through->copies.find(asked.where.id())) return false;
-    if (!asked.makes_copy) check_allocated(*through, nullptr, asked.where, "an access with claims of other buffers");
+    if (!asked.makes_copy) check_allocated(*through, nullptr, asked.where, "an access among several");
     if (wait_for_maker(through, asked) || wait_for_claims_of_others(through, asked)) return true;
     core& of = through.of();
     if (!through->resident && !backends::is_host(asked.where)) {

@@ -61,7 +61,7 @@ core::~core() {
         }
         return false;
     });
-    if (state_.any_out) state_.copies.wait_for_unnamed_work();
+    if (state_.any_out) wait_for_unnamed_work(state_);
     for (const copy& each : state_.copies) record_release(state_, each);
     if (trace::is_close()) trace::forget_contents(id());
     state_.seldom.reset();  // host_writes watches the host's copy

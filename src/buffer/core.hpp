@@ -94,7 +94,7 @@ struct guarded {
     bool any_lost : 1 = false;               // set where any range is lost
     bool any_open : 1 = false;  // set where any range may be open, under a standing hold or, for lack of memory, none
     bool resident : 1 = false;  // the buffer is in the list of those with memory at a device
-    bool any_out : 1 = false;   // set where any copy is out: see hand_out()
+    bool any_out : 1 = false;   // set where any copy may be out: see hand_out()
 
     seldom_used& with_seldom_used() {
         if (!seldom) seldom = std::make_unique_for_overwrite<seldom_used>();  // members are set once, not zeroed before

@@ -80,8 +80,8 @@ std::uint64_t core::evict(space where, const wait_limit& limit) {
                  .keeps_to_mode = false,
                  .waits_for_holds = false};
     if (through->peers() && !through->peers()->holds()) drop_overruled(*through);
-    if (through->any_exposed) find_host_writes(through, back);
     try {
+        if (through->any_exposed) find_host_writes(through, back);
         for (;;) {
             back.part = coherence::only_at(through->directory, through->whole(), where.id());
             if (back.part.empty()) break;

@@ -128,9 +128,10 @@ joint_passage::member::answer joint_passage::member::claim(bool may_make_copy) {
         if (is_free_and_current(*through, asked_)) {
             in.at_a_glance.take(asked_.part, asked_);
         } else {
-            if (has_to_ask(*through)) {
+            const bool lacks_copy = !may_make_copy && !through->copies.find(asked_.where.id());
+            if (lacks_copy || has_to_ask(*through)) {
                 end_claim();
-                return answer::busy;
+                return lacks_copy ? answer::lacks_copy : answer::busy;
             }
             asked_.makes_copy = may_make_copy;
             passage& way = in.way.emplace(through, asked_);
@@ -142,7 +143,8 @@ joint_passage::member::answer joint_passage::member::claim(bool may_make_copy) {
         return answer::claimed;
     } catch (const error& refused) {
         end_claim();
-        if (refused.code() == error_code::not_allocated && !may_make_copy) return answer::lacks_copy;
+        if (refused.code() == error_code::not_allocated)
+            return answer::lacks_copy;  // it went while holds were waited for
         if (refused.code() != error_code::timeout) throw;
         return answer::busy;
     } catch (...) {

@@ -37,6 +37,16 @@ private:
     }
 };
 
+/// Returns a fence after all that the device was given to do until now. Needs memory where unrecorded::at was not
+/// called.
+fence end_of_work(space where, queue on) {
+    try {
+        return backends::device_of(where).record_later(on);
+    } catch (const std::exception&) {
+        return unrecorded::at(where);
+    }
+}
+
 bool is_newest_at(const coherence::knowledge& known, space where) noexcept {
     return known.current == coherence::set_of(where.id()) && known.what == coherence::content::written;
 }
@@ -104,15 +114,37 @@ bool queue_work_of(guarded& state, space where, const region& part, bool writes,
     if (!there || !there->queues || part.empty()) return false;
     const coherence::queued_work left{.part = part, .where = where.id(), .writes = writes};
     if (state.holds.work().has_late(left, on)) return false;
-    fence done;
-    try {
-        done = backends::device_of(where).record_later(on);
-    } catch (const std::exception&) {
-        done = unrecorded::at(where);
-    }
+    fence done = end_of_work(where, on);
     if (!done.native()) return false;
     state.holds.work().add(left, {std::move(done), on});
     return true;
+}
+
+void queue_unnamed_work(guarded& state) {
+    bool any_out = false;
+    for (copy& each : state.copies) {
+        const space where = space::from_id(each.where);
+        if (each.is_out && each.placed == placement::shared) {
+            reserve_queued_work(state, where);
+            queue_work_of(state, where, state.whole(), true, {});
+        }
+        each.is_out &= state.holds.handle_is_out(each.where);
+        any_out |= each.is_out;
+    }
+    state.any_out = any_out;
+}
+
+void wait_for_unnamed_work(const guarded& state) noexcept {
+    for (const copy& each : state.copies) {
+        const space where = space::from_id(each.where);
+        const bool in_host_memory = each.placed == placement::shared && each.lender == coherence::host;
+        if (!each.is_out || !each.queues || !in_host_memory) continue;
+        if (state.copies.find(coherence::host)->memory->keeps_for_work_of(where)) continue;
+        try {
+            end_of_work(where, {}).wait();
+        } catch (const std::exception&) {  // the device has gone, and what was on it
+        }
+    }
 }
 
 void end_lease_with(core& of, std::uint64_t ticket, work left) {

@@ -33,4 +33,11 @@ void reserve_queued_work(guarded& state, space where);
 /// device again. Returns whether there was any that was not noted already. REQUIRES: reserve_queued_work() was called.
 bool queue_work_of(guarded& state, space where, const region& part, bool writes, const named_queue& on) noexcept;
 
+/// Queues, as work of the buffer, what the program may have put on queues by handles of copies in shared memory: the
+/// host waits for nothing else of it. Throws std::bad_alloc.
+void queue_unnamed_work(guarded& state);
+
+/// Waits for such work in memory of the host that may be used for anything once the buffer has gone.
+void wait_for_unnamed_work(const guarded& state) noexcept;
+
 }  // namespace unibuf::detail

@@ -94,8 +94,8 @@ std::shared_ptr<process::shared_memory> share_memory(core& of, std::string_view 
         const lock::released unlocked(through);
         std::memcpy(memory->bytes().data(), from, of.bytes);
     }
+    if (through->any_out) queue_unnamed_work(*through);
     wait_for_all_work(through, through->room(), asked);
-    through->copies.wait_for_unnamed_work();
     check_not_held(*through);
     if (through->seldom) through->seldom->writes.reset();
     through->any_exposed = through->any_lost = false;

@@ -21,20 +21,6 @@ void forget_names(const core& of, const guarded& state) noexcept {
     if (state.seldom->forget_names) state.seldom->forget_names(of);
 }
 
-/// Queues, as work of the buffer, what the program may have put on queues by handles of copies in shared memory: the
-/// host waits for nothing else. Throws std::bad_alloc.
-void queue_unnamed_work(guarded& state) {
-    for (copy& each : state.copies) {
-        const space where = space::from_id(each.where);
-        if (each.is_out && each.placed == placement::shared) {
-            reserve_queued_work(state, where);
-            queue_work_of(state, where, state.whole(), true, {});
-        }
-        each.is_out = false;
-    }
-    state.any_out = false;
-}
-
 /// Forgets all that is known of the content, which is of so many bytes from now on.
 void forget(guarded& state, std::size_t bytes) noexcept {
     seldom_used& seldom = *state.seldom;
@@ -82,7 +68,11 @@ bool forget_views(core& of) {
     wait_for_claims(through);
     forget_names(of, *through);
     if (through->peers() || of.has_other_handles()) return false;
-    if (through->any_out) queue_unnamed_work(*through);
+    try {
+        if (through->any_out) queue_unnamed_work(*through);
+    } catch (const std::bad_alloc&) {
+        return false;
+    }
     forget(*through, of.bytes);
     return true;
 }

@@ -207,6 +207,7 @@ void discard(core& of, space where, const region& part) {
         way.keep_others_off();
         return end_lending(through, asked, check);
     }
+    if (through->any_out) queue_unnamed_work(*through);
     wait_for_all_work(through, all ? through->room() : part, asked);
     check();  // the lock was let go of
     if (all) return drop_copy(*through, where);

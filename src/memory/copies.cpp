@@ -102,18 +102,6 @@ void copies::hand_out(space_id where) noexcept {
     }
 }
 
-void copies::wait_for_unnamed_work() const noexcept {
-    for (const copy& each : list_.copies) {
-        const bool in_host_memory = each.placed == placement::shared && each.lender == coherence::host;
-        if (!each.is_out || !each.queues || !in_host_memory) continue;
-        if (find(coherence::host)->memory->is_kept_for_work()) continue;
-        try {
-            backends::device_of(space::from_id(each.where)).record_later({}).wait();
-        } catch (const std::exception&) {  // the device has gone, and what was on it
-        }
-    }
-}
-
 void copies::free(space_id where) noexcept {
     const copy* const there = find(where);
     if (!there || used_by_others(where)) return;

@@ -152,9 +152,6 @@ public:
     /// use its memory.
     void hand_out(coherence::space_id where) noexcept;
 
-    /// Waits for such work in the host's memory, which may be used for anything once it has gone.
-    void wait_for_unnamed_work() const noexcept;
-
     /// Returns whether other copies use the memory of the copy at `where`.
     bool used_by_others(coherence::space_id where) const noexcept;
 

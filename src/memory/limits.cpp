@@ -96,28 +96,28 @@ residents::place residents::add(resident& added) {
 
 void residents::remove(place gone) noexcept {
     const std::scoped_lock lock(mutex_);
-    const bool has_changed = !gone->stands.load();
+    const bool has_changed = !gone->in_lines.load();
     leave_lines(*gone);
     (has_changed ? changed_ : looked_at_).erase(gone);
 }
 
 void residents::move_to_changed(place of) noexcept {
     const std::scoped_lock lock(mutex_);
-    if (!of->stands.load()) return;
+    if (!of->in_lines.load()) return;
     leave_lines(*of);
     changed_.splice(changed_.begin(), looked_at_, of);
 }
 
 void residents::leave_lines(entry& of) noexcept {
-    const std::unique_ptr<places> left(of.stands.exchange(nullptr));
+    const std::unique_ptr<places> left(of.in_lines.exchange(nullptr));
     if (!left) return;
     for (const auto& [where, at] : *left) lines_[where].erase(at);
 }
 
 /// Puts a buffer that has changed into the lines that it stands in now. Returns false where a thread is at work on it.
 bool residents::join_lines(entry& of) {
-    of.stands = new places;  // first: what changes from now on is for the next look
-    places& joined = *of.stands.load();
+    of.in_lines = new places;  // first: what changes from now on is for the next look
+    places& joined = *of.in_lines.load();
     resident::departures found;
     if (!of.of->look(found)) return false;
     joined.reserve(found.size());

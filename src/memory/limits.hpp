@@ -116,9 +116,8 @@ public:
         explicit entry(resident& which) noexcept : of(&which) { use_now(used); }
 
         resident* of;
-        std::uint64_t used = 0;  // see use_now(). The buffer's lock guards it
-        std::atomic<places*> stands{
-            nullptr};  // where it stands in line; null where it has changed since it was looked at
+        std::uint64_t used = 0;                  // see use_now(). The buffer's lock guards it
+        std::atomic<places*> in_lines{nullptr};  // its places there; null where it has changed since it was looked at
     };
     using place = std::list<entry>::iterator;
 
@@ -130,7 +129,7 @@ public:
 
     /// Notes that the buffer's copies, or those who hold them, may be others now. Its lock is held.
     void note_change(place of) noexcept {
-        if (of->stands.load(std::memory_order_relaxed)) move_to_changed(of);
+        if (of->in_lines.load(std::memory_order_relaxed)) move_to_changed(of);
     }
 
     struct outcome {

@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 #include <thread>
+#include <utility>
 
 #include "contract/contract.hpp"
 #include "unibuf/memory_pool.hpp"
@@ -144,13 +145,15 @@ private:
 };
 
 TEST_P(queued_work_contract, by_a_handle_is_done_before_the_hosts_memory_goes) {
-    for (const std::size_t size : {std::size_t{1024}, std::size_t{16384}}) {
+    for (const auto& [size, discards] :
+         {std::pair(1024U, false), std::pair(16384U, false), std::pair(1024U, true), std::pair(16384U, true)}) {
         alignas(16384) std::array<std::byte, 16384> memory{};
         std::optional<work_by_handle> work;
         {
             buffer b = buffer::over(std::span(memory).first(size), nullptr);
             b.read(where_).release();
             work.emplace(b, GetParam(), where_);
+            if (discards) b.discard(where_);
         }
         const bytes left(memory.data(), memory.data() + size);
         work.reset();

@@ -131,5 +131,24 @@ TEST_F(refused_leases, move_nothing_where_two_versions_are_newest) {
     expect_refused([&] { lease_together(b.to_read(device), other.to_read(host)); });
 }
 
+/// A driver that is handed a queue of another one may end the process.
+TEST(a_named_queue, is_handed_to_no_second_device) {
+    const space first = fake_device::get({}).where();
+    const space second("debug:0");
+    int any = 0;
+    buffer b(128);
+    {
+        const auto written = b.write(first, {.count = 64});
+        kernel_write(written.native(), 0, of(64, 1));
+    }
+    put(b, of(64, 2), second, 64);
+    const failure refused = failure_of([&] { b.read(host, {.on = queue{&any}}); });
+    EXPECT_EQ(refused.code, error_code::invalid_argument);
+    EXPECT_NE(refused.message.find("bytes come from"), std::string::npos) << refused.message;
+    bytes wanted = of(128, 1);
+    std::fill_n(wanted.begin() + 64, 64, std::byte{2});
+    EXPECT_EQ(content(b), wanted);
+}
+
 }  // namespace
 }  // namespace unibuf::test::refusal_test

@@ -47,7 +47,7 @@ arena& small_pinned(space by) {
 
 class part_of_block final : public pinned_memory {
 public:
-    part_of_block(arena& of, std::size_t bytes) : part_of_block(of, of.allocate(bytes), bytes) {}
+    part_of_block(space by, arena& of, std::size_t bytes) : part_of_block(by, of, of.allocate(bytes), bytes) {}
     ~part_of_block() override { of_.free(handle(), bytes_, is_out()); }
     part_of_block(const part_of_block&) = delete;
     part_of_block& operator=(const part_of_block&) = delete;
@@ -57,8 +57,8 @@ public:
     }
 
 private:
-    part_of_block(arena& of, arena::place at, std::size_t bytes)
-        : pinned_memory(reinterpret_cast<std::byte*>(at.address)), of_(of), block_(at.block), bytes_(bytes) {}
+    part_of_block(space by, arena& of, arena::place at, std::size_t bytes)
+        : pinned_memory(reinterpret_cast<std::byte*>(at.address), by), of_(of), block_(at.block), bytes_(bytes) {}
 
     arena& of_;
     std::uintptr_t block_;
@@ -67,8 +67,8 @@ private:
 
 class own_block final : public pinned_memory {
 public:
-    explicit own_block(std::unique_ptr<pinned_block> made)
-        : pinned_memory(reinterpret_cast<std::byte*>(made->address())), made_(std::move(made)) {}
+    own_block(space by, std::unique_ptr<pinned_block> made)
+        : pinned_memory(reinterpret_cast<std::byte*>(made->address()), by), made_(std::move(made)) {}
     ~own_block() override {
         if (!is_out()) kept_blocks::instance().keep(std::move(made_));
     }
@@ -83,7 +83,7 @@ private:
 };
 
 std::unique_ptr<memory> make_own_block(space by, std::size_t bytes) {
-    return std::make_unique<own_block>(kept_blocks::instance().make(by, bytes));
+    return std::make_unique<own_block>(by, kept_blocks::instance().make(by, bytes));
 }
 
 }  // namespace
@@ -91,7 +91,7 @@ std::unique_ptr<memory> make_own_block(space by, std::size_t bytes) {
 std::unique_ptr<memory> allocate_pinned(space by, std::size_t bytes) {
     arena& parts = small_pinned(by);
     try {
-        if (parts.serves(bytes)) return std::make_unique<part_of_block>(parts, bytes);
+        if (parts.serves(bytes)) return std::make_unique<part_of_block>(by, parts, bytes);
         return make_own_block(by, bytes);
     } catch (const error& failure) {
         if (failure.code() != error_code::out_of_memory) throw;

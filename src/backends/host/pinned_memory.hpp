@@ -21,14 +21,15 @@ public:
     bool whole_pages() const noexcept override { return true; }
     bool is_populated() const noexcept override { return true; }
     void hand_out() noexcept override { is_out_ = true; }
-    bool is_kept_for_work() const noexcept override { return true; }
+    bool keeps_for_work_of(space where) const noexcept override { return where == by_; }
 
 protected:
-    using addressed_memory::addressed_memory;
+    pinned_memory(std::byte* address, space by) noexcept : addressed_memory(address), by_(by) {}
 
     bool is_out() const noexcept { return is_out_; }
 
 private:
+    space by_;
     bool is_out_ = false;
 };
 
