@@ -75,17 +75,16 @@ void ask_guards_about(const guarded& state, const request& asked, std::span<cons
 /// Throws where bytes come from several devices to the host, and a queue is named: it is one device's.
 void check_queue_is_of_all(const request& asked, std::span<const coherence::step> steps) {
     if (!asked.on || asked.where != host || asked.queue_of != host) return;
-    std::optional<coherence::space_id> first;
+    coherence::space_id first = no_space;
     for (const coherence::step& each : steps) {
         if (each.does != coherence::step::kind::move && each.does != coherence::step::kind::publish) continue;
         const coherence::space_id executor = executor_of(each);
-        if (first.value_or(executor) != executor) {
-            throw error(error_code::invalid_argument,
-                        fmt::format("{} was asked for, and a queue was named, but bytes come from {} and from {}: name "
-                                    "none, or sync the bytes of each first",
-                                    describe(asked), space::from_id(*first).name(), space::from_id(executor).name()));
-        }
-        first = executor;
+        if (first == no_space) first = executor;
+        if (executor == first) continue;
+        throw error(error_code::invalid_argument,
+                    fmt::format("{} was asked for, and a queue was named, but bytes come from {} and from {}: name "
+                                "none, or sync the bytes of each first",
+                                describe(asked), space::from_id(first).name(), space::from_id(executor).name()));
     }
 }
 
