@@ -18,9 +18,14 @@ using selector = objc_selector;
 /// A method is called with the object, its own name, and its arguments.
 using method = void();
 
+/// A class. Its methods stay until the process has ended, as a runtime's do: buffers may go when static objects do.
 struct type {
+    using named = std::map<std::string, method*>;
+
+    type(const char* of, named all) : name(of), methods(*new named(std::move(all))) {}
+
     const char* name;
-    std::map<std::string, method*> methods;
+    const named& methods;
 };
 
 /// An object begins with one reference.
