@@ -72,7 +72,7 @@ def draw(curves, file):
     from matplotlib import pyplot as plt
 
     plt.rcParams["svg.hashsalt"] = "unibuf"  # so that the same figures make the same file
-    kinds = list(dict.fromkeys(kind for kind, _ in curves))
+    kinds = [each for each in ("flat", "logarithmic", "linear") if any(kind == each for kind, _ in curves)]
     figure, panels = plt.subplots(1, len(kinds), squeeze=False, figsize=(10, 3.6), layout="constrained")
     for kind, axes in zip(kinds, panels[0], strict=True):
         of_kind = [points for each, points in curves if each == kind]
