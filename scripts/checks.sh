@@ -16,11 +16,13 @@ row() {
     [[ $1 != FAIL ]] || failed=1
 }
 
+is_asked_for() { [[ -z ${ONLY:-} || " $ONLY " == *" $1 "* ]]; }
+
 # run PART COMMAND...: its output is shown; a row says how it ended, with its seconds and its last line.
 run() {
     local part=$1 log=$build/$1.log status=0 begin=$SECONDS said
     shift
-    [[ -z ${ONLY:-} || " $ONLY " == *" $part "* ]] || return 0
+    is_asked_for "$part" || return 0
     title "$part"
     "$@" 2>&1 | tee "$log" || status=$?
     said="$((SECONDS - begin)) s: $(tail -n 1 "$log")"
