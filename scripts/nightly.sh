@@ -14,7 +14,7 @@ mkdir -p "$build"
 # part PART COMMAND...: runs it, and adds a row to tests/nightly.txt. The rows of a part are its last pass, and its last failure since. A "+"
 # behind the commit says that the tree had changes that were not committed.
 part() {
-    local noted=tests/nightly.txt begin=$SECONDS verdict=passed passed_before= changed='' others
+    local noted=tests/nightly.txt begin=$SECONDS verdict=passed passed_before="" changed='' others
     is_asked_for "$1" || return 0
     [[ -z $(git status --porcelain -- . ":!$noted") ]] || changed=+
     run "$@" || verdict=FAILED
