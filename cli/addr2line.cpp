@@ -1,4 +1,4 @@
-// cli/addr2line.cpp
+// cli/addr2line.cpp: asks addr2line about a program that a trace names.
 #include "addr2line.hpp"
 
 #include <fcntl.h>

@@ -1,4 +1,4 @@
-// cli/child_linux.cpp
+// cli/child_linux.cpp: what is asked of the operating system about a program that the tool starts, on Linux.
 #include <sys/resource.h>
 
 #include "child.hpp"

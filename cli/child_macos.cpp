@@ -1,4 +1,4 @@
-// cli/child_macos.cpp
+// cli/child_macos.cpp: what is asked of the operating system about a program that the tool starts, on macOS.
 #include "child.hpp"
 
 namespace unibuf_cli {

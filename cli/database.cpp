@@ -1,4 +1,4 @@
-// cli/database.cpp
+// cli/database.cpp: a trace as a database of SQLite, for traces of millions of events.
 #include "database.hpp"
 
 #include <fmt/format.h>

@@ -1,4 +1,4 @@
-// cli/devices.cpp
+// cli/devices.cpp: `unibuf devices` shows every space, what its memory can do, and why a missing one is missing.
 #include "devices.hpp"
 
 #include <fmt/format.h>

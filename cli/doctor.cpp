@@ -1,4 +1,4 @@
-// cli/doctor.cpp
+// cli/doctor.cpp: `unibuf doctor` says what a program could do better.
 #include "doctor.hpp"
 
 #include <fmt/format.h>

@@ -1,4 +1,4 @@
-// cli/explain.cpp
+// cli/explain.cpp: `unibuf explain` says what an error means, and what to do.
 #include "explain.hpp"
 
 #include <fmt/format.h>

@@ -1,4 +1,4 @@
-// cli/export.cpp
+// cli/export.cpp: `unibuf export` writes a trace in the formats of other tools.
 #include "export.hpp"
 
 #include <fmt/format.h>

@@ -1,4 +1,4 @@
-// cli/lines.cpp
+// cli/lines.cpp: the lines of a program's source that its addresses belong to.
 #include "lines.hpp"
 
 #include <fmt/format.h>

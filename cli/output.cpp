@@ -1,4 +1,4 @@
-// cli/output.cpp
+// cli/output.cpp: functions that all subcommands print with.
 #include "output.hpp"
 
 #include <fmt/format.h>

@@ -1,4 +1,4 @@
-// cli/output_file.cpp
+// cli/output_file.cpp: the file that a subcommand writes, which takes the place of no stranger's.
 #include "output_file.hpp"
 
 #include <fmt/format.h>

@@ -1,4 +1,4 @@
-// cli/page.cpp
+// cli/page.cpp: writes a trace as a page for a browser.
 #include "page.hpp"
 
 #include <algorithm>

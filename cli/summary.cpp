@@ -1,4 +1,4 @@
-// cli/summary.cpp
+// cli/summary.cpp: sums up a trace.
 #include "summary.hpp"
 
 #include <fmt/format.h>

@@ -15,8 +15,8 @@ else()
 endif()
 
 # The calls that an access of current bytes makes are between these.
-set(access_path buffer/buffer buffer/core buffer/holds buffer/leases buffer/lock buffer/passage buffer/usual_answer buffer/work_list
-           coherence/directory memory/copies)
+set(access_path access/ends access/lock access/passage access/queued_work access/usual_answer buffer/core buffer/holds buffer/work_list
+           coherence/directory memory/copies verbs/buffer verbs/leases)
 list(TRANSFORM access_path REPLACE "(.+)" "${PROJECT_SOURCE_DIR}/src/\\1.cpp")
 
 add_library(unibuf_objects OBJECT ${sources})

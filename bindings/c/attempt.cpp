@@ -1,4 +1,4 @@
-// attempt.cpp
+// attempt.cpp: turns exceptions into a status, and keeps the message of this thread.
 #include "attempt.hpp"
 
 #include <new>

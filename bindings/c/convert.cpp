@@ -1,4 +1,4 @@
-// convert.cpp
+// convert.cpp: converts the values of unibuf.h into those of C++.
 #include "convert.hpp"
 
 #include <array>

@@ -4,15 +4,13 @@
 #include <memory>
 #include <unibuf/holder.hpp>
 #include <utility>
-#include <variant>
 
 #include "callers_context.hpp"
 #include "convert.hpp"
 #include "handles.hpp"
 
 struct unibuf_held {
-    std::variant<unibuf::host_view<std::byte>, unibuf::copy_view> copy;
-    std::size_t bytes;
+    unibuf::copy_view copy;
 };
 
 namespace unibuf::c {
@@ -35,14 +33,9 @@ unibuf_status unibuf_hold(unibuf_buffer* buffer, unibuf_space where, size_t offs
         hand_out(held, "a place for what is held", [&]() -> unibuf_held {
             unibuf::buffer& bytes = bytes_of(buffer);
             const unibuf::space at = space_of(where);
-            if (at == unibuf::host && bytes.options().access != unibuf::host_access::read_only) {
-                auto view = bytes.host_view(offset, size);
-                const std::size_t count = view.size();
-                return {std::move(view), count};
-            }
-            auto view = bytes.copy_view(at, offset, size);
-            const std::size_t count = view.native().bytes;
-            return {std::move(view), count};
+            const bool writes = at == unibuf::host && bytes.options().access != unibuf::host_access::read_only;
+            if (writes) return {bytes.host_view(offset, size)};
+            return {bytes.copy_view(at, offset, size)};
         });
     });
 }
@@ -52,9 +45,7 @@ unibuf_status unibuf_capture_upload(unibuf_buffer* buffer, unibuf_space where, c
     return attempt([&] {
         hand_out(held, "a place for what is held", [&]() -> unibuf_held {
             unibuf::buffer& of = bytes_of(buffer);
-            auto view = of.capture_upload(space_of(where), access_options_of(of, options));
-            const std::size_t count = view.native().bytes;
-            return {std::move(view), count};
+            return {of.capture_upload(space_of(where), access_options_of(of, options))};
         });
     });
 }
@@ -62,26 +53,18 @@ unibuf_status unibuf_capture_upload(unibuf_buffer* buffer, unibuf_space where, c
 unibuf_status unibuf_held_native(const unibuf_held* held, unibuf_native* native) {
     return attempt([&] {
         unibuf_native& result = given(native, "a place for the handle");
-        const auto& copy = given(held, "what is held").copy;
-        if (const auto* view = std::get_if<unibuf::copy_view>(&copy)) {
-            result = shown(view->native());
-        } else {
-            result = {UNIBUF_HOST, reinterpret_cast<std::uintptr_t>(unibuf_held_data(held)), 0, held->bytes};
-        }
+        result = shown(given(held, "what is held").copy.native());
     });
 }
 
-void* unibuf_held_data(const unibuf_held* held) {
-    if (!held) return nullptr;
-    return std::visit([](const auto& view) -> void* { return view.data(); }, held->copy);
-}
+void* unibuf_held_data(const unibuf_held* held) { return held ? held->copy.data() : nullptr; }
 
 unibuf_status unibuf_held_by(unibuf_held* held, const unibuf_holder* holder) {
     return attempt([&] {
         auto& copy = given(held, "what is held").copy;
         given(given(holder, "a holder").let_go, "a function that lets go");
         const auto context = std::make_shared<holder_of_copy>(*holder);
-        std::visit([&](auto& view) { view.held_by({ask_to_let_go, context}); }, copy);
+        copy.held_by({ask_to_let_go, context});
         context->keep();
     });
 }

@@ -1,4 +1,4 @@
-// queues.cpp
+// queues.cpp: the queues that a program has named, so that a pointer to something else is told from one.
 #include "queues.hpp"
 
 #include <exception>

@@ -34,7 +34,7 @@ class registry;
 namespace detail {
 
 struct rectangle;
-struct request;
+struct access_request;
 
 struct delete_rectangle {
     UNIBUF_API void operator()(const rectangle* of) const noexcept;
@@ -222,7 +222,7 @@ public:
     UNIBUF_INLINED unibuf::host_view<std::byte> host_view(std::size_t offset = 0, std::size_t bytes = rest) {
         return unibuf::host_view<std::byte>(hold_host(offset, bytes));
     }
-    detail::host_bytes hold_host(std::size_t offset, std::size_t bytes);
+    unibuf::copy_view hold_host(std::size_t offset, std::size_t bytes);
 
     /// Returns the default device's copy, for reading, or for writing that mark_device_dirty tells of. It waits for
     /// queued work on the bytes, also for such as reads them.
@@ -350,7 +350,7 @@ private:
     void sync(space where, std::size_t offset, std::size_t bytes);
     void fill_at(std::span<const std::byte> pattern, std::optional<space> where);
     static void copy(const buffer& source, std::size_t from, buffer& target, std::size_t to, std::size_t bytes);
-    detail::request request_of(space where, access what, const access_options& options) const;
+    detail::access_request request_of(space where, access what, const access_options& options) const;
     byte_lease acquire_by_lock(space where, access what, const access_options& options) const;
     std::byte* host_by_lock();
     const std::byte* host_to_read_by_lock() const;

@@ -85,6 +85,10 @@ inline std::optional<std::uint64_t> news_of(const event& of) noexcept {
     return of.news == 0 ? std::nullopt : std::optional(of.news - 1);
 }
 
+/// Returns whether the event's bytes may be others after it. What the host writes through a pointer is `found`, or
+/// `assumed`, later.
+UNIBUF_API bool writes(const event& of) noexcept;
+
 /// Returns what the threads' recorders hold, oldest first. Any thread.
 UNIBUF_API std::vector<event> recorded_events();
 
@@ -150,6 +154,10 @@ struct trace_file {
     UNIBUF_API std::string buffer_name(std::uint64_t id) const;  // "buffer #3", "buffer #3: density (480 x 640, <f4)"
     UNIBUF_API std::string site_name(std::uint64_t site) const;
 };
+
+/// Returns what happened, and where the program asked for it, as a sentence. `names` may be empty, as of a recorder's
+/// events.
+UNIBUF_API std::string describe(const event& of, const trace_file& names = {});
 
 /// The file may come from anywhere: events that cannot be are left out. A rectangle of more than 2^20 rows, or behind
 /// 2^24 rows of others, is `hull_only`. Throws error(invalid_argument) where the file cannot be read, or is no trace.

@@ -1,4 +1,4 @@
-// backends/arena.cpp
+// backends/arena.cpp: small allocations from large blocks, so that many of them do not cost as many calls of a driver.
 #include "backends/arena.hpp"
 
 #include <algorithm>

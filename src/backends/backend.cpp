@@ -77,15 +77,15 @@ fence memory::publish_to_device(std::size_t, std::size_t, access, queue) { retur
 
 memory_info device::memory_now() { return {.total = about().memory_bytes, .free = {}}; }
 
-std::unique_ptr<memory> device::allocate_visible(const request&) {
+std::unique_ptr<memory> device::allocate_visible(const allocation_request&) {
     throw error(error_code::unsupported, about().description + " has no memory that the host can address");
 }
 
-std::unique_ptr<memory> device::alias(std::span<std::byte>, const request&) {
+std::unique_ptr<memory> device::alias(std::span<std::byte>, const allocation_request&) {
     throw error(error_code::unsupported, about().description + " cannot use the host's memory in place");
 }
 
-std::unique_ptr<memory> device::borrow(memory&, const request&) { return nullptr; }
+std::unique_ptr<memory> device::borrow(memory&, const allocation_request&) { return nullptr; }
 
 void device::move_many(direction way, std::span<const move_of> moves, fences& done) {
     for (const auto& [of, offset, host] : moves) {

@@ -51,7 +51,7 @@ struct traits {
 inline constexpr std::byte poison{0xDB};
 
 /// A request says how much memory is wanted, and what it will be used for.
-struct request {
+struct allocation_request {
     std::size_t bytes = 0;     // never 0
     bool whole_pages = false;  // at the host: pages that hold nothing else, so that a device can pin or use them
     host_access access = host_access::read_write;
@@ -240,15 +240,15 @@ public:
     virtual void trim() {}
 
     /// Allocates memory of this device alone.
-    virtual std::unique_ptr<memory> allocate(const request& what) = 0;
+    virtual std::unique_ptr<memory> allocate(const allocation_request& what) = 0;
 
     /// Allocates memory of this device that the host addresses too. It is visible to the host first: the device sees
     /// what the host has written after publish_to_device.
-    virtual std::unique_ptr<memory> allocate_visible(const request& what);
+    virtual std::unique_ptr<memory> allocate_visible(const allocation_request& what);
 
     /// Makes this device's use of the host's memory, which outlives the result. It is visible to the host first: the
     /// device sees what the host has written after publish_to_device.
-    virtual std::unique_ptr<memory> alias(std::span<std::byte> host, const request& what);
+    virtual std::unique_ptr<memory> alias(std::span<std::byte> host, const allocation_request& what);
 
     /// Makes this device's use of memory that another device has allocated, which outlives the result: no byte moves
     /// between the two then. Null where this device has no way to it; throws where there is one, and it fails.
@@ -257,7 +257,7 @@ public:
     /// device's turn and `publish_to_host` the lender's. Each is ordered, without the fence that it returns, after all
     /// work that was submitted to the one whose turn ends; what the other one does next waits for that fence. The
     /// handle may be another one in each turn; between turns nobody asks this memory for anything else.
-    virtual std::unique_ptr<memory> borrow(memory& of_another, const request& what);
+    virtual std::unique_ptr<memory> borrow(memory& of_another, const allocation_request& what);
 
     /// Carries out memory::write or memory::read for all of these, which are apart and of this device, in as few calls
     /// of the driver as it can. What was queued is done after all of `done`, also where it throws.

@@ -1,4 +1,4 @@
-// backends/copy_parts.cpp
+// backends/copy_parts.cpp: many copies by the CPU.
 #include "backends/copy_parts.hpp"
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// backends/holes.cpp
+// backends/holes.cpp: finds, gives out and joins the free ranges in the blocks of an arena.
 #include "backends/holes.hpp"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// backends/many_fences.cpp
+// backends/many_fences.cpp: work that is started piece by piece, as one.
 #include "backends/many_fences.hpp"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// backends/pattern.cpp
+// backends/pattern.cpp: a pattern, repeated.
 #include "backends/pattern.hpp"
 
 #include <algorithm>

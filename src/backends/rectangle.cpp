@@ -1,4 +1,4 @@
-// backends/rectangle.cpp
+// backends/rectangle.cpp: rectangles of bytes, how drivers take them, and their copies by the CPU.
 #include "backends/rectangle.hpp"
 
 #include <cstring>

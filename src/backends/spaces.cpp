@@ -1,4 +1,4 @@
-// backends/spaces.cpp
+// backends/spaces.cpp: the table of this process's spaces, and how names lead to them.
 #include "backends/spaces.hpp"
 
 #include <fmt/format.h>

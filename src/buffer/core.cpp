@@ -1,16 +1,9 @@
-// buffer/core.cpp: how a buffer begins and ends, and what it tells of itself.
+// buffer/core.cpp: how a buffer begins, who has handles of it, and what it tells of itself.
 #include "buffer/core.hpp"
 
 #include <fmt/format.h>
 
-#include "backends/spaces.hpp"
-#include "buffer/lock.hpp"
-#include "buffer/passage.hpp"
-#include "buffer/peer_access.hpp"
-#include "buffer/recording.hpp"
-#include "coherence/state.hpp"
 #include "process/only_library.hpp"
-#include "trace/contents.hpp"
 #include "unibuf/error.hpp"
 
 namespace unibuf::detail {
@@ -45,35 +38,6 @@ core::core(std::size_t size_bytes, const buffer_options& options)
 core::core(std::size_t size_bytes, const buffer_options& options, std::unique_ptr<pool_tag> of)
     : gate(size_bytes), state_(size_bytes, of->key.size_class, options, *this) {
     state_.with_seldom_used().pooled = std::move(of);
-}
-
-core::~core() {
-    handles_.store(ending, std::memory_order_release);
-    if (state_.peers()) leave_peers(*this);
-    // Whoever attaches what processes share has waited for what was newer here.
-    if (state_.named) state_.seldom->forget_names(*this);
-    if (state_.resident) residents::instance().remove(state_.among_residents);
-    state_.holds.work().any([this](const coherence::queued_work& each, const work& under_way) {
-        if (may_go_before(under_way, each.where)) return false;
-        try {
-            under_way.done.wait();
-        } catch (...) {  // the bytes are going anyway
-        }
-        return false;
-    });
-    if (state_.any_out) wait_for_unnamed_work(state_);
-    for (const copy& each : state_.copies) record_release(state_, each);
-    if (trace::is_close()) trace::forget_contents(id());
-    state_.seldom.reset();  // host_writes watches the host's copy
-    state_.copies.free_all();
-}
-
-/// Returns whether the driver keeps the memory that the program's work uses until that is done. An event of the
-/// program's own may stand for work that is not submitted yet.
-bool core::may_go_before(const work& under_way, coherence::space_id where) const noexcept {
-    const copy* const there = state_.copies.find(where);
-    return !under_way.transfer && !under_way.unordered && there && there->placed == placement::mirrored &&
-           backends::device_of(space::from_id(where)).about().frees_behind_work;
 }
 
 std::string guarded::name() const { return fmt::format("buffer #{} ({} bytes)", id, whole().size()); }
@@ -121,13 +85,6 @@ void core::will_be_named(void (*forget)(const core&)) {
     state_.named = true;
 }
 
-buffer_state core::state() {
-    const std::scoped_lock guard(mutex_);
-    if (state_.peers()) return state_among_peers(state_);
-    if (!state_.any_exposed) return coherence::state_of(state_.directory, state_.copies.allocated());
-    return coherence::state_of(state_.writes()->look(), state_.copies.allocated());
-}
-
 statistics core::statistics() const {
     const std::scoped_lock guard(mutex_);
     const seldom_used* const seldom = state_.seldom.get();
@@ -153,9 +110,9 @@ std::size_t core::ranges() const {
 
 placement_info core::placement(space where) const {
     const std::scoped_lock guard(mutex_);
-    const copy* const there = state_.copies.find(where.id());
-    check_allocated(state_, there, where, "its placement");
-    placement_info result = state_.copies.placement_of(*there);
+    const copy* const its_copy = state_.copies.find(where.id());
+    check_allocated(state_, its_copy, where, "its placement");
+    placement_info result = state_.copies.placement_of(*its_copy);
     result.writes_found = where == host && state_.writes() && state_.writes()->finds_writes();
     return result;
 }
@@ -180,6 +137,13 @@ void core::check_has_copy() const {
     if (state_.copies.allocated() != 0) return;
     throw error(error_code::not_allocated,
                 name() + ": to synchronize was asked for, but it has no copy yet: access it first");
+}
+
+void check_allocated(const guarded& state, const copy* its_copy, space where, const char* verb) {
+    if (its_copy) return;
+    throw error(error_code::not_allocated, fmt::format("{}: {} was asked for, but there is no copy at {} yet: access "
+                                                       "it first",
+                                                       state.name(), verb, where.name()));
 }
 
 constinit gate no_buffer{0};

@@ -109,6 +109,7 @@ struct guarded {
 
     /// Notes that the program has a handle of the copy without a lease: see copies::hand_out.
     void hand_out(space where) noexcept {
+        if (where == host) return;
         copies.hand_out(where.id());
         any_out = true;
     }
@@ -149,8 +150,8 @@ struct guarded {
     /// Returns whether the space uses the host's memory.
     bool shares_host(space where) const noexcept {
         if (where == host) return true;
-        const copy* const there = copies.find(where.id());
-        return there && there->placed == placement::shared && !there->borrows();
+        const copy* const its_copy = copies.find(where.id());
+        return its_copy && its_copy->placed == placement::shared && !its_copy->borrows();
     }
 
     /// Returns whether pointers to the host's copy are out, and lead to the memory of the copy at `where`.
@@ -238,6 +239,9 @@ private:
     std::atomic<std::uint32_t> handles_ = 1;
     guarded state_;
 };
+
+/// Throws error(not_allocated) where there is no copy.
+void check_allocated(const guarded& state, const copy* its_copy, space where, const char* verb);
 
 /// Returns the buffer of a handle. Throws error(invalid_argument) where the handle was moved from.
 core& core_of(gate* of);

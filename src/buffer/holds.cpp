@@ -190,9 +190,9 @@ holder holds::remove_holder(std::uint64_t ticket) noexcept {
     return gone ? std::move(gone.mapped().who) : holder{};
 }
 
-std::pair<std::uint64_t, holder> holds::holder_after(std::uint64_t asked, space where, const region& part) const {
+std::pair<std::uint64_t, holder> holds::holder_after(std::uint64_t request, space where, const region& part) const {
     if (!undeclared_) return {};
-    for (auto each = undeclared_->holders.upper_bound(asked); each != undeclared_->holders.end(); ++each) {
+    for (auto each = undeclared_->holders.upper_bound(request); each != undeclared_->holders.end(); ++each) {
         const named_holder& found = each->second;
         if (found.where == where && part.overlaps(found.of->part)) return {each->first, found.who};
     }
@@ -225,23 +225,24 @@ void holds::remove_standing(std::uint64_t ticket) noexcept {
     std::erase_if(undeclared_->standing_holds, [&](const standing& each) { return each.ticket == ticket; });
 }
 
-std::uint64_t holds::add_upload(byte_range range, space where) {
+void holds::add_upload(const held_view& of, byte_range range, space where) {
     held_ranges& readers = readers_at(coherence::host);
-    const std::uint64_t ticket = next_ticket();
     held_view& pinning = readers.add_view({range});
     try {
-        with_undeclared().uploads.push_back({ticket, range, where, &pinning});
+        with_undeclared().uploads.push_back({&of, range, where, &pinning});
     } catch (...) {
         readers.end_view(pinning);
         throw;
     }
-    return ticket;
 }
 
-void holds::remove_upload(std::uint64_t ticket) noexcept {
-    const auto gone = std::ranges::find(undeclared_->uploads, ticket, &captured_upload::ticket);
-    readers_at(coherence::host).end_view(*gone->pinning);
-    undeclared_->uploads.erase(gone);
+void holds::end_view(coherence::space_id where, held_view& ended) noexcept {
+    const auto upload = std::ranges::find(undeclared_->uploads, &ended, &captured_upload::of);
+    if (upload != undeclared_->uploads.end()) {
+        readers_at(coherence::host).end_view(*upload->pinning);
+        undeclared_->uploads.erase(upload);
+    }
+    (ended.writes_host ? writers_of_host() : readers_at(where)).end_view(ended);
 }
 
 const captured_upload* holds::upload_of(const region& part) const noexcept {

@@ -25,10 +25,10 @@
 #include "buffer/holds_by_space.hpp"
 #include "buffer/named_queue.hpp"
 #include "buffer/work_list.hpp"
+#include "coherence/held_ranges.hpp"
 #include "coherence/range_tree.hpp"
 #include "coherence/region.hpp"
 #include "coherence/spaces.hpp"
-#include "tracking/held_ranges.hpp"
 #include "unibuf/detail/gate.hpp"
 #include "unibuf/detail/view_tag.hpp"
 #include "unibuf/error.hpp"
@@ -81,7 +81,7 @@ struct standing {
 /// A graph of the program may copy the range from the host's memory to the copy at `where` at any time. Meanwhile the
 /// bytes are written at the host alone: elsewhere a launch would overwrite them.
 struct captured_upload {
-    std::uint64_t ticket = 0;
+    const held_view* of = nullptr;  // the program's view of the copy at `where`, until whose end this lasts
     byte_range range{};
     space where{};
     held_view* pinning = nullptr;  // keeps the host's copy where it is
@@ -91,10 +91,8 @@ struct captured_upload {
 std::string describe(const hold& of);
 
 /// The tag of a view has the address of what is held for it.
-inline view_tag tag_of(const held_view& of, std::uint64_t upload = 0) noexcept {
-    return {.shown = reinterpret_cast<std::uintptr_t>(&of), .upload = upload};
-}
-inline held_view& view_of(const view_tag& tag) noexcept { return *reinterpret_cast<held_view*>(tag.shown); }
+inline view_tag tag_of(const held_view& of) noexcept { return {.held = reinterpret_cast<std::uintptr_t>(&of)}; }
+inline held_view& view_of(const view_tag& tag) noexcept { return *reinterpret_cast<held_view*>(tag.held); }
 
 /// A holder of a view, who can be asked to let go of it.
 struct named_holder {
@@ -203,7 +201,12 @@ public:
     void end_all_pointers() noexcept;
 
     /// Adds a view that keeps its bytes from standing holds elsewhere which are there now.
-    held_view& show(held_ranges& in, const region& part) { return in.add_view({part, next_ticket()}); }
+    held_view& show(held_ranges& in, const region& part) {
+        return in.add_view({.part = part, .number = next_ticket(), .writes_host = &in == &writers_of_host()});
+    }
+
+    /// Ends a view of the copy at `where`, and the upload that lasts as long.
+    void end_view(coherence::space_id where, held_view& ended) noexcept;
 
     /// Returns what takes bytes at `where` from standing holds elsewhere, and is seen by nobody else.
     held_ranges& quiet_at(coherence::space_id where) { return with_undeclared().quiet.at(where); }
@@ -227,7 +230,7 @@ public:
 
     /// Returns the first holder after the one with the ticket `asked`, and its ticket, among those of views that share
     /// a byte with `part` of the copy at `where`; 0 as its ticket where there is none.
-    std::pair<std::uint64_t, holder> holder_after(std::uint64_t asked, space where, const region& part) const;
+    std::pair<std::uint64_t, holder> holder_after(std::uint64_t request, space where, const region& part) const;
 
     /// Returns whether there are pointers, handles and views at most.
     bool are_plain() const noexcept {
@@ -241,9 +244,9 @@ public:
     /// Counts up, and returns the count: views and standing holds are compared by it.
     std::uint64_t next_ticket() { return ++with_undeclared().last; }
 
-    /// Notes an upload, which keeps the host's copy where it is; that at `where` is kept by a view.
-    std::uint64_t add_upload(byte_range range, space where);
-    void remove_upload(std::uint64_t ticket) noexcept;
+    /// Notes an upload, which keeps the host's copy where it is; that at `where` is kept by the view `of`, which ends
+    /// it.
+    void add_upload(const held_view& of, byte_range range, space where);
 
     /// Returns an upload that shares a byte with `part`, or null.
     const captured_upload* upload_of(const region& part) const noexcept;

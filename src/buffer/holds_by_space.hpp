@@ -5,8 +5,8 @@
 #include <list>
 #include <utility>
 
+#include "coherence/held_ranges.hpp"
 #include "coherence/spaces.hpp"
-#include "tracking/held_ranges.hpp"
 
 namespace unibuf::detail {
 

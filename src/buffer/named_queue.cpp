@@ -1,4 +1,4 @@
-// buffer/named_queue.cpp
+// buffer/named_queue.cpp: a queue that an access names, told apart from those that get its handle later.
 #include "buffer/named_queue.hpp"
 
 #include "backends/spaces.hpp"

@@ -9,7 +9,7 @@
 #include <optional>
 #include <utility>
 
-#include "trace/usage.hpp"
+#include "memory/usage.hpp"
 
 namespace unibuf::detail {
 
@@ -23,9 +23,9 @@ struct pool_key {
 
 /// What is counted of a pool. It lives as long as the pool or one of its buffers.
 struct pool_counters {
-    trace::usage memory;  // of all buffers, held or in use
-    trace::usage bytes_in_use;
-    trace::usage buffers_in_use;
+    usage memory;  // of all buffers, held or in use
+    usage bytes_in_use;
+    usage buffers_in_use;
     std::atomic<std::uint64_t> total_bytes = 0;
     std::atomic<std::uint64_t> total_buffers = 0;
 };

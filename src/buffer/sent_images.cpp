@@ -1,4 +1,4 @@
-// buffer/sent_images.cpp
+// buffer/sent_images.cpp: images of bytes of the host's copy, which are sent in their place.
 #include "buffer/sent_images.hpp"
 
 #include <algorithm>
@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "buffer/core.hpp"
-#include "buffer/moves.hpp"
+#include "memory/moves.hpp"
 #include "tracking/host_writes.hpp"
 
 namespace unibuf::detail {

@@ -1,4 +1,4 @@
-// buffer/wait_circle.cpp
+// buffer/wait_circle.cpp: threads that wait for each other in a circle, which nothing but a timeout ends.
 #include "buffer/wait_circle.hpp"
 
 #include <fmt/format.h>
@@ -14,7 +14,7 @@ namespace {
 struct wait {
     std::uint32_t holder;
     const void* of;
-    std::string asked;
+    std::string request;
 };
 
 struct all_waits {
@@ -29,9 +29,10 @@ all_waits& known() {
 
 }  // namespace
 
-waits_for::waits_for(std::uint32_t waiter, std::uint32_t holder, const void* of, std::string asked) : waiter_(waiter) {
+waits_for::waits_for(std::uint32_t waiter, std::uint32_t holder, const void* of, std::string request)
+    : waiter_(waiter) {
     const std::scoped_lock lock(known().mutex);
-    known().by_waiter.insert_or_assign(waiter, wait{holder, of, std::move(asked)});
+    known().by_waiter.insert_or_assign(waiter, wait{holder, of, std::move(request)});
 }
 
 waits_for::~waits_for() {
@@ -52,8 +53,9 @@ std::string waits_for::circle() const {
     for (std::size_t steps = 0; steps < by_waiter.size(); ++steps) {
         const auto found = by_waiter.find(thread);
         if (found == by_waiter.end()) return {};
-        const auto& [holder, of, asked] = found->second;
-        result += fmt::format("{}thread {} waits for thread {}: {}", result.empty() ? "" : "; ", thread, holder, asked);
+        const auto& [holder, of, request] = found->second;
+        result +=
+            fmt::format("{}thread {} waits for thread {}: {}", result.empty() ? "" : "; ", thread, holder, request);
         if (holder == waiter_) return result;
         thread = holder;
     }

@@ -11,7 +11,7 @@ namespace unibuf::detail {
 /// time. Only debug builds note waits: each costs a lock of the whole process.
 class waits_for {
 public:
-    waits_for(std::uint32_t waiter, std::uint32_t holder, const void* of, std::string asked);
+    waits_for(std::uint32_t waiter, std::uint32_t holder, const void* of, std::string request);
     ~waits_for();
     waits_for(const waits_for&) = delete;
     waits_for& operator=(const waits_for&) = delete;

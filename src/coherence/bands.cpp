@@ -1,4 +1,4 @@
-// coherence/bands.cpp
+// coherence/bands.cpp: a directory of bytes that are seen as a lattice: boxes stay boxes in it.
 #include "coherence/bands.hpp"
 
 #include <algorithm>

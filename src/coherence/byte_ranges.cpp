@@ -1,4 +1,4 @@
-// coherence/byte_ranges.cpp
+// coherence/byte_ranges.cpp: a set of bytes, as ranges.
 #include "coherence/byte_ranges.hpp"
 
 #include <algorithm>

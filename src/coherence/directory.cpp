@@ -1,4 +1,4 @@
-// coherence/directory.cpp
+// coherence/directory.cpp: keeps what is known of each byte, as ranges or as boxes.
 #include "coherence/directory.hpp"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// coherence/plan.cpp
+// coherence/plan.cpp: decides what moves, from what is known of the bytes.
 #include "coherence/plan.hpp"
 
 #include <algorithm>
@@ -26,16 +26,16 @@ void one_of_each(steps& waits) {
 /// Builds the steps of one access, piece by piece.
 class planner {
 public:
-    planner(const sharing& memories, const queued_works& queued, const request& asked)
+    planner(const sharing& memories, const queued_works& queued, const plan_request& request)
         : memories_(memories),
           queued_(queued),
-          where_(asked.where),
-          what_(asked.what),
-          found_later_(asked.found_later),
-          stay_(asked.stay),
-          group_(memories.group(asked.where)),
-          piece_(asked.part) {
-        wait_for_work_on(where_, asked.handed_out ? access::write : what_);
+          where_(request.where),
+          what_(request.what),
+          found_later_(request.found_later),
+          stay_(request.stay),
+          group_(memories.group(request.where)),
+          piece_(request.part) {
+        wait_for_work_on(where_, request.handed_out ? access::write : what_);
     }
 
     /// Returns whether a piece of which so much is known takes steps.
@@ -172,9 +172,9 @@ private:
 };
 
 /// Answers the usual case: one memory of its own, known alike everywhere, and nothing to wait for.
-void plan_alike(const knowledge& known, const request& asked, steps& to) {
-    if (asked.what == access::write || has(known.current, asked.where) || asked.part.empty()) return;
-    step next{.does = step::kind::zero, .part = asked.part, .to = asked.where};
+void plan_alike(const knowledge& known, const plan_request& request, steps& to) {
+    if (request.what == access::write || has(known.current, request.where) || request.part.empty()) return;
+    step next{.does = step::kind::zero, .part = request.part, .to = request.where};
     if (known.what != content::unwritten) {
         next.does = step::kind::move;
         next.from = source_among(known.current);
@@ -184,27 +184,27 @@ void plan_alike(const knowledge& known, const request& asked, steps& to) {
 
 }  // namespace
 
-void plan(const directory& known, const sharing& memories, const queued_works& queued, const request& asked,
+void plan(const directory& map, const sharing& memories, const queued_works& queued, const plan_request& request,
           steps& to) {
-    assert(!known.any(asked.part, [&](const knowledge& k) { return k.open && !has(k.current, asked.where); }));
-    if (known.is_one() && queued.empty() && !memories.any_shared()) {
-        return plan_alike(known.first(), asked, to);
+    assert(!map.any(request.part, [&](const knowledge& k) { return k.open && !has(k.current, request.where); }));
+    if (map.is_one() && queued.empty() && !memories.any_shared()) {
+        return plan_alike(map.first(), request, to);
     }
-    planner made(memories, queued, asked);
+    planner made(memories, queued, request);
     // Where all bytes are asked for, the kinds of knowledge tell sooner than the pieces whether any of them take steps.
-    const bool is_all = asked.part.hull() == known.whole();
-    if (!is_all || known.any(asked.part, [&](const knowledge& k) { return made.has_steps(k); })) {
-        known.for_each(asked.part, [&](const region& piece, const knowledge& of_piece) {
+    const bool is_all = request.part.hull() == map.whole();
+    if (!is_all || map.any(request.part, [&](const knowledge& k) { return made.has_steps(k); })) {
+        map.for_each(request.part, [&](const region& piece, const knowledge& of_piece) {
             if (made.has_steps(of_piece)) made.add_piece(piece, of_piece);
         });
     }
     made.add_to(to);
 }
 
-std::vector<step> plan(const directory& known, const sharing& memories, const queued_works& queued,
-                       const request& asked) {
+std::vector<step> plan(const directory& map, const sharing& memories, const queued_works& queued,
+                       const plan_request& request) {
     steps planned;
-    plan(known, memories, queued, asked, planned);
+    plan(map, memories, queued, request, planned);
     return {planned.begin(), planned.end()};
 }
 
@@ -218,17 +218,27 @@ void plan_to_drop(const queued_works& queued, const region& part, steps& to) {
     to.append(waits);
 }
 
-space_set complete_at(const directory& known, const region& part, space_set allocated) {
+space_set complete_at(const directory& map, const region& part, space_set allocated) {
     space_set complete = allocated;
-    known.for_each_kind(part,
-                        [&](const knowledge& k) { complete &= k.taken_for_written() ? set_of(host) : k.current; });
+    map.for_each_kind(part, [&](const knowledge& k) { complete &= k.taken_for_written() ? set_of(host) : k.current; });
     return complete;
 }
 
-space_id place_to_fill(const directory& known, const region& part, space_set allocated) {
+space_id place_to_fill(const directory& map, const region& part, space_set allocated) {
     space_id place = host;
-    for_each_space(complete_at(known, part, allocated), [&](space_id each) { place = each; });
+    for_each_space(complete_at(map, part, allocated), [&](space_id each) { place = each; });
     return place;
+}
+
+space_id only_mover(std::span<const step> planned) noexcept {
+    space_id mover = host;
+    for (const step& each : planned) {
+        if (each.does == step::kind::wait) continue;
+        const bool by_one = each.does == step::kind::move && (each.from == host || each.to == host);
+        if (!by_one || (mover != host && mover != executor_of(each))) return host;
+        mover = executor_of(each);
+    }
+    return mover;
 }
 
 }  // namespace unibuf::coherence

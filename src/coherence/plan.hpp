@@ -71,7 +71,7 @@ struct step {
 using steps = few<step, 2>;
 
 /// A request asks the planner for the right of the space `where` to do `what` with `part`.
-struct request {
+struct plan_request {
     region part{};
     space_id where = host;
     access what = access::read;
@@ -91,20 +91,28 @@ struct request {
 ///
 /// No byte moves that is current there already, or that is about to be overwritten whole. Pieces that are one
 /// range or box together, and need the same step, share one. REQUIRES: no byte is open elsewhere (knowledge::open).
-void plan(const directory& known, const sharing& memories, const queued_works& queued, const request& asked, steps& to);
+void plan(const directory& map, const sharing& memories, const queued_works& queued, const plan_request& request,
+          steps& to);
 
 /// Returns them.
-std::vector<step> plan(const directory& known, const sharing& memories, const queued_works& queued,
-                       const request& asked);
+std::vector<step> plan(const directory& map, const sharing& memories, const queued_works& queued,
+                       const plan_request& request);
+
+/// Returns the space whose backend carries out `step`.
+inline space_id executor_of(const step& step) noexcept { return step.to == host ? step.from : step.to; }
+
+/// Returns the one device that carries out all moves among the steps, each from or to memory of its own; the host where
+/// there is none.
+space_id only_mover(std::span<const step> planned) noexcept;
 
 /// Adds the steps to `to` after which nothing is under way on `part` any more.
 void plan_to_drop(const queued_works& queued, const region& part, steps& to);
 
 /// Returns those of the spaces `allocated`, which have a copy, that have all of `part`.
-space_set complete_at(const directory& known, const region& part, space_set allocated);
+space_set complete_at(const directory& map, const region& part, space_set allocated);
 
 /// Returns where `part` is filled without fetching any of it: at a device if one has all of it, else at the host.
 /// `allocated` are the spaces that have a copy.
-space_id place_to_fill(const directory& known, const region& part, space_set allocated);
+space_id place_to_fill(const directory& map, const region& part, space_set allocated);
 
 }  // namespace unibuf::coherence

@@ -1,4 +1,4 @@
-// coherence/region.cpp
+// coherence/region.cpp: the bytes of one access: a range, or a box of rows that lie apart.
 #include "coherence/region.hpp"
 
 #include <fmt/format.h>

@@ -7,9 +7,9 @@
 namespace unibuf::coherence {
 
 /// Returns the state of a buffer. `allocated` are the spaces that have a copy.
-buffer_state state_of(const directory& known, space_set allocated);
+buffer_state state_of(const directory& map, space_set allocated);
 
 /// Returns why the directory breaks what always holds, or null. Debug builds ask after every operation.
-const char* broken_rule(const directory& known, space_set allocated);
+const char* broken_rule(const directory& map, space_set allocated);
 
 }  // namespace unibuf::coherence

@@ -1,4 +1,4 @@
-// coherence/transitions.cpp
+// coherence/transitions.cpp: changes the directory when something has happened.
 #include "coherence/transitions.hpp"
 
 #include <algorithm>
@@ -41,69 +41,69 @@ constexpr auto assume_pointers = [](knowledge& k) {
 
 }  // namespace
 
-void complete(directory& known, const sharing& memories, const step& done, std::span<const region> parts) {
+void complete(directory& map, const sharing& memories, const step& done, std::span<const region> parts) {
     if (done.does == step::kind::wait) return;
-    if (!std::ranges::all_of(parts, &region::is_range)) return known.update_all(parts, completion_of(done, memories));
+    if (!std::ranges::all_of(parts, &region::is_range)) return map.update_all(parts, completion_of(done, memories));
     std::vector<byte_range> ranges(parts.size());
     std::ranges::transform(parts, ranges.begin(), &region::hull);
-    known.update_all(byte_ranges::of(std::move(ranges)), completion_of(done, memories));
+    map.update_all(byte_ranges::of(std::move(ranges)), completion_of(done, memories));
 }
 
-void complete(directory& known, const sharing& memories, const step& done) {
-    if (done.does != step::kind::wait) known.update(done.part, completion_of(done, memories));
+void complete(directory& map, const sharing& memories, const step& done) {
+    if (done.does != step::kind::wait) map.update(done.part, completion_of(done, memories));
 }
 
 void complete(const directory::promise& in, const sharing& memories, const step& done, const region& part) noexcept {
     if (done.does != step::kind::wait) in.update(part, completion_of(done, memories));
 }
 
-void wrote(directory& known, const region& part, space_id where) { known.update(part, writing_of(where)); }
+void wrote(directory& map, const region& part, space_id where) { map.update(part, writing_of(where)); }
 
 void wrote(const directory::promise& in, const region& part, space_id where) noexcept {
     in.update(part, writing_of(where));
 }
 
-void open(directory& known, const region& part, space_id where) { known.update(part, opening_of(where)); }
+void open(directory& map, const region& part, space_id where) { map.update(part, opening_of(where)); }
 
 void open(const directory::promise& in, const region& part, space_id where) noexcept {
     in.update(part, opening_of(where));
 }
 
-void pause(directory& known, const region& part) {
-    known.update(part, [](knowledge& k) { k.open = false; });
+void pause(directory& map, const region& part) {
+    map.update(part, [](knowledge& k) { k.open = false; });
 }
 
-void expose(directory& known, const byte_ranges& ranges, pointers how) {
-    known.update_all(ranges, [&](knowledge& k) { k.out = how; });
+void expose(directory& map, const byte_ranges& ranges, pointers how) {
+    map.update_all(ranges, [&](knowledge& k) { k.out = how; });
 }
 
-void expose_unseen(directory& known, const region& part) {
-    known.update(part, [](knowledge& k) {
+void expose_unseen(directory& map, const region& part) {
+    map.update(part, [](knowledge& k) {
         if (!k.exposed()) k.out = pointers::assumed;
     });
 }
 
-void end_pointers(directory& known, const region& part) {
-    assume_host_writes(known, part);
-    known.update(part, [](knowledge& k) {
+void end_pointers(directory& map, const region& part) {
+    assume_host_writes(map, part);
+    map.update(part, [](knowledge& k) {
         if (!k.contested) k.out = pointers::none;
     });
 }
 
-void stop_watching(directory& known, const region& part) { known.update(part, assume_pointers); }
+void stop_watching(directory& map, const region& part) { map.update(part, assume_pointers); }
 
 void stop_watching(const directory::promise& in, const region& part) noexcept { in.update(part, assume_pointers); }
 
-bool any_exposed(const directory& known) { return known.summarize().any_exposed; }
+bool any_exposed(const directory& map) { return map.summarize().any_exposed; }
 
-void assume_host_writes(directory& known, const region& part) {
-    known.update(part, [](knowledge& k) {
+void assume_host_writes(directory& map, const region& part) {
+    map.update(part, [](knowledge& k) {
         if (k.taken_for_written()) k = {.current = set_of(host), .what = content::written, .out = k.out};
     });
 }
 
-void found_host_writes(directory& known, const byte_ranges& ranges) {
-    known.update_all(ranges, [](knowledge& k) {
+void found_host_writes(directory& map, const byte_ranges& ranges) {
+    map.update_all(ranges, [](knowledge& k) {
         if (!k.exposed()) return;
         if (!has(k.current, host)) {
             k.contested |= k.out == pointers::watched;
@@ -114,17 +114,17 @@ void found_host_writes(directory& known, const byte_ranges& ranges) {
     });
 }
 
-void settle_without(directory& known, const region& part, space_id where) {
-    known.update(part, [&](knowledge& k) {
+void settle_without(directory& map, const region& part, space_id where) {
+    map.update(part, [&](knowledge& k) {
         if (!k.contested || (where != host && !has(k.current, where))) return;
         if (where != host) k = {.current = set_of(host), .what = content::written, .out = k.out};
         k.contested = false;
     });
 }
 
-void drop(directory& known, const region& part, space_id where) {
-    assert(only_at(known, part, where).empty());
-    known.update(part, [&](knowledge& k) { k.current &= ~set_of(where); });
+void drop(directory& map, const region& part, space_id where) {
+    assert(only_at(map, part, where).empty());
+    map.update(part, [&](knowledge& k) { k.current &= ~set_of(where); });
 }
 
 void about_to_overwrite(const directory::promise& in, const region& part, space_id where, space_set group,
@@ -143,14 +143,14 @@ void about_to_overwrite(const directory::promise& in, const region& part, space_
     });
 }
 
-void hand_over(directory& known, space_id from, space_id to) {
-    known.update(known.whole(), [&](knowledge& k) {
+void hand_over(directory& map, space_id from, space_id to) {
+    map.update(map.whole(), [&](knowledge& k) {
         if (has(k.current, from)) k.current = (k.current & ~set_of(from)) | set_of(to);
     });
 }
 
-void did_not_arrive(directory& known, const region& part, space_id where) {
-    known.update(part, [&](knowledge& k) {
+void did_not_arrive(directory& map, const region& part, space_id where) {
+    map.update(part, [&](knowledge& k) {
         if (!has(k.current, where)) return;
         const space_set others = k.current & ~set_of(where);
         if (others != 0 || k.what == content::unwritten) {
@@ -162,21 +162,21 @@ void did_not_arrive(directory& known, const region& part, space_id where) {
     });
 }
 
-void drop_content(directory& known, const region& part) {
-    known.update(part, [](knowledge& k) { k = {}; });
+void drop_content(directory& map, const region& part) {
+    map.update(part, [](knowledge& k) { k = {}; });
 }
 
-byte_range contested_in(const directory& known, const region& part) {
-    return known.first_where(part, [](const knowledge& k) { return k.contested; });
+byte_range contested_in(const directory& map, const region& part) {
+    return map.first_where(part, [](const knowledge& k) { return k.contested; });
 }
 
-byte_range lost_in(const directory& known, const region& part) {
-    return known.first_where(part, [](const knowledge& k) { return k.lost; });
+byte_range lost_in(const directory& map, const region& part) {
+    return map.first_where(part, [](const knowledge& k) { return k.lost; });
 }
 
-byte_range only_at(const directory& known, const region& part, space_id where) {
+byte_range only_at(const directory& map, const region& part, space_id where) {
     const space_set others = ~set_of(where);
-    return known.first_where(part, [&](const knowledge& k) {
+    return map.first_where(part, [&](const knowledge& k) {
         const bool last = k.what != content::unwritten && has(k.current, where) && (k.current & others) == 0;
         const bool may_be_newer = k.exposed() && where == host;
         return last || may_be_newer;

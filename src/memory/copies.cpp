@@ -1,4 +1,4 @@
-// memory/copies.cpp
+// memory/copies.cpp: keeps, shares and frees the copies of one buffer.
 #include "memory/copies.hpp"
 
 #include <fmt/format.h>
@@ -12,7 +12,7 @@
 #include "backends/spaces.hpp"
 #include "memory/limits.hpp"
 #include "memory/placement_policy.hpp"
-#include "trace/counters.hpp"
+#include "memory/usage.hpp"
 #include "unibuf/error.hpp"
 
 namespace unibuf::detail {
@@ -80,7 +80,7 @@ void copies::add(copy_list made) noexcept {
 }
 
 void copies::forget(const copy& each) const noexcept {
-    if (holds_memory(each)) trace::let_go(space::from_id(allocator_of(each)), bytes_);
+    if (holds_memory(each)) remove_memory(space::from_id(allocator_of(each)), bytes_);
 }
 
 std::uint64_t copies::held_at(space_id where) const noexcept {
@@ -103,9 +103,9 @@ void copies::hand_out(space_id where) noexcept {
 }
 
 void copies::free(space_id where) noexcept {
-    const copy* const there = find(where);
-    if (!there || used_by_others(where)) return;
-    forget(*there);
+    const copy* const its_copy = find(where);
+    if (!its_copy || used_by_others(where)) return;
+    forget(*its_copy);
     erase(where);
 }
 
@@ -153,7 +153,7 @@ void copies::separate(space_id where, std::string why) {
         of_borrower.lent = std::move(lender.memory);
         borrower.placed = placement::mirrored;
         borrower.has_turn = false;
-        trace::hold_anyway(space::from_id(borrower.where), bytes_);
+        add_memory(space::from_id(borrower.where), bytes_);
     } else {
         said.pop_front();
     }
@@ -222,7 +222,7 @@ space copies::meant() const {
     return options_.device == host ? host_as_device : options_.device.value_or(current_device());
 }
 
-backends::request copies::wanted() const noexcept {
+backends::allocation_request copies::wanted() const noexcept {
     return {.bytes = std::max<std::size_t>(bytes_, 1), .access = options_.access, .hint = options_.hint};
 }
 

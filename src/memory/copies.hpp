@@ -189,7 +189,7 @@ public:
 private:
     class maker;
 
-    backends::request wanted() const noexcept;
+    backends::allocation_request wanted() const noexcept;
 
     void free_each() noexcept;
     void forget(const copy& each) const noexcept;

@@ -28,9 +28,9 @@ bool lends(const backends::traits& device, memory_hint hint) noexcept {
 class copies::maker {
 public:
     /// Makes no more than `most` copies.
-    maker(const copies& there, std::size_t most, const resident& asking, const wait_limit& limit)
-        : there_(there), asking_(asking), limit_(limit), room_(most) {}
-    ~maker() { there_.give_up(made_); }
+    maker(const copies& all, std::size_t most, const resident& asking, const wait_limit& limit)
+        : copies_(all), asking_(asking), limit_(limit), room_(most) {}
+    ~maker() { copies_.give_up(made_); }
     maker(const maker&) = delete;
     maker& operator=(const maker&) = delete;
 
@@ -47,14 +47,14 @@ public:
 private:
     const copy* find(space_id where) const noexcept {
         const auto found = std::ranges::find(made_.copies, where, &copy::where);
-        return found == made_.copies.end() ? there_.find(where) : &*found;
+        return found == made_.copies.end() ? copies_.find(where) : &*found;
     }
 
     /// Makes the host's copy. Its memory comes from the device that the buffer is for, where that shares only memory of
     /// its own.
     const copy& make_host() {
-        const buffer_options& options = there_.options_;
-        const space_id meant = there_.meant().id();
+        const buffer_options& options = copies_.options_;
+        const space_id meant = copies_.meant().id();
         backends::device& device = backends::device_of(space::from_id(meant));
         const bool shared = choose_placement(options.hint, device.about()).wanted == placement::shared;
         if (shared && lends(device.about(), options.hint)) {
@@ -68,13 +68,13 @@ private:
     }
 
     const copy& allocate_host(bool whole_pages) {
-        const buffer_options& options = there_.options_;
-        backends::request wanted = there_.wanted();
+        const buffer_options& options = copies_.options_;
+        backends::allocation_request wanted = copies_.wanted();
         wanted.whole_pages = whole_pages;
         auto own = allocate(coherence::host, [&] {
             if (options.pinned) {
                 try {
-                    return backends::allocate_pinned(there_.meant(), wanted.bytes);
+                    return backends::allocate_pinned(copies_.meant(), wanted.bytes);
                 } catch (const error& failure) {
                     if (failure.code() != error_code::unsupported) throw;
                     say(coherence::host, "not pinned", failure);
@@ -88,7 +88,7 @@ private:
     const copy& lend(backends::device& device, space_id where) {
         copy lent;
         lent.lender = where;
-        auto own = allocate(where, [&] { return device.allocate_visible(there_.wanted()); });
+        auto own = allocate(where, [&] { return device.allocate_visible(copies_.wanted()); });
         return add(std::move(lent), std::move(own));
     }
 
@@ -97,7 +97,7 @@ private:
         copy made;
         made.where = where;
         if (where == host_as_device.id()) return use(where, *make(coherence::host).memory);
-        if (choose_placement(there_.options_.hint, device.about()).wanted == placement::shared) {
+        if (choose_placement(copies_.options_.hint, device.about()).wanted == placement::shared) {
             try {
                 return share(where, device);
             } catch (const error& failure) {
@@ -105,28 +105,28 @@ private:
             }
         }
         if (auto borrowed = borrow(made, device)) return add(std::move(made), std::move(borrowed));
-        auto own = allocate(where, [&] { return device.allocate(there_.wanted()); });
+        auto own = allocate(where, [&] { return device.allocate(copies_.wanted()); });
         return add(std::move(made), std::move(own));
     }
 
     /// Allocates memory that is counted. Copies of other buffers may have to go for it.
     template <class Allocate>
     std::unique_ptr<backends::memory> allocate(space_id where, Allocate call) const {
-        return room(asking_, space::from_id(where), there_.bytes_, limit_).fill(call);
+        return room(asking_, space::from_id(where), copies_.bytes_, limit_).fill(call);
     }
 
     /// Returns the device's use of memory that another device has; null where no copy has any that it could use.
     std::unique_ptr<backends::memory> borrow(copy& made, backends::device& device) {
-        if (there_.bytes_ == 0) return nullptr;
-        if (const remark* const ended = there_.ended_turns()) {
+        if (copies_.bytes_ == 0) return nullptr;
+        if (const remark* const ended = copies_.ended_turns()) {
             if (ended->where == made.where) made_.say(made.where, ended->text);
             return nullptr;
         }
-        for (const copy& each : there_) {
+        for (const copy& each : copies_) {
             const bool of_device = !each.on_host() && each.placed == placement::mirrored;
-            if (!of_device || there_.used_by_others(each.where)) continue;
+            if (!of_device || copies_.used_by_others(each.where)) continue;
             try {
-                auto borrowed = device.borrow(*each.memory, there_.wanted());
+                auto borrowed = device.borrow(*each.memory, copies_.wanted());
                 if (!borrowed) continue;
                 made.placed = placement::shared;
                 made.lender = each.where;
@@ -142,7 +142,7 @@ private:
     /// Lets the device use the host's copy. Throws error(unsupported) where it cannot.
     const copy& share(space_id where, backends::device& device) {
         const copy* const on_host = find(coherence::host);
-        const bool lent = on_host ? on_host->lender == where : lends(device.about(), there_.options_.hint);
+        const bool lent = on_host ? on_host->lender == where : lends(device.about(), copies_.options_.hint);
         if (lent) return use(where, *(on_host ? on_host : &lend(device, where))->memory);
         if (device.about().aliases_host) {
             const backends::memory& of_host = *make(coherence::host).memory;
@@ -153,7 +153,7 @@ private:
             copy made;
             made.where = where;
             made.placed = placement::shared;
-            return add(std::move(made), device.alias({address, there_.wanted().bytes}, there_.wanted()));
+            return add(std::move(made), device.alias({address, copies_.wanted().bytes}, copies_.wanted()));
         }
         if (!device.about().host_visible) {
             throw error(error_code::unsupported, "the device cannot share memory");
@@ -186,7 +186,7 @@ private:
         made_.say(where, fmt::format("{}: {}", what, failure.message()));
     }
 
-    const copies& there_;
+    const copies& copies_;
     const resident& asking_;
     wait_limit limit_;
     copy_list made_;

@@ -1,4 +1,4 @@
-// memory/limits.cpp
+// memory/limits.cpp: makes room where memory is short: who goes first, and what is said where nobody can.
 #include "memory/limits.hpp"
 
 #include <fmt/format.h>
@@ -12,7 +12,7 @@
 
 #include "backends/host/pinned_memory.hpp"
 #include "backends/spaces.hpp"
-#include "trace/counters.hpp"
+#include "memory/usage.hpp"
 #include "trace/recorder.hpp"
 #include "unibuf/detail/sizes.hpp"
 
@@ -260,11 +260,11 @@ room::room(const resident& asking, space where, std::uint64_t bytes, const wait_
         refuse(fmt::format("{} bytes were asked for at {}, and no memory has more than {}", bytes, where.name(),
                            most_bytes));
     }
-    while (!trace::hold(where, bytes)) {
+    while (!reserve_memory(where, bytes)) {
         const auto [held, most] = std::pair(memory_in(where).held, memory_in(where).limit);
         const bool fits = lies_within(held, bytes, most);
         if (fits || (bytes <= most && make(held - (most - bytes)))) continue;
-        if (trace::hold(where, bytes)) break;  // others have let go between the two looks
+        if (reserve_memory(where, bytes)) break;  // others have let go between the two looks
         refuse(fmt::format("{} bytes were asked for at {}, which is limited to {} and holds {}{}", bytes, where.name(),
                            most, held,
                            bytes > most ? ": a copy is as large as its buffer, so divide it into several" : ""));
@@ -272,7 +272,7 @@ room::room(const resident& asking, space where, std::uint64_t bytes, const wait_
 }
 
 room::~room() {
-    if (!kept_) trace::let_go(where_, bytes_);
+    if (!kept_) remove_memory(where_, bytes_);
 }
 
 bool room::make(std::uint64_t bytes) {
@@ -308,7 +308,7 @@ void room::refuse(std::string why) const {
 namespace unibuf {
 
 void limit_memory(space where, std::uint64_t bytes) {
-    trace::limit_memory(where, bytes);
+    detail::set_memory_limit(where, bytes);
     const std::uint64_t held = memory_in(where).held;
     if (held > bytes) detail::residents::instance().make_room(where, held - bytes, detail::wait_limit::of_call());
 }

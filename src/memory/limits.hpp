@@ -21,9 +21,9 @@
 #include "backends/backend.hpp"
 #include "coherence/spaces.hpp"
 #include "containers/few.hpp"
+#include "memory/usage.hpp"
 #include "memory/wait_limit.hpp"
 #include "process/mutex.hpp"
-#include "trace/counters.hpp"
 #include "unibuf/error.hpp"
 #include "unibuf/space.hpp"
 
@@ -180,7 +180,7 @@ public:
         for (;;) {
             try {
                 auto made = allocate();
-                trace::keep_peak(where_);
+                keep_peak_memory(where_);
                 kept_ = true;
                 return made;
             } catch (const error& failure) {

@@ -1,4 +1,4 @@
-// memory/placement_policy.cpp
+// memory/placement_policy.cpp: decides whether a device shares the host's memory.
 #include "memory/placement_policy.hpp"
 
 namespace unibuf::detail {

@@ -1,4 +1,4 @@
-// memory/wait_limit.cpp
+// memory/wait_limit.cpp: how long an access may wait, and whom it asks meanwhile.
 #include "memory/wait_limit.hpp"
 
 #include <fmt/format.h>

@@ -13,11 +13,11 @@ namespace unibuf {
 device_info accelerator::properties() const { return backends::info_of(where_); }
 
 accelerator_memory accelerator::memory() const {
-    const memory_info there = memory_of(where_);
+    const memory_info memory = memory_of(where_);
     const std::uint64_t pooled = detail::all_pools::instance().held_at(where_);
     const memory_usage used = memory_in(where_);
-    return {.total = there.total,
-            .free = there.free,
+    return {.total = memory.total,
+            .free = memory.free,
             .held = used.held,
             .peak = used.peak,
             .limit = used.limit,

@@ -1,4 +1,4 @@
-// pool/all_pools.cpp
+// pool/all_pools.cpp: the pools of this process, for those who count what lies in them.
 #include "pool/all_pools.hpp"
 
 #include "pool/pool_state.hpp"

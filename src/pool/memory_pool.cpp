@@ -1,4 +1,4 @@
-// pool/memory_pool.cpp
+// pool/memory_pool.cpp: pools as the program has them: buffers that are used again.
 #include "unibuf/memory_pool.hpp"
 
 #include <fmt/format.h>
@@ -6,9 +6,9 @@
 #include <algorithm>
 #include <vector>
 
-#include "buffer/leases.hpp"
 #include "pool/pool_state.hpp"
 #include "unibuf/detail/sizes.hpp"
+#include "verbs/leases.hpp"
 
 namespace unibuf {
 

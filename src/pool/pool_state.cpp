@@ -1,15 +1,15 @@
-// pool/pool_state.cpp
+// pool/pool_state.cpp: the buffers that a pool holds.
 #include "pool/pool_state.hpp"
 
 #include <algorithm>
 #include <ranges>
 #include <utility>
 
-#include "buffer/reuse.hpp"
 #include "containers/room.hpp"
 #include "pool/all_pools.hpp"
 #include "pool/size_classes.hpp"
 #include "unibuf/detail/sizes.hpp"
+#include "verbs/reuse.hpp"
 
 namespace unibuf::detail {
 namespace {

@@ -1,4 +1,4 @@
-// process/forks.cpp
+// process/forks.cpp: whether a process still is the one that it was.
 #include "process/forks.hpp"
 
 #include <pthread.h>

@@ -1,4 +1,4 @@
-// process/identity.cpp
+// process/identity.cpp: which process is meant, where numbers of processes come round.
 #include "process/identity.hpp"
 
 #include <unistd.h>

@@ -1,4 +1,4 @@
-// process/mutex.cpp
+// process/mutex.cpp: mutexes that a forked process finds unlocked.
 #include "process/mutex.hpp"
 
 #include <pthread.h>

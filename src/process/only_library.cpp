@@ -1,4 +1,4 @@
-// process/only_library.cpp
+// process/only_library.cpp: one unibuf for all parts of a process.
 #include "process/only_library.hpp"
 
 #include <dlfcn.h>

@@ -1,4 +1,4 @@
-// process/peers.cpp
+// process/peers.cpp: the processes that share the host's copy of a buffer, and which of them holds newer content.
 #include "process/peers.hpp"
 
 #include <fmt/format.h>

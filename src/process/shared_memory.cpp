@@ -1,4 +1,4 @@
-// process/shared_memory.cpp
+// process/shared_memory.cpp: memory that processes of one machine share, and the name by which one gives it to others.
 #include "process/shared_memory.hpp"
 
 #include <fcntl.h>

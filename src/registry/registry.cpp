@@ -1,4 +1,4 @@
-// registry/registry.cpp
+// registry/registry.cpp: buffers by name, for all languages of a process.
 #include "unibuf/registry.hpp"
 
 #include <fmt/format.h>
@@ -47,13 +47,13 @@ void names::forget(const core& gone) {
 bool names::add(std::string_view name, named_range what) {
     named_range gone;
     const std::scoped_lock lock(mutex_);
-    const auto there = ranges_.find(name);
-    if (there != ranges_.end()) {
-        if (there->second.of->add_handle_if_alive()) {
-            gone.kept.reset(there->second.of);
+    const auto found = ranges_.find(name);
+    if (found != ranges_.end()) {
+        if (found->second.of->add_handle_if_alive()) {
+            gone.kept.reset(found->second.of);
             return false;
         }
-        ranges_.erase(there);  // the buffer is going right now
+        ranges_.erase(found);  // the buffer is going right now
     }
     ranges_.emplace(name, std::move(what));
     return true;
@@ -61,25 +61,25 @@ bool names::add(std::string_view name, named_range what) {
 
 std::optional<names::found> names::find(std::string_view name) const {
     const std::scoped_lock lock(mutex_);
-    const auto there = ranges_.find(name);
-    if (there == ranges_.end() || !there->second.of->add_handle_if_alive()) return std::nullopt;
-    const named_range& known = there->second;
+    const auto entry = ranges_.find(name);
+    if (entry == ranges_.end() || !entry->second.of->add_handle_if_alive()) return std::nullopt;
+    const named_range& known = entry->second;
     return found{core_handle(known.of), known.begin, known.bytes, known.shape, known.element};
 }
 
 bool names::is_going(std::string_view name) const {
     const std::scoped_lock lock(mutex_);
-    const auto there = ranges_.find(name);
-    return there != ranges_.end() && there->second.of->is_going();
+    const auto found = ranges_.find(name);
+    return found != ranges_.end() && found->second.of->is_going();
 }
 
 bool names::remove(std::string_view name) {
     named_range gone;
     const std::scoped_lock lock(mutex_);
-    const auto there = ranges_.find(name);
-    if (there == ranges_.end()) return false;
-    gone = std::move(there->second);
-    ranges_.erase(there);
+    const auto found = ranges_.find(name);
+    if (found == ranges_.end()) return false;
+    gone = std::move(found->second);
+    ranges_.erase(found);
     return true;
 }
 

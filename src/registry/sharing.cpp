@@ -8,8 +8,8 @@
 #include <thread>
 #include <vector>
 
+#include "access/peer_access.hpp"
 #include "backends/backend.hpp"
-#include "buffer/peer_access.hpp"
 #include "process/shared_memory.hpp"
 #include "registry/names.hpp"
 #include "unibuf/detail/element_name.hpp"

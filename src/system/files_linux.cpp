@@ -1,4 +1,4 @@
-// system/files_linux.cpp
+// system/files_linux.cpp: what is asked of the operating system about files, on Linux.
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <unistd.h>

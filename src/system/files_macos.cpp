@@ -1,4 +1,4 @@
-// system/files_macos.cpp
+// system/files_macos.cpp: what is asked of the operating system about files, on macOS.
 #include <fcntl.h>
 #include <unistd.h>
 

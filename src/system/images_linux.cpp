@@ -1,4 +1,4 @@
-// system/images_linux.cpp
+// system/images_linux.cpp: the program and the libraries that are loaded, on Linux.
 #include <link.h>
 #include <unistd.h>
 

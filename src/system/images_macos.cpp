@@ -1,4 +1,4 @@
-// system/images_macos.cpp
+// system/images_macos.cpp: the program and the libraries that are loaded, on macOS.
 #include <mach-o/dyld.h>
 #include <mach-o/loader.h>
 

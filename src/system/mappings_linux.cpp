@@ -1,4 +1,4 @@
-// system/mappings_linux.cpp
+// system/mappings_linux.cpp: what the process has mapped, on Linux.
 #include "system/mappings.hpp"
 
 #include <fcntl.h>

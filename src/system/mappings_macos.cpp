@@ -1,4 +1,4 @@
-// system/mappings_macos.cpp
+// system/mappings_macos.cpp: what the process has mapped, on macOS.
 #include <mach/mach.h>
 #include <mach/vm_map.h>
 

@@ -1,4 +1,4 @@
-// system/pages.cpp
+// system/pages.cpp: what is asked of the operating system about pages of memory.
 #include "system/pages.hpp"
 
 #include <unistd.h>

@@ -1,4 +1,4 @@
-// system/pages_linux.cpp
+// system/pages_linux.cpp: what is asked of the operating system about pages of memory, on Linux.
 #include <sys/mman.h>
 
 #include "system/pages.hpp"

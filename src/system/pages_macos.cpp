@@ -1,4 +1,4 @@
-// system/pages_macos.cpp
+// system/pages_macos.cpp: what is asked of the operating system about pages of memory, on macOS.
 #include <sys/mman.h>
 
 #include "system/pages.hpp"

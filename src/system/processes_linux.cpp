@@ -1,4 +1,4 @@
-// system/processes_linux.cpp
+// system/processes_linux.cpp: what is asked of the operating system about processes and threads, on Linux.
 #include <pthread.h>
 
 #include <fstream>

@@ -1,4 +1,4 @@
-// system/processes_macos.cpp
+// system/processes_macos.cpp: what is asked of the operating system about processes and threads, on macOS.
 #include <pthread.h>
 #include <sys/proc.h>
 #include <sys/sysctl.h>

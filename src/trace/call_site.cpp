@@ -1,4 +1,4 @@
-// trace/call_site.cpp
+// trace/call_site.cpp: where the program called the library.
 #include "trace/call_site.hpp"
 
 #include <cxxabi.h>

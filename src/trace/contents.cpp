@@ -1,4 +1,4 @@
-// trace/contents.cpp
+// trace/contents.cpp: tells a close trace what is news.
 #include "trace/contents.hpp"
 
 #include <algorithm>

@@ -1,10 +1,8 @@
-// trace/counters.cpp
+// trace/counters.cpp: counts transfers, publications, waits and evictions of all buffers.
 #include "trace/counters.hpp"
 
 #include <array>
 #include <atomic>
-
-#include "trace/usage.hpp"
 
 namespace unibuf {
 namespace trace {
@@ -23,9 +21,6 @@ counter publications;
 counter evictions;
 counter fence_waits;
 std::atomic<transfer_observer*> current_observer;
-
-std::array<usage, max_spaces> memory;
-usage all_memory;
 
 template <class Visit>
 void for_each_kind(Visit visit) {
@@ -52,31 +47,6 @@ void count_eviction() noexcept { evictions.fetch_add(1, std::memory_order_relaxe
 void count_fence_wait() noexcept { fence_waits.fetch_add(1, std::memory_order_relaxed); }
 
 transfer_observer* observer() noexcept { return current_observer.load(std::memory_order_acquire); }
-
-bool hold(space where, std::uint64_t bytes) noexcept {
-    if (!memory[where.id()].reserve(bytes)) return false;
-    all_memory.held.fetch_add(bytes, std::memory_order_relaxed);
-    return true;
-}
-
-void keep_peak(space where) noexcept {
-    memory[where.id()].keep_peak();
-    all_memory.keep_peak();
-}
-
-void hold_anyway(space where, std::uint64_t bytes) noexcept {
-    memory[where.id()].add(bytes);
-    all_memory.add(bytes);
-}
-
-void let_go(space where, std::uint64_t bytes) noexcept {
-    memory[where.id()].remove(bytes);
-    all_memory.remove(bytes);
-}
-
-void limit_memory(space where, std::uint64_t bytes) noexcept {
-    memory[where.id()].limit.store(bytes, std::memory_order_relaxed);
-}
 
 }  // namespace trace
 
@@ -109,17 +79,6 @@ void reset_statistics() {
     trace::publications.store(0, std::memory_order_relaxed);
     trace::fence_waits.store(0, std::memory_order_relaxed);
     trace::evictions.store(0, std::memory_order_relaxed);
-}
-
-memory_usage memory_in(space where) { return trace::memory[where.id()].read(); }
-memory_usage memory_in_all() { return trace::all_memory.read(); }
-
-void reset_peak_memory() {
-    const auto reset = [](trace::usage& of) {
-        of.peak.store(of.held.load(std::memory_order_relaxed), std::memory_order_relaxed);
-    };
-    for (trace::usage& each : trace::memory) reset(each);
-    reset(trace::all_memory);
 }
 
 }  // namespace unibuf

@@ -1,4 +1,4 @@
-// trace/counters.hpp: what all buffers together have moved and hold.
+// trace/counters.hpp: what all buffers together have moved.
 #pragma once
 
 #include <cstdint>
@@ -17,16 +17,5 @@ void count_eviction() noexcept;
 
 /// Returns the one observer, or null.
 transfer_observer* observer() noexcept;
-
-/// Counts bytes of memory as held in a space. Returns false, and counts nothing, where that would be more than its
-/// limit. Once they have been allocated, keep_peak() counts them among the most that was held.
-bool hold(space where, std::uint64_t bytes) noexcept;
-void keep_peak(space where) noexcept;
-
-/// Counts bytes of memory as held in a space, whatever the limit.
-void hold_anyway(space where, std::uint64_t bytes) noexcept;
-void let_go(space where, std::uint64_t bytes) noexcept;
-
-void limit_memory(space where, std::uint64_t bytes) noexcept;
 
 }  // namespace unibuf::trace

@@ -1,4 +1,4 @@
-// trace/file.cpp
+// trace/file.cpp: opens, maps and closes the files that events are written to.
 #include "trace/file.hpp"
 
 #include <fcntl.h>

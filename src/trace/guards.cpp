@@ -1,4 +1,4 @@
-// trace/guards.cpp
+// trace/guards.cpp: what the guards of a thread say of a transfer.
 #include "trace/guards.hpp"
 
 #include <fmt/format.h>

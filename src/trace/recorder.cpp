@@ -1,4 +1,4 @@
-// trace/recorder.cpp
+// trace/recorder.cpp: keeps the last events of each thread, and writes them where a file is wanted.
 #include "trace/recorder.hpp"
 
 #include <unistd.h>
@@ -233,6 +233,28 @@ void record(event& made) noexcept {
     if (!is_file_open()) return;
     name_parts_of(made);
     append(made);
+}
+
+namespace {
+
+void record_writing(event_kind kind, std::uint64_t buffer, byte_range written, bool by_others) noexcept {
+    if (!is_on()) return;
+    event made{.kind = kind, .what = access::write, .to = host.id(), .buffer = buffer};
+    made.begin = written.begin;
+    made.end = written.end;
+    made.bytes = written.size();
+    made.by_others = by_others;
+    record(made);
+}
+
+}  // namespace
+
+void record_found(std::uint64_t buffer, byte_range written) noexcept {
+    record_writing(event_kind::found, buffer, written, false);
+}
+
+void record_assumed(std::uint64_t buffer, byte_range written, bool by_others) noexcept {
+    record_writing(event_kind::assumed, buffer, written, by_others);
 }
 
 void visit_own(const std::function<bool(const event&)>& visit) {

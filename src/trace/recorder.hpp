@@ -14,6 +14,7 @@
 #include <string_view>
 #include <vector>
 
+#include "coherence/byte_range.hpp"
 #include "unibuf/trace.hpp"
 
 namespace unibuf::trace {
@@ -82,5 +83,9 @@ inline void record(event& made, moment& of_call) noexcept {
     record(made);
     of_call = {made.time, made.site};
 }
+
+/// Records that the program was found to have written bytes at the host, or that it, or another process, may have.
+void record_found(std::uint64_t buffer, byte_range written) noexcept;
+void record_assumed(std::uint64_t buffer, byte_range written, bool by_others = false) noexcept;
 
 }  // namespace unibuf::trace

@@ -1,4 +1,4 @@
-// trace/told.cpp
+// trace/told.cpp: what messages of errors say of the events before, of those that are recorded.
 #include "trace/told.hpp"
 
 #include <algorithm>
@@ -8,7 +8,6 @@
 
 #include "trace/call_site.hpp"
 #include "trace/recorder.hpp"
-#include "trace/rows.hpp"
 #include "unibuf/trace.hpp"
 
 namespace unibuf::trace {
@@ -27,7 +26,7 @@ std::string told_of_last_writes(std::uint64_t buffer, byte_range part) {
     for (const auto& [where, each] : last) in_order.push_back(each);
     sort(in_order);
     std::string result;
-    for (const event& each : in_order) result += (result.empty() ? "; last: " : "; ") + sentence_of(each);
+    for (const event& each : in_order) result += (result.empty() ? "; last: " : "; ") + describe(each);
     return result;
 }
 

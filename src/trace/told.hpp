@@ -5,14 +5,8 @@
 #include <string>
 
 #include "coherence/byte_range.hpp"
-#include "unibuf/options.hpp"
-#include "unibuf/space.hpp"
-#include "unibuf/trace.hpp"
 
 namespace unibuf::trace {
-
-/// Returns what happened, and where the program asked for it, as of the events that are recorded.
-std::string sentence_of(const event& of);
 
 // Both return nothing where there is no memory for the answer: the message comes without it.
 

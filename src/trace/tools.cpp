@@ -1,4 +1,4 @@
-// trace/tools.cpp
+// trace/tools.cpp: tells other tools of copies and allocations, where the environment asks for that.
 #include "trace/tools.hpp"
 
 #include <algorithm>
@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "backends/loader.hpp"
+#include "system/loader.hpp"
 
 /// What tools for Kokkos call a space. They declare it themselves, by this name, and take it by value.
 struct Kokkos_Profiling_SpaceHandle {  // NOLINT(readability-identifier-naming)
@@ -51,7 +51,7 @@ struct kokkos_tool {
         if (from.find("kokkosp_init_library", init)) init(number, interface_version, 0, nullptr);
     }
 
-    backends::library from;
+    system::library from;
     begin_copy_function* begin_copy = nullptr;
     void (*end_copy)() = nullptr;
     data_function* allocated = nullptr;
@@ -95,7 +95,7 @@ private:
     }
 
     void load_nvtx() {
-        const backends::library nvtx({"libnvToolsExt.so.1", "libnvToolsExt.so"});
+        const system::library nvtx({"libnvToolsExt.so.1", "libnvToolsExt.so"});
         if (!nvtx.find("nvtxRangePushA", push_range) || !nvtx.find("nvtxRangePop", pop_range)) {
             std::fprintf(stderr, "unibuf: UNIBUF_NVTX: %s\n", nvtx.why().c_str());
             push_range = nullptr;

@@ -1,4 +1,4 @@
-// tracking/compared.cpp
+// tracking/compared.cpp: memory whose writes are found by comparing it with an image of it.
 #include "tracking/compared.hpp"
 
 #include <algorithm>

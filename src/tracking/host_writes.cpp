@@ -16,24 +16,11 @@ namespace unibuf::detail {
 using coherence::directory;
 using coherence::knowledge;
 using coherence::pointers;
-using tracking::section_bytes;
 
 namespace {
 
 bool only_at_host(const knowledge& k) { return k.current == coherence::set_of(coherence::host); }
 bool is_fresh(const knowledge& k) { return k.out == pointers::fresh; }
-
-void record(event_kind kind, std::uint64_t buffer, byte_range range) noexcept {
-    if (!trace::is_on()) return;
-    event made{.kind = kind,
-               .what = access::write,
-               .to = coherence::host,
-               .buffer = buffer,
-               .begin = range.begin,
-               .end = range.end,
-               .bytes = range.size()};
-    trace::record(made);
-}
 
 }  // namespace
 
@@ -42,7 +29,7 @@ host_writes::host_writes(directory& known, const held_ranges& writers, std::span
     : known_(known), writers_(writers), host_(host), watch_(std::move(by)), buffer_(buffer) {
     if (!watch_) return;
     units_ = watch_->in_units();
-    sections_.resize(host.size() / section_bytes + 1);
+    sections_ = tracking::sections(host.size());
 }
 
 void host_writes::expose(const region& part, bool untouched) {
@@ -138,7 +125,7 @@ void host_writes::apply_pending(byte_range range) {
 }
 
 void host_writes::tell_found(const byte_ranges& found) {
-    for (const byte_range& each : found) record(event_kind::found, buffer_, each);
+    for (const byte_range& each : found) trace::record_found(buffer_, each);
     coherence::found_host_writes(known_, found);
 }
 
@@ -146,7 +133,7 @@ void host_writes::tell_found(const byte_ranges& found) {
 void host_writes::take_for_written(byte_range range) {
     if (trace::is_on()) {
         const auto changes = [](const knowledge& k) { return k.taken_for_written() && !only_at_host(k); };
-        for (const byte_range& each : known_.where(range, changes)) record(event_kind::assumed, buffer_, each);
+        for (const byte_range& each : known_.where(range, changes)) trace::record_assumed(buffer_, each);
     }
     coherence::assume_host_writes(known_, range);
 }
@@ -218,22 +205,9 @@ void host_writes::find_in(byte_range range, space where, access what) {
 /// Decides on each section of `range`. Where all is watched already, and nothing was found, a section stays watched.
 void host_writes::decide_sections(byte_range range, const byte_ranges& found) {
     const auto is_undecided = [](const knowledge& k) { return k.exposed() && !(k.watched() && k.at_host()); };
-    byte_range left = range;
-    if (!known_.any(range, is_undecided)) {
-        const byte_range hull = found.hull();
-        const std::size_t first = range.begin / section_bytes;
-        const std::size_t last = (range.end - 1) / section_bytes;
-        const std::size_t first_found = hull.empty() ? last + 1 : hull.begin / section_bytes;
-        const std::size_t last_found = hull.empty() ? last : (hull.end - 1) / section_bytes;
-        const auto at = [&](std::size_t section) { return sections_.begin() + static_cast<std::ptrdiff_t>(section); };
-        std::fill(at(first), at(first_found), tracking::section_history());
-        std::fill(at(last_found + 1), at(last + 1), tracking::section_history());
-        left = range.clipped_to({first_found * section_bytes, (last_found + 1) * section_bytes});
-    }
-    for (byte_range each = left; each.begin < left.end; each.begin = each.end) {
-        each.end = std::min(left.end, (each.begin / section_bytes + 1) * section_bytes);
-        decide(each, found.bytes_in(each));
-    }
+    const bool is_quiet = !known_.any(range, is_undecided);
+    const byte_range left = is_quiet ? sections_.begin_anew_beside(found.hull(), range) : range;
+    tracking::sections::for_each(left, [&](byte_range each) { decide(each, found.bytes_in(each)); });
 }
 
 /// Decides whether the bytes of a section, in which so many bytes were found `written`, is watched until the next
@@ -253,7 +227,7 @@ void host_writes::decide(byte_range in, std::size_t written) {
     });
     if (!assumed && !fresh && !watched) return;
 
-    tracking::section_history& history = sections_[in.begin / section_bytes];
+    tracking::section_history& history = sections_.of(in);
     const bool watch = fresh || watch_->compares() || tracking::watch_next(history, !assumed, written, in.size());
 
     if (assumed) take_for_written(in);
@@ -303,10 +277,10 @@ std::shared_ptr<const std::byte> host_writes::image(byte_range range) const {
 
 void host_writes::copy_as_sent(byte_range range, std::byte* to) const {
     known_.for_each_run(range, [&](byte_range piece, const knowledge& k) {
-        std::byte* const there = to + (piece.begin - range.begin);
+        std::byte* const target = to + (piece.begin - range.begin);
         const bool is_watched = watch_ && k.watched();
-        if (!is_watched || !watch_->compares()) std::memcpy(there, host_.data() + piece.begin, piece.size());
-        if (is_watched) watch_->copy_images(piece, there);
+        if (!is_watched || !watch_->compares()) std::memcpy(target, host_.data() + piece.begin, piece.size());
+        if (is_watched) watch_->copy_images(piece, target);
     });
 }
 

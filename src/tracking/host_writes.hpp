@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "coherence/directory.hpp"
-#include "tracking/held_ranges.hpp"
+#include "coherence/held_ranges.hpp"
 #include "tracking/policy.hpp"
 #include "tracking/units.hpp"
 #include "tracking/watch.hpp"
@@ -195,7 +195,7 @@ private:
     byte_ranges unseen_;    // written by a device that shares the memory: writes are found once the host has seen it
     byte_ranges arriving_;  // unibuf itself is writing it, in units that are compared or not watched meanwhile
     byte_ranges expected_;  // a device is about to have newer content there
-    std::vector<tracking::section_history> sections_;
+    tracking::sections sections_;
 };
 
 }  // namespace unibuf::detail

@@ -1,4 +1,4 @@
-// tracking/hot_pages.cpp
+// tracking/hot_pages.cpp: which pages are written again and again.
 #include "tracking/hot_pages.hpp"
 
 #include <algorithm>

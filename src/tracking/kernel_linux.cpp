@@ -1,4 +1,4 @@
-// tracking/kernel_linux.cpp
+// tracking/kernel_linux.cpp: asynchronous write protection of Linux 6.7 and later: userfaultfd and PAGEMAP_SCAN.
 #include "tracking/kernel.hpp"
 
 #include <fcntl.h>

@@ -1,4 +1,4 @@
-// tracking/policy.cpp
+// tracking/policy.cpp: decides which sections of a buffer are watched, and which are taken for written.
 #include "tracking/policy.hpp"
 
 #include <algorithm>
@@ -45,6 +45,17 @@ bool watch_next(section_history& of, bool was_watched, std::size_t written, std:
     of.left = pause;
     of.next_pause = static_cast<std::uint8_t>(std::min(2 * pause, int{longest_pause}));
     return false;
+}
+
+byte_range sections::begin_anew_beside(byte_range written, byte_range range) noexcept {
+    const std::size_t first = range.begin / section_bytes;
+    const std::size_t last = (range.end - 1) / section_bytes;
+    const std::size_t first_written = written.empty() ? last + 1 : written.begin / section_bytes;
+    const std::size_t last_written = written.empty() ? last : (written.end - 1) / section_bytes;
+    const auto at = [this](std::size_t section) { return all_.begin() + static_cast<std::ptrdiff_t>(section); };
+    std::fill(at(first), at(first_written), section_history());
+    std::fill(at(last_written + 1), at(last + 1), section_history());
+    return range.clipped_to({first_written * section_bytes, (last_written + 1) * section_bytes});
 }
 
 }  // namespace unibuf::tracking

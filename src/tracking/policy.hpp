@@ -4,8 +4,10 @@
 // take for written; now and then it is tried whether that still holds.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <vector>
 
 #include "coherence/directory.hpp"
 
@@ -24,6 +26,32 @@ struct section_history {
 /// Returns whether the section is to be watched until the next round; a round is an access elsewhere. The section
 /// `was_watched` in this round, or was not, and `written` of its `units` were found written.
 bool watch_next(section_history& of, bool was_watched, std::size_t written, std::size_t units) noexcept;
+
+/// The sections of a memory, and their histories.
+class sections {
+public:
+    sections() = default;
+    explicit sections(std::size_t bytes) : all_(bytes / section_bytes + 1) {}
+
+    /// Returns the history of the section that `part` lies in.
+    section_history& of(byte_range part) noexcept { return all_[part.begin / section_bytes]; }
+
+    /// Notes that all of `range` was watched, and that nothing outside of `written` was written. Returns the bytes of
+    /// sections whose histories go on: those between the first byte that was written and the last.
+    byte_range begin_anew_beside(byte_range written, byte_range range) noexcept;
+
+    /// Calls visit(byte_range) for the bytes of `range` in each section.
+    template <class Visit>
+    static void for_each(byte_range range, const Visit& visit) {
+        for (byte_range each = range; each.begin < range.end; each.begin = each.end) {
+            each.end = std::min(range.end, (each.begin / section_bytes + 1) * section_bytes);
+            visit(each);
+        }
+    }
+
+private:
+    std::vector<section_history> all_;
+};
 
 /// The facts about a pointer that is given out, and about the host's copy that it is into.
 struct new_pointer {

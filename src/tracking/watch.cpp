@@ -1,4 +1,4 @@
-// tracking/watch.cpp
+// tracking/watch.cpp: which bytes of an allocation the program has written, without being told.
 #include "tracking/watch.hpp"
 
 #include <algorithm>

@@ -4,7 +4,7 @@
 #include <array>
 #include <stdexcept>
 
-#include "backends/loader.hpp"
+#include "system/loader.hpp"
 
 namespace unibuf::contract {
 
@@ -12,7 +12,7 @@ namespace unibuf::contract {
 class callers_context {
 public:
     callers_context() {
-        const backends::library egl({"libEGL.so.1"});
+        const system::library egl({"libEGL.so.1"});
         void* (*find)(const char*) = nullptr;
         egl.find("eglGetProcAddress", find);
         egl.find("eglMakeCurrent", make_current_);

@@ -5,7 +5,7 @@
 
 #include <stdexcept>
 
-#include "backends/loader.hpp"
+#include "system/loader.hpp"
 #include "backends/opencl/api.hpp"
 #include "backends/opencl/event.hpp"
 #include "unibuf/error.hpp"
@@ -36,7 +36,7 @@ protected:
 class user_events {
 public:
     user_events() {
-        const backends::library opencl({"libOpenCL.so.1"});
+        const system::library opencl({"libOpenCL.so.1"});
         opencl.find("clCreateUserEvent", create_);
         opencl.find("clSetUserEventStatus", set_);
     }

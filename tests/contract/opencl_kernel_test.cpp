@@ -6,7 +6,7 @@
 
 #include <gmock/gmock.h>
 
-#include "backends/loader.hpp"
+#include "system/loader.hpp"
 #include "backends/opencl/api.hpp"
 #include "contract/contract.hpp"
 #include "contract/opencl_fixture.hpp"
@@ -45,7 +45,7 @@ kernel void sum_of_group(global const float* x, global float* sums, local float*
 class program {
 public:
     explicit program(cl::cl_context context) {
-        const backends::library opencl({"libOpenCL.so.1"});
+        const system::library opencl({"libOpenCL.so.1"});
         _cl_program* (*make)(cl::cl_context, cl::cl_uint, const char**, const std::size_t*, cl::cl_int*) = nullptr;
         cl::cl_int (*build)(_cl_program*, cl::cl_uint, const cl::cl_device_id*, const char*, void*, void*) = nullptr;
         opencl.find("clCreateProgramWithSource", make);

@@ -13,7 +13,7 @@
 #include <cstdlib>
 #include <thread>
 
-#include "backends/loader.hpp"
+#include "system/loader.hpp"
 #include "backends/opencl/device.hpp"
 #include "backends/opencl/event.hpp"
 #include "contract/contract.hpp"
@@ -271,7 +271,7 @@ TEST_F(opencl_test, refuses_queues_that_cannot_order_its_work) {
 }
 
 TEST_F(opencl_test, refuses_queues_of_another_device_of_its_context) {
-    const backends::library opencl_library({"libOpenCL.so.1"});
+    const system::library opencl_library({"libOpenCL.so.1"});
     cl::cl_int (*part)(cl::cl_device_id, const std::intptr_t*, cl::cl_uint, cl::cl_device_id*, cl::cl_uint*) = nullptr;
     opencl_library.find("clCreateSubDevices", part);
     constexpr std::array<std::intptr_t, 3> into_units{0x1086, 1, 0};  // CL_DEVICE_PARTITION_EQUALLY

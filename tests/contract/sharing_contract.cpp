@@ -16,7 +16,8 @@ constexpr std::size_t size = 64 * 1024;
 class shared_memory {
 public:
     /// Makes memory of the host that the device uses in place.
-    static shared_memory alias(backends::device& device, std::size_t count, const backends::request& what = {}) {
+    static shared_memory alias(backends::device& device, std::size_t count,
+                               const backends::allocation_request& what = {}) {
         shared_memory made;
         // The host's memory is whole pages, as some devices use nothing smaller in place.
         made.owner_ = backends::device_of(host).allocate({.bytes = count, .whole_pages = true});
@@ -26,7 +27,8 @@ public:
     }
 
     /// Makes memory of the device that the host addresses.
-    static shared_memory visible(backends::device& device, std::size_t count, const backends::request& what = {}) {
+    static shared_memory visible(backends::device& device, std::size_t count,
+                                 const backends::allocation_request& what = {}) {
         shared_memory made;
         made.memory_ = device.allocate_visible({.bytes = count, .access = what.access, .hint = what.hint});
         made.host_ = {made.memory_->host_address(), count};
@@ -102,7 +104,8 @@ private:
 };
 
 /// Makes one memory of every kind of shared memory that the device has.
-std::vector<shared_memory> each_kind(backends::device& device, std::size_t count, const backends::request& what = {}) {
+std::vector<shared_memory> each_kind(backends::device& device, std::size_t count,
+                                     const backends::allocation_request& what = {}) {
     std::vector<shared_memory> made;
     if (device.about().aliases_host) made.push_back(shared_memory::alias(device, count, what));
     if (device.about().host_visible) made.push_back(shared_memory::visible(device, count, what));

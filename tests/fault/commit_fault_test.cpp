@@ -75,7 +75,7 @@ public:
         about_.own_memory = true;
     }
     const backends::traits& about() const noexcept override { return about_; }
-    std::unique_ptr<backends::memory> allocate(const backends::request& what) override {
+    std::unique_ptr<backends::memory> allocate(const backends::allocation_request& what) override {
         return std::make_unique<gated_memory>(what.bytes);
     }
 

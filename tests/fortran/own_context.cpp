@@ -6,7 +6,7 @@
 
 namespace {
 
-using unibuf::backends::library;
+using unibuf::system::library;
 
 std::unique_ptr<unibuf::contract::callers_context> context;
 

@@ -6,11 +6,11 @@
 #include <stdexcept>
 #include <string>
 
-#include "backends/loader.hpp"
+#include "system/loader.hpp"
 
 namespace {
 
-using unibuf::backends::library;
+using unibuf::system::library;
 
 /// The program's own way to OpenCL.
 template <class Function>

@@ -24,21 +24,9 @@ std::unique_ptr<face::held> kept(Lease lease) {
     return std::make_unique<cpp_lease<Lease>>(std::move(lease));
 }
 
-class shown_at_host final : public face::shown {
+class cpp_shown final : public face::shown {
 public:
-    explicit shown_at_host(host_view<std::byte> view) : view_(std::move(view)) {}
-    native_memory native() const override {
-        return {host, reinterpret_cast<std::uintptr_t>(view_.data()), 0, view_.size()};
-    }
-    void held_by(holder who) override { view_.held_by(std::move(who)); }
-
-private:
-    host_view<std::byte> view_;
-};
-
-class shown_at_device final : public face::shown {
-public:
-    explicit shown_at_device(copy_view view) : view_(std::move(view)) {}
+    explicit cpp_shown(copy_view view) : view_(std::move(view)) {}
     native_memory native() const override { return view_.native(); }
     void held_by(holder who) override { view_.held_by(std::move(who)); }
 
@@ -85,8 +73,8 @@ public:
         return std::make_unique<cpp_hold>(of_.bind(where, what, options));
     }
     std::unique_ptr<shown> hold(space where, std::size_t offset, std::size_t count) override {
-        if (where == unibuf::host) return std::make_unique<shown_at_host>(of_.host_view(offset, count));
-        return std::make_unique<shown_at_device>(of_.copy_view(where, offset, count));
+        if (where == unibuf::host) return std::make_unique<cpp_shown>(of_.host_view(offset, count));
+        return std::make_unique<cpp_shown>(of_.copy_view(where, offset, count));
     }
 
     std::byte* host() override { return of_.host(); }

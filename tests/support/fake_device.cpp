@@ -57,24 +57,26 @@ void fake_device::check(std::string_view call) const {
     if (faults::all().strikes(call)) faults::all().fail();
 }
 
-std::unique_ptr<backends::memory> fake_device::allocate(const backends::request& what) {
+std::unique_ptr<backends::memory> fake_device::allocate(const backends::allocation_request& what) {
     check("an allocation");
     return std::make_unique<fake_memory>(*this, what.bytes, std::span<std::byte>{}, false);
 }
 
-std::unique_ptr<backends::memory> fake_device::allocate_visible(const backends::request& what) {
+std::unique_ptr<backends::memory> fake_device::allocate_visible(const backends::allocation_request& what) {
     if (!does_.visible) return device::allocate_visible(what);
     check("an allocation of visible memory");
     return std::make_unique<fake_memory>(*this, what.bytes, std::span<std::byte>{}, true);
 }
 
-std::unique_ptr<backends::memory> fake_device::alias(std::span<std::byte> host, const backends::request& what) {
+std::unique_ptr<backends::memory> fake_device::alias(std::span<std::byte> host,
+                                                     const backends::allocation_request& what) {
     if (!does_.aliases) return device::alias(host, what);
     check("an alias of the host's memory");
     return std::make_unique<fake_memory>(*this, what.bytes, host, false);
 }
 
-std::unique_ptr<backends::memory> fake_device::borrow(backends::memory& of_another, const backends::request& what) {
+std::unique_ptr<backends::memory> fake_device::borrow(backends::memory& of_another,
+                                                      const backends::allocation_request& what) {
     auto* const lender = dynamic_cast<fake_memory*>(&of_another);
     if (!does_.borrows || !lender || lender->host_address()) return nullptr;
     check("a loan");

@@ -59,10 +59,12 @@ public:
     fake_queue& queued() noexcept { return queue_; }
 
     const backends::traits& about() const noexcept override { return about_; }
-    std::unique_ptr<backends::memory> allocate(const backends::request& what) override;
-    std::unique_ptr<backends::memory> allocate_visible(const backends::request& what) override;
-    std::unique_ptr<backends::memory> alias(std::span<std::byte> host, const backends::request& what) override;
-    std::unique_ptr<backends::memory> borrow(backends::memory& of_another, const backends::request& what) override;
+    std::unique_ptr<backends::memory> allocate(const backends::allocation_request& what) override;
+    std::unique_ptr<backends::memory> allocate_visible(const backends::allocation_request& what) override;
+    std::unique_ptr<backends::memory> alias(std::span<std::byte> host,
+                                            const backends::allocation_request& what) override;
+    std::unique_ptr<backends::memory> borrow(backends::memory& of_another,
+                                             const backends::allocation_request& what) override;
     fence record(queue on) override;
     bool order(const fence& before, queue on) override;
 

@@ -316,7 +316,7 @@ private:
         visit(after);
     }
 
-    void carry_out(const directory& known, const request& asked, space_id holder) {
+    void carry_out(const directory& known, const plan_request& asked, space_id holder) {
         const auto& [part, where, what, found_later, stay, handed_out] = asked;
         const byte_range range = part.hull();
         world real(known, memories_, spaces_);

@@ -15,7 +15,7 @@
 #include <utility>
 #include <vector>
 
-#include "buffer/transfers.hpp"
+#include "access/transfers.hpp"
 #include "memory/limits.hpp"
 #include "support/fake_device.hpp"
 #include "support/own_process.hpp"
@@ -422,7 +422,7 @@ TEST_F(eviction, two_threads_in_turns_with_more_than_there_is_make_progress) {
 /// A standing hold may leave bytes at a third space, from which they come then.
 TEST_F(eviction, names_its_queue_to_the_device_whose_copy_goes) {
     int any = 0;
-    const detail::request back{.where = host, .on = {queue{&any}}, .queue_of = device};
+    const detail::access_request back{.where = host, .on = {queue{&any}}, .queue_of = device};
     EXPECT_EQ(detail::queue_at(back, device.id()).native, &any);
     EXPECT_EQ(detail::queue_at(back, fake_device::get({}).where().id()).native, nullptr);
 }

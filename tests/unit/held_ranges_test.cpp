@@ -1,5 +1,5 @@
 // tests/unit/held_ranges_test.cpp: who holds which bytes, against one counter for each byte.
-#include "tracking/held_ranges.hpp"
+#include "coherence/held_ranges.hpp"
 
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>

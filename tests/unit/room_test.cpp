@@ -2,7 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "memory/limits.hpp"
-#include "trace/counters.hpp"
+#include "memory/usage.hpp"
 #include "unibuf/statistics.hpp"
 #include "unibuf/unibuf.hpp"
 
@@ -26,7 +26,7 @@ public:
     void give_handle_back() noexcept override {}
     std::uint64_t evict(space where, const detail::wait_limit&) override {
         if (first_ == kind::is_taken && asked_++ == 0) return 0;
-        trace::let_go(where, bytes);
+        detail::remove_memory(where, bytes);
         return bytes;
     }
 
@@ -39,7 +39,7 @@ void finds_room_beside(hesitant::kind kind) {
     const space gpu("debug:0");
     const std::uint64_t before = memory_in(gpu).held;
     limit_memory(gpu, before + bytes);
-    ASSERT_TRUE(trace::hold(gpu, bytes));
+    ASSERT_TRUE(detail::reserve_memory(gpu, bytes));
     hesitant other(kind);
     hesitant asking(kind);
     const auto place = detail::residents::instance().add(other);

@@ -1,5 +1,5 @@
 // unit/versions_test.cpp: the least that has to be moved, against a search of all ways to move it.
-#include "trace/versions.hpp"
+#include "doctor/versions.hpp"
 
 #include <gtest/gtest.h>
 
@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "coherence/spaces.hpp"
 #include "unibuf/trace.hpp"
 
 namespace unibuf::test::versions_test {
@@ -70,7 +71,7 @@ std::uint64_t by_search(const std::vector<step>& history, bool peers) {
 }
 
 std::uint64_t by_versions(const std::vector<step>& history, bool peers) {
-    trace::versions known;
+    doctor::versions known;
     if (peers) known.between().add(1, 2);
     for (const step& each : history) each.writes ? known.write(0, 1, each.at) : known.use(0, 1, each.at);
     return known.least();
@@ -99,7 +100,7 @@ TEST(versions, cost_the_least_that_any_way_to_move_them_costs) {
 }
 
 TEST(versions, are_of_each_byte) {
-    trace::versions known;
+    doctor::versions known;
     known.write(0, 100, 0);
     known.use(50, 150, 1);  // bytes from 100 on were not written
     EXPECT_EQ(known.least(), 50u);

@@ -1,4 +1,4 @@
-// batches.cpp
+// batches.cpp: syncs of a thread that move together.
 #include "batches.hpp"
 
 #include <ISO_Fortran_binding.h>

@@ -1,4 +1,4 @@
-// bindings.cpp
+// bindings.cpp: which buffers the shaders of a thread use.
 #include "bindings.hpp"
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// gpu.cpp
+// gpu.cpp: which device "the GPU" of the Fortran modules is.
 #include "gpu.hpp"
 
 #include <ISO_Fortran_binding.h>

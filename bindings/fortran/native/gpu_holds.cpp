@@ -1,4 +1,4 @@
-// gpu_holds.cpp
+// gpu_holds.cpp: what all handles of one buffer know of shaders that use it, and of pointers to the host's memory.
 #include "gpu_holds.hpp"
 
 namespace unibuf::fortran {

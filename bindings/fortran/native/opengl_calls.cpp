@@ -1,4 +1,4 @@
-// opengl_calls.cpp
+// opengl_calls.cpp: the module's own calls of OpenGL: bindings and compute shaders.
 #include "opengl_calls.hpp"
 
 #include <algorithm>

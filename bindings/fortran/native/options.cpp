@@ -1,4 +1,4 @@
-// options.cpp
+// options.cpp: makes options of arguments.
 #include "options.hpp"
 
 #include <string>

@@ -1,4 +1,4 @@
-// pointers.cpp
+// pointers.cpp: Fortran pointers of any rank into memory that unibuf has.
 #include "pointers.hpp"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// report.cpp
+// report.cpp: how a call ends: with `stat` and `errmsg`, or with the program.
 #include "report.hpp"
 
 #include <algorithm>

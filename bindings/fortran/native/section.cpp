@@ -1,4 +1,4 @@
-// section.cpp
+// section.cpp: an array as a Fortran program passes it, which may be a part of another.
 #include "section.hpp"
 
 #include <array>

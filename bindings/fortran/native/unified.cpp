@@ -1,4 +1,4 @@
-// unified.cpp
+// unified.cpp: what a type(unified_buffer) stands for.
 #include "unified.hpp"
 
 #include <cstdint>

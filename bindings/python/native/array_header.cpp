@@ -1,4 +1,4 @@
-// array_header.cpp
+// array_header.cpp: what a NumPy array says of itself, as anybody who has the array may change it.
 #include "array_header.hpp"
 
 #include <algorithm>

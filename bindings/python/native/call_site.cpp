@@ -1,4 +1,4 @@
-// call_site.cpp
+// call_site.cpp: where a Python program called the library, for traces.
 #include "call_site.hpp"
 
 #include <nanobind/nanobind.h>

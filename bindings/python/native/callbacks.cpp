@@ -1,4 +1,4 @@
-// callbacks.cpp
+// callbacks.cpp: Python functions that the library calls to make a device quiet.
 #include "callbacks.hpp"
 
 #include <string>

@@ -1,4 +1,4 @@
-// element_type.cpp
+// element_type.cpp: what a buffer's elements are, to NumPy.
 #include "element_type.hpp"
 
 #include <unibuf/detail/sizes.hpp>

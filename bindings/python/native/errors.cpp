@@ -1,4 +1,4 @@
-// errors.cpp
+// errors.cpp: turns unibuf::error into the exceptions of the Python package.
 #include "errors.hpp"
 
 #include <nanobind/nanobind.h>

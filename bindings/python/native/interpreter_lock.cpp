@@ -1,4 +1,4 @@
-// interpreter_lock.cpp
+// interpreter_lock.cpp: taking the interpreter's lock and letting go of it, also while the interpreter ends.
 #include "interpreter_lock.hpp"
 
 #include <unistd.h>

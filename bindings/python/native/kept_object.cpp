@@ -1,4 +1,4 @@
-// kept_object.cpp
+// kept_object.cpp: a reference to a Python object that ends on any thread, whatever locks are held there.
 #include "kept_object.hpp"
 
 #include <utility>

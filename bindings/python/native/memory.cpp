@@ -1,4 +1,4 @@
-// memory.cpp
+// memory.cpp: what keeps the bytes of a copy in place while Python objects show them.
 #include "memory.hpp"
 
 #include <nanobind/stl/string.h>
@@ -9,13 +9,6 @@
 #include "without_interpreter.hpp"
 
 namespace unibuf::python {
-
-memory::memory(host_view<std::byte> held, bool read_only)
-    : data_(held.data()),
-      native_{host, reinterpret_cast<std::uintptr_t>(held.data()), 0, held.size()},
-      read_only_(read_only) {
-    held_ = std::move(held);
-}
 
 memory::memory(copy_view held, bool read_only) : data_(held.data()), native_(held.native()), read_only_(read_only) {
     held_ = std::move(held);

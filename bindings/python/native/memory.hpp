@@ -21,7 +21,6 @@ namespace nb = nanobind;
 /// be given bytes back then.
 class memory {
 public:
-    explicit memory(host_view<std::byte> held, bool read_only = false);
     explicit memory(copy_view held, bool read_only = false);
     explicit memory(lease<const std::byte> held);
     explicit memory(lease<std::byte> held);
@@ -57,8 +56,7 @@ private:
         pool_block block;
     };
 
-    std::variant<std::monostate, host_view<std::byte>, copy_view, lease<const std::byte>, lease<std::byte>, allocation>
-        held_;
+    std::variant<std::monostate, copy_view, lease<const std::byte>, lease<std::byte>, allocation> held_;
     std::byte* data_ = nullptr;
     native_memory native_;
     bool read_only_ = false;

@@ -1,4 +1,4 @@
-// options.cpp
+// options.cpp: what Python says of accesses and buffers, as the library takes it.
 #include "options.hpp"
 
 #include <nanobind/stl/string.h>

@@ -1,4 +1,4 @@
-// pool_block.cpp
+// pool_block.cpp: memory of a pool for those who want an allocation, and no buffer.
 #include "pool_block.hpp"
 
 #include <utility>

@@ -1,4 +1,4 @@
-// shown_array.cpp
+// shown_array.cpp: the arrays that a buffer gives out again and again, as long as its copy stays where it is.
 #include "shown_array.hpp"
 
 #include <algorithm>

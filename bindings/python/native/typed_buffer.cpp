@@ -1,4 +1,4 @@
-// typed_buffer.cpp
+// typed_buffer.cpp: what a Python UnifiedBuffer is inside: its arrays, and what it does at once.
 #include "typed_buffer.hpp"
 
 #include <atomic>

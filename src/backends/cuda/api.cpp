@@ -3,7 +3,7 @@
 
 #include <fmt/format.h>
 
-#include "backends/loader.hpp"
+#include "system/loader.hpp"
 #include "unibuf/error.hpp"
 
 namespace unibuf::backends::cuda {
@@ -124,7 +124,7 @@ private:
 #undef UNIBUF_FIND_OPTIONAL
     }
 
-    library driver_{{"libcuda.so.1"}};
+    system::library driver_{{"libcuda.so.1"}};
     result (*get_)(const char*, void**, int, std::uint64_t, int*) = nullptr;
     loaded result_;
     std::string missing_;

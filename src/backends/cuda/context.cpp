@@ -1,4 +1,4 @@
-// backends/cuda/context.cpp
+// backends/cuda/context.cpp: one device's primary context, and the order of work in it.
 #include "backends/cuda/context.hpp"
 
 #include <fmt/format.h>

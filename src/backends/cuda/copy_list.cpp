@@ -1,4 +1,4 @@
-// backends/cuda/copy_list.cpp
+// backends/cuda/copy_list.cpp: many copies between the host and a device, in as few calls as the driver takes.
 #include "backends/cuda/copy_list.hpp"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// backends/cuda/copy_threads.cpp
+// backends/cuda/copy_threads.cpp: copies by several threads.
 #include "backends/cuda/copy_threads.hpp"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// backends/cuda/device.cpp
+// backends/cuda/device.cpp: one CUDA device, as a space.
 #include "backends/cuda/device.hpp"
 
 #include <fmt/format.h>
@@ -92,11 +92,11 @@ compute_device::in_use& compute_device::used() {
 context& compute_device::in() { return used().context; }
 
 memory_info compute_device::memory_now() {
-    context& known = in();
-    const context::scope current(known);
+    context& own = in();
+    const context::scope current(own);
     std::size_t free = 0;
     std::size_t total = 0;
-    known.check(api().cuMemGetInfo(&free, &total), "its memory cannot be counted");
+    own.check(api().cuMemGetInfo(&free, &total), "its memory cannot be counted");
     return {.total = total, .free = free};
 }
 
@@ -108,7 +108,7 @@ void compute_device::trim() {
     with.context.trim_pool();
 }
 
-std::unique_ptr<memory> compute_device::allocate(const request& what) {
+std::unique_ptr<memory> compute_device::allocate(const allocation_request& what) {
     in_use& with = used();
     const auto make = [&] { return std::make_unique<device_memory>(with.context, with.ring, with.small, what.bytes); };
     try {
@@ -119,12 +119,12 @@ std::unique_ptr<memory> compute_device::allocate(const request& what) {
     }
 }
 
-std::unique_ptr<memory> compute_device::allocate_visible(const request& what) {
+std::unique_ptr<memory> compute_device::allocate_visible(const allocation_request& what) {
     in_use& with = used();
     return with_room_of_kept([&] { return std::make_unique<visible_memory>(with.context, with.ring, what); });
 }
 
-std::unique_ptr<memory> compute_device::alias(std::span<std::byte> host, const request& what) {
+std::unique_ptr<memory> compute_device::alias(std::span<std::byte> host, const allocation_request& what) {
     if (!about_.aliases_host) return device::alias(host, what);
     if (!reads_pageable_ && !whole_pages(host)) {
         throw error(error_code::unsupported,
@@ -135,7 +135,7 @@ std::unique_ptr<memory> compute_device::alias(std::span<std::byte> host, const r
         [&] { return std::make_unique<host_alias>(with.context, with.ring, host, reads_pageable_); });
 }
 
-std::unique_ptr<memory> compute_device::borrow(memory& of_another, const request& what) {
+std::unique_ptr<memory> compute_device::borrow(memory& of_another, const allocation_request& what) {
     std::optional<gl_buffer_object> object = buffer_object_of(of_another);
     if (!object || !opengl_buffer::in_reach(ordinal_, *object)) return nullptr;
     in_use& with = used();
@@ -143,9 +143,9 @@ std::unique_ptr<memory> compute_device::borrow(memory& of_another, const request
 }
 
 std::unique_ptr<pin> compute_device::pin_pages(std::span<std::byte> host) {
-    context& known = in();
-    const context::scope current(known);
-    return std::make_unique<pinned_pages>(known, host);
+    context& own = in();
+    const context::scope current(own);
+    return std::make_unique<pinned_pages>(own, host);
 }
 
 void compute_device::move_many(direction way, std::span<const move_of> moves, fences& done) {
@@ -156,9 +156,9 @@ void compute_device::move_many(direction way, std::span<const move_of> moves, fe
 std::uint64_t compute_device::identify(queue on) { return in().identify(static_cast<stream_handle>(on.native)); }
 
 fence compute_device::record(queue on) {
-    context& known = in();
-    const context::scope current(known);
-    return on ? known.mark(known.stream_for(on)) : known.mark_all();
+    context& own = in();
+    const context::scope current(own);
+    return on ? own.mark(own.stream_for(on)) : own.mark_all();
 }
 
 void compute_device::tell_of_fences(const fence_listener& told) { in().tell_of_fences(told); }
@@ -166,9 +166,9 @@ void compute_device::tell_of_fences(const fence_listener& told) { in().tell_of_f
 queue compute_device::own_queue() { return {in().idle_stream()}; }
 
 bool compute_device::order(const fence& before, queue on) {
-    context& known = in();
-    const context::scope current(known);
-    return known.order(before, known.stream_for(on));
+    context& own = in();
+    const context::scope current(own);
+    return own.order(before, own.stream_for(on));
 }
 
 }  // namespace unibuf::backends::cuda

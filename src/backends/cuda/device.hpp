@@ -20,10 +20,10 @@ public:
     const traits& about() const noexcept override { return about_; }
     memory_info memory_now() override;
     void trim() override;
-    std::unique_ptr<memory> allocate(const request& what) override;
-    std::unique_ptr<memory> allocate_visible(const request& what) override;
-    std::unique_ptr<memory> alias(std::span<std::byte> host, const request& what) override;
-    std::unique_ptr<memory> borrow(memory& of_another, const request& what) override;
+    std::unique_ptr<memory> allocate(const allocation_request& what) override;
+    std::unique_ptr<memory> allocate_visible(const allocation_request& what) override;
+    std::unique_ptr<memory> alias(std::span<std::byte> host, const allocation_request& what) override;
+    std::unique_ptr<memory> borrow(memory& of_another, const allocation_request& what) override;
     std::unique_ptr<pin> pin_pages(std::span<std::byte> host) override;
     void move_many(direction way, std::span<const move_of> moves, fences& done) override;
     std::uint64_t identify(queue on) override;

@@ -1,4 +1,4 @@
-// backends/cuda/error.cpp
+// backends/cuda/error.cpp: the driver's answers, in words.
 #include "backends/cuda/error.hpp"
 
 #include <fmt/format.h>

@@ -1,4 +1,4 @@
-// backends/cuda/event.cpp
+// backends/cuda/event.cpp: events, and the fences made of them.
 #include "backends/cuda/event.hpp"
 
 #include "backends/cuda/context.hpp"

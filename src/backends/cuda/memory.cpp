@@ -1,4 +1,4 @@
-// backends/cuda/memory.cpp
+// backends/cuda/memory.cpp: a range of device addresses, and what can be done with it.
 #include "backends/cuda/memory.hpp"
 
 #include <fmt/format.h>
@@ -372,7 +372,7 @@ host_alias::host_alias(context& in, staging& ring, std::span<std::byte> host, bo
     set_address(made);
 }
 
-visible_memory::visible_memory(context& in, staging& ring, const request& what)
+visible_memory::visible_memory(context& in, staging& ring, const allocation_request& what)
     : device_range(in, ring, what.bytes), share_(what.bytes) {
     const context::scope current(in);
     unsigned flags = host_alloc_portable | host_alloc_device_map;

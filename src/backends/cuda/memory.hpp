@@ -118,7 +118,7 @@ private:
 /// Host memory that the driver has allocated for the device, write-combined where the host streams into it.
 class visible_memory final : public device_range {
 public:
-    visible_memory(context& in, staging& ring, const request& what);
+    visible_memory(context& in, staging& ring, const allocation_request& what);
     ~visible_memory() override;
 
     std::byte* host_address() const noexcept override { return host_; }

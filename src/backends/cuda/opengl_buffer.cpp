@@ -1,4 +1,4 @@
-// backends/cuda/opengl_buffer.cpp
+// backends/cuda/opengl_buffer.cpp: a buffer object of OpenGL on the same card, used by CUDA without a copy.
 #include "backends/cuda/opengl_buffer.hpp"
 
 #include <fmt/format.h>

@@ -1,4 +1,4 @@
-// backends/cuda/past_cache.cpp
+// backends/cuda/past_cache.cpp: copies into memory that a device reads next.
 #include "backends/cuda/past_cache.hpp"
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// backends/cuda/pinned_pages.cpp
+// backends/cuda/pinned_pages.cpp: host memory that stays where it is, so that devices reach it.
 #include "backends/cuda/pinned_pages.hpp"
 
 #include <fmt/format.h>
@@ -55,22 +55,22 @@ pinned_pages::pinned_pages(context& in, std::span<std::byte> host) : in_(in) {
     if (in.attribute(host_register_supported) == 0) {
         throw error(error_code::unsupported, in.description() + " does not pin memory that it has not allocated");
     }
-    table& known = table::instance();
-    const std::scoped_lock lock(known.mutex);
-    if (const auto found = known.around(host); found != known.pins.end()) {
+    table& all = table::instance();
+    const std::scoped_lock lock(all.mutex);
+    if (const auto found = all.around(host); found != all.pins.end()) {
         ++found->second.users;
         begin_ = const_cast<std::byte*>(found->first);
         return;
     }
     shared_pin added{.bytes = host.size(), .users = 1, .share = pinned_share(host.size())};
-    const auto [place, is_new] = known.pins.emplace(host.data(), std::move(added));  // a shorter one may begin there
+    const auto [place, is_new] = all.pins.emplace(host.data(), std::move(added));  // a shorter one may begin there
     const result status =
         api().cuMemHostRegister(host.data(), host.size(), host_register_portable | host_register_device_map);
     if (status == success) {
         begin_ = host.data();
         return;
     }
-    if (is_new) known.pins.erase(place);
+    if (is_new) all.pins.erase(place);
     if (status == host_memory_already_registered) return;
     if (status == not_permitted || status == not_supported || status == invalid_value) {
         in.check(status, fmt::format("{} bytes of the host cannot be pinned", host.size()), error_code::unsupported);
@@ -80,11 +80,11 @@ pinned_pages::pinned_pages(context& in, std::span<std::byte> host) : in_(in) {
 
 pinned_pages::~pinned_pages() {
     if (!begin_) return;
-    table& known = table::instance();
-    const std::scoped_lock lock(known.mutex);
-    const auto mine = known.pins.find(begin_);
+    table& all = table::instance();
+    const std::scoped_lock lock(all.mutex);
+    const auto mine = all.pins.find(begin_);
     if (--mine->second.users > 0) return;
-    known.pins.erase(mine);
+    all.pins.erase(mine);
     try {
         const context::scope current(in_);
         api().cuMemHostUnregister(begin_);
@@ -93,9 +93,9 @@ pinned_pages::~pinned_pages() {
 }
 
 bool pinned_pages::cover(std::span<const std::byte> host) noexcept {
-    table& known = table::instance();
-    const std::scoped_lock lock(known.mutex);
-    return known.around(host) != known.pins.end();
+    table& all = table::instance();
+    const std::scoped_lock lock(all.mutex);
+    return all.around(host) != all.pins.end();
 }
 
 }  // namespace unibuf::backends::cuda

@@ -1,4 +1,4 @@
-// backends/cuda/pinned_share.cpp
+// backends/cuda/pinned_share.cpp: how much host memory is pinned, and how much may be.
 #include "backends/cuda/pinned_share.hpp"
 
 #include <fmt/format.h>

@@ -1,4 +1,4 @@
-// backends/cuda/properties.cpp
+// backends/cuda/properties.cpp: what a device says of itself, for people and logs.
 #include "backends/cuda/properties.hpp"
 
 #include <fmt/format.h>

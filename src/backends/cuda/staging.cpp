@@ -1,4 +1,4 @@
-// backends/cuda/staging.cpp
+// backends/cuda/staging.cpp: pageable memory to and from a device, by way of pinned memory of unibuf's own.
 #include "backends/cuda/staging.hpp"
 
 #include <fmt/format.h>

@@ -22,7 +22,7 @@ public:
 
     const traits& about() const noexcept override { return about_; }
 
-    std::unique_ptr<memory> allocate(const request& what) override {
+    std::unique_ptr<memory> allocate(const allocation_request& what) override {
         // The host promises more memory than it has.
         if (what.bytes > about_.memory_bytes) {
             throw error(error_code::out_of_memory,

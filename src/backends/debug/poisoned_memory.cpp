@@ -1,4 +1,4 @@
-// backends/debug/poisoned_memory.cpp
+// backends/debug/poisoned_memory.cpp: memory that reads as poison where nobody has made it current.
 #include "backends/debug/poisoned_memory.hpp"
 
 #include <algorithm>
@@ -38,7 +38,7 @@ struct poisoned_memory::chunks {
     bool* const used;  // one flag for each chunk, false in new pages
 };
 
-poisoned_memory::poisoned_memory(const request& what) {
+poisoned_memory::poisoned_memory(const allocation_request& what) {
     if (what.bytes <= chunk) {
         pages_ = device_of(host).allocate(what);
         pages_->poison_stale(0, what.bytes);
@@ -46,7 +46,7 @@ poisoned_memory::poisoned_memory(const request& what) {
     }
     const std::size_t page = system::page_size();
     const std::size_t content = detail::rounded_up(what.bytes, page);
-    request more = what;
+    allocation_request more = what;
     more.bytes = content + sizeof(chunks) + chunks::count(what.bytes);
     pages_ = device_of(host).allocate(more);
     std::byte* const behind = pages_->host_address() + content;

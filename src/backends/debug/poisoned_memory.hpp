@@ -17,7 +17,7 @@ namespace unibuf::backends {
 /// that goes beyond its range. What is never used of a large buffer costs nothing.
 class poisoned_memory final : public memory {
 public:
-    explicit poisoned_memory(const request& what);
+    explicit poisoned_memory(const allocation_request& what);
     ~poisoned_memory() override;
     poisoned_memory(const poisoned_memory&) = delete;
     poisoned_memory& operator=(const poisoned_memory&) = delete;

@@ -1,4 +1,4 @@
-// backends/host/addressed_memory.cpp
+// backends/host/addressed_memory.cpp: memory that the host addresses, and copies by itself.
 #include "backends/host/addressed_memory.hpp"
 
 #include <cstring>

@@ -1,4 +1,4 @@
-// backends/host/available_memory.cpp
+// backends/host/available_memory.cpp: what of the machine's memory this process may have.
 #include "backends/host/available_memory.hpp"
 
 #include <unistd.h>

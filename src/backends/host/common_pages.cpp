@@ -1,4 +1,4 @@
-// backends/host/common_pages.cpp
+// backends/host/common_pages.cpp: small allocations of whole pages, from mappings that many of them have in common.
 #include "backends/host/common_pages.hpp"
 
 #include <sys/mman.h>

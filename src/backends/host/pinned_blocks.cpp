@@ -1,4 +1,4 @@
-// backends/host/pinned_blocks.cpp
+// backends/host/pinned_blocks.cpp: pages of the host that are pinned for a device, and those that are kept for later.
 #include "backends/host/pinned_blocks.hpp"
 
 #include <algorithm>

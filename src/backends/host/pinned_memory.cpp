@@ -1,4 +1,4 @@
-// backends/host/pinned_memory.cpp
+// backends/host/pinned_memory.cpp: the host's memory, pinned for as long as it is there.
 #include "backends/host/pinned_memory.hpp"
 
 #include <array>

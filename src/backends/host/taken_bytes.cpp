@@ -1,4 +1,4 @@
-// backends/host/taken_bytes.cpp
+// backends/host/taken_bytes.cpp: which memory of the program's own is a buffer's.
 #include "backends/host/taken_bytes.hpp"
 
 #include <fmt/format.h>

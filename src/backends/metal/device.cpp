@@ -71,7 +71,7 @@ void metal_device::check_length(std::size_t bytes) const {
                                                        about_.description, bytes, longest_buffer_));
 }
 
-std::unique_ptr<memory> metal_device::allocate(const request& what) {
+std::unique_ptr<memory> metal_device::allocate(const allocation_request& what) {
     const pool drained;
     check_length(what.bytes);
     const std::size_t bytes = detail::rounded_up(what.bytes, 16);
@@ -90,7 +90,7 @@ std::unique_ptr<memory> metal_device::allocate(const request& what) {
 
 /// Metal takes whole pages. The last may hold something else behind these bytes: no work touches that. On some virtual
 /// machines it makes a buffer of nothing.
-std::unique_ptr<memory> metal_device::alias(std::span<std::byte> host, const request& what) {
+std::unique_ptr<memory> metal_device::alias(std::span<std::byte> host, const allocation_request& what) {
     if (!about_.aliases_host) return device::alias(host, what);
     const pool drained;
     const std::size_t page = system::page_size();

@@ -19,8 +19,8 @@ public:
     const traits& about() const noexcept override { return about_; }
     memory_info memory_now() override;
     void trim() override;
-    std::unique_ptr<memory> allocate(const request& what) override;
-    std::unique_ptr<memory> alias(std::span<std::byte> host, const request& what) override;
+    std::unique_ptr<memory> allocate(const allocation_request& what) override;
+    std::unique_ptr<memory> alias(std::span<std::byte> host, const allocation_request& what) override;
     std::uint64_t identify(queue on) override;
     fence record(queue on) override;
     bool order(const fence& before, queue on) override;

@@ -1,4 +1,4 @@
-// backends/metal/kernels.cpp
+// backends/metal/kernels.cpp: does what Metal's copy engine does not: bytes that are no whole words, rows, patterns.
 #include "backends/metal/kernels.hpp"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// backends/metal/memory.cpp
+// backends/metal/memory.cpp: an MTLBuffer, and what can be done with it.
 #include "backends/metal/memory.hpp"
 
 #include <algorithm>

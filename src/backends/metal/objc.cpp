@@ -3,7 +3,7 @@
 
 #include <fmt/format.h>
 
-#include "backends/loader.hpp"
+#include "system/loader.hpp"
 #include "process/forks.hpp"
 
 namespace unibuf::backends::metal {
@@ -18,20 +18,20 @@ struct loaded {
 loaded load() {
     loaded result;
 #ifdef __APPLE__
-    const library runtime({"/usr/lib/libobjc.A.dylib"});
-    const library metal({"/System/Library/Frameworks/Metal.framework/Metal"});
+    const system::library runtime({"/usr/lib/libobjc.A.dylib"});
+    const system::library metal({"/System/Library/Frameworks/Metal.framework/Metal"});
     const char* const where = "in this macOS";
 #else
     // No system but Apple's has them. What stands in for both on another has this name.
-    const library metal({"libMetal.so"});
-    const library& runtime = metal;
+    const system::library metal({"libMetal.so"});
+    const system::library& runtime = metal;
     const char* const where = "here: it is a part of macOS";
 #endif
     if (!runtime || !metal) {
         result.missing = fmt::format("there is no Metal {} ({})", where, (runtime ? metal : runtime).why());
         return result;
     }
-    const auto find = [&](const library& in, const char* name, auto*& function) {
+    const auto find = [&](const system::library& in, const char* name, auto*& function) {
         if (!in.find(name, function) && result.missing.empty()) result.missing = fmt::format("Metal has no {}", name);
     };
 #define UNIBUF_FIND(in, name) find(in, #name, result.table.name)

@@ -1,4 +1,4 @@
-// backends/metal/queues.cpp
+// backends/metal/queues.cpp: one device's command queues, and the order of work on them.
 #include "backends/metal/queues.hpp"
 
 #include <fmt/format.h>
@@ -12,15 +12,15 @@ namespace unibuf::backends::metal {
 queues::queues(id device, owned own, std::string description)
     : device_(device), description_(std::move(description)), own_(make_known(std::move(own))) {}
 
-std::unique_ptr<queues::known> queues::make_known(owned native) const {
-    auto made = std::make_unique<known>();
+std::unique_ptr<queues::known_queue> queues::make_known(owned native) const {
+    auto made = std::make_unique<known_queue>();
     made->native = std::move(native);
     made->event = new_event(device_);
     if (made->event) return made;
     throw error(error_code::device_unavailable, fmt::format("{}: no event can be made", description_));
 }
 
-queues::known& queues::find(id queue) {
+queues::known_queue& queues::find(id queue) {
     const pool drained;  // throws in a forked child, where the mutex may be locked for good
     const std::lock_guard lock(mutex_);
     if (queue == own()) return *own_;
@@ -33,9 +33,9 @@ queues::known& queues::find(id queue) {
     return *named_.emplace_back(make_known(owned::retained(queue)));
 }
 
-std::vector<queues::known*> queues::others() {
+std::vector<queues::known_queue*> queues::others() {
     const std::lock_guard lock(mutex_);
-    std::vector<known*> result;
+    std::vector<known_queue*> result;
     result.reserve(named_.size());
     for (const auto& each : named_) result.push_back(each.get());
     return result;
@@ -43,7 +43,7 @@ std::vector<queues::known*> queues::others() {
 
 /// Lets a command buffer of the own queue wait for what is on all others.
 void queues::join(id commands) {
-    for (known* const each : others()) {
+    for (known_queue* const each : others()) {
         const id marker = plain_commands(*each);
         const std::lock_guard lock(each->mutex);
         const place end = signal(*each, marker);
@@ -51,13 +51,13 @@ void queues::join(id commands) {
     }
 }
 
-id queues::plain_commands(const known& on) const {
+id queues::plain_commands(const known_queue& on) const {
     if (const id made = command_buffer_on(on.native.get())) return made;
     throw error(error_code::transfer_failed, fmt::format("{}: no command buffer can be made", description_));
 }
 
 /// Makes a command buffer for work of unibuf, which waits for what order() has said.
-id queues::new_commands(known& on) const {
+id queues::new_commands(known_queue& on) const {
     const id made = plain_commands(on);
     const std::lock_guard lock(on.mutex);
     for (const place& each : on.awaited) encode_wait(made, each.event, each.value);
@@ -66,14 +66,14 @@ id queues::new_commands(known& on) const {
 }
 
 /// Commits a command buffer that signals the end of what is on the queue. The caller has locked it.
-place queues::signal(known& of, id commands) {
+place queues::signal(known_queue& of, id commands) {
     const place end{of.native.get(), of.event.get(), ++of.last};
     encode_signal(commands, end.event, end.value);
     metal::commit(commands);
     return end;
 }
 
-fence queues::commit(known& to, id commands, std::vector<fence> earlier) const {
+fence queues::commit(known_queue& to, id commands, std::vector<fence> earlier) const {
     const id marker = plain_commands(to);  // before anything is committed, as it may fail
     owned kept = owned::retained(commands);
     const std::lock_guard lock(to.mutex);
@@ -84,7 +84,7 @@ fence queues::commit(known& to, id commands, std::vector<fence> earlier) const {
 
 fence queues::record(queue on) {
     const pool drained;
-    known& to = on ? find(on.native) : *own_;
+    known_queue& to = on ? find(on.native) : *own_;
     const id commands = new_commands(to);
     if (!on) join(commands);
     owned kept = owned::retained(commands);
@@ -102,7 +102,7 @@ bool queues::order(const fence& before, queue on) {
     const place& end = work->end();
     if (!is_same_device(device_of_queue(end.queue), device_)) return false;
     if (!on) return true;  // such work is put behind all known queues
-    known& to = find(on.native);
+    known_queue& to = find(on.native);
     if (end.queue == to.native.get()) return true;
     const id waiting = plain_commands(to);
     encode_wait(waiting, end.event, end.value);

@@ -33,7 +33,7 @@ public:
     template <class Encode>
     fence submit(queue on, const Encode& encode, std::vector<fence> earlier = {}) {
         const pool drained;
-        known& to = on ? find(on.native) : *own_;
+        known_queue& to = on ? find(on.native) : *own_;
         const id commands = new_commands(to);
         if (!on) join(commands);
         encode(commands);
@@ -48,7 +48,7 @@ public:
     bool order(const fence& before, queue on);
 
 private:
-    struct known {
+    struct known_queue {
         owned native;
         owned event;
         std::mutex mutex;  // guards what follows; values are committed in order
@@ -56,20 +56,20 @@ private:
         std::vector<place> awaited;  // by the next command buffer of unibuf
     };
 
-    std::unique_ptr<known> make_known(owned native) const;
-    known& find(id queue);
-    std::vector<known*> others();
+    std::unique_ptr<known_queue> make_known(owned native) const;
+    known_queue& find(id queue);
+    std::vector<known_queue*> others();
     void join(id commands);
-    id plain_commands(const known& on) const;
-    id new_commands(known& on) const;
-    fence commit(known& to, id commands, std::vector<fence> earlier) const;
-    static place signal(known& of, id commands);
+    id plain_commands(const known_queue& on) const;
+    id new_commands(known_queue& on) const;
+    fence commit(known_queue& to, id commands, std::vector<fence> earlier) const;
+    static place signal(known_queue& of, id commands);
 
     const id device_;
     const std::string description_;
-    const std::unique_ptr<known> own_;
+    const std::unique_ptr<known_queue> own_;
     std::mutex mutex_;
-    std::vector<std::unique_ptr<known>> named_;
+    std::vector<std::unique_ptr<known_queue>> named_;
 };
 
 }  // namespace unibuf::backends::metal

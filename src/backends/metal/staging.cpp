@@ -1,4 +1,4 @@
-// backends/metal/staging.cpp
+// backends/metal/staging.cpp: takes bytes to and from private memory, by way of memory that host and GPU share.
 #include "backends/metal/staging.hpp"
 
 #include <fmt/format.h>

@@ -7,7 +7,7 @@
 #include <array>
 #include <utility>
 
-#include "backends/loader.hpp"
+#include "system/loader.hpp"
 #include "process/forks.hpp"
 
 namespace unibuf::backends::cl {
@@ -21,7 +21,7 @@ struct loaded {
 
 loaded load() {
     loaded result;
-    const library found({"libOpenCL.so.1", "libOpenCL.so"});
+    const system::library found({"libOpenCL.so.1", "libOpenCL.so"});
     if (!found) {
         result.missing = "the OpenCL loader was not found: " + found.why();
         return result;

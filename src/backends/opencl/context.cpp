@@ -81,8 +81,8 @@ void context::retain(cl_command_queue queue) const {
     }
 }
 
-context::known& context::remember(cl_command_queue named) {
-    if (const auto found = std::ranges::find(named_, named, &known::queue); found != named_.end()) return *found;
+context::known_queue& context::remember(cl_command_queue named) {
+    if (const auto found = std::ranges::find(named_, named, &known_queue::queue); found != named_.end()) return *found;
     const auto refuse = [&](const char* what, const char* cure) {
         throw error(error_code::invalid_argument,
                     fmt::format("{} was named for the space on {}: {}", what, description_, cure));
@@ -104,7 +104,7 @@ context::known& context::remember(cl_command_queue named) {
     // Work without a name was on the own queue until now.
     if (const auto end = own_.end.lock()) end->end_here();
     own_.end.reset();
-    return named_.emplace_back(known{named, {}});
+    return named_.emplace_back(known_queue{named, {}});
 }
 
 fence context::end_of(queue on) {
@@ -119,7 +119,7 @@ fence context::end_of(queue on) {
     return mark(queue_for({}));
 }
 
-fence context::end_of(known& of) {
+fence context::end_of(known_queue& of) {
     std::shared_ptr<queue_end> end = of.end.lock();
     if (!end) {
         end = std::make_shared<queue_end>(*this, of.queue);
@@ -130,7 +130,7 @@ fence context::end_of(known& of) {
 
 void context::close(const queue_end& end) {
     const std::lock_guard lock(mutex_);
-    const auto forget = [&](known& each) {
+    const auto forget = [&](known_queue& each) {
         if (each.end.lock().get() == &end) each.end.reset();
     };
     forget(own_);
@@ -157,7 +157,7 @@ void context::join() {
     const cl_int status = api().clEnqueueBarrierWithWaitList(handles_.queue, count, natives.data(), nullptr);
     if (status != success) fail(status, fmt::format("{}: queues cannot be joined", description_));
 
-    std::erase_if(named_, [](const known& each) {
+    std::erase_if(named_, [](const known_queue& each) {
         const bool ours_alone = queue_info<cl_uint>(each.queue, queue_reference_count) == 1;
         if (ours_alone) api().clReleaseCommandQueue(each.queue);
         return ours_alone;
@@ -195,7 +195,7 @@ bool context::order(const fence& before, queue on) {
 std::vector<cl_command_queue> context::all_queues() const {
     std::vector<cl_command_queue> result{handles_.queue};
     if (idle_) result.push_back(idle_);
-    for (const known& each : named_) result.push_back(each.queue);
+    for (const known_queue& each : named_) result.push_back(each.queue);
     return result;
 }
 

@@ -81,7 +81,7 @@ public:
 
 private:
     /// A queue that a lease has named, and its end, if somebody has it and nobody has asked for it.
-    struct known {
+    struct known_queue {
         cl_command_queue queue;  // retained, so that no other queue gets the address of one
         std::weak_ptr<queue_end> end;
     };
@@ -90,8 +90,8 @@ private:
     std::vector<cl_command_queue> all_queues() const;
 
     // These need the mutex.
-    known& remember(cl_command_queue named);
-    fence end_of(known& of);
+    known_queue& remember(cl_command_queue named);
+    fence end_of(known_queue& of);
 
     /// Puts the own queue behind all others, and forgets queues that nobody but this context holds any more.
     void join();
@@ -100,8 +100,8 @@ private:
     std::string description_;
     bool native_functions_;
     std::mutex mutex_;
-    known own_{};  // the own queue
-    std::vector<known> named_;
+    known_queue own_{};  // the own queue
+    std::vector<known_queue> named_;
     cl_command_queue idle_ = nullptr;
     std::atomic<int> memories_ = 0;
 };

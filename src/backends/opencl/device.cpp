@@ -144,11 +144,11 @@ bool compute_device::try_in_place() {
     return result;
 }
 
-std::unique_ptr<memory> compute_device::allocate(const request& what) {
+std::unique_ptr<memory> compute_device::allocate(const allocation_request& what) {
     return std::make_unique<allocation>(in(), create_buffer(what.bytes, mem_read_write, nullptr), what.bytes);
 }
 
-std::unique_ptr<memory> compute_device::alias(std::span<std::byte> host, const request& what) {
+std::unique_ptr<memory> compute_device::alias(std::span<std::byte> host, const allocation_request& what) {
     if (!known_.about.aliases_host) return device::alias(host, what);
     const auto address = reinterpret_cast<std::uintptr_t>(host.data());
     if (address % known_.alias_alignment != 0) {

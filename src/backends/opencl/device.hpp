@@ -32,8 +32,8 @@ public:
     compute_device(const opencl::handles& callers, facts known);
 
     const traits& about() const noexcept override { return known_.about; }
-    std::unique_ptr<memory> allocate(const request& what) override;
-    std::unique_ptr<memory> alias(std::span<std::byte> host, const request& what) override;
+    std::unique_ptr<memory> allocate(const allocation_request& what) override;
+    std::unique_ptr<memory> alias(std::span<std::byte> host, const allocation_request& what) override;
     void move_many(direction way, std::span<const move_of> moves, fences& done) override;
     std::uint64_t identify(queue on) override;
     fence record(queue on) override;

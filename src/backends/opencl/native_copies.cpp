@@ -1,4 +1,4 @@
-// backends/opencl/native_copies.cpp
+// backends/opencl/native_copies.cpp: many copies as one command.
 #include "backends/opencl/native_copies.hpp"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// backends/opencl/queue_end.cpp
+// backends/opencl/queue_end.cpp: the end of what is on a queue, which no driver is asked for before somebody waits.
 #include "backends/opencl/queue_end.hpp"
 
 #include "backends/opencl/context.hpp"

@@ -1,4 +1,4 @@
-// backends/opengl/bindings.cpp
+// backends/opengl/bindings.cpp: where a context has a buffer object bound.
 #include "backends/opengl/bindings.hpp"
 
 namespace unibuf::backends {

@@ -42,9 +42,11 @@ memory_info gl_device::memory_now() {
     return known;
 }
 
-std::unique_ptr<memory> gl_device::allocate(const request& what) { return make_gl_memory(context_, kept_, what.bytes); }
+std::unique_ptr<memory> gl_device::allocate(const allocation_request& what) {
+    return make_gl_memory(context_, kept_, what.bytes);
+}
 
-std::unique_ptr<memory> gl_device::allocate_visible(const request& what) {
+std::unique_ptr<memory> gl_device::allocate_visible(const allocation_request& what) {
     return make_mapped_gl_memory(context_, kept_, what.bytes,
                                  mapping_for(context_->platform().vendor, what.access, what.hint));
 }

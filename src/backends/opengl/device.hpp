@@ -16,8 +16,8 @@ public:
 
     const traits& about() const noexcept override { return traits_; }
     memory_info memory_now() override;
-    std::unique_ptr<memory> allocate(const request& what) override;
-    std::unique_ptr<memory> allocate_visible(const request& what) override;
+    std::unique_ptr<memory> allocate(const allocation_request& what) override;
+    std::unique_ptr<memory> allocate_visible(const allocation_request& what) override;
     std::uint64_t identify(queue on) override;
     fence record(queue on) override;
     bool order(const fence& before, queue on) override;

@@ -1,12 +1,12 @@
 // backends/opengl/egl.cpp: the library and its functions.
 #include "backends/opengl/egl.hpp"
 
-#include "backends/loader.hpp"
+#include "system/loader.hpp"
 
 namespace unibuf::backends {
 
 egl::egl() {
-    const library driver({"libEGL.so.1", "libEGL.so"});
+    const system::library driver({"libEGL.so.1", "libEGL.so"});
     if (!driver) {
         why_ = driver.why();
         return;

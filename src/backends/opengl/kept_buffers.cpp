@@ -1,4 +1,4 @@
-// backends/opengl/kept_buffers.cpp
+// backends/opengl/kept_buffers.cpp: buffer objects that were freed, for whoever needs their like next.
 #include "backends/opengl/kept_buffers.hpp"
 
 #include <algorithm>

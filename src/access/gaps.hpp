@@ -1,0 +1,18 @@
+// access/gaps.hpp: which gaps between bytes that move go along, as one longer transfer is cheaper than two.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "buffer/core.hpp"
+#include "coherence/plan.hpp"
+
+namespace unibuf::detail {
+
+/// Joins neighbours of `ranges` where it is cheaper to carry the gap between them along. A gap is carried only where it
+/// is current at both ends, in `claimed`, and no hold but that claim, of `ticket`, has a byte of it.
+std::vector<byte_range> joined_over_gaps(const guarded& state, const std::vector<byte_range>& ranges,
+                                         const coherence::step& along, coherence::space_id executor,
+                                         const region& claimed, std::uint64_t ticket);
+
+}  // namespace unibuf::detail

@@ -1,0 +1,231 @@
+// verbs/content.cpp: requests, and what is made of them once they are granted.
+#include "verbs/content.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "access/borrowing.hpp"
+#include "access/copy_making.hpp"
+#include "access/hold_waits.hpp"
+#include "access/letting_go.hpp"
+#include "access/passage.hpp"
+#include "access/poison.hpp"
+#include "access/queued_work.hpp"
+#include "access/recording.hpp"
+#include "access/standing.hpp"
+#include "backends/spaces.hpp"
+#include "memory/moves.hpp"
+#include "trace/told.hpp"
+#include "verbs/leases.hpp"
+#include "verbs/pointers.hpp"
+
+namespace unibuf::detail {
+namespace {
+
+/// Returns whether nobody uses the buffer, nothing is queued or out, no two of its copies share memory, and no other
+/// process has it: a write at the host changes nothing but the directory then.
+bool is_settled(const guarded& state) {
+    const auto shared = [](const copy& each) { return each.placed == placement::shared; };
+    return !state.peers() && !state.holds.any_standing() && !state.holds.any() && state.holds.work().empty() &&
+           !state.any_exposed && !state.any_lost && std::ranges::none_of(state.copies, shared);
+}
+
+/// Throws where the program has the copy at `where`, which is to go.
+void check_not_held(const guarded& state, space where, const std::string& verb) {
+    const bool view = state.holds.view_is_out(where.id());
+    if (!view && !state.holds.handle_is_out(where.id())) return;
+    const char* const who = state.holds.stands_at(where) ? "a standing hold uses it: end that one first"
+                            : view                       ? "arrays or views of it are held: drop them"
+                            : where == host              ? "pointers to it are out: call release_host first"
+                                                         : "handles of it are out: call release_device first";
+    throw error(error_code::access_conflict, fmt::format("{}: {} was asked for, but {}", state.name(), verb, who));
+}
+
+/// Throws where bytes of `part` are current at `where` alone.
+void check_current_elsewhere(const guarded& state, space where, const region& part) {
+    const byte_range only = coherence::only_at(state.directory, part, where.id());
+    if (only.empty()) return;
+    throw error(error_code::access_conflict,
+                fmt::format("{}: to discard the copy at {} was asked for, but bytes [{}, {}) are current nowhere else: "
+                            "synchronize another space first, or use discard_content{}",
+                            state.name(), where.name(), only.begin, only.end, trace::last_writes(state.id, only)));
+}
+
+/// Returns whether the host's copy lies in memory that `where` has lent, and that no other device uses.
+bool lends_to_host_alone(const guarded& state, space where) {
+    const auto uses = [&](const copy& each) {
+        return !each.on_host() && each.where != where.id() && each.placed == placement::shared && !each.borrows();
+    };
+    return state.copies.lends_to_host(where.id()) && std::ranges::none_of(state.copies, uses);
+}
+
+/// Throws where the program has the host's copy, which lies in memory that `where` has lent, and would move.
+void check_may_move(guarded& state, space where) {
+    const std::string verb =
+        fmt::format("to discard the copy at {}, in whose memory the host's copy lies,", where.name());
+    check_no_pointers(state, state.whole(), verb.c_str());
+    for (const copy& each : state.copies) {
+        if (each.on_host()) check_not_held(state, space::from_id(each.where), verb);
+    }
+}
+
+/// Notes that nobody has written `part` any more. Where pointers to bytes of it are out, other processes have the
+/// buffer, or graphs upload bytes of it, does nothing, and returns false.
+bool drop_content(core& of, const region& part) {
+    lock locked(of);
+    ask_to_let_go(locked, host, part);
+    wait_for_holds(locked, {.part = part, .where = host, .what = access::write, .verb = "to discard the content of"});
+    if (locked->peers() || locked->holds.upload_of(part)) return false;
+    check_no_standing(*locked, part, "to discard its content");
+    if (locked->holds.host_is_held_for_writing(part)) {
+        const bool views = locked->holds.writers_of_host().any_view(part);
+        if (views) check_no_pointers(*locked, part, "to discard its content");
+        return false;
+    }
+    coherence::drop_content(locked->directory, part);
+    record(event_kind::discard, *locked, part, host);
+    return true;
+}
+
+/// Throws where the host is the default device, and bytes are newest at a device that the caller may have meant.
+void check_host_is_meant(const guarded& state, const region& part) {
+    const coherence::space_set allocated = state.copies.allocated();
+    const coherence::space_set complete = coherence::complete_at(state.directory, part, allocated);
+    if (coherence::has(complete, coherence::host)) return;
+    space newest = host;
+    coherence::for_each_space(allocated, [&](coherence::space_id each) {
+        const space at = space::from_id(each);
+        if (!backends::is_host(at) && !coherence::only_at(state.directory, part, each).empty()) newest = at;
+    });
+    if (newest == host) return;
+    throw error(error_code::access_conflict,
+                fmt::format("{}: to mark {} dirty at the default device was asked for, which is the host, but the "
+                            "newest are at {}: name that space, or make it the default device",
+                            state.name(), describe(part), newest.name()));
+}
+
+}  // namespace
+
+void bring(core& of, const access_request& request) {
+    lock locked(of);
+    passage(locked, request).bring();
+}
+
+void mark(core& of, access_request request) {
+    request.to = purpose::declare;
+    request.what = access::write;
+    request.verb = "to mark dirty";
+    lock locked(of);
+    if (request.where == host_as_device) check_host_is_meant(*locked, request.part);
+    passage way(locked, request);
+    space where = way.where();
+    reserve_queued_work(*locked, where);
+    queue_work_of(*locked, where, request.part, true, request.on);
+    if (const copy* const borrower = locked->copies.borrower_among(where.id())) {
+        where = space::from_id(borrower->whose_turn());
+    }
+    const promise in(locked->directory, request.part);
+    before_device_writes(*locked, request.part, where);
+    show(*locked, *locked->copies.find(where.id()), request.part);
+    now_written(*locked, in, request.part, where);
+    record(event_kind::mark, *locked, request.part, where);
+    if (request.settles_for_all(of.bytes) && locked->peers()) locked->peers()->settle_for_all();
+}
+
+void fill(core& of, const region& part, std::span<const std::byte> pattern, std::optional<space> where) {
+    lock locked(of);
+    passage way(locked, {.part = part,
+                         .where = where.value_or(host),
+                         .what = access::write,
+                         .to = where ? purpose::use : purpose::fill,
+                         .verb = "to fill"});
+    way.bring();
+    way.fill(pattern);
+    record(event_kind::fill, *locked, part, way.where());
+}
+
+void put(core& of, const region& part, const std::byte* from) {
+    const access_request request{
+        .part = part, .where = host, .what = access::write, .why = cause::read_write, .verb = "to copy to"};
+    lock locked(of);
+    const auto write = [&](const copy& its_copy) {
+        now_written(*locked, promise(locked->directory, part), part, host);
+        scatter(part, its_copy.memory->host_address(), from);
+    };
+    const copy* const its_copy = locked->copies.find(coherence::host);
+    if (its_copy && is_settled(*locked)) {
+        check_allowed(of, request);
+        record_access(locked, request);
+        return write(*its_copy);
+    }
+    passage way(locked, request);
+    way.bring();
+    write(*way.at());
+}
+
+void discard(core& of, space where, const region& part) {
+    const access_request request{
+        .part = part, .where = where, .what = access::write, .to = purpose::drop, .verb = "to discard the copy of"};
+    lock locked(of);
+    ask_to_let_go(locked, where, locked->whole());
+    passage way(locked, request);
+    const copy* const its_copy = way.at();
+    const bool all = part == region(locked->whole());
+    const bool lends = all && lends_to_host_alone(*locked, where);
+    if (!its_copy && !lends) return;
+    const byte_ranges contested =
+        locked->directory.where(part, [](const coherence::knowledge& k) { return k.contested; });
+    const bool settles = !contested.empty();
+    if (settles && where == host && locked->any_exposed) {
+        // What the program has stored there is in the memory still, and is not to be found again: as after a mark of
+        // the device, which has the newest content now.
+        for (const byte_range& each : contested) {
+            locked->writes()->forget(each);
+            locked->writes()->before_device_writes(each);
+        }
+    }
+    coherence::settle_without(locked->directory, part, where.id());
+    if (where == host && locked->any_exposed) {
+        for (const byte_range& each : contested) locked->writes()->device_has_written(each);
+    }
+    if (settles && (where == host || locked->holds.pins(where.id()))) return;  // the copy stays where it is
+    if (where == host) check_no_pointers(*locked, part, "to discard the copy at host");
+    if (where == host && locked->peers()) {
+        throw error(error_code::access_conflict,
+                    of.name() + ": to discard the copy at host was asked for, but it is memory that processes share");
+    }
+    const auto check = [&] {
+        check_not_held(*locked, where, fmt::format("to discard the copy at {}", where.name()));
+        check_current_elsewhere(*locked, where, part);
+        if (lends) check_may_move(*locked, where);
+    };
+    check_not_held(*locked, where, fmt::format("to discard the copy at {}", where.name()));
+    if (all && its_copy && its_copy->borrows() && its_copy->has_turn) give_memory_back(locked, request, *its_copy);
+    check();
+    if (lends) {
+        way.keep_others_off();
+        return end_lending(locked, request, check);
+    }
+    if (locked->any_out) queue_unnamed_work(*locked);
+    wait_for_all_work(locked, all ? locked->room() : part, request);
+    check();  // the lock was let go of
+    if (all) return drop_copy(*locked, where);
+    coherence::drop(locked->directory, part, where.id());
+}
+
+void discard_content(core& of, const region& part) {
+    if (drop_content(of, part)) return;
+    // Pointers show the zeros, and what is written through them is found. Neither other processes nor graphs know that
+    // nobody has written the bytes.
+    const byte_lease zeros = take_lease(of, {.part = part,
+                                             .where = host,
+                                             .what = access::write,
+                                             .verb = "to discard the content of",
+                                             .keeps_to_mode = false});
+    part.for_each_run(
+        [&](byte_range run) { std::memset(zeros.address() + (run.begin - part.begin()), 0, run.size()); });
+}
+
+}  // namespace unibuf::detail
