@@ -1,14 +1,15 @@
 !> The calls that bench/fortran.cpp times, as a Fortran program would write them.
 module fortran_calls
-  use, intrinsic :: iso_c_binding, only: c_float, c_int, c_int64_t, c_intptr_t, c_ptr
+  use, intrinsic :: iso_c_binding, only: c_f_pointer, c_float, c_int, c_int64_t, c_intptr_t, c_ptr
   use gpu_unified_buffers
   implicit none
   private
 
   character(*), parameter :: devices(0:3) = [character(8) :: 'host', 'debug:0', 'opengl:0', 'opencl:0']
 
-  type(unified_buffer) :: buffer
-  real(c_float), allocatable :: source(:), plain(:)
+  type(unified_buffer) :: buffer, twin
+  real(c_float), allocatable :: source(:)
+  real(c_float), pointer, contiguous :: plain(:)  ! into the twin's memory, which is the buffer's kind: pages of it cost the same
   type(c_ptr), public, bind(C, name='bench_fortran_pointer') :: pointer
 
 contains
@@ -24,14 +25,17 @@ contains
     buffer = create_unified_buffer(4*count, BUFFER_READ_WRITE, device=devices(device), stat=status)
     make = status
     if (status /= STATUS_OK) return
-    allocate (source(count), plain(count))
+    twin = create_unified_buffer(4*count, BUFFER_READ_WRITE, device=devices(device))
+    call c_f_pointer(get_cpu_pointer(twin, 4), plain, [count])
+    allocate (source(count))
     source = 1
     plain = 0
   end function make
 
   subroutine destroy() bind(C, name='bench_fortran_destroy')
     call destroy_unified_buffer(buffer)
-    deallocate (source, plain)
+    call destroy_unified_buffer(twin)
+    deallocate (source)
   end subroutine destroy
 
   subroutine create_and_destroy(bytes, device) bind(C, name='bench_fortran_create_and_destroy')
@@ -73,8 +77,15 @@ contains
   end subroutine write
 
   subroutine assign() bind(C, name='bench_fortran_assign')
-    plain = source
+    call copy(plain, source)
   end subroutine assign
+
+  subroutine copy(to, from)
+    real(c_float), contiguous, intent(out) :: to(:)
+    real(c_float), contiguous, intent(in) :: from(:)
+
+    to = from
+  end subroutine copy
 
   subroutine sync() bind(C, name='bench_fortran_sync')
     call sync_to_gpu(buffer)

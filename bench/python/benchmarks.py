@@ -83,7 +83,9 @@ def bytecode():
 
 def seconds_to_import(module):
     code = f"import time\nbegin = time.perf_counter()\nimport {module}\nprint(time.perf_counter() - begin)"
-    environment = {**os.environ, "PYTHONPYCACHEPREFIX": bytecode(), "PYTHONDONTWRITEBYTECODE": ""}
+    # NumPy's BLAS starts threads, which spin beside what is imported next.
+    settings = {"PYTHONPYCACHEPREFIX": bytecode(), "PYTHONDONTWRITEBYTECODE": "", "OPENBLAS_NUM_THREADS": "1"}
+    environment = {**os.environ, **settings}
     return float(subprocess.run([sys.executable, "-c", code], capture_output=True, check=True, env=environment).stdout)
 
 

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import sys
 import threading
-from copy import copy
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -34,6 +33,8 @@ class _Given:
 
 def keep(buffer: Any, failure: BaseException) -> None:
     """Called by the buffer protocol on the thread that gets the error."""
+    from copy import copy  # most programs never come here
+
     try:
         _kept.failure = copy(failure)  # the error itself would keep the frames that it goes through
     except Exception:

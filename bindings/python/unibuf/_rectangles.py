@@ -1,7 +1,5 @@
 """Which elements of an array an index names, where they are a rectangle, and how they lie."""
 
-from __future__ import annotations
-
 from operator import index as as_int
 from typing import Any, NamedTuple
 
@@ -28,7 +26,7 @@ class Rectangle(NamedTuple):
         pitches = row_major(self.extents, itemsize)
         return sum(pitch * start for pitch, (start, _, _) in zip(pitches, self.slices, strict=True))
 
-    def indexed(self, index: Any) -> Rectangle:
+    def indexed(self, index: Any) -> "Rectangle":
         """The elements of this one that an index names. Raises OutOfRangeError, InvalidArgumentError, TypeError."""
         slices, left = list(self.slices), []
         for place, (axis, each) in enumerate(zip(self.axes, _for_each_axis(index, len(self.axes)), strict=True)):

@@ -1,7 +1,5 @@
 """Devices, their memory, and limits of it."""
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 from . import _native

@@ -1,7 +1,5 @@
 """Buffers that are used again, with the memory that they have."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -50,8 +48,8 @@ class MemoryPool:
 
     def acquire(
         self,
-        shape: Shape,
-        dtype: DTypeLike = np.float32,
+        shape: "Shape",
+        dtype: "DTypeLike" = np.float32,
         *,
         pinned: bool = False,
         access: str = "read_write",
@@ -73,7 +71,7 @@ class MemoryPool:
         self._pool.release(buffer)
 
     @contextmanager
-    def scoped(self, shape: Shape, dtype: DTypeLike = np.float32, **options: Any) -> Iterator[UnifiedBuffer[Any]]:
+    def scoped(self, shape: "Shape", dtype: "DTypeLike" = np.float32, **options: Any) -> Iterator[UnifiedBuffer[Any]]:
         """`with pool.scoped((1000,)) as buffer:` released at the end."""
         buffer = self.acquire(shape, dtype, **options)
         try:

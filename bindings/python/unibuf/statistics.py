@@ -1,7 +1,5 @@
 """What was moved, and why."""
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 from . import _native
