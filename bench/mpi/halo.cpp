@@ -86,9 +86,11 @@ std::vector<bench::situation> on_each(std::size_t axis) {
     return cases;
 }
 
-const bench::declared row({.name = "mpi.row", .unit = "ns", .goal = bench::ratio_at_most(1.05), .cases = on_each(0)});
+// An exchange is two copies past the host and a lease: 3 us of bookkeeping for a row, 5 for a column, whose ghosts are
+// boxes in the directory.
+const bench::declared row({.name = "mpi.row", .unit = "ns", .goal = bench::ratio_at_most(1.1), .cases = on_each(0)});
 const bench::declared column(
-    {.name = "mpi.column", .unit = "ns", .goal = bench::ratio_at_most(1.05), .cases = on_each(1)});
+    {.name = "mpi.column", .unit = "ns", .goal = bench::ratio_at_most(1.15), .cases = on_each(1)});
 const bench::declared inside({.name = "mpi.overlap",
                               .unit = "of 100",
                               .goal = bench::ratio_at_least(1),
