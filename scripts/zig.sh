@@ -23,14 +23,14 @@ python_headers() {
 # config_in FOLDER NAME: where there is NAME.cmake.
 config_in() { dirname "$(find "$1" -name "$2.cmake")"; }
 
-# compilers_for ZIG TARGET FOLDER: what CMake takes for the compiler, in a folder.
+# compilers_for ZIG TARGET FOLDER: what CMake takes for the compiler, in a folder. zig instruments what is not optimized.
 compilers_for() {
     local zig=$1 target=$2 folder=$3
     mkdir -p "$folder"
     # shellcheck disable=SC2016  # for sh
     printf '#!/bin/sh\nexec %q "${0##*/}" "$@"\n' "$zig" | tee "$folder/ar" >"$folder/ranlib"
     # shellcheck disable=SC2016
-    printf '#!/bin/sh\nexec %q "${0##*/}" -target %q "$@"\n' "$zig" "$target" | tee "$folder/cc" >"$folder/c++"
+    printf '#!/bin/sh\nexec %q "${0##*/}" -target %q -fno-sanitize=undefined "$@"\n' "$zig" "$target" | tee "$folder/cc" >"$folder/c++"
     chmod +x "$folder"/*
 }
 

@@ -32,21 +32,25 @@ void* zeros(std::size_t bytes) {
 }
 
 /// Memory from the heap, in whole cache lines. They lie in a block of calloc, which knows what is zero already:
-/// aligned_alloc takes several times as long. What lies before them has room for this object.
+/// aligned_alloc takes several times as long. This object lies before them, at the begin of the block.
 class lines final : public addressed_memory {
 public:
     static std::unique_ptr<memory> allocate(std::size_t bytes) {
-        static_assert(sizeof(lines) <= alignof(std::max_align_t));
-        return std::unique_ptr<memory>(::new (zeros(detail::rounded_up(bytes, cache_line) + cache_line)) lines);
+        constexpr std::size_t most_before = sizeof(lines) + cache_line - alignof(std::max_align_t);
+        return std::unique_ptr<memory>(::new (zeros(detail::rounded_up(bytes, cache_line) + most_before)) lines);
     }
     static void operator delete(void* block) noexcept { std::free(block); }
 
     bool starts_zero() const noexcept override { return true; }
 
 private:
-    lines() noexcept
-        : addressed_memory(reinterpret_cast<std::byte*>(this) +
-                           (cache_line - std::bit_cast<std::uintptr_t>(this) % cache_line)) {}
+    lines() noexcept : addressed_memory(reinterpret_cast<std::byte*>(this) + before(this)) {}
+
+    /// Returns where the first line behind the object begins, in bytes from its begin.
+    static std::size_t before(const lines* at) noexcept {
+        const auto begin = std::bit_cast<std::uintptr_t>(at);
+        return detail::rounded_up(begin + sizeof(lines), cache_line) - begin;
+    }
 };
 
 /// Pages that are zero until they are touched, and lie on the node that touches them first.
