@@ -6,11 +6,15 @@
 
 #include "buffer/named_queue.hpp"
 #include "coherence/region.hpp"
+#include "coherence/spaces.hpp"
 #include "memory/wait_limit.hpp"
+#include "unibuf/error.hpp"
 #include "unibuf/options.hpp"
 #include "unibuf/statistics.hpp"
 
 namespace unibuf::detail {
+
+class core;
 
 /// The purpose of an access.
 enum class purpose : std::uint8_t {
@@ -48,7 +52,14 @@ struct access_request {
     wait_limit hold_limit() const noexcept { return waits_for_holds ? waits : wait_limit{.until = {}}; }
 };
 
+/// Returns the queue that the caller named where it is one of the device `executor`, else none. A queue that is named
+/// for an access at the host belongs to the device that the bytes come from.
+queue queue_at(const access_request& request, coherence::space_id executor) noexcept;
+
 /// Returns what was asked for: "a read lease of bytes [0, 64) at host", "to fill bytes [0, 64) at host".
 std::string describe(const access_request& request);
+
+/// Throws `failure` again with the buffer and the access in its message, as a backend knows neither.
+[[noreturn]] void tell_of_access(const core& of, const access_request& request, const error& failure);
 
 }  // namespace unibuf::detail

@@ -98,18 +98,18 @@ passage::passage(lock& locked, const access_request& request)
     }
     lock_->use_now();
     if (process::fork_count.load(std::memory_order_relaxed) != 0) forget_readers_left_behind(lock_->holds.work());
-    if (request_.waits_for_holds) forget_events(lock_, request_);
-    if (request_.asks_holders) ask_writers_of_host(lock_, request_.where, request_.part);
+    ask();
     enter();
-    if (lock_->holds.any_standing() || lock_->any_open) {
-        pause_elsewhere(lock_, request_, transfers_.own_claim());
-    }
-    if (lock_->holds.any_standing()) check_not_broken(*lock_, request_);
-    check_not_uploaded(*lock_, request_);
-    // What was asked decides: the mark of a device, also where that is the host, overrules no other process.
-    if (lock_->peers() && !request.settles_for_all(lock_->whole().size())) follow();
+    pause();
+    refuse();
+    follow(request);
     find();
     check();
+}
+
+void passage::ask() {
+    if (request_.waits_for_holds) forget_events(lock_, request_);
+    if (request_.asks_holders) ask_writers_of_host(lock_, request_.where, request_.part);
 }
 
 void passage::enter() {
@@ -141,11 +141,22 @@ void passage::choose_place() {
     if (lock_->holds.upload_of(request_.part)) request_.where = host;
 }
 
-/// Learns what other processes may have written. Before a drop they are asked as a read at the host asks them.
-void passage::follow() {
-    const access_request at_host{.part = request_.part, .where = host, .what = access::read};
+void passage::pause() {
+    if (!lock_->holds.any_standing() && !lock_->any_open) return;
+    pause_elsewhere(lock_, request_, transfers_.own_claim());
+}
+
+void passage::refuse() const {
+    if (lock_->holds.any_standing()) check_not_broken(*lock_, request_);
+    check_not_uploaded(*lock_, request_);
+}
+
+/// Learns what other processes may have written. Before a drop they are asked as a read at the host asks them. The mark
+/// of a device, also where that is the host, overrules no other process: `as_made` says which was meant.
+void passage::follow(const access_request& as_made) {
+    if (!lock_->peers() || as_made.settles_for_all(lock_->whole().size())) return;
     if (request_.to != purpose::drop) return follow_peers(*lock_, request_);
-    follow_peers(*lock_, at_host);
+    follow_peers(*lock_, {.part = request_.part, .where = host, .what = access::read});
 }
 
 void passage::find() {
@@ -203,11 +214,6 @@ void passage::fill(std::span<const std::byte> pattern) {
     if (!promise_) promise_.emplace(lock_->directory, request_.part);
     transfers_.fill(pattern, *promise_);
     now_written(*lock_, *promise_, request_.part, request_.where);
-}
-
-std::string describe(const access_request& request) {
-    if (!request.verb) return describe(hold{.part = request.part, .where = request.where, .what = request.what});
-    return fmt::format("{} {} at {}", request.verb, describe(request.part), request.where.name());
 }
 
 void wait_for_all_work(lock& locked, const region& part, const access_request& request) {

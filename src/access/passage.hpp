@@ -62,9 +62,12 @@ public:
     std::uint64_t recorded_at() const noexcept { return recorded_at_; }
 
 private:
+    void ask();
     void enter();
     void choose_place();
-    void follow();
+    void pause();
+    void refuse() const;
+    void follow(const access_request& as_made);
     void find();
     void check() const;
     void forget_done() noexcept;

@@ -395,14 +395,4 @@ fence transfers::fill_part(const copy& at, const region& part, std::span<const s
     return memory.fill(part.begin(), part.size(), pattern, on);
 }
 
-queue queue_at(const access_request& request, space_id executor) noexcept {
-    const space whose = request.where == host ? request.queue_of : request.where;
-    return whose == host || executor == whose.id() ? request.on.handle : queue();
-}
-
-void tell_of_access(const core& of, const access_request& request, const error& failure) {
-    throw error(failure.code(),
-                fmt::format("{}: {} was asked for: {}", of.name(), describe(request), failure.message()));
-}
-
 }  // namespace unibuf::detail

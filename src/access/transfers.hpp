@@ -78,11 +78,4 @@ private:
     few<in_flight, 2> started_;
 };
 
-/// Returns the queue that the caller named where it is one of the device `executor`, else none. A queue that is named
-/// for an access at the host belongs to the device that the bytes come from.
-queue queue_at(const access_request& request, coherence::space_id executor) noexcept;
-
-/// Throws `failure` again with the buffer and the access in its message, as a backend knows neither.
-[[noreturn]] void tell_of_access(const core& of, const access_request& request, const error& failure);
-
 }  // namespace unibuf::detail

@@ -147,10 +147,8 @@ public:
         };
         if (boxes()) {
             for_each_box_of(part, [&](const box& of) {
-                if (result.empty())
-                    boxes()->any(of, [&](const box& piece, const knowledge& k) {
-                        return std::invoke(is, k) && look(piece.hull(), k);
-                    });
+                if (!result.empty()) return;
+                boxes()->any(of, [&](const box& piece, const knowledge& k) { return look(piece.hull(), k); });
             });
         } else {
             part.for_each_run([&](byte_range run) {

@@ -5,9 +5,9 @@
 
 #include <stdexcept>
 
-#include "system/loader.hpp"
 #include "backends/opencl/api.hpp"
 #include "backends/opencl/event.hpp"
+#include "system/loader.hpp"
 #include "unibuf/error.hpp"
 #include "unibuf/space.hpp"
 

@@ -6,10 +6,10 @@
 
 #include <gmock/gmock.h>
 
-#include "system/loader.hpp"
 #include "backends/opencl/api.hpp"
 #include "contract/contract.hpp"
 #include "contract/opencl_fixture.hpp"
+#include "system/loader.hpp"
 #include "unibuf/opencl.hpp"
 #include "unibuf/unified_buffer.hpp"
 

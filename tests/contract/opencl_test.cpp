@@ -13,12 +13,12 @@
 #include <cstdlib>
 #include <thread>
 
-#include "system/loader.hpp"
 #include "backends/opencl/device.hpp"
 #include "backends/opencl/event.hpp"
 #include "contract/contract.hpp"
 #include "contract/opencl_fixture.hpp"
 #include "contract/wrong_queue.hpp"
+#include "system/loader.hpp"
 #include "system/pages.hpp"
 
 namespace unibuf::contract {

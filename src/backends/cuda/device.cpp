@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "backends/cuda/host_memory.hpp"
 #include "backends/cuda/memory.hpp"
 #include "backends/cuda/opengl_buffer.hpp"
 #include "backends/cuda/properties.hpp"

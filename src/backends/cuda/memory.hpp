@@ -2,14 +2,12 @@
 #pragma once
 
 #include <memory>
-#include <optional>
 #include <vector>
 
 #include "backends/arena.hpp"
 #include "backends/backend.hpp"
 #include "backends/cuda/context.hpp"
 #include "backends/cuda/pinned_pages.hpp"
-#include "backends/cuda/pinned_share.hpp"
 #include "backends/cuda/staging.hpp"
 
 namespace unibuf::backends::cuda {
@@ -99,34 +97,6 @@ public:
 private:
     arena& small_;
     std::unique_ptr<device_block> own_;  // null where the memory is a part of a shared block
-};
-
-/// The host's memory, pinned and used in place. The device sees what the host has written, and the other way round, as
-/// soon as the work that is to see it, or has written it, is ordered: publishing has nothing to do.
-class host_alias final : public device_range {
-public:
-    /// Uses `host` in place. Where `pageable`, the device reads host memory as it is, pinned or not.
-    host_alias(context& in, staging& ring, std::span<std::byte> host, bool pageable);
-
-    std::byte* host_address() const noexcept override { return host_.data(); }
-
-private:
-    std::span<std::byte> host_;
-    std::optional<pinned_pages> pages_;
-};
-
-/// Host memory that the driver has allocated for the device, write-combined where the host streams into it.
-class visible_memory final : public device_range {
-public:
-    visible_memory(context& in, staging& ring, const allocation_request& what);
-    ~visible_memory() override;
-
-    std::byte* host_address() const noexcept override { return host_; }
-    bool starts_zero() const noexcept override { return true; }
-
-private:
-    pinned_share share_;
-    std::byte* host_ = nullptr;
 };
 
 }  // namespace unibuf::backends::cuda

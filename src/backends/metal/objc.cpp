@@ -3,8 +3,8 @@
 
 #include <fmt/format.h>
 
-#include "system/loader.hpp"
 #include "process/forks.hpp"
+#include "system/loader.hpp"
 
 namespace unibuf::backends::metal {
 namespace {

@@ -7,8 +7,8 @@
 #include <array>
 #include <utility>
 
-#include "system/loader.hpp"
 #include "process/forks.hpp"
+#include "system/loader.hpp"
 
 namespace unibuf::backends::cl {
 namespace {
