@@ -47,13 +47,13 @@ void names::forget(const core& gone) {
 bool names::add(std::string_view name, named_range what) {
     named_range gone;
     const std::scoped_lock lock(mutex_);
-    const auto found = ranges_.find(name);
-    if (found != ranges_.end()) {
-        if (found->second.of->add_handle_if_alive()) {
-            gone.kept.reset(found->second.of);
+    const auto entry = ranges_.find(name);
+    if (entry != ranges_.end()) {
+        if (entry->second.of->add_handle_if_alive()) {
+            gone.kept.reset(entry->second.of);
             return false;
         }
-        ranges_.erase(found);  // the buffer is going right now
+        ranges_.erase(entry);  // the buffer is going right now
     }
     ranges_.emplace(name, std::move(what));
     return true;
@@ -69,17 +69,17 @@ std::optional<names::found> names::find(std::string_view name) const {
 
 bool names::is_going(std::string_view name) const {
     const std::scoped_lock lock(mutex_);
-    const auto found = ranges_.find(name);
-    return found != ranges_.end() && found->second.of->is_going();
+    const auto entry = ranges_.find(name);
+    return entry != ranges_.end() && entry->second.of->is_going();
 }
 
 bool names::remove(std::string_view name) {
     named_range gone;
     const std::scoped_lock lock(mutex_);
-    const auto found = ranges_.find(name);
-    if (found == ranges_.end()) return false;
-    gone = std::move(found->second);
-    ranges_.erase(found);
+    const auto entry = ranges_.find(name);
+    if (entry == ranges_.end()) return false;
+    gone = std::move(entry->second);
+    ranges_.erase(entry);
     return true;
 }
 

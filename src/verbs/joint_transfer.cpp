@@ -78,9 +78,9 @@ bool joint_transfer::join(core& of, space where, byte_range range) {
     backends::memory* const device = locked->copies.find(executor_of(first))->memory.get();
     std::byte* const address = locked->copies.find(coherence::host)->memory->host_address();
     const host_writes* const writes = first.from == coherence::host && locked->any_exposed ? locked->writes() : nullptr;
-    const auto has_image = [&](const coherence::step& of) { return writes && writes->has_image(of.part.hull()); };
-    const auto is_cut = [&](const coherence::step& of) {
-        return of.part.size() > sent_images::most_in_one && has_image(of);
+    const auto has_image = [&](const coherence::step& move) { return writes && writes->has_image(move.part.hull()); };
+    const auto is_cut = [&](const coherence::step& move) {
+        return move.part.size() > sent_images::most_in_one && has_image(move);
     };
     if (std::ranges::any_of(planned_, is_cut)) return false;
     way->keep_others_off();

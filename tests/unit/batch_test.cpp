@@ -13,6 +13,7 @@
 #include "support/fake_device.hpp"
 #include "support/faults.hpp"
 #include "unibuf/unibuf.hpp"
+#include "unit/common.hpp"
 
 namespace unibuf::test::batch_test {
 namespace {

@@ -40,12 +40,12 @@ protected:
 
     /// Fills the limit with three copies that another thread has leased while it acts.
     std::jthread leased_during(const std::function<void()>& act) {
-        std::array<buffer*, 3> all{};
-        for (int i = 0; i < 3; ++i) all[static_cast<std::size_t>(i)] = &written(i + 1);
+        std::array<buffer*, 3> leased{};
+        for (int i = 0; i < 3; ++i) leased[static_cast<std::size_t>(i)] = &written(i + 1);
         std::promise<void> held;
         std::future<void> is_held = held.get_future();
-        std::jthread result([all, act, where = device, held = std::move(held)]() mutable {
-            const std::array leases{all[0]->read(where), all[1]->read(where), all[2]->read(where)};
+        std::jthread result([leased, act, where = device, held = std::move(held)]() mutable {
+            const std::array leases{leased[0]->read(where), leased[1]->read(where), leased[2]->read(where)};
             held.set_value();
             act();
         });
