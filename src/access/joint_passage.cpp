@@ -23,18 +23,19 @@ namespace unibuf::detail {
 namespace {
 
 /// The turn to make copies while claims are held. If several threads did, each could have what the others need.
-class turn_to_make_room {
+class turn_to_make_copies {
 public:
-    turn_to_make_room() = default;
-    ~turn_to_make_room() { give_back(); }
-    turn_to_make_room(const turn_to_make_room&) = delete;
-    turn_to_make_room& operator=(const turn_to_make_room&) = delete;
+    turn_to_make_copies() = default;
+    ~turn_to_make_copies() { give_back(); }
+    turn_to_make_copies(const turn_to_make_copies&) = delete;
+    turn_to_make_copies& operator=(const turn_to_make_copies&) = delete;
 
     bool is_mine() const noexcept { return mine_; }
 
     /// Waits for it, with no claim held. Throws error(timeout). Code that a thread calls while it has the turn has it,
     /// too: what waits for memory with claims is one thread still.
     void take(const wait_limit& limit) {
+        if (mine_) return;
         mine_ = outer_ = of_this_thread;
         if (mine_) return;
         const int me = process::fork_count.load(std::memory_order_relaxed) + 1;
@@ -68,7 +69,7 @@ private:
     bool outer_ = false;  // it was taken by a call that this one is within
 };
 
-thread_local constinit bool turn_to_make_room::of_this_thread = false;
+thread_local constinit bool turn_to_make_copies::of_this_thread = false;
 
 }  // namespace
 
@@ -253,7 +254,7 @@ void joint_passage::member::end_start(guarded& state) noexcept {
 }
 
 void joint_passage::enter() {
-    turn_to_make_room turn;
+    turn_to_make_copies turn;
     member* missed = nullptr;
     const auto claim_all = [&] {
         for (member& each : members_) {
@@ -265,7 +266,13 @@ void joint_passage::enter() {
         return member::answer::claimed;
     };
     for (;;) {
-        const member::answer answer = claim_all();
+        member::answer answer{};
+        try {
+            answer = claim_all();
+        } catch (...) {
+            drop_all();  // before the turn goes to others, who may have claims then
+            throw;
+        }
         if (answer == member::answer::claimed) return;
         drop_all();
         if (answer == member::answer::lacks_copy) {

@@ -88,6 +88,23 @@ void check_queue_is_of_all(const access_request& request, std::span<const cohere
     }
 }
 
+/// Throws where the host is the default device, and bytes are newest at a device that the caller may have meant.
+void check_host_is_meant(const guarded& state, const region& part) {
+    const coherence::space_set allocated = state.copies.allocated();
+    const coherence::space_set complete = coherence::complete_at(state.directory, part, allocated);
+    if (coherence::has(complete, coherence::host)) return;
+    space newest = host;
+    coherence::for_each_space(allocated, [&](coherence::space_id each) {
+        const space at = space::from_id(each);
+        if (!backends::is_host(at) && !coherence::only_at(state.directory, part, each).empty()) newest = at;
+    });
+    if (newest == host) return;
+    throw error(error_code::access_conflict,
+                fmt::format("{}: to mark {} dirty at the default device was asked for, which is the host, but the "
+                            "newest are at {}: name that space, or make it the default device",
+                            state.name(), describe(part), newest.name()));
+}
+
 }  // namespace
 
 passage::passage(lock& locked, const access_request& request)
@@ -115,9 +132,10 @@ void passage::ask() {
 void passage::enter() {
     if (lock_->making_copy) check_not_asking(*lock_, request_);
     if (request_.to == purpose::declare) {
-        // The host in the place of a device is the host, whether device() was called or not.
-        if (request_.where == host_as_device && !at()) request_.where = host;
+        const bool is_default = request_.where == host_as_device;
+        if (is_default && !at()) request_.where = host;  // it stands for the device without device() having been called
         wait_for_holds(lock_, request_);
+        if (is_default) check_host_is_meant(*lock_, request_.part);
         check_allocated(*lock_, at(), request_.where, "to mark it dirty");
         return;
     }
@@ -175,9 +193,9 @@ void passage::check() const {
 }
 
 void passage::bring() {
-    if (request_.what != access::read) before_device_writes(*lock_, request_.part, request_.where, request_.joint);
     coherence::steps steps;
     plan(steps);
+    if (request_.what != access::read) before_device_writes(*lock_, request_.part, request_.where, request_.joint);
     if (!steps.empty()) transfers_.run(steps, &promise_.emplace(lock_->directory, request_.part));
     if (request_.to == purpose::use) {
         recorded_at_ = note_access(lock_, request_, lacked_by(*lock_, request_, steps), transfers_.begun());

@@ -71,6 +71,27 @@ void ask_holders(lock& locked, const access_request& request, claim& keep) {
     }
 }
 
+/// Takes the hold out. What the device was given to do becomes queued work, and its bytes are open no more; without
+/// memory for that they stay open under no hold: an access that finds them asks the device.
+void close_standing(guarded& state, std::uint64_t ticket) noexcept {
+    const standing& held = *state.holds.find_standing(ticket);
+    try {
+        const bool reads = held.what == access::read;
+        byte_ranges own = reads ? runs_of(held.part) : state.directory.where(held.part, is_open_at(held.where));
+        queue_work_in(state, held, own);
+        for (const standing& each : state.holds.standing_holds()) {
+            if (each.ticket != ticket && each.what != access::read) own.take_out(runs_of(each.part));
+        }
+        if (!reads) {
+            for (const byte_range& each : own) coherence::pause(state.directory, each);
+        }
+    } catch (const std::exception&) {
+    }
+    state.holds.remove_standing(ticket);
+    if (!state.holds.any_standing()) state.any_open = state.directory.summarize().any_open;
+    state.tell_waiting();
+}
+
 void check_may_stand(const guarded& state, const access_request& request) {
     const standing* const other = state.holds.standing_against(request.part, request.where, request.what);
     if (!other) return;
@@ -109,7 +130,7 @@ unibuf::standing_hold begin_standing(core& of, const access_request& request, co
     try {
         open_all(locked, ticket);
     } catch (...) {
-        locked->holds.remove_standing(ticket);
+        close_standing(*locked, ticket);  // some of its bytes may be open
         throw;
     }
     of.add_handle();
@@ -165,26 +186,11 @@ void pause_standing(core& of, std::uint64_t ticket) {
 }
 
 void end_standing(core& of, std::uint64_t ticket) noexcept {
+    std::shared_ptr<const standing_options> how;  // is destroyed without the lock, as it keeps what is the holder's
     {
-        std::shared_ptr<const standing_options> how;  // is destroyed without the lock, as it keeps what is the holder's
         lock locked(of);
-        const standing& held = *locked->holds.find_standing(ticket);
-        how = held.how;
-        try {
-            const bool reads = held.what == access::read;
-            byte_ranges own = reads ? runs_of(held.part) : locked->directory.where(held.part, is_open_at(held.where));
-            queue_work_in(*locked, held, own);
-            for (const standing& each : locked->holds.standing_holds()) {
-                if (each.ticket != ticket && each.what != access::read) own.take_out(runs_of(each.part));
-            }
-            if (!reads) {
-                for (const byte_range& each : own) coherence::pause(locked->directory, each);
-            }
-        } catch (const std::exception&) {  // an access finds bytes that are open under no hold, and asks the device
-        }
-        locked->holds.remove_standing(ticket);
-        if (!locked->holds.any_standing()) locked->any_open = locked->directory.summarize().any_open;
-        locked->tell_waiting();
+        how = locked->holds.find_standing(ticket)->how;
+        close_standing(*locked, ticket);
     }
     of.drop_handle();
 }
@@ -220,7 +226,7 @@ void pause_elsewhere(lock& locked, const access_request& request, claim& keep) {
         if (each.where == request.where.id()) continue;
         const space where = space::from_id(each.where);
         for (const byte_range& left : locked->directory.where(request.part, is_open_at(where))) {
-            locked->holds.work().reserve(locked->holds.size() + 1);
+            reserve_queued_work(*locked, where);
             queue_work_of(*locked, where, left, true, {});
             coherence::pause(locked->directory, left);
         }

@@ -98,8 +98,10 @@ bool transfers::may_return_early(std::span<const step> planned) {
     for (const step& each : planned) {
         if (each.does == step::kind::wait) continue;
         if (each.does == step::kind::move && is_waited_for(each)) return false;
-        if (executor_ == coherence::host) executor_ = executor_of(each);
-        if (executor_of(each) != executor_) return false;
+        const space_id by = executor_of(each);
+        if (by == coherence::host) return false;  // what the host does now comes behind no queue
+        if (executor_ == coherence::host) executor_ = by;
+        if (by != executor_) return false;
     }
     return executor_ != coherence::host;
 }

@@ -42,7 +42,7 @@ struct traits {
     bool addresses = false;          // handle() is an address, though not the host's: pointers are made of it
     bool retains_queues = false;     // a queue that was named is kept as long as record_later() may be asked for it
     bool frees_behind_work = false;  // memory that allocate() gave may be freed while submitted work uses it
-    bool ends_with_fork = false;     // its driver is of no use to a process that was forked off after it was loaded
+    bool ends_with_fork = false;     // a process that is forked off cannot use it, or would write its parent's memory
     bool poisons_stale = false;      // stale bytes, here and on the host, are overwritten with `poison`
     std::uint64_t memory_bytes = 0;  // all of its memory; 0 where its driver does not say
     std::vector<device_property> properties;  // for people and logs

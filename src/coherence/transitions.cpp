@@ -174,13 +174,13 @@ byte_range lost_in(const directory& map, const region& part) {
     return map.first_where(part, [](const knowledge& k) { return k.lost; });
 }
 
+bool is_only_at(const knowledge& k, space_id where) noexcept {
+    const bool may_be_newer = k.exposed() && where == host;
+    return may_be_newer || (k.what != content::unwritten && k.current == set_of(where));
+}
+
 byte_range only_at(const directory& map, const region& part, space_id where) {
-    const space_set others = ~set_of(where);
-    return map.first_where(part, [&](const knowledge& k) {
-        const bool last = k.what != content::unwritten && has(k.current, where) && (k.current & others) == 0;
-        const bool may_be_newer = k.exposed() && where == host;
-        return last || may_be_newer;
-    });
+    return map.first_where(part, [&](const knowledge& k) { return is_only_at(k, where); });
 }
 
 }  // namespace unibuf::coherence

@@ -92,5 +92,6 @@ byte_range lost_in(const directory& map, const region& part);
 /// Bytes whose only current copy is at `where`, or which pointers into that copy may yet make so: it must not be
 /// dropped.
 byte_range only_at(const directory& map, const region& part, space_id where);
+bool is_only_at(const knowledge& k, space_id where) noexcept;
 
 }  // namespace unibuf::coherence

@@ -189,9 +189,7 @@ void host_writes::find_in(byte_range range, space where, access what) {
                 return k.current != coherence::set_of(host_as_device.id());
             };
             const byte_ranges compared = watch_->compared(range);
-            for (const byte_range& each : compared) {
-                seen_later.take_out(known_.where(each, is_apart));
-            }
+            for (const byte_range& each : compared) seen_later.take_out(known_.where(each, is_apart));
             unseen_.add(seen_later);
         }
         compare_ends(range);
@@ -381,8 +379,13 @@ void host_writes::end_pinning() noexcept {
     pinning_ = false;
 }
 
-/// Gives up watching: what was written since the last scan is not known.
+/// Gives up watching. What was found until now is told; what was written since is not known.
 void host_writes::give_up() {
+    try {
+        keep_found();
+        apply_pending(known_.whole());
+    } catch (const std::exception&) {  // there is no memory for it
+    }
     watch_.reset();
     tracking::empty_out(found_);
     pending_ = {};

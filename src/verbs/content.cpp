@@ -43,9 +43,12 @@ void check_not_held(const guarded& state, space where, const std::string& verb) 
     throw error(error_code::access_conflict, fmt::format("{}: {} was asked for, but {}", state.name(), verb, who));
 }
 
-/// Throws where bytes of `part` are current at `where` alone.
+/// Throws where bytes of `part` are current at `where` alone, but for contested ones, of which the host has others.
 void check_current_elsewhere(const guarded& state, space where, const region& part) {
-    const byte_range only = coherence::only_at(state.directory, part, where.id());
+    const auto is_only_there = [&](const coherence::knowledge& k) {
+        return coherence::is_only_at(k, where.id()) && !(k.contested && where != host);
+    };
+    const byte_range only = state.directory.first_where(part, is_only_there);
     if (only.empty()) return;
     throw error(error_code::access_conflict,
                 fmt::format("{}: to discard the copy at {} was asked for, but bytes [{}, {}) are current nowhere else: "
@@ -77,8 +80,8 @@ bool drop_content(core& of, const region& part) {
     lock locked(of);
     ask_to_let_go(locked, host, part);
     wait_for_holds(locked, {.part = part, .where = host, .what = access::write, .verb = "to discard the content of"});
-    if (locked->peers() || locked->holds.upload_of(part)) return false;
     check_no_standing(*locked, part, "to discard its content");
+    if (locked->peers() || locked->holds.upload_of(part)) return false;
     if (locked->holds.host_is_held_for_writing(part)) {
         const bool views = locked->holds.writers_of_host().any_view(part);
         if (views) check_no_pointers(*locked, part, "to discard its content");
@@ -89,21 +92,25 @@ bool drop_content(core& of, const region& part) {
     return true;
 }
 
-/// Throws where the host is the default device, and bytes are newest at a device that the caller may have meant.
-void check_host_is_meant(const guarded& state, const region& part) {
-    const coherence::space_set allocated = state.copies.allocated();
-    const coherence::space_set complete = coherence::complete_at(state.directory, part, allocated);
-    if (coherence::has(complete, coherence::host)) return;
-    space newest = host;
-    coherence::for_each_space(allocated, [&](coherence::space_id each) {
-        const space at = space::from_id(each);
-        if (!backends::is_host(at) && !coherence::only_at(state.directory, part, each).empty()) newest = at;
-    });
-    if (newest == host) return;
-    throw error(error_code::access_conflict,
-                fmt::format("{}: to mark {} dirty at the default device was asked for, which is the host, but the "
-                            "newest are at {}: name that space, or make it the default device",
-                            state.name(), describe(part), newest.name()));
+/// Makes the other version stand where bytes of `part` are contested between the host and `where`. Returns whether any
+/// were.
+bool settle_without(guarded& state, space where, const region& part) {
+    const byte_ranges contested =
+        state.directory.where(part, [](const coherence::knowledge& k) { return k.contested; });
+    if (contested.empty()) return false;
+    if (where == host && state.any_exposed) {
+        // What the program has stored there is in the memory still, and is not to be found again: as after a mark of
+        // the device, which has the newest content now.
+        for (const byte_range& each : contested) {
+            state.writes()->forget(each);
+            state.writes()->before_device_writes(each);
+        }
+    }
+    coherence::settle_without(state.directory, part, where.id());
+    if (where == host && state.any_exposed) {
+        for (const byte_range& each : contested) state.writes()->device_has_written(each);
+    }
+    return true;
 }
 
 }  // namespace
@@ -118,7 +125,6 @@ void mark(core& of, access_request request) {
     request.what = access::write;
     request.verb = "to mark dirty";
     lock locked(of);
-    if (request.where == host_as_device) check_host_is_meant(*locked, request.part);
     passage way(locked, request);
     space where = way.where();
     reserve_queued_work(*locked, where);
@@ -175,34 +181,29 @@ void discard(core& of, space where, const region& part) {
     const bool all = part == region(locked->whole());
     const bool lends = all && lends_to_host_alone(*locked, where);
     if (!its_copy && !lends) return;
-    const byte_ranges contested =
-        locked->directory.where(part, [](const coherence::knowledge& k) { return k.contested; });
-    const bool settles = !contested.empty();
-    if (settles && where == host && locked->any_exposed) {
-        // What the program has stored there is in the memory still, and is not to be found again: as after a mark of
-        // the device, which has the newest content now.
-        for (const byte_range& each : contested) {
-            locked->writes()->forget(each);
-            locked->writes()->before_device_writes(each);
-        }
-    }
-    coherence::settle_without(locked->directory, part, where.id());
-    if (where == host && locked->any_exposed) {
-        for (const byte_range& each : contested) locked->writes()->device_has_written(each);
-    }
-    if (settles && (where == host || locked->holds.pins(where.id()))) return;  // the copy stays where it is
-    if (where == host) check_no_pointers(*locked, part, "to discard the copy at host");
-    if (where == host && locked->peers()) {
-        throw error(error_code::access_conflict,
-                    of.name() + ": to discard the copy at host was asked for, but it is memory that processes share");
-    }
-    const auto check = [&] {
+    const bool settles = !coherence::contested_in(locked->directory, part).empty();
+    const bool stays = settles && (where == host || locked->holds.pins(where.id()));
+    const bool gives_back = all && its_copy && its_copy->borrows() && its_copy->has_turn;
+    const auto check_held = [&] {
         check_not_held(*locked, where, fmt::format("to discard the copy at {}", where.name()));
+    };
+    const auto check = [&] {
+        check_held();
         check_current_elsewhere(*locked, where, part);
         if (lends) check_may_move(*locked, where);
     };
-    check_not_held(*locked, where, fmt::format("to discard the copy at {}", where.name()));
-    if (all && its_copy && its_copy->borrows() && its_copy->has_turn) give_memory_back(locked, request, *its_copy);
+    if (!stays) {
+        if (where == host) check_no_pointers(*locked, part, "to discard the copy at host");
+        if (where == host && locked->peers()) {
+            throw error(
+                error_code::access_conflict,
+                of.name() + ": to discard the copy at host was asked for, but it is memory that processes share");
+        }
+        gives_back ? check_held() : check();  // what a copy has in its turn, its lender has after that
+    }
+    settle_without(*locked, where, part);
+    if (stays) return;
+    if (gives_back) give_memory_back(locked, request, *its_copy);
     check();
     if (lends) {
         way.keep_others_off();

@@ -1,5 +1,10 @@
 // tests/contract/buffer_contract.cpp: what users see: a buffer on the host and this space holds one content.
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include <algorithm>
+#include <array>
+#include <cstdlib>
 #include <thread>
 
 #include "contract/contract.hpp"
@@ -72,6 +77,25 @@ TEST_P(buffer_contract, gives_the_host_what_the_device_wrote) {
         const auto got = made.read(host);
         for (const element& each : got) ASSERT_TRUE(each.x == 1.0f && each.y == 2.0f && each.z == 3.0f);
     }
+}
+
+TEST_P(buffer_contract, keeps_its_content_whatever_a_forked_process_writes) {
+    buffer b(size);
+    b.fill(std::array{std::byte{7}}, where_);
+    const ::pid_t child = ::fork();
+    if (child == 0) {
+        ::alarm(60);
+        try {
+            b.fill(std::array{std::byte{9}}, where_);
+            b.read(host).release();
+        } catch (const error&) {  // the device is the parent's alone
+        }
+        std::_Exit(0);
+    }
+    int status = 0;
+    ASSERT_EQ(::waitpid(child, &status, 0), child);
+    EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << status;
+    EXPECT_TRUE(same(device_reads(b, where_), bytes(size, std::byte{7})));
 }
 
 TEST_P(buffer_contract, begins_anew_out_of_a_pool) {

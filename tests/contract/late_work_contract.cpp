@@ -123,6 +123,31 @@ TEST_P(queued_work_contract, is_done_before_memory_that_it_uses_is_made_zero) {
     }
 }
 
+TEST_P(queued_work_contract, is_done_before_the_host_makes_bytes_zero_that_it_was_to_bring) {
+    constexpr std::size_t half = 8192;
+    for (const bool pinned : {false, true}) {
+        buffer b(2 * half, {.hint = memory_hint::gpu_preferred, .device = where_, .pinned = pinned});
+        b.fill(late, host);
+        b.fill(late, where_);
+        record_fence(where_).wait();
+        const auto queue = GetParam().hold_queue(where_);
+        if (!queue->lets_the_host_go_on()) queue->open();
+        const std::jthread opens_later([&] {
+            std::this_thread::sleep_for(std::chrono::milliseconds(20));
+            queue->open();
+        });
+        b.prefetch(host, {.count = half, .on = queue->name()});
+        b.view(0, half).discard_content();
+        b.prefetch(host, {.on = queue->name()});
+        record_fence(where_).wait();
+        bytes wanted(2 * half, late[0]);
+        std::fill_n(wanted.begin(), half, std::byte{0});
+        bytes got(2 * half);
+        b.copy_to(got);
+        EXPECT_TRUE(same(got, wanted)) << pinned;
+    }
+}
+
 /// Puts work on a known queue, by a handle of the copy, that unibuf is told nothing of; opens the queue a little later.
 class work_by_handle {
 public:

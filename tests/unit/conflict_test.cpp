@@ -190,6 +190,21 @@ TEST(conflicts, that_are_settled_do_not_come_back_with_a_store_beside_them) {
     }
 }
 
+TEST(conflicts, stay_where_a_discard_is_refused) {
+    const space device("debug:0");
+    buffer b(1 << 16);
+    std::ranges::fill(b.write(host), std::byte{1});
+    std::byte* const pointer = b.host();
+    std::ranges::fill(b.write(device), std::byte{9});
+    pointer[5] = std::byte{77};
+    const auto conflict = [&] { b.read(device, {.count = 64}); };
+    EXPECT_EQ(failure_of(conflict).code, error_code::access_conflict);
+    EXPECT_EQ(failure_of([&] { b.discard(device); }).code, error_code::access_conflict);  // the rest is there alone
+    EXPECT_EQ(failure_of(conflict).code, error_code::access_conflict);
+    b.mark_dirty(device);
+    EXPECT_EQ(b.read(host)[5], std::byte{9});
+}
+
 TEST(conflicts, are_none_where_a_copy_between_buffers_writes_beside_a_pointer) {
     const space where("debug:0");
     for (const std::size_t size : {std::size_t{1024}, std::size_t{65536}}) {
