@@ -17,7 +17,7 @@ queue queue_at(const access_request& request, coherence::space_id executor) noex
     return whose == host || executor == whose.id() ? request.on.handle : queue();
 }
 
-void tell_of_access(const core& of, const access_request& request, const error& failure) {
+void rethrow_naming_access(const core& of, const access_request& request, const error& failure) {
     throw error(failure.code(),
                 fmt::format("{}: {} was asked for: {}", of.name(), describe(request), failure.message()));
 }

@@ -30,7 +30,8 @@ struct access_request {
     access what = access::read;
     cause why = cause::read;
     named_queue on = {};
-    space queue_of = host;  // whose queue `on` is, of an access at the host; host: of any device that bytes come from
+    space queue_of =
+        host;  // of an access at the host: the device of the queue `on`; host for whichever bytes come from
     bool may_return_early = false;  // transfers may go on after the call
     bool joint = false;             // one of several that are granted together: see joint_passage.hpp
     wait_limit waits = wait_limit::of_call();
@@ -39,7 +40,7 @@ struct access_request {
     bool keeps_to_mode = true;    // where false, buffer_options::access is not asked: no bytes are for the program
     bool asks_holders = true;     // where false, the holders of views have been asked to let go before
     bool is_recorded = true;      // where false, traces have the access as a part of another
-    bool is_guarded = true;       // where false, guards are not asked: the thread that has them asked for nothing
+    bool is_guarded = true;       // where false, guards are not asked: the access is not the program's own
     bool waits_for_holds = true;  // where false, the request is refused where holds of others are in the way
     bool makes_copy = true;       // where false, the request is refused where there is no copy
 
@@ -60,6 +61,6 @@ queue queue_at(const access_request& request, coherence::space_id executor) noex
 std::string describe(const access_request& request);
 
 /// Throws `failure` again with the buffer and the access in its message, as a backend knows neither.
-[[noreturn]] void tell_of_access(const core& of, const access_request& request, const error& failure);
+[[noreturn]] void rethrow_naming_access(const core& of, const access_request& request, const error& failure);
 
 }  // namespace unibuf::detail

@@ -30,7 +30,7 @@ bool hand_over(lock& locked, const access_request& request, std::string& why) {
         wait_for_work_at(locked, before, true, request.waits);
         locked->holds.work().reserve(locked->holds.size() + 2);
     } catch (const error& failure) {
-        tell_of_access(locked.of(), request, failure);
+        rethrow_naming_access(locked.of(), request, failure);
     }
     try {
         const queue on = queue_at(request, device);
@@ -39,7 +39,7 @@ bool hand_over(lock& locked, const access_request& request, std::string& why) {
         made.done = now == device ? memory.publish_to_device(0, bytes, access::read_write, on)
                                   : memory.publish_to_host(0, bytes, access::read_write, on);
     } catch (const error& failure) {
-        if (now != device) tell_of_access(locked.of(), request, failure);
+        if (now != device) rethrow_naming_access(locked.of(), request, failure);
         why = fmt::format("sharing failed: {}", failure.message());
         return false;
     }
@@ -62,7 +62,7 @@ void separate(lock& locked, const access_request& request, std::string why) {
         // for.
         if (locked->copies.find(where)->borrows()) wait_for_work_at(locked, where, false, request.waits);
     } catch (const error& failure) {
-        tell_of_access(locked.of(), request, failure);
+        rethrow_naming_access(locked.of(), request, failure);
     }
     locked->holds.end_handles(where, locked->whole());
     locked->copies.separate(where, std::move(why));

@@ -40,7 +40,7 @@ public:
         if (mine_) return;
         const int me = process::fork_count.load(std::memory_order_relaxed) + 1;
         for (int found = 0; !taken.compare_exchange_strong(found, me, std::memory_order_acquire);) {
-            // A thread that a child process does not have keeps nothing there.
+            // Whoever had the turn when this process was forked off is no thread of it.
             found = found != 0 && found != me ? found : 0;
             if (found != 0) continue;
             if (limit.has_passed()) {
@@ -107,11 +107,11 @@ bool joint_passage::member::is_only_read_there(const guarded& state) const {
 void joint_passage::member::keep_quiet(guarded& state) {
     end_quiet(state);
     if (state.holds.any_standing()) {
-        quiet_ = &state.holds.show(state.holds.quiet_at(request_.where.id()), request_.part);
+        quiet_ = &state.holds.add_view(state.holds.quiet_at(request_.where.id()), request_.part);
     }
 }
 
-/// Ends what keep_quiet has begun.
+/// Gives the bytes back to the standing holds that keep_quiet() has kept them from.
 void joint_passage::member::end_quiet(guarded& state) noexcept {
     if (!quiet_) return;
     give_back_bytes_of(state, request_.where, *quiet_);
@@ -123,7 +123,7 @@ joint_passage::member::answer joint_passage::member::claim(bool may_make_copy) {
     entered& in = *entered_;
     try {
         lock& locked = in.locked;
-        if (!was_patient_ && writers_go_first(*locked, request_)) {
+        if (!has_let_writers_first_ && writers_go_first(*locked, request_)) {
             end_claim();
             return answer::busy;
         }
@@ -141,7 +141,7 @@ joint_passage::member::answer joint_passage::member::claim(bool may_make_copy) {
             if (is_only_read_there(*locked)) way.own_claim().share(request_);  // others may read, too
         }
         in_line_.reset();
-        in.parked.emplace(locked);
+        in.unlocked.emplace(locked);
         return answer::claimed;
     } catch (const error& refused) {
         end_claim();
@@ -158,29 +158,29 @@ joint_passage::member::answer joint_passage::member::claim(bool may_make_copy) {
 void joint_passage::member::end_claim() noexcept {
     if (!entered_ || entered_->has_ended) return;
     entered& in = *entered_;
-    in.parked.reset();
+    in.unlocked.reset();
     in.way.reset();
     in.at_a_glance.end();
     ++in.locked->waiting;  // keeps the gate shut
     in.has_ended = true;
-    in.parked.emplace(in.locked);
+    in.unlocked.emplace(in.locked);
 }
 
 void joint_passage::member::drop() noexcept {
     if (!entered_) return;
-    entered_->parked.reset();
+    entered_->unlocked.reset();
     if (entered_->has_ended) --entered_->locked->waiting;
     entered_.reset();
 }
 
-void joint_passage::member::look_after() {
+void joint_passage::member::wait_alone() {
     access_request alone = request_;
     alone.joint = false;
     alone.waits_for_holds = true;
     alone.makes_copy = true;
     lock locked(of_);
     const passage way(locked, alone);
-    was_patient_ = true;
+    has_let_writers_first_ = true;
     keep_quiet(*locked);
 }
 
@@ -192,15 +192,15 @@ void joint_passage::member::stand_in_line() {
 }
 
 void joint_passage::member::ask_guards() {
-    assert(entered_ && entered_->parked);
-    const at_work unparked(*entered_);
+    assert(entered_ && entered_->unlocked);
+    const relocked now(*entered_);
     std::optional<passage>& way = entered_->way;
     if (way) way->ask_guards();
 }
 
 void joint_passage::member::bring() {
-    assert(entered_ && entered_->parked);
-    const at_work unparked(*entered_);
+    assert(entered_ && entered_->unlocked);
+    const relocked now(*entered_);
     lock& locked = entered_->locked;
     std::optional<passage>& way = entered_->way;
     if (way) way->bring();
@@ -211,7 +211,7 @@ void joint_passage::member::bring() {
 void joint_passage::member::grant() noexcept {
     assert(entered_ && (promise_ || request_.what == access::read));
     lock& locked = entered_->locked;
-    entered_->parked.reset();
+    entered_->unlocked.reset();
     std::uint64_t since = 0;
     if (const std::optional<passage>& way = entered_->way) {
         since = way->recorded_at();
@@ -228,7 +228,7 @@ void joint_passage::member::grant() noexcept {
         about_to_overwrite(*locked, *promise_, request_);
     }
     if (locked->holds.any_standing()) {
-        entered_->parked.emplace(locked);  // until all have been granted
+        entered_->unlocked.emplace(locked);  // until all have been granted
     } else {
         drop();
     }
@@ -255,12 +255,12 @@ void joint_passage::member::end_start(guarded& state) noexcept {
 
 void joint_passage::enter() {
     turn_to_make_copies turn;
-    member* missed = nullptr;
+    member* blocked = nullptr;
     const auto claim_all = [&] {
         for (member& each : members_) {
             const member::answer answer = each.claim(turn.is_mine());
             if (answer == member::answer::claimed) continue;
-            missed = &each;
+            blocked = &each;
             return answer;
         }
         return member::answer::claimed;
@@ -276,11 +276,11 @@ void joint_passage::enter() {
         if (answer == member::answer::claimed) return;
         drop_all();
         if (answer == member::answer::lacks_copy) {
-            turn.take(missed->limit());
+            turn.take(blocked->limit());
         } else {
             turn.give_back();
             for (member& each : members_) each.stand_in_line();
-            missed->look_after();
+            blocked->wait_alone();
         }
     }
 }

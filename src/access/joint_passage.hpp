@@ -6,9 +6,9 @@
 //            other in a circle, in whatever order they ask, and no user's lease, pointer or holder is waited for with
 //            a claim. Where copies are missing, one thread at a time makes them with claims held. All that can be
 //            refused is refused here, before content moves, but for what guards refuse.
-//   bring    the steps of each, behind its claim. What comes later is given all that it needs.
-//   grant    claims become leases; what is about to be overwritten counts as newest nowhere but where others lack it.
-//            Cannot fail.
+//   bring    the steps of each, behind its claim; memory is reserved for what the next two stages note.
+//   grant    claims become leases. Bytes that are about to be overwritten stop to count as current at that space, as
+//            long as another space has them. Cannot fail.
 //   wrote    what was written is newest. Cannot fail.
 // Between two stages the locks are let go of.
 #pragma once
@@ -36,8 +36,8 @@ public:
     /// to let go.
     void add(core& of, const access_request& request, byte_lease& taken) { members_.emplace_back(of, request, taken); }
 
-    /// Throws what the passage of each request would throw. Then nothing is held, and no content has moved but what
-    /// stores through pointers were found in.
+    /// Throws what the passage of each request would throw. Then nothing is held, no content has moved, and stores that
+    /// were found stay found.
     void enter();
 
     /// Throws what the transfers throw. What has arrived stays.
@@ -62,13 +62,14 @@ private:
 
         /// Waits for what is in the way, and makes the copy. Keeps the bytes from standing holds elsewhere from then
         /// on.
-        void look_after();
+        void wait_alone();
 
         /// Lets no new readers in for a while, where this writes: until it is claimed, or this ends.
         void stand_in_line();
 
-        // These end the claim, and what is left of the lock. Between the two, all others end their claims: where bytes
-        // go back to standing holds at the end of a lock, the program is called, which may want any of the buffers.
+        // end_claim() ends the claim, and drop() the lock. All members end their claims before any of them ends its
+        // lock: there bytes may go back to standing holds, for which the program is called, and it may want any of the
+        // buffers.
         void end_claim() noexcept;
         void drop() noexcept;
 
@@ -80,24 +81,24 @@ private:
         void wrote() noexcept;
 
     private:
-        /// The lock, which is let go of but while something is done for this request.
+        /// The lock of the request's buffer. It is let go of, but within functions of this member.
         struct entered {
             explicit entered(core& of) : locked(of) {}
 
             lock locked;
-            std::optional<passage> way;            // none where the bytes are free and current
-            detail::claim at_a_glance{*locked};    // taken where there is no passage
-            std::optional<lock::released> parked;  // ends first: the others need the lock
-            bool has_ended = false;                // the claim has, and guarded::waiting counts this
+            std::optional<passage> way;              // none where the bytes are free and current
+            detail::claim at_a_glance{*locked};      // taken where there is no passage
+            std::optional<lock::released> unlocked;  // ends first: the others need the lock
+            bool has_ended = false;  // the claim has ended; guarded::waiting keeps the gate shut until drop()
         };
 
         /// Has the lock again as long as this lives.
-        class at_work {
+        class relocked {
         public:
-            explicit at_work(entered& of) noexcept : of_(of) { of_.parked.reset(); }
-            ~at_work() { of_.parked.emplace(of_.locked); }
-            at_work(const at_work&) = delete;
-            at_work& operator=(const at_work&) = delete;
+            explicit relocked(entered& of) noexcept : of_(of) { of_.unlocked.reset(); }
+            ~relocked() { of_.unlocked.emplace(of_.locked); }
+            relocked(const relocked&) = delete;
+            relocked& operator=(const relocked&) = delete;
 
         private:
             entered& of_;
@@ -121,8 +122,8 @@ private:
         std::unique_ptr<entered> entered_;
         std::optional<promise> promise_;  // for what is written
         std::optional<waiting_writers::entry> in_line_;
-        bool was_patient_ = false;    // look_after() has let writers that waited go first
-        held_view* quiet_ = nullptr;  // keeps the bytes from standing holds, where there are any
+        bool has_let_writers_first_ = false;  // wait_alone() has let writers that waited go first
+        held_view* quiet_ = nullptr;          // keeps the bytes from standing holds, where there are any
     };
 
     void drop_all() noexcept {

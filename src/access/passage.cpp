@@ -43,13 +43,13 @@ void forget_readers_left_behind(work_list& queued) noexcept {
 }
 
 /// Returns whether guards let the transfer pass: the program asked for it by name, or it makes room.
-bool is_named(cause why) noexcept {
+bool passes_guards(cause why) noexcept {
     return why == cause::sync || why == cause::prefetch || why == cause::copy_to || why == cause::eviction;
 }
 
 /// Asks the guards of this thread about the moves among the steps.
 void ask_guards_about(const guarded& state, const access_request& request, std::span<const coherence::step> steps) {
-    if (steps.empty() || !request.is_guarded || is_named(request.why) || !trace::is_guarded()) return;
+    if (steps.empty() || !request.is_guarded || passes_guards(request.why) || !trace::is_guarded()) return;
     std::map<std::pair<coherence::space_id, coherence::space_id>, std::uint64_t> moved;
     for (const coherence::step& each : steps) {
         if (each.does != coherence::step::kind::move) continue;
@@ -63,7 +63,7 @@ void ask_guards_about(const guarded& state, const access_request& request, std::
         const std::string text = fmt::format("{}: {} takes {} bytes from {} to {}", state.name(), describe(request),
                                              bytes, from.name(), to.name());
         if (action == guard_action::log) {
-            std::fputs(("unibuf: " + text + "\n").c_str(), stderr);  // where nobody listens, nothing is told
+            std::fputs(("unibuf: " + text + "\n").c_str(), stderr);  // without a reader of stderr the text is lost
             continue;
         }
         throw error(
@@ -169,8 +169,9 @@ void passage::refuse() const {
     check_not_uploaded(*lock_, request_);
 }
 
-/// Learns what other processes may have written. Before a drop they are asked as a read at the host asks them. The mark
-/// of a device, also where that is the host, overrules no other process: `as_made` says which was meant.
+/// Learns what other processes may have written; a drop asks them as a read at the host would. Only a mark of all bytes
+/// at the host overrules them. `as_made` is the request before `enter` has put the host in the place of
+/// host_as_device: a mark of that device overrules nobody.
 void passage::follow(const access_request& as_made) {
     if (!lock_->peers() || as_made.settles_for_all(lock_->whole().size())) return;
     if (request_.to != purpose::drop) return follow_peers(*lock_, request_);
@@ -200,10 +201,10 @@ void passage::bring() {
     if (request_.to == purpose::use) {
         recorded_at_ = note_access(lock_, request_, lacked_by(*lock_, request_, steps), transfers_.begun());
     }
-    // The gate stays shut for the host while work in its memory is noted, so what is done by now is forgotten.
+    // Queued work in the host's memory keeps the gate shut for the host, so work that is done is forgotten at once.
     if (request_.where == host && lock_->host_memory_is_busy()) lock_->holds.work().forget_done(request_.part, true);
     if (lock_->any_exposed && request_.where == host) lock_->writes()->expose_again(request_.part.hull());
-    show(*lock_, *at(), request_.part);
+    poison_unseen(*lock_, *at(), request_.part);
 }
 
 void passage::plan(coherence::steps& to) {
@@ -220,7 +221,7 @@ void passage::ask_guards() {
     request_.is_guarded = false;
 }
 
-/// Forgets queued work that is done. Work of leases is asked only where there is much of it.
+/// Forgets queued work that is done; work_list says when it asks the drivers.
 void passage::forget_done() noexcept {
     work_list& queued = lock_->holds.work();
     if (!queued.empty() && !steps_are_behind(*lock_, request_)) queued.forget_done(request_.part);
@@ -242,7 +243,8 @@ void wait_for_all_work(lock& locked, const region& part, const access_request& r
 
 void find_host_writes(lock& locked, const access_request& request) {
     wait_for_work_in_host_memory(locked, request);
-    // Between scattered rows nobody else may be at work: what others do there is not to be taken for writes.
+    // All bytes between scattered rows are looked at in one go, if nobody else holds any of them: what another access
+    // does between the rows would be taken for the program's stores.
     const region hull(request.part.hull());
     const bool at_once = host_writes::is_scattered(request.part) && !locked->holds.any_other(hull, 0);
     locked->writes()->find(at_once ? hull.hull() : runs_of(request.part), request.where, request.what);
@@ -254,7 +256,8 @@ void find_host_writes(lock& locked, const access_request& request) {
 void plan_for(const guarded& state, const access_request& request, const region& part, coherence::steps& to) {
     coherence::space_set found_later = 0;
     if (request.why == cause::host_pointer) {
-        // Comparing does not find a write of the same bytes, so only a space in the host's own memory stays current.
+        // Comparing finds no store that leaves a byte as it was. So other spaces stay current only where pages are
+        // watched, or where they are in the host's own memory.
         const bool by_pages =
             state.copies.find(coherence::host)->memory->whole_pages() && state.whole().size() > tracking::most_compared;
         found_later = by_pages ? ~coherence::space_set{0} : coherence::set_of(host_as_device.id());

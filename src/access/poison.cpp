@@ -75,9 +75,9 @@ void poison_all(guarded& state) noexcept {
     }
 }
 
-void show(guarded& state, const copy& at, const region& part) {
+void poison_unseen(guarded& state, const copy& at, const region& part) {
     if (!state.copies.any_poisons()) return;
-    part.for_each_run([&](byte_range run) { at.memory->show(run.begin, run.size()); });
+    part.for_each_run([&](byte_range run) { at.memory->poison_unseen(run.begin, run.size()); });
 }
 
 }  // namespace unibuf::detail

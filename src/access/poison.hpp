@@ -17,6 +17,6 @@ void poison_new_host(guarded& state) noexcept;
 void poison_all(guarded& state) noexcept;
 
 /// Makes sure, before somebody sees `part` of a copy, that its stale bytes are poison.
-void show(guarded& state, const copy& at, const region& part);
+void poison_unseen(guarded& state, const copy& at, const region& part);
 
 }  // namespace unibuf::detail

@@ -18,7 +18,7 @@ event event_of(event_kind kind, std::uint64_t buffer, const region& part) noexce
 std::uint64_t record_access(lock& locked, const access_request& request, std::uint64_t lacked = 0,
                             std::uint64_t begun = 0) noexcept;
 
-/// Does so, and notes whether somebody uses what has come: see guarded::unasked.
+/// Records that an access was granted, and notes whether somebody uses what it has brought: see guarded::unasked.
 std::uint64_t note_access(lock& locked, const access_request& request, std::uint64_t lacked,
                           std::uint64_t begun) noexcept;
 

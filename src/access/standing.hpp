@@ -3,8 +3,7 @@
 // Bytes that such a device may write now are open at its space: it alone is current in them (coherence::open).
 //
 // What always holds:
-//  1. Bytes are open only under a standing hold of that space, and while no exclusive hold elsewhere has them. Where
-//  the
+//  1. Bytes are open only under a standing hold of that space, and while no exclusive hold elsewhere has them. If the
 //     hold ended without memory to note its work, they stay open until the next access pauses them.
 //  2. An access elsewhere pauses exactly the bytes that it asks for: what the device does with them is queued work from
 //     then on, which the planner waits for as for any other.

@@ -26,24 +26,23 @@ namespace unibuf::detail {
 
 using coherence::space_id;
 using coherence::step;
-
 namespace {
 
-/// An access that may be interrupted moves so many bytes between two questions.
-constexpr std::size_t part_bytes = std::size_t{64} << 20;
+/// An access that the program may interrupt asks whether to go on after so many bytes.
+constexpr std::size_t bytes_between_looks = std::size_t{64} << 20;
 
-// To zero so many bytes takes longer than to ask the system which of their pages somebody has touched.
-constexpr std::size_t least_asked = std::size_t{256} << 10;
+// From so many bytes on, it takes longer to zero them than to ask the system which of their pages were touched.
+constexpr std::size_t least_bytes_to_ask = std::size_t{256} << 10;
 
-/// Adds the steps with long moves of ranges cut into parts.
+/// Adds the steps, with long moves of ranges cut into parts.
 void add_in_parts(std::span<const step> whole, coherence::steps& to) {
     for (step each : whole) {
         if (each.does == step::kind::move && each.part.is_range()) {
             const byte_range all = each.part.hull();
-            for (std::size_t next = all.begin; all.end - next > part_bytes; next += part_bytes) {
-                each.part = byte_range{next, next + part_bytes};
+            for (std::size_t next = all.begin; all.end - next > bytes_between_looks; next += bytes_between_looks) {
+                each.part = byte_range{next, next + bytes_between_looks};
                 to.push_back(each);
-                each.part = byte_range{next + part_bytes, all.end};
+                each.part = byte_range{next + bytes_between_looks, all.end};
             }
         }
         to.push_back(std::move(each));
@@ -65,7 +64,7 @@ void transfers::run(std::span<const step> planned, promise* in) {
 void transfers::run_all(std::span<const step> planned) {
     claim(request_.part);
     executor_ = request_.where.id();
-    returns_early_ = may_return_early(planned);
+    returns_early_ = find_executor(planned);
     mover_ = only_mover(planned);
     started_.reserve(planned.size());
     for (const step& each : planned) {
@@ -74,13 +73,13 @@ void transfers::run_all(std::span<const step> planned) {
     try {
         carry_out(planned);
     } catch (const error& failure) {
-        tell_of_access(lock_.of(), request_, failure);
+        rethrow_naming_access(lock_.of(), request_, failure);
     }
     for (const work_list::ticket& ticket : ordered_) lock_->holds.work().remove(ticket);
 }
 
-/// Returns whether the host has to wait for a move from one device to another: where it carries the bytes, and where
-/// somebody may write to the source untold, and would not wait for who reads it.
+/// Returns whether the host has to wait for a move from one device to another: it carries the bytes itself, or somebody
+/// has a handle of the source, and may overwrite it without waiting for the move.
 bool transfers::is_waited_for(const step& move) const {
     if (move.from == coherence::host || move.to == coherence::host) return false;
     const backends::memory& from = *lock_->copies.find(move.from)->memory;
@@ -90,18 +89,19 @@ bool transfers::is_waited_for(const step& move) const {
            held.stands_at(space::from_id(move.from));
 }
 
-/// Returns whether one device carries out all steps, so that what comes later can be ordered behind them there.
-bool transfers::may_return_early(std::span<const step> planned) {
+/// Finds the one device that carries out all steps, so that later work can be ordered behind them there. Returns false
+/// where there is none, or the host has to wait for the steps.
+bool transfers::find_executor(std::span<const step> planned) {
     const bool wanted = request_.may_return_early || (request_.on && request_.where != host);
-    if (!wanted || (request_.where == host && lock_->any_exposed))
-        return false;  // what arrives is not to be taken for writes
+    // Where pointers are out, bytes that arrive after the call would be taken for the program's stores.
+    if (!wanted || (request_.where == host && lock_->any_exposed)) return false;
     for (const step& each : planned) {
         if (each.does == step::kind::wait) continue;
         if (each.does == step::kind::move && is_waited_for(each)) return false;
         const space_id by = executor_of(each);
-        if (by == coherence::host) return false;  // what the host does now comes behind no queue
-        if (executor_ == coherence::host) executor_ = by;
-        if (by != executor_) return false;
+        if (by == coherence::host) return false;  // what the host does comes behind no queue
+        if (executor_ != coherence::host && executor_ != by) return false;
+        executor_ = by;
     }
     return executor_ != coherence::host;
 }
@@ -114,7 +114,7 @@ void transfers::carry_out(std::span<const step> planned) {
             std::size_t bytes = next->part.size();
             const auto end = std::find_if(std::next(next), planned.end(), [&](const step& each) {
                 bytes += each.part.size();
-                return !each.is_like(*next) || (request_.waits.by && bytes > part_bytes);
+                return !each.is_like(*next) || (request_.waits.by && bytes > bytes_between_looks);
             });
             finish_started();
             if (request_.waits.by && next != planned.begin()) {
@@ -143,7 +143,7 @@ void transfers::start(std::span<const step> group, time_point begin) {
             continue;
         }
         in_flight now{each, {}, {}};
-        if (each.does == step::kind::publish) now.guard = guard(each.part, each.to);
+        if (each.does == step::kind::publish) now.guard = own_write_of(each.part, each.to);
         now.done = each.does == step::kind::publish ? publish(each) : zero(each);
         started_.push_back(std::move(now));
     }
@@ -171,7 +171,7 @@ void transfers::start_moves(std::span<const step> group, time_point begin) {
     done.reserve(parts.size());
     few<std::optional<host_writes::own_write>, 1> guards;
     guards.reserve(parts.size());
-    for (const region& each : parts) guards.push_back(guard(each, first.to));
+    for (const region& each : parts) guards.push_back(own_write_of(each, first.to));
     std::exception_ptr failure;
     const bool awaits = trace::is_close() && !on;
     const auto* const source = reinterpret_cast<const void*>(lock_->copies.find(first.from)->handle());
@@ -244,7 +244,7 @@ void transfers::add_parts_to_move(std::span<const step> group, part_list& to) {
 }
 
 /// Guards bytes that the host lacks while they arrive there, so that they are not taken for writes of the program.
-std::optional<host_writes::own_write> transfers::guard(const region& part, space_id to) {
+std::optional<host_writes::own_write> transfers::own_write_of(const region& part, space_id to) {
     if (to != coherence::host || !lock_->any_exposed) return std::nullopt;
     const auto lacks = [](const coherence::knowledge& k) { return !k.at_host(); };
     if (!lock_->directory.any(part, lacks)) return std::nullopt;
@@ -301,10 +301,10 @@ void transfers::keep_queued(const step& step, const fence& done) {
 /// Waits for queued work. Where the device can order what comes next behind it, the host does not stop.
 void transfers::wait(const step& before) {
     const work* const found = lock_->holds.work().find(before.ticket);
-    if (found && !is_ordered(before, *found)) wait_for_work(lock_, before.ticket, request_.waits);
+    if (found && !order_behind(before, *found)) wait_for_work(lock_, before.ticket, request_.waits);
 }
 
-bool transfers::is_ordered(const step& before, const work& awaited) {
+bool transfers::order_behind(const step& before, const work& awaited) {
     if (returns_early_) return backends::device_of(space::from_id(executor_)).order(awaited.done, request_.on);
     // The transfers that are waited for come after the program's work. Transfers of unibuf's own may have failed, a
     // wait may have to end before the work, and the queue of evictions waits for nobody.
@@ -352,9 +352,9 @@ fence transfers::zero(const step& step) {
     const copy& at = *lock_->copies.find(step.to);
     if (lock_->copies.options().uninitialized || (at.untouched && at.memory->starts_zero())) return {};
     static constexpr std::array nothing{std::byte{0}};
-    // Pages that nobody has touched stay so.
     const bool own_pages = at.on_host() && at.memory->whole_pages() && at.memory->starts_zero();
-    if (!own_pages || !step.part.is_range() || step.part.size() < least_asked) return fill_part(at, step.part, nothing);
+    if (!own_pages || !step.part.is_range() || step.part.size() < least_bytes_to_ask)
+        return fill_part(at, step.part, nothing);
     const byte_range part = step.part.hull();
     for (const byte_range& each : tracking::touched({at.memory->host_address() + part.begin, part.size()})) {
         fill_part(at, region(byte_range{part.begin + each.begin, part.begin + each.end}), nothing);
@@ -371,7 +371,7 @@ void transfers::fill(std::span<const std::byte> pattern, const promise& in) {
     try {
         done = fill_part(at, request_.part, pattern);
     } catch (const error& failure) {
-        tell_of_access(lock_.of(), request_, failure);
+        rethrow_naming_access(lock_.of(), request_, failure);
     }
     if (done.native()) {
         lock_->holds.work().add({.part = request_.part, .where = request_.where.id(), .writes = true},
@@ -383,7 +383,7 @@ fence transfers::fill_part(const copy& at, const region& part, std::span<const s
     backends::memory& memory = *at.memory;
     const queue on = queue_at(request_, at.where);
     const bool on_host = at.on_host();
-    const auto own = on_host ? guard(part, coherence::host) : std::nullopt;
+    const auto own = on_host ? own_write_of(part, coherence::host) : std::nullopt;
     const lock::released unlocked(lock_);
     if (on_host) {
         part.for_each_run(

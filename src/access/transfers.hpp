@@ -48,7 +48,7 @@ private:
     };
 
     bool is_waited_for(const coherence::step& move) const;
-    bool may_return_early(std::span<const coherence::step> planned);
+    bool find_executor(std::span<const coherence::step> planned);
     void run_all(std::span<const coherence::step> planned);
     void carry_out(std::span<const coherence::step> planned);
     void start(std::span<const coherence::step> group, time_point begin);
@@ -57,12 +57,12 @@ private:
     void finish_started();
     void keep_queued(const coherence::step& step, const fence& done);
     void wait(const coherence::step& before);
-    bool is_ordered(const coherence::step& before, const work& awaited);
+    bool order_behind(const coherence::step& before, const work& awaited);
 
     fence publish(const coherence::step& step);
     fence zero(const coherence::step& step);
     fence fill_part(const copy& at, const region& part, std::span<const std::byte> pattern);
-    std::optional<host_writes::own_write> guard(const region& part, coherence::space_id to);
+    std::optional<host_writes::own_write> own_write_of(const region& part, coherence::space_id to);
     void add_parts_to_move(std::span<const coherence::step> group, part_list& to);
 
     lock& lock_;

@@ -190,7 +190,7 @@ void wait_for_work_in_host_memory(lock& locked, const access_request& request) {
         } catch (const error& failure) {
             // Work that has failed matters to whoever reads its bytes.
             if (request.what != access::write || failure.code() == error_code::timeout) {
-                tell_of_access(locked.of(), request, failure);
+                rethrow_naming_access(locked.of(), request, failure);
             }
         }
     }

@@ -108,9 +108,9 @@ public:
     /// Overwrites stale bytes, which the host addresses, with `poison`.
     virtual void poison_stale(std::size_t offset, std::size_t bytes);
 
-    /// Makes poison of what nobody has made current in the range, before a program sees it, for a device that
-    /// poisons_stale.
-    virtual void show(std::size_t, std::size_t) {}
+    /// Overwrites with poison what nobody has made current in the range, before a program sees it. For devices that
+    /// have traits::poisons_stale.
+    virtual void poison_unseen(std::size_t, std::size_t) {}
 
     /// Returns what the API calls this memory: a cl_mem, a buffer name, an address.
     virtual std::uintptr_t handle() const noexcept = 0;

@@ -68,7 +68,7 @@ struct seldom_used {
     std::uint64_t publications = 0;
     std::uint64_t fence_waits = 0;
     std::uint64_t evictions = 0;
-    std::uint64_t kept_by = 0;  // the newest of the work that an eviction has waited for in vain
+    std::uint64_t kept_by = 0;  // number of the newest queued work when an eviction gave up waiting for it
 };
 
 /// The state of a buffer that its lock guards.
@@ -84,8 +84,8 @@ struct guarded {
 
     residents::place among_residents;        // where `resident`
     std::uint32_t times_device_ready = 0;    // how often gate::device_ready was set
-    std::uint32_t said_before = 0;           // see lock::keep_gate
-    coherence::space_id unasked = no_space;  // where bytes have come that nobody has used: see lock.cpp
+    std::uint32_t said_before = 0;           // what the gate said before a lease that changes nothing; else 0
+    coherence::space_id unasked = no_space;  // a prefetch has brought bytes there, and no access has used them yet
     std::uint16_t waiting = 0;               // threads that have let go of the lock within an access
     std::atomic<bool> named = false;         // the registry may find the buffer; is also read without the lock
     bool making_copy : 1 = false;            // one of the threads that wait makes a copy

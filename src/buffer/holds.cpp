@@ -190,9 +190,9 @@ holder holds::remove_holder(std::uint64_t ticket) noexcept {
     return gone ? std::move(gone.mapped().who) : holder{};
 }
 
-std::pair<std::uint64_t, holder> holds::holder_after(std::uint64_t request, space where, const region& part) const {
+std::pair<std::uint64_t, holder> holds::holder_after(std::uint64_t last, space where, const region& part) const {
     if (!undeclared_) return {};
-    for (auto each = undeclared_->holders.upper_bound(request); each != undeclared_->holders.end(); ++each) {
+    for (auto each = undeclared_->holders.upper_bound(last); each != undeclared_->holders.end(); ++each) {
         const named_holder& found = each->second;
         if (found.where == where && part.overlaps(found.of->part)) return {each->first, found.who};
     }

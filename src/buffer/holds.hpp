@@ -175,8 +175,8 @@ public:
         return undeclared_ && undeclared_->writers_of_host.for_good(range);
     }
 
-    /// Returns what is out of the copy at `where` and not looked for: handles and views of any space, and pointers of
-    /// the host for reading.
+    /// Returns what the program has of the copy at `where` without writing through it unseen: handles and views, and
+    /// pointers of the host for reading.
     held_ranges& readers_at(coherence::space_id where) { return with_undeclared().readers.at(where); }
     const held_ranges* find_readers_at(coherence::space_id where) const noexcept {
         return undeclared_ ? std::as_const(undeclared_->readers).find(where) : nullptr;
@@ -200,15 +200,16 @@ public:
     /// Ends all pointers and handles, and gives their bytes back to standing holds.
     void end_all_pointers() noexcept;
 
-    /// Adds a view that keeps its bytes from standing holds elsewhere which are there now.
-    held_view& show(held_ranges& in, const region& part) {
+    /// Adds a view. Standing holds at other spaces that are older than it do not get its bytes back until it ends.
+    held_view& add_view(held_ranges& in, const region& part) {
         return in.add_view({.part = part, .number = next_ticket(), .writes_host = &in == &writers_of_host()});
     }
 
     /// Ends a view of the copy at `where`, and the upload that lasts as long.
     void end_view(coherence::space_id where, held_view& ended) noexcept;
 
-    /// Returns what takes bytes at `where` from standing holds elsewhere, and is seen by nobody else.
+    /// Returns the views at `where` by which requests that are granted together keep bytes from standing holds
+    /// elsewhere; the program has no handle of these.
     held_ranges& quiet_at(coherence::space_id where) { return with_undeclared().quiet.at(where); }
 
     /// Returns the bytes of `range` that pointers and views elsewhere keep from the standing hold.
@@ -228,9 +229,9 @@ public:
     /// Tickets of holders are greater than those of all that were named before. Returns the last.
     std::uint64_t last_holder() const noexcept { return undeclared_ ? undeclared_->last : 0; }
 
-    /// Returns the first holder after the one with the ticket `asked`, and its ticket, among those of views that share
+    /// Returns the first holder after the one with the ticket `last`, and its ticket, among those of views that share
     /// a byte with `part` of the copy at `where`; 0 as its ticket where there is none.
-    std::pair<std::uint64_t, holder> holder_after(std::uint64_t request, space where, const region& part) const;
+    std::pair<std::uint64_t, holder> holder_after(std::uint64_t last, space where, const region& part) const;
 
     /// Returns whether there are pointers, handles and views at most.
     bool are_plain() const noexcept {

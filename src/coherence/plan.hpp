@@ -94,7 +94,7 @@ struct plan_request {
 void plan(const directory& map, const sharing& memories, const queued_works& queued, const plan_request& request,
           steps& to);
 
-/// Returns them.
+/// Returns the steps that grant the request.
 std::vector<step> plan(const directory& map, const sharing& memories, const queued_works& queued,
                        const plan_request& request);
 

@@ -78,7 +78,7 @@ fence move_on_devices(backends::memory& from, byte_range range, backends::memory
         move_staged(from, range, to, offset);
         return {};
     }
-    to.show(offset, range.size());
+    to.poison_unseen(offset, range.size());
     from.read(range.begin, {to.host_address() + offset, range.size()}, {}).wait();  // not on the target's queue
     return to.publish_to_device(offset, range.size(), access::read, {});
 }
@@ -139,7 +139,7 @@ void gather(const region& part, const std::byte* memory, std::byte* packed) {
 fence move_on_devices(backends::memory& from, backends::memory& to, const rectangle_copy& rows, queue on) {
     if (to.takes_from(from)) return to.write_rectangle_from(from, rows, on);
     if (std::byte* const host = to.host_address()) {
-        rows.for_each_row([&](std::size_t here, std::size_t) { to.show(here, rows.row_bytes); });
+        rows.for_each_row([&](std::size_t here, std::size_t) { to.poison_unseen(here, rows.row_bytes); });
         from.read_rectangle(rows.turned(), host, {}).wait();  // not on the target's queue
         return to.publish_rows_to_device(rows, access::read, {});
     }

@@ -50,11 +50,11 @@ struct pool_state::thread_caches {
         thread_cache* cache;
     };
     static inline thread_local constinit memo last = {};
-    static inline thread_local constinit bool have_ended = false;
+    static inline thread_local constinit bool caches_have_ended = false;
 
     ~thread_caches() {
         last = {};
-        have_ended = true;
+        caches_have_ended = true;
         for (const entry& each : all) {
             if (const auto pool = each.alive.lock()) each.cache->owned.store(false, std::memory_order_release);
         }
@@ -76,7 +76,7 @@ pool_state::~pool_state() {
 pool_state::thread_cache& pool_state::mine() {
     thread_caches::memo& last = thread_caches::last;
     if (last.pool == id_) return *last.cache;
-    if (thread_caches::have_ended) return *caches_.front();
+    if (thread_caches::caches_have_ended) return *caches_.front();
     static thread_local thread_caches known;
     const auto found = std::ranges::find(known.all, id_, &thread_caches::entry::pool);
     if (found != known.all.end()) {

@@ -81,4 +81,16 @@ void reset_statistics() {
     trace::evictions.store(0, std::memory_order_relaxed);
 }
 
+std::uint64_t statistics::bytes_moved() const noexcept {
+    std::uint64_t result = 0;
+    for (const transfer_count& each : transfers) result += each.bytes;
+    return result;
+}
+
+std::uint64_t statistics::transfers_made() const noexcept {
+    std::uint64_t result = 0;
+    for (const transfer_count& each : transfers) result += each.transfers;
+    return result;
+}
+
 }  // namespace unibuf

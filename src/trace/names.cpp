@@ -70,23 +70,4 @@ std::string trace_file::site_name(std::uint64_t site) const {
     return events.empty() ? trace::describe_site(site) : fmt::format("{:#x}", site);
 }
 
-std::uint64_t statistics::bytes_moved() const noexcept {
-    std::uint64_t result = 0;
-    for (const transfer_count& each : transfers) result += each.bytes;
-    return result;
-}
-
-std::uint64_t statistics::transfers_made() const noexcept {
-    std::uint64_t result = 0;
-    for (const transfer_count& each : transfers) result += each.transfers;
-    return result;
-}
-
-fence::work::~work() = default;
-
-void fence::refuse(std::chrono::nanoseconds timeout) {
-    throw error(error_code::invalid_argument,
-                "a timeout of " + std::to_string(timeout.count()) + " ns was asked for, to wait for a fence");
-}
-
 }  // namespace unibuf

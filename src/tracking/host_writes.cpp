@@ -1,4 +1,4 @@
-// tracking/host_writes.cpp: scans what is watched, and decides what is watched next.
+// tracking/host_writes.cpp: finds what the program has written, and decides what is watched next.
 #include "tracking/host_writes.hpp"
 
 #include <algorithm>
@@ -59,7 +59,7 @@ void host_writes::expose(const byte_ranges& ranges, bool untouched) {
 }
 
 void host_writes::expose_again(byte_range range) {
-    const byte_ranges seen = std::exchange(unseen_, {}).clipped_to(range);
+    const byte_ranges seen = std::exchange(watched_later_, {}).clipped_to(range);
     for (const byte_range& each : seen)
         coherence::expose(known_, known_.where(each, &knowledge::at_host), pointers::none);
     const auto forgotten = [](const knowledge& k) { return !k.exposed() && k.at_host(); };
@@ -79,11 +79,10 @@ void host_writes::arm(const byte_ranges& ranges) {
         }
     }
     for (const byte_range& each : armed) watch_->arm(each);
-    scan(shared);  // which arms again, too
+    scan(shared);  // a scan protects what it has looked at
 }
 
-/// Looks what was written, and keeps what is found. Where the host has no memory left, what was found is kept by the
-/// next look.
+/// Looks what was written, and keeps what is found; what there is no memory to keep is kept by the next scan.
 void host_writes::scan(const byte_ranges& ranges) {
     keep_found();  // what an earlier look has left
     const auto apart = [this](byte_range bytes) { return told_apart(bytes); };
@@ -109,14 +108,14 @@ void host_writes::collect(byte_range range) {
     for (const byte_range& piece : known_.where(range, is_fresh)) {
         std::vector<byte_range> touched;
         watch_->touched(piece, touched);
-        for (const byte_range& each : touched) found_.push_back(each.clipped_to(piece));  // all else is told by a scan
+        for (const byte_range& each : touched) found_.push_back(each.clipped_to(piece));
     }
     scan(known_.where(range, &knowledge::watched));
-    if (sent_live_.empty()) return;
+    if (sent_from_memory_.empty()) return;
     const auto stays = [](const knowledge& k) { return k.watched() && k.at_host(); };
-    const byte_ranges looked_at = sent_live_.clipped_to(range);
+    const byte_ranges looked_at = sent_from_memory_.clipped_to(range);
     for (const byte_range& each : looked_at) pending_.add(known_.where(each, stays));
-    sent_live_.take_out(range);
+    sent_from_memory_.take_out(range);
 }
 
 void host_writes::apply_pending(byte_range range) {
@@ -141,18 +140,18 @@ void host_writes::take_for_written(byte_range range) {
 void host_writes::take_out_pending(const byte_ranges& ranges) {
     pending_.take_out(ranges);
     conflicts_.take_out(ranges);
-    sent_live_.take_out(ranges);
+    sent_from_memory_.take_out(ranges);
 }
 
 /// Returns whether there is nothing to look at in `range`: its bytes are taken for written, or no pointer is out.
 bool host_writes::is_all_assumed(byte_range range) const {
     const auto looked_at = [](const knowledge& k) { return k.watched() || is_fresh(k); };
-    return found_.empty() && pending_.empty() && sent_live_.empty() && !watch_->tells_apart() &&
+    return found_.empty() && pending_.empty() && sent_from_memory_.empty() && !watch_->tells_apart() &&
            !known_.any(range, looked_at);
 }
 
 void host_writes::find(const byte_ranges& ranges, space where, access what) {
-    unseen_ = {};
+    watched_later_ = {};
     for (const byte_range& each : ranges) find_in(each, where, what);
 }
 
@@ -161,7 +160,7 @@ void host_writes::find_in(byte_range range, space where, access what) {
     // Memory that a device shares may be handed back to the host, which must not undo what was written meanwhile.
     const bool changes_hands = elsewhere || what != access::read;
     try {
-        end_free(range);
+        end_unheld(range);
         if (!watch_) {
             if (changes_hands) take_for_written(range);
             return;
@@ -184,18 +183,19 @@ void host_writes::find_in(byte_range range, space where, access what) {
             if (changes_hands) take_for_written(range);
             const auto unseen = [](const knowledge& k) { return k.out == pointers::assumed && !k.at_host(); };
             byte_ranges seen_later = known_.where(range, unseen);
-            // Comparing finds no write that leaves a byte as it was, so the device has to have the same memory then.
+            // Comparing finds no store that leaves a byte as it was: only bytes of the device in the host's own memory
+            // can be watched later.
             const auto is_apart = [](const knowledge& k) {
                 return k.current != coherence::set_of(host_as_device.id());
             };
             const byte_ranges compared = watch_->compared(range);
             for (const byte_range& each : compared) seen_later.take_out(known_.where(each, is_apart));
-            unseen_.add(seen_later);
+            watched_later_.add(seen_later);
         }
         compare_ends(range);
     } catch (const error&) {
         give_up();
-        end_free(range);
+        end_unheld(range);
         if (changes_hands) take_for_written(range);
     }
 }
@@ -208,8 +208,8 @@ void host_writes::decide_sections(byte_range range, const byte_ranges& found) {
     tracking::sections::for_each(left, [&](byte_range each) { decide(each, found.bytes_in(each)); });
 }
 
-/// Decides whether the bytes of a section, in which so many bytes were found `written`, is watched until the next
-/// round.
+/// Decides whether a section, in which so many bytes were found `written`, is watched until the next round, and arms it
+/// or takes it for written.
 void host_writes::decide(byte_range in, std::size_t written) {
     const auto at_host_and = [](pointers how) {
         return [how](const knowledge& k) { return k.out == how && k.at_host(); };
@@ -292,7 +292,8 @@ directory host_writes::look() {
     }
     directory result = known_;
     coherence::found_host_writes(result, written(result, pending_));
-    // What was touched is found again each time it is looked for; all else is kept for the accesses that need it.
+    // Fresh bytes that were touched are found again by each look, so they are not kept; all else is, for the accesses
+    // that need it.
     take_out_pending(known_.where(known_.whole(), is_fresh));
     return result;
 }
@@ -324,7 +325,7 @@ void host_writes::assume(byte_range range) {
 }
 
 /// Ends the exposure of bytes that nobody holds any more, and tells what was written to them.
-void host_writes::end_free(byte_range range) {
+void host_writes::end_unheld(byte_range range) {
     if (writers_.for_good(range)) return;
     byte_ranges free = range;
     free.take_out(writers_.of(range));
@@ -384,15 +385,15 @@ void host_writes::give_up() {
     try {
         keep_found();
         apply_pending(known_.whole());
-    } catch (const std::exception&) {  // there is no memory for it
+    } catch (const std::exception&) {  // without memory it stays unknown
     }
     watch_.reset();
     tracking::empty_out(found_);
     pending_ = {};
     conflicts_ = {};
-    sent_live_ = {};
+    sent_from_memory_ = {};
     arriving_ = {};
-    expected_ = {};
+    newer_soon_ = {};
     coherence::stop_watching(known_, known_.whole());
 }
 

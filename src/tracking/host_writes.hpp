@@ -29,7 +29,7 @@ public:
     host_writes(coherence::directory& known, const held_ranges& writers, std::span<std::byte> host,
                 std::unique_ptr<tracking::watch> by, std::uint64_t buffer = 0);
 
-    /// So many runs of a region are watched one by one.
+    /// A region with more runs than these is not watched run by run: see is_scattered().
     static inline constinit std::atomic<std::size_t> most_runs = 64;
 
     /// Returns whether the region has so many runs that its pages are not watched one by one: what pointers may write
@@ -67,7 +67,7 @@ public:
     /// Returns true where it is known at small cost that nothing of `range` was written since it was looked at last.
     bool is_unwritten(byte_range range) {
         const bool simple = watch_ && watch_->compares() && known_.is_one() && known_.first().watched() &&
-                            found_.empty() && pending_.empty() && sent_live_.empty() && writers_.for_good(range);
+                            found_.empty() && pending_.empty() && sent_from_memory_.empty() && writers_.for_good(range);
         return simple && !watch_->any_written(range);
     }
 
@@ -87,7 +87,7 @@ public:
     /// Returns whether bytes of `range` are to be sent from their image.
     bool has_image(byte_range range) const;
 
-    /// Returns these bytes.
+    /// Returns the bytes of `range` that are to be sent from their image.
     byte_ranges imaged(byte_range range) const;
 
     /// Returns `range` as it is to be sent, which stays so; null where it has to be copied for that.
@@ -98,7 +98,7 @@ public:
 
     /// Notes that `part`, which is to be sent from images, is about to be sent as it is in the memory. What the host is
     /// still current in at the next look counts as written.
-    void send_as_it_is(const byte_ranges& part) { sent_live_.add(part); }
+    void send_as_it_is(const byte_ranges& part) { sent_from_memory_.add(part); }
 
     /// Returns the directory as it would be now, with the writes everywhere found.
     coherence::directory look();
@@ -161,7 +161,7 @@ private:
     void tell_found(const byte_ranges& found);
     void take_for_written(byte_range range);
     void take_out_pending(const byte_ranges& ranges);
-    void end_free(byte_range range);
+    void end_unheld(byte_range range);
     void decide_sections(byte_range range, const byte_ranges& found);
     void decide(byte_range in, std::size_t written);
     void watch_fresh(byte_range in);
@@ -191,10 +191,11 @@ private:
     std::vector<byte_range> found_;  // units that a look has found, before anything is made of that
     byte_ranges pending_;            // ranges that were found, and not told yet
     byte_ranges conflicts_;          // of those, what a device had newer when they were found
-    byte_ranges sent_live_;          // sent as they were in the memory, not as they were compared
-    byte_ranges unseen_;    // written by a device that shares the memory: writes are found once the host has seen it
-    byte_ranges arriving_;  // unibuf itself is writing it, in units that are compared or not watched meanwhile
-    byte_ranges expected_;  // a device is about to have newer content there
+    byte_ranges sent_from_memory_;   // sent as they were in the memory, not as they were compared
+    byte_ranges
+        watched_later_;       // written by a device that shares the memory: writes are found once the host has seen it
+    byte_ranges arriving_;    // unibuf itself is writing it, in units that are compared or not watched meanwhile
+    byte_ranges newer_soon_;  // a device is about to have newer content there
     tracking::sections sections_;
 };
 

@@ -85,7 +85,7 @@ void host_writes::before_device_writes(const region& part) {
         }
         units_.for_each(cut, [&](byte_range unit) { compare(unit); });
         for (const byte_range& each : cut) {
-            expected_.add(exposed.clipped_to(each));
+            newer_soon_.add(exposed.clipped_to(each));
         }
         coherence::expose(known_, watched_now, pointers::watched);  // what has to be compared for this is
     } catch (const error&) {
@@ -121,13 +121,13 @@ void host_writes::compare_ends(byte_range range) {
 /// Ends the comparing of units of `range` that need it no more: no device has newer content in them, or is about to.
 void host_writes::leave_to_kernel(byte_range range) {
     watch_->leave_to_kernel(units_.around(range), [&](byte_range unit) {
-        return arriving_.bytes_in(unit) != 0 || expected_.bytes_in(unit) != 0 || known_.any(unit, is_newer_elsewhere);
+        return arriving_.bytes_in(unit) != 0 || newer_soon_.bytes_in(unit) != 0 || known_.any(unit, is_newer_elsewhere);
     });
 }
 
 void host_writes::expect_no_more(byte_range range) noexcept {
     try {
-        expected_.take_out(range);
+        newer_soon_.take_out(range);
     } catch (const std::bad_alloc&) {  // the units are compared longer
     }
 }

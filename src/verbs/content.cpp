@@ -1,4 +1,4 @@
-// verbs/content.cpp: requests, and what is made of them once they are granted.
+// verbs/content.cpp: brings, marks, fills, puts and discards content.
 #include "verbs/content.hpp"
 
 #include <fmt/format.h>
@@ -99,8 +99,8 @@ bool settle_without(guarded& state, space where, const region& part) {
         state.directory.where(part, [](const coherence::knowledge& k) { return k.contested; });
     if (contested.empty()) return false;
     if (where == host && state.any_exposed) {
-        // What the program has stored there is in the memory still, and is not to be found again: as after a mark of
-        // the device, which has the newest content now.
+        // The program's stores are in the host's memory still. They are forgotten, so that no later look finds them, as
+        // a mark of the device forgets them.
         for (const byte_range& each : contested) {
             state.writes()->forget(each);
             state.writes()->before_device_writes(each);
@@ -134,7 +134,7 @@ void mark(core& of, access_request request) {
     }
     const promise in(locked->directory, request.part);
     before_device_writes(*locked, request.part, where);
-    show(*locked, *locked->copies.find(where.id()), request.part);
+    poison_unseen(*locked, *locked->copies.find(where.id()), request.part);
     now_written(*locked, in, request.part, where);
     record(event_kind::mark, *locked, request.part, where);
     if (request.settles_for_all(of.bytes) && locked->peers()) locked->peers()->settle_for_all();
@@ -218,8 +218,8 @@ void discard(core& of, space where, const region& part) {
 
 void discard_content(core& of, const region& part) {
     if (drop_content(of, part)) return;
-    // Pointers show the zeros, and what is written through them is found. Neither other processes nor graphs know that
-    // nobody has written the bytes.
+    // The bytes are written with zeros: pointers that are out, other processes and graphs see these, and know nothing
+    // of bytes that nobody has written.
     const byte_lease zeros = take_lease(of, {.part = part,
                                              .where = host,
                                              .what = access::write,

@@ -1,4 +1,4 @@
-// verbs/content.hpp: the verbs of a buffer beside its leases. Each is a request to the one way (passage.hpp).
+// verbs/content.hpp: the verbs of a buffer beside its leases. Those that need content make a request (passage.hpp).
 #pragma once
 
 #include <cstddef>

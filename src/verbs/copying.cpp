@@ -116,7 +116,7 @@ void buffer::copy(const buffer& source, std::size_t from, buffer& target, std::s
                 done = detail::copy_at(where, begin, end);
             } catch (const error& failure) {
                 const detail::access_request request{.part = end.part, .where = where, .verb = "to copy to"};
-                detail::tell_of_access(end.of, request, failure);
+                detail::rethrow_naming_access(end.of, request, failure);
             }
         });
         if (!done.native()) return;

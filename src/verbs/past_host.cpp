@@ -59,7 +59,7 @@ public:
                                            : rectangle_between(request_.part, byte_range{0, request_.part.size()}))
                 .wait();
         } catch (const error& failure) {
-            tell_of_access(of_, request_, failure);
+            rethrow_naming_access(of_, request_, failure);
         }
         const auto end = std::chrono::steady_clock::now();
         way_.wrote();

@@ -152,7 +152,7 @@ copy_view begin_host_view(core& of, const region& part) {
     passage way(locked, to_expose(part, "a host_view of"));
     way.bring();
     prepare_to_expose(*locked);
-    held_view& made = locked->holds.show(locked->holds.writers_of_host(), part);
+    held_view& made = locked->holds.add_view(locked->holds.writers_of_host(), part);
     try {
         expose_host(*locked, part);
     } catch (...) {
@@ -194,8 +194,8 @@ copy_view begin_copy_view(core& of, space where, const region& part) {
         locked,
         {.part = part, .where = where, .what = access::read, .why = why, .verb = "a view of", .keeps_to_mode = false});
     way.bring();
-    show(*locked, *way.at(), part);
-    const held_view& made = locked->holds.show(locked->holds.readers_at(where.id()), part);
+    poison_unseen(*locked, *way.at(), part);
+    const held_view& made = locked->holds.add_view(locked->holds.readers_at(where.id()), part);
     return copy_view_of(of, *locked, *way.at(), where, made);
 }
 
@@ -203,7 +203,7 @@ copy_view hold_copy(core& of, space where, const region& part) {
     lock locked(of);
     const copy* const its_copy = locked->copies.find(where.id());
     check_allocated(*locked, its_copy, where, "to hold it");
-    show(*locked, *its_copy, part);
+    poison_unseen(*locked, *its_copy, part);
     const held_view& made = locked->holds.readers_at(where.id()).add_view({part});
     return copy_view_of(of, *locked, *its_copy, where, made);
 }

@@ -85,7 +85,7 @@ void poisoned_memory::begin_using_rows(const rectangle_copy& rows, bool overwrit
     });
 }
 
-void poisoned_memory::show(std::size_t offset, std::size_t bytes) {
+void poisoned_memory::poison_unseen(std::size_t offset, std::size_t bytes) {
     if (!unused_) return;
     const std::size_t begin = offset - std::min(offset, chunk);
     begin_using({begin, std::min(unused_->bytes, offset + bytes + chunk) - begin}, false);

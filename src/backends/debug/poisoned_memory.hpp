@@ -33,7 +33,7 @@ public:
     fence read_rectangle(const rectangle_copy& what, std::byte* host, queue on) override;
     fence fill(std::size_t offset, std::size_t bytes, std::span<const std::byte> pattern, queue on) override;
     void poison_stale(std::size_t offset, std::size_t bytes) override;
-    void show(std::size_t offset, std::size_t bytes) override;
+    void poison_unseen(std::size_t offset, std::size_t bytes) override;
 
 private:
     struct chunks;
