@@ -345,7 +345,7 @@ private:
         : gate_(gate), begin_(begin), bytes_(bytes) {}
 
     region part(std::size_t offset, std::size_t count) const;
-    void check_is_range(const char* asked) const;
+    void check_is_range(const char* wanted) const;
     void check_no_gaps(const char* verb) const;
     void sync(space where, std::size_t offset, std::size_t bytes);
     void fill_at(std::span<const std::byte> pattern, std::optional<space> where);

@@ -130,11 +130,11 @@ region buffer::part(std::size_t offset, std::size_t count) const {
                             core_of(gate_).name(), range.size(), offset));
 }
 
-void buffer::check_is_range(const char* request) const {
+void buffer::check_is_range(const char* wanted) const {
     if (!rectangle_) return;
     throw error(error_code::unsupported, fmt::format("{}: {} of a handle to a rectangle was asked for: take it of the "
                                                      "array",
-                                                     core_of(gate_).name(), request));
+                                                     core_of(gate_).name(), wanted));
 }
 
 void buffer::check_no_gaps(const char* verb) const {
@@ -228,9 +228,9 @@ copy_view buffer::capture_upload(space where, const access_options& options) {
 }
 
 standing_hold buffer::bind(space where, access what, const standing_options& options) {
-    const access_options request{
+    const access_options as_access{
         .offset = options.offset, .count = options.count, .timeout = options.timeout, .on = options.on};
-    detail::access_request bound = request_of(where, what, request);
+    detail::access_request bound = request_of(where, what, as_access);
     bound.why = cause::device_handle;
     return detail::begin_standing(core_of(gate_), bound, options);
 }

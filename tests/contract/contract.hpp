@@ -1,7 +1,7 @@
 // tests/contract/contract.hpp: the suite that every backend passes, and the functions that its tests share.
 //
-// A backend's own test file has one line, UNIBUF_CONTRACT(opencl, "opencl:0"), or names the parts that concern it where it
-// shares no memory with the host. A space that is not there is skipped, with its reason.
+// A backend's own test file has one line, UNIBUF_CONTRACT(opencl, "opencl:0"), or names the parts that concern it where
+// it shares no memory with the host. A space that is not there is skipped, with its reason.
 #pragma once
 
 #include <gtest/gtest.h>
