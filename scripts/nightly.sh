@@ -14,15 +14,16 @@ mkdir -p "$build"
 # part PART COMMAND...: runs it, and adds a row to tests/nightly.txt. The rows of a part are its last pass, and its last failure since. A "+"
 # behind the commit says that the tree had changes that were not committed.
 part() {
-    local noted=tests/nightly.txt begin=$SECONDS verdict=passed passed_before="" changed='' others
+    local noted=tests/nightly.txt begin=$SECONDS verdict=passed passed_before="" changed='' commit others
     is_asked_for "$1" || return 0
     [[ -z $(git status --porcelain -- . ":!$noted") ]] || changed=+
+    commit=$(git rev-parse --short=12 HEAD)$changed
     run "$@" || verdict=FAILED
     [[ $verdict == passed ]] || passed_before='.*FAILED$'
     others=$(grep -v "^$1 $passed_before" "$noted")
     {
         printf '%s\n' "$others"
-        printf '%-16s %s  %-13s %7d  %s\n' "$1" "$(date -u +%F)" "$(git rev-parse --short=12 HEAD)$changed" $((SECONDS - begin)) "$verdict"
+        printf '%-16s %s  %-13s %7d  %s\n' "$1" "$(date -u +%F)" "$commit" $((SECONDS - begin)) "$verdict"
     } >"$noted"
 }
 

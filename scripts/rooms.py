@@ -16,13 +16,13 @@ SUFFIXES = {".cpp", ".hpp"}
 def main() -> int:
     root = Path(__file__).parent.parent
     height = {room: -place for place, room in enumerate(ROOM.findall((root / "docs/inside.md").read_text()))}
-    wrong = []
+    wrong = [f"docs/inside.md: there is no room src/{room}" for room in height if not (root / "src" / room).is_dir()]
     for source in sorted(path for path in (root / "src").rglob("*") if path.suffix in SUFFIXES):
         text = source.read_text()
         name = str(source.relative_to(root / "src"))
-        room = name.split("/")[0]
+        room = name.split("/")[0] if "/" in name else ""
         if room not in height:
-            wrong.append(f"src/{name}: docs/inside.md has no room src/{room}")
+            wrong.append(f"src/{name}: lies in no room of docs/inside.md")
             continue
         for used in sorted(set(INCLUDE.findall(text)) & set(height) - {room}):
             if height[used] >= height[room]:

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstddef>
-#include <memory>
 #include <utility>
 
 #include "unibuf/detail/gate.hpp"
@@ -15,8 +14,9 @@ namespace unibuf {
 
 /// A view of one copy, which keeps the copy where it is: the copy is neither evicted, nor discarded, nor freed, also
 /// where the buffer is gone. A copy_view is no lease, and excludes nobody. What is written through one of a device the
-/// program says by buffer::mark_dirty; what is written through a host_view, which is a copy_view, is found. Where CUDA
-/// and OpenGL take turns with one memory, the view ends when the other's turn begins, as handles of device() do.
+/// program says by buffer::mark_dirty; a copy_view of the host is to read; what is written through a host_view is
+/// found. Where CUDA and OpenGL take turns with one memory, the view ends when the other's turn begins, as handles of
+/// device() do.
 ///
 /// Movable. One view is used by one thread at a time.
 class copy_view {
@@ -31,7 +31,10 @@ public:
     copy_view& operator=(copy_view&& other) noexcept {
         if (this == &other) return *this;
         release();
-        std::construct_at(this, std::move(other));
+        gate_ = std::exchange(other.gate_, nullptr);
+        native_ = std::exchange(other.native_, {});
+        data_ = std::exchange(other.data_, nullptr);
+        tag_ = other.tag_;
         return *this;
     }
     ~copy_view() { release(); }

@@ -87,7 +87,7 @@ inline std::optional<std::uint64_t> news_of(const event& of) noexcept {
 
 /// Returns whether the event's bytes may be others after it. What the host writes through a pointer is `found`, or
 /// `assumed`, later.
-UNIBUF_API bool writes(const event& of) noexcept;
+UNIBUF_API bool is_write(const event& of) noexcept;
 
 /// Returns what the threads' recorders hold, oldest first. Any thread.
 UNIBUF_API std::vector<event> recorded_events();

@@ -1,4 +1,4 @@
-// access/ends.cpp: how a buffer ends, and what it says of its state: both are for other processes that have it, too.
+// access/ends.cpp: members of a buffer that need rooms above its own: how it ends, and what it says of its state.
 #include "access/passage.hpp"
 #include "access/peer_access.hpp"
 #include "access/queued_work.hpp"

@@ -45,7 +45,7 @@ public:
             if (found != 0) continue;
             if (limit.has_passed()) {
                 throw error(error_code::timeout,
-                            "leases were asked for together, but other threads made room for theirs for all of the "
+                            "leases were asked for together, but other threads made copies for theirs for all of the "
                             "time that was given");
             }
             if (backends::help_others) backends::help_others();  // they may wait for this thread

@@ -2,7 +2,7 @@
 //
 // Each request has a passage of its own, and no stage begins before all have come through the one before:
 //   enter    all bytes are claimed, without waiting while any claim is held: where one request would have to wait, all
-//            claims are dropped, that one is looked after alone, and it begins anew. So threads never wait for each
+//            claims are dropped, that one waits alone, and all begin anew. So threads never wait for each
 //            other in a circle, in whatever order they ask, and no user's lease, pointer or holder is waited for with
 //            a claim. Where copies are missing, one thread at a time makes them with claims held. All that can be
 //            refused is refused here, before content moves, but for what guards refuse.

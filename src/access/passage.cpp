@@ -120,6 +120,7 @@ passage::passage(lock& locked, const access_request& request)
     pause();
     refuse();
     follow(request);
+    if (request.to == purpose::declare && request.where == host_as_device) check_default();
     find();
     check();
 }
@@ -135,8 +136,7 @@ void passage::enter() {
         const bool is_default = request_.where == host_as_device;
         if (is_default && !at()) request_.where = host;  // it stands for the device without device() having been called
         wait_for_holds(lock_, request_);
-        if (is_default) check_host_is_meant(*lock_, request_.part);
-        check_allocated(*lock_, at(), request_.where, "to mark it dirty");
+        if (!is_default) check_allocated(*lock_, at(), request_.where, "to mark it dirty");
         return;
     }
     if (request_.to == purpose::drop) {
@@ -176,6 +176,13 @@ void passage::follow(const access_request& as_made) {
     if (!lock_->peers() || as_made.settles_for_all(lock_->whole().size())) return;
     if (request_.to != purpose::drop) return follow_peers(*lock_, request_);
     follow_peers(*lock_, {.part = request_.part, .where = host, .what = access::read});
+}
+
+/// Looks whether a mark of the default device, which is the host, may be meant for another: once it is known what
+/// other processes have overtaken, and before stores of the program are forgotten.
+void passage::check_default() const {
+    check_host_is_meant(*lock_, request_.part);
+    check_allocated(*lock_, at(), request_.where, "to mark it dirty");
 }
 
 void passage::find() {

@@ -43,7 +43,7 @@ public:
     /// Asks the guards of this thread what bring() would ask them, and bring() asks them no more.
     void ask_guards();
 
-    /// Adds the steps that bring() would carry out to `to`, for who carries them out: see joint_transfer.hpp.
+    /// Adds the steps that bring() would carry out to `to`, for who carries them out: see verbs/joint_transfer.hpp.
     void plan(coherence::steps& to);
 
     /// Takes the claim, which keeps others off while the lock is let go, until the passage goes.
@@ -68,6 +68,7 @@ private:
     void pause();
     void refuse() const;
     void follow(const access_request& as_made);
+    void check_default() const;
     void find();
     void check() const;
     void forget_done() noexcept;
@@ -92,8 +93,8 @@ void plan_for(const guarded& state, const access_request& request, const region&
 /// Tells the directory that the space `where`, which has a copy, holds the newest content of `part` from now on.
 void now_written(guarded& state, const promise& in, const region& part, space where) noexcept;
 
-/// Notes that the space of the access is about to overwrite the bytes of it: see transitions.hpp. REQUIRES: they are
-/// claimed or leased.
+/// Notes that the space of the access is about to overwrite the bytes of it: see coherence/transitions.hpp. REQUIRES:
+/// they are claimed or leased.
 void about_to_overwrite(guarded& state, const promise& in, const access_request& request) noexcept;
 
 /// Prepares `part` before a device becomes the only one that is current in it: what the host writes there later is a

@@ -1,8 +1,9 @@
 // buffer/core.hpp: one logical buffer, which all its handles share.
 //
 // What always holds:
-//  1. What is in `guarded` is changed by a `lock` alone (lock.hpp), but for `named`; core.cpp looks at it with only the
-//     mutex. The options and the size of the copies never change.
+//  1. What is in `guarded` is changed by a `lock` alone (access/lock.hpp), but for `named`; what only looks at it takes
+//  the
+//     mutex alone. The options and the size of the copies never change.
 //  2. The lock is held while something is looked up or decided, never while a backend moves bytes or anybody waits: an
 //     access that has to do that puts a claim on its range, lets go of the lock, and takes it again to say what was
 //     done. What the host copies by itself where nobody else uses the buffer (put, poison) it copies under the lock.

@@ -59,7 +59,7 @@ struct hold {
     }
 };
 
-/// A device may use the bytes at any time: see standing.hpp.
+/// A device may use the bytes at any time: see access/standing.hpp.
 struct standing {
     std::uint64_t ticket = 0;
     region part{};

@@ -102,7 +102,8 @@ public:
 
     /// Forgets work that is done: all of a short or a long list, else what shares a byte with `part`. Work that has
     /// failed stays, for an access that it matters to. What nobody has asked for yet is asked where `asks_late`, and in
-    /// a long list. The program's own events are never asked: its code is not called under the lock (see waits.hpp).
+    /// a long list. The program's own events are never asked: its code is not called under the lock (see
+    /// access/waits.hpp).
     void forget_done(const region& part, bool asks_late = false) noexcept;
 
     /// Returns the program's own events that have not failed, with their tickets: those that `forget_done` would ask of

@@ -114,9 +114,13 @@ void found_host_writes(directory& map, const byte_ranges& ranges) {
     });
 }
 
+bool is_contested_at(const knowledge& k, space_id where) noexcept {
+    return k.contested && (where == host || has(k.current, where));
+}
+
 void settle_without(directory& map, const region& part, space_id where) {
     map.update(part, [&](knowledge& k) {
-        if (!k.contested || (where != host && !has(k.current, where))) return;
+        if (!is_contested_at(k, where)) return;
         if (where != host) k = {.current = set_of(host), .what = content::written, .out = k.out};
         k.contested = false;
     });

@@ -52,6 +52,9 @@ void assume_host_writes(directory& map, const region& part);
 /// contested.
 void found_host_writes(directory& map, const byte_ranges& ranges);
 
+/// Returns whether the host and `where` have different newest versions; of the host, whether it and any device have.
+bool is_contested_at(const knowledge& k, space_id where) noexcept;
+
 /// Drops the version of `where` where two are newest, and does nothing elsewhere.
 void settle_without(directory& map, const region& part, space_id where);
 

@@ -92,7 +92,7 @@ public:
             case event_kind::text:
                 break;
         }
-        if (writes(made)) write(made);
+        if (is_write(made)) write(made);
     }
 
     /// What is not used now will not be.

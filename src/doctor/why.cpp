@@ -27,7 +27,7 @@ public:
     }
 
     void remember(const event& of) {
-        if (!writes(of)) return;
+        if (!is_write(of)) return;
         doctor::for_each_row(of, [&](std::uint64_t begin, std::uint64_t end) {
             writers_.change(begin, end, [&](const event*& by, std::uint64_t) { by = &of; });
         });

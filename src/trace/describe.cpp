@@ -1,7 +1,9 @@
 // trace/describe.cpp: tells an event as a sentence.
 #include <fmt/format.h>
 
+#include <iterator>
 #include <string>
+#include <string_view>
 
 #include "unibuf/trace.hpp"
 
@@ -32,7 +34,8 @@ std::string moved(const event& of) {
 std::string accessed(const event& of, const trace_file& names) {
     const auto name = [&names](std::uint8_t space) { return names.space_name(space); };
     static constexpr std::string_view verbs[] = {"", "read", "write", "read and write"};
-    const std::string_view verb = verbs[static_cast<std::size_t>(of.what)];
+    const auto what = static_cast<std::size_t>(of.what);
+    const std::string_view verb = what < std::size(verbs) ? verbs[what] : "";
     std::string result;
     switch (of.why) {
         case cause::host_pointer:
@@ -100,7 +103,7 @@ std::string happened(const event& of, const trace_file& names) {
 
 }  // namespace
 
-bool writes(const event& of) noexcept {
+bool is_write(const event& of) noexcept {
     switch (of.kind) {
         case event_kind::access:
             return of.is_demand && of.what != access::read && of.why != cause::host_pointer;

@@ -17,7 +17,7 @@ std::string told_of_last_writes(std::uint64_t buffer, byte_range part) {
     std::map<std::uint8_t, event> last;  // by space
     visit_all([&](const event& each) {
         const bool touches = each.buffer == buffer && each.begin < part.end && part.begin < each.end;
-        if (!touches || !writes(each)) return;
+        if (!touches || !is_write(each)) return;
         event& before = last[each.to];
         if (before.time < each.time) before = each;
     });

@@ -380,13 +380,8 @@ void host_writes::end_pinning() noexcept {
     pinning_ = false;
 }
 
-/// Gives up watching. What was found until now is told; what was written since is not known.
+/// Gives up watching: what was written since the last scan is not known.
 void host_writes::give_up() {
-    try {
-        keep_found();
-        apply_pending(known_.whole());
-    } catch (const std::exception&) {  // without memory it stays unknown
-    }
     watch_.reset();
     tracking::empty_out(found_);
     pending_ = {};

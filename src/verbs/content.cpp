@@ -46,7 +46,8 @@ void check_not_held(const guarded& state, space where, const std::string& verb) 
 /// Throws where bytes of `part` are current at `where` alone, but for contested ones, of which the host has others.
 void check_current_elsewhere(const guarded& state, space where, const region& part) {
     const auto is_only_there = [&](const coherence::knowledge& k) {
-        return coherence::is_only_at(k, where.id()) && !(k.contested && where != host);
+        const bool settles = where != host && coherence::is_contested_at(k, where.id());
+        return coherence::is_only_at(k, where.id()) && !settles;
     };
     const byte_range only = state.directory.first_where(part, is_only_there);
     if (only.empty()) return;
@@ -92,13 +93,12 @@ bool drop_content(core& of, const region& part) {
     return true;
 }
 
-/// Makes the other version stand where bytes of `part` are contested between the host and `where`. Returns whether any
-/// were.
-bool settle_without(guarded& state, space where, const region& part) {
-    const byte_ranges contested =
-        state.directory.where(part, [](const coherence::knowledge& k) { return k.contested; });
-    if (contested.empty()) return false;
-    if (where == host && state.any_exposed) {
+/// Makes the other version stand where bytes of `part` are contested between the host and `where`.
+void settle_without(guarded& state, space where, const region& part) {
+    const auto is_contested = [&](const coherence::knowledge& k) { return coherence::is_contested_at(k, where.id()); };
+    const byte_ranges contested = state.directory.where(part, is_contested);
+    const bool in_host_memory = where == host && state.any_exposed;
+    if (in_host_memory) {
         // The program's stores are in the host's memory still. They are forgotten, so that no later look finds them, as
         // a mark of the device forgets them.
         for (const byte_range& each : contested) {
@@ -107,10 +107,8 @@ bool settle_without(guarded& state, space where, const region& part) {
         }
     }
     coherence::settle_without(state.directory, part, where.id());
-    if (where == host && state.any_exposed) {
-        for (const byte_range& each : contested) state.writes()->device_has_written(each);
-    }
-    return true;
+    if (!in_host_memory) return;
+    for (const byte_range& each : contested) state.writes()->device_has_written(each);
 }
 
 }  // namespace
@@ -181,8 +179,11 @@ void discard(core& of, space where, const region& part) {
     const bool all = part == region(locked->whole());
     const bool lends = all && lends_to_host_alone(*locked, where);
     if (!its_copy && !lends) return;
-    const bool settles = !coherence::contested_in(locked->directory, part).empty();
-    const bool stays = settles && (where == host || locked->holds.pins(where.id()));
+    const bool settles = locked->directory.any(
+        part, [&](const coherence::knowledge& k) { return coherence::is_contested_at(k, where.id()); });
+    if (settles && (where == host || locked->holds.pins(where.id()))) {
+        return settle_without(*locked, where, part);  // the copy stays where it is
+    }
     const bool gives_back = all && its_copy && its_copy->borrows() && its_copy->has_turn;
     const auto check_held = [&] {
         check_not_held(*locked, where, fmt::format("to discard the copy at {}", where.name()));
@@ -192,17 +193,12 @@ void discard(core& of, space where, const region& part) {
         check_current_elsewhere(*locked, where, part);
         if (lends) check_may_move(*locked, where);
     };
-    if (!stays) {
-        if (where == host) check_no_pointers(*locked, part, "to discard the copy at host");
-        if (where == host && locked->peers()) {
-            throw error(
-                error_code::access_conflict,
-                of.name() + ": to discard the copy at host was asked for, but it is memory that processes share");
-        }
-        gives_back ? check_held() : check();  // what a copy has in its turn, its lender has after that
+    if (where == host) check_no_pointers(*locked, part, "to discard the copy at host");
+    if (where == host && locked->peers()) {
+        throw error(error_code::access_conflict,
+                    of.name() + ": to discard the copy at host was asked for, but it is memory that processes share");
     }
-    settle_without(*locked, where, part);
-    if (stays) return;
+    check_held();
     if (gives_back) give_memory_back(locked, request, *its_copy);
     check();
     if (lends) {
@@ -211,7 +207,8 @@ void discard(core& of, space where, const region& part) {
     }
     if (locked->any_out) queue_unnamed_work(*locked);
     wait_for_all_work(locked, all ? locked->room() : part, request);
-    check();  // the lock was let go of
+    check();                               // the lock was let go of
+    settle_without(*locked, where, part);  // nothing is refused any more
     if (all) return drop_copy(*locked, where);
     coherence::drop(locked->directory, part, where.id());
 }

@@ -1,4 +1,5 @@
-// verbs/content.hpp: the verbs of a buffer beside its leases. Those that need content make a request (passage.hpp).
+// verbs/content.hpp: the verbs of a buffer beside its leases. Those that need content make a request
+// (access/passage.hpp).
 #pragma once
 
 #include <cstddef>

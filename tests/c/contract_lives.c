@@ -55,6 +55,7 @@ void contract_of_held_copies(unibuf_space where) {
     CHECK(native.offset == 1000 || !device);
     const void* const data = unibuf_held_data(held);
     if (data) CHECK(is_noise(data, 1000, 50, 1));
+    if (!device) CHECK((const char*)native.handle + native.offset == data);
     touch(buffer, where, UNIBUF_READ_WRITE, 0, UNIBUF_REST);  // a held copy excludes nobody
     CHECK_OK(unibuf_sync_to_host(buffer, 0, UNIBUF_REST));
     if (device) CHECK_STATUS(UNIBUF_ACCESS_CONFLICT, unibuf_discard(buffer, where));

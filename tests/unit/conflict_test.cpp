@@ -4,9 +4,12 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
+#include <memory>
 #include <new>
 #include <vector>
 
+#include "support/fake_device.hpp"
 #include "tracking/watch.hpp"
 #include "unit/common.hpp"
 
@@ -202,6 +205,56 @@ TEST(conflicts, stay_where_a_discard_is_refused) {
     EXPECT_EQ(failure_of([&] { b.discard(device); }).code, error_code::access_conflict);  // the rest is there alone
     EXPECT_EQ(failure_of(conflict).code, error_code::access_conflict);
     b.mark_dirty(device);
+    EXPECT_EQ(b.read(host)[5], std::byte{9});
+}
+
+/// Work that does not end while a test looks.
+class endless final : public fence::work {
+public:
+    bool wait(std::chrono::nanoseconds) override { return has_ended; }
+
+    bool has_ended = false;
+};
+
+TEST(conflicts, stay_where_a_discard_waits_in_vain) {
+    const fake_device& gpu = fake_device::get({.asynchronous = true});
+    buffer b(1 << 16);
+    std::ranges::fill(b.write(host), std::byte{1});
+    b.read(gpu.where()).release();
+    std::byte* const pointer = b.host();
+    b.write(gpu.where(), {.count = 64}).release();
+    const auto work = std::make_shared<endless>();
+    b.read(gpu.where(), {.offset = 1 << 15}).release(fence(work));
+    std::fill_n(pointer, 64, std::byte{77});
+    const auto conflict = [&] { b.read(gpu.where(), {.count = 64}); };
+    EXPECT_EQ(failure_of(conflict).code, error_code::access_conflict);
+    set_default_timeout(std::chrono::milliseconds(1));
+    EXPECT_EQ(failure_of([&] { b.discard(gpu.where()); }).code, error_code::timeout);
+    set_default_timeout(forever);
+    EXPECT_EQ(failure_of(conflict).code, error_code::access_conflict);
+    work->has_ended = true;
+    b.discard(gpu.where());
+    EXPECT_EQ(b.read(host)[5], std::byte{77});
+}
+
+TEST(conflicts, are_not_settled_by_a_discard_of_a_third_copy) {
+    const space device("debug:0"), third = fake_device::get({}).where();
+    buffer b(1 << 16);
+    std::ranges::fill(b.write(host), std::byte{1});
+    b.read(third).release();
+    std::byte* const pointer = b.host();
+    b.write(device, {.count = 64})[5] = std::byte{9};
+    pointer[5] = std::byte{77};
+    const auto conflict = [&] { b.read(device, {.count = 64}); };
+    EXPECT_EQ(failure_of(conflict).code, error_code::access_conflict);
+    {
+        const copy_view held = b.hold_copy(third);
+        EXPECT_EQ(failure_of([&] { b.discard(third); }).code, error_code::access_conflict);
+    }
+    b.discard(third);
+    EXPECT_EQ(failure_of([&] { b.placement(third); }).code, error_code::not_allocated);
+    EXPECT_EQ(failure_of(conflict).code, error_code::access_conflict);
+    b.mark_dirty(device, {.count = 64});
     EXPECT_EQ(b.read(host)[5], std::byte{9});
 }
 

@@ -36,6 +36,7 @@ void* zeros(std::size_t bytes) {
 class lines final : public addressed_memory {
 public:
     static std::unique_ptr<memory> allocate(std::size_t bytes) {
+        static_assert(sizeof(lines) % alignof(std::max_align_t) == 0);
         constexpr std::size_t most_before = sizeof(lines) + cache_line - alignof(std::max_align_t);
         return std::unique_ptr<memory>(::new (zeros(detail::rounded_up(bytes, cache_line) + most_before)) lines);
     }
