@@ -9,12 +9,6 @@
 
 namespace unibuf {
 
-class buffer;
-template <class T>
-class unified_buffer;
-template <class T>
-class rectangle;
-
 /// A view of elements of the host's copy, which may be read and written at any time until it ends. The next access
 /// elsewhere finds what was written, and only that moves. When the last view of a range has ended, and host() has given
 /// no pointer to it, one last look is taken, and accesses are plain checks again.
