@@ -7,7 +7,7 @@
 namespace unibuf::detail {
 
 /// Notes, as long as it lives, that the thread `waiter` waits for a hold of the thread `holder` in the buffer `of`,
-/// which is known by its address. `asked` says what was asked for, and who holds it. A thread waits for one hold at a
+/// which is known by its address. `request` says what was asked for, and who holds it. A thread waits for one hold at a
 /// time. Only debug builds note waits: each costs a lock of the whole process.
 class waits_for {
 public:
