@@ -136,27 +136,28 @@ void end_lending(lock& locked, const access_request& request, const std::functio
             std::memcpy(own, lent, request.part.size());
         }
         check();  // somebody may have begun to hold it
-        if (locked->copies.find(request.where.id())) drop_copy(*locked, request.where);
+        if (locked->copies.find(request.where.id())) drop_copy(locked, request.where);
     } catch (...) {
         locked->copies.give_up(made);
         throw;
     }
     made.copies.front().untouched = false;
-    record_release(*locked, *locked->copies.find(coherence::host));
+    record_release(*locked, *locked->copies.find(coherence::host), locked.recorded);
     record_allocations(*locked, made, begun);
     if (locked->seldom) locked->seldom->writes.reset();
     locked->any_exposed = false;
     locked->copies.replace_host(std::move(made));
 }
 
-void drop_copy(guarded& state, space where) {
+void drop_copy(lock& locked, space where) {
+    guarded& state = *locked;
     coherence::drop(state.directory, state.whole(), where.id());
     if (where == host && state.seldom) {
         state.seldom->writes.reset();
         state.any_exposed = false;
     }
     state.holds.end_handles(where.id(), state.whole());
-    record_release(state, *state.copies.find(where.id()));
+    record_release(state, *state.copies.find(where.id()), locked.recorded);
     state.copies.free(where.id());
 }
 

@@ -245,7 +245,7 @@ void passage::fill(std::span<const std::byte> pattern) {
 void wait_for_all_work(lock& locked, const region& part, const access_request& request) {
     coherence::steps steps;
     coherence::plan_to_drop(locked->holds.work().by_range(), part, steps);
-    transfers(locked, request).run(steps, nullptr);
+    if (!steps.empty()) transfers(locked, request).run(steps, nullptr);
 }
 
 void find_host_writes(lock& locked, const access_request& request) {

@@ -74,12 +74,18 @@ std::uint64_t note_access(lock& locked, const access_request& request, std::uint
     return time;
 }
 
-void record(event_kind kind, const guarded& state, const region& part, space where) noexcept {
+void record(event_kind kind, const guarded& state, const region& part, space where, trace::moment& of_call) noexcept {
     if (!trace::is_on()) return;
     event made = event_of(kind, state.id, part);
+    made.time = of_call.time;
     made.what = access::write;
     made.to = where.id();
-    trace::record(made);
+    trace::record(made, of_call);
+}
+
+void record(event_kind kind, const guarded& state, const region& part, space where) noexcept {
+    trace::moment alone;
+    record(kind, state, part, where, alone);
 }
 
 void record_wait(const guarded& state, const access_request& request, std::uint64_t begun) noexcept {
@@ -103,9 +109,9 @@ void record_end(const guarded& state, const hold& ended) noexcept {
     trace::record(made);
 }
 
-void record_release(const guarded& state, const copy& gone) noexcept {
+void record_release(const guarded& state, const copy& gone, trace::moment& of_call) noexcept {
     const space where = space::from_id(gone.where);
-    record(event_kind::release, state, byte_range{0, state.whole().size()}, where);
+    record(event_kind::release, state, byte_range{0, state.whole().size()}, where, of_call);
     if (trace::any_tool) trace::tell_freed(state.id, where, memory_of(gone), state.copies.bytes());
 }
 

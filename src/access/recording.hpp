@@ -30,8 +30,9 @@ std::uint64_t lacked_by(const guarded& state, const access_request& request,
 /// a pointer, handle or view there is out.
 bool is_demand(const guarded& state, const access_request& request) noexcept;
 
-/// Records what else was done to `part` at `where`.
+/// Records what else was done to `part` at `where`: alone, or at the moment of other events of one call.
 void record(event_kind kind, const guarded& state, const region& part, space where) noexcept;
+void record(event_kind kind, const guarded& state, const region& part, space where, trace::moment& of_call) noexcept;
 
 /// Records that an access has waited since `begun` for holds of others.
 void record_wait(const guarded& state, const access_request& request, std::uint64_t begun) noexcept;
@@ -40,7 +41,7 @@ void record_wait(const guarded& state, const access_request& request, std::uint6
 void record_end(const guarded& state, const hold& ended) noexcept;
 
 /// Records that a copy goes.
-void record_release(const guarded& state, const copy& gone) noexcept;
+void record_release(const guarded& state, const copy& gone, trace::moment& of_call) noexcept;
 
 /// Records copies that were made, since `begun` where that is known. Returns when and from where.
 trace::moment record_allocations(const guarded& state, const copy_list& made, std::uint64_t begun = 0) noexcept;

@@ -195,7 +195,7 @@ public:
     // Residents ask each other for memory by these.
     bool add_handle_if_alive() noexcept override;
     void give_handle_back() noexcept override { drop_handle(); }
-    bool look(departures& to) override;
+    bool look(coherence::space_set at, departures& to) override;
     bool ask_to_let_go(space where) override;
     std::uint64_t evict(space where, const wait_limit& limit) override;
 

@@ -109,26 +109,37 @@ void residents::move_to_changed(place of) noexcept {
 }
 
 void residents::leave_lines(entry& of) noexcept {
-    const std::unique_ptr<places> left(of.in_lines.exchange(nullptr));
-    if (!left) return;
+    places* const left = of.in_lines.exchange(nullptr);
+    if (!left || left == &in_none_) return;
     for (const auto& [where, at] : *left) lines_[where].erase(at);
+    delete left;
 }
 
 /// Puts a buffer that has changed into the lines that it stands in now. Returns false where a thread is at work on it.
 bool residents::join_lines(entry& of) {
-    of.in_lines = new places;  // first: what changes from now on is for the next look
-    places& joined = *of.in_lines.load();
+    of.in_lines = &in_none_;  // first: what changes from now on is for the next look
     resident::departures found;
-    if (!of.of->look(found)) return false;
+    if (!of.of->look(lacked_room_, found)) return false;
+    found.erase(std::ranges::remove_if(found, std::not_fn(can_go)).begin(), found.end());
+    if (found.empty()) return true;
+    of.in_lines = new places;
+    places& joined = *of.in_lines.load();
     joined.reserve(found.size());
     for (const resident::departure& its : found) {
-        if (!can_go(its)) continue;
         const coherence::space_id where = its.where.id();
         const in_line at{its.is_kept, !its.current_elsewhere, its.used};
         line& all = lines_[where];  // most join at the end
         joined.push_back({where, all.emplace_hint(all.end(), at, waiting{of.of, its.why == obstacle::viewed})});
     }
     return true;
+}
+
+/// Keeps a line for the space from now on: all have to be looked at.
+void residents::keep_line(space where) {
+    if (coherence::has(lacked_room_, where.id())) return;
+    lacked_room_ |= coherence::set_of(where.id());
+    for (entry& each : looked_at_) leave_lines(each);
+    changed_.splice(changed_.begin(), looked_at_);
 }
 
 /// Looks at those that have changed. What changes meanwhile is looked at the next time.
@@ -155,6 +166,7 @@ void residents::look_at_changed() {
 residents::candidate residents::next_in_line(space where, const std::optional<in_line>& tried, std::uint64_t newest,
                                              const resident* asking) {
     const std::scoped_lock lock(mutex_);
+    keep_line(where);
     look_at_changed();
     const line& all = lines_[where.id()];
     for (auto at = tried ? all.upper_bound(*tried) : all.begin(); at != all.end(); ++at) {
@@ -195,9 +207,9 @@ std::vector<residents::candidate> residents::all_candidates(space where, std::ui
     const auto ask = [&](const entry& of) {
         if (of.of == asking) return;
         resident::departures found;
-        so_far.busy |= !of.of->look(found);
-        const auto* const its = std::ranges::find(found, where, &resident::departure::where);
-        if (its == found.end()) return;
+        so_far.busy |= !of.of->look(coherence::set_of(where.id()), found);
+        if (found.empty()) return;
+        const resident::departure* const its = found.begin();
         if (its->bytes != 0) so_far.largest.push_back(*its);
         so_far.held += its->why == obstacle::held || its->why == obstacle::leased;
         so_far.busy |= its->why == obstacle::busy;

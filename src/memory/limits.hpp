@@ -71,8 +71,9 @@ public:
     };
     using departures = few<departure, 4>;
 
-    /// Adds what is in the way of dropping each copy. Waits for nobody: returns false where another thread is at work.
-    virtual bool look(departures& to) = 0;
+    /// Adds what is in the way of dropping each copy at these spaces. Waits for nobody: returns false where another
+    /// thread is at work.
+    virtual bool look(coherence::space_set at, departures& to) = 0;
 
     /// Asks the holders of views of the copy at `where` to let go. Returns false where any of them stays. Holds no
     /// lock.
@@ -93,9 +94,9 @@ protected:
 
 /// All residents. Any thread.
 ///
-/// The copies that can go stand in line, for each space. A buffer tells of each change of it, leaves the lines, and is
-/// looked at anew when somebody next needs room: so an eviction asks those that have changed, and no others. One whose
-/// work has kept it stands behind all others, until it has other work.
+/// The copies that can go stand in line, for each space that has lacked room. A buffer tells of each change of it,
+/// leaves the lines, and is looked at anew when somebody next needs room: so an eviction asks those that have changed,
+/// and no others. One whose work has kept it stands behind all others, until it has other work.
 class residents {
     struct in_line {
         bool is_kept = false;
@@ -109,7 +110,7 @@ class residents {
         bool viewed;  // somebody may be asked to let go
     };
     using line = std::map<in_line, waiting>;
-    using places = few<std::pair<coherence::space_id, line::iterator>, 2>;
+    using places = few<std::pair<coherence::space_id, line::iterator>, 1>;
 
 public:
     struct entry {
@@ -150,6 +151,7 @@ private:
     void move_to_changed(place of) noexcept;
     void leave_lines(entry& of) noexcept;
     bool join_lines(entry& of);
+    void keep_line(space where);
     void look_at_changed();
     candidate next_in_line(space where, const std::optional<in_line>& tried, std::uint64_t newest,
                            const resident* asking);
@@ -160,7 +162,9 @@ private:
     process::mutex mutex_;
     std::list<entry> changed_;
     std::list<entry> looked_at_;
+    coherence::space_set lacked_room_ = 0;  // the spaces that have lines
     std::array<line, max_spaces> lines_;
+    places in_none_;  // of all who stand in no line
 };
 
 /// A reservation of `bytes` more at `where`. Copies of other buffers go for it.

@@ -34,7 +34,7 @@ obstacle obstacle_to_evict(const guarded& state, space where) noexcept {
 
 }  // namespace
 
-bool core::look(departures& to) {
+bool core::look(coherence::space_set at, departures& to) {
     const std::unique_lock guard(mutex_, std::try_to_lock);
     if (!guard || state_.making_copy) return false;  // one that is being made may have its memory already
     // A view that outlived the release may have given pointers out, which ended with it.
@@ -44,6 +44,7 @@ bool core::look(departures& to) {
     const std::uint64_t newest = state_.holds.work().newest();
     const bool is_kept = newest != 0 && state_.seldom && state_.seldom->kept_by == newest;
     for (const copy& each : state_.copies) {
+        if (!coherence::has(at, each.where)) continue;
         const space where = space::from_id(each.where);
         to.push_back({.buffer = id(),
                       .where = where,
@@ -96,8 +97,8 @@ std::uint64_t core::evict(space where, const wait_limit& limit) {
         throw;
     }
     if (!may_go_now()) return 0;  // somebody has begun to hold it
-    drop_copy(*locked, where);
-    record(event_kind::eviction, *locked, locked->whole(), where);
+    drop_copy(locked, where);
+    record(event_kind::eviction, *locked, locked->whole(), where, locked.recorded);
     ++locked->with_seldom_used().evictions;
     trace::count_eviction();
     return locked->copies.bytes();

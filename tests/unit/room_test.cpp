@@ -1,6 +1,8 @@
 // tests/unit/room_test.cpp: room where another buffer's copy could go, and something comes in between.
 #include <gtest/gtest.h>
 
+#include <array>
+
 #include "memory/limits.hpp"
 #include "memory/usage.hpp"
 #include "unibuf/statistics.hpp"
@@ -17,7 +19,7 @@ public:
     enum class kind { is_taken, is_dying };
     explicit hesitant(kind first) : first_(first) {}
 
-    bool look(departures& to) override {
+    bool look(coherence::space_set, departures& to) override {
         to.push_back({.where = space("debug:0")});
         return true;
     }
@@ -50,6 +52,37 @@ void finds_room_beside(hesitant::kind kind) {
 }
 
 TEST(room, is_looked_for_again_where_a_copy_was_taken_in_between) { finds_room_beside(hesitant::kind::is_taken); }
+
+/// Has copies at debug:0 and at the host, and counts who asks.
+class counted final : public detail::resident {
+public:
+    bool look(coherence::space_set at, departures& to) override {
+        ++looks;
+        for (const space each : {space("debug:0"), host}) {
+            if (coherence::has(at, each.id())) to.push_back({.where = each, .bytes = bytes, .used = used});
+        }
+        return true;
+    }
+    bool ask_to_let_go(space) override { return true; }
+    bool add_handle_if_alive() noexcept override { return true; }
+    void give_handle_back() noexcept override {}
+    std::uint64_t evict(space, const detail::wait_limit&) override { return bytes; }
+
+    std::uint64_t used = 0;
+    int looks = 0;
+};
+
+TEST(room, is_made_at_a_space_that_lacks_it_for_the_first_time_by_whoever_stands_in_line_there_then) {
+    detail::residents all;
+    std::array<counted, 3> each;
+    for (counted& one : each) one.used = all.add(one)->used;
+    EXPECT_EQ(all.make_room(space("debug:0"), bytes, {}).freed, bytes);
+    EXPECT_EQ(all.make_room(space("debug:0"), bytes, {}).freed, bytes);
+    for (const counted& one : each) EXPECT_EQ(one.looks, 1);
+    EXPECT_EQ(all.make_room(host, bytes, {}).freed, bytes);
+    EXPECT_EQ(all.make_room(host, bytes, {}).freed, bytes);
+    for (const counted& one : each) EXPECT_EQ(one.looks, 2) << "all were asked, not those in line";
+}
 
 TEST(room, is_looked_for_again_where_a_buffer_is_on_its_way_out) { finds_room_beside(hesitant::kind::is_dying); }
 
