@@ -96,40 +96,51 @@ residents::place residents::add(resident& added) {
 
 void residents::remove(place gone) noexcept {
     const std::scoped_lock lock(mutex_);
-    const bool has_changed = !gone->in_lines.load();
+    const bool has_changed = !gone->is_current();
     leave_lines(*gone);
     (has_changed ? changed_ : looked_at_).erase(gone);
 }
 
 void residents::move_to_changed(place of) noexcept {
     const std::scoped_lock lock(mutex_);
-    if (!of->in_lines.load()) return;
+    if (!of->is_current()) return;
     leave_lines(*of);
     changed_.splice(changed_.begin(), looked_at_, of);
 }
 
 void residents::leave_lines(entry& of) noexcept {
-    places* const left = of.in_lines.exchange(nullptr);
-    if (!left || left == &in_none_) return;
-    for (const auto& [where, at] : *left) lines_[where].erase(at);
-    delete left;
+    if (!of.is_current()) return;
+    standing& left = *of.stands.load();
+    left.is_current = false;
+    for (place_in_line& each : left.places) {
+        if (!each.kept) each.kept = lines_[each.where].extract(each.at);
+    }
+}
+
+/// Returns the place of a buffer that stands in no line, which has a node.
+residents::place_in_line& residents::place_of(standing& of, coherence::space_id where) {
+    const auto found = std::ranges::find(of.places, where, &place_in_line::where);
+    if (found != of.places.end()) return *found;
+    line one;
+    one.try_emplace({});
+    of.places.push_back({where, {}, one.extract(one.begin())});
+    return of.places.back();
 }
 
 /// Puts a buffer that has changed into the lines that it stands in now. Returns false where a thread is at work on it.
 bool residents::join_lines(entry& of) {
-    of.in_lines = &in_none_;  // first: what changes from now on is for the next look
+    if (!of.stands.load()) of.stands = new standing;
+    standing& now = *of.stands.load();
+    now.is_current = true;  // first: what changes from now on is for the next look
     resident::departures found;
     if (!of.of->look(lacked_room_, found)) return false;
-    found.erase(std::ranges::remove_if(found, std::not_fn(can_go)).begin(), found.end());
-    if (found.empty()) return true;
-    of.in_lines = new places;
-    places& joined = *of.in_lines.load();
-    joined.reserve(found.size());
     for (const resident::departure& its : found) {
-        const coherence::space_id where = its.where.id();
-        const in_line at{its.is_kept, !its.current_elsewhere, its.used};
-        line& all = lines_[where];  // most join at the end
-        joined.push_back({where, all.emplace_hint(all.end(), at, waiting{of.of, its.why == obstacle::viewed})});
+        if (!can_go(its)) continue;
+        place_in_line& joined = place_of(now, its.where.id());
+        joined.kept.key() = {its.is_kept, !its.current_elsewhere, its.used};
+        joined.kept.mapped() = {of.of, its.why == obstacle::viewed};
+        line& all = lines_[joined.where];  // most join at the end
+        joined.at = all.insert(all.end(), std::move(joined.kept));
     }
     return true;
 }

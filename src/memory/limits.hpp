@@ -110,15 +110,34 @@ class residents {
         bool viewed;  // somebody may be asked to let go
     };
     using line = std::map<in_line, waiting>;
-    using places = few<std::pair<coherence::space_id, line::iterator>, 1>;
+
+    /// Where a buffer stands in line, or may stand again: nodes of lines are kept, as a program that lacks room at a
+    /// device moves buffers in and out of its line all the time.
+    struct place_in_line {
+        coherence::space_id where;
+        line::iterator at;
+        line::node_type kept;  // empty while it stands there
+    };
+    struct standing {
+        std::atomic<bool> is_current = false;  // the buffer has not changed since it was looked at
+        few<place_in_line, 1> places;
+    };
 
 public:
     struct entry {
         explicit entry(resident& which) noexcept : of(&which) { use_now(used); }
+        ~entry() { delete stands.load(); }
+        entry(const entry&) = delete;
+        entry& operator=(const entry&) = delete;
+
+        bool is_current() const noexcept {
+            const standing* const found = stands.load(std::memory_order_acquire);
+            return found && found->is_current.load(std::memory_order_relaxed);
+        }
 
         resident* of;
         std::uint64_t used = 0;                  // see use_now(). The buffer's lock guards it
-        std::atomic<places*> in_lines{nullptr};  // its places there; null where it has changed since it was looked at
+        std::atomic<standing*> stands{nullptr};  // null where it was never looked at
     };
     using place = std::list<entry>::iterator;
 
@@ -130,7 +149,7 @@ public:
 
     /// Notes that the buffer's copies, or those who hold them, may be others now. Its lock is held.
     void note_change(place of) noexcept {
-        if (of->in_lines.load(std::memory_order_relaxed)) move_to_changed(of);
+        if (of->is_current()) move_to_changed(of);
     }
 
     struct outcome {
@@ -150,6 +169,7 @@ private:
 
     void move_to_changed(place of) noexcept;
     void leave_lines(entry& of) noexcept;
+    static place_in_line& place_of(standing& of, coherence::space_id where);
     bool join_lines(entry& of);
     void keep_line(space where);
     void look_at_changed();
@@ -164,7 +184,6 @@ private:
     std::list<entry> looked_at_;
     coherence::space_set lacked_room_ = 0;  // the spaces that have lines
     std::array<line, max_spaces> lines_;
-    places in_none_;  // of all who stand in no line
 };
 
 /// A reservation of `bytes` more at `where`. Copies of other buffers go for it.
