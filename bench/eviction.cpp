@@ -173,7 +173,7 @@ const bench::declared eviction(
 
 const bench::declared many({.name = "pool.evict_10000",
                             .unit = "us",
-                            .goal = bench::ratio_at_most(1.1),
+                            .goal = bench::ratio_at_most(1.15),
                             .cases = {{"10,000 of 128 KiB in turns, room for 1,000, each written",
                                        [] { return many_small(unibuf::access::read_write); }},
                                       {"10,000 of 128 KiB in turns, room for 1,000, only read",
