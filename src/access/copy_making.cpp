@@ -136,7 +136,7 @@ void end_lending(lock& locked, const access_request& request, const std::functio
             std::memcpy(own, lent, request.part.size());
         }
         check();  // somebody may have begun to hold it
-        if (locked->copies.find(request.where.id())) drop_copy(locked, request.where);
+        if (locked->copies.find(request.where.id())) drop_copy(*locked, request.where, locked.recorded);
     } catch (...) {
         locked->copies.give_up(made);
         throw;
@@ -149,15 +149,14 @@ void end_lending(lock& locked, const access_request& request, const std::functio
     locked->copies.replace_host(std::move(made));
 }
 
-void drop_copy(lock& locked, space where) {
-    guarded& state = *locked;
+void drop_copy(guarded& state, space where, trace::moment& of_call) {
     coherence::drop(state.directory, state.whole(), where.id());
     if (where == host && state.seldom) {
         state.seldom->writes.reset();
         state.any_exposed = false;
     }
     state.holds.end_handles(where.id(), state.whole());
-    record_release(state, *state.copies.find(where.id()), locked.recorded);
+    record_release(state, *state.copies.find(where.id()), of_call);
     state.copies.free(where.id());
 }
 

@@ -21,6 +21,6 @@ bool make_copy(lock& locked, const access_request& request);
 void end_lending(lock& locked, const access_request& request, const std::function<void()>& check);
 
 /// Drops the copy at `where`, which is current elsewhere and has no work under way.
-void drop_copy(lock& locked, space where);
+void drop_copy(guarded& state, space where, trace::moment& of_call);
 
 }  // namespace unibuf::detail

@@ -24,8 +24,8 @@ core::~core() {
         return false;
     });
     if (state_.any_out) wait_for_unnamed_work(state_);
-    trace::moment end;
-    for (const copy& each : state_.copies) record_release(state_, each, end);
+    trace::moment of_end;
+    for (const copy& each : state_.copies) record_release(state_, each, of_end);
     if (trace::is_close()) trace::forget_contents(id());
     state_.seldom.reset();  // host_writes watches the host's copy
     state_.copies.free_all();

@@ -8,11 +8,13 @@
 //   pause        make standing holds elsewhere quiet, in just the bytes that are asked for
 //   refuse       is a standing hold broken, or would a graph that uploads overwrite what is written?
 //   follow       ask the processes that have the host's copy too, and learn what they may have written
+//                (a mark of the default device, where that is the host, is refused here if another may be meant)
 //   find         tell the directory what the program wrote at the host through pointers: what moves depends on it
 //   check        is anything lost or contested? Until here no content has changed but what was found; a copy may have
 //                been made, memory may have changed hands, and standing holds may be paused
 //   plan         coherence says which steps it takes; guards may refuse them. After this only steps can fail, and what
 //                the promise and the verb need memory for
+//   prepare      before a device writes: what the host stores in the part from now on is a conflict
 //   promise      the directory promises that what is done can be noted without memory
 //   carry out    steps are done without the lock, behind a claim; each that is done is told to the directory at once,
 //                so that after a failure it is as before, or better
@@ -43,7 +45,7 @@ public:
     /// Asks the guards of this thread what bring() would ask them, and bring() asks them no more.
     void ask_guards();
 
-    /// Adds the steps that bring() would carry out to `to`, for who carries them out: see verbs/joint_transfer.hpp.
+    /// Adds the steps that bring() would carry out to `to`, for who carries them out: see access/joint_transfer.hpp.
     void plan(coherence::steps& to);
 
     /// Takes the claim, which keeps others off while the lock is let go, until the passage goes.

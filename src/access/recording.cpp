@@ -54,7 +54,8 @@ std::uint64_t record_access(lock& locked, const access_request& request, std::ui
     if (!request.is_recorded || !trace::is_on()) return 0;
     const guarded& state = *locked;
     event made = event_of(event_kind::access, state.id, request.part);
-    made.time = locked.recorded.time != 0 ? locked.recorded.time : trace::now();
+    // What was recorded last under this lock may have been before the first step.
+    made.time = locked.recorded.time != 0 && locked.recorded.time >= begun ? locked.recorded.time : trace::now();
     made.why = request.why;
     made.what = request.what;
     made.to = request.where.id();

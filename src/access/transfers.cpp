@@ -14,6 +14,7 @@
 #include "access/waits.hpp"
 #include "backends/pattern.hpp"
 #include "backends/spaces.hpp"
+#include "containers/first_failure.hpp"
 #include "containers/room.hpp"
 #include "memory/moves.hpp"
 #include "trace/counters.hpp"
@@ -265,16 +266,9 @@ void transfers::leave_queued() {
 
 /// Waits for all steps that were started, and tells the directory of those that are done.
 void transfers::finish_started() {
-    std::exception_ptr failure;
-    const auto attempt = [&](const auto& act) {
-        try {
-            act();
-        } catch (...) {
-            if (!failure) failure = std::current_exception();
-        }
-    };
+    first_failure failure;
     for (const in_flight& each : started_) {
-        attempt([&] {
+        failure.attempt([&] {
             if (each.done.native()) {
                 const lock::released unlocked(lock_);
                 each.done.wait();
@@ -283,7 +277,7 @@ void transfers::finish_started() {
         });
     }
     started_.clear();
-    if (failure) std::rethrow_exception(failure);
+    failure.rethrow();
 }
 
 /// Queues a step that goes on after the call: until it is done, its copies stay as they are, but for a source of which

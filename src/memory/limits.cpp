@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cassert>
 #include <functional>
 #include <string_view>
 #include <thread>
@@ -73,12 +74,12 @@ bool can_go(const resident::departure& its) noexcept {
 /// A copy that could go; copies with the least order go first.
 struct residents::candidate {
     struct give_handle_back {
-        void operator()(resident* of) const noexcept { of->give_handle_back(); }
+        void operator()(resident* its) const noexcept { its->give_handle_back(); }
     };
 
-    std::unique_ptr<resident, give_handle_back> of;
+    std::unique_ptr<resident, give_handle_back> buffer;
     bool viewed = false;
-    in_line order{};
+    rank order{};
 };
 
 residents& residents::instance() {
@@ -97,59 +98,61 @@ residents::place residents::add(resident& added) {
 void residents::remove(place gone) noexcept {
     const std::scoped_lock lock(mutex_);
     const bool has_changed = !gone->is_current();
-    leave_lines(*gone);
+    take_off_lists(*gone);
     (has_changed ? changed_ : looked_at_).erase(gone);
 }
 
-void residents::move_to_changed(place of) noexcept {
+void residents::move_to_changed(place which) noexcept {
     const std::scoped_lock lock(mutex_);
-    if (!of->is_current()) return;
-    leave_lines(*of);
-    changed_.splice(changed_.begin(), looked_at_, of);
+    if (!which->is_current()) return;
+    take_off_lists(*which);
+    changed_.splice(changed_.begin(), looked_at_, which);
 }
 
-void residents::leave_lines(entry& of) noexcept {
-    if (!of.is_current()) return;
-    standing& left = *of.stands.load();
-    left.is_current = false;
-    for (place_in_line& each : left.places) {
-        if (!each.kept) each.kept = lines_[each.where].extract(each.at);
+void residents::take_off_lists(entry& which) noexcept {
+    if (!which.is_current()) return;
+    listings& its = *which.listed.load();
+    its.is_current = false;
+    for (listing& each : its.of_spaces) {
+        if (!each.spare) each.spare = lists_[each.where].extract(each.at);
     }
 }
 
-/// Returns the place of a buffer that stands in no line, which has a node.
-residents::place_in_line& residents::place_of(standing& of, coherence::space_id where) {
-    const auto found = std::ranges::find(of.places, where, &place_in_line::where);
-    if (found != of.places.end()) return *found;
-    line one;
+/// Returns the listing of a copy that is not listed, with a node, which is made the first time.
+residents::listing& residents::listing_in(listings& all, coherence::space_id where) {
+    auto* const found = std::ranges::find(all.of_spaces, where, &listing::where);
+    if (found != all.of_spaces.end()) return *found;
+    list one;
     one.try_emplace({});
-    of.places.push_back({where, {}, one.extract(one.begin())});
-    return of.places.back();
+    all.of_spaces.push_back({where, {}, one.extract(one.begin())});
+    return all.of_spaces.back();
 }
 
-/// Puts a buffer that has changed into the lines that it stands in now. Returns false where a thread is at work on it.
-bool residents::join_lines(entry& of) {
-    if (!of.stands.load()) of.stands = new standing;
-    standing& now = *of.stands.load();
-    now.is_current = true;  // first: what changes from now on is for the next look
+/// Lists the copies of a buffer that has changed, where they can go now. Returns false where a thread is at work on it.
+bool residents::put_on_lists(entry& which) {
+    if (!which.listed.load()) which.listed = new listings;
+    listings& its = *which.listed.load();
+    its.is_current = true;  // first: what changes from now on is for the next look
     resident::departures found;
-    if (!of.of->look(lacked_room_, found)) return false;
-    for (const resident::departure& its : found) {
-        if (!can_go(its)) continue;
-        place_in_line& joined = place_of(now, its.where.id());
-        joined.kept.key() = {its.is_kept, !its.current_elsewhere, its.used};
-        joined.kept.mapped() = {of.of, its.why == obstacle::viewed};
-        line& all = lines_[joined.where];  // most join at the end
-        joined.at = all.insert(all.end(), std::move(joined.kept));
+    if (!which.buffer->look(lacked_room_, found)) return false;
+    for (const resident::departure& each : found) {
+        if (!can_go(each)) continue;
+        listing& now = listing_in(its, each.where.id());
+        assert(now.spare);
+        now.spare.key() = {each.is_kept, !each.current_elsewhere, each.used};
+        now.spare.mapped() = {which.buffer, each.why == obstacle::viewed};
+        list& all = lists_[now.where];  // most come last
+        now.at = all.insert(all.end(), std::move(now.spare));
+        assert(!now.spare);  // no two buffers have the same number of a use
     }
     return true;
 }
 
-/// Keeps a line for the space from now on: all have to be looked at.
-void residents::keep_line(space where) {
+/// Keeps a list for the space from now on: all have to be looked at.
+void residents::keep_list(space where) {
     if (coherence::has(lacked_room_, where.id())) return;
     lacked_room_ |= coherence::set_of(where.id());
-    for (entry& each : looked_at_) leave_lines(each);
+    for (entry& each : looked_at_) take_off_lists(each);
     changed_.splice(changed_.begin(), looked_at_);
 }
 
@@ -159,50 +162,49 @@ void residents::look_at_changed() {
         const auto now = each++;
         bool is_seen = false;
         try {
-            is_seen = join_lines(*now);
+            is_seen = put_on_lists(*now);
         } catch (...) {
-            leave_lines(*now);
+            take_off_lists(*now);
             throw;
         }
         if (is_seen) {
             looked_at_.splice(looked_at_.begin(), changed_, now);
         } else {
-            leave_lines(*now);
+            take_off_lists(*now);
         }
     }
 }
 
 /// Returns the next one after `tried` that could go, and was not used after `newest`; without a buffer where there is
 /// none.
-residents::candidate residents::next_in_line(space where, const std::optional<in_line>& tried, std::uint64_t newest,
-                                             const resident* asking) {
+residents::candidate residents::next_listed(space where, const std::optional<rank>& tried, std::uint64_t newest,
+                                            const resident* asking) {
     const std::scoped_lock lock(mutex_);
-    keep_line(where);
+    keep_list(where);
     look_at_changed();
-    const line& all = lines_[where.id()];
+    const list& all = lists_[where.id()];
     for (auto at = tried ? all.upper_bound(*tried) : all.begin(); at != all.end(); ++at) {
         const auto& [order, its] = *at;
-        resident* const each = its.of;
-        if (each == asking || order.used > newest) continue;
-        if (each->add_handle_if_alive()) {
-            return {decltype(candidate::of)(each), its.viewed, order};
+        if (its.buffer == asking || order.used > newest) continue;
+        if (its.buffer->add_handle_if_alive()) {
+            return {decltype(candidate::buffer)(its.buffer), its.viewed, order};
         }
     }
     return {};
 }
 
-/// Drops those that stand in line, the first ones first. One that cannot go is used by that, and is not tried again.
-void residents::evict_in_line(space where, std::uint64_t bytes, const wait_limit& limit, std::uint64_t newest,
-                              const resident* asking, outcome& so_far) {
+/// Drops those that are listed, the first ones first. One that cannot go is used by that, and is not tried again.
+void residents::evict_listed(space where, std::uint64_t bytes, const wait_limit& limit, std::uint64_t newest,
+                             const resident* asking, outcome& so_far) {
     const clock::time_point until = std::min(after(patience_for_answers), limit.until);
-    std::optional<in_line> tried;
+    std::optional<rank> tried;
     while (so_far.freed < bytes) {
-        const candidate next = next_in_line(where, tried, newest, asking);
-        if (!next.of) return;
+        const candidate next = next_listed(where, tried, newest, asking);
+        if (!next.buffer) return;
         tried = next.order;
-        if (next.viewed && !next.of->ask_to_let_go(where)) continue;
+        if (next.viewed && !next.buffer->ask_to_let_go(where)) continue;
         try {
-            so_far.freed += next.of->evict(where, {.until = until, .by = limit.by});
+            so_far.freed += next.buffer->evict(where, {.until = until, .by = limit.by});
         } catch (const error&) {
             continue;  // who asks all is told
         }
@@ -215,10 +217,11 @@ std::vector<residents::candidate> residents::all_candidates(space where, std::ui
     std::vector<candidate> all;
     const std::scoped_lock lock(mutex_);
     all.reserve(changed_.size() + looked_at_.size());  // a handle that is given back under the lock may be the last
-    const auto ask = [&](const entry& of) {
-        if (of.of == asking) return;
+    const auto ask = [&](const entry& which) {
+        resident* const buffer = which.buffer;
+        if (buffer == asking) return;
         resident::departures found;
-        so_far.busy |= !of.of->look(coherence::set_of(where.id()), found);
+        so_far.busy |= !buffer->look(coherence::set_of(where.id()), found);
         if (found.empty()) return;
         const resident::departure* const its = found.begin();
         if (its->bytes != 0) so_far.largest.push_back(*its);
@@ -230,11 +233,11 @@ std::vector<residents::candidate> residents::all_candidates(space where, std::ui
             ++so_far.held;
             return;
         }
-        if (!of.of->add_handle_if_alive()) {
+        if (!buffer->add_handle_if_alive()) {
             so_far.busy = true;  // its memory goes with it
             return;
         }
-        decltype(candidate::of) kept(of.of);
+        decltype(candidate::buffer) kept(buffer);
         all.push_back({std::move(kept), viewed, {false, !its->current_elsewhere, its->used}});
     };
     std::ranges::for_each(changed_, ask);
@@ -247,7 +250,7 @@ residents::outcome residents::make_room(space where, std::uint64_t bytes, const 
     outcome result;
     const makes_room now;
     const std::uint64_t newest = last_use.load(std::memory_order_relaxed);
-    evict_in_line(where, bytes, limit, newest, asking, result);
+    evict_listed(where, bytes, limit, newest, asking, result);
     if (result.freed >= bytes) return result;
     std::vector<candidate> all = all_candidates(where, newest, asking, result);
     std::ranges::sort(result.largest, std::ranges::greater{}, &resident::departure::bytes);
@@ -257,21 +260,21 @@ residents::outcome residents::make_room(space where, std::uint64_t bytes, const 
     for (const clock::time_point until : {std::min(after(patience_for_answers), limit.until), limit.until}) {
         for (candidate& each : all) {
             if (result.freed >= bytes) return result;
-            if (!each.of) continue;
-            if (std::exchange(each.viewed, false) && !each.of->ask_to_let_go(where)) {
+            if (!each.buffer) continue;
+            if (std::exchange(each.viewed, false) && !each.buffer->ask_to_let_go(where)) {
                 ++result.held;
-                each.of.reset();
+                each.buffer.reset();
                 continue;
             }
             try {
-                const std::uint64_t freed = each.of->evict(where, {.until = until, .by = limit.by});
+                const std::uint64_t freed = each.buffer->evict(where, {.until = until, .by = limit.by});
                 result.freed += freed;
                 result.busy |= freed == 0;  // somebody has taken it in between, and will end
             } catch (const error& failure) {
                 result.failure = failure.message();
                 if (failure.code() == error_code::timeout) continue;
             }
-            each.of.reset();
+            each.buffer.reset();
         }
     }
     return result;

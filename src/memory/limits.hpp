@@ -94,50 +94,51 @@ protected:
 
 /// All residents. Any thread.
 ///
-/// The copies that can go stand in line, for each space that has lacked room. A buffer tells of each change of it,
-/// leaves the lines, and is looked at anew when somebody next needs room: so an eviction asks those that have changed,
-/// and no others. One whose work has kept it stands behind all others, until it has other work.
+/// The copies that can go are listed, for each space that has lacked room, in the order in which they go. A buffer
+/// tells of each change of it, is taken off the lists, and is looked at anew when somebody next needs room: so an
+/// eviction asks those that have changed, and no others; the first one at a space asks all. One whose work has kept it
+/// comes behind all others, until it has other work.
 class residents {
-    struct in_line {
+    struct rank {
         bool is_kept = false;
         bool is_newest_alone = false;
         std::uint64_t used = 0;
 
-        friend auto operator<=>(const in_line&, const in_line&) = default;
+        friend auto operator<=>(const rank&, const rank&) = default;
     };
-    struct waiting {
-        resident* of;
+    struct leaver {
+        resident* buffer;
         bool viewed;  // somebody may be asked to let go
     };
-    using line = std::map<in_line, waiting>;
+    using list = std::map<rank, leaver>;
 
-    /// Where a buffer stands in line, or may stand again: nodes of lines are kept, as a program that lacks room at a
-    /// device moves buffers in and out of its line all the time.
-    struct place_in_line {
+    /// The place of a buffer's copy on the list of a space. The node is kept while the copy is not listed: where room
+    /// lacks, copies are listed and taken off all the time.
+    struct listing {
         coherence::space_id where;
-        line::iterator at;
-        line::node_type kept;  // empty while it stands there
+        list::iterator at;      // where it is listed
+        list::node_type spare;  // empty while it is listed
     };
-    struct standing {
+    struct listings {
         std::atomic<bool> is_current = false;  // the buffer has not changed since it was looked at
-        few<place_in_line, 1> places;
+        few<listing, 1> of_spaces;
     };
 
 public:
     struct entry {
-        explicit entry(resident& which) noexcept : of(&which) { use_now(used); }
-        ~entry() { delete stands.load(); }
+        explicit entry(resident& which) noexcept : buffer(&which) { use_now(used); }
+        ~entry() { delete listed.load(); }
         entry(const entry&) = delete;
         entry& operator=(const entry&) = delete;
 
         bool is_current() const noexcept {
-            const standing* const found = stands.load(std::memory_order_acquire);
+            const listings* const found = listed.load(std::memory_order_acquire);
             return found && found->is_current.load(std::memory_order_relaxed);
         }
 
-        resident* of;
+        resident* buffer;
         std::uint64_t used = 0;                  // see use_now(). The buffer's lock guards it
-        std::atomic<standing*> stands{nullptr};  // null where it was never looked at
+        std::atomic<listings*> listed{nullptr};  // null where it was never looked at
     };
     using place = std::list<entry>::iterator;
 
@@ -148,8 +149,8 @@ public:
     void remove(place gone) noexcept;
 
     /// Notes that the buffer's copies, or those who hold them, may be others now. Its lock is held.
-    void note_change(place of) noexcept {
-        if (of->is_current()) move_to_changed(of);
+    void note_change(place which) noexcept {
+        if (which->is_current()) move_to_changed(which);
     }
 
     struct outcome {
@@ -167,23 +168,22 @@ public:
 private:
     struct candidate;
 
-    void move_to_changed(place of) noexcept;
-    void leave_lines(entry& of) noexcept;
-    static place_in_line& place_of(standing& of, coherence::space_id where);
-    bool join_lines(entry& of);
-    void keep_line(space where);
+    void move_to_changed(place which) noexcept;
+    void take_off_lists(entry& which) noexcept;
+    static listing& listing_in(listings& all, coherence::space_id where);
+    bool put_on_lists(entry& which);
+    void keep_list(space where);
     void look_at_changed();
-    candidate next_in_line(space where, const std::optional<in_line>& tried, std::uint64_t newest,
-                           const resident* asking);
-    void evict_in_line(space where, std::uint64_t bytes, const wait_limit& limit, std::uint64_t newest,
-                       const resident* asking, outcome& so_far);
+    candidate next_listed(space where, const std::optional<rank>& tried, std::uint64_t newest, const resident* asking);
+    void evict_listed(space where, std::uint64_t bytes, const wait_limit& limit, std::uint64_t newest,
+                      const resident* asking, outcome& so_far);
     std::vector<candidate> all_candidates(space where, std::uint64_t newest, const resident* asking, outcome& so_far);
 
     process::mutex mutex_;
     std::list<entry> changed_;
     std::list<entry> looked_at_;
-    coherence::space_set lacked_room_ = 0;  // the spaces that have lines
-    std::array<line, max_spaces> lines_;
+    coherence::space_set lacked_room_ = 0;  // the spaces that have lists
+    std::array<list, max_spaces> lists_;
 };
 
 /// A reservation of `bytes` more at `where`. Copies of other buffers go for it.

@@ -5,13 +5,14 @@
 #include <exception>
 #include <utility>
 
+#include "access/joint_transfer.hpp"
 #include "access/letting_go.hpp"
 #include "backends/spaces.hpp"
+#include "containers/first_failure.hpp"
 #include "containers/room.hpp"
 #include "trace/recorder.hpp"
 #include "unibuf/error.hpp"
 #include "verbs/content.hpp"
-#include "verbs/joint_transfer.hpp"
 
 namespace unibuf {
 
@@ -84,14 +85,7 @@ void batch::add(const buffer& of, const region& part) {
 void batch::submit() {
     const trace::batched submitting;
     if (!std::ranges::is_sorted(wanted_, before)) std::ranges::sort(wanted_, before);
-    std::exception_ptr failure;
-    const auto attempt = [&](const auto& call) {
-        try {
-            call();
-        } catch (...) {
-            if (!failure) failure = std::current_exception();
-        }
-    };
+    first_failure failure;
     struct part_of {
         detail::core* of;
         region part;
@@ -101,12 +95,12 @@ void batch::submit() {
     detail::joint_transfer together;
     const auto carry_out = [&] {
         if (const std::exception_ptr failed = together.carry_out()) {
-            if (!failure) failure = failed;
-            attempt([&] { alone.insert(alone.end(), joined.begin(), joined.end()); });
+            failure.keep(failed);
+            failure.attempt([&] { alone.insert(alone.end(), joined.begin(), joined.end()); });
         }
         joined.clear();
     };
-    attempt([&] {
+    failure.attempt([&] {
         for (const range& each : wanted_) detail::ask_before_joining(*each.of, to_, each.part);
         for (auto next = wanted_.begin(); next != wanted_.end();) {
             if (wanted_.end() - next > ahead) (next + ahead)->of->fetch_ahead();
@@ -124,11 +118,11 @@ void batch::submit() {
     });
     carry_out();
     for (const part_of& each : alone) {
-        attempt([&] {
+        failure.attempt([&] {
             detail::bring(*each.of, {.part = each.part, .where = to_, .why = cause::sync, .verb = "to synchronize"});
         });
     }
-    if (failure) std::rethrow_exception(failure);
+    failure.rethrow();
     wanted_.clear();
 }
 

@@ -209,7 +209,7 @@ void discard(core& of, space where, const region& part) {
     wait_for_all_work(locked, all ? locked->room() : part, request);
     check();                               // the lock was let go of
     settle_without(*locked, where, part);  // nothing is refused any more
-    if (all) return drop_copy(locked, where);
+    if (all) return drop_copy(*locked, where, locked.recorded);
     coherence::drop(locked->directory, part, where.id());
 }
 

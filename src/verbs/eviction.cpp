@@ -97,7 +97,7 @@ std::uint64_t core::evict(space where, const wait_limit& limit) {
         throw;
     }
     if (!may_go_now()) return 0;  // somebody has begun to hold it
-    drop_copy(locked, where);
+    drop_copy(*locked, where, locked.recorded);
     record(event_kind::eviction, *locked, locked->whole(), where, locked.recorded);
     ++locked->with_seldom_used().evictions;
     trace::count_eviction();

@@ -88,6 +88,14 @@ TEST_F(recorder, tells_what_an_access_lacked_and_what_was_moved_for_it) {
     EXPECT_EQ(events_of(mine, event_kind::allocation).size(), 2u);
 }
 
+TEST_F(recorder, tells_how_long_the_first_read_of_bytes_took_that_nobody_has_written) {
+    buffer mine(bytes);
+    read_at(mine, host);
+    const std::vector<event> asked = events_of(mine, event_kind::access);
+    ASSERT_EQ(asked.size(), 1u);
+    EXPECT_LT(asked[0].took, asked[0].time);
+}
+
 TEST_F(recorder, tells_of_the_bytes_that_were_found_and_of_those_that_were_assumed) {
     buffer mine(bytes);
     std::byte* const data = mine.host();

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <vector>
 
 #include "memory/limits.hpp"
 #include "memory/usage.hpp"
@@ -66,22 +67,38 @@ public:
     bool ask_to_let_go(space) override { return true; }
     bool add_handle_if_alive() noexcept override { return true; }
     void give_handle_back() noexcept override {}
-    std::uint64_t evict(space, const detail::wait_limit&) override { return bytes; }
+    std::uint64_t evict(space, const detail::wait_limit&) override {
+        ++evictions;
+        return bytes;
+    }
 
+    int evictions = 0;
     std::uint64_t used = 0;
     int looks = 0;
 };
 
-TEST(room, is_made_at_a_space_that_lacks_it_for_the_first_time_by_whoever_stands_in_line_there_then) {
+TEST(room, is_made_at_a_space_that_lacks_it_for_the_first_time_by_those_that_are_listed_there_then) {
     detail::residents all;
     std::array<counted, 3> each;
-    for (counted& one : each) one.used = all.add(one)->used;
+    std::vector<detail::residents::place> places;
+    for (counted& one : each) {
+        places.push_back(all.add(one));
+        one.used = places.back()->used;
+    }
     EXPECT_EQ(all.make_room(space("debug:0"), bytes, {}).freed, bytes);
     EXPECT_EQ(all.make_room(space("debug:0"), bytes, {}).freed, bytes);
     for (const counted& one : each) EXPECT_EQ(one.looks, 1);
     EXPECT_EQ(all.make_room(host, bytes, {}).freed, bytes);
     EXPECT_EQ(all.make_room(host, bytes, {}).freed, bytes);
-    for (const counted& one : each) EXPECT_EQ(one.looks, 2) << "all were asked, not those in line";
+    for (const counted& one : each) EXPECT_EQ(one.looks, 2) << "all were asked, not those that are listed";
+    EXPECT_EQ(each[0].evictions, 4);
+    detail::use_now(each[0].used);  // one that has changed comes behind the others, at both spaces
+    all.note_change(places[0]);
+    EXPECT_EQ(all.make_room(space("debug:0"), bytes, {}).freed, bytes);
+    EXPECT_EQ(all.make_room(host, bytes, {}).freed, bytes);
+    EXPECT_EQ(each[0].looks, 3);
+    EXPECT_EQ(each[1].looks, 2);
+    EXPECT_EQ(each[1].evictions, 2);
 }
 
 TEST(room, is_looked_for_again_where_a_buffer_is_on_its_way_out) { finds_room_beside(hesitant::kind::is_dying); }

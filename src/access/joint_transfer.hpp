@@ -1,4 +1,4 @@
-// verbs/joint_transfer.hpp: the moves of many accesses, as few calls of their devices.
+// access/joint_transfer.hpp: the moves of many accesses, as few calls of their devices.
 //
 // Each access has a passage, up to its plan. Where that is moves between the host and one device, the access joins: its
 // claim and its promise stay while the lock of its buffer is let go of, all moves are made together, and each access is

@@ -1,5 +1,5 @@
-// verbs/joint_transfer.cpp: how accesses join a transfer, and leave it.
-#include "verbs/joint_transfer.hpp"
+// access/joint_transfer.cpp: how accesses join a transfer, and leave it.
+#include "access/joint_transfer.hpp"
 
 #include <fmt/format.h>
 
@@ -11,6 +11,7 @@
 #include "access/recording.hpp"
 #include "access/waits.hpp"
 #include "backends/spaces.hpp"
+#include "containers/first_failure.hpp"
 #include "trace/tools.hpp"
 #include "unibuf/error.hpp"
 
@@ -123,7 +124,7 @@ joint_transfer::one_way& joint_transfer::way_of(const coherence::step& like) {
 }
 
 std::exception_ptr joint_transfer::carry_out() noexcept {
-    std::exception_ptr failure;
+    first_failure failure;
     for (one_way& each : ways_) {
         if (each.members.empty()) continue;
         const time_point begin = std::chrono::steady_clock::now();
@@ -132,11 +133,11 @@ std::exception_ptr joint_transfer::carry_out() noexcept {
             move_all(each);
             arrived = true;
         } catch (...) {
-            if (!failure) failure = named(each, std::current_exception());
+            failure.keep(named(each, std::current_exception()));
         }
         let_leave(each, arrived, begin);
     }
-    return failure;
+    return failure.get();
 }
 
 /// Makes all the moves. Throws where one failed; nothing is under way any more then, either.
@@ -145,24 +146,17 @@ void joint_transfer::move_all(const one_way& what) {
     const auto way = to_host ? backends::direction::to_host : backends::direction::to_device;
     backends::device& by = backends::device_of(space::from_id(executor_of(what.like)));
     backends::fences done;
-    std::exception_ptr failure;
-    const auto attempt = [&](const auto& call) {
-        try {
-            call();
-        } catch (...) {
-            if (!failure) failure = std::current_exception();
-        }
-    };
+    first_failure failure;
     std::uint64_t bytes = 0;
     for (const backends::move_of& each : what.moves) bytes += each.host.size();
     const trace::told_copy told(what.members.front().of->id(), space::from_id(what.like.from),
                                 space::from_id(what.like.to), nullptr, nullptr, bytes);
-    attempt([&] {
+    failure.attempt([&] {
         done.reserve(what.moves.size());
         by.move_many(way, what.moves, done);
     });
-    for (const fence& each : done) attempt([&] { each.wait(); });
-    if (failure) std::rethrow_exception(failure);
+    for (const fence& each : done) failure.attempt([&] { each.wait(); });
+    failure.rethrow();
 }
 
 /// Returns `failure` with the names of the buffers, which a backend does not know.
