@@ -120,12 +120,12 @@ void residents::take_off_lists(entry& which) noexcept {
 
 /// Returns the listing of a copy that is not listed, with a node, which is made the first time.
 residents::listing& residents::listing_in(listings& all, coherence::space_id where) {
-    auto* const found = std::ranges::find(all.of_spaces, where, &listing::where);
+    const auto found = std::ranges::find(all.of_spaces, where, &listing::where);
     if (found != all.of_spaces.end()) return *found;
     list one;
     one.try_emplace({});
-    all.of_spaces.push_back({where, {}, one.extract(one.begin())});
-    return all.of_spaces.back();
+    all.of_spaces.push_front({where, {}, one.extract(one.begin())});
+    return all.of_spaces.front();
 }
 
 /// Lists the copies of a buffer that has changed, where they can go now. Returns false where a thread is at work on it.

@@ -10,6 +10,7 @@
 #include <chrono>
 #include <compare>
 #include <cstdint>
+#include <forward_list>
 #include <list>
 #include <map>
 #include <memory>
@@ -121,7 +122,7 @@ class residents {
     };
     struct listings {
         std::atomic<bool> is_current = false;  // the buffer has not changed since it was looked at
-        few<listing, 1> of_spaces;
+        std::forward_list<listing> of_spaces;
     };
 
 public:
