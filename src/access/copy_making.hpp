@@ -20,7 +20,7 @@ bool make_copy(lock& locked, const access_request& request);
 /// whenever the lock was let go of. Where this throws, all is as before.
 void end_lending(lock& locked, const access_request& request, const std::function<void()>& check);
 
-/// Drops the copy at `where`, which is current elsewhere and has no work under way.
+/// Drops the copy at `where`, which is current elsewhere and has no work under way. Records that at `of_call`.
 void drop_copy(guarded& state, space where, trace::moment& of_call);
 
 }  // namespace unibuf::detail

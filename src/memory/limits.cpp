@@ -97,22 +97,22 @@ residents::place residents::add(resident& added) {
 
 void residents::remove(place gone) noexcept {
     const std::scoped_lock lock(mutex_);
-    const bool has_changed = !gone->is_current();
+    const bool has_changed = !gone->is_looked_at();
     take_off_lists(*gone);
     (has_changed ? changed_ : looked_at_).erase(gone);
 }
 
 void residents::move_to_changed(place which) noexcept {
     const std::scoped_lock lock(mutex_);
-    if (!which->is_current()) return;
+    if (!which->is_looked_at()) return;
     take_off_lists(*which);
     changed_.splice(changed_.begin(), looked_at_, which);
 }
 
 void residents::take_off_lists(entry& which) noexcept {
-    if (!which.is_current()) return;
+    if (!which.is_looked_at()) return;
     listings& its = *which.listed.load();
-    its.is_current = false;
+    its.is_looked_at = false;
     for (listing& each : its.of_spaces) {
         if (!each.spare) each.spare = lists_[each.where].extract(each.at);
     }
@@ -132,7 +132,7 @@ residents::listing& residents::listing_in(listings& all, coherence::space_id whe
 bool residents::put_on_lists(entry& which) {
     if (!which.listed.load()) which.listed = new listings;
     listings& its = *which.listed.load();
-    its.is_current = true;  // first: what changes from now on is for the next look
+    its.is_looked_at = true;  // first: what changes from now on is for the next look
     resident::departures found;
     if (!which.buffer->look(lacked_room_, found)) return false;
     for (const resident::departure& each : found) {

@@ -121,7 +121,7 @@ class residents {
         list::node_type spare;  // empty while it is listed
     };
     struct listings {
-        std::atomic<bool> is_current = false;  // the buffer has not changed since it was looked at
+        std::atomic<bool> is_looked_at = false;  // and has not changed since
         std::forward_list<listing> of_spaces;
     };
 
@@ -132,9 +132,9 @@ public:
         entry(const entry&) = delete;
         entry& operator=(const entry&) = delete;
 
-        bool is_current() const noexcept {
+        bool is_looked_at() const noexcept {
             const listings* const found = listed.load(std::memory_order_acquire);
-            return found && found->is_current.load(std::memory_order_relaxed);
+            return found && found->is_looked_at.load(std::memory_order_relaxed);
         }
 
         resident* buffer;
@@ -151,7 +151,7 @@ public:
 
     /// Notes that the buffer's copies, or those who hold them, may be others now. Its lock is held.
     void note_change(place which) noexcept {
-        if (which->is_current()) move_to_changed(which);
+        if (which->is_looked_at()) move_to_changed(which);
     }
 
     struct outcome {
