@@ -248,9 +248,12 @@ TEST_F(recorder, may_be_read_while_others_record) {
     stop = true;
 }
 
+/// The number of no buffer: those of the tests before count from 1.
+constexpr std::uint64_t no_buffer = ~std::uint64_t{0};
+
 /// Returns an event in which all members have something to do with `number`.
 event event_like(std::uint64_t number) {
-    event made{.kind = event_kind::transfer, .why = cause::sync, .from = 1, .to = 2, .buffer = 77};
+    event made{.kind = event_kind::transfer, .why = cause::sync, .from = 1, .to = 2, .buffer = no_buffer};
     made.is_demand = number % 3 == 0;
     made.begin = number;
     made.end = 3 * number;
@@ -284,7 +287,7 @@ TEST_F(recorder, keeps_all_of_an_event) {
         trace::record(made);
     }
     std::vector<event> all = recorded_events();
-    std::erase_if(all, [](const event& each) { return each.buffer != 77; });
+    std::erase_if(all, [](const event& each) { return each.buffer != no_buffer; });
     ASSERT_EQ(all.size(), 1000u);
     for (std::uint64_t i = 0; i < all.size(); ++i) {
         EXPECT_EQ(all[i].begin, i + 1);
@@ -306,7 +309,7 @@ TEST_F(recorder, gives_whole_events_while_others_record) {
     std::size_t seen = 0;
     while (seen < 20'000 && !HasFailure()) {
         for (const event& each : recorded_events()) {
-            if (each.buffer != 77) continue;
+            if (each.buffer != no_buffer) continue;
             ++seen;
             EXPECT_TRUE(is_whole(each)) << each.begin;
         }
