@@ -8,7 +8,7 @@ declare -A packages=(
             libegl1 libegl-mesa0 libgl1-mesa-dri ocl-icd-libopencl1 opencl-c-headers pocl-opencl-icd python-matplotlib-data libjs-chart.js libsqlite3-dev
             libopenmpi-dev openmpi-bin"
     [test]="gcc git python3 python3-dev python3-venv binutils pkg-config libgtest-dev libgmock-dev librapidcheck-dev libbenchmark-dev libmimalloc-dev
-            opencl-clhpp-headers ocl-icd-opencl-dev
+            opencl-clhpp-headers ocl-icd-opencl-dev libgl-dev libegl-dev
             valgrind chromium-headless-shell libmpich-dev mpich abigail-tools xz-utils help2man"
     [compilers]="flang-19"
     [wheels]="zlib1g-dev libffi-dev libssl-dev qemu-user-static musl-tools"

@@ -230,7 +230,7 @@ public:
         std::uint8_t where = 0;
         std::uintptr_t handle = 0;
         if (rectangle_ || !gate_->device_if(where, handle)) return device_by_lock();
-        return {where == host_as_device.id() ? unibuf::host : space::from_id(where), handle, begin_, bytes_};
+        return {detail::as_named(space::from_id(where)), handle, begin_, bytes_};
     }
 
     /// Says that handles from device() are not used any more: others may have the memory where it is short.

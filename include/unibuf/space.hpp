@@ -115,6 +115,16 @@ UNIBUF_API void set_default_device(space where);
 /// a space of its own to the directory, so that states move as they do with any device. No list of devices has it.
 inline constexpr space host_as_device = space::from_id(1);
 
+namespace detail {
+
+/// Returns the space as a buffer's device: host_as_device for the host.
+constexpr space as_device(space where) noexcept { return where == host ? host_as_device : where; }
+
+/// Returns the space by the name that the program has for it: the host for host_as_device.
+constexpr space as_named(space where) noexcept { return where == host_as_device ? host : where; }
+
+}  // namespace detail
+
 /// Returns the default device as copies are told apart: host_as_device where it is the host.
 UNIBUF_API space current_device();
 

@@ -313,13 +313,10 @@ space current_device() {
     return space::from_id(id);
 }
 
-space default_device() {
-    const space current = current_device();
-    return current == host_as_device ? host : current;
-}
+space default_device() { return detail::as_named(current_device()); }
 
 void set_default_device(space where) {
-    const space device = where == host ? host_as_device : where;
+    const space device = detail::as_device(where);
     chosen_space.store(device.id(), std::memory_order_relaxed);
     detail::default_space = told_of(device);
 }

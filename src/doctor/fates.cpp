@@ -48,8 +48,9 @@ struct all_events {
 class buffer_fates {
 public:
     buffer_fates(const all_events& known, std::vector<transfer_fate>& all) : known_(known), all_(all) {
-        for (std::size_t id = 0; id < memory_.size(); ++id) memory_[id] = static_cast<std::uint8_t>(id);
-        memory_[host_as_device.id()] = host.id();
+        for (std::size_t id = 0; id < memory_.size(); ++id) {
+            memory_[id] = detail::as_named(space::from_id(static_cast<std::uint8_t>(id))).id();
+        }
     }
 
     /// Takes the event at a place among all.

@@ -16,8 +16,9 @@ namespace {
 class known_buffer {
 public:
     known_buffer() {
-        for (std::size_t id = 0; id < memory_.size(); ++id) memory_[id] = static_cast<std::uint8_t>(id);
-        memory_[host_as_device.id()] = host.id();
+        for (std::size_t id = 0; id < memory_.size(); ++id) {
+            memory_[id] = detail::as_named(space::from_id(static_cast<std::uint8_t>(id))).id();
+        }
     }
 
     void add(const event& made, traffic& sum) {

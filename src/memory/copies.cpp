@@ -219,7 +219,7 @@ coherence::space_set copies::allocated() const noexcept {
 }
 
 space copies::meant() const {
-    return options_.device == host ? host_as_device : options_.device.value_or(current_device());
+    return options_.device ? detail::as_device(*options_.device) : current_device();
 }
 
 backends::allocation_request copies::wanted() const noexcept {

@@ -127,8 +127,7 @@ void batch::submit() {
 }
 
 batch* batch::collecting_at(space where) noexcept {
-    if (where == host_as_device) where = host;
-    return collecting && collecting->to_ == where ? collecting : nullptr;
+    return collecting && collecting->to_ == detail::as_named(where) ? collecting : nullptr;
 }
 
 batch::scope::scope(batch& by) noexcept : before_(std::exchange(collecting, &by)) {}

@@ -208,7 +208,7 @@ copy_view buffer::hold_host(std::size_t offset, std::size_t bytes) {
 
 native_memory buffer::device_by_lock() {
     native_memory result = detail::device_handle(core_of(gate_), part(0, rest));
-    if (result.where == host_as_device) result.where = unibuf::host;
+    result.where = detail::as_named(result.where);
     return result;
 }
 

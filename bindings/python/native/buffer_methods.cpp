@@ -73,7 +73,7 @@ void sync(typed_buffer& self, space where, nb::handle offset, nb::handle count) 
         } catch (const error& failure) {
             if (failure.code() != error_code::not_allocated) throw;
         }
-        of.copy_view(where == host_as_device ? host : where);
+        of.copy_view(detail::as_named(where));
         run();
     });
 }

@@ -12,41 +12,15 @@
 #endif
 
 #include <cstddef>
-#include <type_traits>
 
 #include "backends/cuda/api.hpp"
+#include "support/same_call.hpp"
 
 namespace {
 
 namespace own = unibuf::backends::cuda;
 
-template <class Left, class Right>
-constexpr bool same_value() {
-    if constexpr (std::is_pointer_v<Left> && std::is_pointer_v<Right>) {
-        using to_left = std::remove_cv_t<std::remove_pointer_t<Left>>;
-        using to_right = std::remove_cv_t<std::remove_pointer_t<Right>>;
-        if constexpr (std::is_void_v<to_left> || std::is_void_v<to_right>) {
-            return std::is_same_v<to_left, to_right>;
-        } else if constexpr (std::is_pointer_v<to_left> || std::is_scalar_v<to_left>) {
-            return same_value<to_left, to_right>();
-        } else {
-            // Handles are pointers to types that nobody sees; structures have the same layout.
-            return std::is_same_v<to_left, to_right> || requires { requires sizeof(to_left) == sizeof(to_right); };
-        }
-    } else {
-        constexpr bool integers =
-            (std::is_integral_v<Left> || std::is_enum_v<Left>) && (std::is_integral_v<Right> || std::is_enum_v<Right>);
-        return integers && sizeof(Left) == sizeof(Right);
-    }
-}
-
-template <class Left, class Right>
-struct same_call : std::false_type {};
-
-template <class Left, class... Lefts, class Right, class... Rights>
-    requires(sizeof...(Lefts) == sizeof...(Rights))
-struct same_call<Left (*)(Lefts...), Right (*)(Rights...)>
-    : std::bool_constant<same_value<Left, Right>() && (same_value<Lefts, Rights>() && ...)> {};
+using unibuf::test::same_call;
 
 #define SAME_CALL(name, version) \
     static_assert(same_call<decltype(own::functions::name), PFN_##name##_v##version>::value, #name)
