@@ -125,6 +125,8 @@ static_assert(offsetof(own::buffer_region, bytes) == offsetof(cl_buffer_region, 
 TEST(headers, of_opencl_declare_what_the_backend_calls) {
 #if !__has_include(<CL/cl.h>)
     GTEST_SKIP() << "<CL/cl.h> is not here: opencl-c-headers is its package";
+#else
+    SUCCEED() << "the declarations above were compared when this was compiled";
 #endif
 }
 
@@ -250,6 +252,8 @@ SAME_CALL(make_current, eglMakeCurrent);
 TEST(headers, of_opengl_declare_what_the_backend_calls) {
 #ifndef UNIBUF_OPENGL_HEADERS
     GTEST_SKIP() << "<GL/glcorearb.h> and <EGL/egl.h> are not here: libgl-dev and libegl-dev are their packages";
+#else
+    SUCCEED() << "the declarations above were compared when this was compiled";
 #endif
 }
 
