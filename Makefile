@@ -15,7 +15,7 @@ export CCACHE_BASEDIR ?= $(CURDIR)
 export CTEST_PARALLEL_LEVEL ?= $(shell expr $$(getconf _NPROCESSORS_ONLN) \* 2)
 
 code := $(wildcard include src bindings cli examples bench tests)
-python := $(wildcard scripts/mutants scripts/mutants.py scripts/planted.py scripts/rooms.py bindings/python compat examples bench docs/site tests/docs packaging/conan tests/package tests/fortran tests/mpi tests/null tests/python tests/doubles/cupy)
+python := $(wildcard scripts/mutants scripts/mutants.py scripts/planted.py scripts/rooms.py bindings/python compat examples bench docs/site tests/docs packaging/conan packaging/containers tests/package tests/fortran tests/mpi tests/null tests/python tests/doubles/cupy)
 cpp = $(shell find $(code) scripts/mutants -name '*.[ch]pp' -o -name '*.[ch]')
 
 help: ## This list

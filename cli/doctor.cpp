@@ -49,7 +49,8 @@ struct diagnosis {
             findings.push_back(std::move(each));
         }
         std::ranges::sort(findings, std::ranges::greater{}, [](const named_finding& each) {
-            return std::tuple(each.took, each.bytes, each.kind, each.line);
+            return std::tuple(each.kind == unibuf::fault::untracked_writes, each.took, each.bytes, each.kind,
+                              each.line);
         });
     }
 };

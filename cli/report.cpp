@@ -38,6 +38,7 @@ void print_headline(const traffic& of) {
 void print_report(const summary& of, std::size_t most) {
     print_headline(of.all);
     fmt::print("{}\n", writes_text(of.all));
+    if (!of.untracked.empty()) fmt::print("writes through pointers were not found: {}\n", one_line(of.untracked));
     if (of.routes.empty()) return;
     fmt::print("\n{:>12}  {:>10}  from -> to, for\n", "bytes", "transfers");
     for (const auto& [route, made] : of.routes) {

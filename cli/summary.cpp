@@ -23,7 +23,7 @@ nlohmann::ordered_json to_json(const traffic& of) {
 
 }  // namespace
 
-summary::summary(const unibuf::trace_file& of) : all(unibuf::traffic_of(of.events)) {
+summary::summary(const unibuf::trace_file& of) : all(unibuf::traffic_of(of.events)), untracked(of.untracked) {
     std::map<std::uint64_t, std::vector<event>> events_of;
     std::map<std::string, counted> by_site;
     for (const event& each : of.events) {
@@ -49,6 +49,7 @@ std::string ratio_text(const traffic& of) {
 
 nlohmann::ordered_json to_json(const summary& of) {
     nlohmann::ordered_json result = to_json(of.all);
+    if (!of.untracked.empty()) result["untracked"] = of.untracked;
     result["routes"] = nlohmann::ordered_json::array();
     for (const auto& [route, made] : of.routes) {
         result["routes"].push_back({{"from", std::get<0>(route)},

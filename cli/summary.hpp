@@ -33,6 +33,7 @@ struct summary {
     explicit summary(const unibuf::trace_file& of);
 
     unibuf::traffic all;
+    std::string untracked;                                                        // unibuf::trace_file::untracked
     std::map<std::tuple<std::string, std::string, std::string>, counted> routes;  // by from, to and cause
     std::vector<std::pair<std::string, counted>> sites;                           // what moved most comes first
     std::vector<buffer_traffic> buffers;  // what moved most without need comes first

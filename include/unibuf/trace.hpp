@@ -56,7 +56,8 @@ struct event {
     bool is_batched : 1 = false;  // made by batch::submit
     bool is_pooled : 1 = false;   // of an allocation: the buffer belongs to a pool
     bool by_others : 1 = false;   // of what is assumed: another process may have written
-    std::uint8_t spare : 4 = 0;
+    bool untracked : 1 = false;   // of what is assumed: no such write is found in the process: see trace_file
+    std::uint8_t spare : 3 = 0;
     std::uint8_t axes = 0;  // of a rectangle: how many counts and pitches there are; `hull_only` where not enough
     transfer_route route = transfer_route::direct;
     std::uint32_t thread = 0;  // threads are numbered as they come
@@ -148,6 +149,7 @@ struct trace_file {
     std::map<std::uint8_t, std::string> spaces;    // their names, by space::id()
     std::map<std::uint64_t, std::string> sites;    // "program+0x1234 function", by event::site
     std::map<std::uint64_t, std::string> buffers;  // names and shapes, of those that are in the registry
+    std::string untracked;                         // why no write through a pointer is found; empty where they are
 
     /// Each returns a name also where the file has none.
     UNIBUF_API std::string space_name(std::uint8_t id) const;
@@ -216,6 +218,7 @@ enum class fault : std::uint8_t {
     mark_without_write,  // bytes were said to be new that were as before
     filled_at_host,      // bytes were filled there, and moved to where they were used
     lost,                // buffers were made one after the other, and no handle of them is left to end them by
+    untracked_writes,    // writes are not found in the process, so all that pointers reach counts as written
 };
 
 UNIBUF_API std::string_view to_string(fault kind) noexcept;

@@ -21,6 +21,15 @@ std::uint64_t next_id() {
     return ++next;
 }
 
+/// Returns why writes through pointers to the host's copy are not found.
+std::string why_not_found(const guarded& state, const backends::memory& of_host) {
+    if (state.copies.options().tracking == write_tracking::off) return "the buffer's write_tracking is off";
+    if (state.peers()) return "several processes share the buffer";
+    if (const tracking::mechanism has = tracking::about(); !has.finds_writes) return has.description;
+    if (!of_host.own_pages_inside()) return "the memory is a driver's, or several processes map it";
+    return "the program watches this memory itself, or the process has as many mappings as unibuf may take";
+}
+
 }  // namespace
 
 // Programs have very many buffers: with what malloc adds, this is a block of 208 bytes.
@@ -113,7 +122,11 @@ placement_info core::placement(space where) const {
     const copy* const its_copy = state_.copies.find(where.id());
     check_allocated(state_, its_copy, where, "its placement");
     placement_info result = state_.copies.placement_of(*its_copy);
-    result.writes_found = where == host && state_.writes() && state_.writes()->finds_writes();
+    if (where != host || !state_.writes()) return result;
+    result.writes_found = state_.writes()->finds_writes();
+    if (!result.writes_found) {
+        result.reason += ", and writes through pointers are not found: " + why_not_found(state_, *its_copy->memory);
+    }
     return result;
 }
 

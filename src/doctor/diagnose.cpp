@@ -52,6 +52,7 @@ public:
     }
 
     std::vector<finding> make() {
+        find_untracked();
         find_no_news();
         find_filled();
         find_thrash();
@@ -66,8 +67,10 @@ public:
         for (auto& [key, seen] : seen_) {
             if (is_worth_telling(seen)) result.push_back(with_sentences(seen, names_));
         }
-        std::ranges::sort(result, std::ranges::greater{},
-                          [](const finding& each) { return std::tuple(each.took, each.bytes, each.kind, each.site); });
+        // What the machine lacks comes first: it is mended at once, and for all lines.
+        std::ranges::sort(result, std::ranges::greater{}, [](const finding& each) {
+            return std::tuple(each.kind == fault::untracked_writes, each.took, each.bytes, each.kind, each.site);
+        });
         return result;
     }
 
@@ -115,6 +118,22 @@ private:
         const bool by_lease = writer->kind == event_kind::access && writer->what == access::read_write &&
                               writer->why == cause::read_write;
         return by_lease || writer->kind == event_kind::mark || writer->kind == event_kind::assumed;
+    }
+
+    /// Finds what was moved as nobody could tell whether it was written. It has one cause, so it is one fault, at the
+    /// line that most was moved for.
+    void find_untracked() {
+        std::map<std::uint64_t, std::uint64_t> bytes_at;
+        const auto spared = [](const candidate& of) {
+            return of.writer && of.writer->untracked ? of.made->bytes - news_of(*of.made).value_or(0) : 0;
+        };
+        for_each_open([&](const candidate& each) { bytes_at[each.made->site] += spared(each); });
+        if (bytes_at.empty()) return;
+        const auto most = [](const auto& left, const auto& right) { return left.second < right.second; };
+        const std::uint64_t site = std::ranges::max_element(bytes_at, most)->first;
+        for_each_open([&](candidate& each) {
+            if (spared(each) != 0) explain(each, fault::untracked_writes, site, spared(each));
+        });
     }
 
     /// Finds what was said to be written, of which nothing had changed, or little. A line that does so now and then

@@ -101,6 +101,15 @@ finding with_sentences(const seen_fault& of, const trace_file& names) {
                 "{} bytes were evicted at {}, and brought there again as they had been: {} bytes", often, to, bytes);
             result.change = "use less memory at a time there, or finish with one buffer before the next";
             break;
+        case fault::untracked_writes:
+            result.evidence = fmt::format(
+                "{} all that host pointers reach counted as written, as writes are not found in this process: {} bytes "
+                "went from {}, of which {} need not have. The reason: {}",
+                often, of.whole, from, bytes, names.untracked.empty() ? "the trace has none" : names.untracked);
+            result.change =
+                "let them be found, as docs/write-tracking.md says under Containers; or write by leases, which name "
+                "what they write";
+            break;
         case fault::long_lease:
             result.evidence =
                 fmt::format("{} others waited for a lease at {} to end, {} in all; it was held for up to {}", often, to,

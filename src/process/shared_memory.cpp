@@ -37,23 +37,6 @@ constexpr std::uint64_t magic = 0x32667562696e75;  // "unibuf2"
     throw error(error_code::invalid_argument, fmt::format("'{}' was to be attached, but {}", name, why));
 }
 
-/// Closes a file at the end of a scope, unless it is taken.
-class descriptor {
-public:
-    explicit descriptor(int number) noexcept : number_(number) {}
-    ~descriptor() {
-        if (number_ >= 0) ::close(number_);
-    }
-    descriptor(const descriptor&) = delete;
-    descriptor& operator=(const descriptor&) = delete;
-
-    int get() const noexcept { return number_; }
-    int take() noexcept { return std::exchange(number_, -1); }
-
-private:
-    int number_;
-};
-
 struct parts_of_name {
     int process = 0;
     int file = 0;
@@ -106,7 +89,7 @@ std::shared_ptr<shared_memory> shared_memory::create(std::size_t bytes, std::siz
     if (room > static_cast<std::size_t>(std::numeric_limits<off_t>::max()) - page) {
         throw error(error_code::out_of_memory, fmt::format("{} bytes that processes share cannot be had", room));
     }
-    descriptor file(system::make_shared(page + room));
+    system::descriptor file(system::make_shared(page + room));
     if (file.get() < 0) fail(fmt::format("{} bytes that processes share cannot be had", room));
     std::shared_ptr<shared_memory> made(new shared_memory(file.take(), page + room));
     made->bytes_ = bytes;
@@ -121,7 +104,7 @@ std::shared_ptr<shared_memory> shared_memory::create(std::size_t bytes, std::siz
 std::shared_ptr<shared_memory> shared_memory::attach(std::string_view name) {
     const std::optional<parts_of_name> parts = parts_of(name);
     if (!parts) refuse(name, "is no name that sharing gives");
-    descriptor file(system::open_shared(parts->process, parts->file));
+    system::descriptor file(system::open_shared(parts->process, parts->file));
     if (file.get() < 0)
         refuse(name, "the process that gave it has ended, has dropped the buffer, or is not this user's");
     // Another file could shrink at any time, so the size counts only after this was seen.

@@ -2,10 +2,33 @@
 #pragma once
 
 #include <sys/types.h>
+#include <unistd.h>
 
 #include <cstddef>
+#include <utility>
 
 namespace unibuf::system {
+
+/// The number of an open file, which is closed unless it is taken; less than 0 where there is none.
+class descriptor {
+public:
+    explicit descriptor(int number) noexcept : number_(number) {}
+    descriptor(descriptor&& other) noexcept : number_(other.take()) {}
+    descriptor& operator=(descriptor&& other) noexcept {
+        std::swap(number_, other.number_);
+        return *this;
+    }
+    ~descriptor() {
+        if (number_ >= 0) ::close(number_);
+    }
+
+    explicit operator bool() const noexcept { return number_ >= 0; }
+    int get() const noexcept { return number_; }
+    int take() noexcept { return std::exchange(number_, -1); }
+
+private:
+    int number_;
+};
 
 /// Makes room on the disk for bytes of a file, which grows where it has to. Returns 0, or what went wrong, as errno has
 /// it.

@@ -75,7 +75,9 @@ std::string happened(const event& of, const trace_file& names) {
             return fmt::format("{} had been written at the host through a pointer", bytes(of));
         case event_kind::assumed:
             return fmt::format("{} may have been written at the host {}", bytes(of),
-                               of.by_others ? "by another process" : "through a pointer");
+                               of.by_others   ? "by another process"
+                               : of.untracked ? "through a pointer, which is not found here"
+                                              : "through a pointer");
         case event_kind::discard:
             return fmt::format("the content of {} was discarded", bytes(of));
         case event_kind::allocation:

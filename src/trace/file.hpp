@@ -46,7 +46,7 @@ std::uint64_t number_of_files() noexcept;
 void append(const event& made) noexcept;
 
 /// What a text names.
-enum class named : std::uint8_t { file, buffer, space, site };
+enum class named : std::uint8_t { file, buffer, space, site, untracked };
 
 /// Writes the name of something, in as many events as that takes, which are numbered from 0 in `to`.
 void write_text(named what, std::uint64_t key, std::string_view text) noexcept;

@@ -44,10 +44,10 @@ std::string_view to_string(transfer_route route) noexcept {
 }
 
 std::string_view to_string(fault kind) noexcept {
-    static constexpr std::array<std::string_view, 13> names = {
+    static constexpr std::array<std::string_view, 14> names = {
         "round_trip", "overwritten_fetch", "unread_copy", "ping_pong",  "whole_for_part",     "many_small",
         "churn",      "pageable",          "thrash",      "long_lease", "mark_without_write", "filled_at_host",
-        "lost"};
+        "lost",       "untracked_writes"};
     return names[static_cast<std::size_t>(kind)];
 }
 

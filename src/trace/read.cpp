@@ -74,6 +74,8 @@ void add_text(const event& of, trace_file& to) {
             return append(to.spaces[static_cast<std::uint8_t>(of.buffer)]);
         case named::site:
             return append(to.sites[of.buffer]);
+        case named::untracked:
+            return append(to.untracked);
     }
 }
 

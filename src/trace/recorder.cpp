@@ -237,24 +237,46 @@ void record(event& made) noexcept {
 
 namespace {
 
-void record_writing(event_kind kind, std::uint64_t buffer, byte_range written, bool by_others) noexcept {
-    if (!is_on()) return;
+event written_at_host(event_kind kind, std::uint64_t buffer, byte_range written) noexcept {
     event made{.kind = kind, .what = access::write, .to = host.id(), .buffer = buffer};
     made.begin = written.begin;
     made.end = written.end;
     made.bytes = written.size();
-    made.by_others = by_others;
-    record(made);
+    return made;
+}
+
+/// Writes why no write is found to the file, once for each thread and file.
+void name_untracked(std::string (*why)()) noexcept {
+    static thread_local constinit std::uint64_t file = 0;
+    if (!is_file_open() || file == number_of_files()) return;
+    try {
+        write_text(named::untracked, 0, why());
+        file = number_of_files();
+    } catch (const std::bad_alloc&) {  // the next event tries again
+    }
 }
 
 }  // namespace
 
 void record_found(std::uint64_t buffer, byte_range written) noexcept {
-    record_writing(event_kind::found, buffer, written, false);
+    if (!is_on()) return;
+    event made = written_at_host(event_kind::found, buffer, written);
+    record(made);
 }
 
 void record_assumed(std::uint64_t buffer, byte_range written, bool by_others) noexcept {
-    record_writing(event_kind::assumed, buffer, written, by_others);
+    if (!is_on()) return;
+    event made = written_at_host(event_kind::assumed, buffer, written);
+    made.by_others = by_others;
+    record(made);
+}
+
+void record_untracked(std::uint64_t buffer, byte_range written, std::string (*why)()) noexcept {
+    if (!is_on()) return;
+    event made = written_at_host(event_kind::assumed, buffer, written);
+    made.untracked = true;
+    record(made);
+    name_untracked(why);
 }
 
 void visit_own(const std::function<bool(const event&)>& visit) {

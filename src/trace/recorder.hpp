@@ -88,4 +88,7 @@ inline void record(event& made, moment& of_call) noexcept {
 void record_found(std::uint64_t buffer, byte_range written) noexcept;
 void record_assumed(std::uint64_t buffer, byte_range written, bool by_others = false) noexcept;
 
+/// Records that the program may have written bytes, as no write is found in this process. `why` says why, for files.
+void record_untracked(std::uint64_t buffer, byte_range written, std::string (*why)()) noexcept;
+
 }  // namespace unibuf::trace

@@ -2,6 +2,8 @@
 #include "tracking/kernel.hpp"
 
 #include <cstdlib>
+#include <mutex>
+#include <new>
 #include <string_view>
 
 #include "process/forks.hpp"
@@ -21,6 +23,25 @@ bool kernel::is_off() noexcept {
     return off;
 }
 
-bool kernel::usable() const noexcept { return missing_.empty() && forks_ == process::forks(); }
+bool kernel::usable() const noexcept { return is_open_.load(std::memory_order_acquire) && forks_ == process::forks(); }
+
+std::string kernel::missing() const {
+    const std::scoped_lock lock(mutex_);
+    if (refused_) return refused_->text;
+    return usable() ? "" : "this process was forked off, and what its parent had watched is the parent's";
+}
+
+/// Opens the descriptors where that was refused for the moment. Returns whether they are open.
+bool kernel::is_ready() noexcept {
+    if (usable()) return true;
+    if (!refused_ || !refused_->is_for_now || forks_ != process::forks()) return false;
+    try {
+        refused_ = open();
+    } catch (const std::bad_alloc&) {
+        return false;
+    }
+    is_open_.store(!refused_, std::memory_order_release);
+    return !refused_;
+}
 
 }  // namespace unibuf::tracking

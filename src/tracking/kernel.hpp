@@ -1,11 +1,13 @@
 // tracking/kernel.hpp: asynchronous write protection of Linux 6.7 and later: userfaultfd and PAGEMAP_SCAN.
 //
-// One pair of descriptors for the process; no thread, and no signal handler. Writes by system calls are found too.
+// One pair of descriptors for the process; no thread, and no signal handler. Writes by system calls are found too. Where
+// they were refused for lack of descriptors or memory, each buffer whose first pointer goes out tries again.
 #pragma once
 
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -23,8 +25,8 @@ public:
     /// Returns whether the environment turns tracking off: UNIBUF_TRACKING=off.
     static bool is_off() noexcept;
 
-    /// Returns why the kernel's tracking cannot be used; empty where it can.
-    const std::string& missing() const noexcept { return missing_; }
+    /// Returns why the kernel's tracking cannot be used, and what cures that; empty where it can.
+    std::string missing() const;
 
     /// Returns whether this process opened the descriptors: after a fork they are of the parent's memory.
     bool usable() const noexcept;
@@ -37,7 +39,7 @@ public:
     void remove(std::span<std::byte> pages) noexcept;
 
     /// Registers all of a mapping, until it goes. Doing it again does no harm.
-    bool add_common(std::span<std::byte> mapping) const noexcept;
+    bool add_common(std::span<std::byte> mapping) noexcept;
 
     // Both of these are for pages that were added. protect throws error(unsupported) where the kernel refuses, or after
     // a fork.
@@ -54,18 +56,26 @@ public:
 private:
     kernel();
 
-    std::string open();
+    /// What the kernel may have refused.
+    struct refusal {
+        std::string text;
+        bool is_for_now = false;  // for lack of descriptors or memory, which may be there later
+    };
 
+    std::optional<refusal> open();
+    bool is_ready() noexcept;  // needs the mutex
+    bool registers(std::span<std::byte> pages) const noexcept;
     bool has_any_of(std::span<std::byte> pages) const noexcept;
     bool set_protection(std::span<std::byte> pages, bool against_writes) const noexcept;
 
     int faults_ = -1;
     int pagemap_ = -1;
     int forks_ = 0;
-    std::string missing_;
+    std::atomic<bool> is_open_ = false;  // what is above is set by then, and stays
+    std::optional<refusal> refused_;     // while it is not open
     std::size_t most_ = 0;               // most mappings of their own that may be added
     std::atomic<std::size_t> added_{0};  // number of mappings that were added
-    process::mutex adding_;
+    mutable process::mutex mutex_;
 };
 
 }  // namespace unibuf::tracking

@@ -17,6 +17,7 @@
 #include <limits>
 
 #include "process/forks.hpp"
+#include "system/files.hpp"
 #include "system/pages.hpp"
 #include "tracking/units.hpp"
 #include "unibuf/error.hpp"
@@ -26,6 +27,8 @@ namespace {
 
 // These two are newer than the headers of many systems: <linux/userfaultfd.h> and <linux/fs.h> of Linux 6.7 have them.
 constexpr int user_mode_only = 1;
+constexpr int faults_flags = O_CLOEXEC | O_NONBLOCK | user_mode_only;
+constexpr unsigned long new_faults = _IO(0xAA, 0);  // of /dev/userfaultfd, since Linux 6.1
 constexpr std::uint64_t feature_unpopulated = 1U << 13;
 constexpr std::uint64_t feature_asynchronous = 1U << 15;
 
@@ -74,6 +77,11 @@ std::size_t mappings_of_a_process() {
     return most;
 }
 
+std::string why() { return std::strerror(errno); }
+
+/// Returns whether what has just failed may be had later.
+bool is_for_now() noexcept { return errno == EMFILE || errno == ENFILE || errno == ENOMEM; }
+
 [[noreturn]] void refuse(const char* what) {
     throw error(error_code::unsupported,
                 fmt::format("writes are not found any more: {}: {}", what, std::strerror(errno)));
@@ -81,35 +89,61 @@ std::size_t mappings_of_a_process() {
 
 }  // namespace
 
-kernel::kernel() : forks_(process::forks()), missing_(open()), most_(mappings_of_a_process() / 4) {}
+kernel::kernel() : forks_(process::forks()), refused_(open()), most_(mappings_of_a_process() / 4) {
+    is_open_ = !refused_;
+}
 
-std::string kernel::open() {
-    if (is_off()) return "UNIBUF_TRACKING is off";
-    const auto failed = [](const char* what) { return fmt::format("{}: {}", what, std::strerror(errno)); };
-    faults_ = static_cast<int>(::syscall(SYS_userfaultfd, O_CLOEXEC | O_NONBLOCK | user_mode_only));
-    if (faults_ < 0) return failed("userfaultfd is refused");
+std::optional<kernel::refusal> kernel::open() {
+    if (is_off()) return refusal{"UNIBUF_TRACKING is off"};
+    system::descriptor faults(static_cast<int>(::syscall(SYS_userfaultfd, faults_flags)));
+    if (!faults) {
+        const std::string by_call = why();
+        if (is_for_now()) return refusal{fmt::format("userfaultfd is refused: {}", by_call), true};
+        const system::descriptor device(::open("/dev/userfaultfd", O_RDWR | O_CLOEXEC));
+        if (device) faults = system::descriptor(::ioctl(device.get(), new_faults, faults_flags));
+        if (!faults) {
+            const bool later = is_for_now();
+            return refusal{fmt::format("userfaultfd is refused ({}), and so is /dev/userfaultfd ({}). In a container, "
+                                       "a seccomp profile that allows userfaultfd cures that, or, for its root, "
+                                       "--device /dev/userfaultfd",
+                                       by_call, why()),
+                           later};
+        }
+    }
     uffdio_api wanted{};
     wanted.api = UFFD_API;
     wanted.features = feature_unpopulated | feature_asynchronous;
-    if (::ioctl(faults_, UFFDIO_API, &wanted) != 0) {
-        std::string why = failed("userfaultfd has no asynchronous write protection (Linux 6.7)");
-        ::close(faults_);
-        return why;
+    if (::ioctl(faults.get(), UFFDIO_API, &wanted) != 0) {
+        return refusal{
+            fmt::format("userfaultfd has no asynchronous write protection: {}. Linux 6.7 has it, on arm64 "
+                        "6.10",
+                        why())};
     }
-    pagemap_ = ::open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC);
-    if (pagemap_ < 0) return failed("/proc/self/pagemap cannot be opened");
+    system::descriptor pagemap(::open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC));
+    if (!pagemap) {
+        const bool later = is_for_now();
+        return refusal{fmt::format("/proc/self/pagemap cannot be opened: {}", why()), later};
+    }
     scan_request nothing;
     nothing.all_of = nothing.tell = is_written;
-    if (::ioctl(pagemap_, pagemap_scan, &nothing) != 0) return failed("PAGEMAP_SCAN is refused");
-    return {};
+    if (::ioctl(pagemap.get(), pagemap_scan, &nothing) != 0) {
+        return refusal{fmt::format("PAGEMAP_SCAN is refused: {}. Linux 6.7 has it", why())};
+    }
+    faults_ = faults.take();
+    pagemap_ = pagemap.take();
+    return std::nullopt;
 }
 
-bool kernel::add_common(std::span<std::byte> mapping) const noexcept {
-    if (!usable()) return false;
+bool kernel::registers(std::span<std::byte> pages) const noexcept {
     uffdio_register wanted{};
-    wanted.range = range_of(mapping);
+    wanted.range = range_of(pages);
     wanted.mode = UFFDIO_REGISTER_MODE_WP;
     return ::ioctl(faults_, UFFDIO_REGISTER, &wanted) == 0;
+}
+
+bool kernel::add_common(std::span<std::byte> mapping) noexcept {
+    const std::scoped_lock lock(mutex_);
+    return is_ready() && registers(mapping);
 }
 
 /// Returns whether some of the pages are registered: here, or with a userfaultfd of the program's own.
@@ -125,8 +159,9 @@ bool kernel::has_any_of(std::span<std::byte> pages) const noexcept {
 }
 
 bool kernel::add(std::span<std::byte> pages) noexcept {
-    const std::scoped_lock lock(adding_);
-    if (added_.fetch_add(1, std::memory_order_relaxed) < most_ && usable() && !has_any_of(pages) && add_common(pages)) {
+    const std::scoped_lock lock(mutex_);
+    if (added_.fetch_add(1, std::memory_order_relaxed) < most_ && is_ready() && !has_any_of(pages) &&
+        registers(pages)) {
         return true;
     }
     added_.fetch_sub(1, std::memory_order_relaxed);

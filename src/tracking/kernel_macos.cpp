@@ -5,13 +5,14 @@
 
 namespace unibuf::tracking {
 
-kernel::kernel() : forks_(process::forks()), missing_(open()) {}
+kernel::kernel() : forks_(process::forks()), refused_(open()) {}
 
-std::string kernel::open() {
-    return is_off() ? "UNIBUF_TRACKING is off" : "macOS tells of writes by exceptions alone, which are the program's";
+std::optional<kernel::refusal> kernel::open() {
+    return refusal{is_off() ? "UNIBUF_TRACKING is off"
+                            : "macOS tells of writes by exceptions alone, which are the program's"};
 }
 
-bool kernel::add_common(std::span<std::byte>) const noexcept { return false; }
+bool kernel::add_common(std::span<std::byte>) noexcept { return false; }
 bool kernel::add(std::span<std::byte>) noexcept { return false; }
 
 // Nothing was added that these could be called for.

@@ -317,13 +317,10 @@ byte_ranges touched(std::span<std::byte> memory) {
     return byte_ranges::of(std::move(found));
 }
 
-const mechanism& about() {
-    static const mechanism found = [] {
-        const std::string& missing = kernel::instance().missing();
-        if (missing.empty()) return mechanism{true, "userfaultfd and PAGEMAP_SCAN"};
-        return mechanism{false, missing};
-    }();
-    return found;
+mechanism about() {
+    std::string missing = kernel::instance().missing();
+    if (missing.empty()) return {true, "userfaultfd and PAGEMAP_SCAN"};
+    return {false, std::move(missing)};
 }
 
 }  // namespace unibuf::tracking

@@ -183,6 +183,6 @@ struct mechanism {
     bool finds_writes = false;
     std::string description;
 };
-const mechanism& about();
+mechanism about();
 
 }  // namespace unibuf::tracking

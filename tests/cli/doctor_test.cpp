@@ -74,6 +74,28 @@ TEST(the_doctor, tells_people_what_to_change) {
     }
 }
 
+TEST(the_doctor, says_first_that_writes_are_not_found_here_and_why) {
+    const auto examine_refused = [](const std::string& what, const std::string& fault) {
+        const std::filesystem::path build = UNIBUF_BUILD_DIR;
+        return run("tests/refuse", {what, (build / "cli/unibuf").string(), "doctor", "--json", "--",
+                                    (build / "tests/faults").string(), fault});
+    };
+    const outcome got = examine_refused("call,device", "untracked_writes");
+    if (got.status == 77) GTEST_SKIP() << got.err;
+    ASSERT_EQ(got.status, 3) << got.err;
+    const auto found = nlohmann::json::parse(got.out).at("findings");
+    ASSERT_EQ(found.size(), 1) << found.dump(2);
+    EXPECT_EQ(found.at(0).at("kind"), "untracked_writes");
+    for (const char* const part : {"userfaultfd is refused", "--device /dev/userfaultfd"}) {
+        EXPECT_NE(found.at(0).at("evidence").get<std::string>().find(part), std::string::npos) << found;
+    }
+    if (lines_are_known()) {
+        EXPECT_NE(found.at(0).at("line").get<std::string>().find(line_of("untracked_writes")), std::string::npos)
+            << found;
+    }
+    EXPECT_EQ(examine_refused("device", "untracked_writes").status, 0) << "the call finds them";
+}
+
 TEST(the_doctor, counts_what_had_not_changed_with_what_had_hardly_changed) {
     const auto found = nlohmann::json::parse(examine({"all_marked"}, {"--json"}).out).at("findings");
     ASSERT_EQ(found.size(), 1) << found.dump(2);

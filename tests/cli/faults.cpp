@@ -226,6 +226,16 @@ void filled_at_host() {
     sum(field);
 }
 
+/// The host changes little through a pointer, where nobody finds that. The mended program is for where somebody does.
+void untracked_writes() {
+    unified_buffer<float> field({4 * count});
+    float* const pointer = field.host();
+    for (int step = 0; step < steps; ++step) {
+        pointer[step] = static_cast<float>(step + 1);
+        field.read(device()).release();  // untracked_writes
+    }
+}
+
 /// What the program is to send again and again lies in pageable memory.
 void pageable() {
     const unibuf::space card("cuda:0");
@@ -276,6 +286,7 @@ int main(int argc, char** argv) {
                                                                 {"all_marked", all_marked},
                                                                 {"filled_at_host", filled_at_host},
                                                                 {"pageable", pageable},
+                                                                {"untracked_writes", untracked_writes},
                                                                 {"forked", forked},
                                                                 {"own_trace", own_trace}};
     const auto found = all.find(argc > 1 ? argv[1] : "");

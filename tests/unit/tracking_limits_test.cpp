@@ -88,27 +88,5 @@ TEST(tracking_limits, what_is_watched_leaves_mappings_to_the_program) {
     }
 }
 
-TEST(tracking_limits, without_a_descriptor_left_the_host_is_taken_for_written) {
-#if defined(__has_feature)
-#if __has_feature(undefined_behavior_sanitizer)
-    GTEST_SKIP() << "the sanitizer needs descriptors of its own";
-#endif
-#endif
-    constexpr const char* variable = "UNIBUF_TEST_NO_DESCRIPTORS";
-    if (!is_alone(variable, "1")) {
-        if (!tracking::about().finds_writes) GTEST_SKIP() << tracking::about().description;
-        return run_alone(variable, "1");
-    }
-    const no_more_of none(RLIMIT_NOFILE, descriptors_in_use());
-    EXPECT_EQ(tracking::about().description, std::string("userfaultfd is refused: ") + std::strerror(EMFILE));
-    const space device("debug:0");
-    buffer b(64 * page);
-    std::byte* const pointer = b.host();
-    for (const std::byte value : {std::byte{1}, std::byte{2}, std::byte{3}}) {
-        pointer[17 * page] = value;
-        EXPECT_EQ(b.read(device)[17 * page], value);
-    }
-}
-
 }  // namespace
 }  // namespace unibuf::test::tracking_limits_test

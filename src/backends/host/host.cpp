@@ -113,7 +113,7 @@ class host_device final : public device {
 public:
     host_device() {
         const available has = available_memory();
-        const tracking::mechanism& finds = tracking::about();
+        const tracking::mechanism finds = tracking::about();
         about_.description =
             fmt::format("host memory{}, where writes are {}{}", has.cgroup.empty() ? "" : " within a cgroup's limit",
                         finds.finds_writes ? "found by " : "not found: ", finds.description);
