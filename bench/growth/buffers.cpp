@@ -1,6 +1,8 @@
 // bench/growth/buffers.cpp: many buffers: on a full device, in pools, with names.
+#include <sys/resource.h>
 #include <unibuf/unibuf.hpp>
 
+#include <algorithm>
 #include <array>
 #include <memory>
 #include <optional>
@@ -102,8 +104,20 @@ const curve named("buffers.named", flat, [](std::size_t alive) {
     };
 });
 
+/// Lets the process have so many files open. Throws where the system does not.
+void allow_files(std::size_t count) {
+    rlimit most{};
+    ::getrlimit(RLIMIT_NOFILE, &most);
+    if (most.rlim_cur >= count) return;
+    const rlimit wanted{.rlim_cur = count, .rlim_max = std::max<rlim_t>(most.rlim_max, count)};
+    if (::setrlimit(RLIMIT_NOFILE, &wanted) == 0) return;
+    throw unibuf::error(unibuf::error_code::device_unavailable,
+                        "a process may not have " + std::to_string(count) + " files open here: see ulimit -n");
+}
+
 /// A buffer that other processes may have, made and ended.
 const curve shared("buffers.shared", flat, [](std::size_t alive) {
+    allow_files(alive + 100);
     const auto all = written(alive);
     for (buffer& each : *all) static_cast<void>(each.share());
     return [=] {

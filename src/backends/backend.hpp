@@ -4,8 +4,9 @@
 // which bytes are current, keeps accesses that exclude each other apart, waits for queued work before it frees memory,
 // and never asks for a range outside an allocation, for an empty range, or for anything after a destructor.
 //
-// Errors are unibuf::error, and nothing else: out_of_memory, device_lost, device_unavailable, transfer_failed,
-// unsupported, invalid_argument for a queue that cannot be used. After one, nothing has changed.
+// Errors are unibuf::error: out_of_memory, device_lost, device_unavailable, transfer_failed, unsupported,
+// invalid_argument for a queue that cannot be used; or bad_alloc of the host's own heap. After one, nothing has changed
+// but bytes that a transfer was to overwrite.
 // Every function may be called from any thread; calls about one range are ordered by the caller.
 #pragma once
 
@@ -36,10 +37,10 @@ struct traits {
     bool aliases_host = false;       // alias() works
     bool aliases_lines = false;      // alias() takes any whole cache lines; else memory had better be whole pages
     bool pins = false;               // alias() faults pages of the host in, as a write does
-    bool host_visible = false;       // allocate_visible() works
+    bool host_visible = false;       // allocate_visible() works; memory of allocate() may have a host_address() without
     bool write_combines = false;     // allocate_visible() gives write-combined memory for memory_hint::streaming
     bool asynchronous = false;       // work is queued, fences tell when it is done
-    bool addresses = false;          // handle() is an address, though not the host's: pointers are made of it
+    bool addresses = false;          // handle() is an address, its own or the host's: programs make pointers of it
     bool retains_queues = false;     // a queue that was named is kept as long as record_later() may be asked for it
     bool frees_behind_work = false;  // memory that allocate() gave may be freed while submitted work uses it
     bool ends_with_fork = false;     // a process that is forked off cannot use it, or would write its parent's memory
@@ -83,6 +84,12 @@ public:
     /// Returns how the host has it mapped, for people; empty where that is not of interest.
     virtual std::string_view how_mapped() const noexcept { return {}; }
 
+    /// Returns whether it reads as zero until something is written. Where it does not, bytes that nobody has written
+    /// are filled with zero before they are read.
+    virtual bool starts_zero() const noexcept { return false; }
+
+    // The next five concern memory of the host's own.
+
     /// Returns whether it is pages of the host, from the system and of this memory alone.
     virtual bool whole_pages() const noexcept { return false; }
 
@@ -96,10 +103,6 @@ public:
 
     /// Returns whether nothing else lies in its first and last cache lines.
     virtual bool has_whole_lines() const noexcept { return true; }
-
-    /// Returns whether it reads as zero until something is written. Where it does not, bytes that nobody has written
-    /// are filled with zero before they are read.
-    virtual bool starts_zero() const noexcept { return false; }
 
     /// Returns whether all its pages were faulted in when it was made, as pinning does it: a page that is there says
     /// nothing of who wrote it then.

@@ -252,7 +252,7 @@ bool was_left_behind(space where) noexcept { return table::instance().is_left_be
 
 void tell_left_behind(space where) {
     throw error(error_code::device_lost,
-                fmt::format("{} is the parent process's: its driver was loaded before this process was forked off",
+                fmt::format("{} is the parent process's: it was opened before this process was forked off",
                             where.name()));
 }
 

@@ -17,6 +17,7 @@
 #include "backends/backend.hpp"
 #include "backends/spaces.hpp"
 #include "support/bytes.hpp"
+#include "support/printing.hpp"
 #include "unibuf/buffer.hpp"
 #include "unibuf/error.hpp"
 #include "unibuf/space.hpp"

@@ -137,6 +137,12 @@ TEST_P(backend_contract, keeps_allocations_apart) {
     for (unsigned i = 1; i < count; i += 2) EXPECT_TRUE(same(get(*memories[i], 0, 5000), noise(5000, i + 1)));
 }
 
+TEST_P(backend_contract, says_that_handles_are_addresses_where_the_host_has_the_same) {
+    const auto memory = allocate(5000);
+    if (memory->handle() != reinterpret_cast<std::uintptr_t>(memory->host_address())) GTEST_SKIP() << "it has another";
+    EXPECT_TRUE(about().addresses) << "traits::addresses: programs make pointers of handles where it is set";
+}
+
 TEST_P(backend_contract, starts_zero_only_where_it_says_so) {
     // This memory was used before, so that it is not zero by chance.
     for (int i = 0; i < 4; ++i) put(*allocate(64 * kibibyte), 0, noise(64 * kibibyte));

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "support/bytes.hpp"
+#include "support/printing.hpp"
 #include "unibuf/unibuf.hpp"
 
 namespace unibuf::test {
@@ -74,12 +75,3 @@ private:
 };
 
 }  // namespace unibuf::test
-
-namespace unibuf {
-
-inline void PrintTo(buffer_state state, std::ostream* out) { *out << to_string(state); }
-inline void PrintTo(error_code code, std::ostream* out) { *out << to_string(code); }
-inline void PrintTo(cause why, std::ostream* out) { *out << to_string(why); }
-inline void PrintTo(space where, std::ostream* out) { *out << where.name() << " #" << int{where.id()}; }
-
-}  // namespace unibuf
